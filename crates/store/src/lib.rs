@@ -1,1 +1,19 @@
-//! placeholder
+//! Where everything is kept: two databases on two engines, chunks and segments.
+//!
+//! This crate holds the only SQL of the project. It knows nothing of HTTP and has no access rules: a caller that may
+//! not do something must not call it.
+//!
+//! The two databases never meet in a statement: [`UsersDb`] knows who people are, [`HealthDb`] knows samples of
+//! uuids.
+
+pub mod engine;
+mod error;
+mod health;
+mod payload;
+mod texts;
+mod users;
+
+pub use engine::Address;
+pub use error::{Result, StoreError};
+pub use health::*;
+pub use users::*;
