@@ -9,11 +9,13 @@
 pub mod engine;
 mod error;
 mod health;
+mod objects;
 mod payload;
 mod texts;
 mod users;
 
 pub use engine::Address;
 pub use error::{Result, StoreError};
-pub use health::*;
-pub use users::*;
+pub use health::HealthDb;
+pub use objects::Objects;
+pub use users::UsersDb;

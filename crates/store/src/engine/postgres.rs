@@ -108,8 +108,7 @@ impl Postgres {
         let transaction = connection.client.transaction()?;
         let mut tx = Tx::Postgres { transaction, prepared: &mut connection.prepared };
         let answer = work(&mut tx)?;
-        let Tx::Postgres { transaction, .. } = tx else { return Err(StoreError::Database("engine".to_owned())) };
-        transaction.commit()?;
+        tx.commit()?;
         self.put_back(connection);
         Ok(answer)
     }

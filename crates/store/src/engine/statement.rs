@@ -94,6 +94,14 @@ impl Tx<'_> {
         Ok(self.query(text, params, read)?.into_iter().next())
     }
 
+    /// Commits where the transaction is the driver's own; on SQLite the writer thread commits for the whole group.
+    pub(super) fn commit(self) -> Result<()> {
+        match self {
+            Tx::Sqlite(_) => Ok(()),
+            Tx::Postgres { transaction, .. } => Ok(transaction.commit()?),
+        }
+    }
+
     /// Prepares a statement without running it.
     pub fn prepare(&mut self, text: &'static str) -> Result<()> {
         match self {
