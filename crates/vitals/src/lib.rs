@@ -8,6 +8,7 @@
 //! days.
 
 pub mod block;
+pub mod intake;
 pub mod merge;
 pub mod registry;
 pub mod sample_time;
