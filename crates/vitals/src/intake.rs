@@ -14,6 +14,8 @@ use crate::zone::{DAY_US, ZoneName, ZoneRuns};
 pub const NAMED_REJECTIONS: usize = 100;
 /// Samples before this time are rejected: 2000-01-01T00:00Z.
 pub const EARLIEST_US: i64 = 946_684_800_000_000;
+/// Stands for a time that could not be read.
+pub const NO_TIME: i64 = i64::MIN;
 /// Samples further ahead of the server's clock than this are rejected.
 pub const FURTHEST_AHEAD_US: i64 = DAY_US;
 
@@ -42,14 +44,14 @@ pub struct Fault {
 /// Rows of one type in the order they were sent, of any channel, not checked for time and completeness yet.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// Times in µs; `i64::MIN` where one could not be read.
+    /// Times in µs; [`NO_TIME`] where one could not be read.
     pub times_us: Vec<i64>,
     /// Cells of each of the type's columns.
     pub columns: Vec<Cells>,
     /// Cells that could not be read; they hold [`NULL`].
     pub faults: Vec<Fault>,
-    /// The zone of each row.
-    pub zones: ZoneRuns,
+    /// The zone of each row; `None` where all are in the zone of the sync.
+    pub zones: Option<ZoneRuns>,
 }
 
 /// What a sync brings of one data type.
@@ -94,8 +96,8 @@ impl Intake {
         self.data_type
     }
 
-    /// Takes in the rows of a batch.
-    pub fn push(&mut self, mut batch: Batch) {
+    /// Takes in the rows of a batch. Those without a zone of their own are in `zone`.
+    pub fn push(&mut self, mut batch: Batch, zone: &ZoneName) {
         let rows = batch.times_us.len();
         let bad = self.find_bad_rows(&mut batch);
         let first_index = self.rows_seen;
@@ -116,7 +118,7 @@ impl Intake {
             channel: Channel::default(),
             times_us: batch.times_us,
             columns: batch.columns,
-            zones: batch.zones,
+            zones: batch.zones.unwrap_or_else(|| ZoneRuns::constant(zone.clone(), rows)),
         };
         for block in split_by_channel(all, &bad) {
             self.parts.entry(block.channel).or_default().push(block);
@@ -143,7 +145,9 @@ impl Intake {
             reject(fault.row, fault.column, fault.error.to_string());
         }
         for (row, time) in batch.times_us.iter().enumerate() {
-            if *time < EARLIEST_US {
+            if *time == NO_TIME {
+                reject(row as u32, "timestamp", "not a time".to_owned());
+            } else if *time < EARLIEST_US {
                 reject(row as u32, "timestamp", "before the year 2000".to_owned());
             } else if *time > self.latest_allowed_us {
                 reject(row as u32, "timestamp", "more than 24 h ahead".to_owned());
@@ -238,8 +242,11 @@ mod tests {
         for (name, cells) in columns {
             all[data_type.column_index(name).unwrap()] = cells.clone();
         }
-        let zones = ZoneRuns::constant("UTC".into(), times_us.len());
-        Batch { times_us: times_us.to_vec(), columns: all, faults: Vec::new(), zones }
+        Batch { times_us: times_us.to_vec(), columns: all, faults: Vec::new(), zones: None }
+    }
+
+    fn utc() -> ZoneName {
+        "UTC".into()
     }
 
     #[test]
@@ -248,8 +255,8 @@ mod tests {
         let times = [NOW_US, 5, NOW_US + 2 * DAY_US, NOW_US + 1, NOW_US + 2];
         let mut rows = batch(DataType::Activity, &times, &[("bpm", Cells::Values(vec![60, 61, 62, NULL, 64]))]);
         rows.faults.push(Fault { row: 3, column: "bpm", error: CellError::OutOfRange });
-        intake.push(rows);
-        intake.push(batch(DataType::Activity, &[7], &[]));
+        intake.push(rows, &utc());
+        intake.push(batch(DataType::Activity, &[7], &[]), &utc());
         let accepted = intake.finish();
         assert_eq!(accepted.blocks[0].times_us, [NOW_US, NOW_US + 2]);
         assert_eq!(accepted.blocks[0].column("bpm"), &Cells::Values(vec![60, 64]));
@@ -261,7 +268,7 @@ mod tests {
     #[test]
     fn colours_and_positions_are_channels_of_their_own() {
         let mut intake = Intake::new(DataType::Ppg2, NOW_US);
-        intake.push(batch(
+        let rows = batch(
             DataType::Ppg2,
             &[NOW_US, NOW_US, NOW_US + 1],
             &[
@@ -269,7 +276,8 @@ mod tests {
                 ("led_pd_pos", Cells::Constant(6)),
                 ("value", Cells::Values(vec![1, 2, 3])),
             ],
-        ));
+        );
+        intake.push(rows, &utc());
         let accepted = intake.finish();
         assert_eq!(accepted.blocks.len(), 2);
         let green = accepted.blocks.iter().find(|block| block.channel == Channel::of_ppg2(0x7e, 6)).unwrap();
@@ -282,7 +290,7 @@ mod tests {
         let temperature = TestKind::code("temperature").unwrap();
         let text = |unit: &str| Some(Arc::from(unit));
         let mut intake = Intake::new(DataType::Tests, NOW_US);
-        intake.push(batch(
+        let rows = batch(
             DataType::Tests,
             &[NOW_US, NOW_US + 1, NOW_US + 2, NOW_US + 3],
             &[
@@ -290,7 +298,8 @@ mod tests {
                 ("value", Cells::Values(vec![37_200, 98_600, 98_600, NULL])),
                 ("unit", Cells::Text(vec![None, text("°F"), text("°C"), None])),
             ],
-        ));
+        );
+        intake.push(rows, &utc());
         let accepted = intake.finish();
         assert_eq!(accepted.blocks[0].rows(), 1);
         assert_eq!(accepted.blocks[0].column("unit").text(0).map(AsRef::as_ref), Some("°C"));
@@ -301,7 +310,7 @@ mod tests {
     #[test]
     fn only_the_first_hundred_rejections_are_named() {
         let mut intake = Intake::new(DataType::Sleep, NOW_US);
-        intake.push(batch(DataType::Sleep, &[0; 250], &[]));
+        intake.push(batch(DataType::Sleep, &[0; 250], &[]), &utc());
         let accepted = intake.finish();
         assert_eq!((accepted.rejected, accepted.rejections.len(), accepted.blocks.len()), (250, 100, 0));
     }

@@ -5,6 +5,7 @@ mod due;
 mod reader;
 mod sync;
 mod tally;
+mod zones;
 
 pub use due::AHEAD_MS;
 pub use sync::{Counts, Device, Sync, SyncId, SyncOutcome};
