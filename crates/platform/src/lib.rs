@@ -6,6 +6,7 @@
 mod environment;
 mod error;
 pub mod ingest;
+pub mod samples;
 
 pub use environment::{Clock, Platform, Random, Settings};
 pub use error::{PlatformError, Result};

@@ -90,14 +90,15 @@ CREATE TABLE dead_object (
     dead_since_ms BIGINT NOT NULL
 );
 
--- How many samples lie in a UTC quarter of an hour and on a local day.
+-- How many samples lie in a UTC quarter of an hour, by the offset (seconds east) of their zone at that time: the
+-- local day and hour of each sample follow without opening a chunk.
 CREATE TABLE tally (
     patient TEXT NOT NULL,
     data_type BIGINT NOT NULL,
     quarter_us BIGINT NOT NULL,
-    local_day BIGINT NOT NULL,
+    offset_s BIGINT NOT NULL,
     samples BIGINT NOT NULL,
-    PRIMARY KEY (patient, data_type, quarter_us, local_day)
+    PRIMARY KEY (patient, data_type, quarter_us, offset_s)
 ) /*clustered*/;
 
 CREATE TABLE latest_value (

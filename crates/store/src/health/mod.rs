@@ -8,6 +8,7 @@ mod tally;
 mod zones;
 
 pub use due::AHEAD_MS;
+pub use tally::LocalQuarter;
 pub use sync::{Counts, Device, Sync, SyncId, SyncOutcome};
 
 use crate::engine::{Address, Db, Migrations};
