@@ -1,1 +1,3 @@
-//! placeholder
+//! Physiology without I/O.
+
+pub mod news2;
