@@ -1,3 +1,7 @@
 //! Physiology without I/O.
 
+pub mod beats;
+pub mod hrv;
 pub mod news2;
+pub mod signal;
+pub mod stress_index;

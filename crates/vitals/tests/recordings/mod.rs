@@ -3,6 +3,10 @@
 //! `PULSEWARD_REAL_DATA` names their folder, else it is `../shared/data/real` beside the
 //! repository. Without it a test says loudly that it did not run; where `CI` is set it fails.
 #![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a recording that cannot be read fails its test"
+)]
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -34,7 +38,7 @@ pub fn folder() -> Option<PathBuf> {
 pub fn text(name: &str) -> Option<String> {
     let path = folder()?.join(name);
     let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    if !name.ends_with(".gz") {
+    if path.extension().is_none_or(|extension| extension != "gz") {
         return Some(String::from_utf8(bytes).unwrap());
     }
     let mut text = String::new();
