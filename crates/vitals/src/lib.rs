@@ -1,5 +1,6 @@
 //! Physiology without I/O.
 
+pub mod af;
 pub mod beats;
 pub mod hrv;
 pub mod news2;

@@ -155,7 +155,12 @@ mod tests {
             [800.0; 3]
         );
         // The second sees 500, 600, 800, 800: their median is 700, not 800, and 600 stays.
-        assert_eq!(clean(&beats(&[500.0, 600.0, 800.0, 800.0, 800.0])).nn_ms.len(), 5);
+        assert_eq!(
+            clean(&beats(&[500.0, 600.0, 800.0, 800.0, 800.0]))
+                .nn_ms
+                .len(),
+            5
+        );
     }
 
     #[test]
