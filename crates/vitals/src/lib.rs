@@ -7,9 +7,15 @@
 //! samples of one channel in columns; [`merge`] settles what happens when samples come twice; [`zone`] tells local
 //! days.
 
+pub mod af;
+pub mod beats;
 pub mod block;
+pub mod hrv;
 pub mod intake;
 pub mod merge;
+pub mod news2;
 pub mod registry;
 pub mod sample_time;
+pub mod signal;
+pub mod stress_index;
 pub mod zone;
