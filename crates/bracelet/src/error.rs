@@ -15,4 +15,7 @@ pub enum BraceletError {
     /// A time lies outside what the calendar can express.
     #[error("time {0} ms is outside the calendar")]
     TimeOutOfRange(i64),
+    /// A body could not be written as JSON, or an answer could not be read.
+    #[error("json: {0}")]
+    Json(#[from] serde_json::Error),
 }

@@ -14,7 +14,7 @@
 //! | [`signals`] | one file per signal: what the sensors make of the truth |
 //! | [`SyncBody`], [`Truth`] | the upload of a window, and the daily figures that it must lead to |
 
-//mod body;
+mod body;
 mod course;
 mod data_type;
 mod day;
@@ -24,9 +24,9 @@ mod patient;
 mod randomness;
 mod scenario;
 pub mod signals;
-//mod truth;
+mod truth;
 
-//pub use body::{Block, Column, SignalRates, SyncBody, Window};
+pub use body::{Block, Column, SignalRates, SyncBody, Window};
 pub use course::{Course, Minute, Wear};
 pub use data_type::DataType;
 pub use day::{Bout, DayPlan, Movement};
@@ -35,7 +35,7 @@ pub use night::{Night, Stage};
 pub use patient::{Baseline, Patient, Person};
 pub use randomness::{Randomness, Subject};
 pub use scenario::{Cast, Scenario};
-//pub use truth::Truth;
+pub use truth::{SleepTruth, Truth};
 
 /// Milliseconds of a minute, the period of an activity row.
 pub const MINUTE_MS: i64 = 60_000;
