@@ -153,7 +153,9 @@ impl Serialize for SyncData {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (data_type, blocks) in &self.0 {
             match blocks.as_slice() {
-                [block] if !data_type.is_waveform() => map.serialize_entry(data_type.name(), block)?,
+                [block] if !data_type.is_waveform() => {
+                    map.serialize_entry(data_type.name(), block)?
+                }
                 _ => map.serialize_entry(data_type.name(), blocks)?,
             }
         }
@@ -273,9 +275,11 @@ fn sync_id(
         patient.scenario, patient.onset_ms, patient.zone_name
     );
     // FNV-1a: the streams behind it are independent, so it only has to tell contents apart.
-    let hash = content.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = content
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
     let mut random = patient
         .randomness
         .stream(Subject::SyncId, hash.cast_signed());

@@ -247,15 +247,13 @@ impl<'p> Course<'p> {
         if at_ms >= day.charge_end_ms {
             return drained(at_ms, day.charge_end_ms);
         }
-        let yesterday_ms = self.days[today.saturating_sub(1)]
-            .charge_end_ms
-            .min(at_ms);
+        let yesterday_ms = self.days[today.saturating_sub(1)].charge_end_ms.min(at_ms);
         if at_ms < day.charge_start_ms {
             return drained(at_ms, yesterday_ms);
         }
         let begin = drained(day.charge_start_ms, yesterday_ms);
-        let progress = (at_ms - day.charge_start_ms) as f64
-            / (day.charge_end_ms - day.charge_start_ms) as f64;
+        let progress =
+            (at_ms - day.charge_start_ms) as f64 / (day.charge_end_ms - day.charge_start_ms) as f64;
         begin + (100.0 - begin) * progress
     }
 }
@@ -267,11 +265,12 @@ fn response(day: &DayPlan, at_ms: i64, rise_min: f64, fall_min: f64) -> f64 {
         .iter()
         .filter(|bout| bout.start_ms <= at_ms)
         .map(|bout| {
-            let active_min = minutes_since(bout.start_ms).min(
-                (bout.end_ms - bout.start_ms) as f64 / MINUTE_MS as f64,
-            );
+            let active_min = minutes_since(bout.start_ms)
+                .min((bout.end_ms - bout.start_ms) as f64 / MINUTE_MS as f64);
             let recovering_min = minutes_since(bout.end_ms).max(0.0);
-            bout.effort * (1.0 - (-active_min / rise_min).exp()) * (-recovering_min / fall_min).exp()
+            bout.effort
+                * (1.0 - (-active_min / rise_min).exp())
+                * (-recovering_min / fall_min).exp()
         })
         .sum::<f64>()
         .min(1.0)

@@ -138,12 +138,7 @@ fn rhythm(patient: &Patient, day: Date) -> Result<(i64, i64, ChaCha8Rng), Bracel
 }
 
 /// Draws exercise first and walks around it, between two hours after charging and an hour before bed.
-fn draw_bouts(
-    patient: &Patient,
-    from_ms: i64,
-    bed_ms: i64,
-    random: &mut ChaCha8Rng,
-) -> Vec<Bout> {
+fn draw_bouts(patient: &Patient, from_ms: i64, bed_ms: i64, random: &mut ChaCha8Rng) -> Vec<Bout> {
     let last_start_min = ((bed_ms - from_ms) / MINUTE_MS - 120).max(1);
     let liveliness = patient.baseline.liveliness;
     let mut bouts = Vec::new();
@@ -158,9 +153,9 @@ fn draw_bouts(
         };
         // Five minutes of rest between two bouts keep their heart-rate responses apart.
         let margin_ms = 5 * MINUTE_MS;
-        let is_free = !bouts.iter().any(|other: &Bout| {
-            other.overlaps(bout.start_ms - margin_ms, bout.end_ms + margin_ms)
-        });
+        let is_free = !bouts
+            .iter()
+            .any(|other: &Bout| other.overlaps(bout.start_ms - margin_ms, bout.end_ms + margin_ms));
         if is_free {
             bouts.push(bout);
         }
@@ -213,8 +208,7 @@ mod tests {
     #[test]
     fn plans_are_ordered_and_fit_into_their_day() {
         for index in 0..20 {
-            let patient =
-                Patient::new(5, index, Scenario::Healthy, 0, "Europe/Zurich").unwrap();
+            let patient = Patient::new(5, index, Scenario::Healthy, 0, "Europe/Zurich").unwrap();
             let mut last_bed_ms = None;
             for day in 0..30 {
                 let date = date(2025, 3, 10).saturating_add(jiff::Span::new().days(day));

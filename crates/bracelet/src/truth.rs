@@ -83,7 +83,9 @@ impl Truth {
         let rows = activity::rows(&course, window);
         let night = Window::new(plan.night.start_ms, plan.night.end_ms().min(until_ms));
         let bpm = slot_means(&rows, |row| row.has_valid_bpm().then_some(row.bpm));
-        let respiration = slot_means(&rows, |row| (row.resp_q >= 2).then_some(row.respiration_rate));
+        let respiration = slot_means(&rows, |row| {
+            (row.resp_q >= 2).then_some(row.respiration_rate)
+        });
         let spo2 = slot_means(&rows, |row| (row.spo2_q >= 2).then_some(row.spo2));
         let pressures: Vec<(i64, i64)> = rows.iter().filter_map(|row| row.pressure_mmhg).collect();
         Ok(Self {
@@ -123,9 +125,14 @@ impl SleepTruth {
         };
         let asleep = || epochs.iter().filter(|(_, stage)| *stage != Stage::Awake);
         let first_sleep_ms = asleep().next().map_or(end_ms, |(at_ms, _)| *at_ms);
-        let last_sleep_ms = asleep().next_back().map_or(*start_ms, |(at_ms, _)| at_ms + EPOCH_MS);
-        let (light_s, deep_s, rem_s) =
-            (seconds(Stage::Light), seconds(Stage::Deep), seconds(Stage::Rem));
+        let last_sleep_ms = asleep()
+            .next_back()
+            .map_or(*start_ms, |(at_ms, _)| at_ms + EPOCH_MS);
+        let (light_s, deep_s, rem_s) = (
+            seconds(Stage::Light),
+            seconds(Stage::Deep),
+            seconds(Stage::Rem),
+        );
         Self {
             start_ms: *start_ms,
             end_ms,

@@ -162,11 +162,14 @@ pub(super) fn blocks(course: &Course, window: Window) -> Vec<Block> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let integers = |pick: fn(&ActivityRow) -> i64| Column::Integers(rows.iter().map(pick).collect());
-    let decimals =
-        |pick: fn(&ActivityRow) -> Option<f64>| Column::OptionalDecimals(rows.iter().map(pick).collect());
-    let optional =
-        |pick: fn(&ActivityRow) -> Option<i64>| Column::OptionalIntegers(rows.iter().map(pick).collect());
+    let integers =
+        |pick: fn(&ActivityRow) -> i64| Column::Integers(rows.iter().map(pick).collect());
+    let decimals = |pick: fn(&ActivityRow) -> Option<f64>| {
+        Column::OptionalDecimals(rows.iter().map(pick).collect())
+    };
+    let optional = |pick: fn(&ActivityRow) -> Option<i64>| {
+        Column::OptionalIntegers(rows.iter().map(pick).collect())
+    };
     vec![Block::of_rows(vec![
         ("timestamp", integers(|row| row.timestamp_ms)),
         ("bpm", integers(|row| row.bpm)),
@@ -186,7 +189,13 @@ pub(super) fn blocks(course: &Course, window: Window) -> Vec<Block> {
         ("gait_asymmetry", decimals(|row| row.gait_asymmetry)),
         ("gait_speed", decimals(|row| row.gait_speed_mps)),
         ("gait_var", decimals(|row| row.gait_var)),
-        ("nibp_systolic_combine", optional(|row| row.pressure_mmhg.map(|(systolic, _)| systolic))),
-        ("nibp_diastolic_combine", optional(|row| row.pressure_mmhg.map(|(_, diastolic)| diastolic))),
+        (
+            "nibp_systolic_combine",
+            optional(|row| row.pressure_mmhg.map(|(systolic, _)| systolic)),
+        ),
+        (
+            "nibp_diastolic_combine",
+            optional(|row| row.pressure_mmhg.map(|(_, diastolic)| diastolic)),
+        ),
     ])]
 }

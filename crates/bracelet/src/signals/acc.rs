@@ -14,8 +14,10 @@ use crate::{MINUTE_MS, Movement, Patient, Stage, Subject};
 
 /// Counts per g.
 pub const COUNTS_PER_G: f32 = 512.0;
-/// Knots of the arm's direction per minute.
+/// Drawn angles of the arm per minute.
 const KNOTS: usize = 10;
+/// Directions of gravity per minute; between two of them the samples follow a straight line.
+const DIRECTIONS: usize = 60;
 
 /// Acceleration along x, y and z in 1/512 g.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -72,7 +74,9 @@ impl Gait {
             Movement::Run => (0.8, 0.08),
             Movement::Other => (0.2, 0.02),
             Movement::Cycle => (0.0, 0.06),
-            Movement::Rest if minute.stage.is_some_and(|stage| stage != Stage::Awake) => (0.0, 0.003),
+            Movement::Rest if minute.stage.is_some_and(|stage| stage != Stage::Awake) => {
+                (0.0, 0.003)
+            }
             Movement::Rest => (0.0, 0.008),
         };
         // A few steps about the house come at a walking pace, then there is quiet.
@@ -92,8 +96,8 @@ impl Gait {
 
 /// Everything that the samples of one minute depend on.
 struct MinuteOfMotion<'a> {
-    /// Direction of gravity at the knots.
-    directions: [[f32; 3]; KNOTS + 1],
+    /// Direction of gravity at each second and at the end of the minute, in g.
+    directions: [[f32; 3]; DIRECTIONS + 1],
     gait: Gait,
     noise: &'a NoiseTable,
     bounce: &'a Template,
@@ -108,10 +112,9 @@ impl MinuteOfMotion<'_> {
     /// Appends seconds `[from_s, to_s)` of the minute.
     fn render(&self, from_s: usize, to_s: usize, out: &mut Acceleration) {
         const BOUNCE_ON_AXIS: [f32; 3] = [1.0, 0.35, 0.2];
-        let knot_samples = 60 * self.rate / KNOTS;
         for sample in from_s * self.rate..to_s * self.rate {
-            let knot = (sample / knot_samples).min(KNOTS - 1);
-            let fraction = (sample - knot * knot_samples) as f32 / knot_samples as f32;
+            let second = sample / self.rate;
+            let fraction = (sample - second * self.rate) as f32 / self.rate as f32;
             let bounce = if sample < self.gait.active_samples && self.gait.steps > 0 {
                 let place = self.gait.steps * sample * TABLE_LEN / self.gait.active_samples;
                 self.gait.bounce_g * self.bounce.at(place)
@@ -119,9 +122,11 @@ impl MinuteOfMotion<'_> {
                 0.0
             };
             for axis in 0..3 {
-                let gravity = self.directions[knot][axis] * (1.0 - fraction)
-                    + self.directions[knot + 1][axis] * fraction;
-                let tremor = self.noise.at(self.block, 8 + axis, self.first_sample + sample);
+                let gravity = self.directions[second][axis] * (1.0 - fraction)
+                    + self.directions[second + 1][axis] * fraction;
+                let tremor = self
+                    .noise
+                    .at(self.block, 8 + axis, self.first_sample + sample);
                 // The bounce goes mostly with gravity, a little across it.
                 let value_g = gravity * (1.0 + bounce)
                     + 0.3 * BOUNCE_ON_AXIS[axis] * bounce
@@ -132,12 +137,20 @@ impl MinuteOfMotion<'_> {
     }
 }
 
-/// Direction of gravity at each knot of the minute, in g; the last knot is the first of the next minute.
-fn directions(patient: &Patient, minute: &Minute, next: &Minute) -> [[f32; 3]; KNOTS + 1] {
+/// Direction of gravity at each second of the minute, in g; the last is the first of the next minute.
+///
+/// The arm turns through the angles between two knots: a straight line between far directions would pass near zero.
+fn directions(patient: &Patient, minute: &Minute, next: &Minute) -> [[f32; 3]; DIRECTIONS + 1] {
     let own = angles(patient, minute);
     let following = angles(patient, next);
-    std::array::from_fn(|knot| {
-        let (elevation, roll) = if knot < KNOTS { own[knot] } else { following[0] };
+    let per_knot = DIRECTIONS / KNOTS;
+    std::array::from_fn(|second| {
+        let knot = (second / per_knot).min(KNOTS - 1);
+        let fraction = (second - knot * per_knot) as f64 / per_knot as f64;
+        let before = own[knot];
+        let after = own.get(knot + 1).copied().unwrap_or(following[0]);
+        let elevation = before.0 * (1.0 - fraction) + after.0 * fraction;
+        let roll = before.1 * (1.0 - fraction) + after.1 * fraction;
         [
             (elevation.cos() * roll.cos()) as f32,
             (elevation.cos() * roll.sin()) as f32,

@@ -5,11 +5,9 @@ use crate::{MINUTE_MS, Patient, Subject};
 
 /// True systolic and diastolic pressure in mmHg.
 pub(crate) fn pressure(patient: &Patient, moment: &Moment) -> (f64, f64) {
-    let drift = patient.randomness.wander(
-        Subject::PressureDrift,
-        moment.at_ms,
-        45 * MINUTE_MS,
-    );
+    let drift = patient
+        .randomness
+        .wander(Subject::PressureDrift, moment.at_ms, 45 * MINUTE_MS);
     // Pressure dips by about an eighth in sleep.
     let dip = 1.0 - 0.12 * moment.sleep_depth();
     let systolic = patient.baseline.systolic_mmhg * dip + 4.0 * drift + 45.0 * moment.exertion

@@ -145,7 +145,21 @@ mod tests {
         let parts = block_parts(299, 901);
         let seconds: usize = parts.iter().map(|part| part.to_s - part.from_s).sum();
         assert_eq!(seconds, 602);
-        assert_eq!(parts[0], BlockPart { block: 0, from_s: 299, to_s: 300 });
-        assert_eq!(parts[3], BlockPart { block: 3, from_s: 0, to_s: 1 });
+        assert_eq!(
+            parts[0],
+            BlockPart {
+                block: 0,
+                from_s: 299,
+                to_s: 300
+            }
+        );
+        assert_eq!(
+            parts[3],
+            BlockPart {
+                block: 3,
+                from_s: 0,
+                to_s: 1
+            }
+        );
     }
 }

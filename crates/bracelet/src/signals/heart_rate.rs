@@ -8,11 +8,9 @@ use crate::{MINUTE_MS, Patient, Subject};
 /// True heart rate in beats per minute.
 pub(crate) fn heart_rate(patient: &Patient, moment: &Moment) -> f64 {
     let baseline = &patient.baseline;
-    let drift = patient.randomness.wander(
-        Subject::HeartRateDrift,
-        moment.at_ms,
-        7 * MINUTE_MS,
-    );
+    let drift = patient
+        .randomness
+        .wander(Subject::HeartRateDrift, moment.at_ms, 7 * MINUTE_MS);
     let stage = match moment.stage {
         Some(Stage::Deep) => -3.0,
         Some(Stage::Light) => -1.0,

@@ -91,7 +91,12 @@ pub fn ppg(course: &Course, rate_hz: u32, from_s: i64, to_s: i64) -> Ppg {
         let count = (part.to_s - part.from_s) * rate;
         let mut pulse = vec![0.0; count];
         let mut breath = vec![0.0; count];
-        pulse_shape.render(&pulse_onsets(&before, &block), rate_hz, first_sample, &mut pulse);
+        pulse_shape.render(
+            &pulse_onsets(&before, &block),
+            rate_hz,
+            first_sample,
+            &mut pulse,
+        );
         breath_shape.render(&block.breaths_ms, rate_hz, first_sample, &mut breath);
         for (minute_part, skin) in minutes_of(course, part.block, part.from_s, part.to_s) {
             let samples = minute_part.0 * rate - first_sample..minute_part.1 * rate - first_sample;

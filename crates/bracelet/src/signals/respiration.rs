@@ -6,11 +6,9 @@ use crate::{MINUTE_MS, Patient, Subject};
 
 /// True respiration rate in breaths per minute.
 pub(crate) fn respiration_rate(patient: &Patient, moment: &Moment) -> f64 {
-    let drift = patient.randomness.wander(
-        Subject::RespirationDrift,
-        moment.at_ms,
-        6 * MINUTE_MS,
-    );
+    let drift = patient
+        .randomness
+        .wander(Subject::RespirationDrift, moment.at_ms, 6 * MINUTE_MS);
     let unevenness = if moment.stage == Some(Stage::Rem) {
         0.9
     } else {

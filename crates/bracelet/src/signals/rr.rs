@@ -63,7 +63,11 @@ impl BeatBlock {
 }
 
 /// Heart rate (`pick` 0) or respiration rate at `at_ms` in the block, between the values of two minutes.
-fn rate_at(rates: &[(f64, f64); BLOCK_MINUTES + 1], at_ms: f64, pick: impl Fn((f64, f64)) -> f64) -> f64 {
+fn rate_at(
+    rates: &[(f64, f64); BLOCK_MINUTES + 1],
+    at_ms: f64,
+    pick: impl Fn((f64, f64)) -> f64,
+) -> f64 {
     let minutes = (at_ms / MINUTE_MS as f64).clamp(0.0, BLOCK_MINUTES as f64);
     let before = (minutes as usize).min(BLOCK_MINUTES - 1);
     let fraction = minutes - before as f64;
@@ -130,10 +134,7 @@ fn draw_sinus_rhythm(
 }
 
 /// Independent intervals, spread widely about the mean: irregularly irregular.
-fn draw_fibrillation(
-    rates: &[(f64, f64); BLOCK_MINUTES + 1],
-    random: &mut ChaCha8Rng,
-) -> Vec<f64> {
+fn draw_fibrillation(rates: &[(f64, f64); BLOCK_MINUTES + 1], random: &mut ChaCha8Rng) -> Vec<f64> {
     fill_block(|at_ms| {
         let noise: f64 = random.sample(StandardNormal);
         let mean_ms = 60_000.0 / rate_at(rates, at_ms, |(heart, _)| heart);
