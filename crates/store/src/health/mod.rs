@@ -2,6 +2,7 @@
 
 mod chunks;
 mod due;
+mod latest;
 mod reader;
 mod sync;
 mod tally;

@@ -7,7 +7,7 @@ use vitals::merge::{admit, in_time_order, overlay, with_exact_times};
 use vitals::registry::DataType;
 
 use super::chunks::{self, Prepared};
-use super::{HealthDb, due, tally};
+use super::{HealthDb, due, latest, tally};
 use crate::engine::Tx;
 use crate::error::Result;
 use crate::texts::sql;
@@ -134,6 +134,8 @@ fn write(tx: &mut Tx<'_>, sync: &Sync, channels: &[Channelful]) -> Result<SyncOu
             total.replaced += counts.replaced;
         }
     }
+    let chunks = channels.iter().flat_map(|channel| &channel.chunks);
+    latest::take_over(tx, &sync.patient, chunks, sync.received_ms)?;
     Ok(SyncOutcome::Stored(totals))
 }
 
