@@ -11,11 +11,16 @@ mod error;
 mod health;
 mod objects;
 mod payload;
+mod signing_key;
 mod texts;
 mod users;
 
 pub use engine::Address;
 pub use error::{Result, StoreError};
-pub use health::HealthDb;
+pub use health::{Device, HealthChange, HealthDb, HealthPatient, HealthSession, Profile};
 pub use objects::Objects;
-pub use users::UsersDb;
+pub use signing_key::SigningKey;
+pub use users::{
+    Account, Activation, ApiKey, Audit, AuditEntry, AuditQuery, Entity, Group, GroupAccess, Intent, KeyHolder, Member,
+    NewAuditEntry, Patient, PatientAccess, Session, UsersDb,
+};

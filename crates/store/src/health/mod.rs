@@ -1,5 +1,14 @@
 //! The health database: samples of uuids and what is derived from them.
 
+mod devices;
+mod patients;
+mod sessions;
+mod signing_keys;
+
+pub use devices::Device;
+pub use patients::{HealthChange, HealthPatient, Profile};
+pub use sessions::HealthSession;
+
 use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
 
@@ -16,4 +25,15 @@ impl HealthDb {
     pub async fn open(address: Address) -> Result<Self> {
         Ok(HealthDb { db: Db::open(address, MIGRATIONS).await? })
     }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<()> {
+        self.db.read(|_| Ok(())).await
+    }
+}
+
+/// Every statement on this database, for the test that prepares each on both engines.
+#[cfg(test)]
+pub(crate) fn all_texts() -> Vec<&'static str> {
+    [devices::TEXTS, patients::TEXTS, sessions::TEXTS, crate::signing_key::TEXTS].concat()
 }
