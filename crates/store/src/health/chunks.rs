@@ -4,6 +4,7 @@ use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::DAY_US;
 
+use super::HealthDb;
 use crate::engine::Tx;
 use crate::error::Result;
 use crate::payload;
@@ -16,6 +17,7 @@ sql! {
     FIND_OVERLAPPING = "SELECT channel, arrival, payload FROM chunk
         WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND last_us <= $4 AND first_us <= $5
         ORDER BY arrival";
+    COUNT_CHUNKS = "SELECT COUNT(*) FROM chunk WHERE patient = $1";
 }
 
 /// A chunk that is ready to be stored: rows within one UTC day and their bytes.
@@ -98,4 +100,13 @@ pub(crate) fn overlapping(
         .into_iter()
         .map(|(channel, payload)| payload::decode(data_type, channel, &payload))
         .collect()
+}
+
+impl HealthDb {
+    /// The number of chunks of a patient that are not sealed.
+    pub async fn chunk_count(&self, patient: &str) -> Result<u64> {
+        let patient = patient.to_owned();
+        let count = self.db.read(move |tx| tx.query_opt(COUNT_CHUNKS, &[&patient], |row| row.get::<i64>(0))).await?;
+        Ok(count.unwrap_or(0) as u64)
+    }
 }

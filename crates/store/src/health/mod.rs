@@ -2,6 +2,7 @@
 
 mod chunks;
 mod due;
+mod hours;
 mod latest;
 mod reader;
 mod sync;

@@ -7,7 +7,7 @@ use vitals::merge::{admit, in_time_order, overlay, with_exact_times};
 use vitals::registry::DataType;
 
 use super::chunks::{self, Prepared};
-use super::{HealthDb, due, latest, tally};
+use super::{HealthDb, due, hours, latest, tally};
 use crate::engine::Tx;
 use crate::error::Result;
 use crate::texts::sql;
@@ -251,6 +251,7 @@ fn store_novel(
     replaces: &[bool],
 ) -> Result<()> {
     chunks::insert(tx, &sync.patient, arrival, novel)?;
+    hours::note(tx, &sync.patient, &novel.block, sync.received_ms)?;
     tally::add_new_rows(tx, &sync.patient, &novel.block, replaces)?;
     if !novel.block.data_type.is_waveform() {
         due::mark(tx, &sync.patient, arrival, &novel.block, sync.received_ms)?;
