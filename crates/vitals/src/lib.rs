@@ -1,7 +1,9 @@
 //! Physiology without I/O.
 
+pub mod activity;
 pub mod af;
 pub mod beats;
+pub mod heart;
 pub mod hrv;
 pub mod news2;
 pub mod signal;
