@@ -6,6 +6,8 @@ pub mod beats;
 pub mod heart;
 pub mod hrv;
 pub mod news2;
+pub mod recovery;
 pub mod signal;
 pub mod sleep;
 pub mod stress_index;
+pub mod waveform;
