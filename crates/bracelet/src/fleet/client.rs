@@ -88,7 +88,7 @@ impl ServiceClient {
             .redirect(reqwest::redirect::Policy::none())
             .pool_max_idle_per_host(connections)
             .connect_timeout(Duration::from_secs(10))
-            .timeout(Duration::from_secs(120))
+            .timeout(Duration::from_mins(2))
             .build()?;
         Ok(Self {
             http,

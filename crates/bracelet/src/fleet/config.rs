@@ -65,7 +65,7 @@ impl FleetConfig {
             newest_first: true,
             connections: 64,
             gzip: false,
-            patience: Duration::from_secs(600),
+            patience: Duration::from_mins(10),
         }
     }
 }
@@ -104,7 +104,7 @@ impl Live {
     /// One sync per minute of real time.
     pub fn real_time() -> Self {
         Self {
-            tick: Duration::from_secs(60),
+            tick: Duration::from_mins(1),
             step_ms: 60_000,
             lag_ms: 0,
             ticks: None,
