@@ -1,1 +1,3 @@
 //! placeholder
+pub mod health_cloud;
+pub mod raw_rows;

@@ -1,1 +1,24 @@
-//! placeholder
+//! Vital signs without I/O: what a bracelet's samples are, and what a patient's day is made of.
+//!
+//! Everything here is a function of its arguments. There is no clock, no file, no network, no SQL and no async, so
+//! the crate can be used alone as a library of physiology.
+//!
+//! The way of the data through the modules: [`registry`] says which data types and columns exist; [`block`] holds
+//! samples of one channel in columns; [`merge`] settles what happens when samples come twice; [`zone`] tells local
+//! days.
+//! days; [`latest`] picks the newest valid values.
+
+pub mod af;
+pub mod beats;
+pub mod block;
+pub mod hrv;
+pub mod intake;
+pub mod latest;
+pub mod merge;
+pub mod news2;
+pub mod registry;
+pub mod sample_time;
+pub mod signal;
+pub mod stress_index;
+pub mod vital_rows;
+pub mod zone;

@@ -1,0 +1,115 @@
+//! What every operation may use: databases, objects, clock, randomness, settings.
+
+use std::sync::Arc;
+
+use store::{HealthDb, Objects, UsersDb};
+
+use crate::memory::Memory;
+
+/// Tells the time, ms since 1970. The binary passes the wall clock, tests pass their own.
+pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
+
+/// Fills bytes with randomness fit for keys. The binary passes the operating system's.
+pub type Random = Arc<dyn Fn(&mut [u8]) + Send + Sync>;
+
+/// The service's operations and what they work with. Clones share it.
+#[derive(Clone)]
+pub struct Platform {
+    /// Who people are.
+    pub users: UsersDb,
+    /// Samples of uuids.
+    pub health: HealthDb,
+    /// Where sealed segments lie.
+    pub objects: Objects,
+    /// The time.
+    pub clock: Clock,
+    /// Randomness.
+    pub random: Random,
+    /// The key that seals the signing keys, 32 bytes.
+    pub master_key: Arc<[u8; 32]>,
+    /// What an operator can set.
+    pub settings: Arc<Settings>,
+    /// What this node remembers between requests.
+    pub(crate) memory: Arc<Memory>,
+    /// Rings when a patient has become due, so that the worker on this node need not wait for its next look.
+    pub due_bell: Arc<tokio::sync::Notify>,
+}
+
+/// What an operator can set.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Minutes that an access token lives.
+    pub token_ttl_minutes: i64,
+    /// Minutes from its first issue within which a token can be refreshed.
+    pub token_refresh_minutes: i64,
+    /// Days that a voucher can be used.
+    pub voucher_days: i64,
+    /// Address of the Users Cloud as clients see it: the issuer of its tokens.
+    pub users_url: String,
+    /// Address of the Health Cloud as clients see it: the issuer of its tokens.
+    pub health_url: String,
+    /// How many password hashes may be computed at once.
+    pub password_hashes_at_once: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            token_ttl_minutes: 60,
+            token_refresh_minutes: 518_400,
+            voucher_days: 90,
+            users_url: "http://127.0.0.1:8080/users".to_owned(),
+            health_url: "http://127.0.0.1:8080/health".to_owned(),
+            password_hashes_at_once: 2,
+        }
+    }
+}
+
+impl Platform {
+    /// The service over two open databases and an object store.
+    pub fn new(
+        users: UsersDb,
+        health: HealthDb,
+        objects: Objects,
+        clock: Clock,
+        random: Random,
+        master_key: [u8; 32],
+        settings: Settings,
+    ) -> Self {
+        Platform {
+            users,
+            health,
+            objects,
+            clock,
+            random,
+            master_key: Arc::new(master_key),
+            memory: Arc::new(Memory::new(&settings)),
+            settings: Arc::new(settings),
+            due_bell: Arc::default(),
+        }
+    }
+
+    /// Whether both databases answer.
+    pub async fn check_stores(&self) -> crate::Result<()> {
+        self.users.ping().await?;
+        Ok(self.health.ping().await?)
+    }
+
+    /// The time, ms since 1970.
+    pub fn now_ms(&self) -> i64 {
+        (self.clock)()
+    }
+
+    /// Random bytes.
+    pub fn random_bytes<const COUNT: usize>(&self) -> [u8; COUNT] {
+        let mut bytes = [0; COUNT];
+        (self.random)(&mut bytes);
+        bytes
+    }
+}
+
+impl std::fmt::Debug for Platform {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Platform")
+    }
+}

@@ -1,0 +1,60 @@
+//! What an operation can answer instead of its result. The API gives each a status and a code.
+
+use std::collections::BTreeMap;
+
+use store::StoreError;
+
+/// Why an operation was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum PlatformError {
+    /// The credential is missing or not valid.
+    #[error("{0}")]
+    Unauthenticated(&'static str),
+    /// The credential is valid, but has no right to this.
+    #[error("{0}")]
+    Forbidden(&'static str),
+    /// There is no such thing; the text names what, such as `patient`.
+    #[error("{0} not found")]
+    NotFound(&'static str),
+    /// The operation does not fit the state: a code for programs and a sentence for people.
+    #[error("{message}")]
+    Conflict {
+        /// Snake-case code.
+        code: &'static str,
+        /// What is wrong.
+        message: &'static str,
+    },
+    /// The request is malformed: a code for programs and a sentence for people.
+    #[error("{message}")]
+    Malformed {
+        /// Snake-case code.
+        code: &'static str,
+        /// What is wrong.
+        message: String,
+    },
+    /// The request is well-formed but not valid; what is wrong, by field.
+    #[error("the request is not valid")]
+    Invalid(BTreeMap<String, Vec<String>>),
+    /// Too many tries; seconds to wait.
+    #[error("too many requests")]
+    TooMany {
+        /// Seconds after which to try again.
+        retry_after_s: u64,
+    },
+    /// The store could not do it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Something that should not happen. The text goes to the log, never to a client.
+    #[error("{0}")]
+    Internal(String),
+}
+
+/// What operations answer.
+pub type Result<T> = std::result::Result<T, PlatformError>;
+
+impl PlatformError {
+    /// One field that is not valid.
+    pub fn invalid(field: &str, message: impl Into<String>) -> Self {
+        PlatformError::Invalid(BTreeMap::from([(field.to_owned(), vec![message.into()])]))
+    }
+}

@@ -1,0 +1,44 @@
+//! Schema versions: plain SQL files, applied once each, in order.
+//!
+//! One text serves both engines. Its one exception: `/*clustered*/` behind a table asks SQLite to keep the rows in
+//! the order of their key; PostgreSQL reads it as a comment.
+
+use crate::error::{Result, StoreError};
+
+/// The schema of one database: the text of version n stands at position n - 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Migrations(pub &'static [&'static str]);
+
+/// What applying a migration needs of an engine.
+pub(super) trait Target {
+    /// Runs several statements.
+    fn run(&mut self, text: &str) -> Result<()>;
+    /// The number in the only row of `schema_version`.
+    fn version(&mut self) -> Result<i64>;
+}
+
+impl Migrations {
+    /// Brings a database to the newest version, inside a transaction that the caller holds so that two processes
+    /// cannot do it at once.
+    pub(super) fn apply(self, target: &mut impl Target) -> Result<()> {
+        target.run(
+            "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL);
+             INSERT INTO schema_version SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM schema_version);",
+        )?;
+        let found = target.version()?;
+        let known = self.0.len() as i64;
+        let Some(missing) = usize::try_from(found)
+            .ok()
+            .and_then(|found| self.0.get(found..))
+        else {
+            return Err(StoreError::SchemaVersion { found, known });
+        };
+        for text in missing {
+            target.run(text)?;
+        }
+        if !missing.is_empty() {
+            target.run(&format!("UPDATE schema_version SET version = {known};"))?;
+        }
+        Ok(())
+    }
+}

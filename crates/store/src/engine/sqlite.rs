@@ -1,0 +1,232 @@
+//! SQLite: one writer thread that commits in groups, and a handful of readers.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags};
+use tokio::sync::{Semaphore, oneshot};
+
+use super::migrate::{Migrations, Target};
+use super::statement::Tx;
+use crate::error::{Result, StoreError};
+
+const READERS: usize = 4;
+const PREPARED_STATEMENTS: usize = 256;
+/// How long the writer keeps adding waiting transactions to the group at hand.
+const GROUP_TIME: Duration = Duration::from_millis(10);
+/// Transactions that may wait for the writer before callers wait to be let in.
+const WRITER_QUEUE: usize = 1024;
+
+/// A SQLite database file. Clones share its connections.
+#[derive(Clone, Debug)]
+pub(super) struct Sqlite {
+    writer: mpsc::SyncSender<Job>,
+    readers: Arc<Readers>,
+}
+
+#[derive(Debug)]
+struct Readers {
+    path: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+    permits: Arc<Semaphore>,
+}
+
+/// A transaction that waits for the writer.
+struct Job {
+    /// Does the work behind a savepoint; `Err` rolls it back.
+    run: Box<dyn FnMut(&mut Tx<'_>) -> std::result::Result<(), ()> + Send>,
+    /// Tells the caller how it ended, once the group is committed or has failed.
+    finish: Box<dyn FnOnce(Result<()>) + Send>,
+}
+
+impl Sqlite {
+    pub(super) fn open(path: &Path, migrations: Migrations) -> Result<Self> {
+        let mut connection = connect(path)?;
+        connection.execute_batch("BEGIN IMMEDIATE")?;
+        migrations.apply(&mut connection)?;
+        connection.execute_batch("COMMIT")?;
+
+        let (writer, jobs) = mpsc::sync_channel(WRITER_QUEUE);
+        std::thread::Builder::new()
+            .name("sqlite-writer".to_owned())
+            .spawn(move || write_groups(&connection, &jobs))
+            .map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        let readers = Readers {
+            path: path.to_owned(),
+            idle: Mutex::new(Vec::new()),
+            permits: Arc::new(Semaphore::new(READERS)),
+        };
+        Ok(Sqlite {
+            writer,
+            readers: Arc::new(readers),
+        })
+    }
+
+    pub(super) async fn read<T, F>(self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    {
+        let permit = self.readers.permits.clone().acquire_owned().await;
+        let permit = permit.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        super::blocking(move || {
+            let _permit = permit;
+            let connection = self.readers.take()?;
+            connection.execute_batch("BEGIN")?;
+            let answer = work(&mut Tx::Sqlite(&connection));
+            connection.execute_batch("COMMIT")?;
+            self.readers.put_back(connection);
+            answer
+        })
+        .await
+    }
+
+    pub(super) async fn write<T, F>(&self, mut work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let outcome: Arc<Mutex<Option<Result<T>>>> = Arc::new(Mutex::new(None));
+        let written = outcome.clone();
+        let run = Box::new(move |tx: &mut Tx<'_>| {
+            let result = catch_unwind(AssertUnwindSafe(|| work(tx)))
+                .unwrap_or_else(|_| Err(StoreError::Database("store work panicked".to_owned())));
+            let ended = if result.is_ok() { Ok(()) } else { Err(()) };
+            *written.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+            ended
+        });
+        let finish = Box::new(move |committed: Result<()>| {
+            let result = outcome
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
+            let result =
+                result.unwrap_or_else(|| Err(StoreError::Unavailable("not run".to_owned())));
+            // A caller that no longer listens has been cut off; the work is done all the same.
+            let _ = reply.send(committed.and(result));
+        });
+        self.submit(Job { run, finish }).await?;
+        answer.await.unwrap_or_else(|_| Err(stopped()))
+    }
+
+    async fn submit(&self, job: Job) -> Result<()> {
+        let job = match self.writer.try_send(job) {
+            Ok(()) => return Ok(()),
+            Err(mpsc::TrySendError::Disconnected(_)) => return Err(stopped()),
+            Err(mpsc::TrySendError::Full(job)) => job,
+        };
+        let writer = self.writer.clone();
+        super::blocking(move || writer.send(job).map_err(|_| stopped())).await
+    }
+}
+
+impl Readers {
+    fn take(&self) -> Result<Connection> {
+        let idle = self
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
+        match idle {
+            Some(connection) => Ok(connection),
+            None => connect(&self.path),
+        }
+    }
+
+    fn put_back(&self, connection: Connection) {
+        self.idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(connection);
+    }
+}
+
+impl Target for Connection {
+    fn run(&mut self, text: &str) -> Result<()> {
+        Ok(self.execute_batch(&text.replace("/*clustered*/", "WITHOUT ROWID"))?)
+    }
+
+    fn version(&mut self) -> Result<i64> {
+        Ok(self.query_row("SELECT version FROM schema_version", [], |row| row.get(0))?)
+    }
+}
+
+fn stopped() -> StoreError {
+    StoreError::Unavailable("the writer has stopped".to_owned())
+}
+
+fn connect(path: &Path) -> Result<Connection> {
+    let connection = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    // The time-out comes first: the pragmas below can meet another process that holds the file.
+    connection.busy_timeout(Duration::from_secs(10))?;
+    connection.execute_batch(
+        "PRAGMA page_size = 8192;
+         PRAGMA journal_mode = WAL;
+         PRAGMA synchronous = FULL;
+         PRAGMA wal_autocheckpoint = 4000;
+         PRAGMA cache_size = -8192;
+         PRAGMA foreign_keys = ON;",
+    )?;
+    connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
+    Ok(connection)
+}
+
+/// The writer thread: takes what waits, runs each behind a savepoint, commits once, then tells each caller.
+fn write_groups(connection: &Connection, jobs: &mpsc::Receiver<Job>) {
+    while let Ok(first) = jobs.recv() {
+        if let Err(error) = connection.execute_batch("BEGIN IMMEDIATE") {
+            (first.finish)(Err(error.into()));
+            continue;
+        }
+        let started = Instant::now();
+        let mut finished = Vec::new();
+        let mut next = Some(first);
+        while let Some(mut job) = next {
+            run_behind_savepoint(connection, &mut job);
+            finished.push(job.finish);
+            next = if started.elapsed() < GROUP_TIME {
+                jobs.try_recv().ok()
+            } else {
+                None
+            };
+        }
+        let committed = connection.execute_batch("COMMIT");
+        if committed.is_err() {
+            // The commit may have rolled back by itself; a second rollback then fails and changes nothing.
+            let _ = connection.execute_batch("ROLLBACK");
+        }
+        let failure = committed
+            .err()
+            .map(|error| StoreError::from(error).to_string());
+        for finish in finished {
+            finish(
+                failure
+                    .clone()
+                    .map_or(Ok(()), |message| Err(StoreError::Unavailable(message))),
+            );
+        }
+    }
+}
+
+fn run_behind_savepoint(connection: &Connection, job: &mut Job) {
+    let step = |text: &str| {
+        connection
+            .prepare_cached(text)
+            .and_then(|mut statement| statement.execute([]))
+    };
+    if step("SAVEPOINT job").is_err() {
+        return;
+    }
+    if (job.run)(&mut Tx::Sqlite(connection)).is_err() {
+        let _ = step("ROLLBACK TO job");
+    }
+    let _ = step("RELEASE job");
+}

@@ -1,0 +1,255 @@
+//! What happens when samples come twice.
+//!
+//! A sample is identified by its channel and time. The later arrival wins; the zone first stored stays. Everything
+//! that reads stored samples goes through [`overlay`], everything that stores them through [`admit`], so a sync can
+//! be sent again, cut elsewhere or out of order without changing an answer.
+
+use std::cmp::Ordering;
+
+use crate::block::{Block, Cells, Pick};
+use crate::zone::ZoneRuns;
+
+/// What a sync brings that is not stored yet, and how its rows count.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Admission {
+    /// Rows that are new or differ from what is stored.
+    pub novel: Block,
+    /// For each row of `novel`, whether it replaces a stored one.
+    pub replaces: Vec<bool>,
+    /// Rows that equal what is stored.
+    pub duplicate: u64,
+}
+
+impl Admission {
+    /// How many rows are new.
+    pub fn stored(&self) -> u64 {
+        self.replaces.iter().filter(|replaces| !**replaces).count() as u64
+    }
+
+    /// How many rows take the place of another.
+    pub fn replaced(&self) -> u64 {
+        self.replaces.iter().filter(|replaces| **replaces).count() as u64
+    }
+}
+
+/// Lays blocks over one another: at equal times the row of the later block stands, with the zone of the first.
+///
+/// `blocks` are in the order of their arrival and belong to one channel; at least one is given.
+pub fn overlay(blocks: &[&Block]) -> Block {
+    let mut in_time_order: Vec<&Block> = blocks
+        .iter()
+        .copied()
+        .filter(|block| !block.is_empty())
+        .collect();
+    let Some(first) = in_time_order.first() else {
+        return blocks[0].clone();
+    };
+    if in_time_order.len() == 1 {
+        return (*first).clone();
+    }
+    in_time_order.sort_by_key(|block| block.first_us());
+    let disjoint = in_time_order
+        .windows(2)
+        .all(|pair| pair[0].last_us() < pair[1].first_us());
+    if disjoint {
+        return Block::concatenated(&in_time_order);
+    }
+    let arrived: Vec<&Block> = blocks
+        .iter()
+        .copied()
+        .filter(|block| !block.is_empty())
+        .collect();
+    let middle = arrived.len() / 2;
+    overlay_two(&overlay(&arrived[..middle]), &overlay(&arrived[middle..]))
+}
+
+fn overlay_two(older: &Block, newer: &Block) -> Block {
+    let mut picks = Vec::with_capacity(older.rows() + newer.rows());
+    let mut zones = ZoneRuns::default();
+    walk(older, newer, |older_row, newer_row| {
+        let zone = older_row.map_or_else(
+            || newer.zone_of(newer_row.unwrap_or(0)),
+            |row| older.zone_of(row),
+        );
+        zones.push(zone.clone(), 1);
+        picks.push(match newer_row {
+            Some(row) => Pick {
+                block: 1,
+                row: row as u32,
+            },
+            None => Pick {
+                block: 0,
+                row: older_row.unwrap_or(0) as u32,
+            },
+        });
+    });
+    Block::gather(&[older, newer], &picks, zones)
+}
+
+/// Steps through two blocks in the order of time; each step names the row of the first, of the second, or of both.
+fn walk(older: &Block, newer: &Block, mut step: impl FnMut(Option<usize>, Option<usize>)) {
+    let (mut older_row, mut newer_row) = (0, 0);
+    while older_row < older.rows() || newer_row < newer.rows() {
+        let order = match (older.times_us.get(older_row), newer.times_us.get(newer_row)) {
+            (Some(older_time), Some(newer_time)) => older_time.cmp(newer_time),
+            (Some(_), None) => Ordering::Less,
+            _ => Ordering::Greater,
+        };
+        step(
+            (order != Ordering::Greater).then_some(older_row),
+            (order != Ordering::Less).then_some(newer_row),
+        );
+        older_row += usize::from(order != Ordering::Greater);
+        newer_row += usize::from(order != Ordering::Less);
+    }
+}
+
+/// Compares what arrives with what is stored in its range.
+///
+/// Both are blocks of the same channel; `stored` is what [`overlay`] gives for the range of `incoming`.
+pub fn admit(stored: &Block, incoming: Block) -> Admission {
+    if stored.is_empty() {
+        let replaces = vec![false; incoming.rows()];
+        return Admission {
+            novel: incoming,
+            replaces,
+            duplicate: 0,
+        };
+    }
+    let mut matches: Vec<(usize, usize)> = Vec::new();
+    walk(stored, &incoming, |stored_row, incoming_row| {
+        if let (Some(stored_row), Some(incoming_row)) = (stored_row, incoming_row) {
+            matches.push((stored_row, incoming_row));
+        }
+    });
+    if matches.is_empty() {
+        let replaces = vec![false; incoming.rows()];
+        return Admission {
+            novel: incoming,
+            replaces,
+            duplicate: 0,
+        };
+    }
+    let equal = rows_equal(stored, &incoming, &matches);
+
+    let mut next_match = matches.iter().zip(equal).peekable();
+    let mut picks = Vec::with_capacity(incoming.rows());
+    let mut replaces = Vec::with_capacity(incoming.rows());
+    let mut zones = ZoneRuns::default();
+    let mut duplicate = 0;
+    for row in 0..incoming.rows() {
+        let twin = next_match.next_if(|((_, incoming_row), _)| *incoming_row == row);
+        let zone = match twin {
+            Some((_, true)) => {
+                duplicate += 1;
+                continue;
+            }
+            Some(((stored_row, _), false)) => stored.zone_of(*stored_row),
+            None => incoming.zone_of(row),
+        };
+        zones.push(zone.clone(), 1);
+        picks.push(Pick {
+            block: 0,
+            row: row as u32,
+        });
+        replaces.push(twin.is_some());
+    }
+    Admission {
+        novel: Block::gather(&[&incoming], &picks, zones),
+        replaces,
+        duplicate,
+    }
+}
+
+fn rows_equal(stored: &Block, incoming: &Block, matches: &[(usize, usize)]) -> Vec<bool> {
+    let mut equal = vec![true; matches.len()];
+    for (ours, theirs) in stored.columns.iter().zip(&incoming.columns) {
+        if let (Cells::Constant(one), Cells::Constant(other)) = (ours, theirs)
+            && one == other
+        {
+            continue;
+        }
+        for (equal, (stored_row, incoming_row)) in equal.iter_mut().zip(matches) {
+            *equal = *equal && ours.row_equals(*stored_row, theirs, *incoming_row);
+        }
+    }
+    equal
+}
+
+/// How the rows of one sync count among themselves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ordered {
+    /// The rows in the order of time, the last of each time.
+    pub block: Block,
+    /// Rows that repeat an earlier row of the same sync.
+    pub duplicate: u64,
+    /// Rows of the same sync that a later row replaced.
+    pub replaced: u64,
+}
+
+/// Puts the rows of one sync in the order of time. `block.times_us` may be in any order and repeat.
+pub fn in_time_order(block: Block) -> Ordered {
+    if block
+        .times_us
+        .is_sorted_by(|earlier, later| earlier < later)
+    {
+        return Ordered {
+            block,
+            duplicate: 0,
+            replaced: 0,
+        };
+    }
+    let mut order: Vec<u32> = (0..block.rows() as u32).collect();
+    order.sort_by_key(|row| block.times_us[*row as usize]);
+    let mut picks: Vec<Pick> = Vec::with_capacity(order.len());
+    let mut zones = ZoneRuns::default();
+    let (mut duplicate, mut replaced) = (0, 0);
+    for row in order {
+        if let Some(last) = picks.last_mut()
+            && block.times_us[last.row as usize] == block.times_us[row as usize]
+        {
+            let (earlier, later) = (last.row as usize, row as usize);
+            let same = block
+                .columns
+                .iter()
+                .all(|cells| cells.row_equals(earlier, cells, later));
+            duplicate += u64::from(same);
+            replaced += u64::from(!same);
+            last.row = row;
+            continue;
+        }
+        picks.push(Pick { block: 0, row });
+        zones.push(block.zone_of(row as usize).clone(), 1);
+    }
+    Ordered {
+        block: Block::gather(&[&block], &picks, zones),
+        duplicate,
+        replaced,
+    }
+}
+
+/// Gives rows at whole milliseconds the exact time of the stored sample that they are a rounded copy of.
+///
+/// JSON and CSV show whole milliseconds. A waveform row that comes back with the floor of exactly one stored
+/// sample's time is that sample; so what was read can be sent again and nothing is stored twice. The answer may
+/// repeat times: put it in order afterwards.
+#[must_use]
+pub fn with_exact_times(stored: &Block, mut incoming: Block) -> Block {
+    if stored.is_empty() {
+        return incoming;
+    }
+    for time in incoming
+        .times_us
+        .iter_mut()
+        .filter(|time| **time % 1000 == 0)
+    {
+        let same_ms = stored.rows_between(*time, *time + 999);
+        if same_ms.len() == 1 {
+            *time = stored.times_us[same_ms.start];
+        }
+    }
+    incoming
+}
+
+#[cfg(test)]
+mod tests;

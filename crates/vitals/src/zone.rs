@@ -1,0 +1,318 @@
+//! Time zones of samples, and the local days that follow from them.
+//!
+//! Each sample carries the IANA zone that its sync named. Zones change so rarely that they are kept as runs, and
+//! offsets so rarely that a [`LocalClock`] remembers the span in which the last one holds.
+
+use std::sync::Arc;
+
+use jiff::civil::{Date, DateTime};
+use jiff::tz::{Offset, TimeZone};
+use jiff::{SignedDuration, Timestamp};
+
+/// Microseconds in a second.
+pub const SECOND_US: i64 = 1_000_000;
+/// Length of a slot window in µs: five minutes, aligned to UTC.
+pub const WINDOW_US: i64 = 300 * SECOND_US;
+/// Length of a UTC quarter of an hour in µs: the grain of the tally.
+pub const QUARTER_US: i64 = 900 * SECOND_US;
+/// Length of a UTC day in µs.
+pub const DAY_US: i64 = 86_400 * SECOND_US;
+
+/// The name of an IANA time zone.
+pub type ZoneName = Arc<str>;
+
+/// Whether a name is a zone that this build knows.
+pub fn is_known_zone(name: &str) -> bool {
+    !name.is_empty() && name.is_ascii() && TimeZone::get(name).is_ok()
+}
+
+/// The zones of consecutive rows, run-length encoded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ZoneRuns {
+    /// Each run: the row after its last one, and its zone.
+    runs: Vec<(u32, ZoneName)>,
+}
+
+impl ZoneRuns {
+    /// The same zone for all `rows`.
+    pub fn constant(zone: ZoneName, rows: usize) -> Self {
+        let mut runs = ZoneRuns::default();
+        runs.push(zone, rows);
+        runs
+    }
+
+    /// Appends `rows` rows of a zone.
+    pub fn push(&mut self, zone: ZoneName, rows: usize) {
+        if rows == 0 {
+            return;
+        }
+        let end = self.rows() + rows as u32;
+        match self.runs.last_mut() {
+            Some((last_end, last_zone)) if *last_zone == zone => *last_end = end,
+            _ => self.runs.push((end, zone)),
+        }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> u32 {
+        self.runs.last().map_or(0, |(end, _)| *end)
+    }
+
+    /// The zone of a row.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    pub fn zone_of(&self, row: usize) -> &ZoneName {
+        let run = self.runs.partition_point(|(end, _)| *end as usize <= row);
+        &self.runs[run].1
+    }
+
+    /// The runs in order: rows from, to (exclusive), zone.
+    pub fn iter(&self) -> impl Iterator<Item = (std::ops::Range<usize>, &ZoneName)> {
+        let starts = std::iter::once(0).chain(self.runs.iter().map(|(end, _)| *end as usize));
+        starts
+            .zip(&self.runs)
+            .map(|(start, (end, zone))| (start..*end as usize, zone))
+    }
+
+    /// The runs of some of the rows.
+    pub fn slice(&self, rows: std::ops::Range<usize>) -> Self {
+        let mut part = ZoneRuns::default();
+        for (run, zone) in self.iter() {
+            let start = run.start.max(rows.start);
+            let end = run.end.min(rows.end);
+            part.push(zone.clone(), end.saturating_sub(start));
+        }
+        part
+    }
+}
+
+/// Tells local times in one zone.
+///
+/// Keeps the span around the last answer in which the offset does not change, so that rows in order cost a
+/// comparison each.
+#[derive(Debug)]
+pub struct LocalClock {
+    zone: TimeZone,
+    offset: Offset,
+    valid_from_us: i64,
+    valid_to_us: i64,
+}
+
+impl LocalClock {
+    /// A clock of the zone; UTC when the name is not known to this build.
+    pub fn new(zone_name: &str) -> Self {
+        let zone = TimeZone::get(zone_name).unwrap_or(TimeZone::UTC);
+        LocalClock {
+            zone,
+            offset: Offset::UTC,
+            valid_from_us: 1,
+            valid_to_us: 0,
+        }
+    }
+
+    /// The offset from UTC at a time, in seconds east.
+    pub fn offset_seconds(&mut self, time_us: i64) -> i32 {
+        if time_us < self.valid_from_us || time_us >= self.valid_to_us {
+            self.look_up(time_us);
+        }
+        self.offset.seconds()
+    }
+
+    /// Microseconds since 1970-01-01T00:00 of the local clock.
+    pub fn local_us(&mut self, time_us: i64) -> i64 {
+        time_us + i64::from(self.offset_seconds(time_us)) * SECOND_US
+    }
+
+    /// The local day at a time.
+    pub fn day(&mut self, time_us: i64) -> LocalDay {
+        LocalDay(self.local_us(time_us).div_euclid(DAY_US) as i32)
+    }
+
+    /// The time at which a local date and time occurs, µs since 1970; in a gap the time after it, in a fold the
+    /// first.
+    pub fn time_us_of(&self, local: DateTime) -> Option<i64> {
+        let zoned = self.zone.to_ambiguous_zoned(local).compatible().ok()?;
+        Some(zoned.timestamp().as_microsecond())
+    }
+
+    fn look_up(&mut self, time_us: i64) {
+        let timestamp = timestamp_of(time_us);
+        self.offset = self.zone.to_offset(timestamp);
+        // `preceding` looks strictly before, so ask from just after: a transition at this very time counts.
+        let just_after = timestamp
+            .checked_add(SignedDuration::from_nanos(1))
+            .unwrap_or(timestamp);
+        let before = self
+            .zone
+            .preceding(just_after)
+            .next()
+            .map(|transition| transition.timestamp());
+        let after = self
+            .zone
+            .following(timestamp)
+            .next()
+            .map(|transition| transition.timestamp());
+        self.valid_from_us = before.map_or(i64::MIN, Timestamp::as_microsecond);
+        self.valid_to_us = after.map_or(i64::MAX, Timestamp::as_microsecond);
+    }
+}
+
+/// The timestamp of a number of µs, clamped to the calendar's range.
+pub fn timestamp_of(time_us: i64) -> Timestamp {
+    Timestamp::from_microsecond(time_us).unwrap_or(if time_us < 0 {
+        Timestamp::MIN
+    } else {
+        Timestamp::MAX
+    })
+}
+
+/// A civil day, counted in days since 1970-01-01.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LocalDay(pub i32);
+
+impl LocalDay {
+    /// The day of a civil date.
+    pub fn from_date(date: Date) -> Self {
+        let midnight = date.at(0, 0, 0, 0);
+        let epoch = Date::constant(1970, 1, 1).at(0, 0, 0, 0);
+        LocalDay((midnight.duration_since(epoch).as_hours() / 24) as i32)
+    }
+
+    /// The civil date; the calendar's last day beyond its end.
+    pub fn date(self) -> Date {
+        let days = jiff::Span::new().try_days(self.0).unwrap_or_default();
+        Date::constant(1970, 1, 1)
+            .checked_add(days)
+            .unwrap_or(Date::MAX)
+    }
+
+    /// Reads `YYYY-MM-DD`, and nothing else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let strict = text.len() == 10
+            && text.bytes().enumerate().all(|(at, byte)| match at {
+                4 | 7 => byte == b'-',
+                _ => byte.is_ascii_digit(),
+            });
+        strict
+            .then(|| text.parse().ok())
+            .flatten()
+            .map(Self::from_date)
+    }
+
+    /// First instant of the day in a zone, and the first of the next, µs since 1970.
+    pub fn span_us(self, clock: &LocalClock) -> (i64, i64) {
+        let start = |day: LocalDay| {
+            clock
+                .time_us_of(day.date().at(0, 0, 0, 0))
+                .unwrap_or(i64::from(day.0) * DAY_US)
+        };
+        (start(self), start(LocalDay(self.0 + 1)))
+    }
+
+    /// Number of five-minute slots of the day in a zone: 288, or what a day of a clock change has.
+    pub fn slot_count(self, clock: &LocalClock) -> u32 {
+        let (start, end) = self.span_us(clock);
+        ((end - start) / WINDOW_US) as u32
+    }
+}
+
+impl std::fmt::Display for LocalDay {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.date().fmt(formatter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(text: &str) -> i64 {
+        text.parse::<Timestamp>().unwrap().as_microsecond()
+    }
+
+    #[test]
+    fn runs_of_zones_join_and_slice() {
+        let zurich: ZoneName = "Europe/Zurich".into();
+        let utc: ZoneName = "UTC".into();
+        let mut runs = ZoneRuns::constant(zurich.clone(), 2);
+        runs.push(zurich.clone(), 1);
+        runs.push(utc.clone(), 2);
+        assert_eq!(runs.iter().count(), 2);
+        assert_eq!(runs.zone_of(2), &zurich);
+        assert_eq!(runs.zone_of(3), &utc);
+        let part = runs.slice(2..4);
+        assert_eq!(part.rows(), 2);
+        assert_eq!(part.zone_of(0), &zurich);
+        assert_eq!(part.zone_of(1), &utc);
+    }
+
+    #[test]
+    fn days_of_a_clock_change_have_23_and_25_hours() {
+        let clock = LocalClock::new("Europe/Zurich");
+        assert_eq!(
+            LocalDay::parse("2026-03-29").unwrap().slot_count(&clock),
+            276
+        );
+        assert_eq!(
+            LocalDay::parse("2026-10-25").unwrap().slot_count(&clock),
+            300
+        );
+        assert_eq!(
+            LocalDay::parse("2026-10-26").unwrap().slot_count(&clock),
+            288
+        );
+        // Lord Howe Island moves its clocks by half an hour.
+        let clock = LocalClock::new("Australia/Lord_Howe");
+        assert_eq!(
+            LocalDay::parse("2026-04-05").unwrap().slot_count(&clock),
+            294
+        );
+        assert_eq!(
+            LocalDay::parse("2026-10-04").unwrap().slot_count(&clock),
+            282
+        );
+    }
+
+    #[test]
+    fn offsets_change_at_the_very_instant_of_the_transition() {
+        let mut clock = LocalClock::new("Europe/Zurich");
+        let change = us("2026-03-29T01:00:00Z");
+        assert_eq!(clock.offset_seconds(change - 1), 3600);
+        assert_eq!(clock.offset_seconds(change), 7200);
+        assert_eq!(clock.offset_seconds(change - 1), 3600);
+        assert_eq!(
+            clock.day(us("2026-03-28T23:00:00Z")),
+            LocalDay::parse("2026-03-29").unwrap()
+        );
+    }
+
+    #[test]
+    fn only_plain_dates_are_days() {
+        assert_eq!(LocalDay::parse("1970-01-02"), Some(LocalDay(1)));
+        assert_eq!(LocalDay::parse("1969-12-31"), Some(LocalDay(-1)));
+        assert_eq!(
+            LocalDay::parse("2026-02-28").unwrap().to_string(),
+            "2026-02-28"
+        );
+        for wrong in [
+            "2026-02-30",
+            "2026-2-3",
+            "20260203",
+            "2026-02-03T00:00:00",
+            "2026-02-03 ",
+            "+02026-02-03",
+            "",
+        ] {
+            assert_eq!(LocalDay::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn unknown_zones_are_told() {
+        assert!(is_known_zone("Europe/Zurich"));
+        for wrong in ["", "Mars/Phobos", "../etc/passwd", "Europe/Zürich"] {
+            assert!(!is_known_zone(wrong), "{wrong}");
+        }
+    }
+}
