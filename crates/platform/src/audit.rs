@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use store::{Audit, Entity, NewAuditEntry};
+use store::{Audit, AuditEntry, AuditQuery, Entity, NewAuditEntry};
 
 use crate::access::Researcher;
 use crate::environment::Platform;
+use crate::error::{PlatformError, Result};
 
 /// What an entry tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +60,53 @@ pub(crate) fn user_entity(uuid: &str) -> Entity {
     }
 }
 
+/// Every action code there is.
+const ACTION_CODES: [&str; 23] = [
+    "PATIENT_CREATE",
+    "PATIENT_UPDATE",
+    "PATIENT_DELETE",
+    "PATIENT_ATTACH_GROUP",
+    "PATIENT_DETACH_GROUP",
+    "PATIENT_PROFILE_UPDATE",
+    "PATIENT_ALARM_CHANGE",
+    "PATIENT_PORTAL_EXPORT",
+    "PATIENT_API_EXPORT",
+    "GROUP_CREATE",
+    "GROUP_UPDATE",
+    "GROUP_DELETE",
+    "GROUP_SETTINGS_CHANGE",
+    "USER_REGISTERED",
+    "USER_LOGIN",
+    "USER_DELETE",
+    "ADD_HCP",
+    "REMOVE_HCP",
+    "BRACELET_CREATE",
+    "BRACELET_UPDATE",
+    "BRACELET_DELETE",
+    "BRACELET_ATTACH",
+    "BRACELET_DETACH",
+];
+
 impl Platform {
+    /// The entries in which the caller appears, ascending; of those, only the ones of an action code when one is
+    /// named. Both ends, ms, are inclusive. Forbidden without an active subscription.
+    pub async fn audit_log(
+        &self,
+        researcher: &Researcher,
+        from_ms: i64,
+        to_ms: i64,
+        action_code: Option<&str>,
+    ) -> Result<Vec<AuditEntry>> {
+        let now_ms = self.now_ms();
+        researcher.require_subscription(now_ms)?;
+        if action_code.is_some_and(|code| !ACTION_CODES.contains(&code)) {
+            return Err(PlatformError::invalid("action_type", "is not an action code"));
+        }
+        let appears = researcher.account.clone();
+        let query = AuditQuery { appears, from_ms, to_ms, action_type: action_code.map(str::to_owned) };
+        Ok(self.users.audit_entries(query, now_ms).await?)
+    }
+
     /// An entry of what a caller of the integration API did.
     pub(crate) fn entry(
         &self,

@@ -8,6 +8,7 @@ use store::{Device, HealthPatient, Patient, Profile};
 use crate::access::Researcher;
 use crate::environment::Platform;
 use crate::error::Result;
+use crate::health_sessions::HealthCaller;
 use crate::profile::Person;
 
 /// Which columns of a patient row are wanted; what is not wanted is not read.
@@ -37,6 +38,12 @@ pub struct PatientRow {
 }
 
 impl Platform {
+    /// The bracelets of the patient whose data the token opens, newest first.
+    pub async fn devices(&self, caller: &HealthCaller) -> Result<Vec<Device>> {
+        caller.require("patient.read")?;
+        Ok(self.health.devices(&caller.patient).await?)
+    }
+
     /// The patients of a group, in the order in which they joined.
     pub async fn group_patients(
         &self,

@@ -5,7 +5,6 @@
 //!
 //! The way of the data through the modules: [`registry`] says which data types and columns exist; [`block`] holds
 //! samples of one channel in columns; [`merge`] settles what happens when samples come twice; [`zone`] tells local
-//! days.
 //! days; [`latest`] picks the newest valid values.
 
 pub mod activity;
