@@ -6,6 +6,7 @@
 //! The two databases never meet in a statement: [`UsersDb`] knows who people are, [`HealthDb`] knows samples of
 //! uuids.
 
+pub mod columnar;
 pub mod engine;
 mod error;
 mod health;
