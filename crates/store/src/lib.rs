@@ -12,6 +12,8 @@ mod error;
 mod health;
 mod objects;
 mod payload;
+#[cfg(test)]
+mod random_blocks;
 mod texts;
 mod users;
 
