@@ -6,11 +6,14 @@
 //! The two databases never meet in a statement: [`UsersDb`] knows who people are, [`HealthDb`] knows samples of
 //! uuids.
 
+pub mod columnar;
 pub mod engine;
 mod error;
 mod health;
 mod objects;
 mod payload;
+#[cfg(test)]
+mod random_blocks;
 mod signing_key;
 mod texts;
 mod users;
