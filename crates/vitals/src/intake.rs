@@ -3,7 +3,7 @@
 //! A bad value rejects its row and never sinks the good ones. What is wrong with the structure of a sync (unequal
 //! lengths, an unknown column) is the decoder's business and never comes this far.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::block::{Block, Cells, Pick};
@@ -216,41 +216,59 @@ fn check_tests(batch: &mut Batch) -> Vec<(u32, &'static str, String)> {
     bad
 }
 
+/// One block for each channel that has a good row.
 fn split_by_channel(all: Block, bad: &BTreeMap<u32, (&'static str, String)>) -> Vec<Block> {
-    let channel_cells: Vec<&Cells> = all
-        .data_type
-        .channel_columns()
-        .iter()
-        .map(|column| &all.columns[*column])
-        .collect();
-    let channel_of = |row: usize| {
-        let cells: Vec<i32> = channel_cells.iter().map(|cells| cells.get(row)).collect();
-        all.data_type.channel(&cells)
-    };
-    let one_channel = channel_cells
-        .iter()
-        .all(|cells| matches!(cells, Cells::Constant(_)));
+    let positions = all.data_type.channel_columns();
+    let one_channel = positions.iter().all(|position| matches!(all.columns[*position], Cells::Constant(_)));
     if one_channel && bad.is_empty() {
-        let channel = channel_of(0);
+        let channel = channel_of(&all, 0);
         return vec![Block { channel, ..all }];
     }
-    let mut picks: BTreeMap<Channel, (Vec<Pick>, ZoneRuns)> = BTreeMap::new();
-    let bad_rows: BTreeSet<usize> = bad.keys().map(|row| *row as usize).collect();
-    for (run, zone) in all.zones.iter() {
-        for row in run.filter(|row| !bad_rows.contains(row)) {
-            let (rows, zones) = picks.entry(channel_of(row)).or_default();
-            rows.push(Pick {
-                block: 0,
-                row: row as u32,
-            });
-            zones.push(ZoneName::clone(zone), 1);
+    rows_by_channel(&all, bad).into_iter().map(|(channel, rows)| block_of(&all, channel, &rows)).collect()
+}
+
+fn channel_of(all: &Block, row: usize) -> Channel {
+    let positions = all.data_type.channel_columns();
+    let cells: Vec<i32> = positions.iter().map(|position| all.columns[*position].get(row)).collect();
+    all.data_type.channel(&cells)
+}
+
+/// The good rows of each channel, ascending. The channel's cells are the index into a table, so that a batch of many
+/// channels costs no more than one of few.
+fn rows_by_channel(all: &Block, bad: &BTreeMap<u32, (&'static str, String)>) -> Vec<(Channel, Vec<u32>)> {
+    /// Values that a channel column can take: 0 to 255, and null.
+    const CODES: usize = 257;
+    const NO_GROUP: u32 = u32::MAX;
+    let code_of = |cell: i32| if cell == NULL { 0 } else { cell as usize + 1 };
+    let columns: Vec<&Cells> =
+        all.data_type.channel_columns().iter().map(|position| &all.columns[*position]).collect();
+    let mut group_of_code = vec![NO_GROUP; CODES.pow(columns.len() as u32)];
+    let mut groups: Vec<(Channel, Vec<u32>)> = Vec::new();
+    let mut bad_rows = bad.keys().copied().peekable();
+    for row in 0..all.rows() {
+        if bad_rows.next_if_eq(&(row as u32)).is_some() {
+            continue;
         }
+        let code = columns.iter().fold(0, |code, cells| code * CODES + code_of(cells.get(row)));
+        if group_of_code[code] == NO_GROUP {
+            group_of_code[code] = groups.len() as u32;
+            groups.push((channel_of(all, row), Vec::new()));
+        }
+        groups[group_of_code[code] as usize].1.push(row as u32);
     }
-    let gather = |(channel, (rows, zones)): (Channel, (Vec<Pick>, ZoneRuns))| Block {
-        channel,
-        ..Block::gather(&[&all], &rows, zones)
-    };
-    picks.into_iter().map(gather).collect()
+    groups
+}
+
+fn block_of(all: &Block, channel: Channel, rows: &[u32]) -> Block {
+    let mut zones = ZoneRuns::default();
+    let mut remaining = rows;
+    for (run, zone) in all.zones.iter() {
+        let of_run = remaining.partition_point(|row| (*row as usize) < run.end);
+        zones.push(ZoneName::clone(zone), of_run);
+        remaining = &remaining[of_run..];
+    }
+    let picks: Vec<Pick> = rows.iter().map(|row| Pick { block: 0, row: *row }).collect();
+    Block { channel, ..Block::gather(&[all], &picks, zones) }
 }
 
 #[cfg(test)]
