@@ -14,6 +14,7 @@ mod objects;
 mod payload;
 #[cfg(test)]
 mod random_blocks;
+pub mod segment;
 mod texts;
 mod users;
 
