@@ -13,6 +13,12 @@ use crate::error::{Result, StoreError};
 
 /// Rows of a page: what must be decoded at least to get at one row.
 pub(super) const PAGE_ROWS: usize = 16_384;
+/// Rows of a page of the columns beside a signal. They hardly vary, so that a page costs its header and an entry in the
+/// index rather than its rows.
+const COMPANION_PAGE_ROWS: usize = 4 * PAGE_ROWS;
+/// The columns beside a signal.
+const COMPANIONS: [&str; 10] =
+    ["metric_id", "chunk_index", "quality", "body_pose", "led_pd_pos", "offset", "exp", "led", "gain", ZONE];
 /// Rows of a row group: what the writer holds encoded in memory before it is sent off.
 const ROW_GROUP_ROWS: usize = 64 * PAGE_ROWS;
 const ZSTD_LEVEL: i32 = 1;
@@ -52,6 +58,11 @@ pub(super) fn properties(name: &SegmentName) -> Result<WriterProperties> {
         builder = builder
             .set_column_dictionary_enabled(path.clone(), true)
             .set_column_encoding(path, Encoding::DELTA_LENGTH_BYTE_ARRAY);
+    }
+    if name.data_type.is_waveform() {
+        for column in COMPANIONS {
+            builder = builder.set_column_data_page_row_count_limit(ColumnPath::from(column), COMPANION_PAGE_ROWS);
+        }
     }
     Ok(builder.build())
 }

@@ -14,8 +14,8 @@ use crate::engine::blocking;
 use crate::error::{Result, StoreError};
 use crate::objects::Objects;
 
-/// Bytes of one part of an upload; a smaller segment is sent whole.
-const PART_BYTES: usize = 8 << 20;
+/// Bytes of one part of an upload, the least that S3 takes; a smaller segment is sent whole.
+const PART_BYTES: usize = 5 << 20;
 /// Parts that may be under way while the next is encoded.
 const PARTS_UNDER_WAY: usize = 2;
 

@@ -1,6 +1,7 @@
 //! Segments written and read back, their size, and the catalog.
 
 mod catalog;
+mod fixtures;
 mod round_trip;
 mod signals;
 mod size;
