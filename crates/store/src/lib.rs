@@ -14,6 +14,7 @@ mod objects;
 mod payload;
 #[cfg(test)]
 mod random_blocks;
+pub mod segment;
 mod signing_key;
 mod texts;
 mod users;

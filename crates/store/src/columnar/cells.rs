@@ -4,6 +4,8 @@
 //! rows are converted in one loop that the compiler turns into vector instructions. Only a column with a null or a
 //! fault is looked at row by row.
 
+use std::cell::RefCell;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float16Type, Float32Type,
@@ -119,10 +121,34 @@ fn cell_reader<'array>(
         }),
         _ if matches!(column.kind, Kind::Hex | Kind::TestType) => {
             let text = text_reader(array)?;
-            Box::new(move |row| column.cell_from_text(text(row)))
+            let known = RefCell::new(KnownTexts::default());
+            Box::new(move |row| known.borrow_mut().cell_of(column, text(row)))
         }
         _ => return None,
     })
+}
+
+/// The texts met last and what they were read as. Codes repeat, row after row or in turn.
+#[derive(Default)]
+struct KnownTexts<'array> {
+    texts: [(&'array str, Option<Result<i32, CellError>>); 4],
+    next: usize,
+}
+
+impl<'array> KnownTexts<'array> {
+    fn cell_of(&mut self, column: &Column, text: &'array str) -> Result<i32, CellError> {
+        for (known, cell) in &self.texts {
+            if *known == text
+                && let Some(cell) = cell
+            {
+                return *cell;
+            }
+        }
+        let cell = column.cell_from_text(text);
+        self.texts[self.next] = (text, Some(cell));
+        self.next = (self.next + 1) % self.texts.len();
+        cell
+    }
 }
 
 fn integers<T: ArrowPrimitiveType>(column: &Column, array: &dyn Array, faults: &mut Faults) -> Cells
@@ -185,6 +211,10 @@ fn dictionary(column: &Column, array: &dyn Array, faults: &mut Faults) -> Option
         return Some(row_by_row(column, array, faults, |_| null_cell(column)));
     }
     let keys = dictionary.normalized_keys();
+    let sound: Option<Vec<i32>> = cells.iter().map(|cell| cell.ok()).collect();
+    if let Some(sound) = sound.filter(|_| dictionary.keys().null_count() == 0) {
+        return Some(Cells::Values(keys.into_iter().map(|key| sound[key]).collect()).simplified());
+    }
     Some(row_by_row(column, array, faults, |row| cells[keys[row]]))
 }
 
