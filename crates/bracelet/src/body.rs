@@ -199,7 +199,7 @@ impl SyncBody {
             sync_id: sync_id(patient, window, data_types, rates),
             time_zone: patient.zone_name.clone(),
             bracelet: Bracelet {
-                serial_number: patient.serial_number(),
+                serial_number: patient.serial_number.clone(),
                 device_type: "simulated-bracelet",
                 firmware_version: "1.0.0",
                 battery_level: course.minute(last_minute).battery_percent.round() as i64,
@@ -272,8 +272,8 @@ fn sync_id(
     named.sort_unstable();
     named.dedup();
     let content = format!(
-        "{window:?} {named:?} {rates:?} {} {} {}",
-        patient.scenario, patient.onset_ms, patient.zone_name
+        "{window:?} {named:?} {rates:?} {} {} {} {}",
+        patient.scenario, patient.onset_ms, patient.zone_name, patient.serial_number
     );
     // FNV-1a: the streams behind it are independent, so it only has to tell contents apart.
     let hash = content

@@ -71,6 +71,9 @@ pub struct Patient {
     pub person: Person,
     /// His resting values.
     pub baseline: Baseline,
+    /// Serial number of his bracelet: by default made from his number. A fleet makes it from the uuid that the service gave
+    /// him, so that two runs with one seed don't share bracelets.
+    pub serial_number: String,
     /// Name of his time zone.
     pub zone_name: String,
     pub(crate) zone: TimeZone,
@@ -96,15 +99,11 @@ impl Patient {
             onset_ms,
             person,
             baseline,
+            serial_number: format!("SIM-{index:06}"),
             zone_name: zone_name.to_owned(),
             zone,
             randomness,
         })
-    }
-
-    /// Serial number of the bracelet.
-    pub fn serial_number(&self) -> String {
-        format!("SIM-{:06}", self.index)
     }
 
     /// Whether the scenario has begun at `at_ms`.

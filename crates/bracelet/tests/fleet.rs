@@ -320,6 +320,11 @@ async fn the_present_follows_the_past_without_a_gap_and_each_scenario_in_its_man
         };
         assert_eq!(arrived.len(), 31 * copies);
         assert_eq!(result.syncs as usize, arrived.len());
+        let serial = &stub.syncs[0].1["device"]["serial_number"];
+        assert_eq!(
+            serial, "SIM-u1",
+            "no two patients of a service share a bracelet"
+        );
         for pair in stub.syncs.chunks(copies) {
             assert!(
                 pair.iter().all(|sync| *sync == pair[0]),
@@ -333,7 +338,7 @@ async fn the_present_follows_the_past_without_a_gap_and_each_scenario_in_its_man
 async fn a_stopped_fleet_ends_and_sends_what_it_held_back() {
     let (url, memory) = start(Stub::default()).await;
     let fleet = fleet(&url, 2, |config| {
-        config.cast = Cast::All(Scenario::LateSync)
+        config.cast = Cast::All(Scenario::LateSync);
     });
     let (stop, stopped) = watch::channel(false);
     let live = Live {
@@ -375,7 +380,7 @@ async fn a_load_has_the_asked_number_of_syncs_and_never_sends_a_minute_twice() {
     let bounded = LoadPlan {
         rate: None,
         begin_before_ms: 5 * 60_000,
-        duration: Duration::from_secs(60),
+        duration: Duration::from_mins(1),
         ..plan
     };
     let again = fleet.load(&sessions, bounded).await.unwrap();
@@ -401,7 +406,7 @@ async fn refusals_name_the_request_and_never_the_key() {
         "cannot create a group: status 401 no key"
     );
     let nobody = fleet("http://127.0.0.1:9", 1, |config| {
-        config.patience = Duration::from_millis(300)
+        config.patience = Duration::from_millis(300);
     });
     let error = nobody.run(None, unstopped()).await.unwrap_err();
     assert!(

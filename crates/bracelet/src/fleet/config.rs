@@ -117,7 +117,8 @@ impl Live {
 pub struct LoadPlan {
     /// How long syncs are sent.
     pub duration: Duration,
-    /// Syncs per second over the whole fleet; none sends as fast as the connections allow.
+    /// Syncs per second over the whole fleet; none sends as fast as the connections allow. A service that limits the requests
+    /// of one credential limits this too: use enough patients, or switch its limit off.
     pub rate: Option<f64>,
     /// How much of a patient's time each sync covers, ms.
     pub step_ms: i64,

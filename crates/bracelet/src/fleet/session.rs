@@ -22,7 +22,7 @@ impl Session {
     /// Enrols a patient: an anonymous patient in the group, activated by his voucher, logged in to the Health Cloud.
     pub(crate) async fn enrol(
         client: &ServiceClient,
-        patient: Patient,
+        mut patient: Patient,
         group: &str,
         api_key: &str,
         password: &str,
@@ -36,8 +36,12 @@ impl Session {
             )
             .await?
             .accepted("create a patient")?;
+        let uuid = text(&created, "uuid")?;
+        // The end of a uuid differs most; its begin may be a time.
+        let uuid_end = uuid.rsplit('-').next().unwrap_or(&uuid);
+        patient.serial_number = format!("SIM-{uuid_end}");
         let session = Self {
-            uuid: text(&created, "uuid")?,
+            uuid,
             code: text(&created, "code")?,
             password: password.to_owned(),
             patient,
