@@ -5,6 +5,7 @@
 
 mod environment;
 mod error;
+pub mod ingest;
 
 pub use environment::{Clock, Platform, Random, Settings};
 pub use error::{PlatformError, Result};

@@ -16,6 +16,6 @@ mod users;
 
 pub use engine::Address;
 pub use error::{Result, StoreError};
-pub use health::HealthDb;
+pub use health::{AHEAD_MS, Counts, Device, HealthDb, Sync, SyncId, SyncOutcome};
 pub use objects::Objects;
 pub use users::UsersDb;

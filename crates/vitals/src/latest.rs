@@ -31,7 +31,10 @@ impl From<Timed> for (f64, i64) {
     }
 }
 
-/// The newest valid values of a patient. The two pressures always belong to the same time and the same source.
+/// The newest valid values of a patient.
+///
+/// A row or a spot measurement brings both pressures at once, so they normally share their time; [`LatestValues::paired`]
+/// takes care of a lone half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LatestValues {
@@ -68,35 +71,53 @@ impl LatestValues {
         self.temperature = newer(self.temperature, other.temperature);
         self.spo2 = newer(self.spo2, other.spo2);
         self.news_score = newer(self.news_score, other.news_score);
-        match self.pressure_ms().cmp(&other.pressure_ms()) {
-            std::cmp::Ordering::Less => {
-                self.nibp_systolic = other.nibp_systolic;
-                self.nibp_diastolic = other.nibp_diastolic;
-            }
-            std::cmp::Ordering::Equal => {
-                self.nibp_systolic = newer(self.nibp_systolic, other.nibp_systolic);
-                self.nibp_diastolic = newer(self.nibp_diastolic, other.nibp_diastolic);
-            }
-            std::cmp::Ordering::Greater => {}
-        }
+        self.nibp_systolic = newer(self.nibp_systolic, other.nibp_systolic);
+        self.nibp_diastolic = newer(self.nibp_diastolic, other.nibp_diastolic);
         *self != before
     }
 
-    /// When the pressures were measured, ms; `None` without any.
-    pub fn pressure_ms(&self) -> Option<i64> {
-        self.nibp_systolic.or(self.nibp_diastolic).map(|pressure| pressure.timestamp_ms)
+    /// The values as they are shown: a diastolic pressure only together with the systolic one of the same time and
+    /// source, or alone when there is no other.
+    #[must_use]
+    pub fn paired(mut self) -> Self {
+        if let (Some(systolic), Some(diastolic)) = (self.nibp_systolic, self.nibp_diastolic)
+            && systolic.timestamp_ms != diastolic.timestamp_ms
+        {
+            self.nibp_diastolic = None;
+        }
+        self
     }
 
-    /// The newest time of any vital sign, ms; the score is not one.
-    pub fn newest_ms(&self) -> Option<i64> {
-        let times = [self.heart_rate, self.respiration_rate, self.temperature, self.spo2];
-        let newest = times.into_iter().flatten().map(|timed| timed.timestamp_ms).max();
-        newest.max(self.pressure_ms())
+    /// The newest time of a vital sign that NEWS scores, ms.
+    pub fn scored_ms(&self) -> Option<i64> {
+        let scored = [self.heart_rate, self.respiration_rate, self.temperature, self.spo2, self.nibp_systolic];
+        scored.into_iter().flatten().map(|timed| timed.timestamp_ms).max()
+    }
+
+    /// The values that are not later than a time.
+    #[must_use]
+    pub fn not_after(mut self, time_ms: i64) -> Self {
+        self.retain(|timed| timed.timestamp_ms <= time_ms);
+        self
+    }
+
+    /// Keeps the vital signs that fulfil a condition.
+    pub fn retain(&mut self, keep: impl Fn(&Timed) -> bool) {
+        for value in [
+            &mut self.heart_rate,
+            &mut self.respiration_rate,
+            &mut self.temperature,
+            &mut self.spo2,
+            &mut self.nibp_systolic,
+            &mut self.nibp_diastolic,
+        ] {
+            *value = value.filter(&keep);
+        }
     }
 
     /// Whether no vital sign is known.
     pub fn is_empty(&self) -> bool {
-        self.newest_ms().is_none()
+        self.scored_ms().is_none() && self.nibp_diastolic.is_none()
     }
 }
 
@@ -263,6 +284,10 @@ mod tests {
         );
         let newest = newest_of(&rows, 1000);
         assert_eq!((newest.nibp_systolic, newest.nibp_diastolic), (timed(121.0, 1), None));
+        let mut later_half = LatestValues { nibp_diastolic: timed(80.0, 2), ..newest };
+        assert_eq!(later_half.paired(), newest);
+        later_half.nibp_systolic = None;
+        assert_eq!(later_half.paired(), later_half);
         let newest = newest_of(&rows, 2000);
         assert_eq!((newest.nibp_systolic, newest.nibp_diastolic), (timed(131.0, 2), timed(86.0, 2)));
     }

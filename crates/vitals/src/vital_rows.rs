@@ -130,6 +130,11 @@ impl<'block> ActivityRows<'block> {
         given(self.spo2_q.get(row))
     }
 
+    /// Whether the row has a heart rate at all, be it 0 or poor.
+    pub fn measures_heart_rate(&self, row: usize) -> bool {
+        self.bpm.get(row) != NULL
+    }
+
     /// Whether the row has a respiration rate at all, be it 0 or poor.
     pub fn measures_respiration(&self, row: usize) -> bool {
         self.respiration_rate.get(row) != NULL

@@ -53,7 +53,9 @@ CREATE TABLE signing_key (
     retired_ms BIGINT
 );
 
--- What one sync brought of one type and channel within one UTC day and was not there before.
+-- What one sync brought of one type and channel within one UTC day and was not there before. The key begins with the
+-- end of the chunk: what lies at or after a time is found without touching what lies before it, and live data, which
+-- is most, lies at the end.
 CREATE TABLE chunk (
     patient TEXT NOT NULL,
     data_type BIGINT NOT NULL,
@@ -63,7 +65,7 @@ CREATE TABLE chunk (
     last_us BIGINT NOT NULL,
     row_count BIGINT NOT NULL,
     payload BYTEA NOT NULL,
-    PRIMARY KEY (patient, data_type, channel, first_us, arrival)
+    PRIMARY KEY (patient, data_type, last_us, channel, arrival, first_us)
 );
 
 -- A sealed period: one Parquet object of one patient and one type. Its rows are older than every chunk's.
