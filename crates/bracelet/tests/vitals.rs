@@ -41,11 +41,7 @@ fn the_registry_knows_every_column_and_takes_every_cell() {
     for (index, scenario) in Scenario::ALL.into_iter().enumerate() {
         let patient = patient(index as u64, scenario);
         for data_type in DataType::ALL {
-            let hours = if data_type.is_waveform() {
-                13..13
-            } else {
-                0..24
-            };
+            let hours = if data_type.is_waveform() { 13..13 } else { 0..24 };
             let from_ms = MIDNIGHT_MS + hours.start * HOUR_MS;
             let to_ms = (MIDNIGHT_MS + hours.end * HOUR_MS).max(from_ms + 60_000);
             let window = Window::new(from_ms, to_ms);
@@ -58,16 +54,10 @@ fn the_registry_knows_every_column_and_takes_every_cell() {
                     if *name == "timestamp" {
                         continue;
                     }
-                    let known = registered
-                        .column(name)
-                        .unwrap_or_else(|| panic!("{data_type} {name}"));
+                    let known = registered.column(name).unwrap_or_else(|| panic!("{data_type} {name}"));
                     let cells = json.as_array().cloned().unwrap_or_else(|| vec![json]);
                     for cell in &cells {
-                        assert_eq!(
-                            fault(known, cell),
-                            None,
-                            "{scenario} {data_type} {name} {cell}"
-                        );
+                        assert_eq!(fault(known, cell), None, "{scenario} {data_type} {name} {cell}");
                     }
                 }
             }
@@ -78,11 +68,7 @@ fn the_registry_knows_every_column_and_takes_every_cell() {
 fn beats(course: &Course) -> Vec<Beat> {
     rr_intervals(course, MIDNIGHT_MS, MIDNIGHT_MS + DAY_MS)
         .into_iter()
-        .map(|row| Beat {
-            time_ms: row.timestamp_ms,
-            rr_ms: row.rr_ms as f64,
-            good: row.quality >= 2,
-        })
+        .map(|row| Beat { time_ms: row.timestamp_ms, rr_ms: row.rr_ms as f64, good: row.quality >= 2 })
         .collect()
 }
 
@@ -93,10 +79,7 @@ fn shares(scenario: Scenario, index: u64) -> (f64, f64) {
     let windows = classify_by_hour(&beats(&course));
     assert!(windows.len() > 1_000);
     let share = |class| {
-        let count = windows
-            .iter()
-            .filter(|window| window.classification == class)
-            .count();
+        let count = windows.iter().filter(|window| window.classification == class).count();
         count as f64 / windows.len() as f64
     };
     (share(Classification::Af), share(Classification::Nsr))
@@ -109,10 +92,7 @@ fn the_classifier_finds_fibrillation_where_it_is_and_nowhere_else() {
         assert!(fibrillation > 0.95, "{index}: {fibrillation}");
         for scenario in [Scenario::Healthy, Scenario::Deteriorating] {
             let (false_alarms, sinus) = shares(scenario, index);
-            assert!(
-                false_alarms < 0.002 && sinus > 0.98,
-                "{scenario} {index}: {false_alarms} {sinus}"
-            );
+            assert!(false_alarms < 0.002 && sinus > 0.98, "{scenario} {index}: {false_alarms} {sinus}");
         }
     }
 }
@@ -131,25 +111,11 @@ fn the_device_and_the_service_agree_about_variability() {
                 continue;
             };
             // The last beat of the five minutes belongs to the service's next window, and it sees whole milliseconds.
-            assert!(
-                (row.mrr_ms / window.time.mean_rr_ms - 1.0).abs() < 0.005,
-                "{row:?} {window:?}"
-            );
-            assert!(
-                (row.rmssd_ms - window.time.rmssd_ms).abs() < 1.0,
-                "{row:?} {window:?}"
-            );
-            assert!(
-                (row.sdnn_ms / window.time.sdnn_ms - 1.0).abs() < 0.05,
-                "{row:?} {window:?}"
-            );
+            assert!((row.mrr_ms / window.time.mean_rr_ms - 1.0).abs() < 0.005, "{row:?} {window:?}");
+            assert!((row.rmssd_ms - window.time.rmssd_ms).abs() < 1.0, "{row:?} {window:?}");
+            assert!((row.sdnn_ms / window.time.sdnn_ms - 1.0).abs() < 0.05, "{row:?} {window:?}");
             compared += 1;
         }
-        assert!(
-            compared > 250,
-            "{compared} of {} and {}",
-            rows.len(),
-            windows.len()
-        );
+        assert!(compared > 250, "{compared} of {} and {}", rows.len(), windows.len());
     }
 }

@@ -110,7 +110,8 @@ impl Story {
 
     /// Adds a patient to a group, who uses his voucher with a profile and logs in on both clouds.
     pub async fn patient(&self, key: &str, group: &str, profile: Value) -> Enrolled {
-        let created = self.post(&format!("/integration/v1/groups/{group}/patients?token={key}"), Value::Null).await.ok();
+        let created =
+            self.post(&format!("/integration/v1/groups/{group}/patients?token={key}"), Value::Null).await.ok();
         let code = text(&created["code"]);
         let mut activation = json!({"code": code, "password": PASSWORD});
         for (name, value) in profile.as_object().into_iter().flatten() {
@@ -162,7 +163,8 @@ impl Story {
         let body = if bytes.is_empty() {
             Value::Null
         } else {
-            serde_json::from_slice(&bytes).unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&bytes).into_owned()))
+            serde_json::from_slice(&bytes)
+                .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&bytes).into_owned()))
         };
         Answer { status: parts.status, headers: parts.headers, body }
     }

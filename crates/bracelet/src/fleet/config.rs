@@ -103,12 +103,7 @@ pub struct Live {
 impl Live {
     /// One sync per minute of real time.
     pub fn real_time() -> Self {
-        Self {
-            tick: Duration::from_mins(1),
-            step_ms: 60_000,
-            lag_ms: 0,
-            ticks: None,
-        }
+        Self { tick: Duration::from_mins(1), step_ms: 60_000, lag_ms: 0, ticks: None }
     }
 }
 
@@ -129,11 +124,6 @@ pub struct LoadPlan {
 impl LoadPlan {
     /// One-minute syncs for this long, with data of the last two weeks.
     pub fn one_minute_syncs(duration: Duration, rate: Option<f64>) -> Self {
-        Self {
-            duration,
-            rate,
-            step_ms: 60_000,
-            begin_before_ms: 14 * 24 * 3_600_000,
-        }
+        Self { duration, rate, step_ms: 60_000, begin_before_ms: 14 * 24 * 3_600_000 }
     }
 }

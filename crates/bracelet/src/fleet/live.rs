@@ -29,11 +29,7 @@ impl Fleet {
             let offset = live.tick.mul_f64(number as f64 / sessions.len() as f64);
             let fleet = self.clone();
             let stop = stop.clone();
-            tasks.spawn(async move {
-                fleet
-                    .send_live_of(&session, live, begin_ms, offset, stop)
-                    .await
-            });
+            tasks.spawn(async move { fleet.send_live_of(&session, live, begin_ms, offset, stop).await });
         }
         finish(tasks).await
     }

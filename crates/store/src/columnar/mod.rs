@@ -21,6 +21,5 @@ pub use schema::{TIMESTAMP, ZONE, arrow_schema};
 pub(crate) use batch::{Run, batch_of_runs};
 pub(crate) use decode::{RowsOfBatch, block_of_rows};
 
-
 #[cfg(test)]
 mod tests;

@@ -123,7 +123,8 @@ proptest! {
 
 #[test]
 fn times_of_any_unit_become_microseconds() {
-    let sent = |array: ArrayRef| read_batch(DataType::Sleep, &batch(vec![(TIMESTAMP, array)]), &utc()).unwrap().times_us;
+    let sent =
+        |array: ArrayRef| read_batch(DataType::Sleep, &batch(vec![(TIMESTAMP, array)]), &utc()).unwrap().times_us;
     assert_eq!(sent(Arc::new(Int64Array::from(vec![1_763_600_000_000]))), [1_763_600_000_000_000]);
     assert_eq!(sent(Arc::new(UInt64Array::from(vec![1_763_600_000_000]))), [1_763_600_000_000_000]);
     assert_eq!(sent(Arc::new(TimestampSecondArray::from(vec![-2]))), [-2_000_000]);
@@ -157,7 +158,8 @@ fn numbers_of_any_width_are_read_in_the_columns_unit() {
     assert_eq!(ppg2(Arc::new(Float32Array::from(vec![7.2, 99.9]))), wanted);
     assert_eq!(ppg2(Arc::new(Int64Array::from(vec![65535, 65535]))), Cells::Constant(65535));
 
-    let ecg = |array: ArrayRef| accept(DataType::Ecg, &batch(vec![(TIMESTAMP, times(2)), ("ecg", array)])).blocks[0].clone();
+    let ecg =
+        |array: ArrayRef| accept(DataType::Ecg, &batch(vec![(TIMESTAMP, times(2)), ("ecg", array)])).blocks[0].clone();
     let exact = Decimal128Array::from(vec![1250, -7]).with_precision_and_scale(9, 3).unwrap();
     assert_eq!(ecg(Arc::new(exact)).column("ecg"), &Cells::Values(vec![1250, -7]));
     let finer = Decimal128Array::from(vec![12_345, -12_355]).with_precision_and_scale(9, 4).unwrap();
@@ -229,7 +231,10 @@ fn structure_faults_name_their_column() {
     assert_eq!(fault(DataType::Tests, &with("note", &number)), StructureFault::WrongKind("note".to_owned()));
     assert_eq!(fault(DataType::Ppg2, &with(ZONE, &number)), StructureFault::WrongKind(ZONE.to_owned()));
     assert_eq!(fault(DataType::Ppg2, &batch(vec![("value", number)])), StructureFault::NoTimestamp);
-    assert_eq!(fault(DataType::Ppg2, &batch(vec![(TIMESTAMP, text.clone())])), StructureFault::WrongKind(TIMESTAMP.to_owned()));
+    assert_eq!(
+        fault(DataType::Ppg2, &batch(vec![(TIMESTAMP, text.clone())])),
+        StructureFault::WrongKind(TIMESTAMP.to_owned())
+    );
     let twice = batch(vec![(TIMESTAMP, times(1)), (TIMESTAMP, times(1))]);
     assert_eq!(fault(DataType::Ppg2, &twice), StructureFault::RepeatedColumn(TIMESTAMP.to_owned()));
     let nowhere: ArrayRef = Arc::new(StringArray::from(vec!["Mars/Phobos"]));
@@ -250,7 +255,8 @@ fn a_zone_column_names_the_zone_of_each_row() {
 
 #[test]
 fn spot_measurements_are_held_to_their_unit() {
-    let kinds: ArrayRef = Arc::new(StringArray::from(vec!["temperature", "temperature", "temperature", "glucose", "other"]));
+    let kinds: ArrayRef =
+        Arc::new(StringArray::from(vec!["temperature", "temperature", "temperature", "glucose", "other"]));
     let values: ArrayRef = Arc::new(Float64Array::from(vec![37.2, 98.6, 37.0, 90.0, 1.0]));
     let units: ArrayRef = Arc::new(StringArray::from(vec![None, None, Some("°F"), Some("mg/dL"), Some("dB")]));
     let accepted = accept(
@@ -267,8 +273,10 @@ fn spot_measurements_are_held_to_their_unit() {
 #[test]
 fn every_refused_row_is_counted_once_and_the_first_hundred_are_named() {
     let rows = 500_i32;
-    let value: ArrayRef = Arc::new(Int32Array::from_iter_values((0..rows).map(|row| if row % 2 == 0 { 70_000 } else { 1 })));
-    let quality: ArrayRef = Arc::new(Int32Array::from_iter_values((0..rows).map(|row| if row % 3 == 0 { 999 } else { 1 })));
+    let value: ArrayRef =
+        Arc::new(Int32Array::from_iter_values((0..rows).map(|row| if row % 2 == 0 { 70_000 } else { 1 })));
+    let quality: ArrayRef =
+        Arc::new(Int32Array::from_iter_values((0..rows).map(|row| if row % 3 == 0 { 999 } else { 1 })));
     let batch = batch(vec![(TIMESTAMP, times(i64::from(rows))), ("value", value), ("quality", quality)]);
     let accepted = accept(DataType::Ppg2, &batch);
     let bad: Vec<usize> = (0..rows as usize).filter(|row| row % 2 == 0 || row % 3 == 0).collect();

@@ -48,5 +48,9 @@ where
         smallest.saturated().checked_mul(factor).is_some() && largest.saturated().checked_mul(factor).is_some()
     });
     // Multiplying with a check in each row is several times slower.
-    if fits { values.map(|value| value * factor).collect() } else { values.map(|value| value.saturating_mul(factor)).collect() }
+    if fits {
+        values.map(|value| value * factor).collect()
+    } else {
+        values.map(|value| value.saturating_mul(factor)).collect()
+    }
 }

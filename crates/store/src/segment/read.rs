@@ -83,7 +83,11 @@ impl SegmentReader {
             .build()
             .map_err(damaged)?;
         let state = Decoding { data_type: self.data_type, times_us, plan, decoder, batches: VecDeque::new() };
-        Ok(SegmentPieces { objects: self.objects.clone(), location: self.location.clone(), state: Some(Box::new(state)) })
+        Ok(SegmentPieces {
+            objects: self.objects.clone(),
+            location: self.location.clone(),
+            state: Some(Box::new(state)),
+        })
     }
 }
 
@@ -207,9 +211,8 @@ impl Decoding {
 async fn read_metadata(objects: &Objects, location: &Path, bytes: u64) -> Result<ParquetMetaData> {
     // Of the page index only the places of the pages are wanted: which rows to read, the list of pieces says.
     let decoder = ParquetMetaDataPushDecoder::try_new(bytes).map_err(damaged)?;
-    let mut decoder = decoder
-        .with_column_index_policy(PageIndexPolicy::Skip)
-        .with_offset_index_policy(PageIndexPolicy::Required);
+    let mut decoder =
+        decoder.with_column_index_policy(PageIndexPolicy::Skip).with_offset_index_policy(PageIndexPolicy::Required);
     let footer = bytes.saturating_sub(FOOTER_BYTES)..bytes;
     let mut ranges = vec![footer];
     loop {

@@ -60,8 +60,8 @@ impl SegmentWriter {
     pub fn new(objects: &Objects, name: &SegmentName) -> Result<Self> {
         let path = name.path();
         let location = Path::parse(&path).map_err(|error| StoreError::Damaged(error.to_string()))?;
-        let upload = BufWriter::with_capacity(objects.store.clone(), location, PART_BYTES)
-            .with_max_concurrency(PARTS_UNDER_WAY);
+        let upload =
+            BufWriter::with_capacity(objects.store.clone(), location, PART_BYTES).with_max_concurrency(PARTS_UNDER_WAY);
         let encoder = Some(Box::new(Encoder::new(name)?));
         Ok(SegmentWriter { path, upload, encoder, hash: Sha256::new(), bytes: 0 })
     }

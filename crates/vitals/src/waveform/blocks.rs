@@ -46,9 +46,7 @@ pub(super) fn blocks(energy: &[f64], event: usize, beat: usize, offset: f64) -> 
 /// Index of the greatest value in a range that is not empty.
 pub(super) fn greatest(values: &[f64], range: Range<usize>) -> usize {
     let start = range.start;
-    range
-        .max_by(|&one, &other| values[one].total_cmp(&values[other]))
-        .unwrap_or(start)
+    range.max_by(|&one, &other| values[one].total_cmp(&values[other])).unwrap_or(start)
 }
 
 #[cfg(test)]
