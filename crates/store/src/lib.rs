@@ -6,6 +6,8 @@
 //! The two databases never meet in a statement: [`UsersDb`] knows who people are, [`HealthDb`] knows samples of
 //! uuids.
 
+#[cfg(test)]
+mod contract;
 pub mod engine;
 mod error;
 mod health;
