@@ -11,11 +11,17 @@ mod error;
 mod health;
 mod objects;
 mod payload;
+mod signing_key;
 mod texts;
 mod users;
 
 pub use engine::Address;
 pub use error::{Result, StoreError};
 pub use health::{AHEAD_MS, Counts, Device, HealthDb, LocalQuarter, Sync, SyncId, SyncOutcome};
+pub use health::{HealthChange, HealthPatient, HealthSession, KnownDevice, Profile};
 pub use objects::Objects;
-pub use users::UsersDb;
+pub use signing_key::SigningKey;
+pub use users::{
+    Account, Activation, ApiKey, Audit, AuditEntry, AuditQuery, Entity, Group, GroupAccess, Intent, KeyHolder, Member,
+    NewAuditEntry, Patient, PatientAccess, Session, UsersDb,
+};

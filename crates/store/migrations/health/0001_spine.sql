@@ -36,6 +36,8 @@ CREATE TABLE session (
     patient TEXT NOT NULL,
     -- The account that reads in the patient's stead; NULL when it is the patient.
     actor TEXT,
+    -- The API key that the token was asked for with, so that it ends with it.
+    api_key TEXT,
     scope TEXT NOT NULL,
     first_issued_ms BIGINT NOT NULL,
     issued_ms BIGINT NOT NULL,
@@ -44,6 +46,8 @@ CREATE TABLE session (
     ended_ms BIGINT
 );
 CREATE INDEX session_patient ON session (patient);
+CREATE INDEX session_actor ON session (actor);
+CREATE INDEX session_api_key ON session (api_key);
 
 CREATE TABLE signing_key (
     kid TEXT NOT NULL PRIMARY KEY,

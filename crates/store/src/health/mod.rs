@@ -11,6 +11,14 @@ mod zones;
 pub use due::AHEAD_MS;
 pub use tally::LocalQuarter;
 pub use sync::{Counts, Device, Sync, SyncId, SyncOutcome};
+mod devices;
+mod patients;
+mod sessions;
+mod signing_keys;
+
+pub use devices::Device as KnownDevice;
+pub use patients::{HealthChange, HealthPatient, Profile};
+pub use sessions::HealthSession;
 
 use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
@@ -30,4 +38,15 @@ impl HealthDb {
     pub async fn open(address: Address, objects: Objects) -> Result<Self> {
         Ok(HealthDb { db: Db::open(address, MIGRATIONS).await?, objects })
     }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<()> {
+        self.db.read(|_| Ok(())).await
+    }
+}
+
+/// Every statement on this database, for the test that prepares each on both engines.
+#[cfg(test)]
+pub(crate) fn all_texts() -> Vec<&'static str> {
+    [devices::TEXTS, patients::TEXTS, sessions::TEXTS, crate::signing_key::TEXTS].concat()
 }
