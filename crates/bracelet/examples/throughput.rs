@@ -10,7 +10,8 @@ use bracelet::{
 fn main() -> Result<(), BraceletError> {
     const FROM_MS: i64 = 1_763_596_800_000;
     let hours = 6;
-    let (from_s, to_s) = (FROM_MS / 1_000, FROM_MS / 1_000 + hours * 3_600);
+    let from_s = FROM_MS / 1_000;
+    let to_s = from_s + hours * 3_600;
     let patient = Patient::new(1, 0, Scenario::Healthy, 0, "Europe/Zurich")?;
     let course = Course::new(&patient, FROM_MS, FROM_MS + hours * HOUR_MS)?;
     let report = |name: &str, generate: &dyn Fn() -> usize| {
@@ -46,10 +47,10 @@ fn main() -> Result<(), BraceletError> {
     report("minute syncs", &|| {
         (0..360)
             .map(|minute| {
-                let from_ms = FROM_MS + minute * 60_000;
+                let begin = FROM_MS + minute * 60_000;
                 body(
                     &patient,
-                    Window::new(from_ms, from_ms + 60_000),
+                    Window::new(begin, begin + 60_000),
                     &DataType::VITALS,
                 )
             })

@@ -127,7 +127,7 @@ impl Serialize for Block {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Device {
+struct Bracelet {
     serial_number: String,
     device_type: &'static str,
     firmware_version: &'static str,
@@ -140,7 +140,8 @@ pub struct SyncBody {
     /// Follows from what the body holds: the same upload always has the same identifier.
     pub sync_id: Uuid,
     time_zone: String,
-    device: Device,
+    #[serde(rename = "device")]
+    bracelet: Bracelet,
     data: SyncData,
 }
 
@@ -154,7 +155,7 @@ impl Serialize for SyncData {
         for (data_type, blocks) in &self.0 {
             match blocks.as_slice() {
                 [block] if !data_type.is_waveform() => {
-                    map.serialize_entry(data_type.name(), block)?
+                    map.serialize_entry(data_type.name(), block)?;
                 }
                 _ => map.serialize_entry(data_type.name(), blocks)?,
             }
@@ -197,7 +198,7 @@ impl SyncBody {
         Self {
             sync_id: sync_id(patient, window, data_types, rates),
             time_zone: patient.zone_name.clone(),
-            device: Device {
+            bracelet: Bracelet {
                 serial_number: patient.serial_number(),
                 device_type: "simulated-bracelet",
                 firmware_version: "1.0.0",

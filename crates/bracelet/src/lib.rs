@@ -19,6 +19,7 @@ mod course;
 mod data_type;
 mod day;
 mod error;
+pub mod fleet;
 mod night;
 mod patient;
 mod randomness;

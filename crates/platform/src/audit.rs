@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use store::{Audit, Entity, NewAuditEntry};
+use store::{Audit, AuditEntry, AuditQuery, Entity, NewAuditEntry};
 
 use crate::access::Researcher;
 use crate::environment::Platform;
+use crate::error::{PlatformError, Result};
 
 /// What an entry tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,20 +38,75 @@ impl Action {
 
 /// A patient as an entity of an entry.
 pub(crate) fn patient_entity(uuid: &str) -> Entity {
-    Entity { id: uuid.to_owned(), kind: "patient.id".to_owned() }
+    Entity {
+        id: uuid.to_owned(),
+        kind: "patient.id".to_owned(),
+    }
 }
 
 /// A group as an entity of an entry.
 pub(crate) fn group_entity(group_id: &str) -> Entity {
-    Entity { id: group_id.to_owned(), kind: "group.id".to_owned() }
+    Entity {
+        id: group_id.to_owned(),
+        kind: "group.id".to_owned(),
+    }
 }
 
 /// A user, patient or account, as an entity of an entry.
 pub(crate) fn user_entity(uuid: &str) -> Entity {
-    Entity { id: uuid.to_owned(), kind: "user.id".to_owned() }
+    Entity {
+        id: uuid.to_owned(),
+        kind: "user.id".to_owned(),
+    }
 }
 
+/// Every action code there is.
+const ACTION_CODES: [&str; 23] = [
+    "PATIENT_CREATE",
+    "PATIENT_UPDATE",
+    "PATIENT_DELETE",
+    "PATIENT_ATTACH_GROUP",
+    "PATIENT_DETACH_GROUP",
+    "PATIENT_PROFILE_UPDATE",
+    "PATIENT_ALARM_CHANGE",
+    "PATIENT_PORTAL_EXPORT",
+    "PATIENT_API_EXPORT",
+    "GROUP_CREATE",
+    "GROUP_UPDATE",
+    "GROUP_DELETE",
+    "GROUP_SETTINGS_CHANGE",
+    "USER_REGISTERED",
+    "USER_LOGIN",
+    "USER_DELETE",
+    "ADD_HCP",
+    "REMOVE_HCP",
+    "BRACELET_CREATE",
+    "BRACELET_UPDATE",
+    "BRACELET_DELETE",
+    "BRACELET_ATTACH",
+    "BRACELET_DETACH",
+];
+
 impl Platform {
+    /// The entries in which the caller appears, ascending; of those, only the ones of an action code when one is
+    /// named. Both ends, ms, are inclusive. Forbidden without an active subscription.
+    pub async fn audit_log(
+        &self,
+        researcher: &Researcher,
+        from_ms: i64,
+        to_ms: i64,
+        action_code: Option<&str>,
+    ) -> Result<Vec<AuditEntry>> {
+        let now_ms = self.now_ms();
+        researcher.require_subscription(now_ms)?;
+        if action_code.is_some_and(|code| !ACTION_CODES.contains(&code)) {
+            return Err(PlatformError::invalid("action_type", "is not an action code"));
+        }
+        let appears = researcher.account.clone();
+        let query = AuditQuery { appears, from_ms, to_ms, action_type: action_code.map(str::to_owned) };
+        Ok(self.users.audit_entries(query, now_ms).await?)
+    }
+
     /// An entry of what a caller of the integration API did.
     pub(crate) fn entry(
         &self,
@@ -59,7 +115,13 @@ impl Platform {
         primary: Entity,
         secondary: Option<Entity>,
     ) -> NewAuditEntry {
-        self.entry_by(action, &researcher.account, researcher.role.name(), primary, secondary)
+        self.entry_by(
+            action,
+            &researcher.account,
+            researcher.role.name(),
+            primary,
+            secondary,
+        )
     }
 
     /// An entry of what someone did.
@@ -85,6 +147,9 @@ impl Platform {
 
     /// Entries for a transaction to write, stamped there.
     pub(crate) fn audit(&self, entries: Vec<NewAuditEntry>) -> Audit {
-        Audit { entries, clock: Arc::clone(&self.clock) }
+        Audit {
+            entries,
+            clock: Arc::clone(&self.clock),
+        }
     }
 }

@@ -10,16 +10,16 @@ mod backoff;
 mod enrolment;
 mod environment;
 mod error;
-pub mod ingest;
-pub mod samples;
 mod health_sessions;
 mod ids;
+pub mod ingest;
 mod intents;
 mod login;
 mod memory;
 mod passwords;
 mod patients;
 mod profile;
+pub mod samples;
 mod signing;
 mod tokens;
 

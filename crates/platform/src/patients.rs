@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use serde_json::value::RawValue;
-use store::{HealthPatient, KnownDevice as Device, Patient, Profile};
+use store::{Device, HealthPatient, Patient, Profile};
 
 use crate::access::Researcher;
 use crate::environment::Platform;
 use crate::error::Result;
+use crate::health_sessions::HealthCaller;
 use crate::profile::Person;
 
 /// Which columns of a patient row are wanted; what is not wanted is not read.
@@ -37,6 +38,12 @@ pub struct PatientRow {
 }
 
 impl Platform {
+    /// The bracelets of the patient whose data the token opens, newest first.
+    pub async fn devices(&self, caller: &HealthCaller) -> Result<Vec<Device>> {
+        caller.require("patient.read")?;
+        Ok(self.health.devices(&caller.patient).await?)
+    }
+
     /// The patients of a group, in the order in which they joined.
     pub async fn group_patients(
         &self,
@@ -46,7 +53,10 @@ impl Platform {
     ) -> Result<Vec<PatientRow>> {
         let group = self.group_access(researcher, group_code).await?;
         let patients = self.users.patients_of(&group.code).await?;
-        let uuids: Vec<String> = patients.iter().map(|patient| patient.uuid.clone()).collect();
+        let uuids: Vec<String> = patients
+            .iter()
+            .map(|patient| patient.uuid.clone())
+            .collect();
         let mut bodies: HashMap<String, HealthPatient> = HashMap::new();
         if columns.profile {
             bodies = self.health.patients(uuids.clone()).await?;
@@ -61,7 +71,10 @@ impl Platform {
             .map(|patient| {
                 Ok(PatientRow {
                     person: Person::from_json(&patient.person)?,
-                    profile: bodies.remove(&patient.uuid).map(|body| body.profile).unwrap_or_default(),
+                    profile: bodies
+                        .remove(&patient.uuid)
+                        .map(|body| body.profile)
+                        .unwrap_or_default(),
                     device: devices.remove(&patient.uuid),
                     latest_values: None,
                     patient,

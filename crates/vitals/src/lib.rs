@@ -5,20 +5,24 @@
 //!
 //! The way of the data through the modules: [`registry`] says which data types and columns exist; [`block`] holds
 //! samples of one channel in columns; [`merge`] settles what happens when samples come twice; [`zone`] tells local
-//! days.
 //! days; [`latest`] picks the newest valid values.
 
+pub mod activity;
 pub mod af;
 pub mod beats;
 pub mod block;
+pub mod heart;
 pub mod hrv;
 pub mod intake;
 pub mod latest;
 pub mod merge;
 pub mod news2;
+pub mod recovery;
 pub mod registry;
 pub mod sample_time;
 pub mod signal;
+pub mod sleep;
 pub mod stress_index;
 pub mod vital_rows;
+pub mod waveform;
 pub mod zone;

@@ -23,7 +23,10 @@ pub(super) fn push_number(text: &mut Vec<u8>, column: &Column, cell: i32) {
     text.push(b'.');
     let fraction = digits.format(fraction).as_bytes();
     text.extend(std::iter::repeat_n(b'0', decimals - fraction.len()));
-    let significant = fraction.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1);
+    let significant = fraction
+        .iter()
+        .rposition(|digit| *digit != b'0')
+        .map_or(0, |last| last + 1);
     text.extend_from_slice(&fraction[..significant]);
 }
 
@@ -40,7 +43,15 @@ mod tests {
             push_number(&mut text, ecg, cell);
             String::from_utf8(text).unwrap()
         };
-        let cases = [(0, "0"), (1, "0.001"), (-1, "-0.001"), (1500, "1.5"), (-12_345, "-12.345"), (20_000, "20"), (1010, "1.01")];
+        let cases = [
+            (0, "0"),
+            (1, "0.001"),
+            (-1, "-0.001"),
+            (1500, "1.5"),
+            (-12_345, "-12.345"),
+            (20_000, "20"),
+            (1010, "1.01"),
+        ];
         for (cell, expected) in cases {
             assert_eq!(text(cell), expected);
         }

@@ -79,8 +79,9 @@ fn ppg1_block(course: &Course, stretch: Window, rate_hz: u32) -> Block {
     let (from_s, to_s) = seconds(stretch);
     let [green, _, _] = ppg(course, rate_hz, from_s, to_s).values;
     let [x, y, z] = acceleration(course, rate_hz, from_s, to_s).axes;
-    let coarse = |axis: Vec<i16>| -> Vec<i16> { axis.into_iter().map(|value| value / 8).collect() };
-    let (x, y, z) = (coarse(x), coarse(y), coarse(z));
+    // From 1/512 g to 1/64 g.
+    let in_64ths = |axis: Vec<i16>| -> Vec<i16> { axis.into_iter().map(|a| a / 8).collect() };
+    let (x, y, z) = (in_64ths(x), in_64ths(y), in_64ths(z));
     let magnitude = x.iter().zip(&y).zip(&z).map(|((x, y), z)| {
         let square = [x, y, z]
             .into_iter()

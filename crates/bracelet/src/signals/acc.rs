@@ -111,7 +111,7 @@ struct MinuteOfMotion<'a> {
 impl MinuteOfMotion<'_> {
     /// Appends seconds `[from_s, to_s)` of the minute.
     fn render(&self, from_s: usize, to_s: usize, out: &mut Acceleration) {
-        const BOUNCE_ON_AXIS: [f32; 3] = [1.0, 0.35, 0.2];
+        const BOUNCE_ON_AXIS: [f32; 3] = [0.3, 0.1, 0.06];
         for sample in from_s * self.rate..to_s * self.rate {
             let second = sample / self.rate;
             let fraction = (sample - second * self.rate) as f32 / self.rate as f32;
@@ -121,16 +121,15 @@ impl MinuteOfMotion<'_> {
             } else {
                 0.0
             };
-            for axis in 0..3 {
+            for (axis, share) in BOUNCE_ON_AXIS.into_iter().enumerate() {
                 let gravity = self.directions[second][axis] * (1.0 - fraction)
                     + self.directions[second + 1][axis] * fraction;
                 let tremor = self
                     .noise
                     .at(self.block, 8 + axis, self.first_sample + sample);
                 // The bounce goes mostly with gravity, a little across it.
-                let value_g = gravity * (1.0 + bounce)
-                    + 0.3 * BOUNCE_ON_AXIS[axis] * bounce
-                    + self.gait.noise_g * tremor;
+                let value_g =
+                    gravity * (1.0 + bounce) + share * bounce + self.gait.noise_g * tremor;
                 out.axes[axis].push((value_g * COUNTS_PER_G).clamp(-4_096.0, 4_095.0) as i16);
             }
         }

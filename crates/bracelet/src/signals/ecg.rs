@@ -1,6 +1,6 @@
 //! Electrocardiogram: P, Q, R, S and T as Gaussian waves around each R peak.
 //!
-//! After McSharry et al., IEEE Trans Biomed Eng 2003;50:289-294, but in time instead of phase: P and QRS keep their
+//! After `McSharry` et al., IEEE Trans Biomed Eng 2003;50:289-294, but in time instead of phase: P and QRS keep their
 //! duration at every rate, T moves with the square root of the interval. Fibrillating atria have no P wave; a small
 //! wave of about 6 Hz takes its place.
 

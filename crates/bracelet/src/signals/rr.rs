@@ -120,8 +120,8 @@ fn draw_sinus_rhythm(
         while breath + 2 < breaths_ms.len() && breaths_ms[breath + 1] <= at_ms {
             breath += 1;
         }
-        let breath_ms = breaths_ms[breath + 1] - breaths_ms[breath];
-        let breath_phase = (at_ms - breaths_ms[breath]) / breath_ms;
+        let (inhaled_ms, next_ms) = (breaths_ms[breath], breaths_ms[breath + 1]);
+        let breath_phase = (at_ms - inhaled_ms) / (next_ms - inhaled_ms);
         let rate = rate_at(rates, at_ms, |(heart, _)| heart);
         // A fast heart leaves little room for modulation.
         let room = (60.0 / rate).powf(1.8).min(1.3);

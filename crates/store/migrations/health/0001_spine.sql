@@ -72,6 +72,16 @@ CREATE TABLE chunk (
     PRIMARY KEY (patient, data_type, last_us, channel, arrival, first_us)
 );
 
+-- Hours in which small chunks have arrived: once an hour is closed they become one chunk.
+CREATE TABLE open_hour (
+    patient TEXT NOT NULL,
+    data_type BIGINT NOT NULL,
+    hour_us BIGINT NOT NULL,
+    ready_ms BIGINT NOT NULL,
+    PRIMARY KEY (patient, data_type, hour_us)
+) /*clustered*/;
+CREATE INDEX open_hour_ready ON open_hour (ready_ms);
+
 -- A sealed period: one Parquet object of one patient and one type. Its rows are older than every chunk's.
 CREATE TABLE segment (
     patient TEXT NOT NULL,

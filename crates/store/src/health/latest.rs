@@ -20,13 +20,16 @@ sql! {
 /// What is known of a patient; nothing when there is no row.
 pub(crate) fn find(tx: &mut Tx<'_>, patient: &str) -> Result<LatestValues> {
     let body = tx.query_opt(FIND, &[&patient], |row| row.get::<String>(0))?;
-    let Some(body) = body else { return Ok(LatestValues::default()) };
+    let Some(body) = body else {
+        return Ok(LatestValues::default());
+    };
     serde_json::from_str(&body).map_err(|error| StoreError::Damaged(error.to_string()))
 }
 
 /// Writes what is known of a patient.
 pub(crate) fn write(tx: &mut Tx<'_>, patient: &str, values: &LatestValues) -> Result<()> {
-    let body = serde_json::to_string(values).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    let body =
+        serde_json::to_string(values).map_err(|error| StoreError::Damaged(error.to_string()))?;
     tx.execute(UPSERT, &[&patient, &body])?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Groups: the studies.
 
-use super::audit::Audit;
 use super::UsersDb;
+use super::audit::Audit;
 use crate::engine::Row;
 use crate::error::Result;
 use crate::texts::sql;
