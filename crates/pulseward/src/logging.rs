@@ -1,16 +1,8 @@
 //! Log lines on standard error, as text or JSON.
 //!
-//! A request is logged as its method and the route that matched. The address itself is never logged: it can carry an
-//! API key in its query and identities in its path.
+//! Secrets stay out: requests are named by method and matched route (the routers see to that), and the libraries below
+//! them, which would log addresses and headers, are kept to what is worth telling anyway.
 
-use std::time::Duration;
-
-use axum::extract::{MatchedPath, Request};
-use axum::response::Response;
-use axum::Router;
-use tower_http::classify::ServerErrorsFailureClass;
-use tower_http::trace::TraceLayer;
-use tracing::{Span, info_span};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{LogFormat, LogOptions};
@@ -30,22 +22,4 @@ pub fn start(options: &LogOptions) -> Result<(), Failure> {
         LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).try_init(),
     };
     started.map_err(|error| Failure::Other(format!("the log cannot start: {error}")))
-}
-
-/// Logs each request once, when it has been answered.
-pub fn log_requests(router: Router) -> Router {
-    let layer = TraceLayer::new_for_http()
-        .make_span_with(|request: &Request| {
-            let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
-            info_span!("request", method = %request.method(), route)
-        })
-        .on_request(())
-        .on_response(|response: &Response, latency: Duration, _: &Span| {
-            let (status, latency_ms) = (response.status().as_u16(), latency.as_millis());
-            tracing::debug!(status, latency_ms, "answered");
-        })
-        .on_failure(|class: ServerErrorsFailureClass, latency: Duration, _: &Span| {
-            tracing::error!(%class, latency_ms = latency.as_millis(), "failed");
-        });
-    router.layer(layer)
 }

@@ -12,7 +12,7 @@ pub struct Openapi {}
 impl Openapi {
     /// Prints the document.
     pub fn run(self) -> Result<(), Failure> {
-        let text = api::openapi().to_pretty_json();
+        let text = api::document().to_pretty_json();
         let text = text.map_err(|error| Failure::Other(format!("the document cannot be written: {error}")))?;
         write_out(format!("{text}\n").as_bytes())
     }
