@@ -14,6 +14,7 @@ mod objects;
 mod payload;
 #[cfg(test)]
 mod random_blocks;
+pub mod segment;
 mod signing_key;
 mod texts;
 mod users;
@@ -21,12 +22,12 @@ mod users;
 pub use engine::Address;
 pub use error::{Result, StoreError};
 pub use health::{
-    AHEAD_MS, Counts, Device, DeviceReport, HealthChange, HealthDb, HealthPatient, HealthSession,
-    LocalQuarter, Profile, Sync, SyncId, SyncOutcome,
+    AHEAD_MS, Counts, Device, DeviceReport, HealthChange, HealthDb, HealthPatient, HealthSession, LocalQuarter,
+    Profile, Sync, SyncId, SyncOutcome,
 };
 pub use objects::Objects;
 pub use signing_key::SigningKey;
 pub use users::{
-    Account, Activation, ApiKey, Audit, AuditEntry, AuditQuery, Entity, Group, GroupAccess, Intent,
-    KeyHolder, Member, NewAuditEntry, Patient, PatientAccess, Session, UsersDb,
+    Account, Activation, ApiKey, Audit, AuditEntry, AuditQuery, Entity, Group, GroupAccess, Intent, KeyHolder, Member,
+    NewAuditEntry, Patient, PatientAccess, Session, UsersDb,
 };

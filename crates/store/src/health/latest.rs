@@ -28,8 +28,7 @@ pub(crate) fn find(tx: &mut Tx<'_>, patient: &str) -> Result<LatestValues> {
 
 /// Writes what is known of a patient.
 pub(crate) fn write(tx: &mut Tx<'_>, patient: &str, values: &LatestValues) -> Result<()> {
-    let body =
-        serde_json::to_string(values).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    let body = serde_json::to_string(values).map_err(|error| StoreError::Damaged(error.to_string()))?;
     tx.execute(UPSERT, &[&patient, &body])?;
     Ok(())
 }

@@ -25,8 +25,7 @@ use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
 use crate::objects::Objects;
 
-const MIGRATIONS: Migrations =
-    Migrations(&[include_str!("../../migrations/health/0001_spine.sql")]);
+const MIGRATIONS: Migrations = Migrations(&[include_str!("../../migrations/health/0001_spine.sql")]);
 
 /// The health database and the objects that its segments lie in. Clones share it.
 #[derive(Clone, Debug)]
@@ -38,10 +37,7 @@ pub struct HealthDb {
 impl HealthDb {
     /// Opens the database and brings its schema up to date.
     pub async fn open(address: Address, objects: Objects) -> Result<Self> {
-        Ok(HealthDb {
-            db: Db::open(address, MIGRATIONS).await?,
-            objects,
-        })
+        Ok(HealthDb { db: Db::open(address, MIGRATIONS).await?, objects })
     }
 
     /// Whether the database answers.
@@ -53,11 +49,5 @@ impl HealthDb {
 /// Every statement on this database, for the test that prepares each on both engines.
 #[cfg(test)]
 pub(crate) fn all_texts() -> Vec<&'static str> {
-    [
-        devices::TEXTS,
-        patients::TEXTS,
-        sessions::TEXTS,
-        crate::signing_key::TEXTS,
-    ]
-    .concat()
+    [devices::TEXTS, patients::TEXTS, sessions::TEXTS, crate::signing_key::TEXTS].concat()
 }

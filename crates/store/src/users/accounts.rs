@@ -36,11 +36,7 @@ pub struct Account {
 impl std::fmt::Debug for Account {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The rest is personal data and a password hash.
-        formatter
-            .debug_struct("Account")
-            .field("uuid", &self.uuid)
-            .field("role", &self.role)
-            .finish_non_exhaustive()
+        formatter.debug_struct("Account").field("uuid", &self.uuid).field("role", &self.role).finish_non_exhaustive()
     }
 }
 
@@ -65,10 +61,7 @@ impl UsersDb {
     pub async fn add_account(&self, account: Account) -> Result<()> {
         self.db
             .write(move |tx| {
-                if tx
-                    .query_opt(EMAIL_OF_PATIENT, &[&account.email], |_| Ok(()))?
-                    .is_some()
-                {
+                if tx.query_opt(EMAIL_OF_PATIENT, &[&account.email], |_| Ok(()))?.is_some() {
                     return Err(StoreError::Conflict("a patient has this e-mail".to_owned()));
                 }
                 let account = &account;
@@ -96,17 +89,13 @@ impl UsersDb {
     /// The account with this uuid.
     pub async fn account(&self, uuid: &str) -> Result<Option<Account>> {
         let uuid = uuid.to_owned();
-        self.db
-            .read(move |tx| tx.query_opt(FIND, &[&uuid], read_account))
-            .await
+        self.db.read(move |tx| tx.query_opt(FIND, &[&uuid], read_account)).await
     }
 
     /// The account with this e-mail, which is to be in lower case.
     pub async fn account_by_email(&self, email: &str) -> Result<Option<Account>> {
         let email = email.to_owned();
-        self.db
-            .read(move |tx| tx.query_opt(FIND_BY_EMAIL, &[&email], read_account))
-            .await
+        self.db.read(move |tx| tx.query_opt(FIND_BY_EMAIL, &[&email], read_account)).await
     }
 
     /// All accounts, oldest first.
@@ -115,25 +104,13 @@ impl UsersDb {
     }
 
     /// Sets until when the subscription is active. Whether there is such an account.
-    pub async fn set_subscription(
-        &self,
-        uuid: &str,
-        until_ms: Option<i64>,
-        now_ms: i64,
-    ) -> Result<bool> {
+    pub async fn set_subscription(&self, uuid: &str, until_ms: Option<i64>, now_ms: i64) -> Result<bool> {
         let uuid = uuid.to_owned();
-        self.db
-            .write(move |tx| Ok(tx.execute(SET_SUBSCRIPTION, &[&uuid, &until_ms, &now_ms])? > 0))
-            .await
+        self.db.write(move |tx| Ok(tx.execute(SET_SUBSCRIPTION, &[&uuid, &until_ms, &now_ms])? > 0)).await
     }
 
     /// Sets the password and ends the account's sessions on the Users Cloud. Whether there is such an account.
-    pub async fn set_account_password(
-        &self,
-        uuid: &str,
-        password_hash: &str,
-        now_ms: i64,
-    ) -> Result<bool> {
+    pub async fn set_account_password(&self, uuid: &str, password_hash: &str, now_ms: i64) -> Result<bool> {
         let (uuid, password_hash) = (uuid.to_owned(), password_hash.to_owned());
         self.db
             .write(move |tx| {
