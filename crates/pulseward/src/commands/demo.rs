@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use bracelet::Cast;
 use bracelet::fleet::{Fleet, FleetConfig, Session};
-use clap::{Args, Command, FromArgMatches};
+use clap::{Args, Command};
 use platform::{NewAccount, NewApiKey, Platform, PlatformError, Role, SubscriptionStart};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
