@@ -11,7 +11,7 @@ use vitals::zone::ZoneName;
 
 use super::judge::{Judge, Reason, RejectedRows};
 use super::schema::{TIMESTAMP, ZONE};
-use super::{cells, spot_measurement, split, texts, times};
+use super::{cells, split, spot_measurement, texts, times};
 
 /// The derived column of JSON and CSV answers. Whoever sends it back means nothing by it.
 const LOCAL_DATE: &str = "date";
@@ -35,8 +35,12 @@ impl fmt::Display for StructureFault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StructureFault::UnknownColumn(column) => write!(formatter, "unknown column {column}"),
-            StructureFault::WrongKind(column) => write!(formatter, "column {column} is of the wrong kind"),
-            StructureFault::RepeatedColumn(column) => write!(formatter, "column {column} is there twice"),
+            StructureFault::WrongKind(column) => {
+                write!(formatter, "column {column} is of the wrong kind")
+            }
+            StructureFault::RepeatedColumn(column) => {
+                write!(formatter, "column {column} is there twice")
+            }
             StructureFault::NoTimestamp => write!(formatter, "column {TIMESTAMP} is missing"),
             StructureFault::UnknownZone(zone) => write!(formatter, "unknown time zone {zone}"),
         }

@@ -116,9 +116,9 @@ fn cell_reader<'array>(
         ArrowType::Decimal32(..) => decimal!(Decimal32Type, |value| Some(i128::from(value))),
         ArrowType::Decimal64(..) => decimal!(Decimal64Type, |value| Some(i128::from(value))),
         ArrowType::Decimal128(..) => decimal!(Decimal128Type, Some),
-        ArrowType::Decimal256(..) => decimal!(Decimal256Type, |value: <Decimal256Type as ArrowPrimitiveType>::Native| {
-            value.to_i128()
-        }),
+        ArrowType::Decimal256(..) => {
+            decimal!(Decimal256Type, |value: <Decimal256Type as ArrowPrimitiveType>::Native| { value.to_i128() })
+        }
         _ if matches!(column.kind, Kind::Hex | Kind::TestType) => {
             let text = text_reader(array)?;
             let known = RefCell::new(KnownTexts::default());

@@ -11,8 +11,8 @@ mod decode;
 mod judge;
 mod order;
 mod schema;
-mod spot_measurement;
 mod split;
+mod spot_measurement;
 mod texts;
 mod times;
 
@@ -23,7 +23,6 @@ pub use schema::{TIMESTAMP, ZONE, arrow_schema};
 
 pub(crate) use batch::{Run, batch_of_runs};
 pub(crate) use decode::{RowsOfBatch, block_of_rows};
-
 
 #[cfg(test)]
 mod tests;

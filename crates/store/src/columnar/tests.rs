@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -7,6 +8,8 @@ use arrow_array::{
     Int64Array, LargeStringArray, NullArray, RecordBatch, StringArray, StringViewArray, TimestampMicrosecondArray,
     TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray, UInt8Array, UInt16Array, UInt64Array,
 };
+use arrow_ipc::reader::StreamReader;
+use arrow_ipc::writer::StreamWriter;
 use proptest::prelude::*;
 use vitals::block::{Block, Cells};
 use vitals::merge::{admit, in_time_order};
@@ -54,6 +57,16 @@ fn cells(data_type: DataType, name: &str, array: impl arrow_array::Array + 'stat
     (cells.unwrap_or_default(), accepted.rejected.named.iter().map(|row| row.row).collect())
 }
 
+/// What arrives when batches are sent as an Arrow stream.
+fn through_ipc(data_type: DataType, batches: &[RecordBatch]) -> Vec<RecordBatch> {
+    let mut writer = StreamWriter::try_new(Vec::new(), &arrow_schema(data_type)).unwrap();
+    for batch in batches {
+        writer.write(batch).unwrap();
+    }
+    let stream = writer.into_inner().unwrap();
+    StreamReader::try_new(stream.as_slice(), None).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
 fn sorted(blocks: Vec<Block>) -> Vec<Block> {
     blocks.into_iter().map(|block| in_time_order(block).block).collect()
 }
@@ -61,16 +74,27 @@ fn sorted(blocks: Vec<Block>) -> Vec<Block> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// What is read as Arrow can be sent back, and nothing of it is stored twice.
+    /// What is read as an Arrow stream can be sent back, and nothing of it is stored twice.
     #[test]
-    fn answers_can_be_sent_back(blocks in data_types().prop_flat_map(|data_type| blocks_of(data_type, 60))) {
+    fn answers_can_be_sent_back(
+        blocks in data_types().prop_flat_map(|data_type| blocks_of(data_type, 60)),
+        max_rows in 1_usize..200,
+    ) {
         let data_type = blocks[0].data_type;
-        let answer = record_batch(data_type, &blocks.iter().collect::<Vec<_>>()).unwrap();
-        prop_assert_eq!(answer.num_rows(), blocks.iter().map(Block::rows).sum::<usize>());
+        let answer = record_batches(data_type, &blocks.iter().collect::<Vec<_>>(), max_rows).unwrap();
+        let answered: usize = answer.iter().map(RecordBatch::num_rows).sum();
+        prop_assert_eq!(answered, blocks.iter().map(Block::rows).sum::<usize>());
 
-        let back = blocks_from_batch(data_type, &answer, &"Asia/Tokyo".into(), ANY_TIME).unwrap();
-        prop_assert_eq!(&back.rejected, &RejectedRows::default());
-        let back = sorted(back.blocks);
+        let mut back: BTreeMap<Channel, Vec<Block>> = BTreeMap::new();
+        for batch in through_ipc(data_type, &answer) {
+            let accepted = blocks_from_batch(data_type, &batch, &"Asia/Tokyo".into(), ANY_TIME).unwrap();
+            prop_assert_eq!(&accepted.rejected, &RejectedRows::default());
+            for block in sorted(accepted.blocks) {
+                back.entry(block.channel).or_default().push(block);
+            }
+        }
+        let back: Vec<Block> =
+            back.values().map(|parts| Block::concatenated(&parts.iter().collect::<Vec<_>>())).collect();
         prop_assert_eq!(&back, &blocks);
         for (stored, sent) in blocks.iter().zip(back) {
             let rows = sent.rows() as u64;
@@ -132,7 +156,8 @@ fn times_of_any_unit_become_microseconds() {
 fn bad_times_refuse_their_rows() {
     let times = Int64Array::from(vec![Some(10), None, Some(i64::MAX), Some(i64::MIN), Some(12), Some(13)]);
     let accepted =
-        blocks_from_batch(DataType::Sleep, &batch(vec![(TIMESTAMP, Arc::new(times))]), &utc(), 10_000..=12_000).unwrap();
+        blocks_from_batch(DataType::Sleep, &batch(vec![(TIMESTAMP, Arc::new(times))]), &utc(), 10_000..=12_000)
+            .unwrap();
     assert_eq!(accepted.blocks[0].times_us, [10_000, 12_000]);
     let null = Reason::Cell(CellError::Null);
     let named = [(1, null), (2, Reason::Time), (3, Reason::Time), (5, Reason::Time)];
@@ -153,7 +178,8 @@ fn numbers_of_any_width_are_read_in_the_columns_unit() {
     assert_eq!(ppg2(Arc::new(Float32Array::from(vec![7.2, 99.9]))), wanted);
     assert_eq!(ppg2(Arc::new(Int64Array::from(vec![65535, 65535]))), Cells::Constant(65535));
 
-    let ecg = |array: ArrayRef| accept(DataType::Ecg, &batch(vec![(TIMESTAMP, times(2)), ("ecg", array)])).blocks[0].clone();
+    let ecg =
+        |array: ArrayRef| accept(DataType::Ecg, &batch(vec![(TIMESTAMP, times(2)), ("ecg", array)])).blocks[0].clone();
     let exact = Decimal128Array::from(vec![1250, -7]).with_precision_and_scale(9, 3).unwrap();
     assert_eq!(ecg(Arc::new(exact)).column("ecg"), &Cells::Values(vec![1250, -7]));
     let finer = Decimal128Array::from(vec![12_345, -12_355]).with_precision_and_scale(9, 4).unwrap();
@@ -225,7 +251,10 @@ fn structure_faults_name_their_column() {
     assert_eq!(fault(DataType::Tests, &with("note", &number)), StructureFault::WrongKind("note".to_owned()));
     assert_eq!(fault(DataType::Ppg2, &with(ZONE, &number)), StructureFault::WrongKind(ZONE.to_owned()));
     assert_eq!(fault(DataType::Ppg2, &batch(vec![("value", number)])), StructureFault::NoTimestamp);
-    assert_eq!(fault(DataType::Ppg2, &batch(vec![(TIMESTAMP, text.clone())])), StructureFault::WrongKind(TIMESTAMP.to_owned()));
+    assert_eq!(
+        fault(DataType::Ppg2, &batch(vec![(TIMESTAMP, text.clone())])),
+        StructureFault::WrongKind(TIMESTAMP.to_owned())
+    );
     let twice = batch(vec![(TIMESTAMP, times(1)), (TIMESTAMP, times(1))]);
     assert_eq!(fault(DataType::Ppg2, &twice), StructureFault::RepeatedColumn(TIMESTAMP.to_owned()));
     let nowhere: ArrayRef = Arc::new(StringArray::from(vec!["Mars/Phobos"]));
@@ -246,7 +275,8 @@ fn a_zone_column_names_the_zone_of_each_row() {
 
 #[test]
 fn spot_measurements_are_held_to_their_unit() {
-    let kinds: ArrayRef = Arc::new(StringArray::from(vec!["temperature", "temperature", "temperature", "glucose", "other"]));
+    let kinds: ArrayRef =
+        Arc::new(StringArray::from(vec!["temperature", "temperature", "temperature", "glucose", "other"]));
     let values: ArrayRef = Arc::new(Float64Array::from(vec![37.2, 98.6, 37.0, 90.0, 1.0]));
     let units: ArrayRef = Arc::new(StringArray::from(vec![None, None, Some("°F"), Some("mg/dL"), Some("dB")]));
     let accepted = accept(
@@ -263,8 +293,10 @@ fn spot_measurements_are_held_to_their_unit() {
 #[test]
 fn every_refused_row_is_counted_once_and_the_first_hundred_are_named() {
     let rows = 500_i32;
-    let value: ArrayRef = Arc::new(Int32Array::from_iter_values((0..rows).map(|row| if row % 2 == 0 { 70_000 } else { 1 })));
-    let quality: ArrayRef = Arc::new(Int32Array::from_iter_values((0..rows).map(|row| if row % 3 == 0 { 999 } else { 1 })));
+    let value: ArrayRef =
+        Arc::new(Int32Array::from_iter_values((0..rows).map(|row| if row % 2 == 0 { 70_000 } else { 1 })));
+    let quality: ArrayRef =
+        Arc::new(Int32Array::from_iter_values((0..rows).map(|row| if row % 3 == 0 { 999 } else { 1 })));
     let batch = batch(vec![(TIMESTAMP, times(i64::from(rows))), ("value", value), ("quality", quality)]);
     let accepted = accept(DataType::Ppg2, &batch);
     let bad: Vec<usize> = (0..rows as usize).filter(|row| row % 2 == 0 || row % 3 == 0).collect();

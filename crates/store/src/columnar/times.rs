@@ -47,11 +47,17 @@ where
         smallest.saturated().checked_mul(factor).is_some() && largest.saturated().checked_mul(factor).is_some()
     });
     // Multiplying with a check in each row is several times slower.
-    if fits { values.map(|value| value * factor).collect() } else { values.map(|value| value.saturating_mul(factor)).collect() }
+    if fits {
+        values.map(|value| value * factor).collect()
+    } else {
+        values.map(|value| value.saturating_mul(factor)).collect()
+    }
 }
 
 fn refuse_bad(times_us: &[i64], array: &dyn Array, judge: &mut Judge, accepted: &RangeInclusive<i64>) {
-    let Some((smallest, largest)) = smallest_and_largest(times_us) else { return };
+    let Some((smallest, largest)) = smallest_and_largest(times_us) else {
+        return;
+    };
     if array.null_count() == 0 && accepted.contains(&smallest) && accepted.contains(&largest) {
         return;
     }

@@ -130,7 +130,9 @@ pub(super) fn read_pieces(metadata: Option<&Vec<KeyValue>>, file_rows: usize) ->
     let mut pieces = Vec::with_capacity(list.pieces.len());
     let (mut before_us, mut rows) = (0, 0);
     for entry in list.pieces {
-        let [step_us, span_us, counts @ ..] = entry.as_slice() else { return Err(wrong("list of pieces")) };
+        let [step_us, span_us, counts @ ..] = entry.as_slice() else {
+            return Err(wrong("list of pieces"));
+        };
         let first_us = before_us + step_us;
         let runs = list.channels.iter().zip(counts).filter(|(_, rows)| **rows > 0);
         let runs: Vec<_> = runs.map(|(channel, rows)| (Channel(*channel), *rows as usize)).collect();

@@ -83,7 +83,11 @@ impl SegmentReader {
             .build()
             .map_err(damaged)?;
         let state = Decoding { data_type: self.data_type, times_us, plan, decoder, batches: VecDeque::new() };
-        Ok(SegmentPieces { objects: self.objects.clone(), location: self.location.clone(), state: Some(Box::new(state)) })
+        Ok(SegmentPieces {
+            objects: self.objects.clone(),
+            location: self.location.clone(),
+            state: Some(Box::new(state)),
+        })
     }
 }
 
@@ -164,7 +168,9 @@ impl Decoding {
                 match self.decoder.try_decode().map_err(damaged)? {
                     DecodeResult::NeedsData(ranges) => return Ok(Step::Fetch(ranges)),
                     DecodeResult::Data(batch) => self.batches.push_back(batch),
-                    DecodeResult::Finished => return Err(StoreError::Damaged("a segment ends early".to_owned())),
+                    DecodeResult::Finished => {
+                        return Err(StoreError::Damaged("a segment ends early".to_owned()));
+                    }
                 }
                 continue;
             }
@@ -191,7 +197,9 @@ impl Decoding {
         let mut parts = Vec::new();
         let mut missing = rows;
         while missing > 0 {
-            let Some(batch) = self.batches.pop_front() else { break };
+            let Some(batch) = self.batches.pop_front() else {
+                break;
+            };
             let taken = missing.min(batch.num_rows());
             if taken < batch.num_rows() {
                 self.batches.push_front(batch.slice(taken, batch.num_rows() - taken));
@@ -207,9 +215,8 @@ impl Decoding {
 async fn read_metadata(objects: &Objects, location: &Path, bytes: u64) -> Result<ParquetMetaData> {
     // Of the page index only the places of the pages are wanted: which rows to read, the list of pieces says.
     let decoder = ParquetMetaDataPushDecoder::try_new(bytes).map_err(damaged)?;
-    let mut decoder = decoder
-        .with_column_index_policy(PageIndexPolicy::Skip)
-        .with_offset_index_policy(PageIndexPolicy::Required);
+    let mut decoder =
+        decoder.with_column_index_policy(PageIndexPolicy::Skip).with_offset_index_policy(PageIndexPolicy::Required);
     let footer = bytes.saturating_sub(FOOTER_BYTES)..bytes;
     let mut ranges = vec![footer];
     loop {
@@ -218,7 +225,9 @@ async fn read_metadata(objects: &Objects, location: &Path, bytes: u64) -> Result
         ranges = match decoder.try_decode().map_err(damaged)? {
             DecodeResult::Data(metadata) => return Ok(metadata),
             DecodeResult::NeedsData(ranges) => ranges,
-            DecodeResult::Finished => return Err(StoreError::Damaged("a segment has no metadata".to_owned())),
+            DecodeResult::Finished => {
+                return Err(StoreError::Damaged("a segment has no metadata".to_owned()));
+            }
         };
     }
 }

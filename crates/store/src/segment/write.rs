@@ -60,8 +60,8 @@ impl SegmentWriter {
     pub fn new(objects: &Objects, name: &SegmentName) -> Result<Self> {
         let path = name.path();
         let location = Path::parse(&path).map_err(|error| StoreError::Damaged(error.to_string()))?;
-        let upload = BufWriter::with_capacity(objects.store.clone(), location, PART_BYTES)
-            .with_max_concurrency(PARTS_UNDER_WAY);
+        let upload =
+            BufWriter::with_capacity(objects.store.clone(), location, PART_BYTES).with_max_concurrency(PARTS_UNDER_WAY);
         let encoder = Some(Box::new(Encoder::new(name)?));
         Ok(SegmentWriter { path, upload, encoder, hash: Sha256::new(), bytes: 0 })
     }
@@ -86,7 +86,9 @@ impl SegmentWriter {
     pub async fn finish(mut self) -> Result<Option<WrittenSegment>> {
         let encoder = self.encoder.take().ok_or_else(failed)?;
         let (bytes, pieces) = blocking(move || encoder.finish()).await?;
-        let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return Ok(None) };
+        let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else {
+            return Ok(None);
+        };
         let (first_us, last_us) = (first.first_us, last.last_us);
         self.send(bytes).await?;
         self.upload.shutdown().await.map_err(|error| StoreError::Unavailable(error.to_string()))?;

@@ -46,7 +46,9 @@ fn channel_samples(data_type: DataType, channel_cells: &[i32]) -> Block {
             }
             0 => Cells::Constant(NULL),
             1 => Cells::Constant(steps),
-            2 => Cells::Values((0..ROWS).map(|row| if row % 10 == 0 { NULL } else { (row % 4) as i32 * steps }).collect()),
+            2 => Cells::Values(
+                (0..ROWS).map(|row| if row % 10 == 0 { NULL } else { (row % 4) as i32 * steps }).collect(),
+            ),
             _ => Cells::Values((0..ROWS).map(|row| (row * row % 100) as i32 * steps / 100).collect()),
         };
     }

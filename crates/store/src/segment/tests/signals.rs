@@ -80,7 +80,8 @@ pub(super) fn acc(rows: i64) -> Vec<Block> {
         let value = |row: i64| {
             let time_s = row as f64 / 32.0;
             let moving = if row / 9_600 % 4 == 3 { 150.0 } else { 0.0 };
-            let cell = rest + 30.0 * wave(time_s, 0.003) + moving * wave(time_s, 1.8) + (6.0 + moving / 5.0) * noise.normal();
+            let cell =
+                rest + 30.0 * wave(time_s, 0.003) + moving * wave(time_s, 1.8) + (6.0 + moving / 5.0) * noise.normal();
             (cell as i32).clamp(-4096, 4096)
         };
         let values = (0..rows).map(value).collect();

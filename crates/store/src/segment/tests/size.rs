@@ -99,7 +99,11 @@ async fn numbers_are_scaled_integers_on_disk() {
     assert_eq!((column.type_precision(), column.type_scale()), (9, 3));
     let group = metadata.row_group(0);
     for column in group.columns().iter().filter(|column| column.column_type() != PhysicalType::BYTE_ARRAY) {
-        assert!(column.encodings().any(|encoding| encoding == Encoding::DELTA_BINARY_PACKED), "{:?}", column.column_path());
+        assert!(
+            column.encodings().any(|encoding| encoding == Encoding::DELTA_BINARY_PACKED),
+            "{:?}",
+            column.column_path()
+        );
         assert_eq!(column.dictionary_page_offset(), None, "{:?}", column.column_path());
     }
 }
