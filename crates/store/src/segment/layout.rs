@@ -57,6 +57,8 @@ pub(super) fn properties(name: &SegmentName) -> Result<WriterProperties> {
         let path = ColumnPath::from(column);
         builder = builder
             .set_column_dictionary_enabled(path.clone(), true)
+            // Comparing the texts of every row would double what they cost to write.
+            .set_column_statistics_enabled(path.clone(), EnabledStatistics::None)
             .set_column_encoding(path, Encoding::DELTA_LENGTH_BYTE_ARRAY);
     }
     if name.data_type.is_waveform() {
