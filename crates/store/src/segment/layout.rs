@@ -62,6 +62,8 @@ pub fn file_properties(data_type: DataType, patient: &str) -> Result<WriterPrope
         let path = ColumnPath::from(column);
         builder = builder
             .set_column_dictionary_enabled(path.clone(), true)
+            // Comparing the texts of every row would double what they cost to write.
+            .set_column_statistics_enabled(path.clone(), EnabledStatistics::None)
             .set_column_encoding(path, Encoding::DELTA_LENGTH_BYTE_ARRAY);
     }
     if data_type.is_waveform() {
@@ -135,7 +137,9 @@ pub(super) fn read_pieces(metadata: Option<&Vec<KeyValue>>, file_rows: usize) ->
     let mut pieces = Vec::with_capacity(list.pieces.len());
     let (mut before_us, mut rows) = (0, 0);
     for entry in list.pieces {
-        let [step_us, span_us, counts @ ..] = entry.as_slice() else { return Err(wrong("list of pieces")) };
+        let [step_us, span_us, counts @ ..] = entry.as_slice() else {
+            return Err(wrong("list of pieces"));
+        };
         let first_us = before_us + step_us;
         let runs = list.channels.iter().zip(counts).filter(|(_, rows)| **rows > 0);
         let runs: Vec<_> = runs.map(|(channel, rows)| (Channel(*channel), *rows as usize)).collect();
