@@ -6,16 +6,27 @@
 //! The two databases never meet in a statement: [`UsersDb`] knows who people are, [`HealthDb`] knows samples of
 //! uuids.
 
+pub mod columnar;
 pub mod engine;
 mod error;
 mod health;
 mod objects;
 mod payload;
+#[cfg(test)]
+mod random_blocks;
+mod signing_key;
 mod texts;
 mod users;
 
 pub use engine::Address;
 pub use error::{Result, StoreError};
-pub use health::{AHEAD_MS, Counts, Device, HealthDb, Sync, SyncId, SyncOutcome};
+pub use health::{
+    AHEAD_MS, Counts, Device, DeviceReport, HealthChange, HealthDb, HealthPatient, HealthSession,
+    LocalQuarter, Profile, Sync, SyncId, SyncOutcome,
+};
 pub use objects::Objects;
-pub use users::UsersDb;
+pub use signing_key::SigningKey;
+pub use users::{
+    Account, Activation, ApiKey, Audit, AuditEntry, AuditQuery, Entity, Group, GroupAccess, Intent,
+    KeyHolder, Member, NewAuditEntry, Patient, PatientAccess, Session, UsersDb,
+};

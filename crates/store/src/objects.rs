@@ -22,6 +22,8 @@ impl Objects {
         std::fs::create_dir_all(path)
             .map_err(|error| StoreError::Unavailable(format!("{}: {error}", path.display())))?;
         let store = LocalFileSystem::new_with_prefix(path)?.with_fsync(true);
-        Ok(Objects { store: Arc::new(store) })
+        Ok(Objects {
+            store: Arc::new(store),
+        })
     }
 }

@@ -108,7 +108,11 @@ impl Intake {
                 break;
             }
             let index = first_index + u64::from(*row);
-            self.rejections.push(Rejection { index, column, reason: reason.clone() });
+            self.rejections.push(Rejection {
+                index,
+                column,
+                reason: reason.clone(),
+            });
         }
         if bad.len() == rows {
             return;
@@ -118,7 +122,9 @@ impl Intake {
             channel: Channel::default(),
             times_us: batch.times_us,
             columns: batch.columns,
-            zones: batch.zones.unwrap_or_else(|| ZoneRuns::constant(zone.clone(), rows)),
+            zones: batch
+                .zones
+                .unwrap_or_else(|| ZoneRuns::constant(zone.clone(), rows)),
         };
         for block in split_by_channel(all, &bad) {
             self.parts.entry(block.channel).or_default().push(block);
@@ -132,7 +138,12 @@ impl Intake {
             Err(parts) => Block::concatenated(&parts.iter().collect::<Vec<_>>()),
         };
         let blocks = self.parts.into_values().map(join).collect();
-        Accepted { data_type: self.data_type, blocks, rejected: self.rejected, rejections: self.rejections }
+        Accepted {
+            data_type: self.data_type,
+            blocks,
+            rejected: self.rejected,
+            rejections: self.rejections,
+        }
     }
 
     /// The rows that cannot be stored, each with the first column at fault.
@@ -177,7 +188,9 @@ fn check_tests(batch: &mut Batch) -> Vec<(u32, &'static str, String)> {
     let rows = batch.times_us.len();
     let mut bad = Vec::new();
     let mut units: Vec<Option<Arc<str>>> = Vec::with_capacity(rows);
-    let [kinds, values, sent_units, ..] = &batch.columns[..] else { return bad };
+    let [kinds, values, sent_units, ..] = &batch.columns[..] else {
+        return bad;
+    };
     for row in 0..rows {
         let sent = sent_units.text(row);
         let kind = TestKind::of_cell(kinds.get(row));
@@ -204,13 +217,19 @@ fn check_tests(batch: &mut Batch) -> Vec<(u32, &'static str, String)> {
 }
 
 fn split_by_channel(all: Block, bad: &BTreeMap<u32, (&'static str, String)>) -> Vec<Block> {
-    let channel_cells: Vec<&Cells> =
-        all.data_type.channel_columns().iter().map(|column| &all.columns[*column]).collect();
+    let channel_cells: Vec<&Cells> = all
+        .data_type
+        .channel_columns()
+        .iter()
+        .map(|column| &all.columns[*column])
+        .collect();
     let channel_of = |row: usize| {
         let cells: Vec<i32> = channel_cells.iter().map(|cells| cells.get(row)).collect();
         all.data_type.channel(&cells)
     };
-    let one_channel = channel_cells.iter().all(|cells| matches!(cells, Cells::Constant(_)));
+    let one_channel = channel_cells
+        .iter()
+        .all(|cells| matches!(cells, Cells::Constant(_)));
     if one_channel && bad.is_empty() {
         let channel = channel_of(0);
         return vec![Block { channel, ..all }];
@@ -220,7 +239,10 @@ fn split_by_channel(all: Block, bad: &BTreeMap<u32, (&'static str, String)>) -> 
     for (run, zone) in all.zones.iter() {
         for row in run.filter(|row| !bad_rows.contains(row)) {
             let (rows, zones) = picks.entry(channel_of(row)).or_default();
-            rows.push(Pick { block: 0, row: row as u32 });
+            rows.push(Pick {
+                block: 0,
+                row: row as u32,
+            });
             zones.push(ZoneName::clone(zone), 1);
         }
     }
@@ -242,7 +264,12 @@ mod tests {
         for (name, cells) in columns {
             all[data_type.column_index(name).unwrap()] = cells.clone();
         }
-        Batch { times_us: times_us.to_vec(), columns: all, faults: Vec::new(), zones: None }
+        Batch {
+            times_us: times_us.to_vec(),
+            columns: all,
+            faults: Vec::new(),
+            zones: None,
+        }
     }
 
     fn utc() -> ZoneName {
@@ -253,16 +280,39 @@ mod tests {
     fn bad_rows_are_named_and_good_ones_kept() {
         let mut intake = Intake::new(DataType::Activity, NOW_US);
         let times = [NOW_US, 5, NOW_US + 2 * DAY_US, NOW_US + 1, NOW_US + 2];
-        let mut rows = batch(DataType::Activity, &times, &[("bpm", Cells::Values(vec![60, 61, 62, NULL, 64]))]);
-        rows.faults.push(Fault { row: 3, column: "bpm", error: CellError::OutOfRange });
+        let mut rows = batch(
+            DataType::Activity,
+            &times,
+            &[("bpm", Cells::Values(vec![60, 61, 62, NULL, 64]))],
+        );
+        rows.faults.push(Fault {
+            row: 3,
+            column: "bpm",
+            error: CellError::OutOfRange,
+        });
         intake.push(rows, &utc());
         intake.push(batch(DataType::Activity, &[7], &[]), &utc());
         let accepted = intake.finish();
         assert_eq!(accepted.blocks[0].times_us, [NOW_US, NOW_US + 2]);
-        assert_eq!(accepted.blocks[0].column("bpm"), &Cells::Values(vec![60, 64]));
+        assert_eq!(
+            accepted.blocks[0].column("bpm"),
+            &Cells::Values(vec![60, 64])
+        );
         assert_eq!(accepted.rejected, 4);
-        let named: Vec<(u64, &str)> = accepted.rejections.iter().map(|one| (one.index, one.column)).collect();
-        assert_eq!(named, [(1, "timestamp"), (2, "timestamp"), (3, "bpm"), (5, "timestamp")]);
+        let named: Vec<(u64, &str)> = accepted
+            .rejections
+            .iter()
+            .map(|one| (one.index, one.column))
+            .collect();
+        assert_eq!(
+            named,
+            [
+                (1, "timestamp"),
+                (2, "timestamp"),
+                (3, "bpm"),
+                (5, "timestamp")
+            ]
+        );
     }
 
     #[test]
@@ -280,7 +330,11 @@ mod tests {
         intake.push(rows, &utc());
         let accepted = intake.finish();
         assert_eq!(accepted.blocks.len(), 2);
-        let green = accepted.blocks.iter().find(|block| block.channel == Channel::of_ppg2(0x7e, 6)).unwrap();
+        let green = accepted
+            .blocks
+            .iter()
+            .find(|block| block.channel == Channel::of_ppg2(0x7e, 6))
+            .unwrap();
         assert_eq!(green.column("value"), &Cells::Values(vec![1, 3]));
         assert_eq!(green.column("metric_id"), &Cells::Constant(0x7e));
     }
@@ -296,13 +350,19 @@ mod tests {
             &[
                 ("test_type", Cells::Constant(temperature)),
                 ("value", Cells::Values(vec![37_200, 98_600, 98_600, NULL])),
-                ("unit", Cells::Text(vec![None, text("°F"), text("°C"), None])),
+                (
+                    "unit",
+                    Cells::Text(vec![None, text("°F"), text("°C"), None]),
+                ),
             ],
         );
         intake.push(rows, &utc());
         let accepted = intake.finish();
         assert_eq!(accepted.blocks[0].rows(), 1);
-        assert_eq!(accepted.blocks[0].column("unit").text(0).map(AsRef::as_ref), Some("°C"));
+        assert_eq!(
+            accepted.blocks[0].column("unit").text(0).map(AsRef::as_ref),
+            Some("°C")
+        );
         let columns: Vec<&str> = accepted.rejections.iter().map(|one| one.column).collect();
         assert_eq!(columns, ["unit", "value", "value"]);
     }
@@ -312,6 +372,13 @@ mod tests {
         let mut intake = Intake::new(DataType::Sleep, NOW_US);
         intake.push(batch(DataType::Sleep, &[0; 250], &[]), &utc());
         let accepted = intake.finish();
-        assert_eq!((accepted.rejected, accepted.rejections.len(), accepted.blocks.len()), (250, 100, 0));
+        assert_eq!(
+            (
+                accepted.rejected,
+                accepted.rejections.len(),
+                accepted.blocks.len()
+            ),
+            (250, 100, 0)
+        );
     }
 }

@@ -44,7 +44,9 @@ impl Postgres {
         let mut config: Config = url.parse().map_err(|error: postgres::Error| {
             StoreError::Database(format!("the database address cannot be read: {error}"))
         })?;
-        config.connect_timeout(Duration::from_secs(10)).application_name("pulseward");
+        config
+            .connect_timeout(Duration::from_secs(10))
+            .application_name("pulseward");
         let postgres = Postgres {
             config: Arc::new(config),
             idle: Arc::default(),
@@ -74,7 +76,10 @@ impl Postgres {
                 .isolation_level(IsolationLevel::RepeatableRead)
                 .read_only(true)
                 .start()?;
-            let mut tx = Tx::Postgres { transaction, prepared: &mut connection.prepared };
+            let mut tx = Tx::Postgres {
+                transaction,
+                prepared: &mut connection.prepared,
+            };
             let answer = work(&mut tx)?;
             drop(tx);
             self.put_back(connection);
@@ -106,7 +111,10 @@ impl Postgres {
     fn write_once<T>(&self, work: &mut impl FnMut(&mut Tx<'_>) -> Result<T>) -> Result<T> {
         let mut connection = self.take()?;
         let transaction = connection.client.transaction()?;
-        let mut tx = Tx::Postgres { transaction, prepared: &mut connection.prepared };
+        let mut tx = Tx::Postgres {
+            transaction,
+            prepared: &mut connection.prepared,
+        };
         let answer = work(&mut tx)?;
         tx.commit()?;
         self.put_back(connection);
@@ -122,7 +130,11 @@ impl Postgres {
     /// state it is in is not known.
     fn take(&self) -> Result<Connection> {
         loop {
-            let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let idle = self
+                .idle
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .pop();
             match idle {
                 Some(connection) if connection.client.is_closed() => {}
                 Some(connection) => return Ok(connection),
@@ -134,11 +146,17 @@ impl Postgres {
         } else {
             self.config.connect(tls()?)?
         };
-        Ok(Connection { client, prepared: HashMap::new() })
+        Ok(Connection {
+            client,
+            prepared: HashMap::new(),
+        })
     }
 
     fn put_back(&self, connection: Connection) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        self.idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(connection);
     }
 }
 
@@ -154,6 +172,8 @@ impl Target for postgres::Transaction<'_> {
     }
 
     fn version(&mut self) -> Result<i64> {
-        Ok(self.query_one("SELECT version FROM schema_version", &[])?.get(0))
+        Ok(self
+            .query_one("SELECT version FROM schema_version", &[])?
+            .get(0))
     }
 }

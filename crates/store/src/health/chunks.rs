@@ -4,6 +4,7 @@ use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::DAY_US;
 
+use super::HealthDb;
 use crate::engine::Tx;
 use crate::error::Result;
 use crate::payload;
@@ -16,6 +17,7 @@ sql! {
     FIND_OVERLAPPING = "SELECT channel, arrival, payload FROM chunk
         WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND last_us <= $4 AND first_us <= $5
         ORDER BY arrival";
+    COUNT_CHUNKS = "SELECT COUNT(*) FROM chunk WHERE patient = $1";
 }
 
 /// A chunk that is ready to be stored: rows within one UTC day and their bytes.
@@ -38,7 +40,10 @@ pub(crate) fn cut(block: Block) -> Result<Vec<Prepared>> {
     };
     while start < block.rows() {
         let day_end_us = (block.times_us[start].div_euclid(DAY_US) + 1) * DAY_US;
-        let end = block.times_us.partition_point(|time| *time < day_end_us).min(start + ROWS_OF_A_CHUNK);
+        let end = block
+            .times_us
+            .partition_point(|time| *time < day_end_us)
+            .min(start + ROWS_OF_A_CHUNK);
         if start == 0 && end == block.rows() {
             prepared.push(prepare(block)?);
             return Ok(prepared);
@@ -52,7 +57,9 @@ pub(crate) fn cut(block: Block) -> Result<Vec<Prepared>> {
 /// Stores a chunk. `arrival` is the number of the sync that brought it.
 pub(crate) fn insert(tx: &mut Tx<'_>, patient: &str, arrival: i64, chunk: &Prepared) -> Result<()> {
     let block = &chunk.block;
-    let (Some(first_us), Some(last_us)) = (block.first_us(), block.last_us()) else { return Ok(()) };
+    let (Some(first_us), Some(last_us)) = (block.first_us(), block.last_us()) else {
+        return Ok(());
+    };
     tx.execute(
         INSERT_CHUNK,
         &[
@@ -80,9 +87,26 @@ pub(crate) fn overlapping(
     let latest_end_us = to_us.saturating_add(DAY_US);
     let found = tx.query(
         FIND_OVERLAPPING,
-        &[&patient, &data_type.number(), &from_us, &latest_end_us, &to_us],
+        &[
+            &patient,
+            &data_type.number(),
+            &from_us,
+            &latest_end_us,
+            &to_us,
+        ],
         |row| Ok((Channel(row.get(0)?), row.get::<Vec<u8>>(2)?)),
     )?;
-    found.into_iter().map(|(channel, payload)| payload::decode(data_type, channel, &payload)).collect()
+    found
+        .into_iter()
+        .map(|(channel, payload)| payload::decode(data_type, channel, &payload))
+        .collect()
 }
 
+impl HealthDb {
+    /// The number of chunks of a patient that are not sealed.
+    pub async fn chunk_count(&self, patient: &str) -> Result<u64> {
+        let patient = patient.to_owned();
+        let count = self.db.read(move |tx| tx.query_opt(COUNT_CHUNKS, &[&patient], |row| row.get::<i64>(0))).await?;
+        Ok(count.unwrap_or(0) as u64)
+    }
+}

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::fmt;
 
-use platform::ingest::{Device, SyncBody, TypeBatches};
+use platform::ingest::{DeviceReport, SyncBody, TypeBatches};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -48,13 +48,18 @@ impl Place {
 pub fn read(bytes: &[u8]) -> Result<SyncBody, BodyError> {
     let place = Place::default();
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let read = BodySeed { place: &place }.deserialize(&mut deserializer).and_then(|body| {
-        deserializer.end()?;
-        Ok(body)
-    });
+    let read = BodySeed { place: &place }
+        .deserialize(&mut deserializer)
+        .and_then(|body| {
+            deserializer.end()?;
+            Ok(body)
+        });
     read.map_err(|error| match place.0.into_inner() {
         Some((place, message)) => BodyError::Structure { place, message },
-        None if error.is_data() => BodyError::Structure { place: "body".to_owned(), message: error.to_string() },
+        None if error.is_data() => BodyError::Structure {
+            place: "body".to_owned(),
+            message: error.to_string(),
+        },
         None => BodyError::Syntax(error.to_string()),
     })
 }
@@ -120,8 +125,8 @@ struct DeviceBody {
 }
 
 impl DeviceBody {
-    fn into_device(self) -> Device {
-        Device {
+    fn into_device(self) -> DeviceReport {
+        DeviceReport {
             serial_number: self.serial_number,
             device_type: self.device_type,
             firmware_version: self.firmware_version,
@@ -153,12 +158,17 @@ impl<'de> Visitor<'de> for DataSeed<'_> {
         let mut types: Vec<TypeBatches> = Vec::new();
         while let Some(name) = map.next_key::<String>()? {
             let Some(data_type) = DataType::from_name(&name) else {
-                return Err(self.place.fail(format!("data.{name}"), "is not a data type"));
+                return Err(self
+                    .place
+                    .fail(format!("data.{name}"), "is not a data type"));
             };
             if types.iter().any(|one| one.data_type == data_type) {
                 return Err(self.place.fail(format!("data.{name}"), "is given twice"));
             }
-            let batches = map.next_value_seed(RowsSeed { data_type, place: self.place })?;
+            let batches = map.next_value_seed(RowsSeed {
+                data_type,
+                place: self.place,
+            })?;
             types.push(TypeBatches { data_type, batches });
         }
         Ok(types)

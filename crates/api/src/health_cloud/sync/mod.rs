@@ -3,3 +3,4 @@
 pub mod body;
 mod cells;
 mod columns;
+mod encoding;
