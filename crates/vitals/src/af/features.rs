@@ -3,9 +3,9 @@
 use crate::beats::{Beat, missing_before, plausible};
 use crate::signal::{finite, median};
 
-/// Tolerance r of COSEn to begin with, in ms.
+/// Tolerance r of `COSEn` to begin with, in ms.
 const COSEN_TOLERANCE_MS: f64 = 30.0;
-/// Matches of length 2 that COSEn needs; r grows until there are so many.
+/// Matches of length 2 that `COSEn` needs; r grows until there are so many.
 const COSEN_LEAST_MATCHES: u32 = 5;
 /// Fewest good intervals from which features are taken.
 const LEAST_INTERVALS: usize = 12;
@@ -62,7 +62,7 @@ pub fn features(beats: &[Beat]) -> Option<Features> {
     })
 }
 
-/// COSEn = ln(B/A) + ln(2r) − ln(mean), with B the pairs of intervals that match within r and
+/// `COSEn` = ln(B/A) + ln(2r) − ln(mean), with B the pairs of intervals that match within r and
 /// A those of them whose successors match too. r is 30 ms, or as much more as gives five such
 /// pairs. None when there are not five pairs at all.
 fn cosen(pairs: &[(f64, f64)], mean_ms: f64) -> Option<f64> {

@@ -87,7 +87,7 @@ impl Welch {
         }
         let weight_sum: f64 = window.iter().map(|weight| weight * weight).sum();
         let scale = 1.0 / (rate_hz * weight_sum * segments);
-        let nyquist_bin = if length % 2 == 0 {
+        let nyquist_bin = if length.is_multiple_of(2) {
             length / 2
         } else {
             usize::MAX

@@ -135,7 +135,7 @@ pub fn sessions(epochs: &[StageEpoch]) -> Vec<Session> {
 
 /// One session's sums; None without sleep.
 fn session(epochs: &[StageEpoch]) -> Option<Session> {
-    let states: Vec<(i64, bool)> = epochs
+    let asleep: Vec<(i64, bool)> = epochs
         .iter()
         .map(|epoch| (epoch.time_ms, epoch.stage != Stage::Awake))
         .collect();
@@ -148,6 +148,6 @@ fn session(epochs: &[StageEpoch]) -> Option<Session> {
     };
     Some(Session {
         stages: Some(stages),
-        ..Session::of(EPOCH_MS, &states)?
+        ..Session::of(EPOCH_MS, &asleep)?
     })
 }
