@@ -6,6 +6,8 @@ pub mod beats;
 pub mod heart;
 pub mod hrv;
 pub mod news2;
+#[cfg(doctest)]
+mod readme;
 pub mod recovery;
 pub mod signal;
 pub mod sleep;
