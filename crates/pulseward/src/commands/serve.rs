@@ -64,7 +64,7 @@ impl Service {
         let public_url = PublicUrl::new(options, local)?;
         let platform = wiring::open(store, wiring::settings(options, &public_url.0)).await?;
         let scheme = if certificate.is_some() { "https" } else { "http" };
-        let router = api::router(api::ApiState { platform: platform.clone() });
+        let router = api::router(api::ApiState { platform: platform.clone(), limits: api::Limits::default() });
         let server = Server { listener, router, certificate };
         Ok(Service { platform, url: format!("{scheme}://{local}"), server })
     }

@@ -5,12 +5,14 @@ mod due;
 mod hours;
 mod latest;
 mod reader;
+mod sealed;
 mod sync;
 mod tally;
 mod zones;
 
 pub use devices::Device;
 pub use due::AHEAD_MS;
+pub(crate) use reader::merge;
 pub use sync::{Counts, DeviceReport, Sync, SyncId, SyncOutcome};
 pub use tally::LocalQuarter;
 mod devices;

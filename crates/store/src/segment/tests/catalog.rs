@@ -34,7 +34,7 @@ async fn chunks(health: &HealthDb, patient: Uuid) -> i64 {
 }
 
 fn key(first_us: i64, arrival: i64) -> ChunkKey {
-    ChunkKey { channel: Channel(3), first_us, arrival }
+    ChunkKey { channel: Channel(3), first_us, last_us: first_us, arrival }
 }
 
 fn object(path: &str, first_us: i64, last_us: i64) -> WrittenSegment {
