@@ -11,6 +11,7 @@ mod integration;
 mod operations;
 mod outer;
 mod parameters;
+mod raw_rows;
 mod times;
 mod users_cloud;
 mod well_known;

@@ -166,11 +166,8 @@ impl Platform {
             return Err(PlatformError::Conflict { code: "voucher_expired", message: "the voucher has expired" });
         }
         let known = Person::from_json(&patient.person)?;
-        let person = Person {
-            external_patient_id: known.external_patient_id,
-            customer_tag: known.customer_tag,
-            ..new.person
-        };
+        let person =
+            Person { external_patient_id: known.external_patient_id, customer_tag: known.customer_tag, ..new.person };
         let activation = Activation {
             uuid: patient.uuid.clone(),
             email,

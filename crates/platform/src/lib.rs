@@ -12,12 +12,14 @@ mod environment;
 mod error;
 mod health_sessions;
 mod ids;
+pub mod ingest;
 mod intents;
 mod login;
 mod memory;
 mod passwords;
 mod patients;
 mod profile;
+pub mod samples;
 mod signing;
 mod tokens;
 

@@ -82,9 +82,7 @@ impl Found {
     fn password_hash(&self) -> Option<String> {
         match self {
             Found::Patient(patient) => patient.password_hash.clone(),
-            Found::Account(account) => {
-                account.disabled_ms.is_none().then(|| account.password_hash.clone())
-            }
+            Found::Account(account) => account.disabled_ms.is_none().then(|| account.password_hash.clone()),
         }
     }
 }

@@ -86,7 +86,13 @@ const NOT_VALID: PlatformError = PlatformError::Unauthenticated("the token is no
 
 impl Platform {
     /// Signs a token for a session identity.
-    pub(crate) async fn sign(&self, cloud: Cloud, session_id: &str, issued_ms: i64, subject: Subject<'_>) -> Result<Issued> {
+    pub(crate) async fn sign(
+        &self,
+        cloud: Cloud,
+        session_id: &str,
+        issued_ms: i64,
+        subject: Subject<'_>,
+    ) -> Result<Issued> {
         let ttl_minutes = self.settings.token_ttl_minutes;
         let claims = Claims {
             iss: self.issuer(cloud).to_owned(),

@@ -6,6 +6,7 @@
 //! The two databases never meet in a statement: [`UsersDb`] knows who people are, [`HealthDb`] knows samples of
 //! uuids.
 
+pub mod columnar;
 #[cfg(test)]
 mod contract;
 pub mod engine;
@@ -13,13 +14,19 @@ mod error;
 mod health;
 mod objects;
 mod payload;
+#[cfg(test)]
+mod random_blocks;
+pub mod segment;
 mod signing_key;
 mod texts;
 mod users;
 
 pub use engine::Address;
 pub use error::{Result, StoreError};
-pub use health::{Device, HealthChange, HealthDb, HealthPatient, HealthSession, Profile};
+pub use health::{
+    AHEAD_MS, Counts, Device, DeviceReport, HealthChange, HealthDb, HealthPatient, HealthSession, LocalQuarter,
+    Profile, Sync, SyncId, SyncOutcome,
+};
 pub use objects::Objects;
 pub use signing_key::SigningKey;
 pub use users::{

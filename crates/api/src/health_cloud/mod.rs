@@ -1,6 +1,8 @@
 //! The Health Cloud: samples of uuids, sent and read with a token.
 
 mod login;
+mod raw_metrics;
+mod sync;
 
 use axum::Json;
 use axum::extract::State;
@@ -16,7 +18,9 @@ use crate::well_known::{JsonWebKeys, public_keys};
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new()
         .merge(login::routes())
-        // MERGE: sync::routes(), raw_metrics::routes(), user_summaries::routes().
+        .merge(sync::routes())
+        .merge(raw_metrics::routes())
+        // MERGE: user_summaries::routes().
         .routes(routes!(keys))
 }
 

@@ -59,8 +59,9 @@ impl Story {
     pub async fn begin() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let users = UsersDb::open(Address::File(folder.path().join("users.sqlite"))).await.expect("a database");
-        let health = HealthDb::open(Address::File(folder.path().join("health.sqlite"))).await.expect("a database");
         let objects = Objects::folder(&folder.path().join("objects")).expect("a folder");
+        let health = Address::File(folder.path().join("health.sqlite"));
+        let health = HealthDb::open(health, objects.clone()).await.expect("a database");
         let now_ms = Arc::new(AtomicI64::new(START_MS));
         let clock = now_ms.clone();
         let random = Mutex::new(rand_chacha::ChaCha20Rng::seed_from_u64(7));
@@ -110,7 +111,8 @@ impl Story {
 
     /// Adds a patient to a group, who uses his voucher with a profile and logs in on both clouds.
     pub async fn patient(&self, key: &str, group: &str, profile: Value) -> Enrolled {
-        let created = self.post(&format!("/integration/v1/groups/{group}/patients?token={key}"), Value::Null).await.ok();
+        let created =
+            self.post(&format!("/integration/v1/groups/{group}/patients?token={key}"), Value::Null).await.ok();
         let code = text(&created["code"]);
         let mut activation = json!({"code": code, "password": PASSWORD});
         for (name, value) in profile.as_object().into_iter().flatten() {
@@ -162,7 +164,8 @@ impl Story {
         let body = if bytes.is_empty() {
             Value::Null
         } else {
-            serde_json::from_slice(&bytes).unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&bytes).into_owned()))
+            serde_json::from_slice(&bytes)
+                .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&bytes).into_owned()))
         };
         Answer { status: parts.status, headers: parts.headers, body }
     }

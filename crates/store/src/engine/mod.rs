@@ -90,7 +90,7 @@ impl Db {
 }
 
 /// Runs blocking work off the async threads.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let joined = tokio::task::spawn_blocking(work).await;
     joined.unwrap_or_else(|error| Err(StoreError::Database(format!("store work stopped: {error}"))))
 }

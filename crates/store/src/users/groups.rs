@@ -1,7 +1,7 @@
 //! Groups: the studies.
 
-use super::audit::Audit;
 use super::UsersDb;
+use super::audit::Audit;
 use crate::engine::Row;
 use crate::error::Result;
 use crate::texts::sql;
@@ -45,14 +45,7 @@ impl UsersDb {
             .write(move |tx| {
                 tx.execute(
                     ADD,
-                    &[
-                        &group.code,
-                        &group.id,
-                        &group.hcp_code,
-                        &group.name,
-                        &group.description,
-                        &group.created_ms,
-                    ],
+                    &[&group.code, &group.id, &group.hcp_code, &group.name, &group.description, &group.created_ms],
                 )?;
                 tx.execute(ADD_MEMBER, &[&member, &group.code, &group.created_ms])?;
                 audit.append(tx)

@@ -1,0 +1,92 @@
+//! A record batch from outside: what an upload of Arrow IPC goes through before it is taken in like any other sync.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use arrow_array::RecordBatch;
+use vitals::block::Cells;
+use vitals::intake::Batch;
+use vitals::registry::{DataType, NULL};
+use vitals::zone::ZoneName;
+
+use super::faults::Faults;
+use super::schema::{TIMESTAMP, ZONE};
+use super::{cells, texts, times};
+
+/// The derived column of JSON and CSV answers. Whoever sends it back means nothing by it.
+const LOCAL_DATE: &str = "date";
+
+/// Why a batch cannot be read at all. Nothing of it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StructureFault {
+    /// The type has no such column.
+    UnknownColumn(String),
+    /// A column's Arrow type cannot hold its values.
+    WrongKind(String),
+    /// A column is there twice.
+    RepeatedColumn(String),
+    /// There is no `timestamp`.
+    NoTimestamp,
+    /// A row names a time zone that does not exist.
+    UnknownZone(String),
+}
+
+impl fmt::Display for StructureFault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StructureFault::UnknownColumn(column) => write!(formatter, "unknown column {column}"),
+            StructureFault::WrongKind(column) => write!(formatter, "column {column} is of the wrong kind"),
+            StructureFault::RepeatedColumn(column) => write!(formatter, "column {column} is there twice"),
+            StructureFault::NoTimestamp => write!(formatter, "column {TIMESTAMP} is missing"),
+            StructureFault::UnknownZone(zone) => write!(formatter, "unknown time zone {zone}"),
+        }
+    }
+}
+
+impl std::error::Error for StructureFault {}
+
+/// Reads the rows of a batch with the registry's column names.
+///
+/// `timestamp` is an integer in ms or an Arrow timestamp of any unit (nanoseconds are cut to microseconds). Numbers
+/// can be integers, floats or decimals of any width, in the column's unit, or booleans where the column is 0 or 1;
+/// codes are text or integers; any of it can be dictionary-encoded. A column that is not there is null. `zone` and
+/// `date` may be there: the first gives each row's zone where it is not null, the second is ignored. Values that
+/// cannot be cells are noted as faults of their rows.
+///
+/// # Errors
+/// [`StructureFault`] names the column that makes the batch unreadable.
+pub fn read_batch(data_type: DataType, batch: &RecordBatch, zone: &ZoneName) -> Result<Batch, StructureFault> {
+    check_names(data_type, batch)?;
+    let timestamp = batch.column_by_name(TIMESTAMP).ok_or(StructureFault::NoTimestamp)?;
+    let times_us = times::read(timestamp.as_ref());
+    let times_us = times_us.ok_or_else(|| StructureFault::WrongKind(TIMESTAMP.to_owned()))?;
+
+    let mut faults = Faults::default();
+    let mut columns = Vec::with_capacity(data_type.columns().len());
+    for column in data_type.columns() {
+        faults.turn_to(column.name);
+        let read = match batch.column_by_name(column.name) {
+            Some(array) if column.is_text() => texts::read(column, array.as_ref(), &mut faults),
+            Some(array) => cells::read(column, array.as_ref(), &mut faults),
+            None => Some(Cells::Constant(NULL)),
+        };
+        columns.push(read.ok_or_else(|| StructureFault::WrongKind(column.name.to_owned()))?);
+    }
+    let zones = texts::read_zones(batch.column_by_name(ZONE).map(AsRef::as_ref), zone, batch.num_rows())?;
+    Ok(Batch { times_us, columns, faults: faults.into_vec(), zones: Some(zones) })
+}
+
+fn check_names(data_type: DataType, batch: &RecordBatch) -> Result<(), StructureFault> {
+    let mut seen = HashSet::new();
+    for field in batch.schema_ref().fields() {
+        let name = field.name();
+        if !seen.insert(name) {
+            return Err(StructureFault::RepeatedColumn(name.clone()));
+        }
+        let ours = [TIMESTAMP, ZONE, LOCAL_DATE].contains(&name.as_str());
+        if !ours && data_type.column(name).is_none() {
+            return Err(StructureFault::UnknownColumn(name.clone()));
+        }
+    }
+    Ok(())
+}

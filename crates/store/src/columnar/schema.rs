@@ -1,0 +1,94 @@
+//! The Arrow schema of each data type.
+//!
+//! Chosen so that DuckDB, polars, Spark and pyarrow read a file as it is:
+//!
+//! | registry | Arrow | Parquet |
+//! |---|---|---|
+//! | timestamp | Timestamp(µs, UTC) | INT64, DELTA_BINARY_PACKED |
+//! | whole number | Int32 | INT32, DELTA_BINARY_PACKED |
+//! | number with decimals, up to nine digits | Decimal128(9, scale) | INT32 DECIMAL(9, scale), DELTA_BINARY_PACKED |
+//! | number with decimals, more digits | Decimal128(18, scale) | INT64 DECIMAL(18, scale), DELTA_BINARY_PACKED |
+//! | hexadecimal code, kind of test | dictionary of Utf8 | BYTE_ARRAY STRING, dictionary |
+//! | text | Utf8 | BYTE_ARRAY STRING, dictionary |
+//! | zone | dictionary of Utf8 | BYTE_ARRAY STRING, dictionary |
+//!
+//! On disk a decimal is the scaled integer of the registry, so it packs as well as any integer, and a reader still
+//! sees millivolts. The precision is 9 or 18 and not the column's own, so that a range can be widened without
+//! changing the type of a column between two files. Arrow has a Decimal32 too, but older readers refuse it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use arrow_schema::{DataType as ArrowType, Field, Schema, SchemaRef, TimeUnit};
+use vitals::registry::{Column, DataType, Kind};
+
+/// The name of the column of sample times, the first of every schema.
+pub const TIMESTAMP: &str = "timestamp";
+/// The name of the column of IANA time zones, the last of every schema.
+pub const ZONE: &str = "zone";
+
+/// Key of a field's unit, such as `mV`; absent where the column has none.
+const UNIT: &str = "unit";
+/// Key of the number of digits after the point.
+const SCALE: &str = "scale";
+/// Key of what the column means.
+const MEANING: &str = "meaning";
+
+/// Digits of a decimal that Parquet keeps in 32 bits.
+const NARROW_DIGITS: u8 = 9;
+/// Digits of a decimal that Parquet keeps in 64 bits.
+const WIDE_DIGITS: u8 = 18;
+
+/// The schema of a data type: `timestamp`, the registry's columns in their order, `zone`.
+pub fn arrow_schema(data_type: DataType) -> SchemaRef {
+    static SCHEMAS: LazyLock<Vec<SchemaRef>> =
+        LazyLock::new(|| DataType::ALL.into_iter().map(|data_type| Arc::new(build(data_type))).collect());
+    SCHEMAS[data_type as usize].clone()
+}
+
+fn build(data_type: DataType) -> Schema {
+    let timestamp = Field::new(TIMESTAMP, timestamp_type(), false);
+    let mut fields = vec![with_metadata(timestamp, "µs since 1970 UTC", 0, "time of the sample")];
+    for column in data_type.columns() {
+        let field = Field::new(column.name, arrow_type(column), column.nullable);
+        fields.push(with_metadata(field, column.unit, column.decimals(), column.meaning));
+    }
+    fields.push(with_metadata(Field::new(ZONE, coded_text(), false), "", 0, "IANA time zone of the sample"));
+    Schema::new(fields)
+}
+
+fn with_metadata(field: Field, unit: &str, decimals: u8, meaning: &str) -> Field {
+    let mut metadata = HashMap::from([(MEANING.to_owned(), meaning.to_owned())]);
+    if !unit.is_empty() {
+        metadata.insert(UNIT.to_owned(), unit.to_owned());
+    }
+    if decimals > 0 {
+        metadata.insert(SCALE.to_owned(), decimals.to_string());
+    }
+    field.with_metadata(metadata)
+}
+
+/// The type of `timestamp`.
+pub(super) fn timestamp_type() -> ArrowType {
+    ArrowType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
+}
+
+/// The type of columns with few different texts.
+pub(super) fn coded_text() -> ArrowType {
+    ArrowType::Dictionary(Box::new(ArrowType::Int32), Box::new(ArrowType::Utf8))
+}
+
+fn arrow_type(column: &Column) -> ArrowType {
+    match column.kind {
+        Kind::Number { decimals: 0, .. } => ArrowType::Int32,
+        Kind::Number { decimals, .. } => ArrowType::Decimal128(digits(column), decimals as i8),
+        Kind::Hex | Kind::TestType => coded_text(),
+        Kind::Text { .. } => ArrowType::Utf8,
+    }
+}
+
+fn digits(column: &Column) -> u8 {
+    let Kind::Number { min, max, .. } = column.kind else { return NARROW_DIGITS };
+    let largest = i64::from(min.unsigned_abs().max(max.unsigned_abs())) * i64::from(column.steps_per_unit());
+    if largest < 10_i64.pow(u32::from(NARROW_DIGITS)) { NARROW_DIGITS } else { WIDE_DIGITS }
+}

@@ -1,0 +1,99 @@
+//! Texts and zones from a batch.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_schema::DataType as ArrowType;
+use vitals::block::Cells;
+use vitals::registry::{CellError, Column, Kind, NULL};
+use vitals::zone::{ZoneName, ZoneRuns, is_known_zone};
+
+use super::accept::StructureFault;
+use super::faults::Faults;
+use super::schema::ZONE;
+
+/// What reads the text of one row that is not null; `None` when the array holds no texts.
+pub(super) fn text_reader<'array>(array: &'array dyn Array) -> Option<Box<dyn Fn(usize) -> &'array str + 'array>> {
+    Some(match array.data_type() {
+        ArrowType::Utf8 => {
+            let texts = array.as_string::<i32>();
+            Box::new(|row| texts.value(row))
+        }
+        ArrowType::LargeUtf8 => {
+            let texts = array.as_string::<i64>();
+            Box::new(|row| texts.value(row))
+        }
+        ArrowType::Utf8View => {
+            let texts = array.as_string_view();
+            Box::new(|row| texts.value(row))
+        }
+        ArrowType::Dictionary(..) => {
+            let dictionary = array.as_any_dictionary_opt()?;
+            let text = text_reader(dictionary.values().as_ref())?;
+            let keys = if dictionary.values().is_empty() { Vec::new() } else { dictionary.normalized_keys() };
+            Box::new(move |row| text(keys[row]))
+        }
+        _ => return None,
+    })
+}
+
+/// The cells of a text column; `None` when the array holds no texts.
+pub(super) fn read(column: &Column, array: &dyn Array, faults: &mut Faults) -> Option<Cells> {
+    if *array.data_type() == ArrowType::Null {
+        return Some(Cells::Constant(NULL));
+    }
+    let Kind::Text { max_chars } = column.kind else { return None };
+    let text = text_reader(array)?;
+    let nulls = array.logical_nulls();
+    let mut shared: HashMap<&str, Arc<str>> = HashMap::new();
+    let mut texts = Vec::with_capacity(array.len());
+    for row in 0..array.len() {
+        if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+            texts.push(None);
+            continue;
+        }
+        let text = text(row);
+        if text.len() > max_chars && text.chars().count() > max_chars {
+            faults.note(row, CellError::TooLong);
+            texts.push(None);
+            continue;
+        }
+        texts.push(Some(shared.entry(text).or_insert_with(|| text.into()).clone()));
+    }
+    Some(Cells::Text(texts).simplified())
+}
+
+/// The zone of each row: that of the batch's own column, or the one given where there is none.
+pub(super) fn read_zones(
+    array: Option<&dyn Array>,
+    otherwise: &ZoneName,
+    rows: usize,
+) -> Result<ZoneRuns, StructureFault> {
+    let Some(array) = array.filter(|array| *array.data_type() != ArrowType::Null) else {
+        return Ok(ZoneRuns::constant(otherwise.clone(), rows));
+    };
+    let text = text_reader(array).ok_or_else(|| StructureFault::WrongKind(ZONE.to_owned()))?;
+    let nulls = array.logical_nulls();
+    let mut zones = ZoneRuns::default();
+    let (mut run, mut run_rows) = (otherwise.clone(), 0);
+    for row in 0..rows {
+        let is_null = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+        let name = if is_null { otherwise } else { text(row) };
+        if *name != *run {
+            zones.push(run, run_rows);
+            (run, run_rows) = (known_zone(name, otherwise)?, 0);
+        }
+        run_rows += 1;
+    }
+    zones.push(run, run_rows);
+    Ok(zones)
+}
+
+fn known_zone(name: &str, otherwise: &ZoneName) -> Result<ZoneName, StructureFault> {
+    if *name == **otherwise {
+        return Ok(otherwise.clone());
+    }
+    if is_known_zone(name) { Ok(name.into()) } else { Err(StructureFault::UnknownZone(name.to_owned())) }
+}
