@@ -74,7 +74,7 @@ impl Story {
             [7; 32],
             Settings::default(),
         );
-        let router = api::router(api::ApiState { platform: platform.clone() });
+        let router = api::router(api::ApiState { platform: platform.clone(), limits: api::Limits::default() });
         Story { platform, router, now_ms, _folder: folder }
     }
 
