@@ -1,11 +1,15 @@
 //! The health database: samples of uuids and what is derived from them.
 
 mod chunks;
+mod devices;
 mod due;
 mod hours;
 mod latest;
+mod patients;
 mod reader;
 mod sealed;
+mod sessions;
+mod signing_keys;
 mod sync;
 mod tally;
 mod zones;
@@ -13,15 +17,10 @@ mod zones;
 pub use devices::Device;
 pub use due::AHEAD_MS;
 pub(crate) use reader::merge;
-pub use sync::{Counts, DeviceReport, Sync, SyncId, SyncOutcome};
-pub use tally::LocalQuarter;
-mod devices;
-mod patients;
-mod sessions;
-mod signing_keys;
-
 pub use patients::{HealthChange, HealthPatient, Profile};
 pub use sessions::HealthSession;
+pub use sync::{Counts, DeviceReport, Sync, SyncId, SyncOutcome};
+pub use tally::LocalQuarter;
 
 use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
@@ -51,5 +50,19 @@ impl HealthDb {
 /// Every statement on this database, for the test that prepares each on both engines.
 #[cfg(test)]
 pub(crate) fn all_texts() -> Vec<&'static str> {
-    [devices::TEXTS, patients::TEXTS, sessions::TEXTS, crate::signing_key::TEXTS].concat()
+    [
+        chunks::TEXTS,
+        devices::TEXTS,
+        due::TEXTS,
+        hours::TEXTS,
+        latest::TEXTS,
+        patients::TEXTS,
+        sessions::TEXTS,
+        sync::TEXTS,
+        tally::TEXTS,
+        zones::TEXTS,
+        crate::segment::TEXTS,
+        crate::signing_key::TEXTS,
+    ]
+    .concat()
 }

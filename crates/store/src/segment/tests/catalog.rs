@@ -181,7 +181,8 @@ mod sqlite {
 
     async fn open() -> (HealthDb, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
-        let health = HealthDb::open(Address::File(folder.path().join("health.db"))).await.unwrap();
+        let objects = crate::Objects::folder(&folder.path().join("objects")).unwrap();
+        let health = HealthDb::open(Address::File(folder.path().join("health.db")), objects).await.unwrap();
         (health, folder)
     }
 
