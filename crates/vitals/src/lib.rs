@@ -13,7 +13,6 @@ pub mod af;
 pub mod beats;
 pub mod block;
 pub mod cells;
-pub mod exertion;
 pub mod heart;
 pub mod hrv;
 pub mod intake;

@@ -44,7 +44,9 @@ pub(super) fn read(column: &Column, array: &dyn Array, faults: &mut Faults) -> O
     if *array.data_type() == ArrowType::Null {
         return Some(Cells::Constant(NULL));
     }
-    let Kind::Text { max_chars } = column.kind else { return None };
+    let Kind::Text { max_chars } = column.kind else {
+        return None;
+    };
     let text = text_reader(array)?;
     let nulls = array.logical_nulls();
     let mut shared: HashMap<&str, Arc<str>> = HashMap::new();

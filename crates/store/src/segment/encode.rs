@@ -45,7 +45,9 @@ impl Encoder {
 
     fn write_piece(&mut self, cut_us: i64) -> Result<()> {
         let runs = self.pending.runs_before(cut_us);
-        let Some(piece) = describe(&runs) else { return Ok(()) };
+        let Some(piece) = describe(&runs) else {
+            return Ok(());
+        };
         self.writer.write(&batch_of_runs(self.data_type, &runs)?).map_err(not_encoded)?;
         self.pieces.push(piece);
         self.pending.drop_before(cut_us);

@@ -40,7 +40,9 @@ impl Pending {
     pub(super) fn add(&mut self, blocks: Vec<Block>) -> Result<()> {
         let before_us = self.handed_over_to_us;
         for block in blocks {
-            let (Some(first_us), Some(last_us)) = (block.first_us(), block.last_us()) else { continue };
+            let (Some(first_us), Some(last_us)) = (block.first_us(), block.last_us()) else {
+                continue;
+            };
             let queue = self.queues.entry(block.channel).or_default();
             let follows = queue.blocks.back().and_then(Block::last_us).is_none_or(|last_us| last_us < first_us);
             if !follows || before_us.is_some_and(|before_us| first_us <= before_us) {
@@ -56,20 +58,22 @@ impl Pending {
     /// The time before which the next piece ends, when it is certain.
     pub(super) fn next_cut_us(&self) -> Option<i64> {
         let by_channel = self.queues.values().filter_map(|queue| queue.time_of(CHANNEL_ROWS)).min();
-        let total: usize = self.queues.values().map(|queue| queue.rows).sum();
-        let by_total = (total > PIECE_ROWS).then(|| self.time_of_merged_row(PIECE_ROWS)).flatten();
-        let cut_us = match (by_channel, by_total) {
-            (Some(one), Some(other)) => one.min(other),
-            (one, other) => one.or(other)?,
-        };
+        let cut_us = self.time_of_merged_row(PIECE_ROWS, by_channel.unwrap_or(i64::MAX)).or(by_channel)?;
         // With more channels than a piece has rows, all may begin at the cut; they make a piece all the same.
         let first_us = self.queues.values().filter_map(|queue| queue.time_of(0)).min()?;
         Some(cut_us.max(first_us + 1))
     }
 
-    fn time_of_merged_row(&self, row: usize) -> Option<i64> {
-        let mut times: Vec<i64> = self.queues.values().flat_map(Queue::times).collect();
-        (row < times.len()).then(|| *times.select_nth_unstable(row).1)
+    /// The time of a row in the order of time, when so many rows lie before the given time.
+    fn time_of_merged_row(&self, row: usize, before_us: i64) -> Option<i64> {
+        let runs = self.runs_before(before_us);
+        let rows: usize = runs.iter().map(|run| run.rows.len()).sum();
+        if rows <= row {
+            return None;
+        }
+        let times = runs.iter().flat_map(|run| &run.block.times_us[run.rows.clone()]);
+        let mut times: Vec<i64> = times.copied().collect();
+        Some(*times.select_nth_unstable(row).1)
     }
 
     /// The rows before a time, channel after channel.
@@ -87,10 +91,6 @@ impl Pending {
 }
 
 impl Queue {
-    fn times(&self) -> impl Iterator<Item = i64> {
-        self.blocks.iter().flat_map(|block| block.times_us.iter().copied()).skip(self.taken)
-    }
-
     fn time_of(&self, row: usize) -> Option<i64> {
         let mut row = row + self.taken;
         for block in &self.blocks {

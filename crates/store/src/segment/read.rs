@@ -168,7 +168,9 @@ impl Decoding {
                 match self.decoder.try_decode().map_err(damaged)? {
                     DecodeResult::NeedsData(ranges) => return Ok(Step::Fetch(ranges)),
                     DecodeResult::Data(batch) => self.batches.push_back(batch),
-                    DecodeResult::Finished => return Err(StoreError::Damaged("a segment ends early".to_owned())),
+                    DecodeResult::Finished => {
+                        return Err(StoreError::Damaged("a segment ends early".to_owned()));
+                    }
                 }
                 continue;
             }
@@ -195,7 +197,9 @@ impl Decoding {
         let mut parts = Vec::new();
         let mut missing = rows;
         while missing > 0 {
-            let Some(batch) = self.batches.pop_front() else { break };
+            let Some(batch) = self.batches.pop_front() else {
+                break;
+            };
             let taken = missing.min(batch.num_rows());
             if taken < batch.num_rows() {
                 self.batches.push_front(batch.slice(taken, batch.num_rows() - taken));
@@ -221,7 +225,9 @@ async fn read_metadata(objects: &Objects, location: &Path, bytes: u64) -> Result
         ranges = match decoder.try_decode().map_err(damaged)? {
             DecodeResult::Data(metadata) => return Ok(metadata),
             DecodeResult::NeedsData(ranges) => ranges,
-            DecodeResult::Finished => return Err(StoreError::Damaged("a segment has no metadata".to_owned())),
+            DecodeResult::Finished => {
+                return Err(StoreError::Damaged("a segment has no metadata".to_owned()));
+            }
         };
     }
 }

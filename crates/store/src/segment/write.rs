@@ -86,7 +86,9 @@ impl SegmentWriter {
     pub async fn finish(mut self) -> Result<Option<WrittenSegment>> {
         let encoder = self.encoder.take().ok_or_else(failed)?;
         let (bytes, pieces) = blocking(move || encoder.finish()).await?;
-        let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return Ok(None) };
+        let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else {
+            return Ok(None);
+        };
         let (first_us, last_us) = (first.first_us, last.last_us);
         self.send(bytes).await?;
         self.upload.shutdown().await.map_err(|error| StoreError::Unavailable(error.to_string()))?;

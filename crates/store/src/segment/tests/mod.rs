@@ -47,7 +47,7 @@ async fn read(reader: &SegmentReader, from_us: i64, to_us: i64, channels: Option
     let mut by_channel: BTreeMap<Channel, Vec<Block>> = BTreeMap::new();
     let mut before_us = i64::MIN;
     while let Some(blocks) = pieces.next().await.unwrap() {
-        assert!(blocks.iter().all(|block| block.first_us().is_some_and(|first_us| first_us > before_us)));
+        assert!(blocks.iter().all(|block| { block.first_us().is_some_and(|first_us| first_us > before_us) }));
         before_us = blocks.iter().filter_map(Block::last_us).max().unwrap();
         for block in blocks {
             by_channel.entry(block.channel).or_default().push(block);

@@ -196,6 +196,18 @@ async fn a_segment_without_rows_is_no_object() {
 }
 
 #[tokio::test]
+async fn objects_can_be_deleted_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    for objects in [objects(), Objects::folder(folder.path()).unwrap()] {
+        let written = write(&objects, DataType::Ecg, 1, vec![signals::ecg(10)]).await;
+        objects.delete(&written.path).await.unwrap();
+        objects.delete(&written.path).await.unwrap();
+        let gone = SegmentReader::open(&objects, &written.path, written.bytes, DataType::Ecg).await;
+        assert!(matches!(gone, Err(StoreError::Unavailable(_))));
+    }
+}
+
+#[tokio::test]
 async fn blocks_out_of_order_are_told() {
     let blocks = signals::ecg(10);
     let mut writer = SegmentWriter::new(&objects(), &name(DataType::Ecg, 1)).unwrap();
