@@ -3,4 +3,5 @@
 mod administration;
 mod harness;
 mod journey;
+mod kill;
 mod start_and_end;
