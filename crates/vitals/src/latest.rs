@@ -90,18 +90,8 @@ impl LatestValues {
 
     /// The newest time of a vital sign that NEWS scores, ms.
     pub fn scored_ms(&self) -> Option<i64> {
-        let scored = [
-            self.heart_rate,
-            self.respiration_rate,
-            self.temperature,
-            self.spo2,
-            self.nibp_systolic,
-        ];
-        scored
-            .into_iter()
-            .flatten()
-            .map(|timed| timed.timestamp_ms)
-            .max()
+        let scored = [self.heart_rate, self.respiration_rate, self.temperature, self.spo2, self.nibp_systolic];
+        scored.into_iter().flatten().map(|timed| timed.timestamp_ms).max()
     }
 
     /// The values that are not later than a time.

@@ -1,9 +1,9 @@
 //! The same tests on both engines: what a store function promises, it promises on SQLite and on PostgreSQL.
 
+mod audit;
 mod columns;
 mod health;
 mod people;
-mod audit;
 mod texts;
 
 use std::sync::Arc;
