@@ -46,6 +46,12 @@ impl Service {
         Self::start_with(data, &[])
     }
 
+    /// Starts a service whose tokens outlive it: they name the service by its public address, which without this is
+    /// the one listened on, and that is another after each start here.
+    pub fn start_named(data: &Path) -> Self {
+        Self::start_with(data, &["--public-url", "http://study.example"])
+    }
+
     /// Starts the service with more options.
     pub fn start_with(data: &Path, options: &[&str]) -> Self {
         let data = data.to_str().unwrap();

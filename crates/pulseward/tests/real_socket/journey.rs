@@ -8,7 +8,7 @@ use crate::harness::{Researcher, Service};
 #[tokio::test]
 async fn a_patient_is_enrolled_syncs_and_is_read() {
     let data = tempdir().unwrap();
-    let service = Service::start(data.path());
+    let service = Service::start_named(data.path());
     let researcher = Researcher::new(data.path(), &service.url).await;
     let patient = researcher.enrol().await;
     let path = format!("/integration/v1/groups/{}/patients?fields[]=state", researcher.group);
@@ -29,7 +29,7 @@ async fn a_patient_is_enrolled_syncs_and_is_read() {
     // A restart on the same folder: everything is there, and tokens still count.
     service.signal("-TERM");
     assert_eq!(service.wait().code(), Some(0));
-    let service = Service::start(data.path());
+    let service = Service::start_named(data.path());
     let mut researcher = researcher;
     researcher.at(&service.url);
     let path = format!("/integration/v1/patients/{}/health-token", patient.uuid);

@@ -34,7 +34,7 @@ struct Phone {
 #[tokio::test(flavor = "multi_thread")]
 async fn fifty_crashes_lose_nothing_and_store_nothing_twice() {
     let data = tempdir().unwrap();
-    let mut service = Service::start(data.path());
+    let mut service = Service::start_named(data.path());
     let mut researcher = Researcher::new(data.path(), &service.url).await;
     let mut phones = Vec::new();
     for _ in 0..PATIENTS {
@@ -52,7 +52,7 @@ async fn fifty_crashes_lose_nothing_and_store_nothing_twice() {
         tokio::time::sleep(Duration::from_millis(random.random_range(0..LONGEST_LIFE_MS))).await;
         service.kill();
         phones = sending.join_all().await;
-        service = Service::start(data.path());
+        service = Service::start_named(data.path());
         researcher = Arc::into_inner(shared).unwrap();
         researcher.at(&service.url);
     }
