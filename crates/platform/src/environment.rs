@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use store::{HealthDb, Objects, UsersDb};
 
+use crate::memory::Memory;
+
 /// Tells the time, ms since 1970. The binary passes the wall clock, tests pass their own.
 pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
@@ -27,6 +29,8 @@ pub struct Platform {
     pub master_key: Arc<[u8; 32]>,
     /// What an operator can set.
     pub settings: Arc<Settings>,
+    /// What this node remembers between requests.
+    pub(crate) memory: Arc<Memory>,
     /// Rings when a patient has become due, so that the worker on this node need not wait for its next look.
     pub due_bell: Arc<tokio::sync::Notify>,
 }
@@ -62,6 +66,35 @@ impl Default for Settings {
 }
 
 impl Platform {
+    /// The service over two open databases and an object store.
+    pub fn new(
+        users: UsersDb,
+        health: HealthDb,
+        objects: Objects,
+        clock: Clock,
+        random: Random,
+        master_key: [u8; 32],
+        settings: Settings,
+    ) -> Self {
+        Platform {
+            users,
+            health,
+            objects,
+            clock,
+            random,
+            master_key: Arc::new(master_key),
+            memory: Arc::new(Memory::new(&settings)),
+            settings: Arc::new(settings),
+            due_bell: Arc::default(),
+        }
+    }
+
+    /// Whether both databases answer.
+    pub async fn check_stores(&self) -> crate::Result<()> {
+        self.users.ping().await?;
+        Ok(self.health.ping().await?)
+    }
+
     /// The time, ms since 1970.
     pub fn now_ms(&self) -> i64 {
         (self.clock)()

@@ -3,8 +3,34 @@
 //! The operations take a [`Platform`]: the two databases, the objects, the clock and the source of randomness. Access
 //! is checked inside each operation, so a caller cannot forget it.
 
+mod access;
+mod accounts;
+mod audit;
+mod backoff;
+mod enrolment;
 mod environment;
 mod error;
+mod health_sessions;
+mod ids;
+pub mod ingest;
+mod intents;
+mod login;
+mod memory;
+mod passwords;
+mod patients;
+mod profile;
+pub mod samples;
+mod signing;
+mod tokens;
 
+pub use access::Researcher;
+pub use accounts::{NewAccount, NewApiKey, Role, SubscriptionStart};
+pub use audit::Action;
+pub use enrolment::{Enrolled, NewActivation, VoucherCheck};
 pub use environment::{Clock, Platform, Random, Settings};
 pub use error::{PlatformError, Result};
+pub use health_sessions::{HealthCaller, HealthLogin};
+pub use login::{Credentials, LoginName, Owner, UsersLogin};
+pub use patients::{PatientColumns, PatientRow};
+pub use profile::Person;
+pub use tokens::{Cloud, Issued, UsersCaller};

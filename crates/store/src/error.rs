@@ -51,7 +51,9 @@ impl From<postgres::Error> for StoreError {
         // The driver's own text says only "db error"; the server's message is in the source. It names tables and
         // constraints, never values, because the detail field is left out.
         let message = error.as_db_error().map_or_else(|| error.to_string(), |db| db.message().to_owned());
-        let Some(state) = error.code() else { return StoreError::Unavailable(message) };
+        let Some(state) = error.code() else {
+            return StoreError::Unavailable(message);
+        };
         match state.code() {
             code if code.starts_with("23") => StoreError::Conflict(message),
             // Connection failures, insufficient resources, operator intervention, conflicts of transactions.

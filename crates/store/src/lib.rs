@@ -15,11 +15,19 @@ mod payload;
 #[cfg(test)]
 mod random_blocks;
 pub mod segment;
+mod signing_key;
 mod texts;
 mod users;
 
 pub use engine::Address;
 pub use error::{Result, StoreError};
-pub use health::HealthDb;
+pub use health::{
+    AHEAD_MS, Counts, Device, DeviceReport, HealthChange, HealthDb, HealthPatient, HealthSession, LocalQuarter,
+    Profile, Sync, SyncId, SyncOutcome,
+};
 pub use objects::Objects;
-pub use users::UsersDb;
+pub use signing_key::SigningKey;
+pub use users::{
+    Account, Activation, ApiKey, Audit, AuditEntry, AuditQuery, Entity, Group, GroupAccess, Intent, KeyHolder, Member,
+    NewAuditEntry, Patient, PatientAccess, Session, UsersDb,
+};

@@ -266,16 +266,18 @@ mod tests {
     }
 
     fn blocks() -> impl Strategy<Value = Block> {
-        proptest::collection::btree_set(-4_000_000_000_000_000_i64..9_000_000_000_000_000, 1..400).prop_flat_map(|times| {
-            let times_us: Vec<i64> = times.into_iter().collect();
-            let rows = times_us.len();
-            let columns = proptest::collection::vec(cells(rows), DataType::Ppg2.columns().len());
-            (columns, 0..=rows).prop_map(move |(columns, cut)| {
-                let mut zones = ZoneRuns::constant("Europe/Zurich".into(), cut);
-                zones.push("UTC".into(), rows - cut);
-                Block { data_type: DataType::Ppg2, channel: Channel(7), times_us: times_us.clone(), columns, zones }
-            })
-        })
+        proptest::collection::btree_set(-4_000_000_000_000_000_i64..9_000_000_000_000_000, 1..400).prop_flat_map(
+            |times| {
+                let times_us: Vec<i64> = times.into_iter().collect();
+                let rows = times_us.len();
+                let columns = proptest::collection::vec(cells(rows), DataType::Ppg2.columns().len());
+                (columns, 0..=rows).prop_map(move |(columns, cut)| {
+                    let mut zones = ZoneRuns::constant("Europe/Zurich".into(), cut);
+                    zones.push("UTC".into(), rows - cut);
+                    Block { data_type: DataType::Ppg2, channel: Channel(7), times_us: times_us.clone(), columns, zones }
+                })
+            },
+        )
     }
 
     proptest! {

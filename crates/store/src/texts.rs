@@ -1,11 +1,38 @@
 //! Every SQL text is declared through [`sql!`], so that a test can prepare each of them on both engines.
 
+use crate::engine::Param;
+use crate::error::Result;
+
 /// Declares SQL texts as constants, and `TEXTS`, the list of them.
 macro_rules! sql {
     ($($(#[$doc:meta])* $name:ident = $text:expr;)*) => {
         $($(#[$doc])* const $name: &str = $text;)*
+        #[cfg(test)]
         /// Every statement of this module, for the test that prepares each on both engines.
         pub(crate) const TEXTS: &[&str] = &[$($name),*];
     };
 }
 pub(crate) use sql;
+
+/// `$1` to `$64`, for `IN (...)` over as many values as [`LIST_LENGTH`]; to be used inside `concat!`.
+macro_rules! list_of_64 {
+    () => {
+        "$1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,\
+         $30,$31,$32,$33,$34,$35,$36,$37,$38,$39,$40,$41,$42,$43,$44,$45,$46,$47,$48,$49,$50,$51,$52,$53,$54,$55,\
+         $56,$57,$58,$59,$60,$61,$62,$63,$64"
+    };
+}
+pub(crate) use list_of_64;
+
+/// How many values [`list_of_64!`] takes.
+pub(crate) const LIST_LENGTH: usize = 64;
+
+/// Calls `use_list` with the parameters for each [`LIST_LENGTH`] of the values; the last list is padded by
+/// repeating its last value, so that one prepared text serves every length.
+pub(crate) fn in_lists(values: &[String], mut use_list: impl FnMut(&[&dyn Param]) -> Result<()>) -> Result<()> {
+    for part in values.chunks(LIST_LENGTH) {
+        let padded = (0..LIST_LENGTH).map(|at| &part[at.min(part.len() - 1)] as &dyn Param);
+        use_list(&padded.collect::<Vec<_>>())?;
+    }
+    Ok(())
+}

@@ -5,10 +5,29 @@
 //!
 //! The way of the data through the modules: [`registry`] says which data types and columns exist; [`block`] holds
 //! samples of one channel in columns; [`merge`] settles what happens when samples come twice; [`zone`] tells local
-//! days.
+//! days; [`cells`] gathers all facts of five minutes; [`summary`] makes a day of them; [`latest`] picks the newest
+//! valid values and [`news_timeline`] scores them.
 
+pub mod activity;
+pub mod af;
+pub mod beats;
 pub mod block;
+pub mod cells;
+pub mod exertion;
+pub mod heart;
+pub mod hrv;
+pub mod intake;
+pub mod latest;
 pub mod merge;
+pub mod news2;
+pub mod news_timeline;
+pub mod recovery;
 pub mod registry;
 pub mod sample_time;
+pub mod signal;
+pub mod sleep;
+pub mod stress_index;
+pub mod summary;
+pub mod vital_rows;
+pub mod waveform;
 pub mod zone;

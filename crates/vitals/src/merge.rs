@@ -37,7 +37,9 @@ impl Admission {
 /// `blocks` are in the order of their arrival and belong to one channel; at least one is given.
 pub fn overlay(blocks: &[&Block]) -> Block {
     let mut in_time_order: Vec<&Block> = blocks.iter().copied().filter(|block| !block.is_empty()).collect();
-    let Some(first) = in_time_order.first() else { return blocks[0].clone() };
+    let Some(first) = in_time_order.first() else {
+        return blocks[0].clone();
+    };
     if in_time_order.len() == 1 {
         return (*first).clone();
     }

@@ -166,10 +166,11 @@ impl LocalDay {
 
     /// Reads `YYYY-MM-DD`, and nothing else.
     pub fn parse(text: &str) -> Option<Self> {
-        let strict = text.len() == 10 && text.bytes().enumerate().all(|(at, byte)| match at {
-            4 | 7 => byte == b'-',
-            _ => byte.is_ascii_digit(),
-        });
+        let strict = text.len() == 10
+            && text.bytes().enumerate().all(|(at, byte)| match at {
+                4 | 7 => byte == b'-',
+                _ => byte.is_ascii_digit(),
+            });
         strict.then(|| text.parse().ok()).flatten().map(Self::from_date)
     }
 

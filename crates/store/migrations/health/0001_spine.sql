@@ -36,6 +36,8 @@ CREATE TABLE session (
     patient TEXT NOT NULL,
     -- The account that reads in the patient's stead; NULL when it is the patient.
     actor TEXT,
+    -- The API key that the token was asked for with, so that it ends with it.
+    api_key TEXT,
     scope TEXT NOT NULL,
     first_issued_ms BIGINT NOT NULL,
     issued_ms BIGINT NOT NULL,
@@ -44,6 +46,8 @@ CREATE TABLE session (
     ended_ms BIGINT
 );
 CREATE INDEX session_patient ON session (patient);
+CREATE INDEX session_actor ON session (actor);
+CREATE INDEX session_api_key ON session (api_key);
 
 CREATE TABLE signing_key (
     kid TEXT NOT NULL PRIMARY KEY,
@@ -53,7 +57,9 @@ CREATE TABLE signing_key (
     retired_ms BIGINT
 );
 
--- What one sync brought of one type and channel within one UTC day and was not there before.
+-- What one sync brought of one type and channel within one UTC day and was not there before. The key begins with the
+-- end of the chunk: what lies at or after a time is found without touching what lies before it, and live data, which
+-- is most, lies at the end.
 CREATE TABLE chunk (
     patient TEXT NOT NULL,
     data_type BIGINT NOT NULL,
@@ -63,8 +69,18 @@ CREATE TABLE chunk (
     last_us BIGINT NOT NULL,
     row_count BIGINT NOT NULL,
     payload BYTEA NOT NULL,
-    PRIMARY KEY (patient, data_type, channel, first_us, arrival)
+    PRIMARY KEY (patient, data_type, last_us, channel, arrival, first_us)
 );
+
+-- Hours in which small chunks have arrived: once an hour is closed they become one chunk.
+CREATE TABLE open_hour (
+    patient TEXT NOT NULL,
+    data_type BIGINT NOT NULL,
+    hour_us BIGINT NOT NULL,
+    ready_ms BIGINT NOT NULL,
+    PRIMARY KEY (patient, data_type, hour_us)
+) /*clustered*/;
+CREATE INDEX open_hour_ready ON open_hour (ready_ms);
 
 -- A sealed period: one Parquet object of one patient and one type. Its rows are older than every chunk's.
 CREATE TABLE segment (
@@ -88,14 +104,15 @@ CREATE TABLE dead_object (
     dead_since_ms BIGINT NOT NULL
 );
 
--- How many samples lie in a UTC quarter of an hour and on a local day.
+-- How many samples lie in a UTC quarter of an hour, by the offset (seconds east) of their zone at that time: the
+-- local day and hour of each sample follow without opening a chunk.
 CREATE TABLE tally (
     patient TEXT NOT NULL,
     data_type BIGINT NOT NULL,
     quarter_us BIGINT NOT NULL,
-    local_day BIGINT NOT NULL,
+    offset_s BIGINT NOT NULL,
     samples BIGINT NOT NULL,
-    PRIMARY KEY (patient, data_type, quarter_us, local_day)
+    PRIMARY KEY (patient, data_type, quarter_us, offset_s)
 ) /*clustered*/;
 
 CREATE TABLE latest_value (

@@ -111,6 +111,26 @@ CREATE TABLE audit_entry (
     details_hash BYTEA NOT NULL,
     entry_hash BYTEA NOT NULL
 );
+-- The one row that every audited operation raises: it makes entries follow each other and holds what the next one
+-- is chained to. Its time never goes back.
+CREATE TABLE audit_head (
+    number BIGINT NOT NULL,
+    time_ms BIGINT NOT NULL,
+    -- Absent before the first entry.
+    entry_hash BYTEA
+);
+INSERT INTO audit_head (number, time_ms) VALUES (0, 0);
+
+-- Changes of the health database that a committed operation still owes, with the audit entries to write once they
+-- are made.
+CREATE TABLE health_intent (
+    id TEXT NOT NULL PRIMARY KEY,
+    change TEXT NOT NULL,
+    entries TEXT NOT NULL,
+    created_ms BIGINT NOT NULL
+);
+CREATE INDEX health_intent_created ON health_intent (created_ms);
+
 CREATE INDEX audit_entry_user ON audit_entry (user_id, time_ms);
 CREATE INDEX audit_entry_primary ON audit_entry (primary_entity_id, time_ms);
 CREATE INDEX audit_entry_secondary ON audit_entry (secondary_entity_id, time_ms);

@@ -45,11 +45,8 @@ impl Postgres {
             StoreError::Database(format!("the database address cannot be read: {error}"))
         })?;
         config.connect_timeout(Duration::from_secs(10)).application_name("pulseward");
-        let postgres = Postgres {
-            config: Arc::new(config),
-            idle: Arc::default(),
-            permits: Arc::new(Semaphore::new(CONNECTIONS)),
-        };
+        let postgres =
+            Postgres { config: Arc::new(config), idle: Arc::default(), permits: Arc::new(Semaphore::new(CONNECTIONS)) };
         let mut connection = postgres.take()?;
         let mut transaction = connection.client.transaction()?;
         transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK])?;

@@ -53,11 +53,8 @@ impl Sqlite {
             .name("sqlite-writer".to_owned())
             .spawn(move || write_groups(&connection, &jobs))
             .map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        let readers = Readers {
-            path: path.to_owned(),
-            idle: Mutex::new(Vec::new()),
-            permits: Arc::new(Semaphore::new(READERS)),
-        };
+        let readers =
+            Readers { path: path.to_owned(), idle: Mutex::new(Vec::new()), permits: Arc::new(Semaphore::new(READERS)) };
         Ok(Sqlite { writer, readers: Arc::new(readers) })
     }
 

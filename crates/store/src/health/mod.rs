@@ -1,19 +1,53 @@
 //! The health database: samples of uuids and what is derived from them.
 
+mod chunks;
+mod due;
+mod hours;
+mod latest;
+mod reader;
+mod sync;
+mod tally;
+mod zones;
+
+pub use devices::Device;
+pub use due::AHEAD_MS;
+pub use sync::{Counts, DeviceReport, Sync, SyncId, SyncOutcome};
+pub use tally::LocalQuarter;
+mod devices;
+mod patients;
+mod sessions;
+mod signing_keys;
+
+pub use patients::{HealthChange, HealthPatient, Profile};
+pub use sessions::HealthSession;
+
 use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
+use crate::objects::Objects;
 
 const MIGRATIONS: Migrations = Migrations(&[include_str!("../../migrations/health/0001_spine.sql")]);
 
-/// The health database. Clones share it.
+/// The health database and the objects that its segments lie in. Clones share it.
 #[derive(Clone, Debug)]
 pub struct HealthDb {
     pub(crate) db: Db,
+    pub(crate) objects: Objects,
 }
 
 impl HealthDb {
     /// Opens the database and brings its schema up to date.
-    pub async fn open(address: Address) -> Result<Self> {
-        Ok(HealthDb { db: Db::open(address, MIGRATIONS).await? })
+    pub async fn open(address: Address, objects: Objects) -> Result<Self> {
+        Ok(HealthDb { db: Db::open(address, MIGRATIONS).await?, objects })
     }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<()> {
+        self.db.read(|_| Ok(())).await
+    }
+}
+
+/// Every statement on this database, for the test that prepares each on both engines.
+#[cfg(test)]
+pub(crate) fn all_texts() -> Vec<&'static str> {
+    [devices::TEXTS, patients::TEXTS, sessions::TEXTS, crate::signing_key::TEXTS].concat()
 }

@@ -1,5 +1,24 @@
 //! The users database: accounts, keys, groups, patients as persons, sessions, the audit log.
 
+mod accounts;
+mod api_keys;
+mod audit;
+mod groups;
+mod intents;
+mod memberships;
+mod patients;
+mod sessions;
+mod signing_keys;
+
+pub use accounts::Account;
+pub use api_keys::{ApiKey, KeyHolder};
+pub use audit::{Audit, AuditEntry, AuditQuery, Entity, NewAuditEntry};
+pub use groups::Group;
+pub use intents::Intent;
+pub use memberships::{GroupAccess, Member, PatientAccess};
+pub use patients::{Activation, Patient};
+pub use sessions::Session;
+
 use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
 
@@ -16,4 +35,26 @@ impl UsersDb {
     pub async fn open(address: Address) -> Result<Self> {
         Ok(UsersDb { db: Db::open(address, MIGRATIONS).await? })
     }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<()> {
+        self.db.read(|_| Ok(())).await
+    }
+}
+
+/// Every statement on this database, for the test that prepares each on both engines.
+#[cfg(test)]
+pub(crate) fn all_texts() -> Vec<&'static str> {
+    [
+        accounts::TEXTS,
+        api_keys::TEXTS,
+        audit::TEXTS,
+        groups::TEXTS,
+        intents::TEXTS,
+        memberships::TEXTS,
+        patients::TEXTS,
+        sessions::TEXTS,
+        crate::signing_key::TEXTS,
+    ]
+    .concat()
 }

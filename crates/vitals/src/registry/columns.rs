@@ -306,4 +306,3 @@ pub(super) const TESTS: &[Column] = &[
     column("quality", QUALITY, "", "quality of the measurement, 0 worst to 4 best"),
     column("note", Kind::Text { max_chars: 1000 }, "", "remark of whoever measured"),
 ];
-

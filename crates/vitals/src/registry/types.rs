@@ -200,7 +200,9 @@ impl TestKind {
 
     /// Checks a value and its unit; answers the unit to store, or the column that is wrong.
     pub fn check(&self, value: f64, unit: Option<&str>) -> Result<Option<&'static str>, &'static str> {
-        let Some(first) = self.units.first() else { return Ok(None) };
+        let Some(first) = self.units.first() else {
+            return Ok(None);
+        };
         let wanted = unit.unwrap_or(first.0);
         let Some((name, min, max)) = self.units.iter().find(|(name, ..)| *name == wanted) else {
             return Err("unit");

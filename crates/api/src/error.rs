@@ -1,0 +1,141 @@
+//! The one place where what went wrong becomes a status.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use platform::PlatformError;
+use serde::Serialize;
+use store::StoreError;
+
+use crate::body::BodyRejection;
+use crate::extract::CallRejection;
+
+/// Seconds after which a client may try again when the store was away.
+const RETRY_STORE_AFTER_S: u64 = 2;
+
+/// Why a request is not answered with what it asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// The operation was not done.
+    #[error(transparent)]
+    Platform(#[from] PlatformError),
+    /// There is no valid credential.
+    #[error(transparent)]
+    Call(#[from] CallRejection),
+    /// The body cannot be read.
+    #[error(transparent)]
+    Body(#[from] BodyRejection),
+    /// Something that only one endpoint answers.
+    #[error("{message}")]
+    Particular {
+        /// Status.
+        status: StatusCode,
+        /// Snake-case code for programs.
+        code: &'static str,
+        /// A sentence for people.
+        message: &'static str,
+    },
+}
+
+/// What handlers answer.
+pub type Result<T> = std::result::Result<T, ApiError>;
+
+/// The body of every error.
+#[derive(Serialize, utoipa::ToSchema)]
+pub struct ErrorBody {
+    /// A sentence for people.
+    pub message: String,
+    /// Snake-case code for programs.
+    pub code: String,
+    /// What is wrong, by field; with status 422 only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub errors: Option<BTreeMap<String, Vec<String>>>,
+}
+
+impl ErrorBody {
+    /// A body without fields.
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        ErrorBody { message: message.into(), code: code.into(), errors: None }
+    }
+}
+
+impl ApiError {
+    /// Status and code.
+    fn status_and_code(&self) -> (StatusCode, String) {
+        let (status, code) = match self {
+            ApiError::Particular { status, code, .. } => (*status, *code),
+            ApiError::Call(rejection) => return rejection.status_and_code(),
+            ApiError::Body(rejection) => rejection.status_and_code(),
+            ApiError::Platform(error) => return platform_status(error),
+        };
+        (status, code.to_owned())
+    }
+
+    fn retry_after_s(&self) -> Option<u64> {
+        match self.platform() {
+            Some(PlatformError::TooMany { retry_after_s }) => Some(*retry_after_s),
+            Some(PlatformError::Store(StoreError::Unavailable(_))) => Some(RETRY_STORE_AFTER_S),
+            _ => None,
+        }
+    }
+
+    fn platform(&self) -> Option<&PlatformError> {
+        match self {
+            ApiError::Platform(error) | ApiError::Call(CallRejection::Refused(error)) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// What is wrong by field.
+    fn fields(&self) -> Option<BTreeMap<String, Vec<String>>> {
+        match self {
+            ApiError::Platform(PlatformError::Invalid(fields)) => Some(fields.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// Status and code of an operation that was not done.
+pub(crate) fn platform_status(error: &PlatformError) -> (StatusCode, String) {
+    let (status, code) = match error {
+        PlatformError::Unauthenticated(_) => (StatusCode::UNAUTHORIZED, "unauthenticated"),
+        PlatformError::Forbidden(_) => (StatusCode::FORBIDDEN, "forbidden"),
+        PlatformError::NotFound(what) => {
+            return (StatusCode::NOT_FOUND, format!("{}_not_found", what.to_lowercase().replace(' ', "_")));
+        }
+        PlatformError::Conflict { code, .. } => (StatusCode::CONFLICT, *code),
+        PlatformError::Malformed { code, .. } => (StatusCode::BAD_REQUEST, *code),
+        PlatformError::Invalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid"),
+        PlatformError::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_requests"),
+        PlatformError::Store(StoreError::Unavailable(_)) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+        PlatformError::Store(_) | PlatformError::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+    };
+    (status, code.to_owned())
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let (status, code) = self.status_and_code();
+        let mut body = ErrorBody { errors: self.fields(), ..ErrorBody::new(code, self.to_string()) };
+        if status.is_server_error() {
+            // The span around the request carries its id.
+            tracing::error!(error = %self, status = status.as_u16(), "the request failed");
+            body.message = match status {
+                StatusCode::SERVICE_UNAVAILABLE => "the service is not available just now; nothing was lost".to_owned(),
+                _ => "something went wrong on our side".to_owned(),
+            };
+        }
+        let mut response = (status, Json(body)).into_response();
+        let headers = response.headers_mut();
+        if let Some(seconds) = self.retry_after_s() {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"pulseward\""));
+        }
+        response
+    }
+}

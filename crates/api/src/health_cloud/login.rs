@@ -1,0 +1,101 @@
+//! Login on the Health Cloud: a token of the Users Cloud is exchanged for one of this cloud.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use platform::HealthLogin;
+use serde::{Deserialize, Serialize};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::ApiState;
+use crate::body::Fields;
+use crate::error::{ErrorBody, Result};
+use crate::extract::HealthCall;
+use crate::times::iso_ms;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(login)).routes(routes!(logout))
+}
+
+/// What is exchanged.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
+struct Exchange {
+    /// The token from the Users Cloud login.
+    user_api_token: String,
+}
+
+/// A login on the Health Cloud.
+#[derive(Serialize, utoipa::ToSchema)]
+struct HealthLoginBody {
+    token: String,
+    /// Minutes that the token lives.
+    ttl: i64,
+    /// Minutes from its first issue within which the token can be refreshed.
+    refresh_ttl: String,
+    user: HealthUser,
+}
+
+/// A patient, as the Health Cloud knows him.
+#[derive(Serialize, utoipa::ToSchema)]
+struct HealthUser {
+    #[serde(rename = "_id")]
+    id: String,
+    uuid: String,
+    birthday: Option<String>,
+    created_at: String,
+    customer_code: Option<String>,
+    gender: Option<String>,
+    /// Centimetres.
+    height: Option<f64>,
+    role: &'static str,
+    updated_at: String,
+    /// Kilograms.
+    weight: Option<f64>,
+    skin_color: Option<i64>,
+    hair_density: Option<i64>,
+}
+
+impl From<HealthLogin> for HealthLoginBody {
+    fn from(login: HealthLogin) -> Self {
+        let HealthLogin { issued, patient } = login;
+        HealthLoginBody {
+            token: issued.token,
+            ttl: issued.ttl_minutes,
+            refresh_ttl: issued.refresh_minutes.to_string(),
+            user: HealthUser {
+                id: patient.record_id,
+                uuid: patient.uuid,
+                birthday: patient.profile.birthday,
+                created_at: iso_ms(patient.created_ms),
+                customer_code: patient.customer_code,
+                gender: patient.profile.gender,
+                height: patient.profile.height,
+                role: "patient",
+                updated_at: iso_ms(patient.updated_ms),
+                weight: patient.profile.weight,
+                skin_color: patient.profile.skin_color,
+                hair_density: patient.profile.hair_density,
+            },
+        }
+    }
+}
+
+/// Exchanges a token of the Users Cloud for one of the Health Cloud.
+#[utoipa::path(post, path = "/login", tag = "logins", request_body = Exchange,
+    responses((status = 200, body = HealthLoginBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+    (status = 422, body = ErrorBody)))]
+async fn login(State(state): State<ApiState>, mut fields: Fields) -> Result<Json<HealthLoginBody>> {
+    let token = fields.required_text("user_api_token");
+    fields.finish()?;
+    Ok(Json(state.platform.health_login(&token).await?.into()))
+}
+
+/// Ends the token.
+#[utoipa::path(post, path = "/auth/logout", tag = "logins", responses((status = 204), (status = 401, body = ErrorBody)))]
+async fn logout(State(state): State<ApiState>, HealthCall(caller): HealthCall) -> Result<StatusCode> {
+    state.platform.health_logout(&caller).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,31 @@
+//! The Health Cloud: samples of uuids, sent and read with a token.
+
+mod login;
+mod raw_metrics;
+mod sync;
+
+use axum::Json;
+use axum::extract::State;
+use platform::Cloud;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::ApiState;
+use crate::error::Result;
+use crate::well_known::{JsonWebKeys, public_keys};
+
+/// The routes.
+pub(crate) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new()
+        .merge(login::routes())
+        .merge(sync::routes())
+        .merge(raw_metrics::routes())
+        // MERGE: user_summaries::routes().
+        .routes(routes!(keys))
+}
+
+/// The public keys of the Health Cloud.
+#[utoipa::path(get, path = "/.well-known/jwks.json", tag = "keys", responses((status = 200, body = JsonWebKeys)))]
+async fn keys(State(state): State<ApiState>) -> Result<Json<JsonWebKeys>> {
+    public_keys(&state.platform, Cloud::Health).await
+}

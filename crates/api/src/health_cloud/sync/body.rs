@@ -1,0 +1,179 @@
+//! Reads the JSON of a sync straight into columns.
+//!
+//! The body can be large and most of it is numbers, so no tree is built: each column goes from the text into cells as
+//! the parser meets it. What is wrong with the structure is told with its place.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use platform::ingest::{DeviceReport, SyncBody, TypeBatches};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use vitals::registry::DataType;
+
+use super::columns::RowsSeed;
+
+/// Why a body cannot be read.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BodyError {
+    /// It is not JSON.
+    #[error("the body is not JSON: {0}")]
+    Syntax(String),
+    /// It is JSON of another shape.
+    #[error("{place}: {message}")]
+    Structure {
+        /// Where, such as `data.activity.bpm`.
+        place: String,
+        /// What is wrong there.
+        message: String,
+    },
+}
+
+/// Where the parser is wrong, kept beside it because its own errors carry only a text.
+#[derive(Default)]
+pub(super) struct Place(RefCell<Option<(String, String)>>);
+
+impl Place {
+    /// Notes what is wrong and makes the error that ends the parsing.
+    pub(super) fn fail<E: Error>(&self, place: impl Into<String>, message: impl Into<String>) -> E {
+        let (place, message) = (place.into(), message.into());
+        let error = E::custom(&message);
+        self.0.borrow_mut().get_or_insert((place, message));
+        error
+    }
+}
+
+/// Reads a body.
+pub fn read(bytes: &[u8]) -> Result<SyncBody, BodyError> {
+    let place = Place::default();
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let read = BodySeed { place: &place }
+        .deserialize(&mut deserializer)
+        .and_then(|body| {
+            deserializer.end()?;
+            Ok(body)
+        });
+    read.map_err(|error| match place.0.into_inner() {
+        Some((place, message)) => BodyError::Structure { place, message },
+        None if error.is_data() => BodyError::Structure {
+            place: "body".to_owned(),
+            message: error.to_string(),
+        },
+        None => BodyError::Syntax(error.to_string()),
+    })
+}
+
+struct BodySeed<'place> {
+    place: &'place Place,
+}
+
+impl<'de> DeserializeSeed<'de> for BodySeed<'_> {
+    type Value = SyncBody;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<SyncBody, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for BodySeed<'_> {
+    type Value = SyncBody;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object with time_zone, device and data")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SyncBody, A::Error> {
+        let mut body = SyncBody::default();
+        let mut seen: Vec<String> = Vec::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if seen.contains(&key) {
+                return Err(self.place.fail(key, "is given twice"));
+            }
+            match key.as_str() {
+                "sync_id" => body.sync_id = self.small(&key, map.next_value()?)?,
+                "time_zone" => body.time_zone = self.small(&key, map.next_value()?)?,
+                "device" => {
+                    let device: Option<DeviceBody> = self.small(&key, map.next_value()?)?;
+                    body.device = device.map(DeviceBody::into_device);
+                }
+                "data" => body.data = map.next_value_seed(DataSeed { place: self.place })?,
+                _ => return Err(self.place.fail(key, "is not a field of a sync")),
+            }
+            seen.push(key);
+        }
+        if !seen.iter().any(|key| key == "data") {
+            return Err(self.place.fail("data", "is missing"));
+        }
+        Ok(body)
+    }
+}
+
+impl BodySeed<'_> {
+    /// A field that is small enough to be read on its own.
+    fn small<T: DeserializeOwned, E: Error>(&self, key: &str, text: &RawValue) -> Result<T, E> {
+        serde_json::from_str(text.get()).map_err(|error| self.place.fail(key, error.to_string()))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeviceBody {
+    serial_number: String,
+    device_type: Option<String>,
+    firmware_version: Option<String>,
+    battery_level: Option<i64>,
+}
+
+impl DeviceBody {
+    fn into_device(self) -> DeviceReport {
+        DeviceReport {
+            serial_number: self.serial_number,
+            device_type: self.device_type,
+            firmware_version: self.firmware_version,
+            battery_level: self.battery_level,
+        }
+    }
+}
+
+/// `data`: rows by data type.
+struct DataSeed<'place> {
+    place: &'place Place,
+}
+
+impl<'de> DeserializeSeed<'de> for DataSeed<'_> {
+    type Value = Vec<TypeBatches>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for DataSeed<'_> {
+    type Value = Vec<TypeBatches>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object of data types")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut types: Vec<TypeBatches> = Vec::new();
+        while let Some(name) = map.next_key::<String>()? {
+            let Some(data_type) = DataType::from_name(&name) else {
+                return Err(self
+                    .place
+                    .fail(format!("data.{name}"), "is not a data type"));
+            };
+            if types.iter().any(|one| one.data_type == data_type) {
+                return Err(self.place.fail(format!("data.{name}"), "is given twice"));
+            }
+            let batches = map.next_value_seed(RowsSeed {
+                data_type,
+                place: self.place,
+            })?;
+            types.push(TypeBatches { data_type, batches });
+        }
+        Ok(types)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,291 @@
+//! One column as the parser meets it: a constant or an array, straight into cells.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use vitals::block::Cells;
+use vitals::intake::NO_TIME;
+use vitals::registry::{CellError, Column, DataType, Kind, NULL};
+
+use super::body::Place;
+
+/// What stood under a column's name.
+pub(super) enum Field {
+    /// One value for all rows, or the value of a single row.
+    One(Result<i32, CellError>),
+    /// One text for all rows, or the text of a single row.
+    OneText(Result<Option<Arc<str>>, CellError>),
+    /// A value each.
+    Each {
+        cells: Vec<i32>,
+        faults: Vec<(u32, CellError)>,
+    },
+    /// A text each.
+    EachText {
+        texts: Vec<Option<Arc<str>>>,
+        faults: Vec<(u32, CellError)>,
+    },
+}
+
+impl Field {
+    /// The number of rows; `None` for a constant.
+    pub(super) fn rows(&self) -> Option<usize> {
+        match self {
+            Field::One(_) | Field::OneText(_) => None,
+            Field::Each { cells, .. } => Some(cells.len()),
+            Field::EachText { texts, .. } => Some(texts.len()),
+        }
+    }
+
+    /// What is wrong with a constant.
+    pub(super) fn fault(&self) -> Option<CellError> {
+        match self {
+            Field::One(cell) => cell.err(),
+            Field::OneText(text) => text.as_ref().err().copied(),
+            Field::Each { .. } | Field::EachText { .. } => None,
+        }
+    }
+
+    /// The rows of an array that are wrong.
+    pub(super) fn faults(&self) -> &[(u32, CellError)] {
+        match self {
+            Field::Each { faults, .. } | Field::EachText { faults, .. } => faults,
+            Field::One(_) | Field::OneText(_) => &[],
+        }
+    }
+
+    /// The cell of a constant.
+    pub(super) fn cell(&self) -> i32 {
+        match self {
+            Field::One(cell) => cell.unwrap_or(NULL),
+            _ => NULL,
+        }
+    }
+
+    /// The text of a constant.
+    pub(super) fn into_text(self) -> Option<Arc<str>> {
+        match self {
+            Field::OneText(text) => text.ok().flatten(),
+            _ => None,
+        }
+    }
+
+    /// The cells of all rows.
+    pub(super) fn into_cells(self, rows: usize) -> Cells {
+        match self {
+            Field::One(cell) => Cells::Constant(cell.unwrap_or(NULL)),
+            Field::OneText(text) => Cells::Text(vec![text.ok().flatten(); rows]).simplified(),
+            Field::Each { cells, .. } => Cells::Values(cells).simplified(),
+            Field::EachText { texts, .. } => Cells::Text(texts).simplified(),
+        }
+    }
+}
+
+/// Reads a column.
+#[derive(Clone, Copy)]
+pub(super) struct FieldSeed<'place> {
+    pub data_type: DataType,
+    pub index: usize,
+    pub place: &'place Place,
+    /// Whether this is an element of the column's array: then it may not be an array itself.
+    pub inside_array: bool,
+}
+
+impl FieldSeed<'_> {
+    fn column(&self) -> &'static Column {
+        &self.data_type.columns()[self.index]
+    }
+
+    fn wrong_kind<E: Error>(&self) -> E {
+        let place = format!("data.{}.{}", self.data_type.name(), self.column().name);
+        self.place.fail(place, "is of the wrong kind")
+    }
+
+    fn number<E: Error>(&self, cell: Result<i32, CellError>) -> Result<Field, E> {
+        if self.column().is_text() || matches!(self.column().kind, Kind::TestType) {
+            return Err(self.wrong_kind());
+        }
+        Ok(Field::One(cell))
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for FieldSeed<'_> {
+    type Value = Field;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Field, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for FieldSeed<'_> {
+    type Value = Field;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "a value or an array of values for {}",
+            self.column().name
+        )
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Field, E> {
+        let cell = i64::try_from(value).map_err(|_| CellError::OutOfRange);
+        self.number(cell.and_then(|value| self.column().cell_from_i64(value)))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Field, E> {
+        self.number(self.column().cell_from_i64(value))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Field, E> {
+        self.number(self.column().cell_from_f64(value))
+    }
+
+    /// Flags may be written as booleans; other columns may not.
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Field, E> {
+        match self.column().kind {
+            Kind::Number {
+                decimals: 0,
+                min: 0,
+                max: 1,
+            } => Ok(Field::One(Ok(i32::from(value)))),
+            _ => Err(self.wrong_kind()),
+        }
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Field, E> {
+        match self.column().kind {
+            Kind::Text { max_chars } if value.chars().count() > max_chars => {
+                Ok(Field::OneText(Err(CellError::TooLong)))
+            }
+            Kind::Text { .. } => Ok(Field::OneText(Ok(Some(Arc::from(value))))),
+            Kind::Hex | Kind::TestType => Ok(Field::One(self.column().cell_from_text(value))),
+            Kind::Number { .. } => Err(self.wrong_kind()),
+        }
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Field, E> {
+        Ok(if self.column().is_text() {
+            Field::OneText(Ok(None))
+        } else {
+            Field::One(Ok(NULL))
+        })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<Field, A::Error> {
+        Err(self.wrong_kind())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Field, A::Error> {
+        if self.inside_array {
+            return Err(self.wrong_kind());
+        }
+        let element = || FieldSeed {
+            inside_array: true,
+            ..self
+        };
+        let mut faults = Vec::new();
+        if self.column().is_text() {
+            let mut texts = Vec::new();
+            while let Some(field) = elements.next_element_seed(element())? {
+                let row = texts.len() as u32;
+                faults.extend(field.fault().map(|error| (row, error)));
+                texts.push(field.into_text());
+            }
+            return Ok(Field::EachText { texts, faults });
+        }
+        let mut cells = Vec::new();
+        while let Some(field) = elements.next_element_seed(element())? {
+            let row = cells.len() as u32;
+            faults.extend(field.fault().map(|error| (row, error)));
+            cells.push(field.cell());
+        }
+        Ok(Field::Each { cells, faults })
+    }
+}
+
+/// What stood under `timestamp`.
+pub(super) enum TimeField {
+    /// The time of a single row, µs.
+    One(i64),
+    /// A time each, µs; [`NO_TIME`] for null.
+    Each(Vec<i64>),
+}
+
+/// Reads `timestamp`: ms since 1970, with an optional fraction.
+pub(super) struct TimeSeed<'place> {
+    pub data_type: DataType,
+    pub place: &'place Place,
+}
+
+impl TimeSeed<'_> {
+    fn wrong_kind<E: Error>(&self) -> E {
+        self.place.fail(
+            format!("data.{}.timestamp", self.data_type.name()),
+            "is of the wrong kind",
+        )
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for TimeSeed<'_> {
+    type Value = TimeField;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<TimeField, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TimeSeed<'_> {
+    type Value = TimeField;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("milliseconds since 1970")
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<TimeField, E> {
+        Ok(TimeField::One(
+            i64::try_from(value)
+                .unwrap_or(i64::MAX)
+                .saturating_mul(1000),
+        ))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<TimeField, E> {
+        Ok(TimeField::One(value.saturating_mul(1000)))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<TimeField, E> {
+        // Saturates: an absurd time is far ahead or long ago, and rejects its row as such.
+        Ok(TimeField::One((value * 1000.0).round() as i64))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<TimeField, E> {
+        Ok(TimeField::One(NO_TIME))
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<TimeField, E> {
+        Err(self.wrong_kind())
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<TimeField, E> {
+        Err(self.wrong_kind())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<TimeField, A::Error> {
+        Err(self.wrong_kind())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<TimeField, A::Error> {
+        let mut times_us = Vec::new();
+        let element = || TimeSeed {
+            data_type: self.data_type,
+            place: self.place,
+        };
+        while let Some(time) = elements.next_element_seed(element())? {
+            match time {
+                TimeField::One(time_us) => times_us.push(time_us),
+                TimeField::Each(_) => return Err(self.wrong_kind()),
+            }
+        }
+        Ok(TimeField::Each(times_us))
+    }
+}

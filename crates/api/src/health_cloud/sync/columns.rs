@@ -1,0 +1,303 @@
+//! The rows of one data type, in each of their three forms: columns, an array of column blocks, an array of rows.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use vitals::block::Cells;
+use vitals::intake::{Batch, Fault};
+use vitals::registry::{DataType, NULL};
+use vitals::sample_time::{Decimal, EvenSampling};
+
+use super::body::Place;
+use super::cells::{Field, FieldSeed, TimeField, TimeSeed};
+
+/// The most samples that one evenly sampled block may have: a day at 512 Hz.
+const LONGEST_BLOCK: usize = 512 * 86_400;
+
+/// Reads what stands under a data type.
+pub(super) struct RowsSeed<'place> {
+    pub data_type: DataType,
+    pub place: &'place Place,
+}
+
+/// One object: columns of many rows, or one row.
+struct ObjectSeed<'rows, 'place> {
+    data_type: DataType,
+    place: &'place Place,
+    /// Rows that came one by one and are not a batch yet.
+    rows: &'rows mut RowCollector,
+}
+
+impl<'de> DeserializeSeed<'de> for RowsSeed<'_> {
+    type Value = Vec<Batch>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<Batch>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for RowsSeed<'_> {
+    type Value = Vec<Batch>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "columns, blocks of columns, or rows under data.{}",
+            self.data_type.name()
+        )
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Batch>, A::Error> {
+        let mut rows = RowCollector::new(self.data_type);
+        let object = ObjectSeed {
+            data_type: self.data_type,
+            place: self.place,
+            rows: &mut rows,
+        };
+        let batch = object.visit_map(map)?;
+        Ok(batch.into_iter().chain(rows.take()).collect())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut objects: A) -> Result<Vec<Batch>, A::Error> {
+        let mut batches = Vec::new();
+        let mut rows = RowCollector::new(self.data_type);
+        loop {
+            let object = ObjectSeed {
+                data_type: self.data_type,
+                place: self.place,
+                rows: &mut rows,
+            };
+            let Some(block) = objects.next_element_seed(object)? else {
+                break;
+            };
+            if let Some(block) = block {
+                // The single rows before a block of columns come first.
+                batches.extend(rows.take());
+                batches.push(block);
+            }
+        }
+        batches.extend(rows.take());
+        Ok(batches)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for ObjectSeed<'_, '_> {
+    type Value = Option<Batch>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<Batch>, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ObjectSeed<'_, '_> {
+    type Value = Option<Batch>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "an object under data.{}", self.data_type.name())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<Batch>, A::Error> {
+        let mut fields = Fields::default();
+        while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+            match &*key {
+                "timestamp" => {
+                    if fields.times.is_some() {
+                        return Err(self.fail("timestamp", "is given twice"));
+                    }
+                    let seed = TimeSeed {
+                        data_type: self.data_type,
+                        place: self.place,
+                    };
+                    fields.times = Some(map.next_value_seed(seed)?);
+                }
+                "start" => fields.start = Some(self.decimal("start", map.next_value()?)?),
+                "rate_hz" => fields.rate_hz = Some(self.decimal("rate_hz", map.next_value()?)?),
+                "date" => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+                name => {
+                    let Some(index) = self.data_type.column_index(name) else {
+                        return Err(self.fail(name, "is not a column of this type"));
+                    };
+                    if fields.columns.iter().any(|(column, _)| *column == index) {
+                        return Err(self.fail(name, "is given twice"));
+                    }
+                    let seed = FieldSeed {
+                        data_type: self.data_type,
+                        index,
+                        place: self.place,
+                        inside_array: false,
+                    };
+                    let field = map.next_value_seed(seed)?;
+                    fields.columns.push((index, field));
+                }
+            }
+        }
+        self.assemble(fields)
+    }
+}
+
+/// What stood in one object.
+#[derive(Default)]
+struct Fields {
+    times: Option<TimeField>,
+    start: Option<Decimal>,
+    rate_hz: Option<Decimal>,
+    columns: Vec<(usize, Field)>,
+}
+
+impl ObjectSeed<'_, '_> {
+    fn fail<E: serde::de::Error>(&self, column: &str, message: &str) -> E {
+        self.place
+            .fail(format!("data.{}.{column}", self.data_type.name()), message)
+    }
+
+    /// Start and rate are read from their text: a binary float would move samples.
+    fn decimal<E: serde::de::Error>(&self, name: &str, text: &RawValue) -> Result<Decimal, E> {
+        let decimal = Decimal::parse(text.get());
+        decimal.ok_or_else(|| {
+            self.fail(
+                name,
+                "is not a number of at most 20 digits, 12 behind the point",
+            )
+        })
+    }
+
+    fn assemble<E: serde::de::Error>(self, fields: Fields) -> Result<Option<Batch>, E> {
+        let times_us = match (fields.times, fields.start, fields.rate_hz) {
+            (Some(TimeField::Each(times_us)), None, None) => times_us,
+            (Some(TimeField::One(time_us)), None, None) => {
+                if let Some((index, _)) = fields
+                    .columns
+                    .iter()
+                    .find(|(_, field)| field.rows().is_some())
+                {
+                    let name = self.data_type.columns()[*index].name;
+                    return Err(self.fail(name, "is an array while timestamp is not"));
+                }
+                self.rows.push(time_us, fields.columns);
+                return Ok(None);
+            }
+            (None, Some(start_ms), Some(rate_hz)) => {
+                let Some(rows) = fields.columns.iter().find_map(|(_, field)| field.rows()) else {
+                    return Err(self.fail("start", "needs a column that is an array"));
+                };
+                if rows > LONGEST_BLOCK {
+                    return Err(self.fail("start", "is the start of a block longer than a day"));
+                }
+                let times_us = EvenSampling { start_ms, rate_hz }.times_us(rows);
+                times_us.ok_or_else(|| self.fail("rate_hz", "gives no times with this start"))?
+            }
+            (None, None, None) => return Err(self.fail("timestamp", "is missing")),
+            _ => {
+                return Err(self.fail("timestamp", "or start with rate_hz must be given, not both"));
+            }
+        };
+        let rows = times_us.len();
+        let mut columns = vec![Cells::Constant(NULL); self.data_type.columns().len()];
+        let mut faults = Vec::new();
+        for (index, field) in fields.columns {
+            let name = self.data_type.columns()[index].name;
+            if field.rows().is_some_and(|length| length != rows) {
+                return Err(self.fail(name, &format!("has another length than the {rows} times")));
+            }
+            match field.fault() {
+                // A bad constant is bad in every row.
+                Some(error) => faults.extend((0..rows as u32).map(|row| Fault {
+                    row,
+                    column: name,
+                    error,
+                })),
+                None => faults.extend(field.faults().iter().map(|(row, error)| Fault {
+                    row: *row,
+                    column: name,
+                    error: *error,
+                })),
+            }
+            columns[index] = field.into_cells(rows);
+        }
+        Ok(Some(Batch {
+            times_us,
+            columns,
+            faults,
+            zones: None,
+        }))
+    }
+}
+
+/// Rows that come one by one, gathered into columns.
+struct RowCollector {
+    data_type: DataType,
+    times_us: Vec<i64>,
+    columns: Vec<Option<Cells>>,
+    faults: Vec<Fault>,
+}
+
+impl RowCollector {
+    fn new(data_type: DataType) -> Self {
+        let columns = vec![None; data_type.columns().len()];
+        RowCollector {
+            data_type,
+            times_us: Vec::new(),
+            columns,
+            faults: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, time_us: i64, fields: Vec<(usize, Field)>) {
+        let row = self.times_us.len();
+        self.times_us.push(time_us);
+        for (index, field) in fields {
+            let column = &self.data_type.columns()[index];
+            if let Some(error) = field.fault() {
+                self.faults.push(Fault {
+                    row: row as u32,
+                    column: column.name,
+                    error,
+                });
+            }
+            let empty = || {
+                if column.is_text() {
+                    Cells::Text(Vec::new())
+                } else {
+                    Cells::Values(Vec::new())
+                }
+            };
+            match self.columns[index].get_or_insert_with(empty) {
+                Cells::Values(cells) => {
+                    cells.resize(row, NULL);
+                    cells.push(field.cell());
+                }
+                Cells::Text(texts) => {
+                    texts.resize(row, None);
+                    texts.push(field.into_text());
+                }
+                Cells::Constant(_) => {}
+            }
+        }
+    }
+
+    /// The batch of what was gathered since the last call.
+    fn take(&mut self) -> Option<Batch> {
+        let gathered = std::mem::replace(self, RowCollector::new(self.data_type));
+        let rows = gathered.times_us.len();
+        let finish = |cells: Option<Cells>| match cells {
+            None => Cells::Constant(NULL),
+            Some(Cells::Values(mut cells)) => {
+                cells.resize(rows, NULL);
+                Cells::Values(cells).simplified()
+            }
+            Some(Cells::Text(mut texts)) => {
+                texts.resize(rows, None);
+                Cells::Text(texts).simplified()
+            }
+            Some(constant @ Cells::Constant(_)) => constant,
+        };
+        let columns = gathered.columns.into_iter().map(finish).collect();
+        (rows > 0).then_some(Batch {
+            times_us: gathered.times_us,
+            columns,
+            faults: gathered.faults,
+            zones: None,
+        })
+    }
+}

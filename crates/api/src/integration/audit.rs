@@ -1,0 +1,90 @@
+//! The audit log of the caller.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use platform::PlatformError;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use store::AuditEntry;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::ApiState;
+use crate::error::{ApiError, ErrorBody, Result};
+use crate::extract::ResearcherCall;
+use crate::parameters::Parameters;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(of_patient))
+}
+
+/// An entry of the audit log.
+#[derive(Serialize, utoipa::ToSchema)]
+struct EntryBody {
+    id: String,
+    /// Time of completion, Unix epoch ms.
+    timestamp: i64,
+    /// Action code.
+    action_type: String,
+    /// Who did it.
+    user_id: String,
+    user_role: String,
+    primary_entity_id: String,
+    primary_entity_type: String,
+    secondary_entity_id: Option<String>,
+    secondary_entity_type: Option<String>,
+    #[schema(value_type = Option<Object>)]
+    details: Option<Box<RawValue>>,
+}
+
+impl From<AuditEntry> for EntryBody {
+    fn from(entry: AuditEntry) -> Self {
+        let (secondary_entity_id, secondary_entity_type) =
+            entry.secondary.map(|entity| (entity.id, entity.kind)).unzip();
+        EntryBody {
+            id: entry.id,
+            timestamp: entry.time_ms,
+            action_type: entry.action_type,
+            user_id: entry.user_id,
+            user_role: entry.user_role,
+            primary_entity_id: entry.primary.id,
+            primary_entity_type: entry.primary.kind,
+            secondary_entity_id,
+            secondary_entity_type,
+            details: entry.details.and_then(|details| RawValue::from_string(details).ok()),
+        }
+    }
+}
+
+/// The entries in which the caller appears, ascending. Needs an active subscription.
+#[utoipa::path(get, path = "/v1/patients/audit/logs", tag = "audit logs",
+    params(("token" = Option<String>, Query), ("from" = i64, Query), ("to" = i64, Query),
+    ("action_type" = Option<String>, Query)),
+    responses((status = 200, body = Vec<EntryBody>), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+    (status = 422, body = ErrorBody)))]
+async fn list(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    parameters: Parameters,
+) -> Result<Json<Vec<EntryBody>>> {
+    let from_ms = parameters.required_integer("from")?;
+    let to_ms = parameters.required_integer("to")?;
+    if to_ms < from_ms {
+        return Err(PlatformError::invalid("to", "must not be before from").into());
+    }
+    let entries = state.platform.audit_log(&researcher, from_ms, to_ms, parameters.one("action_type")).await?;
+    Ok(Json(entries.into_iter().map(EntryBody::from).collect()))
+}
+
+/// Was removed: the other address answers the same.
+#[utoipa::path(get, path = "/v1/patients/{uuid}/audit/logs", tag = "audit logs",
+    params(("uuid" = String, Path)), responses((status = 410, body = ErrorBody)))]
+async fn of_patient() -> ApiError {
+    ApiError::Particular {
+        status: StatusCode::GONE,
+        code: "gone",
+        message: "this address was removed; GET /v1/patients/audit/logs takes its place",
+    }
+}

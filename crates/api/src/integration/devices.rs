@@ -1,0 +1,67 @@
+//! The bracelets that a patient's data came from.
+
+use axum::Json;
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
+use platform::HealthCaller;
+use serde::Serialize;
+use store::Device;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::ApiState;
+use crate::error::{ApiError, ErrorBody, Result};
+use crate::extract::{CallRejection, header_text};
+use crate::times::iso_ms;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(list))
+}
+
+/// A call with a token of the Health Cloud in the header `x-health-token`.
+struct HealthTokenCall(HealthCaller);
+
+impl FromRequestParts<ApiState> for HealthTokenCall {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self> {
+        let token = header_text(parts, "x-health-token")?.ok_or(CallRejection::NoCredential)?;
+        Ok(HealthTokenCall(state.platform.health_caller(token).await.map_err(CallRejection::Refused)?))
+    }
+}
+
+/// A bracelet. What is not known is left out.
+#[derive(Serialize, utoipa::ToSchema)]
+pub(super) struct DeviceBody {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_type: Option<String>,
+    serial_number: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    firmware_version: Option<String>,
+    /// Charge, %.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    battery_level: Option<i64>,
+    /// ISO 8601 in UTC with milliseconds.
+    updated_at: String,
+}
+
+impl From<Device> for DeviceBody {
+    fn from(device: Device) -> Self {
+        DeviceBody {
+            device_type: device.device_type,
+            serial_number: device.serial_number,
+            firmware_version: device.firmware_version,
+            battery_level: device.battery_level,
+            updated_at: iso_ms(device.updated_ms),
+        }
+    }
+}
+
+/// The bracelets of the patient whose data the token opens, newest first.
+#[utoipa::path(get, path = "/v1/user-devices", tag = "patients", params(("x-health-token" = String, Header)),
+    responses((status = 200, body = Vec<DeviceBody>), (status = 401, body = ErrorBody)))]
+async fn list(State(state): State<ApiState>, HealthTokenCall(caller): HealthTokenCall) -> Result<Json<Vec<DeviceBody>>> {
+    let devices = state.platform.devices(&caller).await?;
+    Ok(Json(devices.into_iter().map(DeviceBody::from).collect()))
+}

@@ -1,0 +1,297 @@
+//! Patients: lists, vouchers, and what a researcher does for one of them.
+
+use std::collections::HashSet;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use platform::{Enrolled, PatientColumns, PatientRow, PlatformError, VoucherCheck};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::devices::DeviceBody;
+use crate::ApiState;
+use crate::body::Fields;
+use crate::error::{ErrorBody, Result};
+use crate::extract::ResearcherCall;
+use crate::parameters::Parameters;
+use crate::times::iso_ms;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new()
+        .routes(routes!(list, enrol))
+        .routes(routes!(check_voucher))
+        .routes(routes!(reset_password))
+        .routes(routes!(health_token))
+}
+
+/// The names that `fields[]` knows.
+const FIELD_NAMES: [&str; 18] = [
+    "_id",
+    "uuid",
+    "first_name",
+    "last_name",
+    "email",
+    "birthday",
+    "gender",
+    "country",
+    "height",
+    "weight",
+    "skin_color",
+    "customer_tag",
+    "external_patient_id",
+    "state",
+    "hair_density",
+    "device",
+    "code",
+    "latest_values",
+];
+
+/// Fields that come from the health database.
+const PROFILE_FIELDS: [&str; 6] = ["birthday", "gender", "height", "weight", "skin_color", "hair_density"];
+
+/// A patient of a study. What is not set is left out.
+#[derive(Serialize, utoipa::ToSchema)]
+struct PatientBody {
+    uuid: String,
+    /// Record identifier.
+    #[serde(rename = "_id", skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    email: Option<String>,
+    /// Date of birth, YYYY-MM-DD.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    birthday: Option<String>,
+    /// `female`, `male` or `other`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gender: Option<String>,
+    /// Country of residence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    country: Option<String>,
+    /// Centimetres.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    height: Option<f64>,
+    /// Kilograms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weight: Option<f64>,
+    /// Fitzpatrick scale, 1 to 6.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skin_color: Option<i64>,
+    /// Study code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    customer_tag: Option<String>,
+    /// Identifier in the customer's own system.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    external_patient_id: Option<String>,
+    /// `pre_created` or `confirmed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<String>,
+    /// 1 to 4.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hair_density: Option<i64>,
+    /// Voucher code, while `pre_created`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
+    /// The newest bracelet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<DeviceBody>,
+    /// The newest valid vital signs; with `with_latest_values=1` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    latest_values: Option<Box<RawValue>>,
+}
+
+/// Which fields are asked for; all when none is named.
+struct Wanted<'query> {
+    named: HashSet<&'query str>,
+    latest_values: bool,
+}
+
+impl<'query> Wanted<'query> {
+    fn read(parameters: &'query Parameters) -> std::result::Result<Self, PlatformError> {
+        let named: HashSet<&str> = parameters.list("fields").into_iter().collect();
+        let mut unknown: Vec<&str> = named.iter().copied().filter(|name| !FIELD_NAMES.contains(name)).collect();
+        unknown.sort_unstable();
+        if !unknown.is_empty() {
+            return Err(PlatformError::invalid("fields", format!("unknown: {}", unknown.join(", "))));
+        }
+        Ok(Wanted { named, latest_values: parameters.flag("with_latest_values")? })
+    }
+
+    fn has(&self, field: &str) -> bool {
+        self.named.is_empty() || self.named.contains(field)
+    }
+
+    fn columns(&self) -> PatientColumns {
+        PatientColumns {
+            profile: PROFILE_FIELDS.iter().any(|field| self.has(field)),
+            device: self.has("device"),
+            latest_values: self.latest_values,
+        }
+    }
+
+    fn body(&self, row: PatientRow) -> PatientBody {
+        let PatientRow { patient, person, profile, device, latest_values } = row;
+        let voucher_code = (patient.state == "pre_created").then_some(patient.voucher_code);
+        PatientBody {
+            uuid: patient.uuid,
+            id: self.has("_id").then_some(patient.record_id),
+            first_name: person.first_name.filter(|_| self.has("first_name")),
+            last_name: person.last_name.filter(|_| self.has("last_name")),
+            email: patient.email.filter(|_| self.has("email")),
+            birthday: profile.birthday.filter(|_| self.has("birthday")),
+            gender: profile.gender.filter(|_| self.has("gender")),
+            country: person.country.filter(|_| self.has("country")),
+            height: profile.height.filter(|_| self.has("height")),
+            weight: profile.weight.filter(|_| self.has("weight")),
+            skin_color: profile.skin_color.filter(|_| self.has("skin_color")),
+            customer_tag: person.customer_tag.filter(|_| self.has("customer_tag")),
+            external_patient_id: person.external_patient_id.filter(|_| self.has("external_patient_id")),
+            state: self.has("state").then_some(patient.state),
+            hair_density: profile.hair_density.filter(|_| self.has("hair_density")),
+            code: voucher_code.filter(|_| self.has("code")),
+            device: device.filter(|_| self.has("device")).map(DeviceBody::from),
+            latest_values: latest_values.filter(|_| self.latest_values),
+        }
+    }
+}
+
+/// An anonymous patient.
+#[derive(Serialize, utoipa::ToSchema)]
+struct EnrolledBody {
+    uuid: String,
+    /// Voucher code.
+    code: String,
+    /// `pre_created`.
+    state: String,
+    /// Record identifier.
+    #[serde(rename = "_id")]
+    id: String,
+}
+
+impl From<Enrolled> for EnrolledBody {
+    fn from(enrolled: Enrolled) -> Self {
+        EnrolledBody {
+            uuid: enrolled.uuid,
+            code: enrolled.voucher_code,
+            state: enrolled.state,
+            id: enrolled.record_id,
+        }
+    }
+}
+
+/// What is known of a voucher code.
+#[derive(Serialize, utoipa::ToSchema)]
+struct VoucherBody {
+    exists: bool,
+    /// The patient's state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<String>,
+    /// ISO 8601 in UTC with milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created_at: Option<String>,
+}
+
+impl From<Option<VoucherCheck>> for VoucherBody {
+    fn from(found: Option<VoucherCheck>) -> Self {
+        VoucherBody {
+            exists: found.is_some(),
+            created_at: found.as_ref().map(|voucher| iso_ms(voucher.created_ms)),
+            state: found.map(|voucher| voucher.state),
+        }
+    }
+}
+
+/// A new password.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
+struct NewPassword {
+    /// At least 10 characters.
+    password: String,
+}
+
+/// A token of the Health Cloud.
+#[derive(Serialize, utoipa::ToSchema)]
+struct TokenBody {
+    token: String,
+}
+
+/// The patients of a study.
+#[utoipa::path(get, path = "/v1/groups/{group_code}/patients", tag = "patients",
+    params(("group_code" = String, Path), ("token" = Option<String>, Query), ("fields[]" = Option<Vec<String>>, Query),
+    ("with_latest_values" = Option<i64>, Query)),
+    responses((status = 200, body = Vec<PatientBody>), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+    (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
+async fn list(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(group_code): Path<String>,
+    parameters: Parameters,
+) -> Result<Json<Vec<PatientBody>>> {
+    let wanted = Wanted::read(&parameters)?;
+    let rows = state.platform.group_patients(&researcher, &group_code, wanted.columns()).await?;
+    Ok(Json(rows.into_iter().map(|row| wanted.body(row)).collect()))
+}
+
+/// Adds an anonymous patient to a study.
+#[utoipa::path(post, path = "/v1/groups/{group_code}/patients", tag = "patients",
+    params(("group_code" = String, Path), ("token" = Option<String>, Query)),
+    responses((status = 200, body = EnrolledBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+    (status = 404, body = ErrorBody)))]
+async fn enrol(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(group_code): Path<String>,
+) -> Result<Json<EnrolledBody>> {
+    Ok(Json(state.platform.enrol_patient(&researcher, &group_code).await?.into()))
+}
+
+/// What is known of a voucher code.
+#[utoipa::path(get, path = "/v1/check-voucher-code/{voucher_code}", tag = "patients",
+    params(("voucher_code" = String, Path), ("token" = Option<String>, Query)),
+    responses((status = 200, body = VoucherBody), (status = 401, body = ErrorBody)))]
+async fn check_voucher(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(voucher_code): Path<String>,
+) -> Result<Json<VoucherBody>> {
+    Ok(Json(state.platform.check_voucher(&researcher, &voucher_code).await?.into()))
+}
+
+/// Gives a confirmed patient a new password and ends his tokens.
+#[utoipa::path(post, path = "/v1/patients/{uuid}/reset-password", tag = "patients",
+    params(("uuid" = String, Path), ("token" = Option<String>, Query)), request_body = NewPassword,
+    responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+    (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 422, body = ErrorBody)))]
+async fn reset_password(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(uuid): Path<String>,
+    mut fields: Fields,
+) -> Result<StatusCode> {
+    let password = fields.required_text("password");
+    fields.finish()?;
+    state.platform.reset_password(&researcher, &uuid, &password).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A token of the Health Cloud by which the caller reads a patient's data in his stead.
+#[utoipa::path(get, path = "/v1/patients/{uuid}/health-token", tag = "patients",
+    params(("uuid" = String, Path), ("token" = Option<String>, Query)),
+    responses((status = 200, body = TokenBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+    (status = 404, body = ErrorBody)))]
+async fn health_token(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(uuid): Path<String>,
+) -> Result<Json<TokenBody>> {
+    let issued = state.platform.health_token(&researcher, &uuid).await?;
+    Ok(Json(TokenBody { token: issued.token }))
+}

@@ -1,0 +1,101 @@
+//! Query parameters, whose keys may repeat and may come as `types`, `types[]` or `types[0]`.
+
+use std::convert::Infallible;
+
+use axum::extract::FromRequestParts;
+use axum::http::Uri;
+use axum::http::request::Parts;
+use axum_extra::extract::Query;
+use platform::PlatformError;
+
+/// The query parameters of a request, in their order.
+#[derive(Clone, Debug, Default)]
+pub struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    /// The parameters of an address. One that cannot be read has none.
+    pub fn of(uri: &Uri) -> Self {
+        Query::<Vec<(String, String)>>::try_from_uri(uri).map(|Query(pairs)| Parameters(pairs)).unwrap_or_default()
+    }
+
+    /// The first value of a key that is not empty.
+    pub fn one(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(name, value)| name == key && !value.is_empty()).map(|(_, value)| value.as_str())
+    }
+
+    /// All values of `key`, `key[]` and `key[0]`, `key[1]`...; a value with commas is several.
+    pub fn list(&self, key: &str) -> Vec<&str> {
+        let named = self.0.iter().filter(|(name, _)| is_list_key(name, key));
+        named.flat_map(|(_, value)| value.split(',')).map(str::trim).filter(|value| !value.is_empty()).collect()
+    }
+
+    /// Whether a key is set to 1 or `true`. Malformed when it is something else than these, 0 and `false`.
+    pub fn flag(&self, key: &'static str) -> Result<bool, PlatformError> {
+        match self.one(key) {
+            Some("1" | "true") => Ok(true),
+            None | Some("0" | "false") => Ok(false),
+            Some(_) => Err(malformed(key, "must be 0 or 1")),
+        }
+    }
+
+    /// A whole number. Invalid when the key is not there, malformed when it is not a whole number.
+    pub fn required_integer(&self, key: &'static str) -> Result<i64, PlatformError> {
+        let text = self.one(key).ok_or_else(|| PlatformError::invalid(key, "is required"))?;
+        text.parse().map_err(|_| malformed(key, "must be a whole number"))
+    }
+}
+
+/// A parameter that cannot be read.
+pub(crate) fn malformed(key: &str, message: &str) -> PlatformError {
+    PlatformError::Malformed { code: "malformed_parameter", message: format!("{key} {message}") }
+}
+
+fn is_list_key(name: &str, key: &str) -> bool {
+    let Some(rest) = name.strip_prefix(key) else { return false };
+    if rest.is_empty() {
+        return true;
+    }
+    let inside = rest.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    inside.is_some_and(|index| index.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+impl<S: Sync> FromRequestParts<S> for Parameters {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Self::Rejection> {
+        Ok(Parameters::of(&parts.uri))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parameters(query: &str) -> Parameters {
+        Parameters::of(&format!("/?{query}").parse().expect("an address"))
+    }
+
+    #[test]
+    fn every_way_to_write_a_list_is_read() {
+        for query in ["f=a&f=b", "f[]=a&f[]=b", "f%5B%5D=a&f%5B%5D=b", "f[0]=a&f[1]=b", "f=a,b", "f=a&f[]=&f[]=b"] {
+            assert_eq!(parameters(query).list("f"), ["a", "b"], "{query}");
+        }
+        assert!(parameters("fx=a&f[x]=b&f[=c&g=d").list("f").is_empty());
+    }
+
+    #[test]
+    fn an_empty_value_is_no_value() {
+        assert_eq!(parameters("token=&token=x").one("token"), Some("x"));
+        assert_eq!(parameters("token=").one("token"), None);
+    }
+
+    #[test]
+    fn flags_and_numbers_say_what_is_wrong() {
+        assert!(parameters("s=1").flag("s").expect("a flag"));
+        assert!(!parameters("").flag("s").expect("a flag"));
+        assert!(matches!(parameters("s=yes").flag("s"), Err(PlatformError::Malformed { .. })));
+        assert_eq!(parameters("n=-7").required_integer("n").expect("a number"), -7);
+        assert!(matches!(parameters("").required_integer("n"), Err(PlatformError::Invalid(_))));
+        assert!(matches!(parameters("n=1.5").required_integer("n"), Err(PlatformError::Malformed { .. })));
+    }
+}

@@ -1,0 +1,26 @@
+//! The Users Cloud: who people are.
+
+mod activate;
+mod login;
+mod me;
+
+use axum::Json;
+use axum::extract::State;
+use platform::Cloud;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::ApiState;
+use crate::error::Result;
+use crate::well_known::{JsonWebKeys, public_keys};
+
+/// The routes.
+pub(crate) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().merge(login::routes()).merge(activate::routes()).merge(me::routes()).routes(routes!(keys))
+}
+
+/// The public keys of the Users Cloud.
+#[utoipa::path(get, path = "/.well-known/jwks.json", tag = "keys", responses((status = 200, body = JsonWebKeys)))]
+async fn keys(State(state): State<ApiState>) -> Result<Json<JsonWebKeys>> {
+    public_keys(&state.platform, Cloud::Users).await
+}

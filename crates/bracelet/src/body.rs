@@ -1,0 +1,246 @@
+//! The body of a sync: everything that one upload carries.
+
+pub(crate) mod activity;
+mod column;
+pub(crate) mod rows;
+mod waveforms;
+
+use rand::RngExt;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use uuid::Uuid;
+
+pub use column::Column;
+
+use crate::{BraceletError, Course, DataType, MINUTE_MS, Patient, Subject};
+
+/// A span of time `[from_ms, to_ms)` in whole seconds since the epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Window {
+    /// Begin, Unix ms.
+    pub from_ms: i64,
+    /// End, Unix ms, exclusive.
+    pub to_ms: i64,
+}
+
+impl Window {
+    /// A window whose ends are moved back to the last whole second.
+    ///
+    /// Waveforms are sampled on the grid of their rate since the epoch, so a window in whole seconds holds a whole number
+    /// of samples of every rate, and neighbouring windows stay neighbours.
+    pub fn new(from_ms: i64, to_ms: i64) -> Self {
+        let floor = |at_ms: i64| at_ms.div_euclid(1_000) * 1_000;
+        Self { from_ms: floor(from_ms), to_ms: floor(to_ms).max(floor(from_ms)) }
+    }
+}
+
+/// Samples per second of the waveforms; whole numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SignalRates {
+    /// `ppg1`.
+    pub ppg1_hz: u32,
+    /// `ppg2`, per colour.
+    pub ppg2_hz: u32,
+    /// `acc`.
+    pub acc_hz: u32,
+    /// `bioz`.
+    pub bioz_hz: u32,
+    /// `ecg`.
+    pub ecg_hz: u32,
+}
+
+impl Default for SignalRates {
+    fn default() -> Self {
+        Self { ppg1_hz: 25, ppg2_hz: 128, acc_hz: 32, bioz_hz: 25, ecg_hz: 256 }
+    }
+}
+
+/// Rows of one data type, as columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    /// Time of the first sample (Unix ms) and samples per second, for a waveform.
+    pub start_and_rate: Option<(i64, u32)>,
+    /// Names and values.
+    pub columns: Vec<(&'static str, Column)>,
+}
+
+impl Block {
+    fn of_rows(columns: Vec<(&'static str, Column)>) -> Self {
+        Self { start_and_rate: None, columns }
+    }
+
+    fn of_samples(start_ms: i64, rate_hz: u32, columns: Vec<(&'static str, Column)>) -> Self {
+        Self { start_and_rate: Some((start_ms, rate_hz)), columns }
+    }
+
+    /// No block when the first column, that of the timestamps, is empty.
+    fn unless_empty(columns: Vec<(&'static str, Column)>) -> Vec<Self> {
+        match columns.first() {
+            Some((_, timestamps)) if !timestamps.is_empty() => vec![Self::of_rows(columns)],
+            _ => Vec::new(),
+        }
+    }
+
+    /// How many rows the block holds.
+    pub fn row_count(&self) -> usize {
+        let longest = self.columns.iter().map(|(_, column)| column.len()).max();
+        longest.unwrap_or(0)
+    }
+
+    /// How many values it carries: cells that are not null, without timestamps and constants.
+    pub fn value_count(&self) -> usize {
+        self.columns.iter().filter(|(name, _)| *name != "timestamp").map(|(_, column)| column.value_count()).sum()
+    }
+}
+
+impl Serialize for Block {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if let Some((start_ms, rate_hz)) = self.start_and_rate {
+            map.serialize_entry("start", &start_ms)?;
+            map.serialize_entry("rate_hz", &rate_hz)?;
+        }
+        for (name, column) in &self.columns {
+            map.serialize_entry(name, column)?;
+        }
+        map.end()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Bracelet {
+    serial_number: String,
+    device_type: &'static str,
+    firmware_version: &'static str,
+    battery_level: i64,
+}
+
+/// One upload of one patient. Serialises to the JSON that `POST {health_url}/v1/sync` takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SyncBody {
+    /// Follows from what the body holds: the same upload always has the same identifier.
+    pub sync_id: Uuid,
+    time_zone: String,
+    #[serde(rename = "device")]
+    bracelet: Bracelet,
+    data: SyncData,
+}
+
+/// The data types of a body that have rows, each with its blocks.
+#[derive(Debug, Clone, PartialEq)]
+struct SyncData(Vec<(DataType, Vec<Block>)>);
+
+impl Serialize for SyncData {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (data_type, blocks) in &self.0 {
+            match blocks.as_slice() {
+                [block] if !data_type.is_waveform() => {
+                    map.serialize_entry(data_type.name(), block)?;
+                }
+                _ => map.serialize_entry(data_type.name(), blocks)?,
+            }
+        }
+        map.end()
+    }
+}
+
+impl SyncBody {
+    /// What the patient's bracelet has of these data types in the window. Types without rows are left out.
+    pub fn new(
+        patient: &Patient,
+        window: Window,
+        data_types: &[DataType],
+        rates: &SignalRates,
+    ) -> Result<Self, BraceletError> {
+        let course = Course::new(patient, window.from_ms, window.to_ms)?;
+        Ok(Self::from_course(&course, window, data_types, rates))
+    }
+
+    /// Like [`SyncBody::new`], from a course that is planned already and covers the window.
+    pub fn from_course(course: &Course, window: Window, data_types: &[DataType], rates: &SignalRates) -> Self {
+        let mut data = Vec::new();
+        for data_type in DataType::ALL {
+            if !data_types.contains(&data_type) {
+                continue;
+            }
+            let blocks = blocks_of(course, window, data_type, rates);
+            if !blocks.is_empty() {
+                data.push((data_type, blocks));
+            }
+        }
+        let patient = course.patient();
+        let last_minute = (window.to_ms - 1).div_euclid(MINUTE_MS);
+        Self {
+            sync_id: sync_id(patient, window, data_types, rates),
+            time_zone: patient.zone_name.clone(),
+            bracelet: Bracelet {
+                serial_number: patient.serial_number.clone(),
+                device_type: "simulated-bracelet",
+                firmware_version: "1.0.0",
+                battery_level: course.minute(last_minute).battery_percent.round() as i64,
+            },
+            data: SyncData(data),
+        }
+    }
+
+    /// The blocks of one data type; empty when it has none.
+    pub fn blocks(&self, data_type: DataType) -> &[Block] {
+        self.data.0.iter().find(|(own, _)| *own == data_type).map_or(&[], |(_, blocks)| blocks)
+    }
+
+    fn all_blocks(&self) -> impl Iterator<Item = &Block> {
+        self.data.0.iter().flat_map(|(_, blocks)| blocks)
+    }
+
+    /// Rows over all types.
+    pub fn row_count(&self) -> usize {
+        self.all_blocks().map(Block::row_count).sum()
+    }
+
+    /// Values over all types, see [`Block::value_count`].
+    pub fn value_count(&self) -> usize {
+        self.all_blocks().map(Block::value_count).sum()
+    }
+
+    /// Whether there is nothing to send.
+    pub fn is_empty(&self) -> bool {
+        self.data.0.is_empty()
+    }
+
+    /// The JSON text.
+    pub fn to_json(&self) -> Result<Vec<u8>, BraceletError> {
+        Ok(serde_json::to_vec(self)?)
+    }
+}
+
+fn blocks_of(course: &Course, window: Window, data_type: DataType, rates: &SignalRates) -> Vec<Block> {
+    match data_type {
+        DataType::Activity => activity::blocks(course, window),
+        DataType::RrInterval => rows::rr_interval(course, window),
+        DataType::HeartRateVariability => rows::heart_rate_variability(course, window),
+        DataType::Sleep => rows::sleep(course, window),
+        DataType::Temperature => rows::temperature(course, window),
+        DataType::Tests => rows::tests(course, window),
+        DataType::Ppg1 | DataType::Ppg2 | DataType::Acc | DataType::Bioz | DataType::Ecg => {
+            waveforms::blocks(course, window, data_type, rates)
+        }
+    }
+}
+
+/// An identifier drawn from everything that decides about the content of a patient's upload.
+fn sync_id(patient: &Patient, window: Window, data_types: &[DataType], rates: &SignalRates) -> Uuid {
+    let mut named: Vec<DataType> = data_types.to_vec();
+    named.sort_unstable();
+    named.dedup();
+    let content = format!(
+        "{window:?} {named:?} {rates:?} {} {} {} {}",
+        patient.scenario, patient.onset_ms, patient.zone_name, patient.serial_number
+    );
+    // FNV-1a: the streams behind it are independent, so it only has to tell contents apart.
+    let hash = content
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let mut random = patient.randomness.stream(Subject::SyncId, hash.cast_signed());
+    uuid::Builder::from_random_bytes(random.random()).into_uuid()
+}

@@ -1,0 +1,259 @@
+//! The course of a patient: his true physiology, minute by minute.
+//!
+//! Sensors look at this truth. It exists whether or not the bracelet is worn; the rows of an upload leave out what the
+//! bracelet could not see.
+
+use jiff::Timestamp;
+use rand::RngExt;
+use rand_distr::StandardNormal;
+
+use crate::night::Stage;
+use crate::signals::{blood_pressure, heart_rate, respiration, spo2, temperature};
+use crate::{BraceletError, DayPlan, HOUR_MS, MINUTE_MS, Movement, Patient, Scenario, Subject};
+
+/// Where the bracelet is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wear {
+    /// On the wrist.
+    Worn,
+    /// Somewhere else.
+    Off,
+    /// On the charger.
+    Charging,
+}
+
+/// What the signals need to know of one moment.
+#[derive(Debug, Clone)]
+pub(crate) struct Moment {
+    pub at_ms: i64,
+    /// Hours since local midnight.
+    pub hour: f64,
+    pub stage: Option<Stage>,
+    /// How long the patient has been in bed, ms; 0 when he is up.
+    pub in_bed_ms: i64,
+    /// Share of the heart-rate reserve in use, following effort within minutes.
+    pub exertion: f64,
+    /// Heat of effort, 0 to 1, following within a quarter of an hour.
+    pub heat: f64,
+    /// 0 to 1.
+    pub deterioration: f64,
+    pub fibrillates: bool,
+}
+
+impl Moment {
+    /// 0 awake to 1 asleep, moving over twenty minutes.
+    pub fn sleep_depth(&self) -> f64 {
+        (self.in_bed_ms as f64 / (20.0 * MINUTE_MS as f64)).min(1.0)
+    }
+}
+
+/// The truth of one minute.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Minute {
+    /// Begin of the minute, Unix ms.
+    pub start_ms: i64,
+    /// Where the bracelet is.
+    pub wear: Wear,
+    /// Charge of the battery, %.
+    pub battery_percent: f64,
+    /// Sleep stage at the begin of the minute, none when the patient is up.
+    pub stage: Option<Stage>,
+    /// What he does.
+    pub movement: Movement,
+    /// Steps in the minute.
+    pub steps: u32,
+    /// Metres per second.
+    pub speed_mps: f64,
+    /// Share of the heart-rate reserve in use, 0 to 1.
+    pub exertion: f64,
+    /// Beats per minute.
+    pub heart_rate: f64,
+    /// Breaths per minute.
+    pub respiration_rate: f64,
+    /// Oxygen saturation, %.
+    pub spo2: f64,
+    /// Core temperature, °C.
+    pub core_temp_c: f64,
+    /// Skin temperatures of the two sensors, °C.
+    pub skin_temp_c: [f64; 2],
+    /// Temperature of the surroundings, °C.
+    pub ambient_temp_c: f64,
+    /// Systolic pressure, mmHg.
+    pub systolic_mmhg: f64,
+    /// Diastolic pressure, mmHg.
+    pub diastolic_mmhg: f64,
+    /// Independent normal values for the errors of measurement.
+    pub(crate) noise: [f64; 6],
+    /// A uniform value in 0..1 for rare events.
+    pub(crate) chance: f64,
+}
+
+/// A patient's life around a window of time.
+#[derive(Debug, Clone)]
+pub struct Course<'p> {
+    patient: &'p Patient,
+    days: Vec<DayPlan>,
+}
+
+impl<'p> Course<'p> {
+    /// Plans the days around `[from_ms, to_ms)`; the other methods answer for that window and an hour on both sides.
+    pub fn new(patient: &'p Patient, from_ms: i64, to_ms: i64) -> Result<Self, BraceletError> {
+        let day_of = |at_ms: i64| {
+            Timestamp::from_millisecond(at_ms)
+                .map(|at| at.to_zoned(patient.zone.clone()).date())
+                .map_err(|_| BraceletError::TimeOutOfRange(at_ms))
+        };
+        let mut day = day_of(from_ms - 25 * HOUR_MS)?;
+        let last_day = day_of(to_ms + 25 * HOUR_MS)?;
+        let mut days = Vec::new();
+        while day <= last_day {
+            days.push(DayPlan::new(patient, day)?);
+            day = day.tomorrow().map_err(|_| BraceletError::TimeOutOfRange(to_ms))?;
+        }
+        Ok(Self { patient, days })
+    }
+
+    /// The patient whose course this is.
+    pub fn patient(&self) -> &'p Patient {
+        self.patient
+    }
+
+    /// The planned days: those that the window touches and one or two around them.
+    pub fn days(&self) -> &[DayPlan] {
+        &self.days
+    }
+
+    /// Index of the local day of `at_ms`.
+    fn day_index(&self, at_ms: i64) -> usize {
+        self.days.partition_point(|day| day.start_ms <= at_ms).saturating_sub(1)
+    }
+
+    /// The plan of the local day of `at_ms`.
+    pub fn day_at(&self, at_ms: i64) -> &DayPlan {
+        &self.days[self.day_index(at_ms)]
+    }
+
+    /// The stage of sleep at `at_ms` and the begin of that night, none when the patient is up.
+    pub fn sleep_at(&self, at_ms: i64) -> Option<(Stage, i64)> {
+        let today = self.day_index(at_ms);
+        self.days[today..].iter().take(2).find_map(|day| Some((day.night.stage_at(at_ms)?, day.night.start_ms)))
+    }
+
+    /// Where the bracelet is at `at_ms`.
+    pub fn wear_at(&self, at_ms: i64) -> Wear {
+        let day = self.day_at(at_ms);
+        let is_charging = (day.charge_start_ms..day.charge_end_ms).contains(&at_ms);
+        match self.patient.scenario {
+            Scenario::Charging if self.patient.is_after_onset(at_ms) => Wear::Charging,
+            _ if is_charging => Wear::Charging,
+            Scenario::NotWorn if self.patient.is_after_onset(at_ms) => Wear::Off,
+            _ => Wear::Worn,
+        }
+    }
+
+    fn moment(&self, at_ms: i64) -> Moment {
+        let day = self.day_at(at_ms);
+        let sleep = self.sleep_at(at_ms);
+        Moment {
+            at_ms,
+            hour: (at_ms - day.start_ms) as f64 / HOUR_MS as f64,
+            stage: sleep.map(|(stage, _)| stage),
+            in_bed_ms: sleep.map_or(0, |(_, since_ms)| at_ms - since_ms),
+            exertion: response(day, at_ms, 1.0, 2.0),
+            heat: response(day, at_ms, 15.0, 20.0),
+            deterioration: self.patient.deterioration(at_ms),
+            fibrillates: self.patient.fibrillates(at_ms),
+        }
+    }
+
+    /// True heart and respiration rate per minute at `at_ms`.
+    pub(crate) fn rates_at(&self, at_ms: i64) -> (f64, f64) {
+        let moment = self.moment(at_ms);
+        (heart_rate::heart_rate(self.patient, &moment), respiration::respiration_rate(self.patient, &moment))
+    }
+
+    /// The truth of the minute that begins at `minute * 60 s` after the epoch.
+    pub fn minute(&self, minute: i64) -> Minute {
+        let start_ms = minute * MINUTE_MS;
+        let moment = self.moment(start_ms);
+        let mut random = self.patient.randomness.stream(Subject::Minute, minute);
+        let noise: [f64; 6] = std::array::from_fn(|_| random.sample(StandardNormal));
+        let (movement, steps, speed_mps) = self.movement(&moment, noise[0], random.random());
+        let (systolic_mmhg, diastolic_mmhg) = blood_pressure::pressure(self.patient, &moment);
+        Minute {
+            start_ms,
+            wear: self.wear_at(start_ms),
+            battery_percent: self.battery_percent(start_ms),
+            stage: moment.stage,
+            movement,
+            steps,
+            speed_mps,
+            exertion: moment.exertion,
+            heart_rate: heart_rate::heart_rate(self.patient, &moment),
+            respiration_rate: respiration::respiration_rate(self.patient, &moment),
+            spo2: spo2::saturation(self.patient, &moment),
+            core_temp_c: temperature::core(self.patient, &moment),
+            skin_temp_c: temperature::skin(self.patient, &moment),
+            ambient_temp_c: temperature::ambient(self.patient, &moment),
+            systolic_mmhg,
+            diastolic_mmhg,
+            noise,
+            chance: random.random(),
+        }
+    }
+
+    /// Kind of movement, steps of the minute, and speed in m/s.
+    fn movement(&self, moment: &Moment, noise: f64, chance: f64) -> (Movement, u32, f64) {
+        if let Some(bout) = self.day_at(moment.at_ms).bout_at(moment.at_ms) {
+            let steps = if bout.cadence > 0.0 { (bout.cadence + 2.0 * noise).round().max(0.0) as u32 } else { 0 };
+            return (bout.movement, steps, bout.speed_mps * (1.0 + 0.03 * noise));
+        }
+        let stirs = 0.22 * self.patient.baseline.liveliness * (1.0 - moment.deterioration);
+        if moment.stage.is_none() && chance < stirs {
+            let steps = 6 + (chance / stirs * 28.0) as u32;
+            return (Movement::Other, steps, f64::from(steps) / 60.0 * 0.6);
+        }
+        (Movement::Rest, 0, 0.0)
+    }
+
+    /// Charge of the battery: falls evenly from the end of one charging to the begin of the next.
+    fn battery_percent(&self, at_ms: i64) -> f64 {
+        const GAIN_PER_MS: f64 = 1.5 / 60_000.0;
+        let patient = self.patient;
+        if patient.scenario == Scenario::Charging && patient.is_after_onset(at_ms) {
+            let gain = at_ms.saturating_sub(patient.onset_ms) as f64 * GAIN_PER_MS;
+            return (40.0 + gain).min(100.0);
+        }
+        let today = self.day_index(at_ms);
+        let day = &self.days[today];
+        let drained = |at_ms: i64, full_ms: i64| {
+            let hours = (at_ms - full_ms) as f64 / HOUR_MS as f64;
+            (100.0 - hours * patient.baseline.battery_drain).clamp(2.0, 100.0)
+        };
+        if at_ms >= day.charge_end_ms {
+            return drained(at_ms, day.charge_end_ms);
+        }
+        let yesterday_ms = self.days[today.saturating_sub(1)].charge_end_ms.min(at_ms);
+        if at_ms < day.charge_start_ms {
+            return drained(at_ms, yesterday_ms);
+        }
+        let begin = drained(day.charge_start_ms, yesterday_ms);
+        let progress = (at_ms - day.charge_start_ms) as f64 / (day.charge_end_ms - day.charge_start_ms) as f64;
+        begin + (100.0 - begin) * progress
+    }
+}
+
+/// The effort of the day's bouts at `at_ms`, rising and falling exponentially with these time constants in minutes.
+fn response(day: &DayPlan, at_ms: i64, rise_min: f64, fall_min: f64) -> f64 {
+    let minutes_since = |then_ms: i64| (at_ms - then_ms) as f64 / MINUTE_MS as f64;
+    day.bouts
+        .iter()
+        .filter(|bout| bout.start_ms <= at_ms)
+        .map(|bout| {
+            let active_min = minutes_since(bout.start_ms).min((bout.end_ms - bout.start_ms) as f64 / MINUTE_MS as f64);
+            let recovering_min = minutes_since(bout.end_ms).max(0.0);
+            bout.effort * (1.0 - (-active_min / rise_min).exp()) * (-recovering_min / fall_min).exp()
+        })
+        .sum::<f64>()
+        .min(1.0)
+}

@@ -1,0 +1,98 @@
+//! The kinds of data that a bracelet uploads.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::BraceletError;
+
+/// A data type of the specification that this crate can generate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DataType {
+    /// One row per minute: heart rate, steps, respiration, saturation, pressure, wear.
+    Activity,
+    /// One row per heart beat.
+    RrInterval,
+    /// One row per five minutes: heart-rate variability as the device computes it.
+    HeartRateVariability,
+    /// One row per 30 s of the night: sleep stage.
+    Sleep,
+    /// One row per minute: skin and ambient temperature.
+    Temperature,
+    /// 25 Hz: one photoplethysmogram with acceleration.
+    Ppg1,
+    /// Photoplethysmogram in three colours.
+    Ppg2,
+    /// 32 Hz: acceleration.
+    Acc,
+    /// 25 Hz: bioimpedance.
+    Bioz,
+    /// 256 Hz: electrocardiogram.
+    Ecg,
+    /// Spot measurements.
+    Tests,
+}
+
+impl DataType {
+    /// Every data type.
+    pub const ALL: [Self; 11] = [
+        Self::Activity,
+        Self::RrInterval,
+        Self::HeartRateVariability,
+        Self::Sleep,
+        Self::Temperature,
+        Self::Ppg1,
+        Self::Ppg2,
+        Self::Acc,
+        Self::Bioz,
+        Self::Ecg,
+        Self::Tests,
+    ];
+
+    /// What a bracelet sends when nobody asked for waveforms.
+    pub const VITALS: [Self; 6] =
+        [Self::Activity, Self::RrInterval, Self::HeartRateVariability, Self::Sleep, Self::Temperature, Self::Tests];
+
+    /// The name in addresses and bodies.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Activity => "activity",
+            Self::RrInterval => "rr-interval",
+            Self::HeartRateVariability => "heart-rate-variability",
+            Self::Sleep => "sleep",
+            Self::Temperature => "temperature",
+            Self::Ppg1 => "ppg1",
+            Self::Ppg2 => "ppg2",
+            Self::Acc => "acc",
+            Self::Bioz => "bioz",
+            Self::Ecg => "ecg",
+            Self::Tests => "tests",
+        }
+    }
+
+    /// Every name.
+    pub fn names() -> Vec<&'static str> {
+        Self::ALL.into_iter().map(Self::name).collect()
+    }
+
+    /// Whether the type is sampled at a fixed rate and sent as `start` and `rate_hz`.
+    pub fn is_waveform(self) -> bool {
+        matches!(self, Self::Ppg1 | Self::Ppg2 | Self::Acc | Self::Bioz | Self::Ecg)
+    }
+}
+
+impl fmt::Display for DataType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl FromStr for DataType {
+    type Err = BraceletError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|data_type| data_type.name() == name)
+            .ok_or_else(|| BraceletError::UnknownDataType(name.to_owned()))
+    }
+}

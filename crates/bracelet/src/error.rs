@@ -1,0 +1,55 @@
+//! What can go wrong in this crate.
+
+/// An error of the generator or of the fleet.
+#[derive(Debug, thiserror::Error)]
+pub enum BraceletError {
+    /// The name is not in the time-zone database.
+    #[error("unknown time zone `{0}`")]
+    UnknownZone(String),
+    /// No scenario has this name.
+    #[error("unknown scenario `{0}`, known are {known}", known = crate::Cast::NAMES.join(", "))]
+    UnknownScenario(String),
+    /// No data type has this name.
+    #[error("unknown data type `{0}`, known are {known}", known = crate::DataType::names().join(", "))]
+    UnknownDataType(String),
+    /// A time lies outside what the calendar can express.
+    #[error("time {0} ms is outside the calendar")]
+    TimeOutOfRange(i64),
+    /// A body could not be written as JSON.
+    #[error("json: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A body could not be compressed.
+    #[error("compression: {0}")]
+    Compression(#[from] std::io::Error),
+    /// The service could not be reached, or broke off.
+    #[error("http: {}", root_cause(.0))]
+    Http(#[from] reqwest::Error),
+    /// The service answered a request with an error.
+    #[error("cannot {what}: status {status} {message}")]
+    Refused {
+        /// The request.
+        what: &'static str,
+        /// The HTTP status.
+        status: u16,
+        /// The message of the answer.
+        message: String,
+    },
+    /// An answer lacks a field that it must have.
+    #[error("the answer has no `{0}`")]
+    MissingField(&'static str),
+    /// A task of the fleet was cancelled or panicked.
+    #[error("task: {0}")]
+    Task(#[from] tokio::task::JoinError),
+    /// The fleet is shutting down.
+    #[error("the fleet is closed")]
+    Closed(#[from] tokio::sync::AcquireError),
+}
+
+/// The innermost reason: "connection refused" says more than "error sending request".
+fn root_cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}

@@ -1,0 +1,231 @@
+//! The fleet at work: enrol, send the past, send the present.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::json;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::client::{Credential, Payload, ServiceClient};
+use super::config::{Clock, FleetConfig, Live};
+use super::delivery;
+use super::progress::Progress;
+use super::session::{Session, text};
+use super::tally::{FleetResult, Tally};
+use crate::{BraceletError, Patient, SyncBody, Window};
+
+/// Failures that are told one by one; more are only counted.
+const TOLD_FAILURES: u64 = 5;
+
+/// A fleet of bracelets. Cloning it gives another handle to the same fleet.
+#[derive(Clone)]
+pub struct Fleet {
+    pub(super) config: Arc<FleetConfig>,
+    pub(super) clock: Clock,
+    pub(super) progress: Arc<dyn Progress>,
+    pub(super) client: ServiceClient,
+    pub(super) tally: Arc<Tally>,
+    connections: Arc<Semaphore>,
+    begin: Instant,
+}
+
+impl Fleet {
+    /// Prepares a fleet; nothing is sent yet. Must be called within a tokio runtime.
+    pub fn new(config: FleetConfig, clock: Clock, progress: Arc<dyn Progress>) -> Result<Self, BraceletError> {
+        if config.zones.is_empty() {
+            return Err(BraceletError::UnknownZone(String::new()));
+        }
+        let tally = Arc::new(Tally::default());
+        let connections = config.connections.max(1);
+        let client = ServiceClient::new(&config.url, connections, config.patience, tally.clone())?;
+        Ok(Self {
+            connections: Arc::new(Semaphore::new(connections)),
+            config: Arc::new(config),
+            clock,
+            progress,
+            client,
+            tally,
+            begin: Instant::now(),
+        })
+    }
+
+    /// Does everything: enrols, sends the past, and the present until `stop` becomes true.
+    pub async fn run(&self, live: Option<Live>, stop: watch::Receiver<bool>) -> Result<FleetResult, BraceletError> {
+        let sessions = self.enrol().await?;
+        let end_ms = (self.clock)() - live.map_or(0, |live| live.lag_ms);
+        let end_ms = end_ms.div_euclid(1_000) * 1_000;
+        self.send_history(&sessions, end_ms, &stop).await?;
+        if let Some(live) = live {
+            self.send_live(&sessions, live, end_ms, &stop).await?;
+        }
+        Ok(self.result(&sessions))
+    }
+
+    /// What was done so far.
+    pub fn result(&self, sessions: &[Arc<Session>]) -> FleetResult {
+        self.tally.result(sessions.len() as u64, self.begin.elapsed().as_secs_f64())
+    }
+
+    /// Creates the group when none is named, and all patients, in the order of their numbers.
+    pub async fn enrol(&self) -> Result<Vec<Arc<Session>>, BraceletError> {
+        let group: Arc<str> = match &self.config.group {
+            Some(code) => code.as_str().into(),
+            None => self.create_group().await?.into(),
+        };
+        self.progress.phase("enrolling patients", Some(self.config.patients));
+        let now_ms = (self.clock)();
+        let mut tasks = JoinSet::new();
+        for index in 0..self.config.patients {
+            let patient = self.invent(index, now_ms)?;
+            let fleet = self.clone();
+            let group = group.clone();
+            tasks.spawn(async move { fleet.enrol_one(patient, &group).await });
+        }
+        let mut sessions = Vec::new();
+        while let Some(joined) = tasks.join_next().await {
+            sessions.push(Arc::new(joined??));
+            self.progress.advance(1);
+        }
+        sessions.sort_by_key(|session| session.patient.index);
+        Ok(sessions)
+    }
+
+    fn invent(&self, index: u64, now_ms: i64) -> Result<Patient, BraceletError> {
+        let config = &self.config;
+        let scenario = config.cast.scenario_of(index);
+        let onset_ms = config.onset_ms.unwrap_or_else(|| scenario.onset_before(now_ms));
+        let zone = &config.zones[index as usize % config.zones.len()];
+        Patient::new(config.seed, index, scenario, onset_ms, zone)
+    }
+
+    async fn enrol_one(&self, patient: Patient, group: &str) -> Result<Session, BraceletError> {
+        let _connection = self.connections.acquire().await?;
+        let config = &self.config;
+        Session::enrol(&self.client, patient, group, &config.api_key, &config.password).await
+    }
+
+    async fn create_group(&self) -> Result<String, BraceletError> {
+        let body = json!({
+            "name": "Simulated patients",
+            "description": format!("Bracelets of a simulation with seed {}", self.config.seed),
+        });
+        let key = Credential::ApiKey(&self.config.api_key);
+        let answer = self.client.post("/integration/v1/groups", key, &Payload::json(&body)).await?;
+        text(&answer.accepted("create a group")?, "code")
+    }
+
+    /// Sends the configured days before `end_ms`; patients take turns, so that all get their newest day early.
+    pub async fn send_history(
+        &self,
+        sessions: &[Arc<Session>],
+        end_ms: i64,
+        stop: &watch::Receiver<bool>,
+    ) -> Result<(), BraceletError> {
+        let config = &self.config;
+        let span_ms = delivery::longest_window_ms(&config.data_types, &config.rates);
+        let plans: Vec<Vec<Window>> = sessions
+            .iter()
+            .map(|session| delivery::history(&session.patient, config.days, end_ms, span_ms, config.newest_first))
+            .collect();
+        let total: usize = plans.iter().map(Vec::len).sum();
+        self.progress.phase("sending history", Some(total as u64));
+        let mut tasks = JoinSet::new();
+        for (session, windows) in sessions.iter().cloned().zip(plans) {
+            let fleet = self.clone();
+            let stop = stop.clone();
+            tasks.spawn(async move {
+                for window in windows {
+                    if *stop.borrow() {
+                        break;
+                    }
+                    fleet.send_window(&session, window).await?;
+                }
+                Ok(())
+            });
+        }
+        finish(tasks).await
+    }
+
+    /// Builds and sends one sync when a connection is free. A failure is counted and told; the fleet goes on.
+    pub(super) async fn send_window(&self, session: &Session, window: Window) -> Result<(), BraceletError> {
+        let _connection = self.connections.acquire().await?;
+        self.send_now(session, window, None).await
+    }
+
+    /// Builds and sends one sync. The latency is counted from `due`, or else from when the request was sent.
+    pub(super) async fn send_now(
+        &self,
+        session: &Session,
+        window: Window,
+        due: Option<Instant>,
+    ) -> Result<(), BraceletError> {
+        let body = self.build(&session.patient, window).await?;
+        let Some(body) = body else {
+            self.progress.advance(1);
+            return Ok(());
+        };
+        match session.send(&self.client, &body.payload).await {
+            Ok(answer) if answer.status.is_success() => {
+                let latency = due.map_or(answer.latency, |due| due.elapsed());
+                self.tally.record_sync(body.rows, body.values, latency, &answer.json);
+            }
+            Ok(answer) => self.count_failure(&answer.refusal("sync")),
+            Err(error) => self.count_failure(&error),
+        }
+        self.progress.advance(1);
+        Ok(())
+    }
+
+    fn count_failure(&self, error: &BraceletError) {
+        let before = self.tally.record_failure();
+        if before < TOLD_FAILURES {
+            self.progress.note(&format!("a sync failed: {error}"));
+        }
+    }
+
+    /// Makes the body off the async threads; none when there is nothing to send.
+    async fn build(&self, patient: &Patient, window: Window) -> Result<Option<Body>, BraceletError> {
+        let config = self.config.clone();
+        let patient = patient.clone();
+        tokio::task::spawn_blocking(move || {
+            let sync = SyncBody::new(&patient, window, &config.data_types, &config.rates)?;
+            if sync.is_empty() {
+                return Ok(None);
+            }
+            let json = sync.to_json()?;
+            let bytes = if config.gzip { compress(&json)? } else { json };
+            Ok(Some(Body {
+                payload: Payload { bytes: Bytes::from(bytes), is_gzip: config.gzip },
+                rows: sync.row_count(),
+                values: sync.value_count(),
+            }))
+        })
+        .await?
+    }
+}
+
+/// A sync ready to be sent.
+struct Body {
+    payload: Payload,
+    rows: usize,
+    values: usize,
+}
+
+fn compress(json: &[u8]) -> Result<Vec<u8>, BraceletError> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(json)?;
+    Ok(encoder.finish()?)
+}
+
+/// Waits for all tasks; the first error ends the others.
+pub(super) async fn finish(mut tasks: JoinSet<Result<(), BraceletError>>) -> Result<(), BraceletError> {
+    while let Some(joined) = tasks.join_next().await {
+        joined??;
+    }
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! Heart rate: rest, time of day, sleep stage, effort and slow drift.
+
+use super::circadian;
+use crate::course::Moment;
+use crate::night::Stage;
+use crate::{MINUTE_MS, Patient, Subject};
+
+/// True heart rate in beats per minute.
+pub(crate) fn heart_rate(patient: &Patient, moment: &Moment) -> f64 {
+    let baseline = &patient.baseline;
+    let drift = patient.randomness.wander(Subject::HeartRateDrift, moment.at_ms, 7 * MINUTE_MS);
+    let stage = match moment.stage {
+        Some(Stage::Deep) => -3.0,
+        Some(Stage::Light) => -1.0,
+        Some(Stage::Rem) => 2.0,
+        Some(Stage::Awake) | None => 0.0,
+    };
+    let rest = baseline.heart_rate
+        + baseline.heart_rate_swing * circadian(moment.hour, 16.0)
+        + moment.sleep_depth() * (stage - 5.0)
+        + 1.8 * drift
+        + 52.0 * moment.deterioration;
+    // Fibrillating atria drive the ventricles faster and less evenly.
+    let rest = if moment.fibrillates { rest + 18.0 + 4.0 * drift } else { rest };
+    let maximum = 208.0 - 0.7 * baseline.age_years;
+    let effort = moment.exertion * (maximum - rest).max(0.0);
+    (rest + effort).clamp(38.0, 210.0)
+}

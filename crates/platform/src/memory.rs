@@ -1,0 +1,36 @@
+//! What one node remembers between requests. Losing it costs time, never correctness.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use tokio::sync::Semaphore;
+
+use crate::backoff::Backoff;
+use crate::environment::Settings;
+use crate::signing::Keyring;
+
+/// What one node remembers between requests.
+pub(crate) struct Memory {
+    /// The keys of the Users Cloud.
+    pub users_keys: Keyring,
+    /// The keys of the Health Cloud.
+    pub health_keys: Keyring,
+    /// Lets only so many password hashes be computed at once.
+    pub hashing: Semaphore,
+    /// Logins that failed.
+    pub backoff: Backoff,
+    /// When this node last noted the use of an API key, ms, by the key's record identifier.
+    pub key_uses: Mutex<HashMap<String, i64>>,
+}
+
+impl Memory {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Memory {
+            users_keys: Keyring::default(),
+            health_keys: Keyring::default(),
+            hashing: Semaphore::new(settings.password_hashes_at_once.max(1)),
+            backoff: Backoff::default(),
+            key_uses: Mutex::default(),
+        }
+    }
+}

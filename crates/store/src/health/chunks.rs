@@ -1,0 +1,99 @@
+//! Chunks: what syncs brought, in the order it arrived.
+
+use vitals::block::Block;
+use vitals::registry::{Channel, DataType};
+use vitals::zone::DAY_US;
+
+use super::HealthDb;
+use crate::engine::Tx;
+use crate::error::Result;
+use crate::payload;
+use crate::texts::sql;
+
+sql! {
+    INSERT_CHUNK = "INSERT INTO chunk (patient, data_type, channel, first_us, arrival, last_us, row_count, payload)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    /// A chunk lies within one UTC day, so none that reaches into a range ends more than a day after it.
+    FIND_OVERLAPPING = "SELECT channel, arrival, payload FROM chunk
+        WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND last_us <= $4 AND first_us <= $5
+        ORDER BY arrival";
+    COUNT_CHUNKS = "SELECT COUNT(*) FROM chunk WHERE patient = $1";
+}
+
+/// A chunk that is ready to be stored: rows within one UTC day and their bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Prepared {
+    pub block: Block,
+    pub payload: Vec<u8>,
+}
+
+/// The most rows that one chunk holds, so that a small window decodes little.
+const ROWS_OF_A_CHUNK: usize = 65_536;
+
+/// Cuts ordered rows into chunks: one UTC day each, and not too many rows.
+pub(crate) fn cut(block: Block) -> Result<Vec<Prepared>> {
+    let mut prepared = Vec::new();
+    let mut start = 0;
+    let prepare = |block: Block| -> Result<Prepared> {
+        let payload = payload::encode(&block)?;
+        Ok(Prepared { block, payload })
+    };
+    while start < block.rows() {
+        let day_end_us = (block.times_us[start].div_euclid(DAY_US) + 1) * DAY_US;
+        let end = block.times_us.partition_point(|time| *time < day_end_us).min(start + ROWS_OF_A_CHUNK);
+        if start == 0 && end == block.rows() {
+            prepared.push(prepare(block)?);
+            return Ok(prepared);
+        }
+        prepared.push(prepare(block.slice(start..end))?);
+        start = end;
+    }
+    Ok(prepared)
+}
+
+/// Stores a chunk. `arrival` is the number of the sync that brought it.
+pub(crate) fn insert(tx: &mut Tx<'_>, patient: &str, arrival: i64, chunk: &Prepared) -> Result<()> {
+    let block = &chunk.block;
+    let (Some(first_us), Some(last_us)) = (block.first_us(), block.last_us()) else {
+        return Ok(());
+    };
+    tx.execute(
+        INSERT_CHUNK,
+        &[
+            &patient,
+            &block.data_type.number(),
+            &block.channel.0,
+            &first_us,
+            &arrival,
+            &last_us,
+            &(block.rows() as i64),
+            &chunk.payload,
+        ],
+    )?;
+    Ok(())
+}
+
+/// The chunks that reach into a range (µs, both ends included), in the order they arrived: whole, not clipped.
+pub(crate) fn overlapping(
+    tx: &mut Tx<'_>,
+    patient: &str,
+    data_type: DataType,
+    from_us: i64,
+    to_us: i64,
+) -> Result<Vec<Block>> {
+    let latest_end_us = to_us.saturating_add(DAY_US);
+    let found =
+        tx.query(FIND_OVERLAPPING, &[&patient, &data_type.number(), &from_us, &latest_end_us, &to_us], |row| {
+            Ok((Channel(row.get(0)?), row.get::<Vec<u8>>(2)?))
+        })?;
+    found.into_iter().map(|(channel, payload)| payload::decode(data_type, channel, &payload)).collect()
+}
+
+impl HealthDb {
+    /// The number of chunks of a patient that are not sealed.
+    pub async fn chunk_count(&self, patient: &str) -> Result<u64> {
+        let patient = patient.to_owned();
+        let count = self.db.read(move |tx| tx.query_opt(COUNT_CHUNKS, &[&patient], |row| row.get::<i64>(0))).await?;
+        Ok(count.unwrap_or(0) as u64)
+    }
+}

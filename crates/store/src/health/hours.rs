@@ -1,0 +1,128 @@
+//! Small chunks of a closed hour become one chunk.
+//!
+//! Phones that sync every minute would otherwise leave a patient-day in thousands of rows. The rows that readers see
+//! stay the same.
+
+use std::collections::BTreeMap;
+
+use vitals::block::Block;
+use vitals::merge::overlay;
+use vitals::registry::{Channel, DataType};
+use vitals::zone::SECOND_US;
+
+use super::HealthDb;
+use super::chunks::{self, Prepared};
+use crate::engine::Tx;
+use crate::error::Result;
+use crate::payload;
+use crate::texts::sql;
+
+sql! {
+    NOTE = "INSERT INTO open_hour (patient, data_type, hour_us, ready_ms) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (patient, data_type, hour_us) DO NOTHING";
+    FIND_CLOSED = "SELECT patient, data_type, hour_us FROM open_hour WHERE ready_ms <= $1 ORDER BY ready_ms LIMIT $2";
+    FORGET = "DELETE FROM open_hour WHERE patient = $1 AND data_type = $2 AND hour_us = $3";
+    /// Makes syncs of the patient wait, as they make each other wait.
+    HOLD_SYNCS = "UPDATE patient SET arrivals = arrivals WHERE uuid = $1";
+    FIND_CHUNKS = "SELECT channel, arrival, first_us, last_us, payload FROM chunk
+        WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND last_us < $4 AND first_us < $5
+        ORDER BY arrival";
+    DELETE_CHUNK = "DELETE FROM chunk
+        WHERE patient = $1 AND data_type = $2 AND last_us = $3 AND channel = $4 AND arrival = $5 AND first_us = $6";
+}
+
+const HOUR_US: i64 = 3600 * SECOND_US;
+/// How long after the end of an hour, or after an arrival for an hour long past, the chunks are left alone.
+const SETTLING_MS: i64 = 10 * 60 * 1000;
+/// A chunk with at least as many rows is not small.
+const SMALL_ROWS: usize = 2_000;
+
+/// Notes that a small chunk has arrived.
+pub(crate) fn note(tx: &mut Tx<'_>, patient: &str, block: &Block, now_ms: i64) -> Result<()> {
+    let (Some(first_us), Some(last_us)) = (block.first_us(), block.last_us()) else { return Ok(()) };
+    let hour_us = last_us.div_euclid(HOUR_US) * HOUR_US;
+    if block.rows() >= SMALL_ROWS || first_us < hour_us {
+        return Ok(());
+    }
+    let ready_ms = ((hour_us + HOUR_US) / 1000).max(now_ms) + SETTLING_MS;
+    tx.execute(NOTE, &[&patient, &block.data_type.number(), &hour_us, &ready_ms])?;
+    Ok(())
+}
+
+/// A chunk of an hour, and where it stands.
+struct Found {
+    channel: Channel,
+    arrival: i64,
+    first_us: i64,
+    last_us: i64,
+    payload: Vec<u8>,
+}
+
+impl HealthDb {
+    /// Merges the small chunks of up to `limit` closed hours; answers how many hours were looked at.
+    pub async fn merge_closed_hours(&self, now_ms: i64, limit: i64) -> Result<usize> {
+        let closed = self.db.read(move |tx| {
+            tx.query(FIND_CLOSED, &[&now_ms, &limit], |row| {
+                Ok((row.get::<String>(0)?, row.get::<i64>(1)?, row.get::<i64>(2)?))
+            })
+        });
+        let closed = closed.await?;
+        let hours = closed.len();
+        for (patient, data_type, hour_us) in closed {
+            self.db.write(move |tx| merge_hour(tx, &patient, data_type, hour_us)).await?;
+        }
+        Ok(hours)
+    }
+}
+
+fn merge_hour(tx: &mut Tx<'_>, patient: &str, data_type: i64, hour_us: i64) -> Result<()> {
+    tx.execute(HOLD_SYNCS, &[&patient])?;
+    tx.execute(FORGET, &[&patient, &data_type, &hour_us])?;
+    let Some(data_type) = DataType::from_number(data_type) else { return Ok(()) };
+    let hour_end_us = hour_us + HOUR_US;
+    let latest_end_us = hour_end_us + 24 * HOUR_US;
+    let found =
+        tx.query(FIND_CHUNKS, &[&patient, &data_type.number(), &hour_us, &latest_end_us, &hour_end_us], |row| {
+            Ok(Found {
+                channel: Channel(row.get(0)?),
+                arrival: row.get(1)?,
+                first_us: row.get(2)?,
+                last_us: row.get(3)?,
+                payload: row.get(4)?,
+            })
+        })?;
+    let mut channels: BTreeMap<Channel, Vec<Found>> = BTreeMap::new();
+    for chunk in found {
+        channels.entry(chunk.channel).or_default().push(chunk);
+    }
+    for (channel, chunks) in channels {
+        merge_channel(tx, patient, data_type, channel, hour_us, &chunks)?;
+    }
+    Ok(())
+}
+
+fn merge_channel(
+    tx: &mut Tx<'_>,
+    patient: &str,
+    data_type: DataType,
+    channel: Channel,
+    hour_us: i64,
+    arrived: &[Found],
+) -> Result<()> {
+    let inside = |chunk: &Found| chunk.first_us >= hour_us && chunk.last_us < hour_us + HOUR_US;
+    // A chunk that reaches beyond the hour may have arrived between two of its small ones: merging those past it
+    // would let an older row stand over a newer one.
+    let Some(last) = arrived.last().filter(|_| arrived.len() > 1 && arrived.iter().all(inside)) else {
+        return Ok(());
+    };
+    let blocks =
+        arrived.iter().map(|chunk| payload::decode(data_type, channel, &chunk.payload)).collect::<Result<Vec<_>>>()?;
+    let block = overlay(&blocks.iter().collect::<Vec<_>>());
+    for chunk in arrived {
+        let key: [&dyn crate::engine::Param; 6] =
+            [&patient, &data_type.number(), &chunk.last_us, &channel.0, &chunk.arrival, &chunk.first_us];
+        tx.execute(DELETE_CHUNK, &key)?;
+    }
+    let payload = payload::encode(&block)?;
+    chunks::insert(tx, patient, last.arrival, &Prepared { block, payload })
+}

@@ -1,0 +1,56 @@
+//! The newest valid values of a patient, kept in the transaction that stores the samples.
+//!
+//! A newer arrival updates them in place. When the row that a value came from is replaced, the fold computes them
+//! again from the rows.
+
+use vitals::latest::{LatestValues, newest_of};
+
+use super::AHEAD_MS;
+use super::chunks::Prepared;
+use crate::engine::Tx;
+use crate::error::{Result, StoreError};
+use crate::texts::sql;
+
+sql! {
+    FIND = "SELECT body FROM latest_value WHERE patient = $1";
+    UPSERT = "INSERT INTO latest_value (patient, body) VALUES ($1, $2)
+        ON CONFLICT (patient) DO UPDATE SET body = excluded.body";
+}
+
+/// What is known of a patient; nothing when there is no row.
+pub(crate) fn find(tx: &mut Tx<'_>, patient: &str) -> Result<LatestValues> {
+    let body = tx.query_opt(FIND, &[&patient], |row| row.get::<String>(0))?;
+    let Some(body) = body else {
+        return Ok(LatestValues::default());
+    };
+    serde_json::from_str(&body).map_err(|error| StoreError::Damaged(error.to_string()))
+}
+
+/// Writes what is known of a patient.
+pub(crate) fn write(tx: &mut Tx<'_>, patient: &str, values: &LatestValues) -> Result<()> {
+    let body = serde_json::to_string(values).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    tx.execute(UPSERT, &[&patient, &body])?;
+    Ok(())
+}
+
+/// Takes over what newly stored chunks bring. Rows ahead of the clock wait until their time has come.
+pub(crate) fn take_over<'chunks>(
+    tx: &mut Tx<'_>,
+    patient: &str,
+    chunks: impl Iterator<Item = &'chunks Prepared>,
+    now_ms: i64,
+) -> Result<()> {
+    let not_after_us = (now_ms + AHEAD_MS) * 1000 + 999;
+    let mut newest = LatestValues::default();
+    for chunk in chunks {
+        newest.merge_newer(&newest_of(&chunk.block, not_after_us));
+    }
+    if newest.is_empty() {
+        return Ok(());
+    }
+    let mut known = find(tx, patient)?;
+    if known.merge_newer(&newest) {
+        write(tx, patient, &known)?;
+    }
+    Ok(())
+}

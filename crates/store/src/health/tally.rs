@@ -1,0 +1,160 @@
+//! How many samples there are: a count for each patient, type, UTC quarter of an hour and offset of the local clock.
+//!
+//! Kept in the transaction that stores the samples, so compliance never opens a chunk, and ranges of local time find
+//! the UTC quarters that they lie in.
+
+use vitals::block::Block;
+use vitals::registry::DataType;
+use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US, ZoneRuns};
+
+use super::HealthDb;
+use crate::engine::{Row, Tx};
+use crate::error::Result;
+use crate::texts::sql;
+
+sql! {
+    ADD = "INSERT INTO tally (patient, data_type, quarter_us, offset_s, samples) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (patient, data_type, quarter_us, offset_s) DO UPDATE SET samples = tally.samples + excluded.samples";
+    COUNT_LOCAL = "SELECT data_type, CAST(SUM(samples) AS BIGINT) FROM tally
+        WHERE patient = $1 AND quarter_us >= $2 AND quarter_us < $3
+            AND quarter_us + offset_s * 1000000 >= $4 AND quarter_us + offset_s * 1000000 < $5
+        GROUP BY data_type";
+    COUNT_QUARTERS = "SELECT data_type, CAST(SUM(samples) AS BIGINT) FROM tally
+        WHERE patient = $1 AND quarter_us >= $2 AND quarter_us < $3 GROUP BY data_type";
+    FIND_QUARTERS = "SELECT quarter_us, offset_s FROM tally
+        WHERE patient = $1 AND data_type = $2 AND quarter_us >= $3 AND quarter_us < $4
+        ORDER BY quarter_us, offset_s";
+}
+
+/// No local clock is further from UTC than this.
+const FURTHEST_OFFSET_US: i64 = 16 * 3600 * SECOND_US;
+
+/// Counts of samples by UTC quarter and offset in seconds.
+type Counts = Vec<((i64, i32), i64)>;
+
+/// Samples of one quarter of an hour whose local clock has one offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalQuarter {
+    /// Start of the quarter, µs since 1970 UTC.
+    pub start_us: i64,
+    /// Offset of the local clock, seconds east of UTC.
+    pub offset_s: i32,
+}
+
+/// Counts the rows at these times. Rows are ascending.
+fn count(times_us: &[i64], zones: &ZoneRuns) -> Counts {
+    let mut counts = Counts::new();
+    for (run, zone) in zones.iter() {
+        let mut clock = LocalClock::new(zone);
+        let times_us = &times_us[run];
+        let mut row = 0;
+        while row < times_us.len() {
+            // Offsets of all zones have changed on whole quarters of an hour only since before 2000.
+            let quarter_us = times_us[row].div_euclid(QUARTER_US) * QUARTER_US;
+            let end = row + times_us[row..].partition_point(|time| *time < quarter_us + QUARTER_US);
+            let key = (quarter_us, clock.offset_seconds(times_us[row]));
+            let samples = (end - row) as i64;
+            match counts.iter_mut().rfind(|(counted, _)| *counted == key) {
+                Some((_, count)) => *count += samples,
+                None => counts.push((key, samples)),
+            }
+            row = end;
+        }
+    }
+    counts
+}
+
+/// Adds the new rows of an admitted block.
+pub(crate) fn add_new_rows(tx: &mut Tx<'_>, patient: &str, block: &Block, replaces: &[bool]) -> Result<()> {
+    let counts = if replaces.contains(&true) {
+        let mut times_us = Vec::new();
+        let mut zones = ZoneRuns::default();
+        for row in (0..block.rows()).filter(|row| !replaces[*row]) {
+            times_us.push(block.times_us[row]);
+            zones.push(block.zone_of(row).clone(), 1);
+        }
+        count(&times_us, &zones)
+    } else {
+        count(&block.times_us, &block.zones)
+    };
+    for ((quarter_us, offset_s), samples) in counts {
+        tx.execute(ADD, &[&patient, &block.data_type.number(), &quarter_us, &i64::from(offset_s), &samples])?;
+    }
+    Ok(())
+}
+
+impl HealthDb {
+    /// Samples of each type that lie on a local day; types without any are left out.
+    pub async fn count_local_day(&self, patient: &str, day: LocalDay) -> Result<Vec<(DataType, u64)>> {
+        let patient = patient.to_owned();
+        let (start_us, end_us) = (i64::from(day.0) * DAY_US, (i64::from(day.0) + 1) * DAY_US);
+        let (first_us, last_us) = (start_us - FURTHEST_OFFSET_US, end_us + FURTHEST_OFFSET_US);
+        let counts = self
+            .db
+            .read(move |tx| tx.query(COUNT_LOCAL, &[&patient, &first_us, &last_us, &start_us, &end_us], read_count));
+        counts.await.map(known_types)
+    }
+
+    /// Samples of each type in whole UTC quarters of an hour, from (included) to (excluded), µs.
+    pub async fn count_quarters(&self, patient: &str, from_us: i64, to_us: i64) -> Result<Vec<(DataType, u64)>> {
+        let patient = patient.to_owned();
+        let counts = self.db.read(move |tx| tx.query(COUNT_QUARTERS, &[&patient, &from_us, &to_us], read_count));
+        counts.await.map(known_types)
+    }
+
+    /// The quarters that hold samples of a type in a range of local time (µs of the local clock, both ends
+    /// included), in the order of UTC.
+    pub async fn local_quarters(
+        &self,
+        patient: &str,
+        data_type: DataType,
+        from_local_us: i64,
+        to_local_us: i64,
+    ) -> Result<Vec<LocalQuarter>> {
+        let patient = patient.to_owned();
+        let first_us = from_local_us.saturating_sub(FURTHEST_OFFSET_US + QUARTER_US);
+        let last_us = to_local_us.saturating_add(FURTHEST_OFFSET_US);
+        let found = self.db.read(move |tx| {
+            tx.query(FIND_QUARTERS, &[&patient, &data_type.number(), &first_us, &last_us], |row| {
+                Ok(LocalQuarter { start_us: row.get(0)?, offset_s: row.get::<i64>(1)? as i32 })
+            })
+        });
+        let mut quarters = found.await?;
+        quarters.retain(|quarter| {
+            let local_us = quarter.start_us + i64::from(quarter.offset_s) * SECOND_US;
+            local_us <= to_local_us && local_us + QUARTER_US > from_local_us
+        });
+        Ok(quarters)
+    }
+}
+
+fn read_count(row: &Row<'_>) -> Result<(i64, i64)> {
+    Ok((row.get(0)?, row.get(1)?))
+}
+
+fn known_types(counts: Vec<(i64, i64)>) -> Vec<(DataType, u64)> {
+    let known = |(number, samples)| Some((DataType::from_number(number)?, u64::try_from(samples).ok()?));
+    counts.into_iter().filter_map(known).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_counted_by_quarter_and_by_the_offset_of_their_zone() {
+        let midnight_us = 1_763_596_800_000_000; // 2025-11-20T00:00Z
+        let times_us = [midnight_us - 1, midnight_us, midnight_us + 1, midnight_us + QUARTER_US];
+        let mut zones = ZoneRuns::constant("UTC".into(), 2);
+        zones.push("America/New_York".into(), 2);
+        assert_eq!(
+            count(&times_us, &zones),
+            [
+                ((midnight_us - QUARTER_US, 0), 1),
+                ((midnight_us, 0), 1),
+                ((midnight_us, -5 * 3600), 1),
+                ((midnight_us + QUARTER_US, -5 * 3600), 1),
+            ]
+        );
+    }
+}

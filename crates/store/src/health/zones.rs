@@ -1,0 +1,18 @@
+//! The time zone of a patient, for syncs that name none.
+
+use super::HealthDb;
+use crate::error::Result;
+use crate::texts::sql;
+
+sql! {
+    FIND_TIME_ZONE = "SELECT time_zone FROM patient WHERE uuid = $1";
+}
+
+impl HealthDb {
+    /// The zone of a patient's profile; `None` when it is not set or the patient is not known.
+    pub async fn time_zone(&self, patient: &str) -> Result<Option<String>> {
+        let patient = patient.to_owned();
+        let found = self.db.read(move |tx| tx.query_opt(FIND_TIME_ZONE, &[&patient], |row| row.get(0))).await?;
+        Ok(found.flatten())
+    }
+}

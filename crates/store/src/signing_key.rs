@@ -1,0 +1,59 @@
+//! The keys that sign tokens, sealed. Each cloud keeps its own in its database, so that every node has them.
+
+use crate::engine::{Db, Row};
+use crate::error::Result;
+use crate::texts::sql;
+
+/// A key that signs the tokens of one cloud.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SigningKey {
+    /// Its name in the header of a token.
+    pub kid: String,
+    /// The private key, sealed by the master key.
+    pub sealed_key: Vec<u8>,
+    /// The public key, 32 bytes.
+    pub public_key: Vec<u8>,
+    /// Creation, ms.
+    pub created_ms: i64,
+    /// Since when it only verifies, ms.
+    pub retired_ms: Option<i64>,
+}
+
+impl std::fmt::Debug for SigningKey {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("SigningKey").field("kid", &self.kid).finish_non_exhaustive()
+    }
+}
+
+sql! {
+    LIST = "SELECT kid, sealed_key, public_key, created_ms, retired_ms FROM signing_key ORDER BY created_ms, kid";
+    RETIRE = "UPDATE signing_key SET retired_ms = $1 WHERE retired_ms IS NULL";
+    ADD = "INSERT INTO signing_key (kid, sealed_key, public_key, created_ms, retired_ms)
+        VALUES ($1, $2, $3, $4, $5)";
+}
+
+/// All keys, oldest first.
+pub(crate) async fn list(db: &Db) -> Result<Vec<SigningKey>> {
+    db.read(|tx| tx.query(LIST, &[], read_key)).await
+}
+
+/// Retires what signs so far and adds a key. Two nodes that do so at once leave two keys that sign, which is
+/// harmless: either verifies everywhere.
+pub(crate) async fn rotate(db: &Db, key: SigningKey) -> Result<()> {
+    db.write(move |tx| {
+        tx.execute(RETIRE, &[&key.created_ms])?;
+        tx.execute(ADD, &[&key.kid, &key.sealed_key, &key.public_key, &key.created_ms, &key.retired_ms])?;
+        Ok(())
+    })
+    .await
+}
+
+fn read_key(row: &Row<'_>) -> Result<SigningKey> {
+    Ok(SigningKey {
+        kid: row.get(0)?,
+        sealed_key: row.get(1)?,
+        public_key: row.get(2)?,
+        created_ms: row.get(3)?,
+        retired_ms: row.get(4)?,
+    })
+}

@@ -1,0 +1,136 @@
+//! Accounts: the people who read and run studies. Patients are not accounts.
+
+use super::UsersDb;
+use crate::engine::Row;
+use crate::error::{Result, StoreError};
+use crate::texts::sql;
+
+/// A researcher, a healthcare practitioner or an administrator.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Account {
+    /// Identity towards clients.
+    pub uuid: String,
+    /// Record identifier, 24 hex digits.
+    pub id: String,
+    /// Address to log in with, in lower case.
+    pub email: String,
+    /// `researcher`, `hcp` or `admin`.
+    pub role: String,
+    /// Given name.
+    pub first_name: Option<String>,
+    /// Family name.
+    pub last_name: Option<String>,
+    /// Argon2id hash in PHC form.
+    pub password_hash: String,
+    /// Until when the subscription is active, ms; absent without one.
+    pub subscription_until_ms: Option<i64>,
+    /// When the account was disabled, ms.
+    pub disabled_ms: Option<i64>,
+    /// Creation, ms.
+    pub created_ms: i64,
+    /// Last change, ms.
+    pub updated_ms: i64,
+}
+
+impl std::fmt::Debug for Account {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The rest is personal data and a password hash.
+        formatter.debug_struct("Account").field("uuid", &self.uuid).field("role", &self.role).finish_non_exhaustive()
+    }
+}
+
+sql! {
+    ADD = "INSERT INTO account (uuid, id, email, role, first_name, last_name, password_hash, subscription_until_ms,
+        disabled_ms, created_ms, updated_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+    EMAIL_OF_PATIENT = "SELECT uuid FROM patient WHERE email = $1";
+    FIND = "SELECT uuid, id, email, role, first_name, last_name, password_hash, subscription_until_ms, disabled_ms,
+        created_ms, updated_ms FROM account WHERE uuid = $1";
+    FIND_BY_EMAIL = "SELECT uuid, id, email, role, first_name, last_name, password_hash, subscription_until_ms,
+        disabled_ms, created_ms, updated_ms FROM account WHERE email = $1";
+    LIST = "SELECT uuid, id, email, role, first_name, last_name, password_hash, subscription_until_ms, disabled_ms,
+        created_ms, updated_ms FROM account ORDER BY created_ms, uuid";
+    SET_SUBSCRIPTION = "UPDATE account SET subscription_until_ms = $2, updated_ms = $3 WHERE uuid = $1";
+    SET_PASSWORD = "UPDATE account SET password_hash = $2, updated_ms = $3 WHERE uuid = $1";
+    END_SESSIONS = "UPDATE session SET ended_ms = $2 WHERE owner = $1 AND ended_ms IS NULL";
+}
+
+impl UsersDb {
+    /// Adds an account. [`StoreError::Conflict`] when its e-mail is taken, by an account or by a patient.
+    pub async fn add_account(&self, account: Account) -> Result<()> {
+        self.db
+            .write(move |tx| {
+                if tx.query_opt(EMAIL_OF_PATIENT, &[&account.email], |_| Ok(()))?.is_some() {
+                    return Err(StoreError::Conflict("a patient has this e-mail".to_owned()));
+                }
+                let account = &account;
+                tx.execute(
+                    ADD,
+                    &[
+                        &account.uuid,
+                        &account.id,
+                        &account.email,
+                        &account.role,
+                        &account.first_name,
+                        &account.last_name,
+                        &account.password_hash,
+                        &account.subscription_until_ms,
+                        &account.disabled_ms,
+                        &account.created_ms,
+                        &account.updated_ms,
+                    ],
+                )?;
+                Ok(())
+            })
+            .await
+    }
+
+    /// The account with this uuid.
+    pub async fn account(&self, uuid: &str) -> Result<Option<Account>> {
+        let uuid = uuid.to_owned();
+        self.db.read(move |tx| tx.query_opt(FIND, &[&uuid], read_account)).await
+    }
+
+    /// The account with this e-mail, which is to be in lower case.
+    pub async fn account_by_email(&self, email: &str) -> Result<Option<Account>> {
+        let email = email.to_owned();
+        self.db.read(move |tx| tx.query_opt(FIND_BY_EMAIL, &[&email], read_account)).await
+    }
+
+    /// All accounts, oldest first.
+    pub async fn accounts(&self) -> Result<Vec<Account>> {
+        self.db.read(|tx| tx.query(LIST, &[], read_account)).await
+    }
+
+    /// Sets until when the subscription is active. Whether there is such an account.
+    pub async fn set_subscription(&self, uuid: &str, until_ms: Option<i64>, now_ms: i64) -> Result<bool> {
+        let uuid = uuid.to_owned();
+        self.db.write(move |tx| Ok(tx.execute(SET_SUBSCRIPTION, &[&uuid, &until_ms, &now_ms])? > 0)).await
+    }
+
+    /// Sets the password and ends the account's sessions on the Users Cloud. Whether there is such an account.
+    pub async fn set_account_password(&self, uuid: &str, password_hash: &str, now_ms: i64) -> Result<bool> {
+        let (uuid, password_hash) = (uuid.to_owned(), password_hash.to_owned());
+        self.db
+            .write(move |tx| {
+                tx.execute(END_SESSIONS, &[&uuid, &now_ms])?;
+                Ok(tx.execute(SET_PASSWORD, &[&uuid, &password_hash, &now_ms])? > 0)
+            })
+            .await
+    }
+}
+
+fn read_account(row: &Row<'_>) -> Result<Account> {
+    Ok(Account {
+        uuid: row.get(0)?,
+        id: row.get(1)?,
+        email: row.get(2)?,
+        role: row.get(3)?,
+        first_name: row.get(4)?,
+        last_name: row.get(5)?,
+        password_hash: row.get(6)?,
+        subscription_until_ms: row.get(7)?,
+        disabled_ms: row.get(8)?,
+        created_ms: row.get(9)?,
+        updated_ms: row.get(10)?,
+    })
+}

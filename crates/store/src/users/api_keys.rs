@@ -1,0 +1,163 @@
+//! API keys: stored as a hash with a visible prefix; the key itself is never here.
+
+use super::UsersDb;
+use crate::engine::Row;
+use crate::error::Result;
+use crate::texts::sql;
+use crate::users::Intent;
+
+/// An API key, without what would let anyone use it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Record identifier, 24 hex digits.
+    pub id: String,
+    /// SHA-256 of the key.
+    pub key_hash: Vec<u8>,
+    /// The first characters of the key, for people to tell keys apart.
+    pub prefix: String,
+    /// The account that it acts for.
+    pub account: String,
+    /// What its owner calls it.
+    pub name: Option<String>,
+    /// Creation, ms.
+    pub created_ms: i64,
+    /// When it ends by itself, ms.
+    pub expires_ms: Option<i64>,
+    /// When it was revoked, ms.
+    pub revoked_ms: Option<i64>,
+    /// When it was last used, ms, to the minute.
+    pub last_used_ms: Option<i64>,
+}
+
+/// Who calls with a key, as one look-up tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyHolder {
+    /// The key.
+    pub key_id: String,
+    /// When the key ends by itself, ms.
+    pub key_expires_ms: Option<i64>,
+    /// When the key was revoked, ms.
+    pub key_revoked_ms: Option<i64>,
+    /// When the key was last used, ms.
+    pub key_last_used_ms: Option<i64>,
+    /// Whether the key acts on named groups only.
+    pub key_scoped: bool,
+    /// The account.
+    pub account: String,
+    /// Its role.
+    pub role: String,
+    /// Until when its subscription is active, ms.
+    pub subscription_until_ms: Option<i64>,
+    /// When it was disabled, ms.
+    pub disabled_ms: Option<i64>,
+}
+
+sql! {
+    ADD = "INSERT INTO api_key (id, key_hash, prefix, account, name, created_ms, expires_ms, revoked_ms, last_used_ms)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    ADD_GROUP = "INSERT INTO api_key_group (api_key, group_code) VALUES ($1, $2)";
+    HOLDER = "SELECT k.id, k.expires_ms, k.revoked_ms, k.last_used_ms,
+        EXISTS (SELECT 1 FROM api_key_group s WHERE s.api_key = k.id),
+        a.uuid, a.role, a.subscription_until_ms, a.disabled_ms
+        FROM api_key k JOIN account a ON a.uuid = k.account WHERE k.key_hash = $1";
+    FIND = "SELECT id, key_hash, prefix, account, name, created_ms, expires_ms, revoked_ms, last_used_ms
+        FROM api_key WHERE id = $1";
+    LIST = "SELECT id, key_hash, prefix, account, name, created_ms, expires_ms, revoked_ms, last_used_ms
+        FROM api_key WHERE account = $1 ORDER BY created_ms, id";
+    USED = "UPDATE api_key SET last_used_ms = $2 WHERE id = $1";
+    REVOKE = "UPDATE api_key SET revoked_ms = $2 WHERE id = $1 AND revoked_ms IS NULL";
+}
+
+impl UsersDb {
+    /// Adds a key that acts on the groups named, or on all groups of its account when none is.
+    pub async fn add_api_key(&self, key: ApiKey, groups: Vec<String>) -> Result<()> {
+        self.db
+            .write(move |tx| {
+                tx.execute(
+                    ADD,
+                    &[
+                        &key.id,
+                        &key.key_hash,
+                        &key.prefix,
+                        &key.account,
+                        &key.name,
+                        &key.created_ms,
+                        &key.expires_ms,
+                        &key.revoked_ms,
+                        &key.last_used_ms,
+                    ],
+                )?;
+                for group in &groups {
+                    tx.execute(ADD_GROUP, &[&key.id, group])?;
+                }
+                Ok(())
+            })
+            .await
+    }
+
+    /// Who holds the key with this hash, whether or not it still counts.
+    pub async fn key_holder(&self, key_hash: &[u8]) -> Result<Option<KeyHolder>> {
+        let key_hash = key_hash.to_owned();
+        self.db.read(move |tx| tx.query_opt(HOLDER, &[&key_hash], read_holder)).await
+    }
+
+    /// The key with this record identifier.
+    pub async fn api_key(&self, id: &str) -> Result<Option<ApiKey>> {
+        let id = id.to_owned();
+        self.db.read(move |tx| tx.query_opt(FIND, &[&id], read_key)).await
+    }
+
+    /// The keys of an account, oldest first.
+    pub async fn api_keys(&self, account: &str) -> Result<Vec<ApiKey>> {
+        let account = account.to_owned();
+        self.db.read(move |tx| tx.query(LIST, &[&account], read_key)).await
+    }
+
+    /// Notes when a key was last used.
+    pub async fn note_key_used(&self, id: &str, now_ms: i64) -> Result<()> {
+        let id = id.to_owned();
+        self.db.write(move |tx| tx.execute(USED, &[&id, &now_ms]).map(drop)).await
+    }
+
+    /// Revokes a key and owes the health database the end of the tokens made with it. Whether the key still stood.
+    pub async fn revoke_api_key(&self, id: &str, now_ms: i64, intent: Intent) -> Result<bool> {
+        let id = id.to_owned();
+        self.db
+            .write(move |tx| {
+                if tx.execute(REVOKE, &[&id, &now_ms])? == 0 {
+                    return Ok(false);
+                }
+                intent.note(tx)?;
+                Ok(true)
+            })
+            .await
+    }
+}
+
+fn read_holder(row: &Row<'_>) -> Result<KeyHolder> {
+    Ok(KeyHolder {
+        key_id: row.get(0)?,
+        key_expires_ms: row.get(1)?,
+        key_revoked_ms: row.get(2)?,
+        key_last_used_ms: row.get(3)?,
+        key_scoped: row.get(4)?,
+        account: row.get(5)?,
+        role: row.get(6)?,
+        subscription_until_ms: row.get(7)?,
+        disabled_ms: row.get(8)?,
+    })
+}
+
+fn read_key(row: &Row<'_>) -> Result<ApiKey> {
+    Ok(ApiKey {
+        id: row.get(0)?,
+        key_hash: row.get(1)?,
+        prefix: row.get(2)?,
+        account: row.get(3)?,
+        name: row.get(4)?,
+        created_ms: row.get(5)?,
+        expires_ms: row.get(6)?,
+        revoked_ms: row.get(7)?,
+        last_used_ms: row.get(8)?,
+    })
+}

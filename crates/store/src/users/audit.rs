@@ -1,0 +1,275 @@
+//! The audit log: entries in the order of their completion, chained by hashes.
+//!
+//! An entry is numbered and stamped inside the transaction of what it tells of, behind the one row that all such
+//! transactions raise. Timeline of why: A takes the time 10 and waits; someone reads the log up to 11; A commits its
+//! entry of 10, and a past that was read has changed. So a reader raises the same row to the present first, which
+//! lets A finish before and stamps whatever comes later with a later time.
+//!
+//! The chain covers every field, but of the details only a salted hash: erasure can drop salt and details, and the
+//! chain stays whole.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::UsersDb;
+use crate::engine::{Row, Tx};
+use crate::error::Result;
+use crate::texts::sql;
+
+/// Something that an entry is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entity {
+    /// Its identity.
+    pub id: String,
+    /// Its kind, such as `patient.id`.
+    pub kind: String,
+}
+
+/// An entry that is to be written when its operation completes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewAuditEntry {
+    /// Record identifier, 24 hex digits.
+    pub id: String,
+    /// Action code.
+    pub action_type: String,
+    /// Who did it: the uuid of an account or a patient, or `system`.
+    pub user_id: String,
+    /// The role of who did it.
+    pub user_role: String,
+    /// What it was done to.
+    pub primary: Entity,
+    /// What else has a part in it.
+    pub secondary: Option<Entity>,
+    /// Further particulars, as JSON; erasure drops them.
+    pub details: Option<String>,
+    /// Random bytes that keep the details from being guessed out of their hash.
+    pub salt: [u8; 16],
+}
+
+/// An entry as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// Position in the log, from 1.
+    pub number: i64,
+    /// Time of completion, ms.
+    pub time_ms: i64,
+    /// Record identifier, 24 hex digits.
+    pub id: String,
+    /// Action code.
+    pub action_type: String,
+    /// Who did it.
+    pub user_id: String,
+    /// The role of who did it.
+    pub user_role: String,
+    /// What it was done to.
+    pub primary: Entity,
+    /// What else has a part in it.
+    pub secondary: Option<Entity>,
+    /// Further particulars, as JSON, unless erased.
+    pub details: Option<String>,
+}
+
+/// What is asked of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditQuery {
+    /// Who must appear as acting user, primary or secondary entity.
+    pub appears: String,
+    /// First time, ms, inclusive.
+    pub from_ms: i64,
+    /// Last time, ms, inclusive.
+    pub to_ms: i64,
+    /// Only this action code.
+    pub action_type: Option<String>,
+}
+
+/// Entries for a transaction to write, and the clock that stamps them there.
+#[derive(Clone)]
+pub struct Audit {
+    /// The entries.
+    pub entries: Vec<NewAuditEntry>,
+    /// The time, ms.
+    pub clock: Arc<dyn Fn() -> i64 + Send + Sync>,
+}
+
+sql! {
+    NEXT = "UPDATE audit_head SET number = number + 1 RETURNING number, time_ms, entry_hash";
+    HEAD = "UPDATE audit_head SET time_ms = $1, entry_hash = $2";
+    RAISE = "UPDATE audit_head SET time_ms = $1 WHERE time_ms < $1";
+    ADD = "INSERT INTO audit_entry (number, id, time_ms, action_type, user_id, user_role, primary_entity_id,
+        primary_entity_type, secondary_entity_id, secondary_entity_type, details, salt, details_hash, entry_hash)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+    FIND = "SELECT number, time_ms, id, action_type, user_id, user_role, primary_entity_id, primary_entity_type,
+        secondary_entity_id, secondary_entity_type, details FROM audit_entry
+        WHERE (user_id = $1 OR primary_entity_id = $1 OR secondary_entity_id = $1)
+        AND time_ms >= $2 AND time_ms <= $3 AND ($4 = '' OR action_type = $4) ORDER BY number";
+    CHAIN = "SELECT number, time_ms, id, action_type, user_id, user_role, primary_entity_id, primary_entity_type,
+        secondary_entity_id, secondary_entity_type, details, salt, details_hash, entry_hash FROM audit_entry
+        WHERE number > $1 ORDER BY number LIMIT 1000";
+    END_OF_CHAIN = "SELECT number, entry_hash FROM audit_head";
+}
+
+impl Audit {
+    /// Writes the entries, in the transaction that does what they tell of.
+    pub(super) fn append(&self, tx: &mut Tx<'_>) -> Result<()> {
+        for entry in &self.entries {
+            append(tx, entry, (self.clock)())?;
+        }
+        Ok(())
+    }
+}
+
+fn append(tx: &mut Tx<'_>, new: &NewAuditEntry, now_ms: i64) -> Result<()> {
+    let head = tx.query_opt(NEXT, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let (number, last_ms, last_hash): (i64, i64, Option<Vec<u8>>) = head.unwrap_or_default();
+    let last_hash = last_hash.unwrap_or_default();
+    let entry = AuditEntry {
+        number,
+        time_ms: now_ms.max(last_ms),
+        id: new.id.clone(),
+        action_type: new.action_type.clone(),
+        user_id: new.user_id.clone(),
+        user_role: new.user_role.clone(),
+        primary: new.primary.clone(),
+        secondary: new.secondary.clone(),
+        details: new.details.clone(),
+    };
+    let details_hash = hash_details(&new.salt, new.details.as_deref());
+    let entry_hash = hash_entry(&last_hash, &entry, &details_hash);
+    let secondary_id = entry.secondary.as_ref().map(|entity| &entity.id);
+    let secondary_kind = entry.secondary.as_ref().map(|entity| &entity.kind);
+    tx.execute(HEAD, &[&entry.time_ms, &entry_hash])?;
+    tx.execute(
+        ADD,
+        &[
+            &entry.number,
+            &entry.id,
+            &entry.time_ms,
+            &entry.action_type,
+            &entry.user_id,
+            &entry.user_role,
+            &entry.primary.id,
+            &entry.primary.kind,
+            &secondary_id,
+            &secondary_kind,
+            &entry.details,
+            &new.salt.to_vec(),
+            &details_hash,
+            &entry_hash,
+        ],
+    )
+    .map(drop)
+}
+
+impl UsersDb {
+    /// The entries that a query asks for, ascending. What lies before `now_ms` never gains an entry afterwards.
+    pub async fn audit_entries(&self, query: AuditQuery, now_ms: i64) -> Result<Vec<AuditEntry>> {
+        let action_type = query.action_type.unwrap_or_default();
+        self.db
+            .write(move |tx| {
+                tx.execute(RAISE, &[&now_ms])?;
+                tx.query(FIND, &[&query.appears, &query.from_ms, &query.to_ms, &action_type], read_entry)
+            })
+            .await
+    }
+
+    /// Follows the chain from its start. How many entries stand, and the number of the first that is not what was
+    /// written.
+    pub async fn verify_audit(&self) -> Result<(i64, Option<i64>)> {
+        self.db
+            .read(|tx| {
+                let (mut number, mut last_hash) = (0, Vec::new());
+                loop {
+                    let links = tx.query(CHAIN, &[&number], read_link)?;
+                    if links.is_empty() {
+                        break;
+                    }
+                    for link in links {
+                        if link.entry.number != number + 1 || !link.holds(&last_hash) {
+                            return Ok((number, Some(number + 1)));
+                        }
+                        number = link.entry.number;
+                        last_hash = link.entry_hash;
+                    }
+                }
+                let end = tx.query_opt(END_OF_CHAIN, &[], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                let (end_number, end_hash): (i64, Option<Vec<u8>>) = end.unwrap_or_default();
+                let broken = end_number != number || end_hash.unwrap_or_default() != last_hash;
+                Ok((number, broken.then_some(number + 1)))
+            })
+            .await
+    }
+}
+
+/// An entry with what binds it to the one before.
+struct Link {
+    entry: AuditEntry,
+    salt: Option<Vec<u8>>,
+    details_hash: Vec<u8>,
+    entry_hash: Vec<u8>,
+}
+
+impl Link {
+    fn holds(&self, last_hash: &[u8]) -> bool {
+        // Erased details leave only their hash.
+        let details = self.entry.details.as_deref();
+        let details_hold = match &self.salt {
+            Some(salt) => hash_details(salt, details) == self.details_hash,
+            None => details.is_none(),
+        };
+        details_hold && hash_entry(last_hash, &self.entry, &self.details_hash) == self.entry_hash
+    }
+}
+
+fn hash_details(salt: &[u8], details: Option<&str>) -> Vec<u8> {
+    Sha256::new().chain_update(salt).chain_update(details.unwrap_or_default()).finalize().to_vec()
+}
+
+/// SHA-256 of the hash before and every field, each with its length so that no two entries read the same.
+fn hash_entry(last_hash: &[u8], entry: &AuditEntry, details_hash: &[u8]) -> Vec<u8> {
+    let (number, time_ms) = (entry.number.to_be_bytes(), entry.time_ms.to_be_bytes());
+    let secondary = entry.secondary.as_ref();
+    let fields: [&[u8]; 12] = [
+        last_hash,
+        &number,
+        &time_ms,
+        entry.id.as_bytes(),
+        entry.action_type.as_bytes(),
+        entry.user_id.as_bytes(),
+        entry.user_role.as_bytes(),
+        entry.primary.id.as_bytes(),
+        entry.primary.kind.as_bytes(),
+        secondary.map_or(&[], |entity| entity.id.as_bytes()),
+        secondary.map_or(&[], |entity| entity.kind.as_bytes()),
+        details_hash,
+    ];
+    let mut hash = Sha256::new();
+    for field in fields {
+        hash.update((field.len() as u64).to_be_bytes());
+        hash.update(field);
+    }
+    hash.finalize().to_vec()
+}
+
+fn read_entry(row: &Row<'_>) -> Result<AuditEntry> {
+    let secondary: (Option<String>, Option<String>) = (row.get(8)?, row.get(9)?);
+    Ok(AuditEntry {
+        number: row.get(0)?,
+        time_ms: row.get(1)?,
+        id: row.get(2)?,
+        action_type: row.get(3)?,
+        user_id: row.get(4)?,
+        user_role: row.get(5)?,
+        primary: Entity { id: row.get(6)?, kind: row.get(7)? },
+        secondary: match secondary {
+            (Some(id), Some(kind)) => Some(Entity { id, kind }),
+            _ => None,
+        },
+        details: row.get(10)?,
+    })
+}
+
+fn read_link(row: &Row<'_>) -> Result<Link> {
+    Ok(Link { entry: read_entry(row)?, salt: row.get(11)?, details_hash: row.get(12)?, entry_hash: row.get(13)? })
+}

@@ -1,0 +1,198 @@
+//! Patients as persons: how they are enrolled and how they log in. What they measure is in the other database.
+
+use super::UsersDb;
+use super::intents::Intent;
+use crate::engine::Row;
+use crate::error::{Result, StoreError};
+use crate::texts::sql;
+
+/// A patient as a person.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Patient {
+    /// Identity, in both databases.
+    pub uuid: String,
+    /// Record identifier, 24 hex digits.
+    pub record_id: String,
+    /// `pre_created` or `confirmed`.
+    pub state: String,
+    /// Eight characters to activate and to log in with.
+    pub voucher_code: String,
+    /// Until when the voucher can be used, ms.
+    pub voucher_expires_ms: i64,
+    /// Address to log in with, in lower case.
+    pub email: Option<String>,
+    /// Argon2id hash in PHC form; absent before activation.
+    pub password_hash: Option<String>,
+    /// Whether the password was set by staff.
+    pub must_change_password: bool,
+    /// Names and other personal attributes, as JSON.
+    pub person: String,
+    /// Creation, ms.
+    pub created_ms: i64,
+    /// Last change, ms.
+    pub updated_ms: i64,
+}
+
+impl std::fmt::Debug for Patient {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The rest is personal data and what one logs in with.
+        formatter.debug_struct("Patient").field("uuid", &self.uuid).field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+/// What makes a pre-created patient a confirmed one.
+#[derive(Clone)]
+pub struct Activation {
+    /// The patient.
+    pub uuid: String,
+    /// Address to log in with, in lower case.
+    pub email: Option<String>,
+    /// Argon2id hash in PHC form.
+    pub password_hash: String,
+    /// Personal attributes, as JSON.
+    pub person: String,
+    /// The time, ms.
+    pub now_ms: i64,
+}
+
+sql! {
+    ADD = "INSERT INTO patient (uuid, record_id, state, voucher_code, voucher_expires_ms, email, password_hash,
+        must_change_password, person, created_ms, updated_ms)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+    ATTACH = "INSERT INTO group_patient (group_code, patient, attached_ms) VALUES ($1, $2, $3)";
+    FIND = "SELECT uuid, record_id, state, voucher_code, voucher_expires_ms, email, password_hash,
+        must_change_password, person, created_ms, updated_ms FROM patient WHERE uuid = $1";
+    FIND_BY_VOUCHER = "SELECT uuid, record_id, state, voucher_code, voucher_expires_ms, email, password_hash,
+        must_change_password, person, created_ms, updated_ms FROM patient WHERE voucher_code = $1";
+    FIND_BY_EMAIL = "SELECT uuid, record_id, state, voucher_code, voucher_expires_ms, email, password_hash,
+        must_change_password, person, created_ms, updated_ms FROM patient WHERE email = $1";
+    OF_GROUP = "SELECT p.uuid, p.record_id, p.state, p.voucher_code, p.voucher_expires_ms, p.email, p.password_hash,
+        p.must_change_password, p.person, p.created_ms, p.updated_ms
+        FROM group_patient h JOIN patient p ON p.uuid = h.patient
+        WHERE h.group_code = $1 ORDER BY h.attached_ms, p.uuid";
+    FIRST_GROUP = "SELECT group_code FROM group_patient WHERE patient = $1 ORDER BY attached_ms, group_code LIMIT 1";
+    ACTIVATE = "UPDATE patient SET state = 'confirmed', email = $2, password_hash = $3, must_change_password = $4,
+        person = $5, updated_ms = $6 WHERE uuid = $1 AND state = 'pre_created'";
+    EMAIL_OF_ACCOUNT = "SELECT uuid FROM account WHERE email = $1";
+    SET_PASSWORD = "UPDATE patient SET password_hash = $2, must_change_password = $3, updated_ms = $4
+        WHERE uuid = $1 AND state = 'confirmed'";
+    END_SESSIONS = "UPDATE session SET ended_ms = $2 WHERE owner = $1 AND ended_ms IS NULL";
+}
+
+impl UsersDb {
+    /// Adds a patient to a group and owes the health database his row. [`StoreError::Conflict`] when the voucher
+    /// code is taken.
+    pub async fn add_patient(&self, patient: Patient, group_code: &str, intent: Intent) -> Result<()> {
+        let group_code = group_code.to_owned();
+        self.db
+            .write(move |tx| {
+                tx.execute(
+                    ADD,
+                    &[
+                        &patient.uuid,
+                        &patient.record_id,
+                        &patient.state,
+                        &patient.voucher_code,
+                        &patient.voucher_expires_ms,
+                        &patient.email,
+                        &patient.password_hash,
+                        &patient.must_change_password,
+                        &patient.person,
+                        &patient.created_ms,
+                        &patient.updated_ms,
+                    ],
+                )?;
+                tx.execute(ATTACH, &[&group_code, &patient.uuid, &patient.created_ms])?;
+                intent.note(tx)
+            })
+            .await
+    }
+
+    /// The patient with this uuid.
+    pub async fn patient(&self, uuid: &str) -> Result<Option<Patient>> {
+        let uuid = uuid.to_owned();
+        self.db.read(move |tx| tx.query_opt(FIND, &[&uuid], read_patient)).await
+    }
+
+    /// The patient with this voucher code, used or not.
+    pub async fn patient_by_voucher(&self, voucher_code: &str) -> Result<Option<Patient>> {
+        let voucher_code = voucher_code.to_owned();
+        self.db.read(move |tx| tx.query_opt(FIND_BY_VOUCHER, &[&voucher_code], read_patient)).await
+    }
+
+    /// The patient with this e-mail, which is to be in lower case.
+    pub async fn patient_by_email(&self, email: &str) -> Result<Option<Patient>> {
+        let email = email.to_owned();
+        self.db.read(move |tx| tx.query_opt(FIND_BY_EMAIL, &[&email], read_patient)).await
+    }
+
+    /// The patients of a group, in the order in which they joined.
+    pub async fn patients_of(&self, group_code: &str) -> Result<Vec<Patient>> {
+        let group_code = group_code.to_owned();
+        self.db.read(move |tx| tx.query(OF_GROUP, &[&group_code], read_patient)).await
+    }
+
+    /// The code of the first group that a patient joined.
+    pub async fn first_group_of(&self, patient: &str) -> Result<Option<String>> {
+        let patient = patient.to_owned();
+        self.db.read(move |tx| tx.query_opt(FIRST_GROUP, &[&patient], |row| row.get(0))).await
+    }
+
+    /// Confirms a pre-created patient and owes the health database his profile. False, and nothing is changed, when
+    /// he is not `pre_created`. [`StoreError::Conflict`] when the e-mail is taken, by an account or by a patient.
+    pub async fn activate_patient(&self, activation: Activation, intent: Intent) -> Result<bool> {
+        self.db
+            .write(move |tx| {
+                let wanted = &activation;
+                if tx.query_opt(EMAIL_OF_ACCOUNT, &[&wanted.email], |_| Ok(()))?.is_some() {
+                    return Err(StoreError::Conflict("an account has this e-mail".to_owned()));
+                }
+                let (uuid, hash, person) = (&wanted.uuid, &wanted.password_hash, &wanted.person);
+                if tx.execute(ACTIVATE, &[uuid, &wanted.email, hash, &false, person, &wanted.now_ms])? == 0 {
+                    return Ok(false);
+                }
+                intent.note(tx)?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// Sets the password of a confirmed patient, ends his sessions on the Users Cloud and owes the health database
+    /// the end of those there. False, and nothing is changed, when he is not `confirmed`.
+    pub async fn set_patient_password(
+        &self,
+        uuid: &str,
+        password_hash: &str,
+        must_change: bool,
+        now_ms: i64,
+        intent: Intent,
+    ) -> Result<bool> {
+        let (uuid, password_hash) = (uuid.to_owned(), password_hash.to_owned());
+        self.db
+            .write(move |tx| {
+                if tx.execute(SET_PASSWORD, &[&uuid, &password_hash, &must_change, &now_ms])? == 0 {
+                    return Ok(false);
+                }
+                tx.execute(END_SESSIONS, &[&uuid, &now_ms])?;
+                intent.note(tx)?;
+                Ok(true)
+            })
+            .await
+    }
+}
+
+fn read_patient(row: &Row<'_>) -> Result<Patient> {
+    Ok(Patient {
+        uuid: row.get(0)?,
+        record_id: row.get(1)?,
+        state: row.get(2)?,
+        voucher_code: row.get(3)?,
+        voucher_expires_ms: row.get(4)?,
+        email: row.get(5)?,
+        password_hash: row.get(6)?,
+        must_change_password: row.get(7)?,
+        person: row.get(8)?,
+        created_ms: row.get(9)?,
+        updated_ms: row.get(10)?,
+    })
+}

@@ -1,0 +1,17 @@
+//! The keys that sign tokens of the Users Cloud.
+
+use super::UsersDb;
+use crate::error::Result;
+use crate::signing_key::{self, SigningKey};
+
+impl UsersDb {
+    /// All keys, oldest first.
+    pub async fn signing_keys(&self) -> Result<Vec<SigningKey>> {
+        signing_key::list(&self.db).await
+    }
+
+    /// Retires the keys that sign so far and adds one that signs from now on.
+    pub async fn rotate_signing_key(&self, key: SigningKey) -> Result<()> {
+        signing_key::rotate(&self.db, key).await
+    }
+}

@@ -1,0 +1,33 @@
+//! Databases for the contract tests: each test runs on every engine.
+
+use std::future::Future;
+
+use store::{Address, HealthChange, HealthDb, Objects, Profile};
+
+/// A patient that every test database has.
+pub const PATIENT: &str = "6f1c9a52-0b0e-4d0b-9d53-1d7f5b1f0001";
+
+/// Runs a test on a health database of each engine, with one patient enrolled.
+pub async fn on_each_engine<Test, Running>(test: Test)
+where
+    Test: Fn(HealthDb) -> Running,
+    Running: Future<Output = ()>,
+{
+    let folder = tempfile::tempdir().unwrap();
+    let objects = Objects::folder(&folder.path().join("objects")).unwrap();
+    let sqlite = Address::File(folder.path().join("health.db"));
+    let health = HealthDb::open(sqlite, objects.clone()).await.unwrap();
+    enrol(&health).await;
+    test(health).await;
+}
+
+async fn enrol(health: &HealthDb) {
+    let change = HealthChange::PutPatient {
+        uuid: PATIENT.to_owned(),
+        record_id: "0123456789abcdef01234567".to_owned(),
+        customer_code: None,
+        profile: Profile { time_zone: Some("Europe/Zurich".to_owned()), ..Profile::default() },
+        at_ms: 1_763_600_000_000,
+    };
+    health.apply(change).await.unwrap();
+}

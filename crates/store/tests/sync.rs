@@ -1,0 +1,180 @@
+//! What a sync stores, counts and leaves to be read, on every engine.
+
+mod common;
+
+use common::{PATIENT, on_each_engine};
+use proptest::prelude::*;
+use store::{Counts, HealthDb, Sync, SyncId, SyncOutcome};
+use vitals::block::{Block, Cells};
+use vitals::registry::{Channel, DataType};
+use vitals::zone::{DAY_US, LocalDay, ZoneRuns};
+
+const NOON_US: i64 = 1_763_640_000_000_000; // 2025-11-20T12:00Z
+const NOW_MS: i64 = NOON_US / 1000 + 86_400_000;
+
+fn rows_of(data_type: DataType, column: &str, rows: &[(i64, i32)], zone: &str) -> Block {
+    let mut block = Block::empty(data_type, Channel::default());
+    block.times_us = rows.iter().map(|row| row.0).collect();
+    let cells = Cells::Values(rows.iter().map(|row| row.1).collect()).simplified();
+    block.columns[data_type.column_index(column).unwrap()] = cells;
+    block.zones = ZoneRuns::constant(zone.into(), rows.len());
+    block
+}
+
+fn bpm(rows: &[(i64, i32)]) -> Block {
+    rows_of(DataType::Activity, "bpm", rows, "Europe/Zurich")
+}
+
+fn sync(blocks: Vec<Block>) -> Sync {
+    Sync { patient: PATIENT.to_owned(), received_ms: NOW_MS, id: None, device: None, blocks }
+}
+
+async fn send(health: &HealthDb, block: Block) -> Counts {
+    let data_type = block.data_type;
+    match health.store_sync(sync(vec![block])).await.unwrap() {
+        SyncOutcome::Stored(counts) => counts[&data_type],
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn stored(health: &HealthDb, data_type: DataType) -> Vec<(i64, i32)> {
+    let blocks = health.rows(PATIENT, data_type, 0, i64::MAX / 4).await.unwrap();
+    let rows = |block: &Block| {
+        let column = block.columns.iter().find(|cells| **cells != Cells::Constant(vitals::registry::NULL)).unwrap();
+        (0..block.rows()).map(|row| (block.times_us[row], column.get(row))).collect::<Vec<_>>()
+    };
+    blocks.iter().flat_map(rows).collect()
+}
+
+#[tokio::test]
+async fn counts_are_exact_and_the_last_arrival_stands() {
+    on_each_engine(|health| async move {
+        let a = bpm(&[(NOON_US, 60), (NOON_US + 1_000_000, 61)]);
+        let b = bpm(&[(NOON_US, 70)]);
+        assert_eq!(send(&health, a.clone()).await, Counts { stored: 2, duplicate: 0, replaced: 0 });
+        assert_eq!(send(&health, a.clone()).await, Counts { stored: 0, duplicate: 2, replaced: 0 });
+        assert_eq!(send(&health, b).await, Counts { stored: 0, duplicate: 0, replaced: 1 });
+        assert_eq!(stored(&health, DataType::Activity).await[0].1, 70);
+        assert_eq!(send(&health, a.clone()).await, Counts { stored: 0, duplicate: 1, replaced: 1 });
+        assert_eq!(stored(&health, DataType::Activity).await, [(NOON_US, 60), (NOON_US + 1_000_000, 61)]);
+        let counts = health.count_local_day(PATIENT, LocalDay::parse("2025-11-20").unwrap()).await.unwrap();
+        assert_eq!(counts, [(DataType::Activity, 2)]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn rows_are_counted_on_the_local_day_of_the_zone_they_first_came_in() {
+    on_each_engine(|health| async move {
+        let late_us = LocalDay::parse("2025-11-20").unwrap().0 as i64 * DAY_US + DAY_US - 1_800_000_000;
+        let day = |text: &str| LocalDay::parse(text).unwrap();
+        send(&health, rows_of(DataType::Sleep, "sleep_state", &[(late_us, 1)], "Europe/Zurich")).await;
+        let again = send(&health, rows_of(DataType::Sleep, "sleep_state", &[(late_us, 1)], "UTC")).await;
+        assert_eq!(again.duplicate, 1);
+        let changed = send(&health, rows_of(DataType::Sleep, "sleep_state", &[(late_us, 2)], "UTC")).await;
+        assert_eq!(changed.replaced, 1);
+        assert_eq!(health.count_local_day(PATIENT, day("2025-11-20")).await.unwrap(), []);
+        assert_eq!(health.count_local_day(PATIENT, day("2025-11-21")).await.unwrap(), [(DataType::Sleep, 1)]);
+        let quarters = health
+            .local_quarters(PATIENT, DataType::Sleep, i64::from(day("2025-11-21").0) * DAY_US, i64::MAX / 8)
+            .await
+            .unwrap();
+        assert_eq!(quarters.len(), 1);
+        assert_eq!(quarters[0].offset_s, 3600);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_shown_in_whole_milliseconds_is_known_when_it_comes_back() {
+    on_each_engine(|health| async move {
+        let rows: Vec<(i64, i32)> = (0..256).map(|row| (NOON_US + row * 1_000_000 / 128, row as i32)).collect();
+        let shown: Vec<(i64, i32)> = rows.iter().map(|row| (row.0 / 1000 * 1000, row.1)).collect();
+        let ppg = |rows: &[(i64, i32)]| rows_of(DataType::Ppg1, "ppg", rows, "UTC");
+        assert_eq!(send(&health, ppg(&rows)).await.stored, 256);
+        assert_eq!(send(&health, ppg(&shown)).await, Counts { stored: 0, duplicate: 256, replaced: 0 });
+        assert_eq!(stored(&health, DataType::Ppg1).await, rows);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_sync_over_midnight_is_one_sync_and_rows_in_disorder_are_put_in_order() {
+    on_each_engine(|health| async move {
+        let midnight_us = NOON_US + DAY_US / 2;
+        let rows =
+            [(midnight_us + 5, 3), (midnight_us - 5, 1), (midnight_us, 2), (midnight_us + 5, 3), (midnight_us, 9)];
+        assert_eq!(send(&health, bpm(&rows)).await, Counts { stored: 3, duplicate: 1, replaced: 1 });
+        let expected = [(midnight_us - 5, 1), (midnight_us, 9), (midnight_us + 5, 3)];
+        assert_eq!(stored(&health, DataType::Activity).await, expected);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_sync_id_means_one_content() {
+    on_each_engine(|health| async move {
+        let with_id = |content: u8, value| Sync {
+            id: Some(SyncId { id: "morning".to_owned(), content_hash: vec![content] }),
+            ..sync(vec![bpm(&[(NOON_US, value)])])
+        };
+        let stored = |counts: Counts| SyncOutcome::Stored([(DataType::Activity, counts)].into());
+        let first = health.store_sync(with_id(1, 60)).await.unwrap();
+        assert_eq!(first, stored(Counts { stored: 1, duplicate: 0, replaced: 0 }));
+        let again = health.store_sync(with_id(1, 60)).await.unwrap();
+        assert_eq!(again, stored(Counts { stored: 0, duplicate: 1, replaced: 0 }));
+        assert_eq!(health.store_sync(with_id(2, 99)).await.unwrap(), SyncOutcome::IdReused);
+        let stranger = Sync { patient: "nobody".to_owned(), ..with_id(3, 1) };
+        assert_eq!(health.store_sync(stranger).await.unwrap(), SyncOutcome::UnknownPatient);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn small_chunks_of_a_closed_hour_become_one_and_nothing_else_changes() {
+    on_each_engine(|health| async move {
+        for minute in 0..60 {
+            send(&health, bpm(&[(NOON_US + minute * 60_000_000, 60 + minute as i32 % 7)])).await;
+        }
+        send(&health, bpm(&[(NOON_US + 60_000_000, 99)])).await;
+        let before = stored(&health, DataType::Activity).await;
+        assert_eq!(before[1].1, 99);
+        assert_eq!(health.merge_closed_hours(NOW_MS, 10).await.unwrap(), 0, "not settled yet");
+        assert_eq!(health.merge_closed_hours(NOW_MS + 3_600_000, 10).await.unwrap(), 1);
+        assert_eq!(stored(&health, DataType::Activity).await, before);
+        assert_eq!(health.chunk_count(PATIENT).await.unwrap(), 1);
+        assert_eq!(health.merge_closed_hours(NOW_MS + 3_600_000, 10).await.unwrap(), 0);
+    })
+    .await;
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Cut, repeated and shuffled, the same day gives the same rows and counts as in one piece.
+    #[test]
+    fn order_cuts_and_repeats_change_nothing(
+        minutes in proptest::collection::btree_map(0_i64..1440, 40_i32..180, 1..80),
+        cuts in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..8),
+    ) {
+        let day: Vec<(i64, i32)> =
+            minutes.into_iter().map(|(minute, value)| (NOON_US + minute * 60_000_000, value)).collect();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(on_each_engine(|health| {
+            let (day, cuts) = (day.clone(), cuts.clone());
+            async move {
+                let mut sent = 0;
+                for (one, other) in cuts {
+                    let (one, other) = (one.index(day.len()), other.index(day.len()));
+                    sent += send(&health, bpm(&day[one.min(other)..=one.max(other)])).await.stored;
+                }
+                let whole = send(&health, bpm(&day)).await;
+                assert_eq!(sent + whole.stored, day.len() as u64);
+                assert_eq!(whole.duplicate, sent);
+                assert_eq!(stored(&health, DataType::Activity).await, day);
+                let counted = health.count_quarters(PATIENT, 0, i64::MAX / 4).await.unwrap();
+                assert_eq!(counted, [(DataType::Activity, day.len() as u64)]);
+            }
+        }));
+    }
+}

@@ -1,0 +1,35 @@
+//! Rows of beat-to-beat intervals, as the `rr-interval` type holds them.
+
+/// One interval between two heart beats.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beat {
+    /// Time of the beat that ends the interval, Unix epoch milliseconds.
+    pub time_ms: i64,
+    /// Length of the interval in ms.
+    pub rr_ms: f64,
+    /// Whether its quality is 2 or better (or not stated).
+    pub good: bool,
+}
+
+/// Shortest interval taken for a beat's (**ours**): 200 /min.
+pub const SHORTEST_RR_MS: f64 = 300.0;
+
+/// Longest interval taken for a beat's (**ours**): 30 /min.
+pub const LONGEST_RR_MS: f64 = 2000.0;
+
+/// How much later than its own length a row may follow its predecessor before rows are taken to
+/// be missing between them (**ours**): one longest interval.
+pub const MISSING_ROWS_MS: f64 = 2000.0;
+
+/// Whether an interval is of good quality and can be a heart's at all.
+pub fn plausible(beat: &Beat) -> bool {
+    beat.good && (SHORTEST_RR_MS..=LONGEST_RR_MS).contains(&beat.rr_ms)
+}
+
+/// Time in ms that is missing between two successive rows; 0 when the second follows the first
+/// within [`MISSING_ROWS_MS`] of its own length.
+pub fn missing_before(previous: &Beat, beat: &Beat) -> f64 {
+    let step_ms = beat.time_ms.saturating_sub(previous.time_ms) as f64;
+    let excess_ms = step_ms - beat.rr_ms;
+    if excess_ms > MISSING_ROWS_MS { excess_ms } else { 0.0 }
+}

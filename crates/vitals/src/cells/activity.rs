@@ -1,0 +1,424 @@
+//! What five minutes of activity rows hold.
+
+use super::{CellsByDay, Group, Packer, Place, Unpacker, WindowCell, groups};
+use crate::block::{Block, Cells};
+use crate::exertion::zone_of_bpm;
+use crate::latest::{LatestValues, newest_in_rows};
+use crate::registry::DataType;
+use crate::vital_rows::ActivityRows;
+use crate::zone::{LocalDay, SECOND_US};
+
+/// Number of heart-rate zones.
+pub const ZONES: usize = 6;
+/// A row stands for at most this long.
+const LONGEST_ROW_MS: u32 = 60_000;
+/// A minute with so many steps is active.
+const ACTIVE_STEPS: i64 = 60;
+
+/// A sum of values and how many there were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// Sum, in the steps of the column. Wide, because nothing limits how many rows a window has.
+    pub sum: u64,
+    /// Number of values.
+    pub count: u32,
+}
+
+impl Sum {
+    fn add(&mut self, value: i32) {
+        self.sum += value.max(0) as u64;
+        self.count += 1;
+    }
+
+    fn absorb(&mut self, other: Sum) {
+        self.sum += other.sum;
+        self.count += other.count;
+    }
+
+    /// The mean in steps of the column; `None` of nothing.
+    pub fn mean(self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / f64::from(self.count))
+    }
+
+    /// The mean times `factor`, rounded half up: hundredths come from here without a float.
+    pub fn scaled_mean(self, factor: u64) -> Option<u64> {
+        let count = u64::from(self.count);
+        (count > 0).then(|| (self.sum * factor * 2 + count) / (2 * count))
+    }
+
+    fn pack(self, packer: &mut Packer) {
+        packer.unsigned(u64::from(self.count));
+        if self.count > 0 {
+            packer.unsigned(self.sum);
+        }
+    }
+
+    fn unpack(unpacker: &mut Unpacker<'_>) -> Option<Self> {
+        let count = unpacker.number()?;
+        let sum = if count > 0 { unpacker.unsigned()? } else { 0 };
+        Some(Sum { sum, count })
+    }
+}
+
+/// A vital sign: its valid values and their qualities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Vital {
+    /// Rows that have a value at all, be it 0, poor or off the wrist.
+    pub measured: u32,
+    /// Valid values, in the steps of the column.
+    pub values: Sum,
+    /// Qualities of the valid values, where given.
+    pub qualities: Sum,
+}
+
+impl Vital {
+    fn add(&mut self, valid: Option<i32>, quality: Option<i32>) {
+        let Some(value) = valid else { return };
+        self.values.add(value);
+        if let Some(quality) = quality {
+            self.qualities.add(quality);
+        }
+    }
+
+    fn absorb(&mut self, other: &Vital) {
+        self.measured += other.measured;
+        self.values.absorb(other.values);
+        self.qualities.absorb(other.qualities);
+    }
+
+    fn pack(&self, packer: &mut Packer) {
+        packer.unsigned(u64::from(self.measured));
+        if self.measured > 0 {
+            self.values.pack(packer);
+            self.qualities.pack(packer);
+        }
+    }
+
+    fn unpack(unpacker: &mut Unpacker<'_>) -> Option<Self> {
+        let measured = unpacker.number()?;
+        if measured == 0 {
+            return Some(Vital::default());
+        }
+        Some(Vital { measured, values: Sum::unpack(unpacker)?, qualities: Sum::unpack(unpacker)? })
+    }
+}
+
+/// All facts of one window of activity rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActivityCell {
+    /// Where it lies.
+    pub place: Place,
+    /// Number of rows.
+    pub rows: u32,
+    /// Rows on the wrist.
+    pub worn: u32,
+    /// Rows while charging.
+    pub charging: u32,
+    /// Rows with a low battery.
+    pub low_battery: u32,
+    /// Rows with a heart rate above 0, of whatever quality: what compliance counts.
+    pub stored_bpm: u32,
+    /// Heart rate, /min.
+    pub bpm: Vital,
+    /// Highest valid heart rate, /min; 0 without any.
+    pub highest_bpm: u32,
+    /// Respiration rate, tenths.
+    pub respiration: Vital,
+    /// Oxygen saturation, tenths.
+    pub spo2: Vital,
+    /// Steps of the rows that have any number of them.
+    pub steps: Sum,
+    /// Speed, 0.1 m/s.
+    pub speed: Sum,
+    /// Energy, cal.
+    pub energy: Sum,
+    /// Gait asymmetry, thousandths of a percent.
+    pub gait_asymmetry: Sum,
+    /// Walking speed, mm/s.
+    pub gait_speed: Sum,
+    /// Variability of the stride time, thousandths of a percent.
+    pub gait_var: Sum,
+    /// Systolic pressure, mmHg.
+    pub systolic: Sum,
+    /// Diastolic pressure, mmHg.
+    pub diastolic: Sum,
+    /// Minutes of the five that were active.
+    pub active_minutes: u32,
+    /// Milliseconds in each heart-rate zone, lowest first; all 0 when the highest heart rate is not known.
+    pub zone_ms: [u32; ZONES],
+    /// Newest valid value of each vital sign in the window.
+    pub newest: LatestValues,
+}
+
+impl ActivityCell {
+    /// Whether most rows were on the wrist.
+    pub fn is_wearing(&self) -> bool {
+        self.worn * 2 > self.rows
+    }
+
+    /// Whether the bracelet was charging in most rows.
+    pub fn is_charging(&self) -> bool {
+        self.charging * 2 > self.rows
+    }
+
+    /// Whether the battery was low in most rows.
+    pub fn is_low_battery(&self) -> bool {
+        self.low_battery * 2 > self.rows
+    }
+
+    /// How long one row stands for, ms: its share of the window, at most a minute.
+    pub fn row_ms(&self) -> u32 {
+        row_ms(self.rows)
+    }
+}
+
+fn row_ms(rows: u32) -> u32 {
+    LONGEST_ROW_MS.min(super::WINDOW_MS as u32 / rows.max(1))
+}
+
+impl WindowCell for ActivityCell {
+    const DATA_TYPE: DataType = DataType::Activity;
+    const FORMAT: u8 = 1;
+
+    fn place(&self) -> Place {
+        self.place
+    }
+
+    fn at(place: Place) -> Self {
+        ActivityCell {
+            place,
+            rows: 0,
+            worn: 0,
+            charging: 0,
+            low_battery: 0,
+            stored_bpm: 0,
+            bpm: Vital::default(),
+            highest_bpm: 0,
+            respiration: Vital::default(),
+            spo2: Vital::default(),
+            steps: Sum::default(),
+            speed: Sum::default(),
+            energy: Sum::default(),
+            gait_asymmetry: Sum::default(),
+            gait_speed: Sum::default(),
+            gait_var: Sum::default(),
+            systolic: Sum::default(),
+            diastolic: Sum::default(),
+            active_minutes: 0,
+            zone_ms: [0; ZONES],
+            newest: LatestValues::default(),
+        }
+    }
+
+    fn absorb(&mut self, other: &Self) {
+        self.rows += other.rows;
+        self.worn += other.worn;
+        self.charging += other.charging;
+        self.low_battery += other.low_battery;
+        self.stored_bpm += other.stored_bpm;
+        self.bpm.absorb(&other.bpm);
+        self.highest_bpm = self.highest_bpm.max(other.highest_bpm);
+        self.respiration.absorb(&other.respiration);
+        self.spo2.absorb(&other.spo2);
+        self.steps.absorb(other.steps);
+        self.speed.absorb(other.speed);
+        self.energy.absorb(other.energy);
+        self.gait_asymmetry.absorb(other.gait_asymmetry);
+        self.gait_speed.absorb(other.gait_speed);
+        self.gait_var.absorb(other.gait_var);
+        self.systolic.absorb(other.systolic);
+        self.diastolic.absorb(other.diastolic);
+        self.active_minutes += other.active_minutes;
+        for (mine, others) in self.zone_ms.iter_mut().zip(other.zone_ms) {
+            *mine += others;
+        }
+        self.newest.merge_newer(&other.newest);
+    }
+
+    fn pack(&self, packer: &mut Packer) {
+        for count in [self.rows, self.worn, self.charging, self.low_battery, self.stored_bpm, self.highest_bpm] {
+            packer.unsigned(u64::from(count));
+        }
+        for vital in [&self.bpm, &self.respiration, &self.spo2] {
+            vital.pack(packer);
+        }
+        let sums = self.sums();
+        packer.byte(sums.iter().enumerate().map(|(bit, sum)| u8::from(sum.count > 0) << bit).sum());
+        for sum in sums.into_iter().filter(|sum| sum.count > 0) {
+            sum.pack(packer);
+        }
+        packer.unsigned(u64::from(self.active_minutes));
+        let zones_used = self.zone_ms.iter().enumerate().map(|(zone, ms)| u8::from(*ms > 0) << zone).sum();
+        packer.byte(zones_used);
+        for ms in self.zone_ms.into_iter().filter(|ms| *ms > 0) {
+            packer.unsigned(u64::from(ms));
+        }
+        packer.newest(&self.newest, self.place.start_ms());
+    }
+
+    fn unpack(place: Place, unpacker: &mut Unpacker<'_>) -> Option<Self> {
+        let mut cell = ActivityCell::at(place);
+        cell.rows = unpacker.number()?;
+        cell.worn = unpacker.number()?;
+        cell.charging = unpacker.number()?;
+        cell.low_battery = unpacker.number()?;
+        cell.stored_bpm = unpacker.number()?;
+        cell.highest_bpm = unpacker.number()?;
+        cell.bpm = Vital::unpack(unpacker)?;
+        cell.respiration = Vital::unpack(unpacker)?;
+        cell.spo2 = Vital::unpack(unpacker)?;
+        let sums_used = unpacker.byte()?;
+        for (bit, sum) in cell.sums_mut().into_iter().enumerate() {
+            if sums_used & (1 << bit) != 0 {
+                *sum = Sum::unpack(unpacker)?;
+            }
+        }
+        cell.active_minutes = unpacker.number()?;
+        let zones_used = unpacker.byte()?;
+        for (zone, ms) in cell.zone_ms.iter_mut().enumerate() {
+            if zones_used & (1 << zone) != 0 {
+                *ms = unpacker.number()?;
+            }
+        }
+        cell.newest = unpacker.newest(place.start_ms())?;
+        Some(cell)
+    }
+}
+
+impl ActivityCell {
+    fn sums(&self) -> [Sum; 8] {
+        [
+            self.steps,
+            self.speed,
+            self.energy,
+            self.gait_asymmetry,
+            self.gait_speed,
+            self.gait_var,
+            self.systolic,
+            self.diastolic,
+        ]
+    }
+
+    fn sums_mut(&mut self) -> [&mut Sum; 8] {
+        [
+            &mut self.steps,
+            &mut self.speed,
+            &mut self.energy,
+            &mut self.gait_asymmetry,
+            &mut self.gait_speed,
+            &mut self.gait_var,
+            &mut self.systolic,
+            &mut self.diastolic,
+        ]
+    }
+}
+
+/// The cells of a block of activity rows. `highest_bpm` tells the patient's highest heart rate on a day, /min, where
+/// it is known.
+pub fn activity_cells(block: &Block, highest_bpm: impl Fn(LocalDay) -> Option<f64>) -> CellsByDay<ActivityCell> {
+    let columns = Columns::of(block);
+    let mut days = CellsByDay::new();
+    for group in groups(block) {
+        let highest = highest_bpm(group.day);
+        let cell = columns.cell(block, &group, highest);
+        days.entry(group.day).or_default().push(cell);
+    }
+    days
+}
+
+struct Columns<'block> {
+    vitals: ActivityRows<'block>,
+    last_steps: &'block Cells,
+    speed: &'block Cells,
+    energy: &'block Cells,
+    gait_asymmetry: &'block Cells,
+    gait_speed: &'block Cells,
+    gait_var: &'block Cells,
+}
+
+impl<'block> Columns<'block> {
+    fn of(block: &'block Block) -> Self {
+        Columns {
+            vitals: ActivityRows::of(block),
+            last_steps: block.column("last_steps"),
+            speed: block.column("speed"),
+            energy: block.column("energy_exp"),
+            gait_asymmetry: block.column("gait_asymmetry"),
+            gait_speed: block.column("gait_speed"),
+            gait_var: block.column("gait_var"),
+        }
+    }
+
+    fn cell(&self, block: &Block, group: &Group, highest: Option<f64>) -> ActivityCell {
+        let mut cell = ActivityCell::at(group.place);
+        let row_ms = row_ms(group.row_count() as u32);
+        let mut minutes = [Minute::default(); 5];
+        for row in group.rows() {
+            self.add_row(&mut cell, row);
+            let bpm = self.vitals.bpm(row);
+            if let (Some(bpm), Some(highest)) = (bpm, highest) {
+                cell.zone_ms[zone_of_bpm(f64::from(bpm), highest)] += row_ms;
+            }
+            let minute = block.times_us[row].div_euclid(60 * SECOND_US).rem_euclid(5) as usize;
+            minutes[minute].steps += i64::from(self.last_steps.get(row).max(0));
+            if let Some(bpm) = bpm {
+                minutes[minute].bpm.add(bpm);
+            }
+        }
+        cell.active_minutes = minutes.iter().filter(|minute| minute.is_active(highest)).count() as u32;
+        for rows in &group.rows {
+            cell.newest.merge_newer(&newest_in_rows(block, rows.clone()));
+        }
+        cell
+    }
+
+    fn add_row(&self, cell: &mut ActivityCell, row: usize) {
+        let vitals = &self.vitals;
+        cell.rows += 1;
+        cell.worn += u32::from(vitals.is_worn(row));
+        cell.charging += u32::from(vitals.is_charging(row));
+        cell.low_battery += u32::from(vitals.is_low_battery(row));
+        cell.stored_bpm += u32::from(vitals.stored_bpm(row).is_some());
+        cell.bpm.measured += u32::from(vitals.measures_heart_rate(row));
+        cell.respiration.measured += u32::from(vitals.measures_respiration(row));
+        cell.spo2.measured += u32::from(vitals.measures_spo2(row));
+        let bpm = vitals.bpm(row);
+        cell.bpm.add(bpm, vitals.bpm_quality(row));
+        cell.highest_bpm = cell.highest_bpm.max(bpm.unwrap_or(0) as u32);
+        cell.respiration.add(vitals.respiration_tenths(row), vitals.respiration_quality(row));
+        cell.spo2.add(vitals.spo2_tenths(row), vitals.spo2_quality(row));
+        for (sum, column) in [
+            (&mut cell.steps, self.last_steps),
+            (&mut cell.speed, self.speed),
+            (&mut cell.energy, self.energy),
+            (&mut cell.gait_asymmetry, self.gait_asymmetry),
+            (&mut cell.gait_speed, self.gait_speed),
+            (&mut cell.gait_var, self.gait_var),
+        ] {
+            let value = column.get(row);
+            if value >= 0 {
+                sum.add(value);
+            }
+        }
+        let pressure = vitals.pressure(row);
+        if let Some(systolic) = pressure.and_then(|pressure| pressure.systolic) {
+            cell.systolic.add(systolic);
+        }
+        if let Some(diastolic) = pressure.and_then(|pressure| pressure.diastolic) {
+            cell.diastolic.add(diastolic);
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Minute {
+    steps: i64,
+    bpm: Sum,
+}
+
+impl Minute {
+    fn is_active(&self, highest_bpm: Option<f64>) -> bool {
+        let exerted = self.bpm.mean().zip(highest_bpm).is_some_and(|(bpm, highest)| bpm >= highest / 2.0);
+        self.steps >= ACTIVE_STEPS || exerted
+    }
+}

@@ -1,0 +1,67 @@
+//! What five minutes of spot measurements hold: the newest of each vital sign, for latest values and NEWS.
+
+use std::collections::BTreeMap;
+
+use super::{CellsByDay, Packer, Place, Unpacker, WindowCell, groups};
+use crate::block::Block;
+use crate::latest::{LatestValues, newest_in_rows};
+use crate::registry::DataType;
+use crate::zone::LocalDay;
+
+/// All facts of one window of tests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpotCell {
+    /// Where it lies.
+    pub place: Place,
+    /// Number of rows, of whatever kind.
+    pub rows: u32,
+    /// Newest valid value of each vital sign in the window.
+    pub newest: LatestValues,
+}
+
+impl WindowCell for SpotCell {
+    const DATA_TYPE: DataType = DataType::Tests;
+    const FORMAT: u8 = 1;
+
+    fn place(&self) -> Place {
+        self.place
+    }
+
+    fn at(place: Place) -> Self {
+        SpotCell { place, rows: 0, newest: LatestValues::default() }
+    }
+
+    fn absorb(&mut self, other: &Self) {
+        self.rows += other.rows;
+        self.newest.merge_newer(&other.newest);
+    }
+
+    fn pack(&self, packer: &mut Packer) {
+        packer.unsigned(u64::from(self.rows));
+        packer.newest(&self.newest, self.place.start_ms());
+    }
+
+    fn unpack(place: Place, unpacker: &mut Unpacker<'_>) -> Option<Self> {
+        Some(SpotCell { place, rows: unpacker.number()?, newest: unpacker.newest(place.start_ms())? })
+    }
+}
+
+/// The cells of the blocks of tests, one block for each kind of test.
+pub fn spot_cells(blocks: &[Block]) -> CellsByDay<SpotCell> {
+    let mut cells: BTreeMap<(LocalDay, i64), SpotCell> = BTreeMap::new();
+    for block in blocks.iter().filter(|block| block.data_type == DataType::Tests) {
+        for group in groups(block) {
+            let key = (group.day, group.place.window());
+            let cell = cells.entry(key).or_insert_with(|| SpotCell::at(group.place));
+            cell.rows += group.row_count() as u32;
+            for rows in &group.rows {
+                cell.newest.merge_newer(&newest_in_rows(block, rows.clone()));
+            }
+        }
+    }
+    let mut days = CellsByDay::new();
+    for ((day, _), cell) in cells {
+        days.entry(day).or_default().push(cell);
+    }
+    days
+}

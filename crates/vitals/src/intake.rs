@@ -1,0 +1,345 @@
+//! Samples on their way in: rows as an app sent them, sorted into channels, bad rows taken out and named.
+//!
+//! A bad value rejects its row and never sinks the good ones. What is wrong with the structure of a sync (unequal
+//! lengths, an unknown column) is the decoder's business and never comes this far.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::block::{Block, Cells, Pick};
+use crate::registry::{CellError, Channel, DataType, NULL, TestKind};
+use crate::zone::{DAY_US, ZoneName, ZoneRuns};
+
+/// The number of rejected rows that an answer names.
+pub const NAMED_REJECTIONS: usize = 100;
+/// Samples before this time are rejected: 2000-01-01T00:00Z.
+pub const EARLIEST_US: i64 = 946_684_800_000_000;
+/// Stands for a time that could not be read.
+pub const NO_TIME: i64 = i64::MIN;
+/// Samples further ahead of the server's clock than this are rejected.
+pub const FURTHEST_AHEAD_US: i64 = DAY_US;
+
+/// A row that is not stored, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// Position of the row among the rows of its type, from 0.
+    pub index: u64,
+    /// The column at fault.
+    pub column: &'static str,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// A cell that could not be read, found while decoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The row within its batch.
+    pub row: u32,
+    /// The column's name.
+    pub column: &'static str,
+    /// What is wrong.
+    pub error: CellError,
+}
+
+/// Rows of one type in the order they were sent, of any channel, not checked for time and completeness yet.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// Times in µs; [`NO_TIME`] where one could not be read.
+    pub times_us: Vec<i64>,
+    /// Cells of each of the type's columns.
+    pub columns: Vec<Cells>,
+    /// Cells that could not be read; they hold [`NULL`].
+    pub faults: Vec<Fault>,
+    /// The zone of each row; `None` where all are in the zone of the sync.
+    pub zones: Option<ZoneRuns>,
+}
+
+/// What a sync brings of one data type.
+#[derive(Clone, Debug)]
+pub struct Intake {
+    data_type: DataType,
+    latest_allowed_us: i64,
+    rows_seen: u64,
+    parts: BTreeMap<Channel, Vec<Block>>,
+    rejected: u64,
+    rejections: Vec<Rejection>,
+}
+
+/// The good rows of one type by channel, still in the order they were sent, and the bad ones.
+#[derive(Clone, Debug)]
+pub struct Accepted {
+    /// The data type.
+    pub data_type: DataType,
+    /// One block a channel. Times may be in any order and repeat.
+    pub blocks: Vec<Block>,
+    /// How many rows were rejected.
+    pub rejected: u64,
+    /// The first of them.
+    pub rejections: Vec<Rejection>,
+}
+
+impl Intake {
+    /// Nothing yet. `now_us` is the server's time.
+    pub fn new(data_type: DataType, now_us: i64) -> Self {
+        Intake {
+            data_type,
+            latest_allowed_us: now_us + FURTHEST_AHEAD_US,
+            rows_seen: 0,
+            parts: BTreeMap::new(),
+            rejected: 0,
+            rejections: Vec::new(),
+        }
+    }
+
+    /// The type that is taken in.
+    pub fn data_type(&self) -> DataType {
+        self.data_type
+    }
+
+    /// Takes in the rows of a batch. Those without a zone of their own are in `zone`.
+    pub fn push(&mut self, mut batch: Batch, zone: &ZoneName) {
+        let rows = batch.times_us.len();
+        let bad = self.find_bad_rows(&mut batch);
+        let first_index = self.rows_seen;
+        self.rows_seen += rows as u64;
+        self.rejected += bad.len() as u64;
+        for (row, (column, reason)) in &bad {
+            if self.rejections.len() == NAMED_REJECTIONS {
+                break;
+            }
+            let index = first_index + u64::from(*row);
+            self.rejections.push(Rejection { index, column, reason: reason.clone() });
+        }
+        if bad.len() == rows {
+            return;
+        }
+        let all = Block {
+            data_type: self.data_type,
+            channel: Channel::default(),
+            times_us: batch.times_us,
+            columns: batch.columns,
+            zones: batch.zones.unwrap_or_else(|| ZoneRuns::constant(zone.clone(), rows)),
+        };
+        for block in split_by_channel(all, &bad) {
+            self.parts.entry(block.channel).or_default().push(block);
+        }
+    }
+
+    /// What was taken in.
+    pub fn finish(self) -> Accepted {
+        let join = |parts: Vec<Block>| match <[Block; 1]>::try_from(parts) {
+            Ok([only]) => only,
+            Err(parts) => Block::concatenated(&parts.iter().collect::<Vec<_>>()),
+        };
+        let blocks = self.parts.into_values().map(join).collect();
+        Accepted { data_type: self.data_type, blocks, rejected: self.rejected, rejections: self.rejections }
+    }
+
+    /// The rows that cannot be stored, each with the first column at fault.
+    fn find_bad_rows(&self, batch: &mut Batch) -> BTreeMap<u32, (&'static str, String)> {
+        let mut bad = BTreeMap::new();
+        let mut reject = |row: u32, column: &'static str, reason: String| {
+            bad.entry(row).or_insert((column, reason));
+        };
+        for fault in &batch.faults {
+            reject(fault.row, fault.column, fault.error.to_string());
+        }
+        for (row, time) in batch.times_us.iter().enumerate() {
+            if *time == NO_TIME {
+                reject(row as u32, "timestamp", "not a time".to_owned());
+            } else if *time < EARLIEST_US {
+                reject(row as u32, "timestamp", "before the year 2000".to_owned());
+            } else if *time > self.latest_allowed_us {
+                reject(row as u32, "timestamp", "more than 24 h ahead".to_owned());
+            }
+        }
+        for (column, cells) in self.data_type.columns().iter().zip(&batch.columns) {
+            if column.nullable {
+                continue;
+            }
+            for row in 0..batch.times_us.len() {
+                if cells.get(row) == NULL {
+                    reject(row as u32, column.name, CellError::Null.to_string());
+                }
+            }
+        }
+        if self.data_type == DataType::Tests {
+            for (row, column, reason) in check_tests(batch) {
+                reject(row, column, reason);
+            }
+        }
+        bad
+    }
+}
+
+/// Holds spot measurements to the units and plausible ranges of their kind and fills in units that were left out.
+fn check_tests(batch: &mut Batch) -> Vec<(u32, &'static str, String)> {
+    let rows = batch.times_us.len();
+    let mut bad = Vec::new();
+    let mut units: Vec<Option<Arc<str>>> = Vec::with_capacity(rows);
+    let [kinds, values, sent_units, ..] = &batch.columns[..] else {
+        return bad;
+    };
+    for row in 0..rows {
+        let sent = sent_units.text(row);
+        let kind = TestKind::of_cell(kinds.get(row));
+        let value = values.get(row);
+        let (Some(kind), true) = (kind, value != NULL) else {
+            units.push(None);
+            continue;
+        };
+        match kind.check(f64::from(value) / 1000.0, sent.map(AsRef::as_ref)) {
+            Ok(unit) => units.push(unit.map(Arc::from).or_else(|| sent.cloned())),
+            Err(column) => {
+                let reason = if column == "unit" {
+                    format!("not a unit of {}", kind.name)
+                } else {
+                    format!("not plausible for {}", kind.name)
+                };
+                bad.push((row as u32, column, reason));
+                units.push(None);
+            }
+        }
+    }
+    batch.columns[2] = Cells::Text(units).simplified();
+    bad
+}
+
+/// One block for each channel that has a good row.
+fn split_by_channel(all: Block, bad: &BTreeMap<u32, (&'static str, String)>) -> Vec<Block> {
+    let positions = all.data_type.channel_columns();
+    let one_channel = positions.iter().all(|position| matches!(all.columns[*position], Cells::Constant(_)));
+    if one_channel && bad.is_empty() {
+        let channel = channel_of(&all, 0);
+        return vec![Block { channel, ..all }];
+    }
+    rows_by_channel(&all, bad).into_iter().map(|(channel, rows)| block_of(&all, channel, &rows)).collect()
+}
+
+fn channel_of(all: &Block, row: usize) -> Channel {
+    let positions = all.data_type.channel_columns();
+    let cells: Vec<i32> = positions.iter().map(|position| all.columns[*position].get(row)).collect();
+    all.data_type.channel(&cells)
+}
+
+/// The good rows of each channel, ascending. The channel's cells are the index into a table, so that a batch of many
+/// channels costs no more than one of few.
+fn rows_by_channel(all: &Block, bad: &BTreeMap<u32, (&'static str, String)>) -> Vec<(Channel, Vec<u32>)> {
+    /// Values that a channel column can take: 0 to 255, and null.
+    const CODES: usize = 257;
+    const NO_GROUP: u32 = u32::MAX;
+    let code_of = |cell: i32| if cell == NULL { 0 } else { cell as usize + 1 };
+    let columns: Vec<&Cells> = all.data_type.channel_columns().iter().map(|position| &all.columns[*position]).collect();
+    let mut group_of_code = vec![NO_GROUP; CODES.pow(columns.len() as u32)];
+    let mut groups: Vec<(Channel, Vec<u32>)> = Vec::new();
+    let mut bad_rows = bad.keys().copied().peekable();
+    for row in 0..all.rows() {
+        if bad_rows.next_if_eq(&(row as u32)).is_some() {
+            continue;
+        }
+        let code = columns.iter().fold(0, |code, cells| code * CODES + code_of(cells.get(row)));
+        if group_of_code[code] == NO_GROUP {
+            group_of_code[code] = groups.len() as u32;
+            groups.push((channel_of(all, row), Vec::new()));
+        }
+        groups[group_of_code[code] as usize].1.push(row as u32);
+    }
+    groups
+}
+
+fn block_of(all: &Block, channel: Channel, rows: &[u32]) -> Block {
+    let mut zones = ZoneRuns::default();
+    let mut remaining = rows;
+    for (run, zone) in all.zones.iter() {
+        let of_run = remaining.partition_point(|row| (*row as usize) < run.end);
+        zones.push(ZoneName::clone(zone), of_run);
+        remaining = &remaining[of_run..];
+    }
+    let picks: Vec<Pick> = rows.iter().map(|row| Pick { block: 0, row: *row }).collect();
+    Block { channel, ..Block::gather(&[all], &picks, zones) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW_US: i64 = 1_763_600_000_000_000;
+
+    fn batch(data_type: DataType, times_us: &[i64], columns: &[(&str, Cells)]) -> Batch {
+        let mut all = vec![Cells::Constant(NULL); data_type.columns().len()];
+        for (name, cells) in columns {
+            all[data_type.column_index(name).unwrap()] = cells.clone();
+        }
+        Batch { times_us: times_us.to_vec(), columns: all, faults: Vec::new(), zones: None }
+    }
+
+    fn utc() -> ZoneName {
+        "UTC".into()
+    }
+
+    #[test]
+    fn bad_rows_are_named_and_good_ones_kept() {
+        let mut intake = Intake::new(DataType::Activity, NOW_US);
+        let times = [NOW_US, 5, NOW_US + 2 * DAY_US, NOW_US + 1, NOW_US + 2];
+        let mut rows = batch(DataType::Activity, &times, &[("bpm", Cells::Values(vec![60, 61, 62, NULL, 64]))]);
+        rows.faults.push(Fault { row: 3, column: "bpm", error: CellError::OutOfRange });
+        intake.push(rows, &utc());
+        intake.push(batch(DataType::Activity, &[7], &[]), &utc());
+        let accepted = intake.finish();
+        assert_eq!(accepted.blocks[0].times_us, [NOW_US, NOW_US + 2]);
+        assert_eq!(accepted.blocks[0].column("bpm"), &Cells::Values(vec![60, 64]));
+        assert_eq!(accepted.rejected, 4);
+        let named: Vec<(u64, &str)> = accepted.rejections.iter().map(|one| (one.index, one.column)).collect();
+        assert_eq!(named, [(1, "timestamp"), (2, "timestamp"), (3, "bpm"), (5, "timestamp")]);
+    }
+
+    #[test]
+    fn colours_and_positions_are_channels_of_their_own() {
+        let mut intake = Intake::new(DataType::Ppg2, NOW_US);
+        let rows = batch(
+            DataType::Ppg2,
+            &[NOW_US, NOW_US, NOW_US + 1],
+            &[
+                ("metric_id", Cells::Values(vec![0x7e, 0x7c, 0x7e])),
+                ("led_pd_pos", Cells::Constant(6)),
+                ("value", Cells::Values(vec![1, 2, 3])),
+            ],
+        );
+        intake.push(rows, &utc());
+        let accepted = intake.finish();
+        assert_eq!(accepted.blocks.len(), 2);
+        let green = accepted.blocks.iter().find(|block| block.channel == Channel::of_ppg2(0x7e, 6)).unwrap();
+        assert_eq!(green.column("value"), &Cells::Values(vec![1, 3]));
+        assert_eq!(green.column("metric_id"), &Cells::Constant(0x7e));
+    }
+
+    #[test]
+    fn fahrenheit_is_never_taken_for_celsius() {
+        let temperature = TestKind::code("temperature").unwrap();
+        let text = |unit: &str| Some(Arc::from(unit));
+        let mut intake = Intake::new(DataType::Tests, NOW_US);
+        let rows = batch(
+            DataType::Tests,
+            &[NOW_US, NOW_US + 1, NOW_US + 2, NOW_US + 3],
+            &[
+                ("test_type", Cells::Constant(temperature)),
+                ("value", Cells::Values(vec![37_200, 98_600, 98_600, NULL])),
+                ("unit", Cells::Text(vec![None, text("°F"), text("°C"), None])),
+            ],
+        );
+        intake.push(rows, &utc());
+        let accepted = intake.finish();
+        assert_eq!(accepted.blocks[0].rows(), 1);
+        assert_eq!(accepted.blocks[0].column("unit").text(0).map(AsRef::as_ref), Some("°C"));
+        let columns: Vec<&str> = accepted.rejections.iter().map(|one| one.column).collect();
+        assert_eq!(columns, ["unit", "value", "value"]);
+    }
+
+    #[test]
+    fn only_the_first_hundred_rejections_are_named() {
+        let mut intake = Intake::new(DataType::Sleep, NOW_US);
+        intake.push(batch(DataType::Sleep, &[0; 250], &[]), &utc());
+        let accepted = intake.finish();
+        assert_eq!((accepted.rejected, accepted.rejections.len(), accepted.blocks.len()), (250, 100, 0));
+    }
+}

@@ -1,0 +1,137 @@
+//! Sums over sleep stages.
+//!
+//! A session is a row of 30-second epochs; sessions less than 60 minutes apart are one (one gets
+//! up and lies down again). The time between them belongs to no stage.
+
+/// Length of one epoch of stages, ms.
+pub const EPOCH_MS: i64 = 30_000;
+/// Sessions at least so far apart are two, ms.
+pub const SESSION_GAP_MS: i64 = 3_600_000;
+
+/// Stage of one epoch, numbered as in the `sleep` data type (**ours**).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// 0: awake.
+    Awake,
+    /// 1: light sleep, N1 and N2.
+    Light,
+    /// 2: deep sleep, N3.
+    Deep,
+    /// 3: REM sleep.
+    Rem,
+}
+
+impl Stage {
+    /// The stage of that `sleep_state`; None for a number that is none.
+    pub fn from_state(state: i64) -> Option<Self> {
+        match state {
+            0 => Some(Self::Awake),
+            1 => Some(Self::Light),
+            2 => Some(Self::Deep),
+            3 => Some(Self::Rem),
+            _ => None,
+        }
+    }
+}
+
+/// Stage of the 30 seconds that begin at `time_ms`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StageEpoch {
+    /// Unix epoch milliseconds.
+    pub time_ms: i64,
+    /// Stage.
+    pub stage: Stage,
+}
+
+/// Time per sleep stage in s.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StageSums {
+    /// REM sleep.
+    pub rem_s: i64,
+    /// Light sleep.
+    pub light_s: i64,
+    /// Deep sleep.
+    pub deep_s: i64,
+}
+
+/// One session with some sleep in it. All durations in s, all times Unix epoch milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Start of the first epoch.
+    pub start_ms: i64,
+    /// End of the last epoch.
+    pub end_ms: i64,
+    /// Start of the first epoch asleep.
+    pub onset_ms: i64,
+    /// End of the last epoch asleep.
+    pub offset_ms: i64,
+    /// Time asleep: rem + light + deep.
+    pub sleep_duration_s: i64,
+    /// Time awake, from start to end.
+    pub awake_s: i64,
+    /// Time awake between onset and offset.
+    pub wake_after_onset_s: i64,
+    /// Number of stretches awake between onset and offset.
+    pub awakenings: u32,
+    /// Time per stage; None where only sleep and wake are known.
+    pub stages: Option<StageSums>,
+}
+
+impl Session {
+    /// Session start to first epoch asleep, s.
+    pub fn time_to_sleep_s(&self) -> i64 {
+        (self.onset_ms - self.start_ms) / 1000
+    }
+
+    /// Last epoch asleep to session end, s.
+    pub fn time_to_wake_up_s(&self) -> i64 {
+        (self.end_ms - self.offset_ms) / 1000
+    }
+
+    /// Half-way between start and end, Unix epoch milliseconds.
+    pub fn midpoint_ms(&self) -> i64 {
+        i64::midpoint(self.start_ms, self.end_ms)
+    }
+
+    /// Half-way between falling asleep and waking up, Unix epoch milliseconds.
+    pub fn mid_sleep_ms(&self) -> i64 {
+        i64::midpoint(self.onset_ms, self.offset_ms)
+    }
+
+    /// Sums over epochs of `epoch_ms` that begin at the given times, each with whether it was
+    /// asleep; None when none was.
+    pub(super) fn of(epoch_ms: i64, epochs: &[(i64, bool)]) -> Option<Self> {
+        let first_asleep = epochs.iter().position(|(_, asleep)| *asleep)?;
+        let last_asleep = epochs.iter().rposition(|(_, asleep)| *asleep)?;
+        let between = &epochs[first_asleep..=last_asleep];
+        let asleep = between.iter().filter(|(_, asleep)| *asleep).count() as i64;
+        let awakenings = between.windows(2).filter(|pair| pair[0].1 && !pair[1].1).count();
+        Some(Self {
+            start_ms: epochs.first()?.0,
+            end_ms: epochs.last()?.0.saturating_add(epoch_ms),
+            onset_ms: epochs[first_asleep].0,
+            offset_ms: epochs[last_asleep].0.saturating_add(epoch_ms),
+            sleep_duration_s: asleep * epoch_ms / 1000,
+            awake_s: (epochs.len() as i64 - asleep) * epoch_ms / 1000,
+            wake_after_onset_s: (between.len() as i64 - asleep) * epoch_ms / 1000,
+            awakenings: awakenings as u32,
+            stages: None,
+        })
+    }
+}
+
+/// The sessions in `epochs`, which ascend in time; those without any sleep are left out.
+pub fn sessions(epochs: &[StageEpoch]) -> Vec<Session> {
+    let near = |one: &StageEpoch, next: &StageEpoch| {
+        next.time_ms.saturating_sub(one.time_ms.saturating_add(EPOCH_MS)) < SESSION_GAP_MS
+    };
+    epochs.chunk_by(near).filter_map(session).collect()
+}
+
+/// One session's sums; None without sleep.
+fn session(epochs: &[StageEpoch]) -> Option<Session> {
+    let states: Vec<(i64, bool)> = epochs.iter().map(|epoch| (epoch.time_ms, epoch.stage != Stage::Awake)).collect();
+    let spent_s = |stage| epochs.iter().filter(|epoch| epoch.stage == stage).count() as i64 * EPOCH_MS / 1000;
+    let stages = StageSums { rem_s: spent_s(Stage::Rem), light_s: spent_s(Stage::Light), deep_s: spent_s(Stage::Deep) };
+    Some(Session { stages: Some(stages), ..Session::of(EPOCH_MS, &states)? })
+}

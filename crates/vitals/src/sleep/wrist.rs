@@ -1,0 +1,129 @@
+//! Sleep and wake from the acceleration of the wrist.
+//!
+//! Asleep, the forearm keeps its angle for minutes. Sustained inactivity is that of van Hees et
+//! al. (PLoS ONE 2015;10:e0142533); the window in which it counts as sleep is found as by van
+//! Hees et al. (Sci Rep 2018;8:12975, HDCZA). It tells sleep from wake, no stages.
+
+use super::stages::Session;
+use crate::signal::{median, percentile};
+
+/// Length of an epoch of angles, ms.
+pub const ANGLE_EPOCH_MS: i64 = 5000;
+/// Epochs per minute.
+const PER_MINUTE: usize = 12;
+/// Change between epochs that ends inactivity, degrees.
+const CHANGE_DEG: f64 = 5.0;
+/// Shortest sustained inactivity, epochs: 5 minutes.
+const SUSTAINED: usize = 5 * PER_MINUTE;
+/// Blocks of rest no longer than this are dropped, epochs: 30 minutes.
+const SHORT_BLOCK: usize = 30 * PER_MINUTE;
+/// Blocks nearer than this are one, epochs: 60 minutes.
+const BLOCK_GAP: usize = 60 * PER_MINUTE;
+
+/// Angle of the z axis against the horizontal in degrees per whole five-second epoch, from the
+/// medians of the three axes (g, or any common unit) sampled at `rate_hz`. An epoch with a value
+/// that is not finite, or without direction, has None. Empty when the lengths differ or the rate
+/// is below one sample per epoch.
+pub fn z_angles(x: &[f64], y: &[f64], z: &[f64], rate_hz: f64) -> Vec<Option<f64>> {
+    let per_epoch = rate_hz * ANGLE_EPOCH_MS as f64 / 1000.0;
+    if x.len() != y.len() || x.len() != z.len() || !per_epoch.is_finite() || per_epoch < 1.0 {
+        return Vec::new();
+    }
+    let edge = |epoch: usize| (epoch as f64 * per_epoch).round() as usize;
+    let mut angles = Vec::new();
+    let mut epoch = 0;
+    while edge(epoch + 1) <= x.len() {
+        let samples = edge(epoch)..edge(epoch + 1);
+        let middle = |axis: &[f64]| median(&mut axis[samples.clone()].to_vec());
+        angles.push(angle(middle(x), middle(y), middle(z)));
+        epoch += 1;
+    }
+    angles
+}
+
+/// Angle of one epoch in degrees.
+fn angle(x: Option<f64>, y: Option<f64>, z: Option<f64>) -> Option<f64> {
+    let (x, y, z) = (x?, y?, z?);
+    let horizontal = x.hypot(y);
+    let angle = z.atan2(horizontal).to_degrees();
+    (angle.is_finite() && horizontal.hypot(z) > 0.0).then_some(angle)
+}
+
+/// Absolute change from the epoch before in degrees; infinite at the start and where an angle is
+/// missing, so that missing data never looks like rest.
+fn changes(angles: &[Option<f64>]) -> Vec<f64> {
+    let change = |i: usize| match (i.checked_sub(1).and_then(|before| angles[before]), angles[i]) {
+        (Some(before), Some(now)) => (now - before).abs(),
+        _ => f64::INFINITY,
+    };
+    (0..angles.len()).map(change).collect()
+}
+
+/// van Hees 2015: true for epochs in which the angle did not change by more than 5° from epoch to
+/// epoch for at least 5 minutes.
+pub fn sustained_inactivity(angles: &[Option<f64>]) -> Vec<bool> {
+    let mut inactive = vec![false; angles.len()];
+    let changes = changes(angles);
+    let mut start = 0;
+    for end in 1..=angles.len() {
+        if end < angles.len() && changes[end] <= CHANGE_DEG {
+            continue;
+        }
+        if end - start >= SUSTAINED {
+            inactive[start..end].fill(true);
+        }
+        start = end;
+    }
+    inactive
+}
+
+/// HDCZA 2018: the epochs of the main sleep period in `angles`, which should run from noon to
+/// noon; None when there is no rest of more than 30 minutes.
+///
+/// The five-minute rolling median of the angle's change is compared with 15 times its 10th
+/// percentile (kept within 0.13–0.5°); rest of more than 30 minutes, joined over gaps of less
+/// than 60, and of that the longest.
+pub fn sleep_period(angles: &[Option<f64>]) -> Option<std::ops::Range<usize>> {
+    let smooth = rolling_median(&changes(angles));
+    let mut known: Vec<f64> = smooth.iter().copied().filter(|change| change.is_finite()).collect();
+    let threshold = (15.0 * percentile(&mut known, 10.0)?).clamp(0.13, 0.5);
+    let mut blocks: Vec<std::ops::Range<usize>> = Vec::new();
+    let mut start = 0;
+    for end in 0..=smooth.len() {
+        if end < smooth.len() && smooth[end] < threshold {
+            continue;
+        }
+        if end - start > SHORT_BLOCK {
+            match blocks.last_mut() {
+                Some(last) if start - last.end < BLOCK_GAP => last.end = end,
+                _ => blocks.push(start..end),
+            }
+        }
+        start = end + 1;
+    }
+    blocks.into_iter().rev().max_by_key(ExactSizeIterator::len)
+}
+
+/// Median over the five minutes centred on each epoch, clipped at the ends.
+fn rolling_median(values: &[f64]) -> Vec<f64> {
+    let half = SUSTAINED / 2;
+    let around = |i: usize| &values[i.saturating_sub(half)..(i + half + 1).min(values.len())];
+    let mut window = Vec::with_capacity(SUSTAINED + 1);
+    let mut middle = |i: usize| {
+        window.clear();
+        window.extend_from_slice(around(i));
+        median(&mut window).unwrap_or(f64::INFINITY)
+    };
+    (0..values.len()).map(&mut middle).collect()
+}
+
+/// The main sleep session of a noon-to-noon stretch of angles that begins at `start_ms` (Unix
+/// epoch milliseconds): sustained inactivity inside the main sleep period. Its stages are None;
+/// None altogether without a period or without inactivity in it.
+pub fn sleep_session(start_ms: i64, angles: &[Option<f64>]) -> Option<Session> {
+    let period = sleep_period(angles)?;
+    let inactive = sustained_inactivity(angles);
+    let time_ms = |epoch: usize| start_ms.saturating_add(epoch as i64 * ANGLE_EPOCH_MS);
+    let epochs: Vec<(i64, bool)> = period.map(|i| (time_ms(i), inactive[i])).collect();
+    Session::of(ANGLE_EPOCH_MS, &epochs)
+}

@@ -1,0 +1,92 @@
+//! The section `heart_rate`.
+
+use serde::Serialize;
+
+use super::{DaySource, hundredths, mean, percent};
+use crate::cells::{ActivityCell, ZONES};
+
+/// Heart rate of a day and the time in its zones.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HeartRateSection {
+    /// `YYYY-MM-DD`.
+    pub date: String,
+    /// /min, mean over the valid five-minute slots; null without one.
+    pub avg_daily_heart_rate: Option<f64>,
+    /// /min, highest valid row; null without one.
+    pub max_daily_heart_rate: Option<u32>,
+    /// /min, lowest mean of thirty minutes without steps; null under four hours of wear or without such minutes.
+    pub rest_daily_heart_rate: Option<f64>,
+    /// Percent of the day's five-minute slots with a valid heart rate, at most 100.
+    pub daily_percent: f64,
+    /// Seconds in all zones: their sum. The times are null without a birthday.
+    pub all_time: Option<u64>,
+    /// Seconds at 90 % of the highest heart rate and above.
+    pub max_time: Option<u64>,
+    /// Seconds at 80 to 90 %.
+    pub performance_time: Option<u64>,
+    /// Seconds at 70 to 80 %.
+    pub endurance_time: Option<u64>,
+    /// Seconds at 60 to 70 %.
+    pub fat_burn_time: Option<u64>,
+    /// Seconds at 50 to 60 %.
+    pub warm_up_time: Option<u64>,
+    /// Seconds below 50 %.
+    pub rest_time: Option<u64>,
+}
+
+impl HeartRateSection {
+    /// The section of a day; `None` without any row.
+    pub fn of(source: &DaySource<'_>) -> Option<Self> {
+        let cells = source.activity.cells();
+        if cells.is_empty() {
+            return None;
+        }
+        let valid = || cells.iter().filter_map(|cell| cell.bpm.values.mean());
+        let zones = source.max_bpm().map(|_| zone_seconds(cells));
+        let zone = |zone: usize| zones.map(|zones| zones[zone]);
+        Some(HeartRateSection {
+            date: source.day.to_string(),
+            avg_daily_heart_rate: mean(valid()),
+            max_daily_heart_rate: cells.iter().map(|cell| cell.highest_bpm).max().filter(|bpm| *bpm > 0),
+            rest_daily_heart_rate: resting_bpm(cells),
+            daily_percent: percent(valid().count() as f64, f64::from(source.slot_count)),
+            all_time: zones.map(|zones| zones.iter().sum()),
+            max_time: zone(5),
+            performance_time: zone(4),
+            endurance_time: zone(3),
+            fat_burn_time: zone(2),
+            warm_up_time: zone(1),
+            rest_time: zone(0),
+        })
+    }
+}
+
+/// Whole seconds in each zone, lowest first.
+fn zone_seconds(cells: &[ActivityCell]) -> [u64; ZONES] {
+    let mut zone_ms = [0_u64; ZONES];
+    for cell in cells {
+        for (total, ms) in zone_ms.iter_mut().zip(cell.zone_ms) {
+            *total += u64::from(ms);
+        }
+    }
+    zone_ms.map(|ms| (ms + 500) / 1000)
+}
+
+/// Resting heart rate, /min (**ours**): the lowest mean of six windows in a row with a valid heart rate and no step;
+/// `None` when the bracelet was worn in fewer than 48 windows.
+pub fn resting_bpm(cells: &[ActivityCell]) -> Option<f64> {
+    const WORN_WINDOWS: usize = 48;
+    const RESTING_WINDOWS: usize = 6;
+    if cells.iter().filter(|cell| cell.is_wearing()).count() < WORN_WINDOWS {
+        return None;
+    }
+    let resting_mean = |run: &[ActivityCell]| -> Option<f64> {
+        let in_a_row = run[RESTING_WINDOWS - 1].place.window() - run[0].place.window() == RESTING_WINDOWS as i64 - 1;
+        if !in_a_row || run.iter().any(|cell| cell.steps.sum > 0) {
+            return None;
+        }
+        let means: Option<Vec<f64>> = run.iter().map(|cell| cell.bpm.values.mean()).collect();
+        means.map(|means| means.iter().sum::<f64>() / RESTING_WINDOWS as f64)
+    };
+    cells.windows(RESTING_WINDOWS).filter_map(resting_mean).min_by(f64::total_cmp).map(hundredths)
+}

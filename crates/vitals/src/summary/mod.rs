@@ -1,0 +1,249 @@
+//! A patient's day: one typed section for each part of the specification's daily summary.
+//!
+//! The fields carry the specification's names, the one exception to the rule that JSON names live in the API. A
+//! section is kept as JSON without slots; the slots are formatted from the day's cells while an answer is streamed
+//! ([`slots_json`]). docs/summary-fields.md lists each field with its definition, unit and when it is null.
+
+mod activity;
+mod digits;
+mod heart_rate;
+mod pressure;
+pub mod slots_json;
+mod temperature;
+mod vital;
+
+use jiff::civil::Date;
+
+pub use activity::ActivitySection;
+pub use heart_rate::HeartRateSection;
+pub use pressure::PressureSection;
+pub use temperature::TemperatureSection;
+pub use vital::{RespirationRateSection, Spo2Section};
+
+use crate::cells::{ActivityCell, DayCells, TemperatureCell};
+use crate::exertion::{Gender, MaxHeartRateRule};
+use crate::zone::LocalDay;
+
+/// Version of the stored sections; a change of a definition raises it, and older days become due.
+pub const FORMAT: i64 = 1;
+
+/// A section of the daily summary, in the order of the specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Section {
+    /// Steps, distance, calories.
+    Activity,
+    /// Sleep as the service computes it from raw data.
+    ServiceSleep,
+    /// Heart rate and its zones.
+    HeartRate,
+    /// Blood pressure.
+    NonInvasiveBloodPressure,
+    /// Recovery.
+    Recovery,
+    /// Respiration rate.
+    RespirationRate,
+    /// Sleep from the bracelet's stages.
+    Sleep,
+    /// Oxygen saturation.
+    Spo2,
+    /// Stress from the bracelet's heart-rate variability.
+    Stress,
+    /// Stress from beat intervals.
+    StressContinuous,
+    /// Skin temperature.
+    Temperature,
+}
+
+impl Section {
+    /// All sections, in the order of the specification.
+    pub const ALL: [Section; 11] = [
+        Section::Activity,
+        Section::ServiceSleep,
+        Section::HeartRate,
+        Section::NonInvasiveBloodPressure,
+        Section::Recovery,
+        Section::RespirationRate,
+        Section::Sleep,
+        Section::Spo2,
+        Section::Stress,
+        Section::StressContinuous,
+        Section::Temperature,
+    ];
+
+    /// The name in answers and in `types`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Section::Activity => "activity",
+            Section::ServiceSleep => "service_sleep",
+            Section::HeartRate => "heart_rate",
+            Section::NonInvasiveBloodPressure => "non_invasive_blood_pressure",
+            Section::Recovery => "recovery",
+            Section::RespirationRate => "respiration_rate",
+            Section::Sleep => "sleep",
+            Section::Spo2 => "spo2",
+            Section::Stress => "stress",
+            Section::StressContinuous => "stress_continuous",
+            Section::Temperature => "temperature",
+        }
+    }
+
+    /// The section of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|section| section.name() == name)
+    }
+}
+
+/// What formulas ask about the patient.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Profile {
+    /// Date of birth.
+    pub birthday: Option<Date>,
+    /// Gender.
+    pub gender: Option<Gender>,
+    /// Height, cm.
+    pub height_cm: Option<f64>,
+    /// Weight, kg.
+    pub weight_kg: Option<f64>,
+}
+
+impl Profile {
+    /// Age in whole years on a day; `None` without a birthday, or before it.
+    pub fn age_on(&self, day: LocalDay) -> Option<i32> {
+        let birthday = self.birthday?;
+        let date = day.date();
+        let had_birthday = (date.month(), date.day()) >= (birthday.month(), birthday.day());
+        let age = i32::from(date.year()) - i32::from(birthday.year()) - i32::from(!had_birthday);
+        (age >= 0).then_some(age)
+    }
+}
+
+/// What an operator or a group sets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SummarySettings {
+    /// Steps of a full day.
+    pub activity_goal_steps: u32,
+    /// How the highest heart rate follows from age.
+    pub max_heart_rate_rule: MaxHeartRateRule,
+}
+
+impl Default for SummarySettings {
+    fn default() -> Self {
+        SummarySettings { activity_goal_steps: 10_000, max_heart_rate_rule: MaxHeartRateRule::Fox }
+    }
+}
+
+/// What a day is computed from.
+#[derive(Clone, Copy, Debug)]
+pub struct DaySource<'day> {
+    /// The day.
+    pub day: LocalDay,
+    /// Five-minute slots that the day has in the patient's zone: 288, or what a day of a clock change has.
+    pub slot_count: u32,
+    /// Its activity cells.
+    pub activity: &'day DayCells<ActivityCell>,
+    /// Its temperature cells.
+    pub temperature: &'day DayCells<TemperatureCell>,
+    /// When the patient slept, ms from and to (exclusive), in order; empty when that is not known.
+    pub asleep_ms: &'day [(i64, i64)],
+    /// The patient, as valid on the day.
+    pub profile: &'day Profile,
+    /// Settings, as valid on the day.
+    pub settings: &'day SummarySettings,
+}
+
+impl DaySource<'_> {
+    /// The patient's highest heart rate on the day, /min; `None` without a birthday.
+    pub fn max_bpm(&self) -> Option<f64> {
+        max_bpm_on(self.day, self.profile, self.settings)
+    }
+}
+
+/// The highest heart rate of a patient on a day, /min; `None` without a birthday.
+pub fn max_bpm_on(day: LocalDay, profile: &Profile, settings: &SummarySettings) -> Option<f64> {
+    profile.age_on(day).map(|age| settings.max_heart_rate_rule.max_bpm(age))
+}
+
+/// The sections of a day that cells give; `None` where the day has no such data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DailySummary {
+    /// Steps, distance, calories.
+    pub activity: Option<ActivitySection>,
+    /// Heart rate and its zones.
+    pub heart_rate: Option<HeartRateSection>,
+    /// Blood pressure.
+    pub non_invasive_blood_pressure: Option<PressureSection>,
+    /// Respiration rate.
+    pub respiration_rate: Option<RespirationRateSection>,
+    /// Oxygen saturation.
+    pub spo2: Option<Spo2Section>,
+    /// Skin temperature.
+    pub temperature: Option<TemperatureSection>,
+}
+
+impl DailySummary {
+    /// Computes the day.
+    pub fn of(source: &DaySource<'_>) -> Self {
+        DailySummary {
+            activity: ActivitySection::of(source),
+            heart_rate: HeartRateSection::of(source),
+            non_invasive_blood_pressure: PressureSection::of(source),
+            respiration_rate: RespirationRateSection::of(source),
+            spo2: Spo2Section::of(source),
+            temperature: TemperatureSection::of(source),
+        }
+    }
+
+    /// Sections that cells give: those that [`DailySummary::bodies`] can name.
+    pub const SECTIONS: [Section; 6] = [
+        Section::Activity,
+        Section::HeartRate,
+        Section::NonInvasiveBloodPressure,
+        Section::RespirationRate,
+        Section::Spo2,
+        Section::Temperature,
+    ];
+
+    /// The sections that are not empty, as JSON without slots.
+    pub fn bodies(&self) -> Vec<(Section, String)> {
+        let bodies = [
+            (Section::Activity, body(self.activity.as_ref())),
+            (Section::HeartRate, body(self.heart_rate.as_ref())),
+            (Section::NonInvasiveBloodPressure, body(self.non_invasive_blood_pressure.as_ref())),
+            (Section::RespirationRate, body(self.respiration_rate.as_ref())),
+            (Section::Spo2, body(self.spo2.as_ref())),
+            (Section::Temperature, body(self.temperature.as_ref())),
+        ];
+        bodies.into_iter().filter_map(|(section, body)| Some((section, body?))).collect()
+    }
+}
+
+fn body(section: Option<&impl serde::Serialize>) -> Option<String> {
+    // Plain structs of numbers and texts: serialising them cannot fail.
+    section.and_then(|section| serde_json::to_string(section).ok())
+}
+
+/// Rounded to two decimals: what averages, distances and energies are given in.
+fn hundredths(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
+/// A percentage with one decimal, at most 100.
+fn percent(part: f64, whole: f64) -> f64 {
+    if whole <= 0.0 {
+        return 0.0;
+    }
+    ((part / whole * 1000.0).round() / 10.0).min(100.0)
+}
+
+/// The mean of some values, rounded to two decimals; `None` of nothing.
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (mut sum, mut count) = (0.0, 0_u32);
+    for value in values {
+        sum += value;
+        count += 1;
+    }
+    (count > 0).then(|| hundredths(sum / f64::from(count)))
+}
+
+#[cfg(test)]
+mod tests;

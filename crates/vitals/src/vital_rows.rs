@@ -1,0 +1,221 @@
+//! What counts as a measurement in one row.
+//!
+//! Latest values, slots and NEWS must agree on which rows are valid, so they all read rows through this file: a raw 0
+//! means "no value", a quality below 2 is poor, and what was measured off the wrist is not the patient's. A quality
+//! or a wearing state that is not given counts as good.
+
+use crate::block::{Block, Cells};
+use crate::registry::{DataType, NULL, TestKind};
+
+/// The lowest quality that counts as good; qualities go from 0 to 4.
+pub const GOOD_QUALITY: i32 = 2;
+/// A battery at this percentage or below is low.
+pub const LOW_BATTERY_PERCENT: i32 = 15;
+
+/// A blood pressure of one row in mmHg; at least one half is there, and both come from the same source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pressure {
+    /// Systolic, mmHg.
+    pub systolic: Option<i32>,
+    /// Diastolic, mmHg.
+    pub diastolic: Option<i32>,
+}
+
+/// The columns of an activity block that hold vital signs.
+#[derive(Clone, Copy, Debug)]
+pub struct ActivityRows<'block> {
+    bpm: &'block Cells,
+    bpm_q: &'block Cells,
+    respiration_rate: &'block Cells,
+    resp_q: &'block Cells,
+    spo2: &'block Cells,
+    spo2_q: &'block Cells,
+    core_temp: &'block Cells,
+    wearing: &'block Cells,
+    charging: &'block Cells,
+    battery: &'block Cells,
+    systolic_combine: &'block Cells,
+    diastolic_combine: &'block Cells,
+    systolic: &'block Cells,
+    diastolic: &'block Cells,
+}
+
+impl<'block> ActivityRows<'block> {
+    /// The rows of a block.
+    ///
+    /// # Panics
+    /// When the block is not of type activity.
+    pub fn of(block: &'block Block) -> Self {
+        ActivityRows {
+            bpm: block.column("bpm"),
+            bpm_q: block.column("bpm_q"),
+            respiration_rate: block.column("respiration_rate"),
+            resp_q: block.column("resp_q"),
+            spo2: block.column("spo2"),
+            spo2_q: block.column("spo2_q"),
+            core_temp: block.column("core_temp"),
+            wearing: block.column("wearing"),
+            charging: block.column("charging"),
+            battery: block.column("battery"),
+            systolic_combine: block.column("nibp_systolic_combine"),
+            diastolic_combine: block.column("nibp_diastolic_combine"),
+            systolic: block.column("nibp_systolic"),
+            diastolic: block.column("nibp_diastolic"),
+        }
+    }
+
+    /// Whether the bracelet was worn.
+    pub fn is_worn(&self, row: usize) -> bool {
+        let wearing = self.wearing.get(row);
+        wearing == NULL || wearing >= 1
+    }
+
+    /// Whether the bracelet was charging.
+    pub fn is_charging(&self, row: usize) -> bool {
+        self.charging.get(row) == 1
+    }
+
+    /// Whether the battery was low.
+    pub fn is_low_battery(&self, row: usize) -> bool {
+        let battery = self.battery.get(row);
+        battery != NULL && battery <= LOW_BATTERY_PERCENT
+    }
+
+    /// Heart rate as stored, valid or not; `None` where the row has no value.
+    pub fn stored_bpm(&self, row: usize) -> Option<i32> {
+        positive(self.bpm.get(row))
+    }
+
+    /// Valid heart rate, /min.
+    pub fn bpm(&self, row: usize) -> Option<i32> {
+        self.valid(self.bpm, self.bpm_q, row)
+    }
+
+    /// Valid respiration rate in tenths of a breath per minute.
+    pub fn respiration_tenths(&self, row: usize) -> Option<i32> {
+        self.valid(self.respiration_rate, self.resp_q, row)
+    }
+
+    /// Valid oxygen saturation in tenths of a percent.
+    pub fn spo2_tenths(&self, row: usize) -> Option<i32> {
+        self.valid(self.spo2, self.spo2_q, row)
+    }
+
+    /// Core body temperature in hundredths of a °C.
+    pub fn core_temp_hundredths(&self, row: usize) -> Option<i32> {
+        positive(self.core_temp.get(row)).filter(|_| self.is_worn(row))
+    }
+
+    /// Valid blood pressure: the combined estimate, else the plain one; never one half of each.
+    pub fn pressure(&self, row: usize) -> Option<Pressure> {
+        if !self.is_worn(row) {
+            return None;
+        }
+        let combined = halves(self.systolic_combine.get(row), self.diastolic_combine.get(row));
+        combined.or_else(|| halves(self.systolic.get(row), self.diastolic.get(row)))
+    }
+
+    /// Quality of the heart rate; `None` where it is not given.
+    pub fn bpm_quality(&self, row: usize) -> Option<i32> {
+        given(self.bpm_q.get(row))
+    }
+
+    /// Quality of the respiration rate; `None` where it is not given.
+    pub fn respiration_quality(&self, row: usize) -> Option<i32> {
+        given(self.resp_q.get(row))
+    }
+
+    /// Quality of the oxygen saturation; `None` where it is not given.
+    pub fn spo2_quality(&self, row: usize) -> Option<i32> {
+        given(self.spo2_q.get(row))
+    }
+
+    /// Whether the row has a heart rate at all, be it 0 or poor.
+    pub fn measures_heart_rate(&self, row: usize) -> bool {
+        self.bpm.get(row) != NULL
+    }
+
+    /// Whether the row has a respiration rate at all, be it 0 or poor.
+    pub fn measures_respiration(&self, row: usize) -> bool {
+        self.respiration_rate.get(row) != NULL
+    }
+
+    /// Whether the row has an oxygen saturation at all, be it 0 or poor.
+    pub fn measures_spo2(&self, row: usize) -> bool {
+        self.spo2.get(row) != NULL
+    }
+
+    fn valid(&self, values: &Cells, qualities: &Cells, row: usize) -> Option<i32> {
+        let value = positive(values.get(row))?;
+        (is_good(qualities.get(row)) && self.is_worn(row)).then_some(value)
+    }
+}
+
+/// What a channel of `tests` measures that is a vital sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpotVital {
+    /// Heart rate, /min.
+    HeartRate,
+    /// Respiration rate, /min.
+    RespirationRate,
+    /// Oxygen saturation, %.
+    Spo2,
+    /// Body temperature, °C.
+    Temperature,
+    /// Systolic pressure, mmHg.
+    Systolic,
+    /// Diastolic pressure, mmHg.
+    Diastolic,
+}
+
+/// The rows of a block of spot measurements that are vital signs.
+#[derive(Clone, Copy, Debug)]
+pub struct SpotRows<'block> {
+    /// What all rows of the block measure.
+    pub vital: SpotVital,
+    value: &'block Cells,
+    quality: &'block Cells,
+}
+
+impl<'block> SpotRows<'block> {
+    /// The rows of a block of type tests; `None` when its channel is not a vital sign.
+    pub fn of(block: &'block Block) -> Option<Self> {
+        if block.data_type != DataType::Tests {
+            return None;
+        }
+        let kind = i32::try_from(block.channel.0 - 1).ok().and_then(TestKind::of_cell)?;
+        let vital = match kind.name {
+            "heart_rate" => SpotVital::HeartRate,
+            "respiration_rate" => SpotVital::RespirationRate,
+            "spo2" => SpotVital::Spo2,
+            "temperature" => SpotVital::Temperature,
+            "blood_pressure_systolic" => SpotVital::Systolic,
+            "blood_pressure_diastolic" => SpotVital::Diastolic,
+            _ => return None,
+        };
+        Some(SpotRows { vital, value: block.column("value"), quality: block.column("quality") })
+    }
+
+    /// Valid value in thousandths of the vital sign's unit.
+    pub fn thousandths(&self, row: usize) -> Option<i32> {
+        positive(self.value.get(row)).filter(|_| is_good(self.quality.get(row)))
+    }
+}
+
+fn given(cell: i32) -> Option<i32> {
+    (cell != NULL).then_some(cell)
+}
+
+/// [`NULL`] is below zero, so one comparison leaves out both it and "no value".
+fn positive(cell: i32) -> Option<i32> {
+    (cell > 0).then_some(cell)
+}
+
+fn is_good(quality: i32) -> bool {
+    quality == NULL || quality >= GOOD_QUALITY
+}
+
+fn halves(systolic: i32, diastolic: i32) -> Option<Pressure> {
+    let pressure = Pressure { systolic: positive(systolic), diastolic: positive(diastolic) };
+    (pressure.systolic.is_some() || pressure.diastolic.is_some()).then_some(pressure)
+}

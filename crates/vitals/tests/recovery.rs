@@ -1,0 +1,116 @@
+//! The laws of recovery: null rules, direction of each part, limits.
+
+use proptest::prelude::*;
+use vitals::activity::Sex;
+use vitals::recovery::{Day, age_gender_factor, recovery, temperature_deviation_factor};
+
+fn day(rmssd_ms: f64, resting_bpm: f64, skin_temperature: f64) -> Day {
+    Day { rmssd_ms: Some(rmssd_ms), resting_bpm: Some(resting_bpm), skin_temperature: Some(skin_temperature) }
+}
+
+/// Sixty days around 40 ms, 60 per minute and 34 °C.
+fn past() -> Vec<Day> {
+    let sway = |i: usize| if i.is_multiple_of(2) { 1.0 } else { -1.0 };
+    (0..60).map(|i| day(40.0 + 4.0 * sway(i), 60.0 + 2.0 * sway(i), 34.0)).collect()
+}
+
+#[test]
+fn an_ordinary_day_scores_seventy() {
+    let found = recovery(&day(40.0, 60.0, 34.0), &past(), Some(70.0), 1.0).unwrap();
+    assert_eq!(found.value, 70);
+    assert!((found.recovery_hrv_score.unwrap() - 70.0).abs() < 1e-9);
+    assert!((found.recovery_rhr_score.unwrap() - 70.0).abs() < 1e-9);
+    assert!(found.avg_hrv_delta.unwrap().abs() < 1e-9);
+    assert!((found.avg_hrv_delta_factor.unwrap() - 1.0).abs() < 1e-9);
+    assert!(found.temperature_deviation.unwrap().abs() < 1e-9);
+    assert_eq!(found.temperature_deviation_factor, Some(1.0));
+}
+
+#[test]
+fn worked_by_hand() {
+    let found = recovery(&day(44.0, 57.0, 35.0), &past(), Some(90.0), 0.98).unwrap();
+    // The baselines have standard deviations of 4·sqrt(60/59) and 2·sqrt(60/59).
+    let spread = (60.0_f64 / 59.0).sqrt();
+    let hrv = 70.0 + 30.0 * (1.0 / spread).tanh();
+    let rhr = 70.0 + 30.0 * (1.5 / spread).tanh();
+    assert!((found.recovery_hrv_score.unwrap() - hrv).abs() < 1e-9);
+    assert!((found.recovery_rhr_score.unwrap() - rhr).abs() < 1e-9);
+    assert!((found.avg_hrv_delta.unwrap() - 10.0).abs() < 1e-9);
+    assert!((found.resting_bpm_delta.unwrap() + 5.0).abs() < 1e-9);
+    assert!((found.temperature_deviation_factor.unwrap() - 0.85).abs() < 1e-9);
+    let expected = (0.4 * hrv + 0.3 * rhr + 0.3 * 90.0) * 0.85 * 0.98;
+    assert_eq!(f64::from(found.value), expected.round());
+}
+
+#[test]
+fn nothing_without_today_or_without_a_past() {
+    let today = day(40.0, 60.0, 34.0);
+    assert_eq!(recovery(&Day { rmssd_ms: None, ..today }, &past(), None, 1.0), None);
+    assert_eq!(recovery(&Day { resting_bpm: None, ..today }, &past(), None, 1.0), None);
+    assert_eq!(recovery(&Day { rmssd_ms: Some(f64::NAN), ..today }, &past(), None, 1.0), None);
+    assert_eq!(recovery(&today, &[], None, 1.0), None);
+    assert_eq!(recovery(&today, &[Day::default(); 60], None, 1.0), None);
+}
+
+#[test]
+fn seven_days_for_scores_three_for_temperature() {
+    let today = day(40.0, 60.0, 34.0);
+    for (days, temperature, scores) in
+        [(1, false, false), (2, false, false), (3, true, false), (6, true, false), (7, true, true)]
+    {
+        let found = recovery(&today, &past()[..days], None, 1.0).unwrap();
+        assert_eq!(found.avg_temperature_past_7_days.is_some(), temperature, "{days}");
+        assert_eq!(found.avg_rmssd_past_7_days.is_some(), temperature, "{days}");
+        assert_eq!(found.temperature_deviation.is_some(), temperature, "{days}");
+        assert_eq!(found.recovery_hrv_score.is_some(), scores, "{days}");
+        assert_eq!(found.recovery_rhr_score.is_some(), scores, "{days}");
+        assert_eq!(found.avg_hrv_delta.is_some(), scores, "{days}");
+        assert_eq!(found.resting_bpm_delta.is_some(), scores, "{days}");
+    }
+    let days_beyond_sixty: Vec<Day> = past().into_iter().chain([day(4000.0, 200.0, 40.0); 9]).collect();
+    let found = recovery(&today, &days_beyond_sixty, None, 1.0);
+    assert_eq!(found, recovery(&today, &past(), None, 1.0));
+}
+
+#[test]
+fn a_constant_past_does_not_divide_by_zero() {
+    let found = recovery(&day(41.0, 60.0, 34.0), &[day(40.0, 60.0, 34.0); 60], None, 1.0).unwrap();
+    assert!((found.recovery_rhr_score.unwrap() - 70.0).abs() < 1e-9);
+    assert!((found.recovery_hrv_score.unwrap() - (70.0 + 30.0 * 2.5_f64.tanh())).abs() < 1e-9);
+}
+
+#[test]
+fn factors() {
+    for (deviation, factor) in [(0.0, 1.0), (0.5, 1.0), (-0.5, 1.0), (1.0, 0.85), (-1.5, 0.7), (9.0, 0.7)] {
+        assert!((temperature_deviation_factor(deviation) - factor).abs() < 1e-12);
+    }
+    for (age, sex, factor) in [
+        (None, Some(Sex::Male), 1.0),
+        (Some(80.0), None, 1.0),
+        (Some(30.0), Some(Sex::Male), 1.0),
+        (Some(60.0), Some(Sex::Male), 0.98),
+        (Some(60.0), Some(Sex::Female), 0.985),
+        (Some(100.0), Some(Sex::Other), 0.95),
+        (Some(f64::NAN), Some(Sex::Other), 1.0),
+    ] {
+        assert!((age_gender_factor(age, sex) - factor).abs() < 1e-12, "{age:?} {sex:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn better_is_never_worse(
+        rmssd in 5.0..150.0f64, resting in 35.0..110.0f64, sleep in 0.0..100.0f64,
+        more in 0.1..20.0f64, temperature in 30.0..38.0f64,
+    ) {
+        let value = |rmssd, resting, sleep, temperature| {
+            recovery(&day(rmssd, resting, temperature), &past(), Some(sleep), 1.0).unwrap().value
+        };
+        let here = value(rmssd, resting, sleep, temperature);
+        prop_assert!(here <= 100);
+        prop_assert!(value(rmssd + more, resting, sleep, temperature) >= here);
+        prop_assert!(value(rmssd, resting - more, sleep, temperature) >= here);
+        prop_assert!(value(rmssd, resting, (sleep + more).min(100.0), temperature) >= here);
+        prop_assert!(value(rmssd, resting, sleep, 34.0) >= here);
+    }
+}
