@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sha2::Digest;
 pub use store::DeviceReport;
 use store::{Counts, SyncId, SyncOutcome};
 use vitals::intake::{Batch, Intake, Rejection};
@@ -103,7 +104,8 @@ pub async fn store_sync(platform: &Platform, patient: &str, body: SyncBody) -> R
     Ok(Receipt { sync_id, types: outcomes.into_values().collect() })
 }
 
-async fn zone_of(platform: &Platform, patient: &str, named: Option<String>) -> Result<ZoneName> {
+/// The zone that a sync names, or else the patient's, or else UTC.
+pub async fn zone_of(platform: &Platform, patient: &str, named: Option<String>) -> Result<ZoneName> {
     if let Some(name) = named {
         if !is_known_zone(&name) {
             return Err(PlatformError::invalid("time_zone", "is not a known IANA time zone"));
@@ -112,6 +114,11 @@ async fn zone_of(platform: &Platform, patient: &str, named: Option<String>) -> R
     }
     let known = platform.health.time_zone(patient).await?;
     Ok(known.unwrap_or_else(|| "UTC".to_owned()).into())
+}
+
+/// What tells whether a sync id comes again with other content.
+pub fn content_hash(bytes: &[u8]) -> Vec<u8> {
+    sha2::Sha256::digest(bytes).to_vec()
 }
 
 fn check_device(device: Option<&DeviceReport>) -> Result<()> {

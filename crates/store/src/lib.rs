@@ -7,6 +7,8 @@
 //! uuids.
 
 pub mod columnar;
+#[cfg(test)]
+mod contract;
 pub mod engine;
 mod error;
 mod health;

@@ -166,7 +166,9 @@ impl NewsEntry {
 pub fn moments(blocks: &[Block], not_after_us: i64) -> Vec<Moment> {
     let mut moments: Vec<Moment> = Vec::new();
     for block in blocks {
-        let Some(readings) = Readings::of(block) else { continue };
+        let Some(readings) = Readings::of(block) else {
+            continue;
+        };
         let rows = block.times_us.partition_point(|time| *time <= not_after_us);
         for row in 0..rows {
             let time_ms = block.times_us[row].div_euclid(1000);

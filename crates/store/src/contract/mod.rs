@@ -1,29 +1,31 @@
 //! The same tests on both engines: what a store function promises, it promises on SQLite and on PostgreSQL.
 
+mod audit;
 mod columns;
 mod health;
 mod people;
-mod audit;
 mod texts;
 
 use std::sync::Arc;
 
 use crate::engine::Address;
-use crate::{Audit, HealthDb, NewAuditEntry, UsersDb};
+use crate::{Audit, HealthDb, NewAuditEntry, Objects, UsersDb};
 
 /// Both databases on one engine.
 pub(crate) struct Stores {
     pub users: UsersDb,
     pub health: HealthDb,
-    _folder: Option<tempfile::TempDir>,
+    _folder: tempfile::TempDir,
 }
 
 impl Stores {
     pub async fn sqlite() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let users = UsersDb::open(Address::File(folder.path().join("users.sqlite"))).await.expect("a database");
-        let health = HealthDb::open(Address::File(folder.path().join("health.sqlite"))).await.expect("a database");
-        Stores { users, health, _folder: Some(folder) }
+        let objects = Objects::folder(&folder.path().join("objects")).expect("a folder");
+        let health = Address::File(folder.path().join("health.sqlite"));
+        let health = HealthDb::open(health, objects).await.expect("a database");
+        Stores { users, health, _folder: folder }
     }
 
     /// `None` where there is no PostgreSQL.
@@ -31,8 +33,10 @@ impl Stores {
         let start = || testkit::Postgres::start().map(|database| Address::Postgres(database.url));
         let (users, health) = (start()?, start()?);
         let users = UsersDb::open(users).await.expect("a database");
-        let health = HealthDb::open(health).await.expect("a database");
-        Some(Stores { users, health, _folder: None })
+        let folder = tempfile::tempdir().expect("a folder");
+        let objects = Objects::folder(folder.path()).expect("a folder");
+        let health = HealthDb::open(health, objects).await.expect("a database");
+        Some(Stores { users, health, _folder: folder })
     }
 }
 

@@ -23,9 +23,13 @@ const MIGRATION_LOCK: i64 = 0x70_75_6c_73_65;
 #[derive(Clone)]
 pub(super) struct Postgres {
     config: Arc<Config>,
-    idle: Arc<Mutex<Vec<Connection>>>,
+    idle: Arc<Idle>,
     permits: Arc<Semaphore>,
 }
+
+/// Connections that nobody uses just now.
+#[derive(Default)]
+struct Idle(Mutex<Vec<Connection>>);
 
 struct Connection {
     client: Client,
@@ -36,6 +40,17 @@ impl std::fmt::Debug for Postgres {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The configuration holds a password.
         formatter.write_str("Postgres")
+    }
+}
+
+impl Drop for Idle {
+    /// Closes the connections on a thread of its own: closing blocks, which the driver refuses on an async thread,
+    /// and the last one to let go of the database often runs on one.
+    fn drop(&mut self) {
+        let connections = std::mem::take(self.0.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if !connections.is_empty() {
+            std::thread::spawn(move || drop(connections));
+        }
     }
 }
 
@@ -119,7 +134,7 @@ impl Postgres {
     /// state it is in is not known.
     fn take(&self) -> Result<Connection> {
         loop {
-            let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let idle = self.idle.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
             match idle {
                 Some(connection) if connection.client.is_closed() => {}
                 Some(connection) => return Ok(connection),
@@ -135,7 +150,7 @@ impl Postgres {
     }
 
     fn put_back(&self, connection: Connection) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        self.idle.0.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
     }
 }
 

@@ -34,11 +34,16 @@ const PIECES_KEY: &str = "pulseward.pieces";
 /// The settings of a segment's file. Measured in docs/benchmarks.md: integers differenced and packed, zstd at its
 /// lowest level, no dictionary but for columns of few texts.
 pub(super) fn properties(name: &SegmentName) -> Result<WriterProperties> {
+    file_properties(name.data_type, &name.patient.hyphenated().to_string())
+}
+
+/// The settings of any Parquet file of one patient and type, in a segment or as an answer.
+pub fn file_properties(data_type: DataType, patient: &str) -> Result<WriterProperties> {
     let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(|error| StoreError::Damaged(error.to_string()))?;
     let key_values = [
         (FORMAT_KEY, FORMAT_VERSION.to_owned()),
-        (TYPE_KEY, name.data_type.name().to_owned()),
-        (PATIENT_KEY, name.patient.hyphenated().to_string()),
+        (TYPE_KEY, data_type.name().to_owned()),
+        (PATIENT_KEY, patient.to_owned()),
         (SOFTWARE_KEY, env!("CARGO_PKG_VERSION").to_owned()),
     ];
     let mut builder = WriterProperties::builder()
@@ -53,7 +58,7 @@ pub(super) fn properties(name: &SegmentName) -> Result<WriterProperties> {
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_column_statistics_enabled(ColumnPath::from(TIMESTAMP), EnabledStatistics::Page)
         .set_key_value_metadata(Some(key_values.map(|(key, value)| KeyValue::new(key.to_owned(), value)).to_vec()));
-    for column in text_columns(name.data_type) {
+    for column in text_columns(data_type) {
         let path = ColumnPath::from(column);
         builder = builder
             .set_column_dictionary_enabled(path.clone(), true)
@@ -61,7 +66,7 @@ pub(super) fn properties(name: &SegmentName) -> Result<WriterProperties> {
             .set_column_statistics_enabled(path.clone(), EnabledStatistics::None)
             .set_column_encoding(path, Encoding::DELTA_LENGTH_BYTE_ARRAY);
     }
-    if name.data_type.is_waveform() {
+    if data_type.is_waveform() {
         for column in COMPANIONS {
             builder = builder.set_column_data_page_row_count_limit(ColumnPath::from(column), COMPANION_PAGE_ROWS);
         }

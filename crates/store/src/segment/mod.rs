@@ -18,11 +18,14 @@ mod read;
 mod write;
 
 pub use catalog::{ChunkKey, Publication, SegmentRow, UnsealedPeriod};
+pub use layout::file_properties;
 pub use name::SegmentName;
 pub use period::SealedPeriod;
 pub use read::{SegmentPieces, SegmentReader};
 pub use write::{SegmentWriter, WrittenSegment};
 
+#[cfg(test)]
+#[cfg(test)]
 pub(crate) use catalog::TEXTS;
 
 #[cfg(test)]

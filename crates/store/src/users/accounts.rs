@@ -1,6 +1,7 @@
 //! Accounts: the people who read and run studies. Patients are not accounts.
 
 use super::UsersDb;
+use super::intents::Intent;
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
 use crate::texts::sql;
@@ -51,6 +52,7 @@ sql! {
         created_ms, updated_ms FROM account ORDER BY created_ms, uuid";
     SET_SUBSCRIPTION = "UPDATE account SET subscription_until_ms = $2, updated_ms = $3 WHERE uuid = $1";
     SET_PASSWORD = "UPDATE account SET password_hash = $2, updated_ms = $3 WHERE uuid = $1";
+    DISABLE = "UPDATE account SET disabled_ms = $2, updated_ms = $2 WHERE uuid = $1 AND disabled_ms IS NULL";
     END_SESSIONS = "UPDATE session SET ended_ms = $2 WHERE owner = $1 AND ended_ms IS NULL";
 }
 
@@ -114,6 +116,22 @@ impl UsersDb {
             .write(move |tx| {
                 tx.execute(END_SESSIONS, &[&uuid, &now_ms])?;
                 Ok(tx.execute(SET_PASSWORD, &[&uuid, &password_hash, &now_ms])? > 0)
+            })
+            .await
+    }
+
+    /// Disables an account, ends its sessions on the Users Cloud, and owes the health database the end of the tokens
+    /// by which it reads in patients' stead. Whether the account was there and not disabled before.
+    pub async fn disable_account(&self, uuid: &str, now_ms: i64, intent: Intent) -> Result<bool> {
+        let uuid = uuid.to_owned();
+        self.db
+            .write(move |tx| {
+                if tx.execute(DISABLE, &[&uuid, &now_ms])? == 0 {
+                    return Ok(false);
+                }
+                tx.execute(END_SESSIONS, &[&uuid, &now_ms])?;
+                intent.note(tx)?;
+                Ok(true)
             })
             .await
     }

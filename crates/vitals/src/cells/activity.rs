@@ -1,19 +1,18 @@
 //! What five minutes of activity rows hold.
 
 use super::{CellsByDay, Group, Packer, Place, Unpacker, WindowCell, groups};
+use crate::activity::{ActivityRow, active_minutes};
 use crate::block::{Block, Cells};
-use crate::exertion::zone_of_bpm;
+use crate::heart::{ZoneTimes, zone_times};
 use crate::latest::{LatestValues, newest_in_rows};
 use crate::registry::DataType;
 use crate::vital_rows::ActivityRows;
-use crate::zone::{LocalDay, SECOND_US};
+use crate::zone::LocalDay;
 
 /// Number of heart-rate zones.
 pub const ZONES: usize = 6;
 /// A row stands for at most this long.
 const LONGEST_ROW_MS: u32 = 60_000;
-/// A minute with so many steps is active.
-const ACTIVE_STEPS: i64 = 60;
 
 /// A sum of values and how many there were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -352,20 +351,21 @@ impl<'block> Columns<'block> {
     fn cell(&self, block: &Block, group: &Group, highest: Option<f64>) -> ActivityCell {
         let mut cell = ActivityCell::at(group.place);
         let row_ms = row_ms(group.row_count() as u32);
-        let mut minutes = [Minute::default(); 5];
+        let mut rates = Vec::new();
+        let mut minutes = Vec::with_capacity(group.row_count());
         for row in group.rows() {
             self.add_row(&mut cell, row);
-            let bpm = self.vitals.bpm(row);
-            if let (Some(bpm), Some(highest)) = (bpm, highest) {
-                cell.zone_ms[zone_of_bpm(f64::from(bpm), highest)] += row_ms;
-            }
-            let minute = block.times_us[row].div_euclid(60 * SECOND_US).rem_euclid(5) as usize;
-            minutes[minute].steps += i64::from(self.last_steps.get(row).max(0));
-            if let Some(bpm) = bpm {
-                minutes[minute].bpm.add(bpm);
-            }
+            let per_min = self.vitals.bpm(row).map(f64::from);
+            rates.extend(per_min.map(|per_min| (per_min, i64::from(row_ms))));
+            let steps = self.last_steps.get(row).max(0) as u32;
+            let time_ms = block.times_us[row].div_euclid(1000);
+            minutes.push(ActivityRow { time_ms, steps, per_min, ..ActivityRow::default() });
         }
-        cell.active_minutes = minutes.iter().filter(|minute| minute.is_active(highest)).count() as u32;
+        cell.active_minutes = active_minutes(&minutes, highest);
+        if let Some(highest) = highest {
+            // The formula adds up durations of any unit: here milliseconds.
+            cell.zone_ms = lowest_first(&zone_times(&rates, highest));
+        }
         for rows in &group.rows {
             cell.newest.merge_newer(&newest_in_rows(block, rows.clone()));
         }
@@ -410,15 +410,14 @@ impl<'block> Columns<'block> {
     }
 }
 
-#[derive(Clone, Copy, Default)]
-struct Minute {
-    steps: i64,
-    bpm: Sum,
-}
-
-impl Minute {
-    fn is_active(&self, highest_bpm: Option<f64>) -> bool {
-        let exerted = self.bpm.mean().zip(highest_bpm).is_some_and(|(bpm, highest)| bpm >= highest / 2.0);
-        self.steps >= ACTIVE_STEPS || exerted
-    }
+fn lowest_first(times: &ZoneTimes) -> [u32; ZONES] {
+    [
+        times.rest_time,
+        times.warm_up_time,
+        times.fat_burn_time,
+        times.endurance_time,
+        times.performance_time,
+        times.max_time,
+    ]
+    .map(|ms| ms as u32)
 }

@@ -2,10 +2,9 @@
 
 use serde::Serialize;
 
-use super::{DaySource, hundredths, percent};
-use crate::cells::ActivityCell;
-use crate::exertion::{Gender, active_kcal_per_minute, resting_kcal_per_minute, step_metres};
-use crate::zone::LocalDay;
+use super::{DaySource, hundredths, tenths};
+use crate::activity::{ActivityRow, Body, calories_kcal, distance_m, goal_percent, move_every_hour};
+use crate::cells::{ActivityCell, Sum};
 
 /// Steps, distance and energy of a day.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -14,11 +13,11 @@ pub struct ActivitySection {
     pub date: String,
     /// Steps; null when no row tells any number of them.
     pub total_steps: Option<u64>,
-    /// Percent of the goal, at most 100; null without steps.
+    /// Percent of the goal, at most 100; null without steps or with a goal of 0.
     pub daily_percent: Option<f64>,
     /// Metres; null when neither speed nor steps with a height are known.
     pub distance: Option<f64>,
-    /// kcal; null when neither energy nor a full profile with heart rate is known.
+    /// kcal; null when neither energy nor birthday, height and weight are known.
     pub calories: Option<f64>,
     /// Workouts: 0, nothing feeds them yet.
     pub workouts: u32,
@@ -45,13 +44,14 @@ impl ActivitySection {
         }
         let tells_steps = cells.iter().any(|cell| cell.steps.count > 0);
         let total_steps = tells_steps.then(|| cells.iter().map(|cell| cell.steps.sum).sum());
-        let goal = f64::from(source.settings.activity_goal_steps);
+        let goal = source.settings.activity_goal_steps;
+        let body = body(source);
         Some(ActivitySection {
             date: source.day.to_string(),
             total_steps,
-            daily_percent: total_steps.map(|steps: u64| percent(steps as f64, goal)),
+            daily_percent: total_steps.and_then(|steps: u64| goal_percent(steps, goal)).map(tenths),
             distance: sum(cells.iter().map(|cell| distance_metres(cell, source))),
-            calories: sum(cells.iter().map(|cell| kcal(cell, source))),
+            calories: sum(cells.iter().map(|cell| kcal(cell, body.as_ref()))),
             workouts: 0,
             active_minutes: cells.iter().map(|cell| cell.active_minutes).sum(),
             move_every_hour: hours_with_movement(cells),
@@ -70,8 +70,8 @@ fn sum(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
 }
 
 /// Gait columns have three decimals.
-fn mean_of_rows(cells: &[ActivityCell], column: impl Fn(&ActivityCell) -> crate::cells::Sum) -> Option<f64> {
-    let mut total = crate::cells::Sum::default();
+fn mean_of_rows(cells: &[ActivityCell], column: impl Fn(&ActivityCell) -> Sum) -> Option<f64> {
+    let mut total = Sum::default();
     for sum in cells.iter().map(column) {
         total.sum += sum.sum;
         total.count += sum.count;
@@ -79,66 +79,48 @@ fn mean_of_rows(cells: &[ActivityCell], column: impl Fn(&ActivityCell) -> crate:
     total.mean().map(|thousandths| hundredths(thousandths / 1000.0))
 }
 
-/// Speed times time where the bracelet tells a speed, else steps times the length of a step.
+/// Speed times time where the bracelet tells a speed, else steps times the length of a step; `None` where neither
+/// is known.
 fn distance_metres(cell: &ActivityCell, source: &DaySource<'_>) -> Option<f64> {
-    const DECIMETRES: f64 = 10.0;
-    if cell.speed.sum > 0 {
-        let seconds = f64::from(cell.row_ms()) / 1000.0;
-        return Some(cell.speed.sum as f64 / DECIMETRES * seconds);
+    if cell.speed.count == 0 && cell.steps.count == 0 {
+        return None;
     }
-    let height_cm = source.profile.height_cm;
-    if cell.steps.sum == 0 {
-        let tells = cell.speed.count > 0 || (cell.steps.count > 0 && height_cm.is_some());
-        return tells.then_some(0.0);
-    }
-    height_cm.map(|height_cm| cell.steps.sum as f64 * step_metres(height_cm, source.profile.gender))
-}
-
-/// Energy as uploaded; else from heart rate, above 90 /min by exertion and below by the resting rate.
-fn kcal(cell: &ActivityCell, source: &DaySource<'_>) -> Option<f64> {
-    const EXERTION_BPM: f64 = 90.0;
-    const CAL_PER_KCAL: f64 = 1000.0;
-    if cell.energy.count > 0 {
-        return Some(cell.energy.sum as f64 / CAL_PER_KCAL);
-    }
-    let bpm = cell.bpm.values.mean()?;
-    let Body { weight_kg, height_cm, age_years, gender } = Body::of(source)?;
-    let per_minute = if bpm > EXERTION_BPM {
-        active_kcal_per_minute(bpm, weight_kg, age_years, gender)
-    } else {
-        resting_kcal_per_minute(weight_kg, height_cm, age_years, gender)
+    let row = ActivityRow {
+        duration_s: f64::from(cell.row_ms()) * f64::from(cell.speed.count) / 1000.0,
+        steps: u32::try_from(cell.steps.sum).unwrap_or(u32::MAX),
+        speed_dm_per_s: cell.speed.mean(),
+        ..ActivityRow::default()
     };
-    let minutes = f64::from(cell.row_ms()) * f64::from(cell.worn) / 60_000.0;
-    Some(per_minute * minutes)
+    distance_m(&[row], source.profile.height_cm, source.profile.sex)
 }
 
-/// What the formulas of energy ask for.
-struct Body {
-    weight_kg: f64,
-    height_cm: f64,
-    age_years: i32,
-    gender: Gender,
+/// Energy as uploaded; else from the heart rate while the bracelet was worn.
+fn kcal(cell: &ActivityCell, body: Option<&Body>) -> Option<f64> {
+    let row = ActivityRow {
+        duration_s: f64::from(cell.row_ms()) * f64::from(cell.worn) / 1000.0,
+        per_min: cell.bpm.values.mean(),
+        energy_cal: (cell.energy.count > 0).then_some(cell.energy.sum as f64),
+        ..ActivityRow::default()
+    };
+    calories_kcal(&[row], body)
 }
 
-impl Body {
-    fn of(source: &DaySource<'_>) -> Option<Self> {
-        let day: LocalDay = source.day;
-        Some(Body {
-            weight_kg: source.profile.weight_kg?,
-            height_cm: source.profile.height_cm?,
-            age_years: source.profile.age_on(day)?,
-            gender: source.profile.gender?,
-        })
-    }
+fn body(source: &DaySource<'_>) -> Option<Body> {
+    let profile = source.profile;
+    Some(Body {
+        sex: profile.sex,
+        age_years: f64::from(profile.age_on(source.day)?),
+        height_cm: profile.height_cm?,
+        weight_kg: profile.weight_kg?,
+    })
 }
 
 fn hours_with_movement(cells: &[ActivityCell]) -> u32 {
-    const FIRST_HOUR: usize = 8;
-    const END_HOUR: usize = 20;
-    const STEPS: u64 = 50;
-    let mut steps_by_hour = [0; 24];
+    let mut steps_by_hour = [0_u32; 24];
     for cell in cells {
-        steps_by_hour[(cell.place.local_minute() / 60) as usize] += cell.steps.sum;
+        let steps = u32::try_from(cell.steps.sum).unwrap_or(u32::MAX);
+        let hour = &mut steps_by_hour[(cell.place.local_minute() / 60) as usize];
+        *hour = hour.saturating_add(steps);
     }
-    steps_by_hour[FIRST_HOUR..END_HOUR].iter().filter(|steps| **steps >= STEPS).count() as u32
+    move_every_hour(&steps_by_hour)
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{DaySource, hundredths, mean, percent};
 use crate::cells::{ActivityCell, ZONES};
+use crate::heart::{HeartSlot, resting};
 
 /// Heart rate of a day and the time in its zones.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -72,21 +73,13 @@ fn zone_seconds(cells: &[ActivityCell]) -> [u64; ZONES] {
     zone_ms.map(|ms| (ms + 500) / 1000)
 }
 
-/// Resting heart rate, /min (**ours**): the lowest mean of six windows in a row with a valid heart rate and no step;
-/// `None` when the bracelet was worn in fewer than 48 windows.
-pub fn resting_bpm(cells: &[ActivityCell]) -> Option<f64> {
-    const WORN_WINDOWS: usize = 48;
-    const RESTING_WINDOWS: usize = 6;
-    if cells.iter().filter(|cell| cell.is_wearing()).count() < WORN_WINDOWS {
-        return None;
-    }
-    let resting_mean = |run: &[ActivityCell]| -> Option<f64> {
-        let in_a_row = run[RESTING_WINDOWS - 1].place.window() - run[0].place.window() == RESTING_WINDOWS as i64 - 1;
-        if !in_a_row || run.iter().any(|cell| cell.steps.sum > 0) {
-            return None;
-        }
-        let means: Option<Vec<f64>> = run.iter().map(|cell| cell.bpm.values.mean()).collect();
-        means.map(|means| means.iter().sum::<f64>() / RESTING_WINDOWS as f64)
+fn resting_bpm(cells: &[ActivityCell]) -> Option<f64> {
+    let slot = |cell: &ActivityCell| HeartSlot {
+        start_ms: cell.place.start_ms(),
+        per_min: cell.bpm.values.mean(),
+        steps: u32::try_from(cell.steps.sum).unwrap_or(u32::MAX),
+        worn: cell.is_wearing(),
     };
-    cells.windows(RESTING_WINDOWS).filter_map(resting_mean).min_by(f64::total_cmp).map(hundredths)
+    let slots: Vec<HeartSlot> = cells.iter().map(slot).collect();
+    resting(&slots).map(hundredths)
 }

@@ -20,8 +20,9 @@ pub use pressure::PressureSection;
 pub use temperature::TemperatureSection;
 pub use vital::{RespirationRateSection, Spo2Section};
 
+use crate::activity::Sex;
 use crate::cells::{ActivityCell, DayCells, TemperatureCell};
-use crate::exertion::{Gender, MaxHeartRateRule};
+use crate::heart::MaxHeartRateRule;
 use crate::zone::LocalDay;
 
 /// Version of the stored sections; a change of a definition raises it, and older days become due.
@@ -98,8 +99,8 @@ impl Section {
 pub struct Profile {
     /// Date of birth.
     pub birthday: Option<Date>,
-    /// Gender.
-    pub gender: Option<Gender>,
+    /// Sex as formulas need it.
+    pub sex: Sex,
     /// Height, cm.
     pub height_cm: Option<f64>,
     /// Weight, kg.
@@ -160,7 +161,8 @@ impl DaySource<'_> {
 
 /// The highest heart rate of a patient on a day, /min; `None` without a birthday.
 pub fn max_bpm_on(day: LocalDay, profile: &Profile, settings: &SummarySettings) -> Option<f64> {
-    profile.age_on(day).map(|age| settings.max_heart_rate_rule.max_bpm(age))
+    let age_years = profile.age_on(day)?;
+    settings.max_heart_rate_rule.max_heart_rate(f64::from(age_years))
 }
 
 /// The sections of a day that cells give; `None` where the day has no such data.
@@ -232,7 +234,12 @@ fn percent(part: f64, whole: f64) -> f64 {
     if whole <= 0.0 {
         return 0.0;
     }
-    ((part / whole * 1000.0).round() / 10.0).min(100.0)
+    tenths((part / whole * 100.0).min(100.0))
+}
+
+/// Rounded to one decimal: what percentages are given in.
+fn tenths(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
 }
 
 /// The mean of some values, rounded to two decimals; `None` of nothing.

@@ -279,7 +279,7 @@ fn resting_heart_rate_wants_four_hours_of_wear_and_half_an_hour_without_steps() 
 fn energy_distance_and_steps_fall_back_as_documented() {
     let mut day = Day::new("2025-11-20", "UTC");
     day.profile.height_cm = Some(200.0);
-    day.profile.gender = Some(Gender::Male);
+    day.profile.sex = Sex::Male;
     let start_us = day.start_us();
     let times = vec![start_us, start_us + WINDOW_US, start_us + 2 * WINDOW_US];
     let rows = block(
