@@ -8,7 +8,7 @@ use vitals::registry::{Channel, DataType};
 
 use super::period::SealedPeriod;
 use super::write::WrittenSegment;
-use crate::engine::{Row, Tx};
+use crate::engine::{Param, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::health::HealthDb;
 use crate::texts::sql;
@@ -78,7 +78,7 @@ sql! {
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
     REPLACE_SEGMENT = "UPDATE segment SET generation = $4, path = $5, first_us = $6, last_us = $7, row_count = $8,
         bytes = $9, sha256 = $10, sealed_ms = $11
-        WHERE patient = $1 AND data_type = $2 AND period_start_us = $3 AND generation = $4 - 1";
+        WHERE patient = $1 AND data_type = $2 AND period_start_us = $3 AND generation = $12";
     INSERT_DEAD = "INSERT INTO dead_object (path, dead_since_ms) VALUES ($1, $2)";
     DELETE_CHUNK = "DELETE FROM chunk
         WHERE patient = $1 AND data_type = $2 AND last_us = $3 AND channel = $4 AND arrival = $5 AND first_us = $6";
@@ -205,23 +205,28 @@ fn publish(tx: &mut Tx<'_>, publication: &Publication) -> Result<()> {
     }
     // Between the look and the write another node may come: then the first insert meets a row that is there, and the
     // update finds the generation changed.
-    let text = if replaced.is_some() { REPLACE_SEGMENT } else { INSERT_SEGMENT };
-    let written = tx.execute(
-        text,
-        &[
-            &patient,
-            &data_type.number(),
-            &period.start_us,
-            &(generation + 1),
-            &object.path,
-            &object.first_us,
-            &object.last_us,
-            &(object.rows as i64),
-            &(object.bytes as i64),
-            &object.sha256,
-            &publication.sealed_ms,
-        ],
-    );
+    let number = data_type.number();
+    let next = generation + 1;
+    let (rows, bytes) = (object.rows as i64, object.bytes as i64);
+    let mut params: Vec<&dyn Param> = vec![
+        &patient,
+        &number,
+        &period.start_us,
+        &next,
+        &object.path,
+        &object.first_us,
+        &object.last_us,
+        &rows,
+        &bytes,
+        &object.sha256,
+        &publication.sealed_ms,
+    ];
+    let written = if replaced.is_some() {
+        params.push(&generation);
+        tx.execute(REPLACE_SEGMENT, &params)
+    } else {
+        tx.execute(INSERT_SEGMENT, &params)
+    };
     match written {
         Ok(1) => {}
         Ok(_) | Err(StoreError::Conflict(_)) => return Err(StoreError::LeaseLost),
@@ -231,7 +236,7 @@ fn publish(tx: &mut Tx<'_>, publication: &Publication) -> Result<()> {
         tx.execute(INSERT_DEAD, &[&replaced.object.path, &publication.sealed_ms])?;
     }
     for chunk in &publication.chunks {
-        let key: [&dyn crate::engine::Param; 6] =
+        let key: [&dyn Param; 6] =
             [&patient, &data_type.number(), &chunk.last_us, &chunk.channel.0, &chunk.arrival, &chunk.first_us];
         if tx.execute(DELETE_CHUNK, &key)? != 1 {
             return Err(StoreError::LeaseLost);

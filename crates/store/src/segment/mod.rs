@@ -28,6 +28,7 @@ pub use seal::Sealed;
 pub use write::{SegmentWriter, WrittenSegment};
 
 #[cfg(test)]
+#[cfg(test)]
 pub(crate) use catalog::TEXTS;
 
 #[cfg(test)]
