@@ -1,6 +1,12 @@
 //! The health database: samples of uuids and what is derived from them.
 
 mod chunks;
+mod claims;
+mod fold;
+mod news;
+mod settings;
+mod slots;
+mod summaries;
 mod due;
 mod hours;
 mod latest;
@@ -9,7 +15,12 @@ mod sync;
 mod tally;
 mod zones;
 
+pub use claims::{Claim, DueRange};
 pub use devices::Device;
+pub use fold::{FoldCommit, FoldOutcome, LatestChange};
+pub use settings::SettingRow;
+pub use slots::SlotRow;
+pub use summaries::{OlderDays, SummaryRow};
 pub use due::AHEAD_MS;
 pub use sync::{Counts, DeviceReport, Sync, SyncId, SyncOutcome};
 pub use tally::LocalQuarter;
@@ -54,7 +65,13 @@ impl HealthDb {
 #[cfg(test)]
 pub(crate) fn all_texts() -> Vec<&'static str> {
     [
+        claims::TEXTS,
         devices::TEXTS,
+        latest::TEXTS,
+        news::TEXTS,
+        settings::TEXTS,
+        slots::TEXTS,
+        summaries::TEXTS,
         patients::TEXTS,
         sessions::TEXTS,
         crate::signing_key::TEXTS,
