@@ -33,6 +33,23 @@ const LARGEST_BODY: usize = 64 * 1024;
 pub struct ApiState {
     /// The service.
     pub platform: Platform,
+    /// What a request may ask for at most.
+    pub limits: Limits,
+}
+
+/// What a request may ask for at most. An operator can set each.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The largest sync as it is sent, bytes.
+    pub sync_bytes: usize,
+    /// The largest sync when it is expanded, bytes.
+    pub sync_expanded_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { sync_bytes: 32 << 20, sync_expanded_bytes: 256 << 20 }
+    }
 }
 
 /// The document that the routes add themselves to.

@@ -85,7 +85,9 @@ fn shape_error(response: Response) -> Response {
         StatusCode::METHOD_NOT_ALLOWED => ("method_not_allowed", "this address does not know this method"),
         StatusCode::NOT_ACCEPTABLE => ("not_acceptable", "the answer cannot be given in the form asked for"),
         StatusCode::PAYLOAD_TOO_LARGE => ("too_large", "the body is too large"),
-        StatusCode::UNSUPPORTED_MEDIA_TYPE => ("unsupported_media_type", "the body is of another kind than is taken here"),
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+            ("unsupported_media_type", "the body is of another kind than is taken here")
+        }
         StatusCode::REQUEST_TIMEOUT => ("timeout", "the request took too long"),
         StatusCode::SERVICE_UNAVAILABLE => ("unavailable", "the service is not available just now"),
         _ if status.is_server_error() => ("internal", "something went wrong on our side"),

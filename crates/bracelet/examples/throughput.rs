@@ -3,9 +3,7 @@
 use std::time::Instant;
 
 use bracelet::signals::{acc, bioz, ecg, ppg};
-use bracelet::{
-    BraceletError, Course, DataType, HOUR_MS, Patient, Scenario, SignalRates, SyncBody, Window,
-};
+use bracelet::{BraceletError, Course, DataType, HOUR_MS, Patient, Scenario, SignalRates, SyncBody, Window};
 
 fn main() -> Result<(), BraceletError> {
     const FROM_MS: i64 = 1_763_596_800_000;
@@ -18,29 +16,12 @@ fn main() -> Result<(), BraceletError> {
         let begin = Instant::now();
         let samples = generate();
         let seconds = begin.elapsed().as_secs_f64();
-        println!(
-            "{name:12} {:8.1} M values/s",
-            samples as f64 / seconds / 1e6
-        );
+        println!("{name:12} {:8.1} M values/s", samples as f64 / seconds / 1e6);
     };
-    report("ppg2", &|| {
-        ppg::ppg(&course, 128, from_s, to_s)
-            .values
-            .iter()
-            .map(Vec::len)
-            .sum()
-    });
+    report("ppg2", &|| ppg::ppg(&course, 128, from_s, to_s).values.iter().map(Vec::len).sum());
     report("ecg", &|| ecg::ecg(&course, 256, from_s, to_s).len());
-    report("acc", &|| {
-        acc::acceleration(&course, 32, from_s, to_s)
-            .axes
-            .iter()
-            .map(Vec::len)
-            .sum()
-    });
-    report("bioz", &|| {
-        bioz::bioimpedance(&course, 25, from_s, to_s).len()
-    });
+    report("acc", &|| acc::acceleration(&course, 32, from_s, to_s).axes.iter().map(Vec::len).sum());
+    report("bioz", &|| bioz::bioimpedance(&course, 25, from_s, to_s).len());
     let window = Window::new(FROM_MS, FROM_MS + hours * HOUR_MS);
     report("vitals json", &|| body(&patient, window, &DataType::VITALS));
     report("ppg2 json", &|| body(&patient, window, &[DataType::Ppg2]));
@@ -48,11 +29,7 @@ fn main() -> Result<(), BraceletError> {
         (0..360)
             .map(|minute| {
                 let begin = FROM_MS + minute * 60_000;
-                body(
-                    &patient,
-                    Window::new(begin, begin + 60_000),
-                    &DataType::VITALS,
-                )
+                body(&patient, Window::new(begin, begin + 60_000), &DataType::VITALS)
             })
             .sum()
     });

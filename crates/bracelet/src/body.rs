@@ -30,10 +30,7 @@ impl Window {
     /// of samples of every rate, and neighbouring windows stay neighbours.
     pub fn new(from_ms: i64, to_ms: i64) -> Self {
         let floor = |at_ms: i64| at_ms.div_euclid(1_000) * 1_000;
-        Self {
-            from_ms: floor(from_ms),
-            to_ms: floor(to_ms).max(floor(from_ms)),
-        }
+        Self { from_ms: floor(from_ms), to_ms: floor(to_ms).max(floor(from_ms)) }
     }
 }
 
@@ -54,13 +51,7 @@ pub struct SignalRates {
 
 impl Default for SignalRates {
     fn default() -> Self {
-        Self {
-            ppg1_hz: 25,
-            ppg2_hz: 128,
-            acc_hz: 32,
-            bioz_hz: 25,
-            ecg_hz: 256,
-        }
+        Self { ppg1_hz: 25, ppg2_hz: 128, acc_hz: 32, bioz_hz: 25, ecg_hz: 256 }
     }
 }
 
@@ -75,17 +66,11 @@ pub struct Block {
 
 impl Block {
     fn of_rows(columns: Vec<(&'static str, Column)>) -> Self {
-        Self {
-            start_and_rate: None,
-            columns,
-        }
+        Self { start_and_rate: None, columns }
     }
 
     fn of_samples(start_ms: i64, rate_hz: u32, columns: Vec<(&'static str, Column)>) -> Self {
-        Self {
-            start_and_rate: Some((start_ms, rate_hz)),
-            columns,
-        }
+        Self { start_and_rate: Some((start_ms, rate_hz)), columns }
     }
 
     /// No block when the first column, that of the timestamps, is empty.
@@ -104,11 +89,7 @@ impl Block {
 
     /// How many values it carries: cells that are not null, without timestamps and constants.
     pub fn value_count(&self) -> usize {
-        self.columns
-            .iter()
-            .filter(|(name, _)| *name != "timestamp")
-            .map(|(_, column)| column.value_count())
-            .sum()
+        self.columns.iter().filter(|(name, _)| *name != "timestamp").map(|(_, column)| column.value_count()).sum()
     }
 }
 
@@ -177,12 +158,7 @@ impl SyncBody {
     }
 
     /// Like [`SyncBody::new`], from a course that is planned already and covers the window.
-    pub fn from_course(
-        course: &Course,
-        window: Window,
-        data_types: &[DataType],
-        rates: &SignalRates,
-    ) -> Self {
+    pub fn from_course(course: &Course, window: Window, data_types: &[DataType], rates: &SignalRates) -> Self {
         let mut data = Vec::new();
         for data_type in DataType::ALL {
             if !data_types.contains(&data_type) {
@@ -199,7 +175,7 @@ impl SyncBody {
             sync_id: sync_id(patient, window, data_types, rates),
             time_zone: patient.zone_name.clone(),
             bracelet: Bracelet {
-                serial_number: patient.serial_number(),
+                serial_number: patient.serial_number.clone(),
                 device_type: "simulated-bracelet",
                 firmware_version: "1.0.0",
                 battery_level: course.minute(last_minute).battery_percent.round() as i64,
@@ -210,11 +186,7 @@ impl SyncBody {
 
     /// The blocks of one data type; empty when it has none.
     pub fn blocks(&self, data_type: DataType) -> &[Block] {
-        self.data
-            .0
-            .iter()
-            .find(|(own, _)| *own == data_type)
-            .map_or(&[], |(_, blocks)| blocks)
+        self.data.0.iter().find(|(own, _)| *own == data_type).map_or(&[], |(_, blocks)| blocks)
     }
 
     fn all_blocks(&self) -> impl Iterator<Item = &Block> {
@@ -242,12 +214,7 @@ impl SyncBody {
     }
 }
 
-fn blocks_of(
-    course: &Course,
-    window: Window,
-    data_type: DataType,
-    rates: &SignalRates,
-) -> Vec<Block> {
+fn blocks_of(course: &Course, window: Window, data_type: DataType, rates: &SignalRates) -> Vec<Block> {
     match data_type {
         DataType::Activity => activity::blocks(course, window),
         DataType::RrInterval => rows::rr_interval(course, window),
@@ -262,27 +229,18 @@ fn blocks_of(
 }
 
 /// An identifier drawn from everything that decides about the content of a patient's upload.
-fn sync_id(
-    patient: &Patient,
-    window: Window,
-    data_types: &[DataType],
-    rates: &SignalRates,
-) -> Uuid {
+fn sync_id(patient: &Patient, window: Window, data_types: &[DataType], rates: &SignalRates) -> Uuid {
     let mut named: Vec<DataType> = data_types.to_vec();
     named.sort_unstable();
     named.dedup();
     let content = format!(
-        "{window:?} {named:?} {rates:?} {} {} {}",
-        patient.scenario, patient.onset_ms, patient.zone_name
+        "{window:?} {named:?} {rates:?} {} {} {} {}",
+        patient.scenario, patient.onset_ms, patient.zone_name, patient.serial_number
     );
     // FNV-1a: the streams behind it are independent, so it only has to tell contents apart.
     let hash = content
         .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-    let mut random = patient
-        .randomness
-        .stream(Subject::SyncId, hash.cast_signed());
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let mut random = patient.randomness.stream(Subject::SyncId, hash.cast_signed());
     uuid::Builder::from_random_bytes(random.random()).into_uuid()
 }

@@ -108,9 +108,7 @@ impl<'p> Course<'p> {
         let mut days = Vec::new();
         while day <= last_day {
             days.push(DayPlan::new(patient, day)?);
-            day = day
-                .tomorrow()
-                .map_err(|_| BraceletError::TimeOutOfRange(to_ms))?;
+            day = day.tomorrow().map_err(|_| BraceletError::TimeOutOfRange(to_ms))?;
         }
         Ok(Self { patient, days })
     }
@@ -127,9 +125,7 @@ impl<'p> Course<'p> {
 
     /// Index of the local day of `at_ms`.
     fn day_index(&self, at_ms: i64) -> usize {
-        self.days
-            .partition_point(|day| day.start_ms <= at_ms)
-            .saturating_sub(1)
+        self.days.partition_point(|day| day.start_ms <= at_ms).saturating_sub(1)
     }
 
     /// The plan of the local day of `at_ms`.
@@ -140,10 +136,7 @@ impl<'p> Course<'p> {
     /// The stage of sleep at `at_ms` and the begin of that night, none when the patient is up.
     pub fn sleep_at(&self, at_ms: i64) -> Option<(Stage, i64)> {
         let today = self.day_index(at_ms);
-        self.days[today..]
-            .iter()
-            .take(2)
-            .find_map(|day| Some((day.night.stage_at(at_ms)?, day.night.start_ms)))
+        self.days[today..].iter().take(2).find_map(|day| Some((day.night.stage_at(at_ms)?, day.night.start_ms)))
     }
 
     /// Where the bracelet is at `at_ms`.
@@ -176,10 +169,7 @@ impl<'p> Course<'p> {
     /// True heart and respiration rate per minute at `at_ms`.
     pub(crate) fn rates_at(&self, at_ms: i64) -> (f64, f64) {
         let moment = self.moment(at_ms);
-        (
-            heart_rate::heart_rate(self.patient, &moment),
-            respiration::respiration_rate(self.patient, &moment),
-        )
+        (heart_rate::heart_rate(self.patient, &moment), respiration::respiration_rate(self.patient, &moment))
     }
 
     /// The truth of the minute that begins at `minute * 60 s` after the epoch.
@@ -215,11 +205,7 @@ impl<'p> Course<'p> {
     /// Kind of movement, steps of the minute, and speed in m/s.
     fn movement(&self, moment: &Moment, noise: f64, chance: f64) -> (Movement, u32, f64) {
         if let Some(bout) = self.day_at(moment.at_ms).bout_at(moment.at_ms) {
-            let steps = if bout.cadence > 0.0 {
-                (bout.cadence + 2.0 * noise).round().max(0.0) as u32
-            } else {
-                0
-            };
+            let steps = if bout.cadence > 0.0 { (bout.cadence + 2.0 * noise).round().max(0.0) as u32 } else { 0 };
             return (bout.movement, steps, bout.speed_mps * (1.0 + 0.03 * noise));
         }
         let stirs = 0.22 * self.patient.baseline.liveliness * (1.0 - moment.deterioration);
@@ -252,8 +238,7 @@ impl<'p> Course<'p> {
             return drained(at_ms, yesterday_ms);
         }
         let begin = drained(day.charge_start_ms, yesterday_ms);
-        let progress =
-            (at_ms - day.charge_start_ms) as f64 / (day.charge_end_ms - day.charge_start_ms) as f64;
+        let progress = (at_ms - day.charge_start_ms) as f64 / (day.charge_end_ms - day.charge_start_ms) as f64;
         begin + (100.0 - begin) * progress
     }
 }
@@ -265,12 +250,9 @@ fn response(day: &DayPlan, at_ms: i64, rise_min: f64, fall_min: f64) -> f64 {
         .iter()
         .filter(|bout| bout.start_ms <= at_ms)
         .map(|bout| {
-            let active_min = minutes_since(bout.start_ms)
-                .min((bout.end_ms - bout.start_ms) as f64 / MINUTE_MS as f64);
+            let active_min = minutes_since(bout.start_ms).min((bout.end_ms - bout.start_ms) as f64 / MINUTE_MS as f64);
             let recovering_min = minutes_since(bout.end_ms).max(0.0);
-            bout.effort
-                * (1.0 - (-active_min / rise_min).exp())
-                * (-recovering_min / fall_min).exp()
+            bout.effort * (1.0 - (-active_min / rise_min).exp()) * (-recovering_min / fall_min).exp()
         })
         .sum::<f64>()
         .min(1.0)

@@ -49,14 +49,8 @@ impl DataType {
     ];
 
     /// What a bracelet sends when nobody asked for waveforms.
-    pub const VITALS: [Self; 6] = [
-        Self::Activity,
-        Self::RrInterval,
-        Self::HeartRateVariability,
-        Self::Sleep,
-        Self::Temperature,
-        Self::Tests,
-    ];
+    pub const VITALS: [Self; 6] =
+        [Self::Activity, Self::RrInterval, Self::HeartRateVariability, Self::Sleep, Self::Temperature, Self::Tests];
 
     /// The name in addresses and bodies.
     pub fn name(self) -> &'static str {
@@ -82,10 +76,7 @@ impl DataType {
 
     /// Whether the type is sampled at a fixed rate and sent as `start` and `rate_hz`.
     pub fn is_waveform(self) -> bool {
-        matches!(
-            self,
-            Self::Ppg1 | Self::Ppg2 | Self::Acc | Self::Bioz | Self::Ecg
-        )
+        matches!(self, Self::Ppg1 | Self::Ppg2 | Self::Acc | Self::Bioz | Self::Ecg)
     }
 }
 

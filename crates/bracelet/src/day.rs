@@ -71,9 +71,7 @@ pub struct DayPlan {
 impl DayPlan {
     /// The plan of `patient` for a local date.
     pub fn new(patient: &Patient, day: Date) -> Result<Self, BraceletError> {
-        let eve = day
-            .yesterday()
-            .map_err(|_| BraceletError::TimeOutOfRange(i64::MIN))?;
+        let eve = day.yesterday().map_err(|_| BraceletError::TimeOutOfRange(i64::MIN))?;
         let start_ms = midnight_ms(&patient.zone, day)?;
         let end_ms = midnight_ms(&patient.zone, tomorrow(day)?)?;
         let (bed_ms, wake_ms, mut random) = rhythm(patient, day)?;
@@ -84,16 +82,7 @@ impl DayPlan {
         let charge_end_ms = charge_start_ms + random.random_range(40..65) * MINUTE_MS;
         let mut bouts = draw_bouts(patient, charge_end_ms, bed_ms, &mut random);
         bouts.retain(|bout| patient.deterioration(bout.start_ms) < 0.05);
-        Ok(Self {
-            date: day,
-            start_ms,
-            end_ms,
-            night,
-            bed_ms,
-            charge_start_ms,
-            charge_end_ms,
-            bouts,
-        })
+        Ok(Self { date: day, start_ms, end_ms, night, bed_ms, charge_start_ms, charge_end_ms, bouts })
     }
 
     /// When the patient gets up, Unix ms.
@@ -103,9 +92,7 @@ impl DayPlan {
 
     /// The bout under way at `at_ms`.
     pub fn bout_at(&self, at_ms: i64) -> Option<&Bout> {
-        self.bouts
-            .iter()
-            .find(|bout| (bout.start_ms..bout.end_ms).contains(&at_ms))
+        self.bouts.iter().find(|bout| (bout.start_ms..bout.end_ms).contains(&at_ms))
     }
 }
 
@@ -115,8 +102,7 @@ pub fn day_number(day: Date) -> i64 {
 }
 
 fn tomorrow(day: Date) -> Result<Date, BraceletError> {
-    day.tomorrow()
-        .map_err(|_| BraceletError::TimeOutOfRange(i64::MAX))
+    day.tomorrow().map_err(|_| BraceletError::TimeOutOfRange(i64::MAX))
 }
 
 fn midnight_ms(zone: &TimeZone, day: Date) -> Result<i64, BraceletError> {
@@ -130,9 +116,7 @@ fn rhythm(patient: &Patient, day: Date) -> Result<(i64, i64, ChaCha8Rng), Bracel
     let midnight = midnight_ms(&patient.zone, day)?;
     let mut random = patient.randomness.stream(Subject::Day, day_number(day));
     let bed_hour = patient.baseline.bed_hour + random.random_range(-0.5..0.7);
-    let wake_hour = patient.baseline.bed_hour - 24.0
-        + patient.baseline.night_hours
-        + random.random_range(-0.6..0.6);
+    let wake_hour = patient.baseline.bed_hour - 24.0 + patient.baseline.night_hours + random.random_range(-0.6..0.6);
     let at = |hour: f64| midnight + (hour * 60.0).round() as i64 * MINUTE_MS;
     Ok((at(bed_hour), at(wake_hour), random))
 }
@@ -153,9 +137,8 @@ fn draw_bouts(patient: &Patient, from_ms: i64, bed_ms: i64, random: &mut ChaCha8
         };
         // Five minutes of rest between two bouts keep their heart-rate responses apart.
         let margin_ms = 5 * MINUTE_MS;
-        let is_free = !bouts
-            .iter()
-            .any(|other: &Bout| other.overlaps(bout.start_ms - margin_ms, bout.end_ms + margin_ms));
+        let is_free =
+            !bouts.iter().any(|other: &Bout| other.overlaps(bout.start_ms - margin_ms, bout.end_ms + margin_ms));
         if is_free {
             bouts.push(bout);
         }
@@ -190,14 +173,7 @@ fn exercise(start_ms: i64, random: &mut ChaCha8Rng) -> Bout {
             speed_mps: cadence / 60.0 * random.random_range(0.95..1.15),
         };
     }
-    Bout {
-        start_ms,
-        end_ms,
-        movement: Movement::Cycle,
-        effort,
-        cadence: 0.0,
-        speed_mps: random.random_range(4.5..7.0),
-    }
+    Bout { start_ms, end_ms, movement: Movement::Cycle, effort, cadence: 0.0, speed_mps: random.random_range(4.5..7.0) }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod client;
 mod config;
 mod delivery;
 mod driver;
+mod live;
 mod load;
 mod progress;
 mod session;

@@ -71,6 +71,9 @@ pub struct Patient {
     pub person: Person,
     /// His resting values.
     pub baseline: Baseline,
+    /// Serial number of his bracelet: by default made from his number. A fleet makes it from the uuid that the service gave
+    /// him, so that two runs with one seed don't share bracelets.
+    pub serial_number: String,
     /// Name of his time zone.
     pub zone_name: String,
     pub(crate) zone: TimeZone,
@@ -86,8 +89,7 @@ impl Patient {
         onset_ms: i64,
         zone_name: &str,
     ) -> Result<Self, BraceletError> {
-        let zone = TimeZone::get(zone_name)
-            .map_err(|_| BraceletError::UnknownZone(zone_name.to_owned()))?;
+        let zone = TimeZone::get(zone_name).map_err(|_| BraceletError::UnknownZone(zone_name.to_owned()))?;
         let randomness = Randomness::new(seed, index);
         let (person, baseline) = invent_person(&randomness, index);
         Ok(Self {
@@ -96,15 +98,11 @@ impl Patient {
             onset_ms,
             person,
             baseline,
+            serial_number: format!("SIM-{index:06}"),
             zone_name: zone_name.to_owned(),
             zone,
             randomness,
         })
-    }
-
-    /// Serial number of the bracelet.
-    pub fn serial_number(&self) -> String {
-        format!("SIM-{:06}", self.index)
     }
 
     /// Whether the scenario has begun at `at_ms`.
@@ -136,20 +134,12 @@ fn invent_person(randomness: &Randomness, index: u64) -> (Person, Baseline) {
     let birth_year: i32 = random.random_range(1940..=2003);
     let age_years = f64::from(REFERENCE_YEAR - birth_year);
     let is_female = random.random_bool(0.5);
-    let height: u32 = if is_female {
-        random.random_range(154..=178)
-    } else {
-        random.random_range(165..=192)
-    };
+    let height: u32 = if is_female { random.random_range(154..=178) } else { random.random_range(165..=192) };
     let body_mass_index = random.random_range(20.0..30.0);
     let height_m = f64::from(height) / 100.0;
     let person = Person {
         first_name: format!("Patient {}", index + 1),
-        birthday: format!(
-            "{birth_year:04}-{:02}-{:02}",
-            random.random_range(1..=12),
-            random.random_range(1..=28)
-        ),
+        birthday: format!("{birth_year:04}-{:02}-{:02}", random.random_range(1..=12), random.random_range(1..=28)),
         gender: if is_female { "female" } else { "male" },
         height,
         weight: (body_mass_index * height_m * height_m).round() as u32,

@@ -84,11 +84,8 @@ mod tests {
 
     #[test]
     fn streams_repeat_and_differ_by_every_part_of_their_name() {
-        let draw = |seed, patient, subject, index| -> u64 {
-            Randomness::new(seed, patient)
-                .stream(subject, index)
-                .random()
-        };
+        let draw =
+            |seed, patient, subject, index| -> u64 { Randomness::new(seed, patient).stream(subject, index).random() };
         let first = draw(1, 2, Subject::Day, 3);
         assert_eq!(first, draw(1, 2, Subject::Day, 3));
         assert_ne!(first, draw(2, 2, Subject::Day, 3));
@@ -100,18 +97,14 @@ mod tests {
     #[test]
     fn wandering_has_unit_variance_and_no_jumps() {
         let randomness = Randomness::new(7, 0);
-        let values: Vec<f64> = (0..40_000)
-            .map(|i| randomness.wander(Subject::HeartRateDrift, i * 1_000, 10_000))
-            .collect();
+        let values: Vec<f64> =
+            (0..40_000).map(|i| randomness.wander(Subject::HeartRateDrift, i * 1_000, 10_000)).collect();
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
         let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / count;
         assert!(mean.abs() < 0.1, "mean {mean}");
         assert!((variance - 1.0).abs() < 0.1, "variance {variance}");
-        let largest_step = values
-            .windows(2)
-            .map(|pair| (pair[1] - pair[0]).abs())
-            .fold(0.0, f64::max);
+        let largest_step = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(0.0, f64::max);
         assert!(largest_step < 1.0, "largest step {largest_step}");
     }
 }

@@ -83,9 +83,7 @@ impl Truth {
         let rows = activity::rows(&course, window);
         let night = Window::new(plan.night.start_ms, plan.night.end_ms().min(until_ms));
         let bpm = slot_means(&rows, |row| row.has_valid_bpm().then_some(row.bpm));
-        let respiration = slot_means(&rows, |row| {
-            (row.resp_q >= 2).then_some(row.respiration_rate)
-        });
+        let respiration = slot_means(&rows, |row| (row.resp_q >= 2).then_some(row.respiration_rate));
         let spo2 = slot_means(&rows, |row| (row.spo2_q >= 2).then_some(row.spo2));
         let pressures: Vec<(i64, i64)> = rows.iter().filter_map(|row| row.pressure_mmhg).collect();
         Ok(Self {
@@ -94,11 +92,7 @@ impl Truth {
             activity_rows: rows.len(),
             worn_minutes: rows.iter().filter(|row| row.wearing >= 1).count(),
             avg_daily_heart_rate: mean(bpm.iter().copied()),
-            max_minute_heart_rate: rows
-                .iter()
-                .filter(|row| row.has_valid_bpm())
-                .map(|row| row.bpm)
-                .max(),
+            max_minute_heart_rate: rows.iter().filter(|row| row.has_valid_bpm()).map(|row| row.bpm).max(),
             heart_rate_slots: bpm.len(),
             total_steps: rows.iter().map(|row| row.last_steps).sum(),
             distance_m: rows.iter().map(|row| row.speed as f64 / 10.0 * 60.0).sum(),
@@ -125,14 +119,8 @@ impl SleepTruth {
         };
         let asleep = || epochs.iter().filter(|(_, stage)| *stage != Stage::Awake);
         let first_sleep_ms = asleep().next().map_or(end_ms, |(at_ms, _)| *at_ms);
-        let last_sleep_ms = asleep()
-            .next_back()
-            .map_or(*start_ms, |(at_ms, _)| at_ms + EPOCH_MS);
-        let (light_s, deep_s, rem_s) = (
-            seconds(Stage::Light),
-            seconds(Stage::Deep),
-            seconds(Stage::Rem),
-        );
+        let last_sleep_ms = asleep().next_back().map_or(*start_ms, |(at_ms, _)| at_ms + EPOCH_MS);
+        let (light_s, deep_s, rem_s) = (seconds(Stage::Light), seconds(Stage::Deep), seconds(Stage::Rem));
         Self {
             start_ms: *start_ms,
             end_ms,
@@ -156,10 +144,7 @@ fn slot_means(rows: &[ActivityRow], pick: impl Fn(&ActivityRow) -> Option<i64>) 
             slots.entry(slot).or_default().push(value as f64);
         }
     }
-    slots
-        .into_values()
-        .filter_map(|values| mean(values.into_iter()))
-        .collect()
+    slots.into_values().filter_map(|values| mean(values.into_iter())).collect()
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {

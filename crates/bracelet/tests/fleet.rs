@@ -56,45 +56,27 @@ impl Stub {
                 _ => None,
             };
         }
-        let bearer = request
-            .headers
-            .get("authorization")
-            .cloned()
-            .unwrap_or_default();
+        let bearer = request.headers.get("authorization").cloned().unwrap_or_default();
         let bearer = bearer.trim_start_matches("Bearer ").to_owned();
         let body: Value = if request.headers.contains_key("content-encoding") {
             self.was_gzip = true;
             let mut text = Vec::new();
-            flate2::read::GzDecoder::new(request.body.as_slice())
-                .read_to_end(&mut text)
-                .unwrap();
+            flate2::read::GzDecoder::new(request.body.as_slice()).read_to_end(&mut text).unwrap();
             serde_json::from_slice(&text).unwrap()
         } else {
             serde_json::from_slice(&request.body).unwrap()
         };
-        let has_key = request
-            .headers
-            .get("x-api-key")
-            .is_some_and(|key| key == KEY);
+        let has_key = request.headers.get("x-api-key").is_some_and(|key| key == KEY);
         Some(match request.address.as_str() {
-            address if address.starts_with("/integration/") && !has_key => {
-                (401, json!({"message": "no key"}))
-            }
+            address if address.starts_with("/integration/") && !has_key => (401, json!({"message": "no key"})),
             "/integration/v1/groups" => (200, json!({"code": "ABCDE"})),
             "/integration/v1/groups/ABCDE/patients" => {
                 self.patients += 1;
-                (
-                    200,
-                    json!({"uuid": format!("u{}", self.patients), "code": format!("V{}", self.patients)}),
-                )
+                (200, json!({"uuid": format!("u{}", self.patients), "code": format!("V{}", self.patients)}))
             }
             "/users/activate" => {
                 let code = body["code"].as_str().unwrap().to_owned();
-                if self
-                    .activations
-                    .iter()
-                    .any(|known| known["code"] == body["code"])
-                {
+                if self.activations.iter().any(|known| known["code"] == body["code"]) {
                     return Some((409, json!({"message": "already used"})));
                 }
                 self.activations.push(body);
@@ -102,17 +84,11 @@ impl Stub {
             }
             "/users/login" => {
                 self.logins += 1;
-                (
-                    200,
-                    json!({"token": format!("user-{}", body["code"].as_str().unwrap())}),
-                )
+                (200, json!({"token": format!("user-{}", body["code"].as_str().unwrap())}))
             }
             "/health/login" => {
                 self.tokens += 1;
-                let code = body["user_api_token"]
-                    .as_str()
-                    .unwrap()
-                    .trim_start_matches("user-");
+                let code = body["user_api_token"].as_str().unwrap().trim_start_matches("user-");
                 (200, json!({"token": format!("{code}.{}", self.tokens)}))
             }
             "/health/v1/sync" => {
@@ -123,10 +99,7 @@ impl Stub {
                 *uses += 1;
                 let patient = bearer.split('.').next().unwrap().to_owned();
                 self.syncs.push((patient, body));
-                (
-                    200,
-                    json!({"types": {"activity": {"stored": 1, "duplicate": 0, "rejected": 0}}}),
-                )
+                (200, json!({"types": {"activity": {"stored": 1, "duplicate": 0, "rejected": 0}}}))
             }
             _ => (404, json!({"message": "unknown path"})),
         })
@@ -155,11 +128,7 @@ async fn read_request(stream: &mut TcpStream) -> Option<Request> {
     while body.len() < length {
         stream.read_buf(&mut body).await.ok()?;
     }
-    Some(Request {
-        address,
-        headers,
-        body,
-    })
+    Some(Request { address, headers, body })
 }
 
 async fn serve(mut stream: TcpStream, stub: Arc<Mutex<Stub>>) {
@@ -167,10 +136,7 @@ async fn serve(mut stream: TcpStream, stub: Arc<Mutex<Stub>>) {
         let reply = stub.lock().unwrap().answer(&request);
         let Some((status, json)) = reply else { return };
         let body = json.to_string();
-        let head = format!(
-            "HTTP/1.1 {status} X\r\nContent-Length: {}\r\nRetry-After: 0\r\n\r\n",
-            body.len()
-        );
+        let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\nRetry-After: 0\r\n\r\n", body.len());
         if stream.write_all((head + &body).as_bytes()).await.is_err() {
             return;
         }
@@ -206,10 +172,7 @@ fn spans(stub: &Stub, patient: &str) -> Vec<(i64, i64)> {
         .filter(|(own, _)| own == patient)
         .map(|(_, body)| {
             let times = body["data"]["activity"]["timestamp"].as_array().unwrap();
-            (
-                times[0].as_i64().unwrap(),
-                times.last().unwrap().as_i64().unwrap() + 60_000,
-            )
+            (times[0].as_i64().unwrap(), times.last().unwrap().as_i64().unwrap() + 60_000)
         })
         .collect()
 }
@@ -220,80 +183,40 @@ fn unstopped() -> watch::Receiver<bool> {
 
 #[tokio::test]
 async fn a_fleet_enrols_and_sends_every_day_through_all_trouble() {
-    let (url, memory) = start(Stub {
-        trouble_every: 4,
-        token_uses: 2,
-        ..Stub::default()
-    })
-    .await;
+    let (url, memory) = start(Stub { trouble_every: 4, token_uses: 2, ..Stub::default() }).await;
     let fleet = fleet(&url, 5, |config| config.days = 4);
     let result = fleet.run(None, unstopped()).await.unwrap();
-    assert_eq!(
-        (result.patients, result.syncs, result.failed, result.stored),
-        (5, 20, 0, 20)
-    );
+    assert_eq!((result.patients, result.syncs, result.failed, result.stored), (5, 20, 0, 20));
     assert!(result.retries > 0 && result.values > 20 * 1_000 && result.p99_ms >= result.p50_ms);
 
     let stub = memory.lock().unwrap();
     assert!(stub.logins > 0, "tokens that ended were renewed");
-    assert!(
-        stub.seen_addresses
-            .iter()
-            .all(|address| !address.contains(KEY))
-    );
+    assert!(stub.seen_addresses.iter().all(|address| !address.contains(KEY)));
     assert_eq!(stub.activations.len(), 5);
     for activation in &stub.activations {
-        assert!(
-            activation["first_name"]
-                .as_str()
-                .unwrap()
-                .starts_with("Patient ")
-        );
-        for field in [
-            "birthday",
-            "gender",
-            "height",
-            "weight",
-            "time_zone",
-            "password",
-        ] {
+        assert!(activation["first_name"].as_str().unwrap().starts_with("Patient "));
+        for field in ["birthday", "gender", "height", "weight", "time_zone", "password"] {
             assert!(!activation[field].is_null(), "{field}");
         }
     }
-    for patient in stub
-        .activations
-        .iter()
-        .map(|activation| activation["code"].as_str().unwrap())
-    {
+    for patient in stub.activations.iter().map(|activation| activation["code"].as_str().unwrap()) {
         let spans = spans(&stub, patient);
         assert_eq!(spans.len(), 4);
         assert_eq!(spans[0].1, NOW_MS, "the newest day first");
-        assert!(
-            spans.windows(2).all(|pair| pair[1].1 == pair[0].0),
-            "{spans:?}"
-        );
+        assert!(spans.windows(2).all(|pair| pair[1].1 == pair[0].0), "{spans:?}");
         assert_eq!(spans[3].0 % 86_400_000, 0);
     }
 }
 
 #[tokio::test]
 async fn the_present_follows_the_past_without_a_gap_and_each_scenario_in_its_manner() {
-    for scenario in [
-        Scenario::Healthy,
-        Scenario::LateSync,
-        Scenario::DuplicateSync,
-    ] {
+    for scenario in [Scenario::Healthy, Scenario::LateSync, Scenario::DuplicateSync] {
         let (url, memory) = start(Stub::default()).await;
         let fleet = fleet(&url, 1, |config| {
             config.cast = Cast::All(scenario);
             config.gzip = true;
         });
-        let live = Live {
-            tick: Duration::from_millis(2),
-            step_ms: 60_000,
-            lag_ms: 30 * 60_000,
-            ticks: Some(40),
-        };
+        let live = Live { tick: Duration::from_millis(2), step_ms: 60_000, lag_ms: 30 * 60_000, ticks: Some(40) };
         let result = fleet.run(Some(live), unstopped()).await.unwrap();
         let stub = memory.lock().unwrap();
         assert!(stub.was_gzip);
@@ -301,30 +224,18 @@ async fn the_present_follows_the_past_without_a_gap_and_each_scenario_in_its_man
         let mut distinct = arrived.clone();
         distinct.sort_unstable();
         distinct.dedup();
-        assert_eq!(
-            distinct.len(),
-            31,
-            "one day and thirty minutes, though there were forty ticks"
-        );
-        assert!(
-            distinct.windows(2).all(|pair| pair[0].1 == pair[1].0),
-            "{scenario}"
-        );
+        assert_eq!(distinct.len(), 31, "one day and thirty minutes, though there were forty ticks");
+        assert!(distinct.windows(2).all(|pair| pair[0].1 == pair[1].0), "{scenario}");
         assert_eq!(distinct.last().unwrap().1, NOW_MS, "never past the clock");
         let is_in_order = arrived.is_sorted();
         assert_eq!(is_in_order, scenario != Scenario::LateSync);
-        let copies = if scenario == Scenario::DuplicateSync {
-            2
-        } else {
-            1
-        };
+        let copies = if scenario == Scenario::DuplicateSync { 2 } else { 1 };
         assert_eq!(arrived.len(), 31 * copies);
         assert_eq!(result.syncs as usize, arrived.len());
+        let serial = &stub.syncs[0].1["device"]["serial_number"];
+        assert_eq!(serial, "SIM-u1", "no two patients of a service share a bracelet");
         for pair in stub.syncs.chunks(copies) {
-            assert!(
-                pair.iter().all(|sync| *sync == pair[0]),
-                "a duplicate is equal, identifier and all"
-            );
+            assert!(pair.iter().all(|sync| *sync == pair[0]), "a duplicate is equal, identifier and all");
         }
     }
 }
@@ -333,15 +244,10 @@ async fn the_present_follows_the_past_without_a_gap_and_each_scenario_in_its_man
 async fn a_stopped_fleet_ends_and_sends_what_it_held_back() {
     let (url, memory) = start(Stub::default()).await;
     let fleet = fleet(&url, 2, |config| {
-        config.cast = Cast::All(Scenario::LateSync)
+        config.cast = Cast::All(Scenario::LateSync);
     });
     let (stop, stopped) = watch::channel(false);
-    let live = Live {
-        tick: Duration::from_millis(5),
-        step_ms: 60_000,
-        lag_ms: 12 * 3_600_000,
-        ticks: None,
-    };
+    let live = Live { tick: Duration::from_millis(5), step_ms: 60_000, lag_ms: 12 * 3_600_000, ticks: None };
     let running = tokio::spawn({
         let fleet = fleet.clone();
         async move { fleet.run(Some(live), stopped).await }
@@ -356,10 +262,7 @@ async fn a_stopped_fleet_ends_and_sends_what_it_held_back() {
     for patient in ["V1", "V2"] {
         let mut spans = spans(&stub, patient);
         spans.sort_unstable();
-        assert!(
-            spans.windows(2).all(|pair| pair[0].1 == pair[1].0),
-            "nothing was lost"
-        );
+        assert!(spans.windows(2).all(|pair| pair[0].1 == pair[1].0), "nothing was lost");
     }
     assert_eq!(result.syncs as usize, stub.syncs.len());
 }
@@ -372,12 +275,7 @@ async fn a_load_has_the_asked_number_of_syncs_and_never_sends_a_minute_twice() {
     let plan = LoadPlan::one_minute_syncs(Duration::from_millis(300), Some(200.0));
     let result = fleet.load(&sessions, plan).await.unwrap();
     assert_eq!((result.syncs, result.failed), (60, 0));
-    let bounded = LoadPlan {
-        rate: None,
-        begin_before_ms: 5 * 60_000,
-        duration: Duration::from_secs(60),
-        ..plan
-    };
+    let bounded = LoadPlan { rate: None, begin_before_ms: 5 * 60_000, duration: Duration::from_mins(1), ..plan };
     let again = fleet.load(&sessions, bounded).await.unwrap();
     assert_eq!(again.syncs, 7 * 5, "ends when the data reach the present");
     let stub = memory.lock().unwrap();
@@ -396,20 +294,11 @@ async fn refusals_name_the_request_and_never_the_key() {
     let wrong_key = fleet(&url, 1, |config| config.api_key = "pwk_wrong".to_owned());
     let error = wrong_key.run(None, unstopped()).await.unwrap_err();
     assert!(matches!(error, BraceletError::Refused { status: 401, .. }));
-    assert_eq!(
-        error.to_string(),
-        "cannot create a group: status 401 no key"
-    );
+    assert_eq!(error.to_string(), "cannot create a group: status 401 no key");
     let nobody = fleet("http://127.0.0.1:9", 1, |config| {
-        config.patience = Duration::from_millis(300)
+        config.patience = Duration::from_millis(300);
     });
     let error = nobody.run(None, unstopped()).await.unwrap_err();
-    assert!(
-        !format!(
-            "{error} {error:?} {:?}",
-            FleetConfig::new(&url, KEY, "pass word", 1)
-        )
-        .contains(KEY)
-    );
+    assert!(!format!("{error} {error:?} {:?}", FleetConfig::new(&url, KEY, "pass word", 1)).contains(KEY));
     assert!(matches!(error, BraceletError::Http(_)));
 }

@@ -34,9 +34,7 @@ impl Researcher {
     pub fn require_manager(&self) -> Result<()> {
         match self.role {
             Role::Researcher | Role::Admin => Ok(()),
-            Role::Hcp => Err(PlatformError::Forbidden(
-                "a healthcare practitioner may not do this",
-            )),
+            Role::Hcp => Err(PlatformError::Forbidden("a healthcare practitioner may not do this")),
         }
     }
 
@@ -56,9 +54,7 @@ impl Platform {
         let holder = holder.ok_or(PlatformError::Unauthenticated("the API key is not valid"))?;
         let now_ms = self.now_ms();
         if holder.key_revoked_ms.is_some() {
-            return Err(PlatformError::Unauthenticated(
-                "the API key has been revoked",
-            ));
+            return Err(PlatformError::Unauthenticated("the API key has been revoked"));
         }
         if holder.key_expires_ms.is_some_and(|end_ms| now_ms >= end_ms) {
             return Err(PlatformError::Unauthenticated("the API key has expired"));
@@ -78,34 +74,20 @@ impl Platform {
 
     /// The group, when the caller may act on it.
     pub async fn group_access(&self, researcher: &Researcher, code: &str) -> Result<Group> {
-        let found = self
-            .users
-            .group_access(code, &researcher.account, &researcher.key_id)
-            .await?;
+        let found = self.users.group_access(code, &researcher.account, &researcher.key_id).await?;
         let found = found.ok_or(PlatformError::NotFound("group"))?;
         if !found.allowed {
-            return Err(PlatformError::Forbidden(
-                "the caller has no access to this group",
-            ));
+            return Err(PlatformError::Forbidden("the caller has no access to this group"));
         }
         Ok(found.group)
     }
 
     /// The patient, when a group that the caller may act on holds him.
-    pub async fn patient_access(
-        &self,
-        researcher: &Researcher,
-        uuid: &str,
-    ) -> Result<PatientAccess> {
-        let found = self
-            .users
-            .patient_access(uuid, &researcher.account, &researcher.key_id)
-            .await?;
+    pub async fn patient_access(&self, researcher: &Researcher, uuid: &str) -> Result<PatientAccess> {
+        let found = self.users.patient_access(uuid, &researcher.account, &researcher.key_id).await?;
         let found = found.ok_or(PlatformError::NotFound("patient"))?;
         if !found.allowed {
-            return Err(PlatformError::Forbidden(
-                "the caller has no access to this patient",
-            ));
+            return Err(PlatformError::Forbidden("the caller has no access to this patient"));
         }
         Ok(found)
     }
@@ -116,11 +98,7 @@ impl Platform {
         if last_used_ms.is_some_and(is_recent) {
             return;
         }
-        let mut uses = self
-            .memory
-            .key_uses
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut uses = self.memory.key_uses.lock().unwrap_or_else(PoisonError::into_inner);
         if uses.get(key_id).copied().is_some_and(is_recent) {
             return;
         }

@@ -37,15 +37,12 @@ impl Role {
 
     /// The role of a name.
     pub fn parse(name: &str) -> Option<Self> {
-        [Role::Researcher, Role::Hcp, Role::Admin]
-            .into_iter()
-            .find(|role| role.name() == name)
+        [Role::Researcher, Role::Hcp, Role::Admin].into_iter().find(|role| role.name() == name)
     }
 
     /// The role that a row holds.
     pub(crate) fn of(name: &str) -> Result<Self> {
-        Role::parse(name)
-            .ok_or_else(|| PlatformError::Internal(format!("an account has the role {name}")))
+        Role::parse(name).ok_or_else(|| PlatformError::Internal(format!("an account has the role {name}")))
     }
 }
 
@@ -125,24 +122,16 @@ impl Platform {
     /// Sets until when an account's subscription is active.
     pub async fn set_subscription(&self, email: &str, until_ms: Option<i64>) -> Result<()> {
         let account = self.account_by_email(email).await?;
-        self.users
-            .set_subscription(&account.uuid, until_ms, self.now_ms())
-            .await?;
+        self.users.set_subscription(&account.uuid, until_ms, self.now_ms()).await?;
         Ok(())
     }
 
     /// Creates an API key; answers it and the key itself, which cannot be read again.
-    pub async fn create_api_key(
-        &self,
-        account: &Account,
-        new: NewApiKey,
-    ) -> Result<(ApiKey, String)> {
+    pub async fn create_api_key(&self, account: &Account, new: NewApiKey) -> Result<(ApiKey, String)> {
         for code in &new.groups {
             let access = self.users.group_access(code, &account.uuid, "").await?;
             if !access.ok_or(PlatformError::NotFound("group"))?.allowed {
-                return Err(PlatformError::Forbidden(
-                    "the account has no access to this group",
-                ));
+                return Err(PlatformError::Forbidden("the account has no access to this group"));
             }
         }
         let token = format!("pwk_{}", URL_SAFE_NO_PAD.encode(self.random_bytes::<32>()));
@@ -169,19 +158,48 @@ impl Platform {
     /// Revokes an API key and ends the health-tokens that were asked for with it. Answers when it was revoked, also
     /// when that was before.
     pub async fn revoke_api_key(&self, key_id: &str) -> Result<i64> {
-        let key = self
-            .users
-            .api_key(key_id)
-            .await?
-            .ok_or(PlatformError::NotFound("API key"))?;
+        let key = self.users.api_key(key_id).await?.ok_or(PlatformError::NotFound("API key"))?;
         if let Some(revoked_ms) = key.revoked_ms {
             return Ok(revoked_ms);
         }
         let now_ms = self.now_ms();
         let intent = Intent {
             id: self.new_record_id(),
-            change: HealthChange::EndSessionsOfKey {
-                key_id: key.id.clone(),
+            change: HealthChange::EndSessionsOfKey { key_id: key.id.clone(), at_ms: now_ms },
+            entries: Vec::new(),
+            created_ms: now_ms,
+        };
+        if self.users.revoke_api_key(&key.id, now_ms, intent.clone()).await? {
+            self.finish(intent).await?;
+        }
+        Ok(now_ms)
+    }
+
+    /// Gives an account another password, made up when there is none, and ends its sessions. Answers the password.
+    pub async fn reset_account_password(
+        &self,
+        account: &Account,
+        password: Option<String>,
+    ) -> Result<String> {
+        let password = password.unwrap_or_else(|| self.new_password());
+        let hash = self.hash_new_password(&password).await?;
+        self.users
+            .set_account_password(&account.uuid, &hash, self.now_ms())
+            .await?;
+        Ok(password)
+    }
+
+    /// Disables an account: it cannot log in, and its sessions, its API keys and the health-tokens that it asked for
+    /// end. Answers when it was disabled, also when that was before.
+    pub async fn disable_account(&self, account: &Account) -> Result<i64> {
+        if let Some(disabled_ms) = account.disabled_ms {
+            return Ok(disabled_ms);
+        }
+        let now_ms = self.now_ms();
+        let intent = Intent {
+            id: self.new_record_id(),
+            change: HealthChange::EndSessionsOfActor {
+                account: account.uuid.clone(),
                 at_ms: now_ms,
             },
             entries: Vec::new(),
@@ -189,7 +207,7 @@ impl Platform {
         };
         if self
             .users
-            .revoke_api_key(&key.id, now_ms, intent.clone())
+            .disable_account(&account.uuid, now_ms, intent.clone())
             .await?
         {
             self.finish(intent).await?;
@@ -200,8 +218,5 @@ impl Platform {
 
 /// Someone else logs in with this address.
 pub(crate) fn email_taken() -> PlatformError {
-    PlatformError::Conflict {
-        code: "duplicate_email",
-        message: "this e-mail is in use",
-    }
+    PlatformError::Conflict { code: "duplicate_email", message: "this e-mail is in use" }
 }

@@ -38,26 +38,17 @@ impl Action {
 
 /// A patient as an entity of an entry.
 pub(crate) fn patient_entity(uuid: &str) -> Entity {
-    Entity {
-        id: uuid.to_owned(),
-        kind: "patient.id".to_owned(),
-    }
+    Entity { id: uuid.to_owned(), kind: "patient.id".to_owned() }
 }
 
 /// A group as an entity of an entry.
 pub(crate) fn group_entity(group_id: &str) -> Entity {
-    Entity {
-        id: group_id.to_owned(),
-        kind: "group.id".to_owned(),
-    }
+    Entity { id: group_id.to_owned(), kind: "group.id".to_owned() }
 }
 
 /// A user, patient or account, as an entity of an entry.
 pub(crate) fn user_entity(uuid: &str) -> Entity {
-    Entity {
-        id: uuid.to_owned(),
-        kind: "user.id".to_owned(),
-    }
+    Entity { id: uuid.to_owned(), kind: "user.id".to_owned() }
 }
 
 /// Every action code there is.
@@ -115,13 +106,7 @@ impl Platform {
         primary: Entity,
         secondary: Option<Entity>,
     ) -> NewAuditEntry {
-        self.entry_by(
-            action,
-            &researcher.account,
-            researcher.role.name(),
-            primary,
-            secondary,
-        )
+        self.entry_by(action, &researcher.account, researcher.role.name(), primary, secondary)
     }
 
     /// An entry of what someone did.
@@ -147,9 +132,6 @@ impl Platform {
 
     /// Entries for a transaction to write, stamped there.
     pub(crate) fn audit(&self, entries: Vec<NewAuditEntry>) -> Audit {
-        Audit {
-            entries,
-            clock: Arc::clone(&self.clock),
-        }
+        Audit { entries, clock: Arc::clone(&self.clock) }
     }
 }

@@ -42,11 +42,7 @@ impl Backoff {
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         let open_ms = both(account, address)
             .iter()
-            .filter_map(|who| {
-                failures
-                    .get(who)
-                    .map(|failed| failed.last_ms + wait_ms(who, failed.count))
-            })
+            .filter_map(|who| failures.get(who).map(|failed| failed.last_ms + wait_ms(who, failed.count)))
             .max()?;
         let wait_ms = open_ms - now_ms;
         (wait_ms > 0).then(|| wait_ms.unsigned_abs().div_ceil(1000))
@@ -62,10 +58,7 @@ impl Backoff {
             }
         }
         for who in both(account, address) {
-            let failed = failures.entry(who).or_insert(Failures {
-                count: 0,
-                last_ms: now_ms,
-            });
+            let failed = failures.entry(who).or_insert(Failures { count: 0, last_ms: now_ms });
             if now_ms - failed.last_ms > FORGOTTEN_AFTER_MS {
                 failed.count = 0;
             }
@@ -77,22 +70,13 @@ impl Backoff {
     /// Forgets the failures of an account from an address: its owner has come in.
     pub(crate) fn succeeded(&self, account: &str, address: &str) {
         let [pair, _] = both(account, address);
-        self.failures
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&pair);
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(&pair);
     }
 }
 
 fn both(account: &str, address: &str) -> [Who; 2] {
     let (account, address) = (account.to_owned(), address.to_owned());
-    [
-        Who::Pair {
-            account,
-            address: address.clone(),
-        },
-        Who::Address(address),
-    ]
+    [Who::Pair { account, address: address.clone() }, Who::Address(address)]
 }
 
 /// One second after the last free failure, then twice as long each time.
@@ -127,10 +111,7 @@ mod tests {
                 backoff.wait_s("ada", "192.0.2.1", 0)
             })
             .collect();
-        assert_eq!(
-            waits,
-            [None, None, None, None, Some(1), Some(2), Some(4), Some(8)]
-        );
+        assert_eq!(waits, [None, None, None, None, Some(1), Some(2), Some(4), Some(8)]);
         assert_eq!(backoff.wait_s("ada", "192.0.2.1", 8000), None);
     }
 

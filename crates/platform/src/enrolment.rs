@@ -59,24 +59,14 @@ impl Platform {
     /// The groups that the caller may act on, oldest first.
     pub async fn groups(&self, researcher: &Researcher) -> Result<Vec<Group>> {
         let scoped_key = researcher.key_scoped.then_some(researcher.key_id.as_str());
-        Ok(self
-            .users
-            .groups_of(&researcher.account, scoped_key)
-            .await?)
+        Ok(self.users.groups_of(&researcher.account, scoped_key).await?)
     }
 
     /// Creates a group with the caller as its first member.
-    pub async fn create_group(
-        &self,
-        researcher: &Researcher,
-        name: &str,
-        description: &str,
-    ) -> Result<Group> {
+    pub async fn create_group(&self, researcher: &Researcher, name: &str, description: &str) -> Result<Group> {
         researcher.require_manager()?;
         if researcher.key_scoped {
-            return Err(PlatformError::Forbidden(
-                "a key for named groups cannot create groups",
-            ));
+            return Err(PlatformError::Forbidden("a key for named groups cannot create groups"));
         }
         check_group_texts(name, description)?;
         for _ in 0..TRIES {
@@ -89,42 +79,23 @@ impl Platform {
                 description: description.to_owned(),
                 created_ms: self.now_ms(),
             };
-            let entry = self.entry(
-                Action::GroupCreate,
-                researcher,
-                group_entity(&group.id),
-                None,
-            );
-            match self
-                .users
-                .add_group(group.clone(), &researcher.account, self.audit(vec![entry]))
-                .await
-            {
+            let entry = self.entry(Action::GroupCreate, researcher, group_entity(&group.id), None);
+            match self.users.add_group(group.clone(), &researcher.account, self.audit(vec![entry])).await {
                 Err(StoreError::Conflict(_)) => {}
                 Err(error) => return Err(error.into()),
                 Ok(()) => return Ok(group),
             }
         }
-        Err(PlatformError::Internal(
-            "no free group code was found".to_owned(),
-        ))
+        Err(PlatformError::Internal("no free group code was found".to_owned()))
     }
 
     /// Adds an anonymous patient to a group.
-    pub async fn enrol_patient(
-        &self,
-        researcher: &Researcher,
-        group_code: &str,
-    ) -> Result<Enrolled> {
+    pub async fn enrol_patient(&self, researcher: &Researcher, group_code: &str) -> Result<Enrolled> {
         let group = self.group_access(researcher, group_code).await?;
         researcher.require_manager()?;
         for _ in 0..TRIES {
             let (patient, intent) = self.new_patient(researcher, &group)?;
-            match self
-                .users
-                .add_patient(patient.clone(), &group.code, intent.clone())
-                .await
-            {
+            match self.users.add_patient(patient.clone(), &group.code, intent.clone()).await {
                 Err(StoreError::Conflict(_)) => continue,
                 Err(error) => return Err(error.into()),
                 Ok(()) => self.finish(intent).await?,
@@ -136,17 +107,12 @@ impl Platform {
                 state: patient.state,
             });
         }
-        Err(PlatformError::Internal(
-            "no free voucher code was found".to_owned(),
-        ))
+        Err(PlatformError::Internal("no free voucher code was found".to_owned()))
     }
 
     fn new_patient(&self, researcher: &Researcher, group: &Group) -> Result<(Patient, Intent)> {
         let now_ms = self.now_ms();
-        let person = Person {
-            customer_tag: Some(group.code.clone()),
-            ..Person::default()
-        };
+        let person = Person { customer_tag: Some(group.code.clone()), ..Person::default() };
         let patient = Patient {
             uuid: self.new_uuid(),
             record_id: self.new_record_id(),
@@ -163,12 +129,7 @@ impl Platform {
         let entity = patient_entity(&patient.uuid);
         let entries = vec![
             self.entry(Action::PatientCreate, researcher, entity.clone(), None),
-            self.entry(
-                Action::PatientAttachGroup,
-                researcher,
-                entity,
-                Some(group_entity(&group.id)),
-            ),
+            self.entry(Action::PatientAttachGroup, researcher, entity, Some(group_entity(&group.id))),
         ];
         let change = HealthChange::PutPatient {
             uuid: patient.uuid.clone(),
@@ -177,29 +138,14 @@ impl Platform {
             profile: Profile::default(),
             at_ms: now_ms,
         };
-        let intent = Intent {
-            id: self.new_record_id(),
-            change,
-            entries,
-            created_ms: now_ms,
-        };
+        let intent = Intent { id: self.new_record_id(), change, entries, created_ms: now_ms };
         Ok((patient, intent))
     }
 
     /// What is known of a voucher code; `None` when there is none such.
-    pub async fn check_voucher(
-        &self,
-        _researcher: &Researcher,
-        voucher_code: &str,
-    ) -> Result<Option<VoucherCheck>> {
-        let patient = self
-            .users
-            .patient_by_voucher(&clean_voucher(voucher_code))
-            .await?;
-        Ok(patient.map(|patient| VoucherCheck {
-            state: patient.state,
-            created_ms: patient.created_ms,
-        }))
+    pub async fn check_voucher(&self, _researcher: &Researcher, voucher_code: &str) -> Result<Option<VoucherCheck>> {
+        let patient = self.users.patient_by_voucher(&clean_voucher(voucher_code)).await?;
+        Ok(patient.map(|patient| VoucherCheck { state: patient.state, created_ms: patient.created_ms }))
     }
 
     /// Makes the patient of a voucher a confirmed one. Answers him as he then stands. `address` is where the call
@@ -217,17 +163,11 @@ impl Platform {
             return Err(voucher_used());
         }
         if now_ms >= patient.voucher_expires_ms {
-            return Err(PlatformError::Conflict {
-                code: "voucher_expired",
-                message: "the voucher has expired",
-            });
+            return Err(PlatformError::Conflict { code: "voucher_expired", message: "the voucher has expired" });
         }
         let known = Person::from_json(&patient.person)?;
-        let person = Person {
-            external_patient_id: known.external_patient_id,
-            customer_tag: known.customer_tag,
-            ..new.person
-        };
+        let person =
+            Person { external_patient_id: known.external_patient_id, customer_tag: known.customer_tag, ..new.person };
         let activation = Activation {
             uuid: patient.uuid.clone(),
             email,
@@ -242,24 +182,10 @@ impl Platform {
             profile: new.profile,
             at_ms: now_ms,
         };
-        let registered = self.entry_by(
-            Action::UserRegistered,
-            &patient.uuid,
-            "patient",
-            user_entity(&patient.uuid),
-            None,
-        );
-        let intent = Intent {
-            id: self.new_record_id(),
-            change,
-            entries: vec![registered],
-            created_ms: now_ms,
-        };
-        match self
-            .users
-            .activate_patient(activation, intent.clone())
-            .await
-        {
+        let registered =
+            self.entry_by(Action::UserRegistered, &patient.uuid, "patient", user_entity(&patient.uuid), None);
+        let intent = Intent { id: self.new_record_id(), change, entries: vec![registered], created_ms: now_ms };
+        match self.users.activate_patient(activation, intent.clone()).await {
             Ok(true) => {}
             Ok(false) => return Err(voucher_used()),
             Err(StoreError::Conflict(_)) => return Err(email_taken()),
@@ -273,19 +199,11 @@ impl Platform {
     /// The e-mail of a valid activation, as it is stored. Invalid with everything that is wrong at once.
     fn check_activation(&self, new: &NewActivation) -> Result<Option<String>> {
         let mut errors = BTreeMap::new();
-        let today = vitals::zone::timestamp_of(self.now_ms() * 1000)
-            .to_zoned(jiff::tz::TimeZone::UTC)
-            .date();
+        let today = vitals::zone::timestamp_of(self.now_ms() * 1000).to_zoned(jiff::tz::TimeZone::UTC).date();
         new.person.check(&mut errors);
         check_profile(&new.profile, today, &mut errors);
         let email = new.email.as_deref().map(clean_email).transpose();
-        for error in [
-            email.as_ref().err(),
-            check_new_password(&new.password).as_ref().err(),
-        ]
-        .into_iter()
-        .flatten()
-        {
+        for error in [email.as_ref().err(), check_new_password(&new.password).as_ref().err()].into_iter().flatten() {
             if let PlatformError::Invalid(found) = error {
                 errors.extend(found.clone());
             }
@@ -303,10 +221,7 @@ pub(crate) fn clean_voucher(code: &str) -> String {
 }
 
 fn voucher_used() -> PlatformError {
-    PlatformError::Conflict {
-        code: "voucher_used",
-        message: "the voucher has been used",
-    }
+    PlatformError::Conflict { code: "voucher_used", message: "the voucher has been used" }
 }
 
 fn check_group_texts(name: &str, description: &str) -> Result<()> {
@@ -318,15 +233,7 @@ fn check_group_texts(name: &str, description: &str) -> Result<()> {
         note(&mut errors, "name", "must have at most 200 characters");
     }
     if description.chars().count() > LONGEST_DESCRIPTION {
-        note(
-            &mut errors,
-            "description",
-            "must have at most 10000 characters",
-        );
+        note(&mut errors, "description", "must have at most 10000 characters");
     }
-    if errors.is_empty() {
-        Ok(())
-    } else {
-        Err(PlatformError::Invalid(errors))
-    }
+    if errors.is_empty() { Ok(()) } else { Err(PlatformError::Invalid(errors)) }
 }

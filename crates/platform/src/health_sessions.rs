@@ -33,9 +33,7 @@ impl HealthCaller {
         if self.scope.split(' ').any(|word| word == scope) {
             return Ok(());
         }
-        Err(PlatformError::Forbidden(
-            "the token does not have the scope for this",
-        ))
+        Err(PlatformError::Forbidden("the token does not have the scope for this"))
     }
 }
 
@@ -53,32 +51,24 @@ impl Platform {
     pub async fn health_login(&self, users_token: &str) -> Result<HealthLogin> {
         let caller = self.users_caller(users_token).await?;
         if caller.role != "patient" {
-            return Err(PlatformError::Forbidden(
-                "only a patient has data on the Health Cloud",
-            ));
+            return Err(PlatformError::Forbidden("only a patient has data on the Health Cloud"));
         }
         let patient = self.health.patient(&caller.owner).await?.ok_or(NOT_VALID)?;
-        let issued = self
-            .start_health_session(&caller.owner, None, OWN_SCOPE)
-            .await?;
+        let issued = self.start_health_session(&caller.owner, None, OWN_SCOPE).await?;
         Ok(HealthLogin { issued, patient })
     }
 
     /// A token by which a researcher reads a patient's data in his stead.
     pub async fn health_token(&self, researcher: &Researcher, patient: &str) -> Result<Issued> {
         self.patient_access(researcher, patient).await?;
-        self.start_health_session(patient, Some(researcher), READ_SCOPE)
-            .await
+        self.start_health_session(patient, Some(researcher), READ_SCOPE).await
     }
 
     /// Who calls the Health Cloud with this token.
     pub async fn health_caller(&self, token: &str) -> Result<HealthCaller> {
         let claims = self.read_token(Cloud::Health, token).await?;
         let session = self.health.session(&claims.jti).await?.ok_or(NOT_VALID)?;
-        if session.patient != claims.sub
-            || session.ended_ms.is_some()
-            || session.replaced_ms.is_some()
-        {
+        if session.patient != claims.sub || session.ended_ms.is_some() || session.replaced_ms.is_some() {
             return Err(NOT_VALID);
         }
         if self.now_ms() >= session.expires_ms {
@@ -94,18 +84,11 @@ impl Platform {
 
     /// Ends the token of a caller.
     pub async fn health_logout(&self, caller: &HealthCaller) -> Result<()> {
-        self.health
-            .end_session(&caller.session_id, self.now_ms())
-            .await?;
+        self.health.end_session(&caller.session_id, self.now_ms()).await?;
         Ok(())
     }
 
-    async fn start_health_session(
-        &self,
-        patient: &str,
-        actor: Option<&Researcher>,
-        scope: &str,
-    ) -> Result<Issued> {
+    async fn start_health_session(&self, patient: &str, actor: Option<&Researcher>, scope: &str) -> Result<Issued> {
         let now_ms = self.now_ms();
         let account = actor.map(|researcher| researcher.account.as_str());
         let session = HealthSession {
@@ -120,15 +103,8 @@ impl Platform {
             replaced_ms: None,
             ended_ms: None,
         };
-        let subject = Subject {
-            uuid: patient,
-            role: "patient",
-            scope: Some(scope),
-            actor: account,
-        };
-        let issued = self
-            .sign(Cloud::Health, &session.id, now_ms, subject)
-            .await?;
+        let subject = Subject { uuid: patient, role: "patient", scope: Some(scope), actor: account };
+        let issued = self.sign(Cloud::Health, &session.id, now_ms, subject).await?;
         self.health.add_session(session).await?;
         Ok(issued)
     }

@@ -13,9 +13,7 @@ const VOUCHER: &[u8] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 impl Platform {
     /// A UUID of version 4.
     pub(crate) fn new_uuid(&self) -> String {
-        uuid::Builder::from_random_bytes(self.random_bytes())
-            .into_uuid()
-            .to_string()
+        uuid::Builder::from_random_bytes(self.random_bytes()).into_uuid().to_string()
     }
 
     /// A record identifier: 24 lower-case hex digits.
@@ -54,11 +52,7 @@ impl Platform {
         let fair = 256 - 256 % alphabet.len();
         let mut drawn = String::with_capacity(count);
         while drawn.len() < count {
-            let fair_bytes = self
-                .random_bytes::<32>()
-                .into_iter()
-                .map(usize::from)
-                .filter(|byte| *byte < fair);
+            let fair_bytes = self.random_bytes::<32>().into_iter().map(usize::from).filter(|byte| *byte < fair);
             for byte in fair_bytes.take(count - drawn.len()) {
                 drawn.push(char::from(alphabet[byte % alphabet.len()]));
             }

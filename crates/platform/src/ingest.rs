@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sha2::Digest;
 pub use store::DeviceReport;
 use store::{Counts, SyncId, SyncOutcome};
 use vitals::intake::{Batch, Intake, Rejection};
@@ -65,15 +66,9 @@ pub async fn store_sync(platform: &Platform, patient: &str, body: SyncBody) -> R
     check_device(body.device.as_ref())?;
     let id = match &body.sync_id {
         Some(id) if id.is_empty() || id.len() > LONGEST_SYNC_ID => {
-            return Err(PlatformError::invalid(
-                "sync_id",
-                "must have 1 to 100 characters",
-            ));
+            return Err(PlatformError::invalid("sync_id", "must have 1 to 100 characters"));
         }
-        Some(id) => Some(SyncId {
-            id: id.clone(),
-            content_hash: body.content_hash,
-        }),
+        Some(id) => Some(SyncId { id: id.clone(), content_hash: body.content_hash }),
         None => None,
     };
     let zone = zone_of(platform, patient, body.time_zone).await?;
@@ -87,26 +82,10 @@ pub async fn store_sync(platform: &Platform, patient: &str, body: SyncBody) -> R
         let accepted = intake.finish();
         blocks.extend(accepted.blocks);
         let (rejected, rejections) = (accepted.rejected, accepted.rejections);
-        outcomes.insert(
-            data_type,
-            TypeOutcome {
-                data_type,
-                counts: Counts::default(),
-                rejected,
-                rejections,
-            },
-        );
+        outcomes.insert(data_type, TypeOutcome { data_type, counts: Counts::default(), rejected, rejections });
     }
-    let sync_id = id
-        .as_ref()
-        .map_or_else(|| random_sync_id(platform), |id| id.id.clone());
-    let sync = store::Sync {
-        patient: patient.to_owned(),
-        received_ms: now_ms,
-        id,
-        device: body.device,
-        blocks,
-    };
+    let sync_id = id.as_ref().map_or_else(|| random_sync_id(platform), |id| id.id.clone());
+    let sync = store::Sync { patient: patient.to_owned(), received_ms: now_ms, id, device: body.device, blocks };
     match platform.health.store_sync(sync).await? {
         SyncOutcome::Stored(counts) => {
             for (data_type, counts) in counts {
@@ -118,26 +97,18 @@ pub async fn store_sync(platform: &Platform, patient: &str, body: SyncBody) -> R
         SyncOutcome::UnknownPatient => return Err(PlatformError::NotFound("patient")),
         SyncOutcome::IdReused => {
             let message = "the sync id was used before with other content";
-            return Err(PlatformError::Conflict {
-                code: "sync_id_reused",
-                message,
-            });
+            return Err(PlatformError::Conflict { code: "sync_id_reused", message });
         }
     }
     platform.due_bell.notify_one();
-    Ok(Receipt {
-        sync_id,
-        types: outcomes.into_values().collect(),
-    })
+    Ok(Receipt { sync_id, types: outcomes.into_values().collect() })
 }
 
-async fn zone_of(platform: &Platform, patient: &str, named: Option<String>) -> Result<ZoneName> {
+/// The zone that a sync names, or else the patient's, or else UTC.
+pub async fn zone_of(platform: &Platform, patient: &str, named: Option<String>) -> Result<ZoneName> {
     if let Some(name) = named {
         if !is_known_zone(&name) {
-            return Err(PlatformError::invalid(
-                "time_zone",
-                "is not a known IANA time zone",
-            ));
+            return Err(PlatformError::invalid("time_zone", "is not a known IANA time zone"));
         }
         return Ok(name.into());
     }
@@ -145,36 +116,27 @@ async fn zone_of(platform: &Platform, patient: &str, named: Option<String>) -> R
     Ok(known.unwrap_or_else(|| "UTC".to_owned()).into())
 }
 
+/// What tells whether a sync id comes again with other content.
+pub fn content_hash(bytes: &[u8]) -> Vec<u8> {
+    sha2::Sha256::digest(bytes).to_vec()
+}
+
 fn check_device(device: Option<&DeviceReport>) -> Result<()> {
     let Some(device) = device else { return Ok(()) };
     let short = |text: &str| text.chars().count() <= 100;
     if device.serial_number.is_empty() || !short(&device.serial_number) {
-        return Err(PlatformError::invalid(
-            "device.serial_number",
-            "must have 1 to 100 characters",
-        ));
+        return Err(PlatformError::invalid("device.serial_number", "must have 1 to 100 characters"));
     }
     let texts = [&device.device_type, &device.firmware_version];
     if !texts.into_iter().flatten().all(|text| short(text)) {
-        return Err(PlatformError::invalid(
-            "device",
-            "has a text of more than 100 characters",
-        ));
+        return Err(PlatformError::invalid("device", "has a text of more than 100 characters"));
     }
-    if device
-        .battery_level
-        .is_some_and(|level| !(0..=100).contains(&level))
-    {
-        return Err(PlatformError::invalid(
-            "device.battery_level",
-            "must be 0 to 100",
-        ));
+    if device.battery_level.is_some_and(|level| !(0..=100).contains(&level)) {
+        return Err(PlatformError::invalid("device.battery_level", "must be 0 to 100"));
     }
     Ok(())
 }
 
 fn random_sync_id(platform: &Platform) -> String {
-    uuid::Builder::from_random_bytes(platform.random_bytes())
-        .into_uuid()
-        .to_string()
+    uuid::Builder::from_random_bytes(platform.random_bytes()).into_uuid().to_string()
 }

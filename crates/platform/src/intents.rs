@@ -13,9 +13,7 @@ impl Platform {
     /// Makes the health change that an intent owes, then removes the intent and writes its entries.
     pub(crate) async fn finish(&self, intent: Intent) -> Result<()> {
         self.health.apply(intent.change).await?;
-        self.users
-            .complete_intent(&intent.id, self.audit(intent.entries))
-            .await?;
+        self.users.complete_intent(&intent.id, self.audit(intent.entries)).await?;
         Ok(())
     }
 
@@ -23,10 +21,7 @@ impl Platform {
     pub async fn finish_old_intents(&self, older_than_ms: i64) -> Result<usize> {
         let mut finished = 0;
         loop {
-            let left = self
-                .users
-                .intents_until(self.now_ms() - older_than_ms)
-                .await?;
+            let left = self.users.intents_until(self.now_ms() - older_than_ms).await?;
             if left.is_empty() {
                 return Ok(finished);
             }

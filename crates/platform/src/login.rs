@@ -82,10 +82,7 @@ impl Found {
     fn password_hash(&self) -> Option<String> {
         match self {
             Found::Patient(patient) => patient.password_hash.clone(),
-            Found::Account(account) => account
-                .disabled_ms
-                .is_none()
-                .then(|| account.password_hash.clone()),
+            Found::Account(account) => account.disabled_ms.is_none().then(|| account.password_hash.clone()),
         }
     }
 }
@@ -100,19 +97,13 @@ impl Platform {
         self.check_backoff(&name, address)?;
         let found = match credentials.name {
             LoginName::Email(_) => self.find_by_email(&name).await?,
-            LoginName::Code(_) => self
-                .users
-                .patient_by_voucher(&name)
-                .await?
-                .map(Found::Patient),
+            LoginName::Code(_) => self.users.patient_by_voucher(&name).await?.map(Found::Patient),
         };
         let hash = found.as_ref().and_then(Found::password_hash);
         let fits = self.password_fits(&credentials.password, hash).await?;
         let Some(found) = found.filter(|_| fits) else {
             self.memory.backoff.failed(&name, address, self.now_ms());
-            return Err(PlatformError::Unauthenticated(
-                "the credentials are not valid",
-            ));
+            return Err(PlatformError::Unauthenticated("the credentials are not valid"));
         };
         self.memory.backoff.succeeded(&name, address);
         self.start_login(found).await
@@ -128,21 +119,12 @@ impl Platform {
         if let Some(patient) = self.users.patient(uuid).await? {
             return self.compose(Found::Patient(patient)).await;
         }
-        let account = self
-            .users
-            .account(uuid)
-            .await?
-            .ok_or(PlatformError::NotFound("user"))?;
+        let account = self.users.account(uuid).await?.ok_or(PlatformError::NotFound("user"))?;
         self.compose(Found::Account(account)).await
     }
 
     /// Gives a confirmed patient a password that staff chose, which ends his tokens on both clouds.
-    pub async fn reset_password(
-        &self,
-        researcher: &Researcher,
-        patient: &str,
-        password: &str,
-    ) -> Result<()> {
+    pub async fn reset_password(&self, researcher: &Researcher, patient: &str, password: &str) -> Result<()> {
         let access = self.patient_access(researcher, patient).await?;
         researcher.require_manager()?;
         if access.state != "confirmed" {
@@ -152,18 +134,11 @@ impl Platform {
         let now_ms = self.now_ms();
         let intent = Intent {
             id: self.new_record_id(),
-            change: HealthChange::EndSessionsOfPatient {
-                uuid: patient.to_owned(),
-                at_ms: now_ms,
-            },
+            change: HealthChange::EndSessionsOfPatient { uuid: patient.to_owned(), at_ms: now_ms },
             entries: Vec::new(),
             created_ms: now_ms,
         };
-        if !self
-            .users
-            .set_patient_password(patient, &password_hash, true, now_ms, intent.clone())
-            .await?
-        {
+        if !self.users.set_patient_password(patient, &password_hash, true, now_ms, intent.clone()).await? {
             return Err(not_confirmed());
         }
         self.finish(intent).await
@@ -181,21 +156,14 @@ impl Platform {
         if let Some(patient) = self.users.patient_by_email(email).await? {
             return Ok(Some(Found::Patient(patient)));
         }
-        Ok(self
-            .users
-            .account_by_email(email)
-            .await?
-            .map(Found::Account))
+        Ok(self.users.account_by_email(email).await?.map(Found::Account))
     }
 
     async fn start_login(&self, found: Found) -> Result<UsersLogin> {
         let (uuid, role) = (found.uuid(), found.role());
         let entry = self.entry_by(Action::UserLogin, uuid, role, user_entity(uuid), None);
         let issued = self.start_users_session(uuid, role, entry).await?;
-        Ok(UsersLogin {
-            issued,
-            owner: self.compose(found).await?,
-        })
+        Ok(UsersLogin { issued, owner: self.compose(found).await? })
     }
 
     async fn compose(&self, found: Found) -> Result<Owner> {
@@ -204,21 +172,11 @@ impl Platform {
             Found::Patient(patient) => patient,
         };
         let body = self.health.patient(&patient.uuid).await?;
-        let (profile, customer_code) = body
-            .map(|body| (body.profile, body.customer_code))
-            .unwrap_or_default();
-        Ok(Owner::Patient {
-            person: Person::from_json(&patient.person)?,
-            patient,
-            profile,
-            customer_code,
-        })
+        let (profile, customer_code) = body.map(|body| (body.profile, body.customer_code)).unwrap_or_default();
+        Ok(Owner::Patient { person: Person::from_json(&patient.person)?, patient, profile, customer_code })
     }
 }
 
 fn not_confirmed() -> PlatformError {
-    PlatformError::Conflict {
-        code: "patient_not_confirmed",
-        message: "the patient is not confirmed",
-    }
+    PlatformError::Conflict { code: "patient_not_confirmed", message: "the patient is not confirmed" }
 }

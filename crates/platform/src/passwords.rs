@@ -39,18 +39,12 @@ impl Platform {
                 None => nobody()?,
             };
             let hash = PasswordHash::new(&hash).map_err(broken)?;
-            Ok(argon2()?
-                .verify_password(password.as_bytes(), &hash)
-                .is_ok()
-                && known)
+            Ok(argon2()?.verify_password(password.as_bytes(), &hash).is_ok() && known)
         })
         .await
     }
 
-    async fn hashing<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> Result<T> + Send + 'static,
-    ) -> Result<T> {
+    async fn hashing<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
         let _permit = self.memory.hashing.acquire().await.map_err(broken)?;
         tokio::task::spawn_blocking(work).await.map_err(broken)?
     }
@@ -60,24 +54,16 @@ impl Platform {
 pub(crate) fn check_new_password(password: &str) -> Result<()> {
     let length = password.chars().count();
     if length < SHORTEST_PASSWORD {
-        return Err(PlatformError::invalid(
-            "password",
-            "must have at least 10 characters",
-        ));
+        return Err(PlatformError::invalid("password", "must have at least 10 characters"));
     }
     if length > LONGEST_PASSWORD {
-        return Err(PlatformError::invalid(
-            "password",
-            "must have at most 1024 characters",
-        ));
+        return Err(PlatformError::invalid("password", "must have at most 1024 characters"));
     }
     Ok(())
 }
 
 fn hash(password: &str, salt: &[u8]) -> Result<String> {
-    let hash = argon2()?
-        .hash_password_with_salt(password.as_bytes(), salt)
-        .map_err(broken)?;
+    let hash = argon2()?.hash_password_with_salt(password.as_bytes(), salt).map_err(broken)?;
     Ok(hash.to_string())
 }
 

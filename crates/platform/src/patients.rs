@@ -53,10 +53,7 @@ impl Platform {
     ) -> Result<Vec<PatientRow>> {
         let group = self.group_access(researcher, group_code).await?;
         let patients = self.users.patients_of(&group.code).await?;
-        let uuids: Vec<String> = patients
-            .iter()
-            .map(|patient| patient.uuid.clone())
-            .collect();
+        let uuids: Vec<String> = patients.iter().map(|patient| patient.uuid.clone()).collect();
         let mut bodies: HashMap<String, HealthPatient> = HashMap::new();
         if columns.profile {
             bodies = self.health.patients(uuids.clone()).await?;
@@ -71,10 +68,7 @@ impl Platform {
             .map(|patient| {
                 Ok(PatientRow {
                     person: Person::from_json(&patient.person)?,
-                    profile: bodies
-                        .remove(&patient.uuid)
-                        .map(|body| body.profile)
-                        .unwrap_or_default(),
+                    profile: bodies.remove(&patient.uuid).map(|body| body.profile).unwrap_or_default(),
                     device: devices.remove(&patient.uuid),
                     latest_values: None,
                     patient,

@@ -38,28 +38,19 @@ pub struct Person {
 impl Person {
     /// Reads what a row holds.
     pub(crate) fn from_json(text: &str) -> Result<Self> {
-        serde_json::from_str(text)
-            .map_err(|error| PlatformError::Internal(format!("a person's row: {error}")))
+        serde_json::from_str(text).map_err(|error| PlatformError::Internal(format!("a person's row: {error}")))
     }
 
     /// What a row is to hold.
     pub(crate) fn to_json(&self) -> Result<String> {
-        serde_json::to_string(self)
-            .map_err(|error| PlatformError::Internal(format!("a person's row: {error}")))
+        serde_json::to_string(self).map_err(|error| PlatformError::Internal(format!("a person's row: {error}")))
     }
 
     /// Notes what is not valid, by field.
     pub(crate) fn check(&self, errors: &mut BTreeMap<String, Vec<String>>) {
-        let texts = [
-            ("first_name", &self.first_name),
-            ("last_name", &self.last_name),
-            ("country", &self.country),
-        ];
+        let texts = [("first_name", &self.first_name), ("last_name", &self.last_name), ("country", &self.country)];
         for (field, text) in texts {
-            if text
-                .as_ref()
-                .is_some_and(|text| text.chars().count() > LONGEST_TEXT)
-            {
+            if text.as_ref().is_some_and(|text| text.chars().count() > LONGEST_TEXT) {
                 note(errors, field, "must have at most 200 characters");
             }
         }
@@ -67,62 +58,30 @@ impl Person {
 }
 
 /// Notes what is not valid of a body, by field. `today` bounds the birthday.
-pub(crate) fn check_profile(
-    profile: &Profile,
-    today: Date,
-    errors: &mut BTreeMap<String, Vec<String>>,
-) {
+pub(crate) fn check_profile(profile: &Profile, today: Date, errors: &mut BTreeMap<String, Vec<String>>) {
     if let Some(birthday) = &profile.birthday {
         match birthday.parse::<Date>() {
             Ok(date) if birthday.len() == 10 && date <= today && date.year() >= 1880 => {}
-            _ => note(
-                errors,
-                "birthday",
-                "must be a date in the past, as YYYY-MM-DD",
-            ),
+            _ => note(errors, "birthday", "must be a date in the past, as YYYY-MM-DD"),
         }
     }
-    if profile
-        .gender
-        .as_deref()
-        .is_some_and(|gender| !["female", "male", "other"].contains(&gender))
-    {
+    if profile.gender.as_deref().is_some_and(|gender| !["female", "male", "other"].contains(&gender)) {
         note(errors, "gender", "must be female, male or other");
     }
-    if profile
-        .height
-        .is_some_and(|height_cm| !(20.0..=300.0).contains(&height_cm))
-    {
+    if profile.height.is_some_and(|height_cm| !(20.0..=300.0).contains(&height_cm)) {
         note(errors, "height", "must be 20 to 300 cm");
     }
-    if profile
-        .weight
-        .is_some_and(|weight_kg| !(0.2..=700.0).contains(&weight_kg))
-    {
+    if profile.weight.is_some_and(|weight_kg| !(0.2..=700.0).contains(&weight_kg)) {
         note(errors, "weight", "must be 0.2 to 700 kg");
     }
-    if profile
-        .skin_color
-        .is_some_and(|fitzpatrick| !(1..=6).contains(&fitzpatrick))
-    {
+    if profile.skin_color.is_some_and(|fitzpatrick| !(1..=6).contains(&fitzpatrick)) {
         note(errors, "skin_color", "must be 1 to 6");
     }
-    if profile
-        .hair_density
-        .is_some_and(|density| !(1..=4).contains(&density))
-    {
+    if profile.hair_density.is_some_and(|density| !(1..=4).contains(&density)) {
         note(errors, "hair_density", "must be 1 to 4");
     }
-    if profile
-        .time_zone
-        .as_deref()
-        .is_some_and(|zone| !vitals::zone::is_known_zone(zone))
-    {
-        note(
-            errors,
-            "time_zone",
-            "must be an IANA time zone such as Europe/Zurich",
-        );
+    if profile.time_zone.as_deref().is_some_and(|zone| !vitals::zone::is_known_zone(zone)) {
+        note(errors, "time_zone", "must be an IANA time zone such as Europe/Zurich");
     }
 }
 
@@ -133,12 +92,7 @@ pub(crate) fn clean_email(email: &str) -> Result<String> {
         Some((local, domain)) => !local.is_empty() && !domain.is_empty() && !domain.contains('@'),
         None => false,
     };
-    if !fits
-        || clean.len() > 254
-        || clean
-            .chars()
-            .any(|letter| letter.is_whitespace() || letter.is_control())
-    {
+    if !fits || clean.len() > 254 || clean.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
         return Err(PlatformError::invalid("email", "must be an e-mail address"));
     }
     Ok(clean)
@@ -146,8 +100,5 @@ pub(crate) fn clean_email(email: &str) -> Result<String> {
 
 /// Notes what is not valid of a field.
 pub(crate) fn note(errors: &mut BTreeMap<String, Vec<String>>, field: &str, message: &str) {
-    errors
-        .entry(field.to_owned())
-        .or_default()
-        .push(message.to_owned());
+    errors.entry(field.to_owned()).or_default().push(message.to_owned());
 }

@@ -38,11 +38,7 @@ struct Part {
 
 /// Span that is read at once: about as many rows of the fastest signal as of the slowest.
 const fn step_us(data_type: DataType) -> i64 {
-    if data_type.is_waveform() {
-        60 * SECOND_US
-    } else {
-        6 * 3600 * SECOND_US
-    }
+    if data_type.is_waveform() { 60 * SECOND_US } else { 6 * 3600 * SECOND_US }
 }
 
 /// The samples of a range in the order of time: a stream of pieces, each with one block for a channel.
@@ -54,34 +50,20 @@ pub async fn samples(
 ) -> Result<impl Stream<Item = Result<Vec<Block>>> + Send + use<>> {
     let parts = match range {
         Range::Utc { from_ms, to_ms } => {
-            vec![Part {
-                from_us: from_ms * 1000,
-                to_us: to_ms * 1000 + 999,
-                offset_s: None,
-            }]
+            vec![Part { from_us: from_ms * 1000, to_us: to_ms * 1000 + 999, offset_s: None }]
         }
-        Range::Local { from_ms, to_ms } => {
-            local_parts(platform, patient, data_type, from_ms, to_ms).await?
-        }
+        Range::Local { from_ms, to_ms } => local_parts(platform, patient, data_type, from_ms, to_ms).await?,
     };
-    let steps: Vec<Part> = parts
-        .into_iter()
-        .flat_map(|part| in_steps(part, step_us(data_type)))
-        .collect();
+    let steps: Vec<Part> = parts.into_iter().flat_map(|part| in_steps(part, step_us(data_type))).collect();
     let health = platform.health.clone();
     let patient = patient.to_owned();
     let read = move |part: Part| {
         let (health, patient) = (health.clone(), patient.clone());
         async move {
-            let blocks = health
-                .rows(&patient, data_type, part.from_us, part.to_us)
-                .await?;
+            let blocks = health.rows(&patient, data_type, part.from_us, part.to_us).await?;
             Ok(match part.offset_s {
                 None => blocks,
-                Some(offset_s) => blocks
-                    .into_iter()
-                    .map(|block| with_offset(block, offset_s))
-                    .collect(),
+                Some(offset_s) => blocks.into_iter().map(|block| with_offset(block, offset_s)).collect(),
             })
         }
     };
@@ -95,11 +77,7 @@ fn in_steps(part: Part, step_us: i64) -> impl Iterator<Item = Part> {
             return None;
         }
         let to_us = (from_us + step_us - 1).min(part.to_us);
-        let step = Part {
-            from_us,
-            to_us,
-            ..part
-        };
+        let step = Part { from_us, to_us, ..part };
         from_us = to_us + 1;
         Some(step)
     })
@@ -113,10 +91,7 @@ async fn local_parts(
     to_ms: i64,
 ) -> Result<Vec<Part>> {
     let (from_local_us, to_local_us) = (from_ms * 1000, to_ms * 1000 + 999);
-    let quarters = platform
-        .health
-        .local_quarters(patient, data_type, from_local_us, to_local_us)
-        .await?;
+    let quarters = platform.health.local_quarters(patient, data_type, from_local_us, to_local_us).await?;
     let mut parts: Vec<Part> = Vec::new();
     for quarter in quarters {
         let offset_us = i64::from(quarter.offset_s) * SECOND_US;
@@ -126,9 +101,7 @@ async fn local_parts(
             offset_s: Some(quarter.offset_s),
         };
         match parts.last_mut() {
-            Some(last) if last.offset_s == part.offset_s && last.to_us + 1 == part.from_us => {
-                last.to_us = part.to_us
-            }
+            Some(last) if last.offset_s == part.offset_s && last.to_us + 1 == part.from_us => last.to_us = part.to_us,
             _ => parts.push(part),
         }
     }
@@ -166,44 +139,20 @@ mod tests {
 
     #[test]
     fn ranges_are_cut_without_gap_or_overlap() {
-        let part = Part {
-            from_us: 5,
-            to_us: 26,
-            offset_s: None,
-        };
-        let steps: Vec<(i64, i64)> = in_steps(part, 10)
-            .map(|step| (step.from_us, step.to_us))
-            .collect();
+        let part = Part { from_us: 5, to_us: 26, offset_s: None };
+        let steps: Vec<(i64, i64)> = in_steps(part, 10).map(|step| (step.from_us, step.to_us)).collect();
         assert_eq!(steps, [(5, 14), (15, 24), (25, 26)]);
-        assert_eq!(
-            in_steps(
-                Part {
-                    from_us: 2,
-                    to_us: 1,
-                    offset_s: None
-                },
-                10
-            )
-            .count(),
-            0
-        );
+        assert_eq!(in_steps(Part { from_us: 2, to_us: 1, offset_s: None }, 10).count(), 0);
     }
 
     #[test]
     fn only_rows_of_the_offset_are_kept() {
         let mut block = Block::empty(DataType::Sleep, vitals::registry::Channel::default());
-        block.times_us = vec![
-            1_763_596_800_000_000,
-            1_763_596_801_000_000,
-            1_763_596_802_000_000,
-        ];
+        block.times_us = vec![1_763_596_800_000_000, 1_763_596_801_000_000, 1_763_596_802_000_000];
         block.zones = ZoneRuns::constant("UTC".into(), 1);
         block.zones.push("Europe/Zurich".into(), 1);
         block.zones.push("UTC".into(), 1);
-        assert_eq!(
-            with_offset(block.clone(), 0).times_us,
-            [1_763_596_800_000_000, 1_763_596_802_000_000]
-        );
+        assert_eq!(with_offset(block.clone(), 0).times_us, [1_763_596_800_000_000, 1_763_596_802_000_000]);
         assert_eq!(with_offset(block.clone(), 3600).rows(), 1);
         assert!(with_offset(block, 7200).is_empty());
     }

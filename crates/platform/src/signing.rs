@@ -68,13 +68,8 @@ impl Platform {
     }
 
     fn seen_keys(&self, cloud: Cloud, younger_than_ms: i64) -> Option<Arc<Keys>> {
-        let seen = self
-            .keyring(cloud)
-            .seen
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        seen.clone()
-            .filter(|keys| self.now_ms() - keys.seen_ms < younger_than_ms)
+        let seen = self.keyring(cloud).seen.read().unwrap_or_else(PoisonError::into_inner);
+        seen.clone().filter(|keys| self.now_ms() - keys.seen_ms < younger_than_ms)
     }
 
     fn keyring(&self, cloud: Cloud) -> &Keyring {
@@ -105,9 +100,7 @@ impl Platform {
         let newest = newest.ok_or_else(|| broken("no key signs"))?;
         let mut verifying = HashMap::new();
         for key in &stored {
-            let decoding =
-                DecodingKey::from_ed_components(&URL_SAFE_NO_PAD.encode(&key.public_key))
-                    .map_err(broken)?;
+            let decoding = DecodingKey::from_ed_components(&URL_SAFE_NO_PAD.encode(&key.public_key)).map_err(broken)?;
             verifying.insert(key.kid.clone(), (decoding, key.public_key.clone()));
         }
         let keys = Arc::new(Keys {
@@ -116,11 +109,7 @@ impl Platform {
             verifying,
             seen_ms: self.now_ms(),
         });
-        *self
-            .keyring(cloud)
-            .seen
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = Some(keys.clone());
+        *self.keyring(cloud).seen.write().unwrap_or_else(PoisonError::into_inner) = Some(keys.clone());
         Ok(keys)
     }
 
@@ -131,11 +120,7 @@ impl Platform {
         let nonce = self.random_bytes::<NONCE_LEN>();
         let mut sealed = pair.to_pkcs8v1().map_err(broken)?.as_ref().to_vec();
         self.sealing_key()?
-            .seal_in_place_append_tag(
-                Nonce::assume_unique_for_key(nonce),
-                sealed_for(cloud, &kid),
-                &mut sealed,
-            )
+            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), sealed_for(cloud, &kid), &mut sealed)
             .map_err(broken)?;
         Ok(SigningKey {
             kid,
@@ -147,10 +132,7 @@ impl Platform {
     }
 
     fn unseal(&self, cloud: Cloud, key: &SigningKey) -> Result<EncodingKey> {
-        let (nonce, sealed) = key
-            .sealed_key
-            .split_at_checked(NONCE_LEN)
-            .ok_or_else(|| broken("too short"))?;
+        let (nonce, sealed) = key.sealed_key.split_at_checked(NONCE_LEN).ok_or_else(|| broken("too short"))?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(broken)?;
         let mut sealed = sealed.to_vec();
         let opened = self

@@ -103,22 +103,13 @@ impl Platform {
             exp: (issued_ms + ttl_minutes * MINUTE_MS).div_euclid(1000),
             role: subject.role.to_owned(),
             scope: subject.scope.map(str::to_owned),
-            act: subject.actor.map(|actor| Actor {
-                sub: actor.to_owned(),
-            }),
+            act: subject.actor.map(|actor| Actor { sub: actor.to_owned() }),
         };
         let keys = self.keys(cloud).await?;
-        let header = Header {
-            kid: Some(keys.signing_kid.clone()),
-            ..Header::new(Algorithm::EdDSA)
-        };
+        let header = Header { kid: Some(keys.signing_kid.clone()), ..Header::new(Algorithm::EdDSA) };
         let token = jsonwebtoken::encode(&header, &claims, &keys.signing)
             .map_err(|error| PlatformError::Internal(format!("signing a token: {error}")))?;
-        Ok(Issued {
-            token,
-            ttl_minutes,
-            refresh_minutes: self.settings.token_refresh_minutes,
-        })
+        Ok(Issued { token, ttl_minutes, refresh_minutes: self.settings.token_refresh_minutes })
     }
 
     /// What a token of this cloud says, when its signature, issuer and audience hold. Its session and its end are
@@ -134,18 +125,12 @@ impl Platform {
         validation.set_required_spec_claims(&["iss", "aud", "sub", "exp"]);
         // The session row tells the end by this program's own clock.
         validation.validate_exp = false;
-        let data =
-            jsonwebtoken::decode::<Claims>(token, key, &validation).map_err(|_| NOT_VALID)?;
+        let data = jsonwebtoken::decode::<Claims>(token, key, &validation).map_err(|_| NOT_VALID)?;
         Ok(data.claims)
     }
 
     /// Starts a session on the Users Cloud, with the entry of the login that it comes from.
-    pub(crate) async fn start_users_session(
-        &self,
-        owner: &str,
-        role: &str,
-        entry: NewAuditEntry,
-    ) -> Result<Issued> {
+    pub(crate) async fn start_users_session(&self, owner: &str, role: &str, entry: NewAuditEntry) -> Result<Issued> {
         let now_ms = self.now_ms();
         let session = Session {
             id: self.new_record_id(),
@@ -156,18 +141,9 @@ impl Platform {
             replaced_ms: None,
             ended_ms: None,
         };
-        let subject = Subject {
-            uuid: owner,
-            role,
-            scope: None,
-            actor: None,
-        };
-        let issued = self
-            .sign(Cloud::Users, &session.id, now_ms, subject)
-            .await?;
-        self.users
-            .add_session(session, self.audit(vec![entry]))
-            .await?;
+        let subject = Subject { uuid: owner, role, scope: None, actor: None };
+        let issued = self.sign(Cloud::Users, &session.id, now_ms, subject).await?;
+        self.users.add_session(session, self.audit(vec![entry])).await?;
         Ok(issued)
     }
 
@@ -175,37 +151,25 @@ impl Platform {
     pub async fn users_caller(&self, token: &str) -> Result<UsersCaller> {
         let claims = self.read_token(Cloud::Users, token).await?;
         let session = self.users.session(&claims.jti).await?.ok_or(NOT_VALID)?;
-        if session.owner != claims.sub
-            || session.ended_ms.is_some()
-            || session.replaced_ms.is_some()
-        {
+        if session.owner != claims.sub || session.ended_ms.is_some() || session.replaced_ms.is_some() {
             return Err(NOT_VALID);
         }
         if self.now_ms() >= session.expires_ms {
             return Err(PlatformError::Unauthenticated("the token has expired"));
         }
-        Ok(UsersCaller {
-            owner: session.owner,
-            role: claims.role,
-            session_id: session.id,
-        })
+        Ok(UsersCaller { owner: session.owner, role: claims.role, session_id: session.id })
     }
 
     /// Ends the token of a caller.
     pub async fn users_logout(&self, caller: &UsersCaller) -> Result<()> {
-        self.users
-            .end_session(&caller.session_id, self.now_ms())
-            .await?;
+        self.users.end_session(&caller.session_id, self.now_ms()).await?;
         Ok(())
     }
 
     /// The public keys of a cloud, by name, as base64 without padding.
     pub async fn public_keys(&self, cloud: Cloud) -> Result<Vec<(String, String)>> {
         let keys = self.keys(cloud).await?;
-        let encoded = keys
-            .verifying
-            .iter()
-            .map(|(kid, (_, public))| (kid.clone(), URL_SAFE_NO_PAD.encode(public)));
+        let encoded = keys.verifying.iter().map(|(kid, (_, public))| (kid.clone(), URL_SAFE_NO_PAD.encode(public)));
         let mut encoded: Vec<_> = encoded.collect();
         encoded.sort();
         Ok(encoded)

@@ -1,2 +1,33 @@
-//! placeholder
-fn main() {}
+//! The `pulseward` program: reads its command line and configuration, opens the stores, does what it is told.
+//!
+//! This crate is the only one that reads the wall clock, the environment and the operating system's randomness;
+//! everything below takes them as parameters.
+
+mod cli;
+mod commands;
+mod config;
+mod failure;
+mod logging;
+mod output;
+mod server;
+mod values;
+mod wiring;
+mod worker;
+
+use std::process::ExitCode;
+
+// The system's allocator gives memory back late and slowly when many threads take and return blocks of many sizes,
+// which is what decoding syncs does.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    // First of all: a TLS client that is built before a provider is chosen panics. An error means that one is chosen.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let ended = match cli::run() {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(failure) => failure,
+    };
+    eprintln!("error: {ended}");
+    ExitCode::from(ended.exit_status())
+}

@@ -34,15 +34,13 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{
-            CannotOpen, ConstraintViolation, DatabaseBusy, DatabaseLocked, DiskFull, OutOfMemory,
-            SystemIoFailure,
+            CannotOpen, ConstraintViolation, DatabaseBusy, DatabaseLocked, DiskFull, OutOfMemory, SystemIoFailure,
         };
         match error.sqlite_error_code() {
             Some(ConstraintViolation) => StoreError::Conflict(error.to_string()),
-            Some(
-                DatabaseBusy | DatabaseLocked | DiskFull | SystemIoFailure | CannotOpen
-                | OutOfMemory,
-            ) => StoreError::Unavailable(error.to_string()),
+            Some(DatabaseBusy | DatabaseLocked | DiskFull | SystemIoFailure | CannotOpen | OutOfMemory) => {
+                StoreError::Unavailable(error.to_string())
+            }
             _ => StoreError::Database(error.to_string()),
         }
     }
@@ -52,18 +50,14 @@ impl From<postgres::Error> for StoreError {
     fn from(error: postgres::Error) -> Self {
         // The driver's own text says only "db error"; the server's message is in the source. It names tables and
         // constraints, never values, because the detail field is left out.
-        let message = error
-            .as_db_error()
-            .map_or_else(|| error.to_string(), |db| db.message().to_owned());
+        let message = error.as_db_error().map_or_else(|| error.to_string(), |db| db.message().to_owned());
         let Some(state) = error.code() else {
             return StoreError::Unavailable(message);
         };
         match state.code() {
             code if code.starts_with("23") => StoreError::Conflict(message),
             // Connection failures, insufficient resources, operator intervention, conflicts of transactions.
-            code if ["08", "53", "57", "40", "55"].contains(&&code[..2]) => {
-                StoreError::Unavailable(message)
-            }
+            code if ["08", "53", "57", "40", "55"].contains(&&code[..2]) => StoreError::Unavailable(message),
             _ => StoreError::Database(message),
         }
     }

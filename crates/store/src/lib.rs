@@ -7,6 +7,8 @@
 //! uuids.
 
 pub mod columnar;
+#[cfg(test)]
+mod contract;
 pub mod engine;
 mod error;
 mod health;
@@ -14,6 +16,7 @@ mod objects;
 mod payload;
 #[cfg(test)]
 mod random_blocks;
+pub mod segment;
 mod signing_key;
 mod texts;
 mod users;
@@ -28,6 +31,6 @@ pub use health::{
 pub use objects::Objects;
 pub use signing_key::SigningKey;
 pub use users::{
-    Account, Activation, ApiKey, Audit, AuditEntry, AuditQuery, Entity, Group, GroupAccess, Intent,
-    KeyHolder, Member, NewAuditEntry, Patient, PatientAccess, Session, UsersDb,
+    Account, Activation, ApiKey, Audit, AuditEntry, AuditQuery, Entity, Group, GroupAccess, Intent, KeyHolder, Member,
+    NewAuditEntry, Patient, PatientAccess, Session, UsersDb,
 };

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use object_store::ObjectStore;
 use object_store::local::LocalFileSystem;
+use object_store::path::Path as Location;
+use object_store::{ObjectStore, ObjectStoreExt};
 
 use crate::error::{Result, StoreError};
 
@@ -22,8 +23,15 @@ impl Objects {
         std::fs::create_dir_all(path)
             .map_err(|error| StoreError::Unavailable(format!("{}: {error}", path.display())))?;
         let store = LocalFileSystem::new_with_prefix(path)?.with_fsync(true);
-        Ok(Objects {
-            store: Arc::new(store),
-        })
+        Ok(Objects { store: Arc::new(store) })
+    }
+
+    /// Deletes an object. One that is not there any more is no error, so a deletion can be repeated.
+    pub async fn delete(&self, path: &str) -> Result<()> {
+        let location = Location::parse(path).map_err(|error| StoreError::Damaged(error.to_string()))?;
+        match self.store.delete(&location).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 }

@@ -60,8 +60,7 @@ pub fn decode(data_type: DataType, channel: Channel, bytes: &[u8]) -> Result<Blo
         [FORMAT, STORED, body @ ..] => body.to_vec(),
         [FORMAT, ZSTD, a, b, c, d, body @ ..] => {
             let length = u32::from_le_bytes([*a, *b, *c, *d]) as usize;
-            zstd::bulk::decompress(body, length)
-                .map_err(|error| StoreError::Damaged(error.to_string()))?
+            zstd::bulk::decompress(body, length).map_err(|error| StoreError::Damaged(error.to_string()))?
         }
         _ => return Err(damaged()),
     };
@@ -75,23 +74,13 @@ fn damaged() -> StoreError {
 fn read_block(data_type: DataType, channel: Channel, reader: &mut Reader<'_>) -> Option<Block> {
     let rows = usize::try_from(reader.varint()?).ok()?;
     let times_us = reader.times(rows)?;
-    let columns = data_type
-        .columns()
-        .iter()
-        .map(|_| reader.cells(rows))
-        .collect::<Option<Vec<_>>>()?;
+    let columns = data_type.columns().iter().map(|_| reader.cells(rows)).collect::<Option<Vec<_>>>()?;
     let mut zones = ZoneRuns::default();
     for _ in 0..reader.varint()? {
         let run = usize::try_from(reader.varint()?).ok()?;
         zones.push(reader.text()?, run);
     }
-    (zones.rows() as usize == rows).then_some(Block {
-        data_type,
-        channel,
-        times_us,
-        columns,
-        zones,
-    })
+    (zones.rows() as usize == rows).then_some(Block { data_type, channel, times_us, columns, zones })
 }
 
 fn zigzag(value: i64) -> u64 {
@@ -223,9 +212,7 @@ impl<'bytes> Reader<'bytes> {
 
     fn times(&mut self, rows: usize) -> Option<Vec<i64>> {
         let head = rows.min(2);
-        let mut steps = (0..head)
-            .map(|_| self.varint())
-            .collect::<Option<Vec<_>>>()?;
+        let mut steps = (0..head).map(|_| self.varint()).collect::<Option<Vec<_>>>()?;
         steps.extend(self.planes(rows - head)?);
         let (mut time, mut step) = (0_i64, 0_i64);
         Some(
@@ -242,9 +229,7 @@ impl<'bytes> Reader<'bytes> {
 
     fn cells(&mut self, rows: usize) -> Option<Cells> {
         match self.byte()? {
-            CONSTANT => Some(Cells::Constant(
-                i32::try_from(unzigzag(self.varint()?)).ok()?,
-            )),
+            CONSTANT => Some(Cells::Constant(i32::try_from(unzigzag(self.varint()?)).ok()?)),
             VALUES => {
                 let mut cell = unzigzag(self.varint()?);
                 let mut cells = Vec::with_capacity(rows);
@@ -260,9 +245,7 @@ impl<'bytes> Reader<'bytes> {
                     0 => Some(None),
                     length => reader.text_of(usize::try_from(length - 1).ok()?).map(Some),
                 };
-                Some(Cells::Text(
-                    (0..rows).map(|_| text(self)).collect::<Option<Vec<_>>>()?,
-                ))
+                Some(Cells::Text((0..rows).map(|_| text(self)).collect::<Option<Vec<_>>>()?))
             }
             _ => None,
         }
@@ -278,30 +261,23 @@ mod tests {
     fn cells(rows: usize) -> impl Strategy<Value = Cells> {
         prop_oneof![
             any::<i32>().prop_map(Cells::Constant),
-            proptest::collection::vec(prop_oneof![any::<i32>(), Just(NULL), 0..100], rows)
-                .prop_map(Cells::Values),
+            proptest::collection::vec(prop_oneof![any::<i32>(), Just(NULL), 0..100], rows).prop_map(Cells::Values),
         ]
     }
 
     fn blocks() -> impl Strategy<Value = Block> {
-        proptest::collection::btree_set(-4_000_000_000_000_000_i64..9_000_000_000_000_000, 1..400)
-            .prop_flat_map(|times| {
+        proptest::collection::btree_set(-4_000_000_000_000_000_i64..9_000_000_000_000_000, 1..400).prop_flat_map(
+            |times| {
                 let times_us: Vec<i64> = times.into_iter().collect();
                 let rows = times_us.len();
-                let columns =
-                    proptest::collection::vec(cells(rows), DataType::Ppg2.columns().len());
+                let columns = proptest::collection::vec(cells(rows), DataType::Ppg2.columns().len());
                 (columns, 0..=rows).prop_map(move |(columns, cut)| {
                     let mut zones = ZoneRuns::constant("Europe/Zurich".into(), cut);
                     zones.push("UTC".into(), rows - cut);
-                    Block {
-                        data_type: DataType::Ppg2,
-                        channel: Channel(7),
-                        times_us: times_us.clone(),
-                        columns,
-                        zones,
-                    }
+                    Block { data_type: DataType::Ppg2, channel: Channel(7), times_us: times_us.clone(), columns, zones }
                 })
-            })
+            },
+        )
     }
 
     proptest! {
@@ -329,18 +305,13 @@ mod tests {
         block.columns[4] = Cells::Text(vec![Some("naïve".into()), None]);
         block.zones = ZoneRuns::constant("UTC".into(), 2);
         let bytes = encode(&block).unwrap();
-        assert_eq!(
-            decode(DataType::Tests, block.channel, &bytes).unwrap(),
-            block
-        );
+        assert_eq!(decode(DataType::Tests, block.channel, &bytes).unwrap(), block);
     }
 
     #[test]
     fn an_even_sampling_costs_nothing_for_its_times() {
         let mut block = Block::empty(DataType::Bioz, Channel::default());
-        block.times_us = (0..10_000)
-            .map(|row| 1_763_600_000_000_000 + row * 40_000)
-            .collect();
+        block.times_us = (0..10_000).map(|row| 1_763_600_000_000_000 + row * 40_000).collect();
         block.zones = ZoneRuns::constant("UTC".into(), 10_000);
         assert!(encode(&block).unwrap().len() < 120);
     }

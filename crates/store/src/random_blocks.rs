@@ -18,10 +18,12 @@ pub(crate) fn data_types() -> impl Strategy<Value = DataType> {
 pub(crate) fn blocks_of(data_type: DataType, most_rows: usize) -> impl Strategy<Value = Vec<Block>> {
     let channels = btree_set(channel_cells(data_type), 1..4);
     channels.prop_flat_map(move |channels| {
-        channels.into_iter().map(|cells| block_of(data_type, cells, most_rows)).collect::<Vec<_>>().prop_map(|mut blocks| {
-            blocks.sort_by_key(|block| block.channel);
-            blocks
-        })
+        channels.into_iter().map(|cells| block_of(data_type, cells, most_rows)).collect::<Vec<_>>().prop_map(
+            |mut blocks| {
+                blocks.sort_by_key(|block| block.channel);
+                blocks
+            },
+        )
     })
 }
 

@@ -21,10 +21,7 @@ pub struct SigningKey {
 
 impl std::fmt::Debug for SigningKey {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("SigningKey")
-            .field("kid", &self.kid)
-            .finish_non_exhaustive()
+        formatter.debug_struct("SigningKey").field("kid", &self.kid).finish_non_exhaustive()
     }
 }
 
@@ -45,16 +42,7 @@ pub(crate) async fn list(db: &Db) -> Result<Vec<SigningKey>> {
 pub(crate) async fn rotate(db: &Db, key: SigningKey) -> Result<()> {
     db.write(move |tx| {
         tx.execute(RETIRE, &[&key.created_ms])?;
-        tx.execute(
-            ADD,
-            &[
-                &key.kid,
-                &key.sealed_key,
-                &key.public_key,
-                &key.created_ms,
-                &key.retired_ms,
-            ],
-        )?;
+        tx.execute(ADD, &[&key.kid, &key.sealed_key, &key.public_key, &key.created_ms, &key.retired_ms])?;
         Ok(())
     })
     .await

@@ -102,7 +102,8 @@ async fn what_was_shown_in_whole_milliseconds_is_known_when_it_comes_back() {
 async fn a_sync_over_midnight_is_one_sync_and_rows_in_disorder_are_put_in_order() {
     on_each_engine(|health| async move {
         let midnight_us = NOON_US + DAY_US / 2;
-        let rows = [(midnight_us + 5, 3), (midnight_us - 5, 1), (midnight_us, 2), (midnight_us + 5, 3), (midnight_us, 9)];
+        let rows =
+            [(midnight_us + 5, 3), (midnight_us - 5, 1), (midnight_us, 2), (midnight_us + 5, 3), (midnight_us, 9)];
         assert_eq!(send(&health, bpm(&rows)).await, Counts { stored: 3, duplicate: 1, replaced: 1 });
         let expected = [(midnight_us - 5, 1), (midnight_us, 9), (midnight_us + 5, 3)];
         assert_eq!(stored(&health, DataType::Activity).await, expected);

@@ -31,9 +31,5 @@ pub fn plausible(beat: &Beat) -> bool {
 pub fn missing_before(previous: &Beat, beat: &Beat) -> f64 {
     let step_ms = beat.time_ms.saturating_sub(previous.time_ms) as f64;
     let excess_ms = step_ms - beat.rr_ms;
-    if excess_ms > MISSING_ROWS_MS {
-        excess_ms
-    } else {
-        0.0
-    }
+    if excess_ms > MISSING_ROWS_MS { excess_ms } else { 0.0 }
 }

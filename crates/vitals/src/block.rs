@@ -79,13 +79,7 @@ impl Block {
     /// A block without rows.
     pub fn empty(data_type: DataType, channel: Channel) -> Self {
         let columns = vec![Cells::Constant(NULL); data_type.columns().len()];
-        Block {
-            data_type,
-            channel,
-            times_us: Vec::new(),
-            columns,
-            zones: ZoneRuns::default(),
-        }
+        Block { data_type, channel, times_us: Vec::new(), columns, zones: ZoneRuns::default() }
     }
 
     /// Number of rows.
@@ -114,8 +108,7 @@ impl Block {
     /// When the type has no such column: the names are written in code.
     pub fn column(&self, name: &str) -> &Cells {
         let index = self.data_type.column_index(name);
-        &self.columns
-            [index.unwrap_or_else(|| panic!("{} has no column {name}", self.data_type.name()))]
+        &self.columns[index.unwrap_or_else(|| panic!("{} has no column {name}", self.data_type.name()))]
     }
 
     /// The zone of a row.
@@ -129,11 +122,7 @@ impl Block {
             data_type: self.data_type,
             channel: self.channel,
             times_us: self.times_us[rows.clone()].to_vec(),
-            columns: self
-                .columns
-                .iter()
-                .map(|cells| cells.slice(rows.clone()))
-                .collect(),
+            columns: self.columns.iter().map(|cells| cells.slice(rows.clone())).collect(),
             zones: self.zones.slice(rows),
         }
     }
@@ -149,11 +138,7 @@ impl Block {
     #[must_use]
     pub fn clipped(self, from_us: i64, to_us: i64) -> Block {
         let rows = self.rows_between(from_us, to_us);
-        if rows.len() == self.rows() {
-            self
-        } else {
-            self.slice(rows)
-        }
+        if rows.len() == self.rows() { self } else { self.slice(rows) }
     }
 
     /// Rows of several blocks of the same channel, in the order picked. A pick is the number of the block and the
@@ -163,16 +148,11 @@ impl Block {
     /// When a pick names a row that is not there.
     pub fn gather(blocks: &[&Block], picks: &[Pick], zones: ZoneRuns) -> Block {
         let first = blocks[0];
-        let columns = (0..first.columns.len())
-            .map(|column| gather_column(blocks, column, picks))
-            .collect();
+        let columns = (0..first.columns.len()).map(|column| gather_column(blocks, column, picks)).collect();
         Block {
             data_type: first.data_type,
             channel: first.channel,
-            times_us: picks
-                .iter()
-                .map(|pick| blocks[pick.block as usize].times_us[pick.row as usize])
-                .collect(),
+            times_us: picks.iter().map(|pick| blocks[pick.block as usize].times_us[pick.row as usize]).collect(),
             columns,
             zones,
         }
@@ -183,10 +163,7 @@ impl Block {
         let mut picks = Vec::with_capacity(blocks.iter().map(|block| block.rows()).sum());
         let mut zones = ZoneRuns::default();
         for (number, block) in blocks.iter().enumerate() {
-            picks.extend((0..block.rows() as u32).map(|row| Pick {
-                block: number as u32,
-                row,
-            }));
+            picks.extend((0..block.rows() as u32).map(|row| Pick { block: number as u32, row }));
             for (run, zone) in block.zones.iter() {
                 zones.push(zone.clone(), run.len());
             }
@@ -207,21 +184,12 @@ pub struct Pick {
 fn gather_column(blocks: &[&Block], column: usize, picks: &[Pick]) -> Cells {
     let sources: Vec<&Cells> = blocks.iter().map(|block| &block.columns[column]).collect();
     if let Cells::Constant(cell) = sources[0]
-        && sources
-            .iter()
-            .all(|source| **source == Cells::Constant(*cell))
+        && sources.iter().all(|source| **source == Cells::Constant(*cell))
     {
         return Cells::Constant(*cell);
     }
-    if sources
-        .iter()
-        .any(|source| matches!(source, Cells::Text(_)))
-    {
-        let pick_text = |pick: &Pick| {
-            sources[pick.block as usize]
-                .text(pick.row as usize)
-                .cloned()
-        };
+    if sources.iter().any(|source| matches!(source, Cells::Text(_))) {
+        let pick_text = |pick: &Pick| sources[pick.block as usize].text(pick.row as usize).cloned();
         return Cells::Text(picks.iter().map(pick_text).collect()).simplified();
     }
     let pick_cell = |pick: &Pick| sources[pick.block as usize].get(pick.row as usize);
@@ -247,10 +215,7 @@ mod tests {
         assert_eq!(block.rows_between(11, 29), 1..2);
         assert_eq!(block.rows_between(31, 99), 3..3);
         assert_eq!(block.rows_between(30, 10), 2..2);
-        assert_eq!(
-            block.clipped(20, 30).column("bpm"),
-            &Cells::Values(vec![61, 62])
-        );
+        assert_eq!(block.clipped(20, 30).column("bpm"), &Cells::Values(vec![61, 62]));
     }
 
     #[test]
@@ -268,13 +233,7 @@ mod tests {
     #[test]
     fn alike_cells_become_a_constant() {
         assert_eq!(Cells::Values(vec![7, 7]).simplified(), Cells::Constant(7));
-        assert_eq!(
-            Cells::Text(vec![None, None]).simplified(),
-            Cells::Constant(NULL)
-        );
-        assert_eq!(
-            block(&[1, 2], &[5, 5]).slice(0..1).columns[0],
-            Cells::Constant(5)
-        );
+        assert_eq!(Cells::Text(vec![None, None]).simplified(), Cells::Constant(NULL));
+        assert_eq!(block(&[1, 2], &[5, 5]).slice(0..1).columns[0], Cells::Constant(5));
     }
 }

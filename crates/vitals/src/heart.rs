@@ -124,9 +124,7 @@ pub fn resting(slots: &[HeartSlot]) -> Option<f64> {
     let at_rest = |slot: &HeartSlot| slot.worn && slot.steps == 0;
     let mut lowest: Option<f64> = None;
     for half_hour in slots.windows(RESTING_SLOTS) {
-        let together = half_hour
-            .windows(2)
-            .all(|pair| pair[1].start_ms - pair[0].start_ms == SLOT_MS);
+        let together = half_hour.windows(2).all(|pair| pair[1].start_ms - pair[0].start_ms == SLOT_MS);
         let rates = valid_rates(half_hour);
         if !together || rates.len() < RESTING_SLOTS || !half_hour.iter().all(at_rest) {
             continue;
@@ -139,11 +137,7 @@ pub fn resting(slots: &[HeartSlot]) -> Option<f64> {
 /// The finite rates above 0 of the slots.
 fn valid_rates(slots: &[HeartSlot]) -> Vec<f64> {
     let valid = |rate: &f64| rate.is_finite() && *rate > 0.0;
-    slots
-        .iter()
-        .filter_map(|slot| slot.per_min)
-        .filter(valid)
-        .collect()
+    slots.iter().filter_map(|slot| slot.per_min).filter(valid).collect()
 }
 
 #[cfg(test)]
@@ -163,18 +157,8 @@ mod tests {
 
     #[test]
     fn greatest_heart_rates() {
-        assert_eq!(
-            MaxHeartRateRule::from_name("fox")
-                .unwrap()
-                .max_heart_rate(40.0),
-            Some(180.0)
-        );
-        assert_eq!(
-            MaxHeartRateRule::from_name("tanaka")
-                .unwrap()
-                .max_heart_rate(40.0),
-            Some(180.0)
-        );
+        assert_eq!(MaxHeartRateRule::from_name("fox").unwrap().max_heart_rate(40.0), Some(180.0));
+        assert_eq!(MaxHeartRateRule::from_name("tanaka").unwrap().max_heart_rate(40.0), Some(180.0));
         assert_eq!(MaxHeartRateRule::Tanaka.max_heart_rate(70.0), Some(159.0));
         assert_eq!(MaxHeartRateRule::Fox.max_heart_rate(f64::NAN), None);
         assert_eq!(MaxHeartRateRule::Fox.max_heart_rate(-1.0), None);
@@ -182,15 +166,7 @@ mod tests {
 
     #[test]
     fn zones_begin_at_their_cut_points() {
-        let rates = [
-            (99.9, 1),
-            (100.0, 2),
-            (120.0, 4),
-            (140.0, 8),
-            (160.0, 16),
-            (180.0, 32),
-            (250.0, 64),
-        ];
+        let rates = [(99.9, 1), (100.0, 2), (120.0, 4), (140.0, 8), (160.0, 16), (180.0, 32), (250.0, 64)];
         let times = zone_times(&rates, 200.0);
         let expected = ZoneTimes {
             rest_time: 1,
@@ -202,10 +178,7 @@ mod tests {
         };
         assert_eq!(times, expected);
         assert_eq!(times.all_time(), 127);
-        assert_eq!(
-            zone_times(&[(0.0, 60), (f64::NAN, 60), (70.0, 0)], 200.0),
-            ZoneTimes::default()
-        );
+        assert_eq!(zone_times(&[(0.0, 60), (f64::NAN, 60), (70.0, 0)], 200.0), ZoneTimes::default());
         assert_eq!(zone_times(&[(70.0, 60)], f64::NAN), ZoneTimes::default());
     }
 

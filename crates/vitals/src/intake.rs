@@ -3,7 +3,7 @@
 //! A bad value rejects its row and never sinks the good ones. What is wrong with the structure of a sync (unequal
 //! lengths, an unknown column) is the decoder's business and never comes this far.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::block::{Block, Cells, Pick};
@@ -108,11 +108,7 @@ impl Intake {
                 break;
             }
             let index = first_index + u64::from(*row);
-            self.rejections.push(Rejection {
-                index,
-                column,
-                reason: reason.clone(),
-            });
+            self.rejections.push(Rejection { index, column, reason: reason.clone() });
         }
         if bad.len() == rows {
             return;
@@ -122,9 +118,7 @@ impl Intake {
             channel: Channel::default(),
             times_us: batch.times_us,
             columns: batch.columns,
-            zones: batch
-                .zones
-                .unwrap_or_else(|| ZoneRuns::constant(zone.clone(), rows)),
+            zones: batch.zones.unwrap_or_else(|| ZoneRuns::constant(zone.clone(), rows)),
         };
         for block in split_by_channel(all, &bad) {
             self.parts.entry(block.channel).or_default().push(block);
@@ -138,12 +132,7 @@ impl Intake {
             Err(parts) => Block::concatenated(&parts.iter().collect::<Vec<_>>()),
         };
         let blocks = self.parts.into_values().map(join).collect();
-        Accepted {
-            data_type: self.data_type,
-            blocks,
-            rejected: self.rejected,
-            rejections: self.rejections,
-        }
+        Accepted { data_type: self.data_type, blocks, rejected: self.rejected, rejections: self.rejections }
     }
 
     /// The rows that cannot be stored, each with the first column at fault.
@@ -216,41 +205,58 @@ fn check_tests(batch: &mut Batch) -> Vec<(u32, &'static str, String)> {
     bad
 }
 
+/// One block for each channel that has a good row.
 fn split_by_channel(all: Block, bad: &BTreeMap<u32, (&'static str, String)>) -> Vec<Block> {
-    let channel_cells: Vec<&Cells> = all
-        .data_type
-        .channel_columns()
-        .iter()
-        .map(|column| &all.columns[*column])
-        .collect();
-    let channel_of = |row: usize| {
-        let cells: Vec<i32> = channel_cells.iter().map(|cells| cells.get(row)).collect();
-        all.data_type.channel(&cells)
-    };
-    let one_channel = channel_cells
-        .iter()
-        .all(|cells| matches!(cells, Cells::Constant(_)));
+    let positions = all.data_type.channel_columns();
+    let one_channel = positions.iter().all(|position| matches!(all.columns[*position], Cells::Constant(_)));
     if one_channel && bad.is_empty() {
-        let channel = channel_of(0);
+        let channel = channel_of(&all, 0);
         return vec![Block { channel, ..all }];
     }
-    let mut picks: BTreeMap<Channel, (Vec<Pick>, ZoneRuns)> = BTreeMap::new();
-    let bad_rows: BTreeSet<usize> = bad.keys().map(|row| *row as usize).collect();
-    for (run, zone) in all.zones.iter() {
-        for row in run.filter(|row| !bad_rows.contains(row)) {
-            let (rows, zones) = picks.entry(channel_of(row)).or_default();
-            rows.push(Pick {
-                block: 0,
-                row: row as u32,
-            });
-            zones.push(ZoneName::clone(zone), 1);
+    rows_by_channel(&all, bad).into_iter().map(|(channel, rows)| block_of(&all, channel, &rows)).collect()
+}
+
+fn channel_of(all: &Block, row: usize) -> Channel {
+    let positions = all.data_type.channel_columns();
+    let cells: Vec<i32> = positions.iter().map(|position| all.columns[*position].get(row)).collect();
+    all.data_type.channel(&cells)
+}
+
+/// The good rows of each channel, ascending. The channel's cells are the index into a table, so that a batch of many
+/// channels costs no more than one of few.
+fn rows_by_channel(all: &Block, bad: &BTreeMap<u32, (&'static str, String)>) -> Vec<(Channel, Vec<u32>)> {
+    /// Values that a channel column can take: 0 to 255, and null.
+    const CODES: usize = 257;
+    const NO_GROUP: u32 = u32::MAX;
+    let code_of = |cell: i32| if cell == NULL { 0 } else { cell as usize + 1 };
+    let columns: Vec<&Cells> = all.data_type.channel_columns().iter().map(|position| &all.columns[*position]).collect();
+    let mut group_of_code = vec![NO_GROUP; CODES.pow(columns.len() as u32)];
+    let mut groups: Vec<(Channel, Vec<u32>)> = Vec::new();
+    let mut bad_rows = bad.keys().copied().peekable();
+    for row in 0..all.rows() {
+        if bad_rows.next_if_eq(&(row as u32)).is_some() {
+            continue;
         }
+        let code = columns.iter().fold(0, |code, cells| code * CODES + code_of(cells.get(row)));
+        if group_of_code[code] == NO_GROUP {
+            group_of_code[code] = groups.len() as u32;
+            groups.push((channel_of(all, row), Vec::new()));
+        }
+        groups[group_of_code[code] as usize].1.push(row as u32);
     }
-    let gather = |(channel, (rows, zones)): (Channel, (Vec<Pick>, ZoneRuns))| Block {
-        channel,
-        ..Block::gather(&[&all], &rows, zones)
-    };
-    picks.into_iter().map(gather).collect()
+    groups
+}
+
+fn block_of(all: &Block, channel: Channel, rows: &[u32]) -> Block {
+    let mut zones = ZoneRuns::default();
+    let mut remaining = rows;
+    for (run, zone) in all.zones.iter() {
+        let of_run = remaining.partition_point(|row| (*row as usize) < run.end);
+        zones.push(ZoneName::clone(zone), of_run);
+        remaining = &remaining[of_run..];
+    }
+    let picks: Vec<Pick> = rows.iter().map(|row| Pick { block: 0, row: *row }).collect();
+    Block { channel, ..Block::gather(&[all], &picks, zones) }
 }
 
 #[cfg(test)]
@@ -264,12 +270,7 @@ mod tests {
         for (name, cells) in columns {
             all[data_type.column_index(name).unwrap()] = cells.clone();
         }
-        Batch {
-            times_us: times_us.to_vec(),
-            columns: all,
-            faults: Vec::new(),
-            zones: None,
-        }
+        Batch { times_us: times_us.to_vec(), columns: all, faults: Vec::new(), zones: None }
     }
 
     fn utc() -> ZoneName {
@@ -280,39 +281,16 @@ mod tests {
     fn bad_rows_are_named_and_good_ones_kept() {
         let mut intake = Intake::new(DataType::Activity, NOW_US);
         let times = [NOW_US, 5, NOW_US + 2 * DAY_US, NOW_US + 1, NOW_US + 2];
-        let mut rows = batch(
-            DataType::Activity,
-            &times,
-            &[("bpm", Cells::Values(vec![60, 61, 62, NULL, 64]))],
-        );
-        rows.faults.push(Fault {
-            row: 3,
-            column: "bpm",
-            error: CellError::OutOfRange,
-        });
+        let mut rows = batch(DataType::Activity, &times, &[("bpm", Cells::Values(vec![60, 61, 62, NULL, 64]))]);
+        rows.faults.push(Fault { row: 3, column: "bpm", error: CellError::OutOfRange });
         intake.push(rows, &utc());
         intake.push(batch(DataType::Activity, &[7], &[]), &utc());
         let accepted = intake.finish();
         assert_eq!(accepted.blocks[0].times_us, [NOW_US, NOW_US + 2]);
-        assert_eq!(
-            accepted.blocks[0].column("bpm"),
-            &Cells::Values(vec![60, 64])
-        );
+        assert_eq!(accepted.blocks[0].column("bpm"), &Cells::Values(vec![60, 64]));
         assert_eq!(accepted.rejected, 4);
-        let named: Vec<(u64, &str)> = accepted
-            .rejections
-            .iter()
-            .map(|one| (one.index, one.column))
-            .collect();
-        assert_eq!(
-            named,
-            [
-                (1, "timestamp"),
-                (2, "timestamp"),
-                (3, "bpm"),
-                (5, "timestamp")
-            ]
-        );
+        let named: Vec<(u64, &str)> = accepted.rejections.iter().map(|one| (one.index, one.column)).collect();
+        assert_eq!(named, [(1, "timestamp"), (2, "timestamp"), (3, "bpm"), (5, "timestamp")]);
     }
 
     #[test]
@@ -330,11 +308,7 @@ mod tests {
         intake.push(rows, &utc());
         let accepted = intake.finish();
         assert_eq!(accepted.blocks.len(), 2);
-        let green = accepted
-            .blocks
-            .iter()
-            .find(|block| block.channel == Channel::of_ppg2(0x7e, 6))
-            .unwrap();
+        let green = accepted.blocks.iter().find(|block| block.channel == Channel::of_ppg2(0x7e, 6)).unwrap();
         assert_eq!(green.column("value"), &Cells::Values(vec![1, 3]));
         assert_eq!(green.column("metric_id"), &Cells::Constant(0x7e));
     }
@@ -350,19 +324,13 @@ mod tests {
             &[
                 ("test_type", Cells::Constant(temperature)),
                 ("value", Cells::Values(vec![37_200, 98_600, 98_600, NULL])),
-                (
-                    "unit",
-                    Cells::Text(vec![None, text("°F"), text("°C"), None]),
-                ),
+                ("unit", Cells::Text(vec![None, text("°F"), text("°C"), None])),
             ],
         );
         intake.push(rows, &utc());
         let accepted = intake.finish();
         assert_eq!(accepted.blocks[0].rows(), 1);
-        assert_eq!(
-            accepted.blocks[0].column("unit").text(0).map(AsRef::as_ref),
-            Some("°C")
-        );
+        assert_eq!(accepted.blocks[0].column("unit").text(0).map(AsRef::as_ref), Some("°C"));
         let columns: Vec<&str> = accepted.rejections.iter().map(|one| one.column).collect();
         assert_eq!(columns, ["unit", "value", "value"]);
     }
@@ -372,13 +340,6 @@ mod tests {
         let mut intake = Intake::new(DataType::Sleep, NOW_US);
         intake.push(batch(DataType::Sleep, &[0; 250], &[]), &utc());
         let accepted = intake.finish();
-        assert_eq!(
-            (
-                accepted.rejected,
-                accepted.rejections.len(),
-                accepted.blocks.len()
-            ),
-            (250, 100, 0)
-        );
+        assert_eq!((accepted.rejected, accepted.rejections.len(), accepted.blocks.len()), (250, 100, 0));
     }
 }

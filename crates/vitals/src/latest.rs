@@ -21,10 +21,7 @@ pub struct Timed {
 
 impl From<(f64, i64)> for Timed {
     fn from((value, timestamp_ms): (f64, i64)) -> Self {
-        Timed {
-            value,
-            timestamp_ms,
-        }
+        Timed { value, timestamp_ms }
     }
 }
 
@@ -93,18 +90,8 @@ impl LatestValues {
 
     /// The newest time of a vital sign that NEWS scores, ms.
     pub fn scored_ms(&self) -> Option<i64> {
-        let scored = [
-            self.heart_rate,
-            self.respiration_rate,
-            self.temperature,
-            self.spo2,
-            self.nibp_systolic,
-        ];
-        scored
-            .into_iter()
-            .flatten()
-            .map(|timed| timed.timestamp_ms)
-            .max()
+        let scored = [self.heart_rate, self.respiration_rate, self.temperature, self.spo2, self.nibp_systolic];
+        scored.into_iter().flatten().map(|timed| timed.timestamp_ms).max()
     }
 
     /// The values that are not later than a time.
@@ -135,9 +122,7 @@ impl LatestValues {
 }
 
 fn newer(mine: Option<Timed>, other: Option<Timed>) -> Option<Timed> {
-    let (Some(known), Some(candidate)) = (mine, other) else {
-        return mine.or(other);
-    };
+    let (Some(known), Some(candidate)) = (mine, other) else { return mine.or(other) };
     let later = candidate.timestamp_ms > known.timestamp_ms;
     let larger = candidate.timestamp_ms == known.timestamp_ms && candidate.value > known.value;
     if later || larger { other } else { mine }
@@ -154,9 +139,7 @@ pub fn newest_of(block: &Block, not_after_us: i64) -> LatestValues {
 /// The newest valid values among some rows of a block.
 pub fn newest_in_rows(block: &Block, rows: std::ops::Range<usize>) -> LatestValues {
     let mut newest = LatestValues::default();
-    let Some(readings) = Readings::of(block) else {
-        return newest;
-    };
+    let Some(readings) = Readings::of(block) else { return newest };
     for row in rows.rev() {
         let time_ms = block.times_us[row].div_euclid(1000);
         if all_later_than(&newest, time_ms) {
@@ -197,34 +180,18 @@ impl<'block> Readings<'block> {
 
 /// Whether no row at `time_ms` or before can change anything.
 fn all_later_than(newest: &LatestValues, time_ms: i64) -> bool {
-    let singles = [
-        newest.heart_rate,
-        newest.respiration_rate,
-        newest.temperature,
-        newest.spo2,
-    ];
+    let singles = [newest.heart_rate, newest.respiration_rate, newest.temperature, newest.spo2];
     let pressures = [newest.nibp_systolic, newest.nibp_diastolic];
-    singles
-        .into_iter()
-        .chain(pressures)
-        .all(|timed| timed.is_some_and(|timed| timed.timestamp_ms > time_ms))
+    singles.into_iter().chain(pressures).all(|timed| timed.is_some_and(|timed| timed.timestamp_ms > time_ms))
 }
 
 fn activity_at(rows: &ActivityRows<'_>, row: usize, timestamp_ms: i64) -> LatestValues {
-    let timed = |value: i32, steps: f64| Timed {
-        value: f64::from(value) / steps,
-        timestamp_ms,
-    };
-    let pressure = rows.pressure(row).unwrap_or(Pressure {
-        systolic: None,
-        diastolic: None,
-    });
+    let timed = |value: i32, steps: f64| Timed { value: f64::from(value) / steps, timestamp_ms };
+    let pressure = rows.pressure(row).unwrap_or(Pressure { systolic: None, diastolic: None });
     LatestValues {
         heart_rate: rows.bpm(row).map(|value| timed(value, 1.0)),
         respiration_rate: rows.respiration_tenths(row).map(|value| timed(value, 10.0)),
-        temperature: rows
-            .core_temp_hundredths(row)
-            .map(|value| timed(value, 100.0)),
+        temperature: rows.core_temp_hundredths(row).map(|value| timed(value, 100.0)),
         spo2: rows.spo2_tenths(row).map(|value| timed(value, 10.0)),
         nibp_systolic: pressure.systolic.map(|value| timed(value, 1.0)),
         nibp_diastolic: pressure.diastolic.map(|value| timed(value, 1.0)),
@@ -234,13 +201,8 @@ fn activity_at(rows: &ActivityRows<'_>, row: usize, timestamp_ms: i64) -> Latest
 
 fn spot_at(rows: &SpotRows<'_>, row: usize, timestamp_ms: i64) -> LatestValues {
     let mut values = LatestValues::default();
-    let Some(thousandths) = rows.thousandths(row) else {
-        return values;
-    };
-    let timed = Some(Timed {
-        value: f64::from(thousandths) / 1000.0,
-        timestamp_ms,
-    });
+    let Some(thousandths) = rows.thousandths(row) else { return values };
+    let timed = Some(Timed { value: f64::from(thousandths) / 1000.0, timestamp_ms });
     match rows.vital {
         SpotVital::HeartRate => values.heart_rate = timed,
         SpotVital::RespirationRate => values.respiration_rate = timed,
@@ -260,12 +222,7 @@ mod tests {
     use crate::zone::ZoneRuns;
     use proptest::prelude::*;
 
-    fn block(
-        data_type: DataType,
-        channel: Channel,
-        times_ms: &[i64],
-        columns: &[(&str, &[i32])],
-    ) -> Block {
+    fn block(data_type: DataType, channel: Channel, times_ms: &[i64], columns: &[(&str, &[i32])]) -> Block {
         let mut block = Block::empty(data_type, channel);
         block.times_us = times_ms.iter().map(|ms| ms * 1000).collect();
         block.zones = ZoneRuns::constant("UTC".into(), times_ms.len());
@@ -281,19 +238,11 @@ mod tests {
 
     fn spot(name: &str, time_ms: i64, thousandths: i32) -> Block {
         let channel = Channel::of_test(TestKind::code(name).unwrap());
-        block(
-            DataType::Tests,
-            channel,
-            &[time_ms],
-            &[("value", &[thousandths])],
-        )
+        block(DataType::Tests, channel, &[time_ms], &[("value", &[thousandths])])
     }
 
     fn timed(value: f64, timestamp_ms: i64) -> Option<Timed> {
-        Some(Timed {
-            value,
-            timestamp_ms,
-        })
+        Some(Timed { value, timestamp_ms })
     }
 
     #[test]
@@ -334,75 +283,40 @@ mod tests {
             ],
         );
         let newest = newest_of(&rows, 1000);
-        assert_eq!(
-            (newest.nibp_systolic, newest.nibp_diastolic),
-            (timed(121.0, 1), None)
-        );
-        let mut later_half = LatestValues {
-            nibp_diastolic: timed(80.0, 2),
-            ..newest
-        };
+        assert_eq!((newest.nibp_systolic, newest.nibp_diastolic), (timed(121.0, 1), None));
+        let mut later_half = LatestValues { nibp_diastolic: timed(80.0, 2), ..newest };
         assert_eq!(later_half.paired(), newest);
         later_half.nibp_systolic = None;
         assert_eq!(later_half.paired(), later_half);
         let newest = newest_of(&rows, 2000);
-        assert_eq!(
-            (newest.nibp_systolic, newest.nibp_diastolic),
-            (timed(131.0, 2), timed(86.0, 2))
-        );
+        assert_eq!((newest.nibp_systolic, newest.nibp_diastolic), (timed(131.0, 2), timed(86.0, 2)));
     }
 
     #[test]
     fn skin_temperature_is_never_a_temperature() {
-        let skin = block(
-            DataType::Temperature,
-            Channel::default(),
-            &[1],
-            &[("temp_sk1", &[3350])],
-        );
+        let skin = block(DataType::Temperature, Channel::default(), &[1], &[("temp_sk1", &[3350])]);
         assert!(newest_of(&skin, i64::MAX).is_empty());
-        assert_eq!(
-            newest_of(&spot("temperature", 5, 37_200), i64::MAX).temperature,
-            timed(37.2, 5)
-        );
+        assert_eq!(newest_of(&spot("temperature", 5, 37_200), i64::MAX).temperature, timed(37.2, 5));
         assert!(newest_of(&spot("weight", 5, 70_000), i64::MAX).is_empty());
     }
 
     #[test]
     fn the_halves_of_a_spot_pressure_come_together_and_replace_an_older_pair() {
-        let rows = activity(
-            &[1],
-            &[("nibp_systolic", &[130]), ("nibp_diastolic", &[85])],
-        );
+        let rows = activity(&[1], &[("nibp_systolic", &[130]), ("nibp_diastolic", &[85])]);
         let mut newest = newest_of(&rows, i64::MAX);
-        assert!(newest.merge_newer(&newest_of(
-            &spot("blood_pressure_diastolic", 9, 70_000),
-            i64::MAX
-        )));
-        assert!(newest.merge_newer(&newest_of(
-            &spot("blood_pressure_systolic", 9, 118_000),
-            i64::MAX
-        )));
+        assert!(newest.merge_newer(&newest_of(&spot("blood_pressure_diastolic", 9, 70_000), i64::MAX)));
+        assert!(newest.merge_newer(&newest_of(&spot("blood_pressure_systolic", 9, 118_000), i64::MAX)));
         assert!(!newest.merge_newer(&newest_of(&rows, i64::MAX)));
-        assert_eq!(
-            (newest.nibp_systolic, newest.nibp_diastolic),
-            (timed(118.0, 9), timed(70.0, 9))
-        );
+        assert_eq!((newest.nibp_systolic, newest.nibp_diastolic), (timed(118.0, 9), timed(70.0, 9)));
     }
 
     #[test]
     fn the_stored_form_is_short_and_read_back() {
-        let newest = newest_of(
-            &activity(&[7], &[("bpm", &[61]), ("spo2", &[975])]),
-            i64::MAX,
-        );
+        let newest = newest_of(&activity(&[7], &[("bpm", &[61]), ("spo2", &[975])]), i64::MAX);
         let text = serde_json::to_string(&newest).unwrap();
         assert_eq!(text, r#"{"hr":[61.0,7],"o2":[97.5,7]}"#);
         assert_eq!(serde_json::from_str::<LatestValues>(&text).unwrap(), newest);
-        assert_eq!(
-            serde_json::from_str::<LatestValues>("{}").unwrap(),
-            LatestValues::default()
-        );
+        assert_eq!(serde_json::from_str::<LatestValues>("{}").unwrap(), LatestValues::default());
     }
 
     proptest! {

@@ -36,11 +36,7 @@ impl Admission {
 ///
 /// `blocks` are in the order of their arrival and belong to one channel; at least one is given.
 pub fn overlay(blocks: &[&Block]) -> Block {
-    let mut in_time_order: Vec<&Block> = blocks
-        .iter()
-        .copied()
-        .filter(|block| !block.is_empty())
-        .collect();
+    let mut in_time_order: Vec<&Block> = blocks.iter().copied().filter(|block| !block.is_empty()).collect();
     let Some(first) = in_time_order.first() else {
         return blocks[0].clone();
     };
@@ -48,17 +44,11 @@ pub fn overlay(blocks: &[&Block]) -> Block {
         return (*first).clone();
     }
     in_time_order.sort_by_key(|block| block.first_us());
-    let disjoint = in_time_order
-        .windows(2)
-        .all(|pair| pair[0].last_us() < pair[1].first_us());
+    let disjoint = in_time_order.windows(2).all(|pair| pair[0].last_us() < pair[1].first_us());
     if disjoint {
         return Block::concatenated(&in_time_order);
     }
-    let arrived: Vec<&Block> = blocks
-        .iter()
-        .copied()
-        .filter(|block| !block.is_empty())
-        .collect();
+    let arrived: Vec<&Block> = blocks.iter().copied().filter(|block| !block.is_empty()).collect();
     let middle = arrived.len() / 2;
     overlay_two(&overlay(&arrived[..middle]), &overlay(&arrived[middle..]))
 }
@@ -67,20 +57,11 @@ fn overlay_two(older: &Block, newer: &Block) -> Block {
     let mut picks = Vec::with_capacity(older.rows() + newer.rows());
     let mut zones = ZoneRuns::default();
     walk(older, newer, |older_row, newer_row| {
-        let zone = older_row.map_or_else(
-            || newer.zone_of(newer_row.unwrap_or(0)),
-            |row| older.zone_of(row),
-        );
+        let zone = older_row.map_or_else(|| newer.zone_of(newer_row.unwrap_or(0)), |row| older.zone_of(row));
         zones.push(zone.clone(), 1);
         picks.push(match newer_row {
-            Some(row) => Pick {
-                block: 1,
-                row: row as u32,
-            },
-            None => Pick {
-                block: 0,
-                row: older_row.unwrap_or(0) as u32,
-            },
+            Some(row) => Pick { block: 1, row: row as u32 },
+            None => Pick { block: 0, row: older_row.unwrap_or(0) as u32 },
         });
     });
     Block::gather(&[older, newer], &picks, zones)
@@ -95,10 +76,7 @@ fn walk(older: &Block, newer: &Block, mut step: impl FnMut(Option<usize>, Option
             (Some(_), None) => Ordering::Less,
             _ => Ordering::Greater,
         };
-        step(
-            (order != Ordering::Greater).then_some(older_row),
-            (order != Ordering::Less).then_some(newer_row),
-        );
+        step((order != Ordering::Greater).then_some(older_row), (order != Ordering::Less).then_some(newer_row));
         older_row += usize::from(order != Ordering::Greater);
         newer_row += usize::from(order != Ordering::Less);
     }
@@ -110,11 +88,7 @@ fn walk(older: &Block, newer: &Block, mut step: impl FnMut(Option<usize>, Option
 pub fn admit(stored: &Block, incoming: Block) -> Admission {
     if stored.is_empty() {
         let replaces = vec![false; incoming.rows()];
-        return Admission {
-            novel: incoming,
-            replaces,
-            duplicate: 0,
-        };
+        return Admission { novel: incoming, replaces, duplicate: 0 };
     }
     let mut matches: Vec<(usize, usize)> = Vec::new();
     walk(stored, &incoming, |stored_row, incoming_row| {
@@ -124,11 +98,7 @@ pub fn admit(stored: &Block, incoming: Block) -> Admission {
     });
     if matches.is_empty() {
         let replaces = vec![false; incoming.rows()];
-        return Admission {
-            novel: incoming,
-            replaces,
-            duplicate: 0,
-        };
+        return Admission { novel: incoming, replaces, duplicate: 0 };
     }
     let equal = rows_equal(stored, &incoming, &matches);
 
@@ -148,17 +118,10 @@ pub fn admit(stored: &Block, incoming: Block) -> Admission {
             None => incoming.zone_of(row),
         };
         zones.push(zone.clone(), 1);
-        picks.push(Pick {
-            block: 0,
-            row: row as u32,
-        });
+        picks.push(Pick { block: 0, row: row as u32 });
         replaces.push(twin.is_some());
     }
-    Admission {
-        novel: Block::gather(&[&incoming], &picks, zones),
-        replaces,
-        duplicate,
-    }
+    Admission { novel: Block::gather(&[&incoming], &picks, zones), replaces, duplicate }
 }
 
 fn rows_equal(stored: &Block, incoming: &Block, matches: &[(usize, usize)]) -> Vec<bool> {
@@ -189,15 +152,8 @@ pub struct Ordered {
 
 /// Puts the rows of one sync in the order of time. `block.times_us` may be in any order and repeat.
 pub fn in_time_order(block: Block) -> Ordered {
-    if block
-        .times_us
-        .is_sorted_by(|earlier, later| earlier < later)
-    {
-        return Ordered {
-            block,
-            duplicate: 0,
-            replaced: 0,
-        };
+    if block.times_us.is_sorted_by(|earlier, later| earlier < later) {
+        return Ordered { block, duplicate: 0, replaced: 0 };
     }
     let mut order: Vec<u32> = (0..block.rows() as u32).collect();
     order.sort_by_key(|row| block.times_us[*row as usize]);
@@ -209,10 +165,7 @@ pub fn in_time_order(block: Block) -> Ordered {
             && block.times_us[last.row as usize] == block.times_us[row as usize]
         {
             let (earlier, later) = (last.row as usize, row as usize);
-            let same = block
-                .columns
-                .iter()
-                .all(|cells| cells.row_equals(earlier, cells, later));
+            let same = block.columns.iter().all(|cells| cells.row_equals(earlier, cells, later));
             duplicate += u64::from(same);
             replaced += u64::from(!same);
             last.row = row;
@@ -221,11 +174,7 @@ pub fn in_time_order(block: Block) -> Ordered {
         picks.push(Pick { block: 0, row });
         zones.push(block.zone_of(row as usize).clone(), 1);
     }
-    Ordered {
-        block: Block::gather(&[&block], &picks, zones),
-        duplicate,
-        replaced,
-    }
+    Ordered { block: Block::gather(&[&block], &picks, zones), duplicate, replaced }
 }
 
 /// Gives rows at whole milliseconds the exact time of the stored sample that they are a rounded copy of.
@@ -238,11 +187,7 @@ pub fn with_exact_times(stored: &Block, mut incoming: Block) -> Block {
     if stored.is_empty() {
         return incoming;
     }
-    for time in incoming
-        .times_us
-        .iter_mut()
-        .filter(|time| **time % 1000 == 0)
-    {
+    for time in incoming.times_us.iter_mut().filter(|time| **time % 1000 == 0) {
         let same_ms = stored.rows_between(*time, *time + 999);
         if same_ms.len() == 1 {
             *time = stored.times_us[same_ms.start];

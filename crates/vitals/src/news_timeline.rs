@@ -10,9 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
 use crate::latest::{LatestValues, Readings, Timed};
-use crate::news2::{
-    Availability, Measurement, Measurements, PRESSURE_AGE_LIMIT_MS, Parameter, Settings, evaluate,
-};
+use crate::news2::{Availability, Measurement, Measurements, PRESSURE_AGE_LIMIT_MS, Parameter, Settings, evaluate};
 
 /// How far back from T a measurement is looked for, ms.
 pub const LOOK_BACK_MS: i64 = PRESSURE_AGE_LIMIT_MS;
@@ -43,11 +41,7 @@ pub struct Assumed {
 
 impl From<[bool; 3]> for Assumed {
     fn from([spo2_scale, oxygen, consciousness]: [bool; 3]) -> Self {
-        Assumed {
-            spo2_scale,
-            oxygen,
-            consciousness,
-        }
+        Assumed { spo2_scale, oxygen, consciousness }
     }
 }
 
@@ -71,32 +65,19 @@ pub struct EntryPart {
 
 type PartForm = (Option<u8>, u8, Option<Timed>);
 
-const AVAILABILITIES: [Availability; 4] = [
-    Availability::Fresh,
-    Availability::Missing,
-    Availability::LowQuality,
-    Availability::Stale,
-];
+const AVAILABILITIES: [Availability; 4] =
+    [Availability::Fresh, Availability::Missing, Availability::LowQuality, Availability::Stale];
 
 impl From<PartForm> for EntryPart {
     fn from((score, availability, measured): PartForm) -> Self {
-        let availability = AVAILABILITIES
-            .get(usize::from(availability))
-            .copied()
-            .unwrap_or(Availability::Missing);
-        EntryPart {
-            score,
-            availability,
-            measured,
-        }
+        let availability = AVAILABILITIES.get(usize::from(availability)).copied().unwrap_or(Availability::Missing);
+        EntryPart { score, availability, measured }
     }
 }
 
 impl From<EntryPart> for PartForm {
     fn from(part: EntryPart) -> Self {
-        let code = AVAILABILITIES
-            .iter()
-            .position(|availability| *availability == part.availability);
+        let code = AVAILABILITIES.iter().position(|availability| *availability == part.availability);
         (part.score, code.unwrap_or(1) as u8, part.measured)
     }
 }
@@ -130,15 +111,8 @@ pub struct NewsEntry {
 impl NewsEntry {
     /// The entry at T from the newest valid values up to T. `previous` is the evaluation before, or any entry equal
     /// to it but for time and values.
-    pub fn at(
-        time_ms: i64,
-        known: &LatestValues,
-        settings: &SettingsAt,
-        previous: Option<&NewsEntry>,
-    ) -> Self {
-        let within = |timed: Option<Timed>| {
-            timed.filter(|timed| time_ms - timed.timestamp_ms <= LOOK_BACK_MS)
-        };
+    pub fn at(time_ms: i64, known: &LatestValues, settings: &SettingsAt, previous: Option<&NewsEntry>) -> Self {
+        let within = |timed: Option<Timed>| timed.filter(|timed| time_ms - timed.timestamp_ms <= LOOK_BACK_MS);
         let measured = [
             within(known.respiration_rate),
             within(known.spo2),
@@ -147,32 +121,12 @@ impl NewsEntry {
             within(known.temperature),
         ];
         let good = |timed: Option<Timed>| {
-            timed.map(|timed| Measurement {
-                value: timed.value,
-                time_ms: timed.timestamp_ms,
-                good: true,
-            })
+            timed.map(|timed| Measurement { value: timed.value, time_ms: timed.timestamp_ms, good: true })
         };
-        let [
-            respiration_rate,
-            spo2,
-            blood_pressure,
-            heart_rate,
-            temperature,
-        ] = measured.map(good);
-        let measurements = Measurements {
-            respiration_rate,
-            spo2,
-            blood_pressure,
-            heart_rate,
-            temperature,
-        };
+        let [respiration_rate, spo2, blood_pressure, heart_rate, temperature] = measured.map(good);
+        let measurements = Measurements { respiration_rate, spo2, blood_pressure, heart_rate, temperature };
         let evaluation = evaluate(time_ms, &measurements, &settings.settings);
-        let mut parts = [EntryPart {
-            score: None,
-            availability: Availability::Missing,
-            measured: None,
-        }; 5];
+        let mut parts = [EntryPart { score: None, availability: Availability::Missing, measured: None }; 5];
         for ((part, parameter), measured) in parts.iter_mut().zip(Parameter::ALL).zip(measured) {
             let evaluated = evaluation.part(parameter);
             *part = EntryPart {
@@ -196,9 +150,7 @@ impl NewsEntry {
 
     /// The part of a parameter.
     pub fn part(&self, parameter: Parameter) -> &EntryPart {
-        let position = Parameter::ALL
-            .iter()
-            .position(|candidate| *candidate == parameter);
+        let position = Parameter::ALL.iter().position(|candidate| *candidate == parameter);
         &self.parts[position.unwrap_or(0)]
     }
 
@@ -264,12 +216,7 @@ mod tests {
     const MINUTE_MS: i64 = 60_000;
 
     fn all_at(timestamp_ms: i64) -> LatestValues {
-        let timed = |value| {
-            Some(Timed {
-                value,
-                timestamp_ms,
-            })
-        };
+        let timed = |value| Some(Timed { value, timestamp_ms });
         LatestValues {
             heart_rate: timed(72.0),
             respiration_rate: timed(16.0),
@@ -282,22 +229,13 @@ mod tests {
     }
 
     fn heart_rate_at(value: f64, timestamp_ms: i64) -> Moment {
-        let values = LatestValues {
-            heart_rate: Some(Timed {
-                value,
-                timestamp_ms,
-            }),
-            ..LatestValues::default()
-        };
+        let values = LatestValues { heart_rate: Some(Timed { value, timestamp_ms }), ..LatestValues::default() };
         (timestamp_ms, values)
     }
 
     #[test]
     fn an_entry_follows_each_change_and_staleness_is_one() {
-        let mut timeline = Timeline {
-            known: LatestValues::default(),
-            last: None,
-        };
+        let mut timeline = Timeline { known: LatestValues::default(), last: None };
         let settings = SettingsAt::default();
         let first = timeline.step(&(0, all_at(0)), &settings);
         assert_eq!((first.total, first.changed), (Some(0), true));
@@ -307,45 +245,24 @@ mod tests {
         assert_eq!((fast.total, fast.changed), (Some(1), true));
         let stale = timeline.step(&heart_rate_at(95.0, 31 * MINUTE_MS), &settings);
         assert_eq!((stale.total, stale.changed), (None, true));
-        assert_eq!(
-            stale.part(Parameter::Spo2).availability,
-            Availability::Stale
-        );
+        assert_eq!(stale.part(Parameter::Spo2).availability, Availability::Stale);
         assert_eq!(stale.part(Parameter::BloodPressure).score, Some(0));
         let forgotten = timeline.step(&heart_rate_at(95.0, 12 * 60 * MINUTE_MS + 1), &settings);
-        assert_eq!(
-            forgotten.part(Parameter::Spo2).availability,
-            Availability::Missing
-        );
-        assert_eq!(
-            forgotten.part(Parameter::BloodPressure).availability,
-            Availability::Missing
-        );
+        assert_eq!(forgotten.part(Parameter::Spo2).availability, Availability::Missing);
+        assert_eq!(forgotten.part(Parameter::BloodPressure).availability, Availability::Missing);
     }
 
     #[test]
     fn the_stored_form_is_read_back() {
         let settings = SettingsAt {
-            assumed: Assumed {
-                spo2_scale: true,
-                oxygen: false,
-                consciousness: true,
-            },
+            assumed: Assumed { spo2_scale: true, oxygen: false, consciousness: true },
             ..Default::default()
         };
         let mut known = all_at(40 * MINUTE_MS);
-        known.spo2 = Some(Timed {
-            value: 96.5,
-            timestamp_ms: 0,
-        });
+        known.spo2 = Some(Timed { value: 96.5, timestamp_ms: 0 });
         let entry = NewsEntry::at(40 * MINUTE_MS, &known, &settings, None);
         let text = serde_json::to_string(&entry).unwrap();
         assert_eq!(serde_json::from_str::<NewsEntry>(&text).unwrap(), entry);
-        assert!(
-            text.starts_with(
-                r#"{"t":2400000,"v":null,"p":[[0,0,[16.0,2400000]],[null,3,[96.5,0]],"#
-            ),
-            "{text}"
-        );
+        assert!(text.starts_with(r#"{"t":2400000,"v":null,"p":[[0,0,[16.0,2400000]],[null,3,[96.5,0]],"#), "{text}");
     }
 }

@@ -69,12 +69,7 @@ pub struct Recovery {
 /// Recovery of a day. `past[0]` is yesterday, `past[1]` the day before, and so on; days without
 /// data stand there empty, days beyond 60 are ignored. None when today's RMSSD or resting rate
 /// is missing, or when no day of the past has them.
-pub fn recovery(
-    today: &Day,
-    past: &[Day],
-    sleep_score: Option<f64>,
-    age_gender_factor: f64,
-) -> Option<Recovery> {
+pub fn recovery(today: &Day, past: &[Day], sleep_score: Option<f64>, age_gender_factor: f64) -> Option<Recovery> {
     let long = &past[..past.len().min(LONG_BASELINE_DAYS)];
     let short = &past[..past.len().min(SHORT_BASELINE_DAYS)];
     let rmssd_ms = valid(today.rmssd_ms)?;
@@ -84,16 +79,12 @@ pub fn recovery(
 
     let temperature = valid(today.skin_temperature);
     let past_temperature = short_mean(short, |day| day.skin_temperature);
-    let deviation = temperature
-        .zip(past_temperature)
-        .map(|(now, before)| now - before);
+    let deviation = temperature.zip(past_temperature).map(|(now, before)| now - before);
     let temperature_factor = deviation.map(temperature_deviation_factor);
 
     let hrv_score = past_rmssd.score(rmssd_ms, 1.0);
     let rhr_score = past_resting.score(resting_bpm, -1.0);
-    let sleep_score = sleep_score
-        .and_then(finite)
-        .map(|score| score.clamp(0.0, 100.0));
+    let sleep_score = sleep_score.and_then(finite).map(|score| score.clamp(0.0, 100.0));
     let score = weighted(&[(0.4, hrv_score), (0.3, rhr_score), (0.3, sleep_score)]);
     let factors = temperature_factor.unwrap_or(1.0) * finite(age_gender_factor)?;
     let hrv_delta = past_rmssd.delta_percent(rmssd_ms);
@@ -146,21 +137,14 @@ fn valid_values(days: &[Day], read: impl Fn(&Day) -> Option<f64>) -> Vec<f64> {
 /// Mean over the short baseline; None below three valid days.
 fn short_mean(days: &[Day], read: impl Fn(&Day) -> Option<f64>) -> Option<f64> {
     let values = valid_values(days, read);
-    if values.len() < LEAST_SHORT_DAYS {
-        None
-    } else {
-        mean(&values)
-    }
+    if values.len() < LEAST_SHORT_DAYS { None } else { mean(&values) }
 }
 
 /// Mean of the parts that exist, by their weights; 70, the score of an ordinary day, without any.
 fn weighted(parts: &[(f64, Option<f64>)]) -> f64 {
-    let known = parts
-        .iter()
-        .filter_map(|(weight, score)| Some((*weight, (*score)?)));
-    let (weights, sum) = known.fold((0.0, 0.0), |(weights, sum), (weight, score)| {
-        (weights + weight, sum + weight * score)
-    });
+    let known = parts.iter().filter_map(|(weight, score)| Some((*weight, (*score)?)));
+    let (weights, sum) =
+        known.fold((0.0, 0.0), |(weights, sum), (weight, score)| (weights + weight, sum + weight * score));
     if weights > 0.0 { sum / weights } else { 70.0 }
 }
 
@@ -177,15 +161,8 @@ impl Baseline {
         let values = valid_values(days, read);
         let mean = mean(&values)?;
         let enough = values.len() >= LEAST_LONG_DAYS;
-        let spread = if enough {
-            standard_deviation(&values)
-        } else {
-            None
-        };
-        Some(Self {
-            mean,
-            spread: spread.map(|spread| spread.max(LEAST_SPREAD * mean)),
-        })
+        let spread = if enough { standard_deviation(&values) } else { None };
+        Some(Self { mean, spread: spread.map(|spread| spread.max(LEAST_SPREAD * mean)) })
     }
 
     /// How far a value lies from the mean, percent; None below seven valid days.

@@ -42,17 +42,10 @@ impl Decimal {
         }
         let scale = i32::try_from(fraction.len()).ok()?.checked_sub(exponent)?;
         if scale < 0 {
-            let zeros = u32::try_from(-scale)
-                .ok()
-                .filter(|zeros| *zeros <= MAX_SCALE)?;
-            return Some(Decimal {
-                digits: digits.checked_mul(10_i128.pow(zeros))?,
-                scale: 0,
-            });
+            let zeros = u32::try_from(-scale).ok().filter(|zeros| *zeros <= MAX_SCALE)?;
+            return Some(Decimal { digits: digits.checked_mul(10_i128.pow(zeros))?, scale: 0 });
         }
-        let scale = u32::try_from(scale)
-            .ok()
-            .filter(|scale| *scale <= MAX_SCALE)?;
+        let scale = u32::try_from(scale).ok().filter(|scale| *scale <= MAX_SCALE)?;
         Some(Decimal { digits, scale })
     }
 
@@ -90,14 +83,8 @@ impl EvenSampling {
         // All terms over one denominator, so that the floor is exact: t = (start + i·step + half) / denominator.
         let start_unit = 10_i128.pow(self.start_ms.scale);
         let rate_unit = 10_i128.pow(self.rate_hz.scale);
-        let denominator = start_unit
-            .checked_mul(self.rate_hz.digits)?
-            .checked_mul(2)?;
-        let start = self
-            .start_ms
-            .digits
-            .checked_mul(2000)?
-            .checked_mul(self.rate_hz.digits)?;
+        let denominator = start_unit.checked_mul(self.rate_hz.digits)?.checked_mul(2)?;
+        let start = self.start_ms.digits.checked_mul(2000)?.checked_mul(self.rate_hz.digits)?;
         let half = start_unit.checked_mul(self.rate_hz.digits)?;
         let step = rate_unit.checked_mul(start_unit)?.checked_mul(2_000_000)?;
         let first = start.checked_add(half)?;
@@ -128,57 +115,24 @@ mod tests {
     use proptest::prelude::*;
 
     fn sampling(start: &str, rate: &str) -> EvenSampling {
-        EvenSampling {
-            start_ms: Decimal::parse(start).unwrap(),
-            rate_hz: Decimal::parse(rate).unwrap(),
-        }
+        EvenSampling { start_ms: Decimal::parse(start).unwrap(), rate_hz: Decimal::parse(rate).unwrap() }
     }
 
     #[test]
     fn decimals_are_read_exactly_or_not_at_all() {
-        assert_eq!(
-            Decimal::parse("1763600000000.5")
-                .unwrap()
-                .rounded_thousandths(),
-            Some(1_763_600_000_000_500)
-        );
-        assert_eq!(
-            Decimal::parse("1.7636e12").unwrap().rounded_thousandths(),
-            Some(1_763_600_000_000_000)
-        );
-        assert_eq!(
-            Decimal::parse("0.0005").unwrap().rounded_thousandths(),
-            Some(1)
-        );
-        assert_eq!(
-            Decimal::parse("-0.0005").unwrap().rounded_thousandths(),
-            Some(0)
-        );
-        for wrong in [
-            "",
-            "x",
-            "1e99",
-            "1e-99",
-            "--1",
-            "+-1",
-            ".5",
-            "123456789012345678901",
-            "0.0000000000001",
-        ] {
+        assert_eq!(Decimal::parse("1763600000000.5").unwrap().rounded_thousandths(), Some(1_763_600_000_000_500));
+        assert_eq!(Decimal::parse("1.7636e12").unwrap().rounded_thousandths(), Some(1_763_600_000_000_000));
+        assert_eq!(Decimal::parse("0.0005").unwrap().rounded_thousandths(), Some(1));
+        assert_eq!(Decimal::parse("-0.0005").unwrap().rounded_thousandths(), Some(0));
+        for wrong in ["", "x", "1e99", "1e-99", "--1", "+-1", ".5", "123456789012345678901", "0.0000000000001"] {
             assert_eq!(Decimal::parse(wrong), None, "{wrong}");
         }
     }
 
     #[test]
     fn thirds_of_a_second_are_rounded_half_up() {
-        assert_eq!(
-            sampling("0", "3").times_us(4).unwrap(),
-            [0, 333_333, 666_667, 1_000_000]
-        );
-        assert_eq!(
-            sampling("1000", "128").times_us(3).unwrap(),
-            [1_000_000, 1_007_813, 1_015_625]
-        );
+        assert_eq!(sampling("0", "3").times_us(4).unwrap(), [0, 333_333, 666_667, 1_000_000]);
+        assert_eq!(sampling("1000", "128").times_us(3).unwrap(), [1_000_000, 1_007_813, 1_015_625]);
     }
 
     #[test]

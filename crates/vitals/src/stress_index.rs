@@ -49,12 +49,7 @@ pub fn stress_index(nn_ms: &[f64]) -> Option<StressIndex> {
     let mode_s = (mode_bin + 0.5) * BIN_MS / 1000.0;
     let mode_share_percent = 100.0 * mode_count as f64 / nn_ms.len() as f64;
     let si = finite(mode_share_percent / (2.0 * mode_s * range_s))?;
-    Some(StressIndex {
-        si,
-        mode_s,
-        mode_share_percent,
-        range_s,
-    })
+    Some(StressIndex { si, mode_s, mode_share_percent, range_s })
 }
 
 #[cfg(test)]
@@ -80,13 +75,7 @@ mod tests {
 
     #[test]
     fn no_index_without_variation_or_sense() {
-        for intervals in [
-            &[][..],
-            &[800.0],
-            &[800.0, 800.0],
-            &[800.0, f64::NAN],
-            &[-1.0, 800.0],
-        ] {
+        for intervals in [&[][..], &[800.0], &[800.0, 800.0], &[800.0, f64::NAN], &[-1.0, 800.0]] {
             assert_eq!(stress_index(intervals), None, "{intervals:?}");
         }
         assert_eq!(stress_index(&[1e308, 1.0, f64::INFINITY]), None);

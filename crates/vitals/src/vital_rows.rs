@@ -111,10 +111,7 @@ impl<'block> ActivityRows<'block> {
         if !self.is_worn(row) {
             return None;
         }
-        let combined = halves(
-            self.systolic_combine.get(row),
-            self.diastolic_combine.get(row),
-        );
+        let combined = halves(self.systolic_combine.get(row), self.diastolic_combine.get(row));
         combined.or_else(|| halves(self.systolic.get(row), self.diastolic.get(row)))
     }
 
@@ -186,9 +183,7 @@ impl<'block> SpotRows<'block> {
         if block.data_type != DataType::Tests {
             return None;
         }
-        let kind = i32::try_from(block.channel.0 - 1)
-            .ok()
-            .and_then(TestKind::of_cell)?;
+        let kind = i32::try_from(block.channel.0 - 1).ok().and_then(TestKind::of_cell)?;
         let vital = match kind.name {
             "heart_rate" => SpotVital::HeartRate,
             "respiration_rate" => SpotVital::RespirationRate,
@@ -198,11 +193,7 @@ impl<'block> SpotRows<'block> {
             "blood_pressure_diastolic" => SpotVital::Diastolic,
             _ => return None,
         };
-        Some(SpotRows {
-            vital,
-            value: block.column("value"),
-            quality: block.column("quality"),
-        })
+        Some(SpotRows { vital, value: block.column("value"), quality: block.column("quality") })
     }
 
     /// Valid value in thousandths of the vital sign's unit.
@@ -225,9 +216,6 @@ fn is_good(quality: i32) -> bool {
 }
 
 fn halves(systolic: i32, diastolic: i32) -> Option<Pressure> {
-    let pressure = Pressure {
-        systolic: positive(systolic),
-        diastolic: positive(diastolic),
-    };
+    let pressure = Pressure { systolic: positive(systolic), diastolic: positive(diastolic) };
     (pressure.systolic.is_some() || pressure.diastolic.is_some()).then_some(pressure)
 }

@@ -70,9 +70,7 @@ impl ZoneRuns {
     /// The runs in order: rows from, to (exclusive), zone.
     pub fn iter(&self) -> impl Iterator<Item = (std::ops::Range<usize>, &ZoneName)> {
         let starts = std::iter::once(0).chain(self.runs.iter().map(|(end, _)| *end as usize));
-        starts
-            .zip(&self.runs)
-            .map(|(start, (end, zone))| (start..*end as usize, zone))
+        starts.zip(&self.runs).map(|(start, (end, zone))| (start..*end as usize, zone))
     }
 
     /// The runs of some of the rows.
@@ -103,12 +101,7 @@ impl LocalClock {
     /// A clock of the zone; UTC when the name is not known to this build.
     pub fn new(zone_name: &str) -> Self {
         let zone = TimeZone::get(zone_name).unwrap_or(TimeZone::UTC);
-        LocalClock {
-            zone,
-            offset: Offset::UTC,
-            valid_from_us: 1,
-            valid_to_us: 0,
-        }
+        LocalClock { zone, offset: Offset::UTC, valid_from_us: 1, valid_to_us: 0 }
     }
 
     /// The offset from UTC at a time, in seconds east.
@@ -140,19 +133,9 @@ impl LocalClock {
         let timestamp = timestamp_of(time_us);
         self.offset = self.zone.to_offset(timestamp);
         // `preceding` looks strictly before, so ask from just after: a transition at this very time counts.
-        let just_after = timestamp
-            .checked_add(SignedDuration::from_nanos(1))
-            .unwrap_or(timestamp);
-        let before = self
-            .zone
-            .preceding(just_after)
-            .next()
-            .map(|transition| transition.timestamp());
-        let after = self
-            .zone
-            .following(timestamp)
-            .next()
-            .map(|transition| transition.timestamp());
+        let just_after = timestamp.checked_add(SignedDuration::from_nanos(1)).unwrap_or(timestamp);
+        let before = self.zone.preceding(just_after).next().map(|transition| transition.timestamp());
+        let after = self.zone.following(timestamp).next().map(|transition| transition.timestamp());
         self.valid_from_us = before.map_or(i64::MIN, Timestamp::as_microsecond);
         self.valid_to_us = after.map_or(i64::MAX, Timestamp::as_microsecond);
     }
@@ -160,11 +143,7 @@ impl LocalClock {
 
 /// The timestamp of a number of µs, clamped to the calendar's range.
 pub fn timestamp_of(time_us: i64) -> Timestamp {
-    Timestamp::from_microsecond(time_us).unwrap_or(if time_us < 0 {
-        Timestamp::MIN
-    } else {
-        Timestamp::MAX
-    })
+    Timestamp::from_microsecond(time_us).unwrap_or(if time_us < 0 { Timestamp::MIN } else { Timestamp::MAX })
 }
 
 /// A civil day, counted in days since 1970-01-01.
@@ -182,9 +161,7 @@ impl LocalDay {
     /// The civil date; the calendar's last day beyond its end.
     pub fn date(self) -> Date {
         let days = jiff::Span::new().try_days(self.0).unwrap_or_default();
-        Date::constant(1970, 1, 1)
-            .checked_add(days)
-            .unwrap_or(Date::MAX)
+        Date::constant(1970, 1, 1).checked_add(days).unwrap_or(Date::MAX)
     }
 
     /// Reads `YYYY-MM-DD`, and nothing else.
@@ -194,19 +171,12 @@ impl LocalDay {
                 4 | 7 => byte == b'-',
                 _ => byte.is_ascii_digit(),
             });
-        strict
-            .then(|| text.parse().ok())
-            .flatten()
-            .map(Self::from_date)
+        strict.then(|| text.parse().ok()).flatten().map(Self::from_date)
     }
 
     /// First instant of the day in a zone, and the first of the next, µs since 1970.
     pub fn span_us(self, clock: &LocalClock) -> (i64, i64) {
-        let start = |day: LocalDay| {
-            clock
-                .time_us_of(day.date().at(0, 0, 0, 0))
-                .unwrap_or(i64::from(day.0) * DAY_US)
-        };
+        let start = |day: LocalDay| clock.time_us_of(day.date().at(0, 0, 0, 0)).unwrap_or(i64::from(day.0) * DAY_US);
         (start(self), start(LocalDay(self.0 + 1)))
     }
 
@@ -250,28 +220,13 @@ mod tests {
     #[test]
     fn days_of_a_clock_change_have_23_and_25_hours() {
         let clock = LocalClock::new("Europe/Zurich");
-        assert_eq!(
-            LocalDay::parse("2026-03-29").unwrap().slot_count(&clock),
-            276
-        );
-        assert_eq!(
-            LocalDay::parse("2026-10-25").unwrap().slot_count(&clock),
-            300
-        );
-        assert_eq!(
-            LocalDay::parse("2026-10-26").unwrap().slot_count(&clock),
-            288
-        );
+        assert_eq!(LocalDay::parse("2026-03-29").unwrap().slot_count(&clock), 276);
+        assert_eq!(LocalDay::parse("2026-10-25").unwrap().slot_count(&clock), 300);
+        assert_eq!(LocalDay::parse("2026-10-26").unwrap().slot_count(&clock), 288);
         // Lord Howe Island moves its clocks by half an hour.
         let clock = LocalClock::new("Australia/Lord_Howe");
-        assert_eq!(
-            LocalDay::parse("2026-04-05").unwrap().slot_count(&clock),
-            294
-        );
-        assert_eq!(
-            LocalDay::parse("2026-10-04").unwrap().slot_count(&clock),
-            282
-        );
+        assert_eq!(LocalDay::parse("2026-04-05").unwrap().slot_count(&clock), 294);
+        assert_eq!(LocalDay::parse("2026-10-04").unwrap().slot_count(&clock), 282);
     }
 
     #[test]
@@ -281,29 +236,15 @@ mod tests {
         assert_eq!(clock.offset_seconds(change - 1), 3600);
         assert_eq!(clock.offset_seconds(change), 7200);
         assert_eq!(clock.offset_seconds(change - 1), 3600);
-        assert_eq!(
-            clock.day(us("2026-03-28T23:00:00Z")),
-            LocalDay::parse("2026-03-29").unwrap()
-        );
+        assert_eq!(clock.day(us("2026-03-28T23:00:00Z")), LocalDay::parse("2026-03-29").unwrap());
     }
 
     #[test]
     fn only_plain_dates_are_days() {
         assert_eq!(LocalDay::parse("1970-01-02"), Some(LocalDay(1)));
         assert_eq!(LocalDay::parse("1969-12-31"), Some(LocalDay(-1)));
-        assert_eq!(
-            LocalDay::parse("2026-02-28").unwrap().to_string(),
-            "2026-02-28"
-        );
-        for wrong in [
-            "2026-02-30",
-            "2026-2-3",
-            "20260203",
-            "2026-02-03T00:00:00",
-            "2026-02-03 ",
-            "+02026-02-03",
-            "",
-        ] {
+        assert_eq!(LocalDay::parse("2026-02-28").unwrap().to_string(), "2026-02-28");
+        for wrong in ["2026-02-30", "2026-2-3", "20260203", "2026-02-03T00:00:00", "2026-02-03 ", "+02026-02-03", ""] {
             assert_eq!(LocalDay::parse(wrong), None, "{wrong}");
         }
     }

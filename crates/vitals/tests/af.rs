@@ -9,22 +9,12 @@ use vitals::beats::Beat;
 /// Beats of a record; the rhythm of the beat that ends each interval, empty where not annotated.
 fn record(name: &str, rate_hz: f64) -> Option<(Vec<Beat>, Vec<bool>)> {
     let rows = recordings::rows(name)?;
-    let beats: Vec<_> = rows
-        .iter()
-        .filter(|row| row.get(1).is_none_or(|symbol| symbol != "~"))
-        .collect();
+    let beats: Vec<_> = rows.iter().filter(|row| row.get(1).is_none_or(|symbol| symbol != "~")).collect();
     let ms = |row: &[String]| row[0].parse::<f64>().unwrap() * 1000.0 / rate_hz;
     let intervals = beats.windows(2).map(|pair| {
         let time_ms = ms(pair[1]);
-        let beat = Beat {
-            time_ms: time_ms.round() as i64,
-            rr_ms: time_ms - ms(pair[0]),
-            good: true,
-        };
-        let af = |row: &[String]| {
-            row.get(2)
-                .is_some_and(|rhythm| rhythm == "AFIB" || rhythm == "AFL")
-        };
+        let beat = Beat { time_ms: time_ms.round() as i64, rr_ms: time_ms - ms(pair[0]), good: true };
+        let af = |row: &[String]| row.get(2).is_some_and(|rhythm| rhythm == "AFIB" || rhythm == "AFL");
         (beat, af(pair[0]) && af(pair[1]))
     });
     Some(intervals.unzip())
@@ -65,11 +55,7 @@ fn none_is_found_in_patient_21() {
         let windows = classify(&beats);
         assert!(windows.len() >= 4);
         assert!(!windows.iter().any(found), "{name}");
-        assert!(
-            windows
-                .iter()
-                .all(|window| window.af_detected == Some(false))
-        );
+        assert!(windows.iter().all(|window| window.af_detected == Some(false)));
     }
 }
 
@@ -82,18 +68,9 @@ fn hardly_any_false_window_in_a_day_of_normal_rhythm() {
     assert!(windows.len() >= 1655, "{}", windows.len());
     let alarms = windows.iter().filter(|window| found(window)).count();
     assert!(alarms <= 3, "{alarms} false windows of {}", windows.len());
-    let unclassified = windows
-        .iter()
-        .filter(|w| w.classification == Classification::Unc)
-        .count();
-    assert!(
-        unclassified < windows.len() / 50,
-        "{unclassified} unclassified"
-    );
-    let voted = windows
-        .iter()
-        .filter(|window| window.af_detected == Some(true))
-        .count();
+    let unclassified = windows.iter().filter(|w| w.classification == Classification::Unc).count();
+    assert!(unclassified < windows.len() / 50, "{unclassified} unclassified");
+    let voted = windows.iter().filter(|window| window.af_detected == Some(true)).count();
     assert!(voted <= alarms, "the majority calms, it does not alarm");
 }
 
@@ -103,11 +80,7 @@ fn sinus(count: usize, start_ms: i64) -> Vec<Beat> {
         .map(|i| {
             let rr_ms = 850.0 + 25.0 * (i as f64 * 0.4).sin();
             time_ms += rr_ms as i64;
-            Beat {
-                time_ms,
-                rr_ms,
-                good: true,
-            }
+            Beat { time_ms, rr_ms, good: true }
         })
         .collect()
 }
@@ -122,10 +95,7 @@ fn fewer_than_fifty_good_intervals_are_unclassified() {
         let window = classify(&beats)[0];
         assert_eq!(window.classification, class);
         assert_eq!(window.good_ibi_number, 64 - poor);
-        assert_eq!(
-            window.nsr_probability.is_some(),
-            class == Classification::Nsr
-        );
+        assert_eq!(window.nsr_probability.is_some(), class == Classification::Nsr);
         assert_eq!(window.af_detected.is_some(), class == Classification::Nsr);
     }
 }
@@ -135,41 +105,18 @@ fn counting_begins_anew_each_hour() {
     let hour_ms = 3_600_000;
     let beats = sinus(10_000, hour_ms * 489_000 - 50 * 850);
     let windows = classify_by_hour(&beats);
-    let first_of_hour = beats
-        .iter()
-        .find(|beat| beat.time_ms >= hour_ms * 489_000)
-        .unwrap();
-    assert!(
-        beats[..64]
-            .iter()
-            .any(|beat| beat.time_ms >= hour_ms * 489_000)
-    );
-    assert_eq!(
-        windows[0].time_ms, first_of_hour.time_ms,
-        "the short first hour has no window"
-    );
-    let later: Vec<Beat> = beats
-        .iter()
-        .copied()
-        .filter(|b| b.time_ms >= hour_ms * 489_001)
-        .collect();
+    let first_of_hour = beats.iter().find(|beat| beat.time_ms >= hour_ms * 489_000).unwrap();
+    assert!(beats[..64].iter().any(|beat| beat.time_ms >= hour_ms * 489_000));
+    assert_eq!(windows[0].time_ms, first_of_hour.time_ms, "the short first hour has no window");
+    let later: Vec<Beat> = beats.iter().copied().filter(|b| b.time_ms >= hour_ms * 489_001).collect();
     let alone = classify_by_hour(&later);
-    assert_eq!(
-        windows[windows.len() - alone.len()..],
-        alone[..],
-        "hours stand alone"
-    );
+    assert_eq!(windows[windows.len() - alone.len()..], alone[..], "hours stand alone");
 }
 
 #[test]
 fn slow_windows_have_a_low_frequency_power() {
-    let slow: Vec<Beat> = (1..=64)
-        .map(|i| Beat {
-            time_ms: i * 1900,
-            rr_ms: 1900.0 + (i as f64).sin(),
-            good: true,
-        })
-        .collect();
+    let slow: Vec<Beat> =
+        (1..=64).map(|i| Beat { time_ms: i * 1900, rr_ms: 1900.0 + (i as f64).sin(), good: true }).collect();
     let window = classify(&slow)[0];
     assert!(window.lf.unwrap() > 0.0);
     assert_eq!(window.lf_confidence, Some(1.0));
@@ -180,20 +127,10 @@ fn slow_windows_have_a_low_frequency_power() {
 fn nothing_in_nothing_out() {
     assert!(classify(&[]).is_empty());
     assert!(classify(&sinus(63, 0)).is_empty());
-    let absurd = vec![
-        Beat {
-            time_ms: i64::MAX,
-            rr_ms: f64::NAN,
-            good: true
-        };
-        64
-    ];
+    let absurd = vec![Beat { time_ms: i64::MAX, rr_ms: f64::NAN, good: true }; 64];
     let window = classify(&absurd)[0];
     assert_eq!(window.classification, Classification::Unc);
-    assert_eq!(
-        (window.avnn, window.heart_rate, window.features),
-        (None, None, None)
-    );
+    assert_eq!((window.avnn, window.heart_rate, window.features), (None, None, None));
 }
 
 proptest! {

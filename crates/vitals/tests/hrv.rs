@@ -7,8 +7,7 @@ use recordings::assert_close;
 use serde_json::Value;
 use vitals::beats::Beat;
 use vitals::hrv::{
-    Cleaned, DayAverages, clean, day_averages, five_minute_windows, frequency_domain, lomb_bands,
-    time_domain,
+    Cleaned, DayAverages, clean, day_averages, five_minute_windows, frequency_domain, lomb_bands, time_domain,
 };
 use vitals::signal::median;
 use vitals::signal::spectrum::Welch;
@@ -100,18 +99,8 @@ fn frequency_domain_equals_the_oracle() {
         // Windows much shorter than five minutes have too few bins for another package to agree.
         if nn_ms.iter().sum::<f64>() > 290_000.0 {
             let systole = &oracle["systole_welch"];
-            assert_close(
-                &format!("{record} lf"),
-                bands.lf_ms2,
-                number(&systole["lf_power"]),
-                5e-3,
-            );
-            assert_close(
-                &format!("{record} hf"),
-                bands.hf_ms2,
-                number(&systole["hf_power"]),
-                5e-3,
-            );
+            assert_close(&format!("{record} lf"), bands.lf_ms2, number(&systole["lf_power"]), 5e-3);
+            assert_close(&format!("{record} hf"), bands.hf_ms2, number(&systole["hf_power"]), 5e-3);
         }
     }
 }
@@ -122,9 +111,7 @@ fn nsr001(rate_hz: f64) -> Option<Vec<(f64, f64)>> {
     let beats: Vec<&Vec<String>> = rows.iter().filter(|row| row[1] != "~").collect();
     let first = beats[0][0].parse::<f64>().unwrap();
     let sample = |row: &[String]| row[0].parse::<f64>().unwrap() - first;
-    let normal = beats
-        .windows(2)
-        .filter(|pair| pair[0][1] == "N" && pair[1][1] == "N");
+    let normal = beats.windows(2).filter(|pair| pair[0][1] == "N" && pair[1][1] == "N");
     Some(
         normal
             .map(|pair| (sample(pair[1]) / rate_hz, sample(pair[1]) - sample(pair[0])))
@@ -145,16 +132,9 @@ fn medians_of_a_day_agree_with_a_published_toolbox() {
     for row in rows.iter() {
         let cell = |column: usize| row[column].parse::<f64>().unwrap_or(f64::NAN);
         let (start_s, end_s) = (cell(1), cell(2));
-        let inside = intervals
-            .iter()
-            .filter(|(time, _)| (start_s..end_s).contains(time));
-        let beats: Vec<Beat> = inside
-            .map(|&(time, rr_ms)| Beat {
-                time_ms: (time * 1000.0) as i64,
-                rr_ms,
-                good: true,
-            })
-            .collect();
+        let inside = intervals.iter().filter(|(time, _)| (start_s..end_s).contains(time));
+        let beats: Vec<Beat> =
+            inside.map(|&(time, rr_ms)| Beat { time_ms: (time * 1000.0) as i64, rr_ms, good: true }).collect();
         let cleaned = clean(&beats);
         let (Some(time), Some(lomb)) = (time_domain(&cleaned), lomb_bands(&cleaned)) else {
             continue;
@@ -181,14 +161,9 @@ fn rhythm(count: u32, mean_ms: f64) -> Vec<Beat> {
     let mut time_ms = 1_763_600_000_000_i64 / 300_000 * 300_000;
     (0..count)
         .map(|i| {
-            let rr_ms =
-                mean_ms + 30.0 * (f64::from(i) * 0.5).sin() + 20.0 * (f64::from(i) * 1.7).cos();
+            let rr_ms = mean_ms + 30.0 * (f64::from(i) * 0.5).sin() + 20.0 * (f64::from(i) * 1.7).cos();
             time_ms += rr_ms as i64;
-            Beat {
-                time_ms,
-                rr_ms,
-                good: true,
-            }
+            Beat { time_ms, rr_ms, good: true }
         })
         .collect()
 }
@@ -228,19 +203,10 @@ fn nothing_in_nothing_out() {
     assert_eq!(day_averages(&[]), DayAverages::default());
     assert_eq!(time_domain(&Cleaned::assume_normal(&[])), None);
     assert_eq!(time_domain(&Cleaned::assume_normal(&[800.0])), None);
-    assert_eq!(
-        time_domain(&Cleaned::assume_normal(&[800.0, f64::NAN])),
-        None
-    );
-    assert_eq!(
-        frequency_domain(&mut Welch::default(), &Cleaned::default()),
-        None
-    );
+    assert_eq!(time_domain(&Cleaned::assume_normal(&[800.0, f64::NAN])), None);
+    assert_eq!(frequency_domain(&mut Welch::default(), &Cleaned::default()), None);
     assert_eq!(lomb_bands(&Cleaned::default()), None);
-    let even = frequency_domain(
-        &mut Welch::default(),
-        &Cleaned::assume_normal(&[800.0; 400]),
-    );
+    let even = frequency_domain(&mut Welch::default(), &Cleaned::assume_normal(&[800.0; 400]));
     assert_eq!(even.unwrap().lf_percent().unwrap_or(0.0).is_nan(), false);
 }
 

@@ -4,20 +4,15 @@ mod recordings;
 
 use proptest::prelude::*;
 use vitals::news2::{
-    Availability, Consciousness, Measurement, Measurements, Parameter, Risk, Settings, Spo2Scale,
-    evaluate, score_consciousness, score_oxygen, score_pulse, score_respiration, score_spo2,
-    score_systolic, score_temperature,
+    Availability, Consciousness, Measurement, Measurements, Parameter, Risk, Settings, Spo2Scale, evaluate,
+    score_consciousness, score_oxygen, score_pulse, score_respiration, score_spo2, score_systolic, score_temperature,
 };
 
 const T: i64 = 1_763_600_000_000;
 const MINUTE: i64 = 60_000;
 
 fn at(value: f64, age_ms: i64) -> Option<Measurement> {
-    Some(Measurement {
-        value,
-        time_ms: T - age_ms,
-        good: true,
-    })
+    Some(Measurement { value, time_ms: T - age_ms, good: true })
 }
 
 fn healthy() -> Measurements {
@@ -47,9 +42,7 @@ fn every_band_of_the_table() {
             "oxygen" => Some(score_oxygen(text == "oxygen")),
             "systolic" => score_systolic(number),
             "heart_rate" => score_pulse(number),
-            "consciousness" => Some(score_consciousness(
-                Consciousness::from_letter(text).unwrap(),
-            )),
+            "consciousness" => Some(score_consciousness(Consciousness::from_letter(text).unwrap())),
             "temperature" => score_temperature(number),
             other => panic!("unknown parameter {other}"),
         };
@@ -135,11 +128,7 @@ fn limits_are_inclusive_and_longer_for_pressure() {
             assert_eq!(evaluation.total.is_some(), fresh, "{parameter:?} {age_ms}");
             let part = evaluation.part(parameter);
             assert_eq!(part.age_s, Some(age_ms / 1000));
-            let expected = if fresh {
-                Availability::Fresh
-            } else {
-                Availability::Stale
-            };
+            let expected = if fresh { Availability::Fresh } else { Availability::Stale };
             assert_eq!(part.availability, expected);
             assert_eq!(part.score.is_some(), fresh);
         }
@@ -149,16 +138,8 @@ fn limits_are_inclusive_and_longer_for_pressure() {
 #[test]
 fn poor_missing_zero_and_future_measurements_leave_no_total() {
     let settings = Settings::default();
-    let poor = Measurement {
-        value: 70.0,
-        time_ms: T,
-        good: false,
-    };
-    let future = Measurement {
-        value: 70.0,
-        time_ms: T + 1,
-        good: true,
-    };
+    let poor = Measurement { value: 70.0, time_ms: T, good: false };
+    let future = Measurement { value: 70.0, time_ms: T + 1, good: true };
     for (measurement, availability, age_s) in [
         (Some(poor), Availability::LowQuality, Some(0)),
         (Some(future), Availability::Missing, None),
@@ -166,20 +147,14 @@ fn poor_missing_zero_and_future_measurements_leave_no_total() {
         (at(f64::NAN, 0), Availability::Missing, None),
         (None, Availability::Missing, None),
     ] {
-        let measurements = Measurements {
-            heart_rate: measurement,
-            ..healthy()
-        };
+        let measurements = Measurements { heart_rate: measurement, ..healthy() };
         let evaluation = evaluate(T, &measurements, &settings);
         assert_eq!(evaluation.heart_rate.availability, availability);
         assert_eq!(evaluation.heart_rate.age_s, age_s);
         assert_eq!(evaluation.heart_rate.score, None);
         assert_eq!(evaluation.total, None);
         assert_eq!(evaluation.risk(), None);
-        assert_eq!(
-            evaluation.missing().collect::<Vec<_>>(),
-            [Parameter::HeartRate]
-        );
+        assert_eq!(evaluation.missing().collect::<Vec<_>>(), [Parameter::HeartRate]);
         assert_eq!(evaluation.spo2.score, Some(0), "the other parts stay");
     }
 }
@@ -192,15 +167,9 @@ fn an_entry_is_due_when_scores_or_missing_parts_change() {
     assert!(!aged.changed_since(&first), "only the ages differ");
     let stale = evaluate(T + 2 * MINUTE, &healthy(), &settings);
     assert!(stale.changed_since(&first));
-    let on_oxygen = Settings {
-        oxygen: true,
-        ..settings
-    };
+    let on_oxygen = Settings { oxygen: true, ..settings };
     assert!(evaluate(T, &healthy(), &on_oxygen).changed_since(&first));
-    let fast = Measurements {
-        heart_rate: at(95.0, 0),
-        ..healthy()
-    };
+    let fast = Measurements { heart_rate: at(95.0, 0), ..healthy() };
     assert!(evaluate(T, &fast, &settings).changed_since(&first));
 }
 

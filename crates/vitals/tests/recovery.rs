@@ -5,19 +5,13 @@ use vitals::activity::Sex;
 use vitals::recovery::{Day, age_gender_factor, recovery, temperature_deviation_factor};
 
 fn day(rmssd_ms: f64, resting_bpm: f64, skin_temperature: f64) -> Day {
-    Day {
-        rmssd_ms: Some(rmssd_ms),
-        resting_bpm: Some(resting_bpm),
-        skin_temperature: Some(skin_temperature),
-    }
+    Day { rmssd_ms: Some(rmssd_ms), resting_bpm: Some(resting_bpm), skin_temperature: Some(skin_temperature) }
 }
 
 /// Sixty days around 40 ms, 60 per minute and 34 °C.
 fn past() -> Vec<Day> {
     let sway = |i: usize| if i.is_multiple_of(2) { 1.0 } else { -1.0 };
-    (0..60)
-        .map(|i| day(40.0 + 4.0 * sway(i), 60.0 + 2.0 * sway(i), 34.0))
-        .collect()
+    (0..60).map(|i| day(40.0 + 4.0 * sway(i), 60.0 + 2.0 * sway(i), 34.0)).collect()
 }
 
 #[test]
@@ -51,42 +45,9 @@ fn worked_by_hand() {
 #[test]
 fn nothing_without_today_or_without_a_past() {
     let today = day(40.0, 60.0, 34.0);
-    assert_eq!(
-        recovery(
-            &Day {
-                rmssd_ms: None,
-                ..today
-            },
-            &past(),
-            None,
-            1.0
-        ),
-        None
-    );
-    assert_eq!(
-        recovery(
-            &Day {
-                resting_bpm: None,
-                ..today
-            },
-            &past(),
-            None,
-            1.0
-        ),
-        None
-    );
-    assert_eq!(
-        recovery(
-            &Day {
-                rmssd_ms: Some(f64::NAN),
-                ..today
-            },
-            &past(),
-            None,
-            1.0
-        ),
-        None
-    );
+    assert_eq!(recovery(&Day { rmssd_ms: None, ..today }, &past(), None, 1.0), None);
+    assert_eq!(recovery(&Day { resting_bpm: None, ..today }, &past(), None, 1.0), None);
+    assert_eq!(recovery(&Day { rmssd_ms: Some(f64::NAN), ..today }, &past(), None, 1.0), None);
     assert_eq!(recovery(&today, &[], None, 1.0), None);
     assert_eq!(recovery(&today, &[Day::default(); 60], None, 1.0), None);
 }
@@ -94,19 +55,11 @@ fn nothing_without_today_or_without_a_past() {
 #[test]
 fn seven_days_for_scores_three_for_temperature() {
     let today = day(40.0, 60.0, 34.0);
-    for (days, temperature, scores) in [
-        (1, false, false),
-        (2, false, false),
-        (3, true, false),
-        (6, true, false),
-        (7, true, true),
-    ] {
+    for (days, temperature, scores) in
+        [(1, false, false), (2, false, false), (3, true, false), (6, true, false), (7, true, true)]
+    {
         let found = recovery(&today, &past()[..days], None, 1.0).unwrap();
-        assert_eq!(
-            found.avg_temperature_past_7_days.is_some(),
-            temperature,
-            "{days}"
-        );
+        assert_eq!(found.avg_temperature_past_7_days.is_some(), temperature, "{days}");
         assert_eq!(found.avg_rmssd_past_7_days.is_some(), temperature, "{days}");
         assert_eq!(found.temperature_deviation.is_some(), temperature, "{days}");
         assert_eq!(found.recovery_hrv_score.is_some(), scores, "{days}");
@@ -114,37 +67,21 @@ fn seven_days_for_scores_three_for_temperature() {
         assert_eq!(found.avg_hrv_delta.is_some(), scores, "{days}");
         assert_eq!(found.resting_bpm_delta.is_some(), scores, "{days}");
     }
-    let days_beyond_sixty: Vec<Day> = past()
-        .into_iter()
-        .chain([day(4000.0, 200.0, 40.0); 9])
-        .collect();
+    let days_beyond_sixty: Vec<Day> = past().into_iter().chain([day(4000.0, 200.0, 40.0); 9]).collect();
     let found = recovery(&today, &days_beyond_sixty, None, 1.0);
     assert_eq!(found, recovery(&today, &past(), None, 1.0));
 }
 
 #[test]
 fn a_constant_past_does_not_divide_by_zero() {
-    let found = recovery(
-        &day(41.0, 60.0, 34.0),
-        &[day(40.0, 60.0, 34.0); 60],
-        None,
-        1.0,
-    )
-    .unwrap();
+    let found = recovery(&day(41.0, 60.0, 34.0), &[day(40.0, 60.0, 34.0); 60], None, 1.0).unwrap();
     assert!((found.recovery_rhr_score.unwrap() - 70.0).abs() < 1e-9);
     assert!((found.recovery_hrv_score.unwrap() - (70.0 + 30.0 * 2.5_f64.tanh())).abs() < 1e-9);
 }
 
 #[test]
 fn factors() {
-    for (deviation, factor) in [
-        (0.0, 1.0),
-        (0.5, 1.0),
-        (-0.5, 1.0),
-        (1.0, 0.85),
-        (-1.5, 0.7),
-        (9.0, 0.7),
-    ] {
+    for (deviation, factor) in [(0.0, 1.0), (0.5, 1.0), (-0.5, 1.0), (1.0, 0.85), (-1.5, 0.7), (9.0, 0.7)] {
         assert!((temperature_deviation_factor(deviation) - factor).abs() < 1e-12);
     }
     for (age, sex, factor) in [
@@ -156,10 +93,7 @@ fn factors() {
         (Some(100.0), Some(Sex::Other), 0.95),
         (Some(f64::NAN), Some(Sex::Other), 1.0),
     ] {
-        assert!(
-            (age_gender_factor(age, sex) - factor).abs() < 1e-12,
-            "{age:?} {sex:?}"
-        );
+        assert!((age_gender_factor(age, sex) - factor).abs() < 1e-12, "{age:?} {sex:?}");
     }
 }
 

@@ -7,18 +7,15 @@ use jiff::tz::TimeZone;
 use proptest::prelude::*;
 use vitals::sleep::scores::circular_deviation_min;
 use vitals::sleep::{
-    Session, Stage, StageEpoch, cole_kripke, consistency, main_session, performance, sadeh,
-    sessions, sleep_day, sleep_period, sleep_session, sustained_inactivity, tranquility, z_angles,
+    Session, Stage, StageEpoch, cole_kripke, consistency, main_session, performance, sadeh, sessions, sleep_day,
+    sleep_period, sleep_session, sustained_inactivity, tranquility, z_angles,
 };
 
 const NIGHT: i64 = 1_763_500_000_000;
 const HOUR_MS: i64 = 3_600_000;
 
 fn epochs(start_ms: i64, stages: &[Stage]) -> Vec<StageEpoch> {
-    let at = |(i, &stage): (usize, &Stage)| StageEpoch {
-        time_ms: start_ms + i as i64 * 30_000,
-        stage,
-    };
+    let at = |(i, &stage): (usize, &Stage)| StageEpoch { time_ms: start_ms + i as i64 * 30_000, stage };
     stages.iter().enumerate().map(at).collect()
 }
 
@@ -48,17 +45,11 @@ fn sums_of_a_scored_night_are_exact() {
     assert_eq!(session.time_to_sleep_s(), truth("SOL"));
     assert_eq!(session.wake_after_onset_s, truth("WASO"));
     assert_eq!(session.awake_s, truth("TIB") - truth("TST"));
-    assert_eq!(
-        session.time_to_wake_up_s(),
-        truth("TIB") - truth("SOL") - truth("SPT")
-    );
+    assert_eq!(session.time_to_wake_up_s(), truth("TIB") - truth("SOL") - truth("SPT"));
     assert_eq!(sums.light_s, truth("N1") + truth("N2"));
     assert_eq!(sums.deep_s, truth("N3"));
     assert_eq!(sums.rem_s, truth("REM"));
-    assert_eq!(
-        u64::from(session.awakenings),
-        oracle["awakenings"].as_u64().unwrap()
-    );
+    assert_eq!(u64::from(session.awakenings), oracle["awakenings"].as_u64().unwrap());
     assert!((performance(session.sleep_duration_s) - 100.0 * 338.5 / 480.0).abs() < 1e-9);
 }
 
@@ -68,26 +59,12 @@ fn counts_are_scored_as_by_the_oracle() {
         return;
     };
     let counts = recordings::numbers(&rows, 1);
-    for (name, ours, column) in [
-        ("cole_kripke", cole_kripke(&counts), 2),
-        ("sadeh", sadeh(&counts), 4),
-    ] {
-        let theirs: Vec<bool> = recordings::numbers(&rows, column)
-            .iter()
-            .map(|v| *v > 0.5)
-            .collect();
-        let scored: Vec<_> = ours
-            .iter()
-            .zip(&theirs)
-            .filter_map(|(o, t)| o.map(|o| o == *t))
-            .collect();
+    for (name, ours, column) in [("cole_kripke", cole_kripke(&counts), 2), ("sadeh", sadeh(&counts), 4)] {
+        let theirs: Vec<bool> = recordings::numbers(&rows, column).iter().map(|v| *v > 0.5).collect();
+        let scored: Vec<_> = ours.iter().zip(&theirs).filter_map(|(o, t)| o.map(|o| o == *t)).collect();
         assert!(scored.len() + 10 >= counts.len());
         let equal = scored.iter().filter(|equal| **equal).count();
-        assert!(
-            equal as f64 >= 0.999 * scored.len() as f64,
-            "{name}: {equal} of {}",
-            scored.len()
-        );
+        assert!(equal as f64 >= 0.999 * scored.len() as f64, "{name}: {equal} of {}", scored.len());
     }
 }
 
@@ -97,10 +74,7 @@ fn counts_without_a_neighbourhood_have_no_score() {
     assert_eq!(sadeh(&[0.0; 10]), vec![None; 10]);
     assert_eq!(sadeh(&[0.0; 11])[5], Some(true));
     assert_eq!(cole_kripke(&[0.0; 7])[4], Some(true));
-    assert_eq!(
-        cole_kripke(&[1000.0; 7]),
-        [None, None, None, None, Some(false), None, None]
-    );
+    assert_eq!(cole_kripke(&[1000.0; 7]), [None, None, None, None, Some(false), None, None]);
     assert!(sadeh(&[f64::NAN; 30]).iter().all(Option::is_none));
     assert!(cole_kripke(&[f64::NAN; 30]).iter().all(Option::is_none));
 }
@@ -113,19 +87,10 @@ fn sessions_merge_below_an_hour() {
         rows.extend(epochs(NIGHT + 4 * 30_000 + gap_ms, &block));
         let found = sessions(&rows);
         assert_eq!(found.len(), count);
-        assert_eq!(
-            found
-                .iter()
-                .map(|session| session.sleep_duration_s)
-                .sum::<i64>(),
-            180
-        );
+        assert_eq!(found.iter().map(|session| session.sleep_duration_s).sum::<i64>(), 180);
     }
     assert!(sessions(&[]).is_empty());
-    assert!(
-        sessions(&epochs(NIGHT, &[Stage::Awake; 20])).is_empty(),
-        "no sleep, no session"
-    );
+    assert!(sessions(&epochs(NIGHT, &[Stage::Awake; 20])).is_empty(), "no sleep, no session");
 }
 
 fn ms(year: i16, month: i8, day: i8, hour: i8, minute: i8, zone: &TimeZone) -> i64 {
@@ -188,14 +153,9 @@ fn day_of_angles() -> Vec<Option<f64>> {
     (0..24 * per_hour)
         .map(|i| {
             let hour = i / per_hour;
-            let restless =
-                !(11..19).contains(&hour) || (14 * per_hour..14 * per_hour + 360).contains(&i);
+            let restless = !(11..19).contains(&hour) || (14 * per_hour..14 * per_hour + 360).contains(&i);
             let noise = f64::from((i * 7919) % 1000) / 1000.0;
-            Some(if restless {
-                80.0 * noise - 40.0
-            } else {
-                f64::from(i / 240 % 7) * 20.0 + 0.02 * noise
-            })
+            Some(if restless { 80.0 * noise - 40.0 } else { f64::from(i / 240 % 7) * 20.0 + 0.02 * noise })
         })
         .collect()
 }
@@ -207,14 +167,8 @@ fn a_night_is_found_from_the_angle_of_the_arm() {
     assert!(period.start.abs_diff(11 * 720) <= 30, "{period:?}");
     assert!(period.end.abs_diff(19 * 720) <= 30, "{period:?}");
     let session = sleep_session(NIGHT, &angles).unwrap();
-    assert!(
-        (session.sleep_duration_s - 27_000).abs() < 300,
-        "{session:?}"
-    );
-    assert!(
-        (session.wake_after_onset_s - 1800).abs() < 300,
-        "{session:?}"
-    );
+    assert!((session.sleep_duration_s - 27_000).abs() < 300, "{session:?}");
+    assert!((session.wake_after_onset_s - 1800).abs() < 300, "{session:?}");
     assert_eq!(session.awakenings, 1);
     assert_eq!(session.stages, None);
 }
@@ -224,29 +178,13 @@ fn missing_angles_are_no_rest() {
     assert_eq!(sleep_period(&[]), None);
     assert_eq!(sleep_period(&[None; 5000]), None);
     assert_eq!(sleep_session(NIGHT, &[None; 5000]), None);
-    assert!(
-        sustained_inactivity(&[None; 100])
-            .iter()
-            .all(|inactive| !inactive)
-    );
+    assert!(sustained_inactivity(&[None; 100]).iter().all(|inactive| !inactive));
     let still = [Some(10.0); 60];
-    assert!(
-        sustained_inactivity(&still)
-            .iter()
-            .all(|inactive| *inactive)
-    );
-    assert!(
-        sustained_inactivity(&still[..59])
-            .iter()
-            .all(|inactive| !inactive)
-    );
+    assert!(sustained_inactivity(&still).iter().all(|inactive| *inactive));
+    assert!(sustained_inactivity(&still[..59]).iter().all(|inactive| !inactive));
     let mut turned = [Some(10.0); 119];
     turned[59] = Some(15.1);
-    assert!(
-        sustained_inactivity(&turned)[..59]
-            .iter()
-            .all(|inactive| !inactive)
-    );
+    assert!(sustained_inactivity(&turned)[..59].iter().all(|inactive| !inactive));
 }
 
 #[test]
@@ -256,19 +194,11 @@ fn angles_from_acceleration() {
     assert_eq!(upright, [Some(90.0), Some(90.0)]);
     let tilted = z_angles(&up, &flat, &up, 50.0);
     assert!((tilted[0].unwrap() - 45.0).abs() < 1e-12);
-    assert_eq!(
-        z_angles(&flat, &flat, &flat, 50.0),
-        [None, None],
-        "free fall has no direction"
-    );
+    assert_eq!(z_angles(&flat, &flat, &flat, 50.0), [None, None], "free fall has no direction");
     assert_eq!(z_angles(&[f64::NAN; 500], &flat, &up, 50.0), [None, None]);
     assert!(z_angles(&flat, &flat, &up[..10], 50.0).is_empty());
     assert!(z_angles(&flat, &flat, &up, 0.1).is_empty());
-    assert_eq!(
-        z_angles(&flat, &flat, &up, 32.0).len(),
-        3,
-        "500 samples of 32 Hz are 15.6 s"
-    );
+    assert_eq!(z_angles(&flat, &flat, &up, 32.0).len(), 3, "500 samples of 32 Hz are 15.6 s");
 }
 
 proptest! {

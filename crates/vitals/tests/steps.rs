@@ -11,13 +11,7 @@ fn recording(name: &str) -> Option<(Vec<f64>, Vec<f64>)> {
     let rows = recordings::rows(&format!("acc/oxstep_{name}.csv.gz"))?;
     let axis = |column| recordings::numbers(&rows, column);
     let metres = magnitude(&axis(1), &axis(2), &axis(3));
-    Some((
-        axis(0),
-        metres
-            .iter()
-            .map(|metres| metres / STANDARD_GRAVITY)
-            .collect(),
-    ))
+    Some((axis(0), metres.iter().map(|metres| metres / STANDARD_GRAVITY).collect()))
 }
 
 #[test]
@@ -29,11 +23,7 @@ fn steps_are_counted_within_eight_percent_each() {
     for (name, file, key) in [
         ("oxstep_user1_hand", "user1_hand_100hz", "true_steps"),
         ("oxstep_user1_armband", "user1_armband_100hz", "true_steps"),
-        (
-            "oxstep_pixel_swingingarm_1",
-            "pixel_swingingarm_1",
-            "true_steps_derived_from_foot_switches",
-        ),
+        ("oxstep_pixel_swingingarm_1", "pixel_swingingarm_1", "true_steps_derived_from_foot_switches"),
     ] {
         let Some((times_ms, lengths_g)) = recording(file) else {
             return;
@@ -43,10 +33,7 @@ fn steps_are_counted_within_eight_percent_each() {
         let steps = find_steps(&lengths_g, rate_hz).unwrap().times_s.len() as f64;
         let true_steps = truth[name][key].as_f64().unwrap();
         let error = steps / true_steps - 1.0;
-        eprintln!(
-            "{name}: {steps} of {true_steps} steps, {:+.1} %",
-            100.0 * error
-        );
+        eprintln!("{name}: {steps} of {true_steps} steps, {:+.1} %", 100.0 * error);
         assert!(error.abs() <= 0.08, "{name}: {steps} of {true_steps}");
         errors.push(error);
     }
@@ -57,22 +44,15 @@ fn steps_are_counted_within_eight_percent_each() {
 fn stillness(seconds: usize, rate_hz: usize) -> Vec<f64> {
     let mut state = 1_u64;
     let mut noise = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 40) as f64 / f64::from(1 << 24) - 0.5
     };
-    (0..seconds * rate_hz)
-        .map(|_| 1.0 + 0.03 * noise())
-        .collect()
+    (0..seconds * rate_hz).map(|_| 1.0 + 0.03 * noise()).collect()
 }
 
 #[test]
 fn an_hour_of_stillness_has_no_step() {
-    assert_eq!(
-        find_steps(&stillness(3600, 32), 32.0),
-        Some(Steps::default())
-    );
+    assert_eq!(find_steps(&stillness(3600, 32), 32.0), Some(Steps::default()));
 }
 
 #[test]

@@ -23,26 +23,16 @@ fn compare(found: &[usize], truth: &[usize], rate_hz: f64) -> (usize, usize, usi
 
 #[test]
 fn r_peaks_are_found() {
-    let cpsc = [
-        "101_6", "101_8", "101_9", "21_7", "21_8", "21_9", "84_1", "84_2", "84_3",
-    ];
+    let cpsc = ["101_6", "101_8", "101_9", "21_7", "21_8", "21_9", "84_1", "84_2", "84_3"];
     let mut records: Vec<(String, String, f64)> = cpsc
         .iter()
         .map(|name| {
             let beats = format!("rr/cpsc2021_{name}_beats.csv");
-            (
-                format!("ecg/cpsc2021_{name}_ecg_200hz_uV.csv.gz"),
-                beats,
-                200.0,
-            )
+            (format!("ecg/cpsc2021_{name}_ecg_200hz_uV.csv.gz"), beats, 200.0)
         })
         .collect();
     let mitdb = "ecg/mitdb_100_first10min";
-    records.push((
-        format!("{mitdb}_ecg_360hz_uV.csv.gz"),
-        format!("{mitdb}_beats.csv"),
-        360.0,
-    ));
+    records.push((format!("{mitdb}_ecg_360hz_uV.csv.gz"), format!("{mitdb}_beats.csv"), 360.0));
     let mut sums = (0, 0, 0);
     for (signal, beats, rate_hz) in records {
         let Some(rows) = recordings::rows(&signal) else {
@@ -51,21 +41,12 @@ fn r_peaks_are_found() {
         let Some(beats) = recordings::rows(&beats) else {
             return;
         };
-        let truth: Vec<usize> = numbers(&beats, 0)
-            .iter()
-            .map(|sample| *sample as usize)
-            .collect();
+        let truth: Vec<usize> = numbers(&beats, 0).iter().map(|sample| *sample as usize).collect();
         let found = find_r_peaks(&numbers(&rows, 0), rate_hz).unwrap();
         let (matched, missed, false_ones) = compare(&found, &truth, rate_hz);
         eprintln!("{signal}: {matched} found, {missed} missed, {false_ones} false");
-        assert!(
-            matched as f64 >= 0.95 * (matched + missed) as f64,
-            "{signal}: missed {missed}"
-        );
-        assert!(
-            matched as f64 >= 0.95 * (matched + false_ones) as f64,
-            "{signal}: {false_ones} false"
-        );
+        assert!(matched as f64 >= 0.95 * (matched + missed) as f64, "{signal}: missed {missed}");
+        assert!(matched as f64 >= 0.95 * (matched + false_ones) as f64, "{signal}: {false_ones} false");
         sums = (sums.0 + matched, sums.1 + missed, sums.2 + false_ones);
     }
     assert!(sums.0 as f64 >= 0.99 * (sums.0 + sums.1) as f64, "{sums:?}");
@@ -96,24 +77,10 @@ fn pulse_and_breath_of_the_open_recording() {
         breath_errors.extend(fused.map(|fused| (fused - true_breath).abs()));
     }
     let mean = |errors: &[f64]| errors.iter().sum::<f64>() / errors.len() as f64;
-    eprintln!(
-        "{} {} / {} {}",
-        heart_errors.len(),
-        mean(&heart_errors),
-        breath_errors.len(),
-        mean(&breath_errors)
-    );
-    assert!(
-        heart_errors.len() * 10 >= windows.len() * 7,
-        "{} good windows",
-        heart_errors.len()
-    );
+    eprintln!("{} {} / {} {}", heart_errors.len(), mean(&heart_errors), breath_errors.len(), mean(&breath_errors));
+    assert!(heart_errors.len() * 10 >= windows.len() * 7, "{} good windows", heart_errors.len());
     assert!(mean(&heart_errors) <= 3.0, "{heart_errors:?}");
-    assert!(
-        breath_errors.len() >= 3,
-        "{} windows kept",
-        breath_errors.len()
-    );
+    assert!(breath_errors.len() >= 3, "{} windows kept", breath_errors.len());
     assert!(mean(&breath_errors) <= 3.5, "{breath_errors:?}");
 }
 
@@ -123,8 +90,7 @@ fn synthetic_ppg(per_min: f64, breaths_per_min: f64, rate_hz: f64, seconds: f64)
     let count = (seconds * rate_hz) as usize;
     (0..count)
         .map(|i| {
-            let breath =
-                (std::f64::consts::TAU * breaths_per_min / 60.0 * i as f64 / rate_hz).sin();
+            let breath = (std::f64::consts::TAU * breaths_per_min / 60.0 * i as f64 / rate_hz).sin();
             phase += std::f64::consts::TAU * per_min / 60.0 * (1.0 + 0.05 * breath) / rate_hz;
             1000.0 + 40.0 * breath + (100.0 + 15.0 * breath) * phase.sin()
         })
@@ -138,10 +104,7 @@ fn synthetic_pulses_and_breaths() {
         let rate = pulse_rate(&pulses).unwrap();
         assert!((rate - per_min).abs() < 3.0, "{rate} instead of {per_min}");
         let found = respiration_rate(&pulses).unwrap();
-        assert!(
-            (found.fused.unwrap() - breaths).abs() < 1.0,
-            "{found:?} instead of {breaths}"
-        );
+        assert!((found.fused.unwrap() - breaths).abs() < 1.0, "{found:?} instead of {breaths}");
     }
 }
 

@@ -61,7 +61,10 @@ impl From<Device> for DeviceBody {
 /// The bracelets of the patient whose data the token opens, newest first.
 #[utoipa::path(get, path = "/v1/user-devices", tag = "patients", params(("x-health-token" = String, Header)),
     responses((status = 200, body = Vec<DeviceBody>), (status = 401, body = ErrorBody)))]
-async fn list(State(state): State<ApiState>, HealthTokenCall(caller): HealthTokenCall) -> Result<Json<Vec<DeviceBody>>> {
+async fn list(
+    State(state): State<ApiState>,
+    HealthTokenCall(caller): HealthTokenCall,
+) -> Result<Json<Vec<DeviceBody>>> {
     let devices = state.platform.devices(&caller).await?;
     Ok(Json(devices.into_iter().map(DeviceBody::from).collect()))
 }

@@ -178,12 +178,7 @@ struct EnrolledBody {
 
 impl From<Enrolled> for EnrolledBody {
     fn from(enrolled: Enrolled) -> Self {
-        EnrolledBody {
-            uuid: enrolled.uuid,
-            code: enrolled.voucher_code,
-            state: enrolled.state,
-            id: enrolled.record_id,
-        }
+        EnrolledBody { uuid: enrolled.uuid, code: enrolled.voucher_code, state: enrolled.state, id: enrolled.record_id }
     }
 }
 

@@ -25,27 +25,19 @@ pub struct CsvRows {
 
 impl Default for CsvRows {
     fn default() -> Self {
-        CsvRows {
-            dates: LocalDates::new(),
-        }
+        CsvRows { dates: LocalDates::new() }
     }
 }
 
 impl CsvRows {
     /// The rows of some blocks, a line each.
     pub fn write(&mut self, blocks: &[Block], text: &mut Vec<u8>) {
-        in_time_order(blocks, |block, row| {
-            self.write_row(&blocks[block], row, text)
-        });
+        in_time_order(blocks, |block, row| self.write_row(&blocks[block], row, text));
     }
 
     fn write_row(&mut self, block: &Block, row: usize, text: &mut Vec<u8>) {
         let time_us = block.times_us[row];
-        text.extend_from_slice(
-            itoa::Buffer::new()
-                .format(time_us.div_euclid(1000))
-                .as_bytes(),
-        );
+        text.extend_from_slice(itoa::Buffer::new().format(time_us.div_euclid(1000)).as_bytes());
         text.push(b',');
         text.extend_from_slice(self.dates.format(time_us, block.zone_of(row)));
         for (column, cells) in block.data_type.columns().iter().zip(&block.columns) {

@@ -19,11 +19,7 @@ impl JsonRows {
     /// Nothing written yet.
     pub fn new(data_type: DataType) -> Self {
         let key = |column: &'static Column| (column, format!(",\"{}\":", column.name).into_bytes());
-        JsonRows {
-            columns: data_type.columns().iter().map(key).collect(),
-            dates: LocalDates::new(),
-            any: false,
-        }
+        JsonRows { columns: data_type.columns().iter().map(key).collect(), dates: LocalDates::new(), any: false }
     }
 
     /// The rows of some blocks, as the next part of the array.
@@ -43,11 +39,7 @@ impl JsonRows {
     fn write_row(&mut self, block: &Block, row: usize, text: &mut Vec<u8>) {
         let time_us = block.times_us[row];
         text.extend_from_slice(b"{\"timestamp\":");
-        text.extend_from_slice(
-            itoa::Buffer::new()
-                .format(time_us.div_euclid(1000))
-                .as_bytes(),
-        );
+        text.extend_from_slice(itoa::Buffer::new().format(time_us.div_euclid(1000)).as_bytes());
         text.extend_from_slice(b",\"date\":\"");
         text.extend_from_slice(self.dates.format(time_us, block.zone_of(row)));
         text.push(b'"');

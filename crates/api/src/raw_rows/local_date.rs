@@ -75,19 +75,11 @@ mod tests {
         let zurich: ZoneName = "Europe/Zurich".into();
         let new_york: ZoneName = "America/New_York".into();
         let kathmandu: ZoneName = "Asia/Kathmandu".into();
-        let mut text = |time_us, zone: &ZoneName| {
-            String::from_utf8(dates.format(time_us, zone).to_vec()).unwrap()
-        };
+        let mut text = |time_us, zone: &ZoneName| String::from_utf8(dates.format(time_us, zone).to_vec()).unwrap();
         let change_us = 1_774_746_000_000_000; // 2026-03-29T01:00Z
-        assert_eq!(
-            text(change_us - 1, &zurich),
-            "2026-03-29T01:59:59.999+01:00"
-        );
+        assert_eq!(text(change_us - 1, &zurich), "2026-03-29T01:59:59.999+01:00");
         assert_eq!(text(change_us, &zurich), "2026-03-29T03:00:00.000+02:00");
-        assert_eq!(
-            text(change_us + 1_999, &zurich),
-            "2026-03-29T03:00:00.001+02:00"
-        );
+        assert_eq!(text(change_us + 1_999, &zurich), "2026-03-29T03:00:00.001+02:00");
         assert_eq!(text(change_us, &new_york), "2026-03-28T21:00:00.000-04:00");
         assert_eq!(text(change_us, &kathmandu), "2026-03-29T06:45:00.000+05:45");
     }

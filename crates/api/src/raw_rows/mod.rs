@@ -23,8 +23,7 @@ pub(crate) fn in_time_order(blocks: &[Block], mut row: impl FnMut(usize, usize))
     let mut next = vec![0_usize; blocks.len()];
     loop {
         let waiting = blocks.iter().zip(&next).enumerate();
-        let times = waiting
-            .filter_map(|(number, (block, next))| Some((*block.times_us.get(*next)?, number)));
+        let times = waiting.filter_map(|(number, (block, next))| Some((*block.times_us.get(*next)?, number)));
         let Some((_, first)) = times.min() else {
             return;
         };

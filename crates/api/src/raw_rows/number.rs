@@ -23,10 +23,7 @@ pub(super) fn push_number(text: &mut Vec<u8>, column: &Column, cell: i32) {
     text.push(b'.');
     let fraction = digits.format(fraction).as_bytes();
     text.extend(std::iter::repeat_n(b'0', decimals - fraction.len()));
-    let significant = fraction
-        .iter()
-        .rposition(|digit| *digit != b'0')
-        .map_or(0, |last| last + 1);
+    let significant = fraction.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1);
     text.extend_from_slice(&fraction[..significant]);
 }
 

@@ -68,12 +68,8 @@ impl ActivityRow {
             gait_speed_mps: while_walking(truth.speed_mps),
             gait_asymmetry: while_walking(2.5 + 0.5 * heart.abs()),
             gait_var: while_walking(3.0 + 0.5 * oxygen.abs()),
-            pressure_mmhg: has_pressure.then(|| {
-                (
-                    whole(truth.systolic_mmhg + 2.0 * systolic),
-                    whole(truth.diastolic_mmhg + 1.5 * diastolic),
-                )
-            }),
+            pressure_mmhg: has_pressure
+                .then(|| (whole(truth.systolic_mmhg + 2.0 * systolic), whole(truth.diastolic_mmhg + 1.5 * diastolic))),
         }
     }
 
@@ -115,10 +111,7 @@ struct Quality {
 
 fn quality(truth: &Minute) -> Quality {
     if truth.chance < 0.015 {
-        return Quality {
-            heart: 1,
-            others: 1,
-        };
+        return Quality { heart: 1, others: 1 };
     }
     let (heart, others) = match truth.movement {
         Movement::Rest => (4, 4),
@@ -145,9 +138,7 @@ fn energy_cal(patient: &Patient, truth: &Minute) -> i64 {
 
 /// The rows whose minute begins in the window.
 pub(crate) fn rows(course: &Course, window: Window) -> Vec<ActivityRow> {
-    minutes(window)
-        .map(|minute| ActivityRow::new(course, minute))
-        .collect()
+    minutes(window).map(|minute| ActivityRow::new(course, minute)).collect()
 }
 
 /// Numbers of the minutes that begin in the window.
@@ -162,14 +153,9 @@ pub(super) fn blocks(course: &Course, window: Window) -> Vec<Block> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let integers =
-        |pick: fn(&ActivityRow) -> i64| Column::Integers(rows.iter().map(pick).collect());
-    let decimals = |pick: fn(&ActivityRow) -> Option<f64>| {
-        Column::OptionalDecimals(rows.iter().map(pick).collect())
-    };
-    let optional = |pick: fn(&ActivityRow) -> Option<i64>| {
-        Column::OptionalIntegers(rows.iter().map(pick).collect())
-    };
+    let integers = |pick: fn(&ActivityRow) -> i64| Column::Integers(rows.iter().map(pick).collect());
+    let decimals = |pick: fn(&ActivityRow) -> Option<f64>| Column::OptionalDecimals(rows.iter().map(pick).collect());
+    let optional = |pick: fn(&ActivityRow) -> Option<i64>| Column::OptionalIntegers(rows.iter().map(pick).collect());
     vec![Block::of_rows(vec![
         ("timestamp", integers(|row| row.timestamp_ms)),
         ("bpm", integers(|row| row.bpm)),
@@ -189,13 +175,7 @@ pub(super) fn blocks(course: &Course, window: Window) -> Vec<Block> {
         ("gait_asymmetry", decimals(|row| row.gait_asymmetry)),
         ("gait_speed", decimals(|row| row.gait_speed_mps)),
         ("gait_var", decimals(|row| row.gait_var)),
-        (
-            "nibp_systolic_combine",
-            optional(|row| row.pressure_mmhg.map(|(systolic, _)| systolic)),
-        ),
-        (
-            "nibp_diastolic_combine",
-            optional(|row| row.pressure_mmhg.map(|(_, diastolic)| diastolic)),
-        ),
+        ("nibp_systolic_combine", optional(|row| row.pressure_mmhg.map(|(systolic, _)| systolic))),
+        ("nibp_diastolic_combine", optional(|row| row.pressure_mmhg.map(|(_, diastolic)| diastolic))),
     ])]
 }

@@ -14,39 +14,25 @@ pub(super) fn rr_interval(course: &Course, window: Window) -> Vec<Block> {
     let rows = rr_intervals(course, window.from_ms, window.to_ms);
     let integers = |values: Vec<i64>| Column::Integers(values);
     Block::unless_empty(vec![
-        (
-            "timestamp",
-            integers(rows.iter().map(|row| row.timestamp_ms).collect()),
-        ),
+        ("timestamp", integers(rows.iter().map(|row| row.timestamp_ms).collect())),
         ("rr", integers(rows.iter().map(|row| row.rr_ms).collect())),
-        (
-            "quality",
-            integers(rows.iter().map(|row| i64::from(row.quality)).collect()),
-        ),
+        ("quality", integers(rows.iter().map(|row| i64::from(row.quality)).collect())),
     ])
 }
 
 /// `heart-rate-variability`: one row per five minutes.
 pub(super) fn heart_rate_variability(course: &Course, window: Window) -> Vec<Block> {
     let rows = hrv_rows(course, window.from_ms, window.to_ms);
-    let decimals = |pick: fn(&HrvRow) -> f64| {
-        Column::Decimals(rows.iter().map(|row| round_to(pick(row), 2)).collect())
-    };
+    let decimals = |pick: fn(&HrvRow) -> f64| Column::Decimals(rows.iter().map(|row| round_to(pick(row), 2)).collect());
     let share = |band: usize| {
         let percent = |row: &HrvRow| {
             let total: f64 = row.bands_ms2.iter().sum();
-            round_to(
-                100.0 * row.bands_ms2[band] / total.max(f64::MIN_POSITIVE),
-                2,
-            )
+            round_to(100.0 * row.bands_ms2[band] / total.max(f64::MIN_POSITIVE), 2)
         };
         Column::Decimals(rows.iter().map(percent).collect())
     };
     Block::unless_empty(vec![
-        (
-            "timestamp",
-            Column::Integers(rows.iter().map(|row| row.timestamp_ms).collect()),
-        ),
+        ("timestamp", Column::Integers(rows.iter().map(|row| row.timestamp_ms).collect())),
         ("si", decimals(|row| row.si)),
         ("si_n", decimals(|row| row.si.sqrt())),
         ("mrr", decimals(|row| row.mrr_ms)),
@@ -60,10 +46,7 @@ pub(super) fn heart_rate_variability(course: &Course, window: Window) -> Vec<Blo
         ("hf", decimals(|row| row.bands_ms2[2])),
         ("hf_percent", share(2)),
         ("hrv", decimals(|row| row.rmssd_ms)),
-        (
-            "mo",
-            Column::Decimals(rows.iter().map(|row| round_to(row.mo_s, 3)).collect()),
-        ),
+        ("mo", Column::Decimals(rows.iter().map(|row| round_to(row.mo_s, 3)).collect())),
         ("amo", decimals(|row| row.amo_percent)),
     ])
 }
@@ -88,23 +71,15 @@ pub(super) fn is_worn(course: &Course, at_ms: i64) -> bool {
 pub(super) fn sleep(course: &Course, window: Window) -> Vec<Block> {
     let epochs = sleep_epochs(course, window);
     Block::unless_empty(vec![
-        (
-            "timestamp",
-            Column::Integers(epochs.iter().map(|(at_ms, _)| *at_ms).collect()),
-        ),
-        (
-            "sleep_state",
-            Column::Integers(epochs.iter().map(|(_, stage)| *stage as i64).collect()),
-        ),
+        ("timestamp", Column::Integers(epochs.iter().map(|(at_ms, _)| *at_ms).collect())),
+        ("sleep_state", Column::Integers(epochs.iter().map(|(_, stage)| *stage as i64).collect())),
         ("quality", Column::Constant(4)),
     ])
 }
 
 /// `temperature`: one row per minute; a sensor that touches no skin has no skin temperature.
 pub(super) fn temperature(course: &Course, window: Window) -> Vec<Block> {
-    let truths: Vec<_> = minutes(window)
-        .map(|minute| course.minute(minute))
-        .collect();
+    let truths: Vec<_> = minutes(window).map(|minute| course.minute(minute)).collect();
     let skin = |sensor: usize| {
         let measured = truths.iter().map(|truth| {
             let value = truth.skin_temp_c[sensor] + 0.02 * truth.noise[sensor + 1];
@@ -113,21 +88,10 @@ pub(super) fn temperature(course: &Course, window: Window) -> Vec<Block> {
         Column::OptionalDecimals(measured.collect())
     };
     Block::unless_empty(vec![
-        (
-            "timestamp",
-            Column::Integers(truths.iter().map(|truth| truth.start_ms).collect()),
-        ),
+        ("timestamp", Column::Integers(truths.iter().map(|truth| truth.start_ms).collect())),
         ("temp_sk1", skin(0)),
         ("temp_sk2", skin(1)),
-        (
-            "temp_amb",
-            Column::Decimals(
-                truths
-                    .iter()
-                    .map(|truth| round_to(truth.ambient_temp_c, 2))
-                    .collect(),
-            ),
-        ),
+        ("temp_amb", Column::Decimals(truths.iter().map(|truth| round_to(truth.ambient_temp_c, 2)).collect())),
     ])
 }
 
@@ -143,60 +107,23 @@ pub(super) fn tests(course: &Course, window: Window) -> Vec<Block> {
         if is_due(course, window, morning_ms) {
             let truth = course.minute(morning_ms / MINUTE_MS);
             rows.extend([
-                (
-                    morning_ms,
-                    "blood_pressure_systolic",
-                    truth.systolic_mmhg.round(),
-                    "mmHg",
-                ),
-                (
-                    morning_ms,
-                    "blood_pressure_diastolic",
-                    truth.diastolic_mmhg.round(),
-                    "mmHg",
-                ),
-                (
-                    morning_ms,
-                    "temperature",
-                    round_to(truth.core_temp_c, 1),
-                    "°C",
-                ),
-                (
-                    morning_ms,
-                    "weight",
-                    round_to(weight_kg + 0.4 * truth.noise[5], 1),
-                    "kg",
-                ),
+                (morning_ms, "blood_pressure_systolic", truth.systolic_mmhg.round(), "mmHg"),
+                (morning_ms, "blood_pressure_diastolic", truth.diastolic_mmhg.round(), "mmHg"),
+                (morning_ms, "temperature", round_to(truth.core_temp_c, 1), "°C"),
+                (morning_ms, "weight", round_to(weight_kg + 0.4 * truth.noise[5], 1), "kg"),
             ]);
         }
         let evening_ms = day.bed_ms - 30 * MINUTE_MS;
         if is_due(course, window, evening_ms) {
             let truth = course.minute(evening_ms / MINUTE_MS);
-            rows.push((
-                evening_ms,
-                "temperature",
-                round_to(truth.core_temp_c, 1),
-                "°C",
-            ));
+            rows.push((evening_ms, "temperature", round_to(truth.core_temp_c, 1), "°C"));
         }
     }
     Block::unless_empty(vec![
-        (
-            "timestamp",
-            Column::Integers(rows.iter().map(|row| row.0).collect()),
-        ),
-        (
-            "test_type",
-            Column::Words(rows.iter().map(|row| row.1).collect()),
-        ),
-        (
-            "value",
-            Column::Decimals(rows.iter().map(|row| row.2).collect()),
-        ),
-        (
-            "unit",
-            Column::Words(rows.iter().map(|row| row.3).collect()),
-        ),
+        ("timestamp", Column::Integers(rows.iter().map(|row| row.0).collect())),
+        ("test_type", Column::Words(rows.iter().map(|row| row.1).collect())),
+        ("value", Column::Decimals(rows.iter().map(|row| row.2).collect())),
+        ("unit", Column::Words(rows.iter().map(|row| row.3).collect())),
         ("quality", Column::Constant(4)),
     ])
 }

@@ -11,12 +11,7 @@ use crate::signals::ppg::{Colour, ppg};
 use crate::{Course, DataType, MINUTE_MS};
 
 /// The blocks of a waveform type in the window; none for other types.
-pub(super) fn blocks(
-    course: &Course,
-    window: Window,
-    data_type: DataType,
-    rates: &SignalRates,
-) -> Vec<Block> {
+pub(super) fn blocks(course: &Course, window: Window, data_type: DataType, rates: &SignalRates) -> Vec<Block> {
     let mut blocks = Vec::new();
     for stretch in worn_stretches(course, window) {
         match data_type {
@@ -83,10 +78,7 @@ fn ppg1_block(course: &Course, stretch: Window, rate_hz: u32) -> Block {
     let in_64ths = |axis: Vec<i16>| -> Vec<i16> { axis.into_iter().map(|a| a / 8).collect() };
     let (x, y, z) = (in_64ths(x), in_64ths(y), in_64ths(z));
     let magnitude = x.iter().zip(&y).zip(&z).map(|((x, y), z)| {
-        let square = [x, y, z]
-            .into_iter()
-            .map(|v| f64::from(*v).powi(2))
-            .sum::<f64>();
+        let square = [x, y, z].into_iter().map(|v| f64::from(*v).powi(2)).sum::<f64>();
         square.sqrt().round() as i16
     });
     let magnitude = magnitude.collect();
@@ -134,31 +126,18 @@ fn acc_block(course: &Course, stretch: Window, rate_hz: u32) -> Block {
 fn bioz_block(course: &Course, stretch: Window, rate_hz: u32) -> Block {
     let (from_s, to_s) = seconds(stretch);
     let values = bioimpedance(course, rate_hz, from_s, to_s);
-    Block::of_samples(
-        stretch.from_ms,
-        rate_hz,
-        vec![("value", Column::Counts(values))],
-    )
+    Block::of_samples(stretch.from_ms, rate_hz, vec![("value", Column::Counts(values))])
 }
 
 /// Microvolts as raw counts, and millivolts.
 fn ecg_block(course: &Course, stretch: Window, rate_hz: u32) -> Block {
     let (from_s, to_s) = seconds(stretch);
     let millivolts = ecg(course, rate_hz, from_s, to_s);
-    let microvolts = millivolts
-        .iter()
-        .map(|mv| (mv * 1_000.0).round() as i16)
-        .collect();
-    let rounded = millivolts
-        .iter()
-        .map(|mv| round_to(f64::from(*mv), 3))
-        .collect();
+    let microvolts = millivolts.iter().map(|mv| (mv * 1_000.0).round() as i16).collect();
+    let rounded = millivolts.iter().map(|mv| round_to(f64::from(*mv), 3)).collect();
     Block::of_samples(
         stretch.from_ms,
         rate_hz,
-        vec![
-            ("value", Column::SignedCounts(microvolts)),
-            ("ecg", Column::Decimals(rounded)),
-        ],
+        vec![("value", Column::SignedCounts(microvolts)), ("ecg", Column::Decimals(rounded))],
     )
 }

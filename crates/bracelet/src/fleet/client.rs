@@ -59,10 +59,7 @@ pub(crate) struct Payload {
 impl Payload {
     /// An uncompressed body.
     pub fn json(value: &Value) -> Self {
-        Self {
-            bytes: Bytes::from(value.to_string()),
-            is_gzip: false,
-        }
+        Self { bytes: Bytes::from(value.to_string()), is_gzip: false }
     }
 }
 
@@ -76,12 +73,7 @@ pub(crate) struct ServiceClient {
 }
 
 impl ServiceClient {
-    pub fn new(
-        url: &str,
-        connections: usize,
-        patience: Duration,
-        tally: Arc<Tally>,
-    ) -> Result<Self, BraceletError> {
+    pub fn new(url: &str, connections: usize, patience: Duration, tally: Arc<Tally>) -> Result<Self, BraceletError> {
         let http = reqwest::Client::builder()
             .no_proxy()
             // A redirect could carry the API key to another host.
@@ -90,12 +82,7 @@ impl ServiceClient {
             .connect_timeout(Duration::from_secs(10))
             .timeout(Duration::from_mins(2))
             .build()?;
-        Ok(Self {
-            http,
-            url: url.to_owned(),
-            patience,
-            tally,
-        })
+        Ok(Self { http, url: url.to_owned(), patience, tally })
     }
 
     /// POSTs until the answer is final: connection errors, 429, 502, 503 and 504 are tried again as long as the patience
@@ -154,11 +141,8 @@ impl ServiceClient {
             .and_then(|value| value.to_str().ok()?.trim().parse().ok())
             .map(Duration::from_secs);
         let text = response.bytes().await?;
-        let answer = Answer {
-            status,
-            json: serde_json::from_slice(&text).unwrap_or(Value::Null),
-            latency: begin.elapsed(),
-        };
+        let answer =
+            Answer { status, json: serde_json::from_slice(&text).unwrap_or(Value::Null), latency: begin.elapsed() };
         Ok((answer, retry_after))
     }
 }

@@ -103,12 +103,7 @@ pub struct Live {
 impl Live {
     /// One sync per minute of real time.
     pub fn real_time() -> Self {
-        Self {
-            tick: Duration::from_mins(1),
-            step_ms: 60_000,
-            lag_ms: 0,
-            ticks: None,
-        }
+        Self { tick: Duration::from_mins(1), step_ms: 60_000, lag_ms: 0, ticks: None }
     }
 }
 
@@ -117,7 +112,8 @@ impl Live {
 pub struct LoadPlan {
     /// How long syncs are sent.
     pub duration: Duration,
-    /// Syncs per second over the whole fleet; none sends as fast as the connections allow.
+    /// Syncs per second over the whole fleet; none sends as fast as the connections allow. A service that limits the requests
+    /// of one credential limits this too: use enough patients, or switch its limit off.
     pub rate: Option<f64>,
     /// How much of a patient's time each sync covers, ms.
     pub step_ms: i64,
@@ -128,11 +124,6 @@ pub struct LoadPlan {
 impl LoadPlan {
     /// One-minute syncs for this long, with data of the last two weeks.
     pub fn one_minute_syncs(duration: Duration, rate: Option<f64>) -> Self {
-        Self {
-            duration,
-            rate,
-            step_ms: 60_000,
-            begin_before_ms: 14 * 24 * 3_600_000,
-        }
+        Self { duration, rate, step_ms: 60_000, begin_before_ms: 14 * 24 * 3_600_000 }
     }
 }

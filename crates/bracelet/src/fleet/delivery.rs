@@ -11,13 +11,7 @@ const MAX_WAVEFORM_VALUES: i64 = 400_000;
 const HELD_BACK: usize = 20;
 
 /// The windows of the past `days` UTC days up to `end_ms`, in the order in which the patient's bracelet sends them.
-pub(crate) fn history(
-    patient: &Patient,
-    days: u32,
-    end_ms: i64,
-    span_ms: i64,
-    newest_first: bool,
-) -> Vec<Window> {
+pub(crate) fn history(patient: &Patient, days: u32, end_ms: i64, span_ms: i64, newest_first: bool) -> Vec<Window> {
     let mut windows = Vec::new();
     let mut day_end_ms = end_ms;
     for _ in 0..days {
@@ -111,17 +105,9 @@ mod tests {
     fn history_covers_its_days_without_gap_in_both_orders() {
         let mut newest_first = plan(Scenario::Healthy, true);
         assert_eq!(newest_first[0].to_ms, NOW_MS / 1_000 * 1_000);
-        assert!(
-            newest_first
-                .windows(2)
-                .all(|pair| pair[1].to_ms == pair[0].from_ms)
-        );
+        assert!(newest_first.windows(2).all(|pair| pair[1].to_ms == pair[0].from_ms));
         assert_eq!(newest_first.last().unwrap().from_ms % DAY_MS, 0);
-        assert!(
-            newest_first
-                .iter()
-                .all(|w| w.to_ms - w.from_ms <= 6 * HOUR_MS)
-        );
+        assert!(newest_first.iter().all(|w| w.to_ms - w.from_ms <= 6 * HOUR_MS));
         newest_first.reverse();
         assert_eq!(newest_first, plan(Scenario::Healthy, false));
     }
@@ -136,20 +122,13 @@ mod tests {
         assert_eq!(sorted, healthy);
         let duplicate = plan(Scenario::DuplicateSync, true);
         assert_eq!(duplicate.len(), 2 * healthy.len());
-        assert!(
-            duplicate
-                .chunks(2)
-                .zip(&healthy)
-                .all(|(pair, window)| pair == [*window; 2])
-        );
+        assert!(duplicate.chunks(2).zip(&healthy).all(|(pair, window)| pair == [*window; 2]));
     }
 
     #[test]
     fn a_late_bracelet_holds_its_syncs_back_and_sends_them_all_at_last() {
         let mut held = Vec::new();
-        let windows: Vec<Window> = (0..45)
-            .map(|i| Window::new(i * 60_000, (i + 1) * 60_000))
-            .collect();
+        let windows: Vec<Window> = (0..45).map(|i| Window::new(i * 60_000, (i + 1) * 60_000)).collect();
         let mut sent = Vec::new();
         for (number, window) in windows.iter().enumerate() {
             let released = live(Scenario::LateSync, &mut held, *window);

@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use serde_json::json;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::{Duration, Instant};
+use tokio::time::Instant;
 
 use super::client::{Credential, Payload, ServiceClient};
 use super::config::{Clock, FleetConfig, Live};
@@ -36,11 +36,7 @@ pub struct Fleet {
 
 impl Fleet {
     /// Prepares a fleet; nothing is sent yet. Must be called within a tokio runtime.
-    pub fn new(
-        config: FleetConfig,
-        clock: Clock,
-        progress: Arc<dyn Progress>,
-    ) -> Result<Self, BraceletError> {
+    pub fn new(config: FleetConfig, clock: Clock, progress: Arc<dyn Progress>) -> Result<Self, BraceletError> {
         if config.zones.is_empty() {
             return Err(BraceletError::UnknownZone(String::new()));
         }
@@ -59,11 +55,7 @@ impl Fleet {
     }
 
     /// Does everything: enrols, sends the past, and the present until `stop` becomes true.
-    pub async fn run(
-        &self,
-        live: Option<Live>,
-        stop: watch::Receiver<bool>,
-    ) -> Result<FleetResult, BraceletError> {
+    pub async fn run(&self, live: Option<Live>, stop: watch::Receiver<bool>) -> Result<FleetResult, BraceletError> {
         let sessions = self.enrol().await?;
         let end_ms = (self.clock)() - live.map_or(0, |live| live.lag_ms);
         let end_ms = end_ms.div_euclid(1_000) * 1_000;
@@ -76,8 +68,7 @@ impl Fleet {
 
     /// What was done so far.
     pub fn result(&self, sessions: &[Arc<Session>]) -> FleetResult {
-        self.tally
-            .result(sessions.len() as u64, self.begin.elapsed().as_secs_f64())
+        self.tally.result(sessions.len() as u64, self.begin.elapsed().as_secs_f64())
     }
 
     /// Creates the group when none is named, and all patients, in the order of their numbers.
@@ -86,8 +77,7 @@ impl Fleet {
             Some(code) => code.as_str().into(),
             None => self.create_group().await?.into(),
         };
-        self.progress
-            .phase("enrolling patients", Some(self.config.patients));
+        self.progress.phase("enrolling patients", Some(self.config.patients));
         let now_ms = (self.clock)();
         let mut tasks = JoinSet::new();
         for index in 0..self.config.patients {
@@ -108,9 +98,7 @@ impl Fleet {
     fn invent(&self, index: u64, now_ms: i64) -> Result<Patient, BraceletError> {
         let config = &self.config;
         let scenario = config.cast.scenario_of(index);
-        let onset_ms = config
-            .onset_ms
-            .unwrap_or_else(|| scenario.onset_before(now_ms));
+        let onset_ms = config.onset_ms.unwrap_or_else(|| scenario.onset_before(now_ms));
         let zone = &config.zones[index as usize % config.zones.len()];
         Patient::new(config.seed, index, scenario, onset_ms, zone)
     }
@@ -118,14 +106,7 @@ impl Fleet {
     async fn enrol_one(&self, patient: Patient, group: &str) -> Result<Session, BraceletError> {
         let _connection = self.connections.acquire().await?;
         let config = &self.config;
-        Session::enrol(
-            &self.client,
-            patient,
-            group,
-            &config.api_key,
-            &config.password,
-        )
-        .await
+        Session::enrol(&self.client, patient, group, &config.api_key, &config.password).await
     }
 
     async fn create_group(&self) -> Result<String, BraceletError> {
@@ -134,10 +115,7 @@ impl Fleet {
             "description": format!("Bracelets of a simulation with seed {}", self.config.seed),
         });
         let key = Credential::ApiKey(&self.config.api_key);
-        let answer = self
-            .client
-            .post("/integration/v1/groups", key, &Payload::json(&body))
-            .await?;
+        let answer = self.client.post("/integration/v1/groups", key, &Payload::json(&body)).await?;
         text(&answer.accepted("create a group")?, "code")
     }
 
@@ -152,15 +130,7 @@ impl Fleet {
         let span_ms = delivery::longest_window_ms(&config.data_types, &config.rates);
         let plans: Vec<Vec<Window>> = sessions
             .iter()
-            .map(|session| {
-                delivery::history(
-                    &session.patient,
-                    config.days,
-                    end_ms,
-                    span_ms,
-                    config.newest_first,
-                )
-            })
+            .map(|session| delivery::history(&session.patient, config.days, end_ms, span_ms, config.newest_first))
             .collect();
         let total: usize = plans.iter().map(Vec::len).sum();
         self.progress.phase("sending history", Some(total as u64));
@@ -181,73 +151,8 @@ impl Fleet {
         finish(tasks).await
     }
 
-    /// Sends the present from `begin_ms` on, one sync per tick and patient, until `stop` becomes true or all ticks are done.
-    pub async fn send_live(
-        &self,
-        sessions: &[Arc<Session>],
-        live: Live,
-        begin_ms: i64,
-        stop: &watch::Receiver<bool>,
-    ) -> Result<(), BraceletError> {
-        let total = live.ticks.map(|ticks| ticks * sessions.len() as u64);
-        self.progress.phase("sending live", total);
-        let mut tasks = JoinSet::new();
-        for (number, session) in sessions.iter().cloned().enumerate() {
-            // Spread over the tick: a real fleet doesn't speak all at once either.
-            let offset = live.tick.mul_f64(number as f64 / sessions.len() as f64);
-            let fleet = self.clone();
-            let stop = stop.clone();
-            tasks.spawn(async move {
-                fleet
-                    .send_live_of(&session, live, begin_ms, offset, stop)
-                    .await
-            });
-        }
-        finish(tasks).await
-    }
-
-    async fn send_live_of(
-        &self,
-        session: &Session,
-        live: Live,
-        begin_ms: i64,
-        offset: Duration,
-        mut stop: watch::Receiver<bool>,
-    ) -> Result<(), BraceletError> {
-        let first = Instant::now() + live.tick + offset;
-        let mut ticks = tokio::time::interval_at(first, live.tick.max(Duration::from_millis(1)));
-        let mut held = Vec::new();
-        let mut cursor_ms = begin_ms;
-        let mut ticks_left = live.ticks.unwrap_or(u64::MAX);
-        while ticks_left > 0 {
-            tokio::select! {
-                _ = ticks.tick() => {}
-                // A vanished sender is no request to stop; without it there is nothing left to wait for.
-                stopped = stop.wait_for(|stop| *stop), if stop.has_changed().is_ok() => {
-                    match stopped {
-                        Ok(_) => break,
-                        Err(_) => continue,
-                    }
-                }
-            }
-            ticks_left -= 1;
-            let window = Window::new(cursor_ms, (cursor_ms + live.step_ms).min((self.clock)()));
-            if window.to_ms <= cursor_ms {
-                continue;
-            }
-            cursor_ms = window.to_ms;
-            for due in delivery::live(session.patient.scenario, &mut held, window) {
-                self.send_window(session, due).await?;
-            }
-        }
-        for late in delivery::release(&mut held) {
-            self.send_window(session, late).await?;
-        }
-        Ok(())
-    }
-
     /// Builds and sends one sync when a connection is free. A failure is counted and told; the fleet goes on.
-    async fn send_window(&self, session: &Session, window: Window) -> Result<(), BraceletError> {
+    pub(super) async fn send_window(&self, session: &Session, window: Window) -> Result<(), BraceletError> {
         let _connection = self.connections.acquire().await?;
         self.send_now(session, window, None).await
     }
@@ -267,8 +172,7 @@ impl Fleet {
         match session.send(&self.client, &body.payload).await {
             Ok(answer) if answer.status.is_success() => {
                 let latency = due.map_or(answer.latency, |due| due.elapsed());
-                self.tally
-                    .record_sync(body.rows, body.values, latency, &answer.json);
+                self.tally.record_sync(body.rows, body.values, latency, &answer.json);
             }
             Ok(answer) => self.count_failure(&answer.refusal("sync")),
             Err(error) => self.count_failure(&error),
@@ -285,11 +189,7 @@ impl Fleet {
     }
 
     /// Makes the body off the async threads; none when there is nothing to send.
-    async fn build(
-        &self,
-        patient: &Patient,
-        window: Window,
-    ) -> Result<Option<Body>, BraceletError> {
+    async fn build(&self, patient: &Patient, window: Window) -> Result<Option<Body>, BraceletError> {
         let config = self.config.clone();
         let patient = patient.clone();
         tokio::task::spawn_blocking(move || {
@@ -300,10 +200,7 @@ impl Fleet {
             let json = sync.to_json()?;
             let bytes = if config.gzip { compress(&json)? } else { json };
             Ok(Some(Body {
-                payload: Payload {
-                    bytes: Bytes::from(bytes),
-                    is_gzip: config.gzip,
-                },
+                payload: Payload { bytes: Bytes::from(bytes), is_gzip: config.gzip },
                 rows: sync.row_count(),
                 values: sync.value_count(),
             }))
@@ -326,9 +223,7 @@ fn compress(json: &[u8]) -> Result<Vec<u8>, BraceletError> {
 }
 
 /// Waits for all tasks; the first error ends the others.
-pub(super) async fn finish(
-    mut tasks: JoinSet<Result<(), BraceletError>>,
-) -> Result<(), BraceletError> {
+pub(super) async fn finish(mut tasks: JoinSet<Result<(), BraceletError>>) -> Result<(), BraceletError> {
     while let Some(joined) = tasks.join_next().await {
         joined??;
     }

@@ -52,31 +52,16 @@ impl Fleet {
     ///
     /// With a rate the latency is counted from when a sync was due, not from when a connection became free: a service
     /// that falls behind shows it.
-    pub async fn load(
-        &self,
-        sessions: &[Arc<Session>],
-        plan: LoadPlan,
-    ) -> Result<FleetResult, BraceletError> {
+    pub async fn load(&self, sessions: &[Arc<Session>], plan: LoadPlan) -> Result<FleetResult, BraceletError> {
         let now_ms = (self.clock)();
         // Whole minutes, so that a one-minute sync holds one row of activity.
         let first_ms = (now_ms - plan.begin_before_ms).div_euclid(60_000) * 60_000;
         let lanes: Vec<Lane> = sessions
             .iter()
-            .map(|session| Lane {
-                session: session.clone(),
-                next_ms: AtomicI64::new(first_ms),
-            })
+            .map(|session| Lane { session: session.clone(), next_ms: AtomicI64::new(first_ms) })
             .collect();
-        let load = Arc::new(Load {
-            plan,
-            lanes,
-            begin: Instant::now(),
-            now_ms,
-            ticket: AtomicU64::new(0),
-        });
-        let total = plan
-            .rate
-            .map(|rate| (rate * plan.duration.as_secs_f64()) as u64);
+        let load = Arc::new(Load { plan, lanes, begin: Instant::now(), now_ms, ticket: AtomicU64::new(0) });
+        let total = plan.rate.map(|rate| (rate * plan.duration.as_secs_f64()) as u64);
         self.progress.phase("sending load", total);
         self.tally.reset();
         let mut workers = JoinSet::new();

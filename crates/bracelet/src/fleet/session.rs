@@ -22,22 +22,22 @@ impl Session {
     /// Enrols a patient: an anonymous patient in the group, activated by his voucher, logged in to the Health Cloud.
     pub(crate) async fn enrol(
         client: &ServiceClient,
-        patient: Patient,
+        mut patient: Patient,
         group: &str,
         api_key: &str,
         password: &str,
     ) -> Result<Self, BraceletError> {
         let path = format!("/integration/v1/groups/{group}/patients");
         let created = client
-            .post(
-                &path,
-                Credential::ApiKey(api_key),
-                &Payload::json(&json!({})),
-            )
+            .post(&path, Credential::ApiKey(api_key), &Payload::json(&json!({})))
             .await?
             .accepted("create a patient")?;
+        let uuid = text(&created, "uuid")?;
+        // The end of a uuid differs most; its begin may be a time.
+        let uuid_end = uuid.rsplit('-').next().unwrap_or(&uuid);
+        patient.serial_number = format!("SIM-{uuid_end}");
         let session = Self {
-            uuid: text(&created, "uuid")?,
+            uuid,
             code: text(&created, "code")?,
             password: password.to_owned(),
             patient,
@@ -56,9 +56,7 @@ impl Session {
         body["password"] = json!(self.password);
         body["time_zone"] = json!(self.patient.zone_name);
         body["agreement_to_terms_of_use"] = json!(true);
-        let answer = client
-            .post("/users/activate", Credential::None, &Payload::json(&body))
-            .await?;
+        let answer = client.post("/users/activate", Credential::None, &Payload::json(&body)).await?;
         // Used already: an earlier attempt got through and only its answer was lost.
         if answer.status == reqwest::StatusCode::CONFLICT {
             return self.log_in(client).await;
@@ -68,9 +66,7 @@ impl Session {
 
     async fn log_in(&self, client: &ServiceClient) -> Result<String, BraceletError> {
         let body = json!({"code": self.code, "password": self.password});
-        let answer = client
-            .post("/users/login", Credential::None, &Payload::json(&body))
-            .await?;
+        let answer = client.post("/users/login", Credential::None, &Payload::json(&body)).await?;
         text(&answer.accepted("log in")?, "token")
     }
 
@@ -80,11 +76,7 @@ impl Session {
     }
 
     /// Sends a sync; an expired token is replaced once by a new login.
-    pub(crate) async fn send(
-        &self,
-        client: &ServiceClient,
-        payload: &Payload,
-    ) -> Result<Answer, BraceletError> {
+    pub(crate) async fn send(&self, client: &ServiceClient, payload: &Payload) -> Result<Answer, BraceletError> {
         let token = self.token().await;
         let answer = self.send_with(client, payload, &token).await?;
         if answer.status != reqwest::StatusCode::UNAUTHORIZED {
@@ -94,15 +86,8 @@ impl Session {
         self.send_with(client, payload, &token).await
     }
 
-    async fn send_with(
-        &self,
-        client: &ServiceClient,
-        payload: &Payload,
-        token: &str,
-    ) -> Result<Answer, BraceletError> {
-        client
-            .post("/health/v1/sync", Credential::Bearer(token), payload)
-            .await
+    async fn send_with(&self, client: &ServiceClient, payload: &Payload, token: &str) -> Result<Answer, BraceletError> {
+        client.post("/health/v1/sync", Credential::Bearer(token), payload).await
     }
 
     /// Logs in again, unless another task has replaced the `refused` token meanwhile.
@@ -119,16 +104,11 @@ impl Session {
 /// Exchanges a token of the Users Cloud for one of the Health Cloud.
 async fn exchange(client: &ServiceClient, user_token: &str) -> Result<String, BraceletError> {
     let body = json!({"user_api_token": user_token});
-    let answer = client
-        .post("/health/login", Credential::None, &Payload::json(&body))
-        .await?;
+    let answer = client.post("/health/login", Credential::None, &Payload::json(&body)).await?;
     text(&answer.accepted("log in to the health cloud")?, "token")
 }
 
 /// A text field of an answer.
 pub(crate) fn text(answer: &Value, field: &'static str) -> Result<String, BraceletError> {
-    answer[field]
-        .as_str()
-        .map(str::to_owned)
-        .ok_or(BraceletError::MissingField(field))
+    answer[field].as_str().map(str::to_owned).ok_or(BraceletError::MissingField(field))
 }

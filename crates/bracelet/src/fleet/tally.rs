@@ -27,18 +27,12 @@ impl Tally {
         self.syncs.fetch_add(1, Ordering::Relaxed);
         self.rows.fetch_add(rows as u64, Ordering::Relaxed);
         self.values.fetch_add(values as u64, Ordering::Relaxed);
-        for (counter, name) in [
-            (&self.stored, "stored"),
-            (&self.duplicate, "duplicate"),
-            (&self.rejected, "rejected"),
-        ] {
+        for (counter, name) in [(&self.stored, "stored"), (&self.duplicate, "duplicate"), (&self.rejected, "rejected")]
+        {
             counter.fetch_add(count_over_types(answer, name), Ordering::Relaxed);
         }
         let latency_us = u32::try_from(latency.as_micros()).unwrap_or(u32::MAX);
-        self.latencies_us
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(latency_us);
+        self.latencies_us.lock().unwrap_or_else(PoisonError::into_inner).push(latency_us);
     }
 
     /// A request is tried again.
@@ -65,19 +59,12 @@ impl Tally {
         ] {
             counter.store(0, Ordering::Relaxed);
         }
-        self.latencies_us
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        self.latencies_us.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// The result after `seconds`.
     pub fn result(&self, patients: u64, seconds: f64) -> FleetResult {
-        let mut latencies_us = self
-            .latencies_us
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let mut latencies_us = self.latencies_us.lock().unwrap_or_else(PoisonError::into_inner).clone();
         latencies_us.sort_unstable();
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         FleetResult {
@@ -103,10 +90,7 @@ fn count_over_types(answer: &Value, name: &str) -> u64 {
     let Some(types) = answer["types"].as_object() else {
         return 0;
     };
-    types
-        .values()
-        .filter_map(|counts| counts[name].as_u64())
-        .sum()
+    types.values().filter_map(|counts| counts[name].as_u64()).sum()
 }
 
 /// The smallest latency that `percent` of all do not exceed (nearest rank), in ms; 0 without any.
@@ -173,13 +157,11 @@ mod tests {
     #[test]
     fn answers_are_summed_over_types_and_the_result_has_the_promised_fields() {
         let tally = Tally::default();
-        let answer = json!({"types": {"activity": {"stored": 3, "rejected": 1}, "sleep": {"stored": 4, "duplicate": 2}}});
+        let answer =
+            json!({"types": {"activity": {"stored": 3, "rejected": 1}, "sleep": {"stored": 4, "duplicate": 2}}});
         tally.record_sync(10, 70, Duration::from_millis(5), &answer);
         let result = tally.result(1, 2.5);
-        assert_eq!(
-            (result.stored, result.duplicate, result.rejected),
-            (7, 2, 1)
-        );
+        assert_eq!((result.stored, result.duplicate, result.rejected), (7, 2, 1));
         assert_eq!(
             serde_json::to_value(&result).unwrap(),
             json!({"patients": 1, "syncs": 1, "values": 70, "seconds": 2.5, "p50_ms": 5.0, "p99_ms": 5.0})

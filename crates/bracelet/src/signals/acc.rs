@@ -74,9 +74,7 @@ impl Gait {
             Movement::Run => (0.8, 0.08),
             Movement::Other => (0.2, 0.02),
             Movement::Cycle => (0.0, 0.06),
-            Movement::Rest if minute.stage.is_some_and(|stage| stage != Stage::Awake) => {
-                (0.0, 0.003)
-            }
+            Movement::Rest if minute.stage.is_some_and(|stage| stage != Stage::Awake) => (0.0, 0.003),
             Movement::Rest => (0.0, 0.008),
         };
         // A few steps about the house come at a walking pace, then there is quiet.
@@ -85,12 +83,7 @@ impl Gait {
         } else {
             samples
         };
-        Self {
-            steps,
-            active_samples,
-            bounce_g,
-            noise_g,
-        }
+        Self { steps, active_samples, bounce_g, noise_g }
     }
 }
 
@@ -122,14 +115,11 @@ impl MinuteOfMotion<'_> {
                 0.0
             };
             for (axis, share) in BOUNCE_ON_AXIS.into_iter().enumerate() {
-                let gravity = self.directions[second][axis] * (1.0 - fraction)
-                    + self.directions[second + 1][axis] * fraction;
-                let tremor = self
-                    .noise
-                    .at(self.block, 8 + axis, self.first_sample + sample);
+                let gravity =
+                    self.directions[second][axis] * (1.0 - fraction) + self.directions[second + 1][axis] * fraction;
+                let tremor = self.noise.at(self.block, 8 + axis, self.first_sample + sample);
                 // The bounce goes mostly with gravity, a little across it.
-                let value_g =
-                    gravity * (1.0 + bounce) + share * bounce + self.gait.noise_g * tremor;
+                let value_g = gravity * (1.0 + bounce) + share * bounce + self.gait.noise_g * tremor;
                 out.axes[axis].push((value_g * COUNTS_PER_G).clamp(-4_096.0, 4_095.0) as i16);
             }
         }
@@ -150,11 +140,7 @@ fn directions(patient: &Patient, minute: &Minute, next: &Minute) -> [[f32; 3]; D
         let after = own.get(knot + 1).copied().unwrap_or(following[0]);
         let elevation = before.0 * (1.0 - fraction) + after.0 * fraction;
         let roll = before.1 * (1.0 - fraction) + after.1 * fraction;
-        [
-            (elevation.cos() * roll.cos()) as f32,
-            (elevation.cos() * roll.sin()) as f32,
-            elevation.sin() as f32,
-        ]
+        [(elevation.cos() * roll.cos()) as f32, (elevation.cos() * roll.sin()) as f32, elevation.sin() as f32]
     })
 }
 

@@ -5,15 +5,13 @@ use crate::{MINUTE_MS, Patient, Subject};
 
 /// True systolic and diastolic pressure in mmHg.
 pub(crate) fn pressure(patient: &Patient, moment: &Moment) -> (f64, f64) {
-    let drift = patient
-        .randomness
-        .wander(Subject::PressureDrift, moment.at_ms, 45 * MINUTE_MS);
+    let drift = patient.randomness.wander(Subject::PressureDrift, moment.at_ms, 45 * MINUTE_MS);
     // Pressure dips by about an eighth in sleep.
     let dip = 1.0 - 0.12 * moment.sleep_depth();
-    let systolic = patient.baseline.systolic_mmhg * dip + 4.0 * drift + 45.0 * moment.exertion
-        - 30.0 * moment.deterioration;
-    let diastolic = patient.baseline.diastolic_mmhg * dip + 2.5 * drift + 5.0 * moment.exertion
-        - 18.0 * moment.deterioration;
+    let systolic =
+        patient.baseline.systolic_mmhg * dip + 4.0 * drift + 45.0 * moment.exertion - 30.0 * moment.deterioration;
+    let diastolic =
+        patient.baseline.diastolic_mmhg * dip + 2.5 * drift + 5.0 * moment.exertion - 18.0 * moment.deterioration;
     let diastolic = diastolic.clamp(35.0, 130.0);
     (systolic.clamp(diastolic + 15.0, 230.0), diastolic)
 }

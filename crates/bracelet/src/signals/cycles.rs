@@ -21,11 +21,7 @@ pub struct Template(Vec<f32>);
 impl Template {
     /// Samples `shape`, a function of the phase 0..1.
     pub fn new(shape: impl Fn(f64) -> f64) -> Self {
-        Self(
-            (0..TABLE_LEN)
-                .map(|entry| shape(entry as f64 / TABLE_LEN as f64) as f32)
-                .collect(),
-        )
+        Self((0..TABLE_LEN).map(|entry| shape(entry as f64 / TABLE_LEN as f64) as f32).collect())
     }
 
     /// The entry at `place`, which wraps around.
@@ -52,10 +48,7 @@ impl Template {
             let place_of_first = ((first - onset) * step) as f32;
             let step = step as f32;
             let skipped = from - first as usize;
-            for (number, value) in out[from - first_sample..to - first_sample]
-                .iter_mut()
-                .enumerate()
-            {
+            for (number, value) in out[from - first_sample..to - first_sample].iter_mut().enumerate() {
                 let place = place_of_first + (skipped + number) as f32 * step;
                 *value = self.at(place as usize);
             }
@@ -71,19 +64,13 @@ impl NoiseTable {
     /// The patient's table.
     pub fn new(randomness: &Randomness) -> Self {
         let mut random = randomness.stream(Subject::WaveformNoise, 0);
-        Self(
-            (0..TABLE_LEN)
-                .map(|_| random.sample::<f32, _>(StandardNormal))
-                .collect(),
-        )
+        Self((0..TABLE_LEN).map(|_| random.sample::<f32, _>(StandardNormal)).collect())
     }
 
     /// The value for a sample of a block; channels and blocks read the table at different places.
     #[inline]
     pub fn at(&self, block: i64, channel: usize, sample: usize) -> f32 {
-        let offset = (block.rem_euclid(65_536) as usize)
-            .wrapping_mul(977)
-            .wrapping_add(channel.wrapping_mul(683));
+        let offset = (block.rem_euclid(65_536) as usize).wrapping_mul(977).wrapping_add(channel.wrapping_mul(683));
         self.0[sample.wrapping_add(offset) & TABLE_MASK]
     }
 }
@@ -145,21 +132,7 @@ mod tests {
         let parts = block_parts(299, 901);
         let seconds: usize = parts.iter().map(|part| part.to_s - part.from_s).sum();
         assert_eq!(seconds, 602);
-        assert_eq!(
-            parts[0],
-            BlockPart {
-                block: 0,
-                from_s: 299,
-                to_s: 300
-            }
-        );
-        assert_eq!(
-            parts[3],
-            BlockPart {
-                block: 3,
-                from_s: 0,
-                to_s: 1
-            }
-        );
+        assert_eq!(parts[0], BlockPart { block: 0, from_s: 299, to_s: 300 });
+        assert_eq!(parts[3], BlockPart { block: 3, from_s: 0, to_s: 1 });
     }
 }

@@ -23,9 +23,7 @@ impl Waves {
             let time_s = entry as f64 / f64::from(PLACES_PER_S);
             let sum: f64 = waves
                 .iter()
-                .map(|(centre, height, width)| {
-                    height * (-0.5 * ((time_s - centre) / width).powi(2)).exp()
-                })
+                .map(|(centre, height, width)| height * (-0.5 * ((time_s - centre) / width).powi(2)).exp())
                 .sum();
             sum as f32
         };
@@ -34,10 +32,7 @@ impl Waves {
 
     #[inline]
     fn at(&self, time_s: f32) -> f32 {
-        self.0
-            .get((time_s * PLACES_PER_S) as usize)
-            .copied()
-            .unwrap_or(0.0)
+        self.0.get((time_s * PLACES_PER_S) as usize).copied().unwrap_or(0.0)
     }
 }
 
@@ -55,11 +50,7 @@ pub fn ecg(course: &Course, rate_hz: u32, from_s: i64, to_s: i64) -> Vec<f32> {
     for part in block_parts(from_s, to_s) {
         let block = BeatBlock::new(course, part.block);
         let fibrillates = course.patient().fibrillates(block.start_ms);
-        let (before, flutter_mv) = if fibrillates {
-            (&before_fibrillation, 0.04)
-        } else {
-            (&before_sinus, 0.0)
-        };
+        let (before, flutter_mv) = if fibrillates { (&before_fibrillation, 0.04) } else { (&before_sinus, 0.0) };
         let (first_sample, end_sample) = (part.from_s * rate, part.to_s * rate);
         let flutter_step = 6 * TABLE_LEN / rate.max(1);
         for pair in block.beats_ms.windows(2) {

@@ -8,9 +8,7 @@ use crate::{MINUTE_MS, Patient, Subject};
 /// True heart rate in beats per minute.
 pub(crate) fn heart_rate(patient: &Patient, moment: &Moment) -> f64 {
     let baseline = &patient.baseline;
-    let drift = patient
-        .randomness
-        .wander(Subject::HeartRateDrift, moment.at_ms, 7 * MINUTE_MS);
+    let drift = patient.randomness.wander(Subject::HeartRateDrift, moment.at_ms, 7 * MINUTE_MS);
     let stage = match moment.stage {
         Some(Stage::Deep) => -3.0,
         Some(Stage::Light) => -1.0,
@@ -23,11 +21,7 @@ pub(crate) fn heart_rate(patient: &Patient, moment: &Moment) -> f64 {
         + 1.8 * drift
         + 52.0 * moment.deterioration;
     // Fibrillating atria drive the ventricles faster and less evenly.
-    let rest = if moment.fibrillates {
-        rest + 18.0 + 4.0 * drift
-    } else {
-        rest
-    };
+    let rest = if moment.fibrillates { rest + 18.0 + 4.0 * drift } else { rest };
     let maximum = 208.0 - 0.7 * baseline.age_years;
     let effort = moment.exertion * (maximum - rest).max(0.0);
     (rest + effort).clamp(38.0, 210.0)

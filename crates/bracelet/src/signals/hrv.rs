@@ -89,11 +89,7 @@ fn histogram(intervals_ms: &[f64]) -> (f64, f64, f64) {
     let largest = intervals_ms.iter().copied().fold(f64::MIN, f64::max);
     let smallest = intervals_ms.iter().copied().fold(f64::MAX, f64::min);
     let share = 100.0 * bins[mode] as f64 / intervals_ms.len() as f64;
-    (
-        (mode as f64 + 0.5) * 0.05,
-        share,
-        (largest - smallest) / 1_000.0,
-    )
+    ((mode as f64 + 0.5) * 0.05, share, (largest - smallest) / 1_000.0)
 }
 
 /// Power of the evenly resampled intervals in the three bands, ms².

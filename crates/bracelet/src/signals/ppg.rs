@@ -91,12 +91,7 @@ pub fn ppg(course: &Course, rate_hz: u32, from_s: i64, to_s: i64) -> Ppg {
         let count = (part.to_s - part.from_s) * rate;
         let mut pulse = vec![0.0; count];
         let mut breath = vec![0.0; count];
-        pulse_shape.render(
-            &pulse_onsets(&before, &block),
-            rate_hz,
-            first_sample,
-            &mut pulse,
-        );
+        pulse_shape.render(&pulse_onsets(&before, &block), rate_hz, first_sample, &mut pulse);
         breath_shape.render(&block.breaths_ms, rate_hz, first_sample, &mut breath);
         for (minute_part, skin) in minutes_of(course, part.block, part.from_s, part.to_s) {
             let samples = minute_part.0 * rate - first_sample..minute_part.1 * rate - first_sample;
@@ -105,8 +100,7 @@ pub fn ppg(course: &Course, rate_hz: u32, from_s: i64, to_s: i64) -> Ppg {
                 let depth = base * colour.depth(skin.spo2);
                 let sway = 0.25 * depth;
                 for sample in samples.clone() {
-                    let light = base + sway * breath[sample]
-                        - depth * (1.0 + 0.12 * breath[sample]) * pulse[sample]
+                    let light = base + sway * breath[sample] - depth * (1.0 + 0.12 * breath[sample]) * pulse[sample]
                         + skin.noise * noise.at(part.block, channel, first_sample + sample);
                     values[channel].push((light + 0.5).clamp(0.0, 65_535.0) as u16);
                 }
@@ -125,12 +119,7 @@ struct Skin {
 }
 
 /// The minutes of seconds `[from_s, to_s)` of a block, each with its seconds.
-fn minutes_of(
-    course: &Course,
-    block: i64,
-    from_s: usize,
-    to_s: usize,
-) -> Vec<((usize, usize), Skin)> {
+fn minutes_of(course: &Course, block: i64, from_s: usize, to_s: usize) -> Vec<((usize, usize), Skin)> {
     let first_minute = block * (BLOCK_MS / MINUTE_MS);
     (from_s / 60..to_s.div_ceil(60))
         .map(|number| {
@@ -142,10 +131,7 @@ fn minutes_of(
                 Movement::Run => 220.0,
             };
             let seconds = (from_s.max(number * 60), to_s.min(number * 60 + 60));
-            let skin = Skin {
-                spo2: minute.spo2,
-                noise,
-            };
+            let skin = Skin { spo2: minute.spo2, noise };
             (seconds, skin)
         })
         .collect()
@@ -153,17 +139,8 @@ fn minutes_of(
 
 /// Onsets of pulses in ms after the block's begin, from the last pulse of the block before to the first after it.
 fn pulse_onsets(before: &BeatBlock, block: &BeatBlock) -> Vec<f64> {
-    let last_before = before
-        .beats_ms
-        .iter()
-        .rev()
-        .nth(1)
-        .map(|beat| beat - BLOCK_MS as f64);
-    last_before
-        .iter()
-        .chain(&block.beats_ms)
-        .map(|beat| beat + TRANSIT_MS)
-        .collect()
+    let last_before = before.beats_ms.iter().rev().nth(1).map(|beat| beat - BLOCK_MS as f64);
+    last_before.iter().chain(&block.beats_ms).map(|beat| beat + TRANSIT_MS).collect()
 }
 
 /// A pulse over one cycle, 0 to about 1: a steep rise, a slow fall, and the dicrotic wave.

@@ -46,28 +46,17 @@ impl BeatBlock {
             let arrhythmia = course.patient().baseline.sinus_arrhythmia;
             draw_sinus_rhythm(&rates, &breaths_ms, arrhythmia, start_ms, &mut random)
         };
-        Self {
-            start_ms,
-            beats_ms,
-            breaths_ms,
-        }
+        Self { start_ms, beats_ms, breaths_ms }
     }
 
     /// The intervals between the beats in ms.
     pub fn intervals_ms(&self) -> Vec<f64> {
-        self.beats_ms
-            .windows(2)
-            .map(|pair| pair[1] - pair[0])
-            .collect()
+        self.beats_ms.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 }
 
 /// Heart rate (`pick` 0) or respiration rate at `at_ms` in the block, between the values of two minutes.
-fn rate_at(
-    rates: &[(f64, f64); BLOCK_MINUTES + 1],
-    at_ms: f64,
-    pick: impl Fn((f64, f64)) -> f64,
-) -> f64 {
+fn rate_at(rates: &[(f64, f64); BLOCK_MINUTES + 1], at_ms: f64, pick: impl Fn((f64, f64)) -> f64) -> f64 {
     let minutes = (at_ms / MINUTE_MS as f64).clamp(0.0, BLOCK_MINUTES as f64);
     let before = (minutes as usize).min(BLOCK_MINUTES - 1);
     let fraction = minutes - before as f64;
@@ -178,11 +167,7 @@ pub fn rr_intervals(course: &Course, from_ms: i64, to_ms: i64) -> Vec<RrInterval
             };
             felt_minute = Some((minute, quality));
             if let Some(quality) = quality {
-                rows.push(RrInterval {
-                    timestamp_ms,
-                    rr_ms,
-                    quality,
-                });
+                rows.push(RrInterval { timestamp_ms, rr_ms, quality });
             }
         }
     }

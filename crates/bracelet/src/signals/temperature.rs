@@ -8,9 +8,7 @@ use crate::course::Moment;
 use crate::{MINUTE_MS, Patient, Subject};
 
 fn drift(patient: &Patient, moment: &Moment) -> f64 {
-    patient
-        .randomness
-        .wander(Subject::TemperatureDrift, moment.at_ms, 30 * MINUTE_MS)
+    patient.randomness.wander(Subject::TemperatureDrift, moment.at_ms, 30 * MINUTE_MS)
 }
 
 /// True core temperature in °C.
@@ -25,8 +23,7 @@ pub(crate) fn core(patient: &Patient, moment: &Moment) -> f64 {
 
 /// True temperatures under the two skin sensors in °C.
 pub(crate) fn skin(patient: &Patient, moment: &Moment) -> [f64; 2] {
-    let first = patient.baseline.skin_temp_c + 1.6 * moment.sleep_depth()
-        - 0.5 * circadian(moment.hour, 17.0)
+    let first = patient.baseline.skin_temp_c + 1.6 * moment.sleep_depth() - 0.5 * circadian(moment.hour, 17.0)
         + 0.35 * drift(patient, moment)
         - 0.8 * moment.exertion
         + 1.1 * moment.deterioration;

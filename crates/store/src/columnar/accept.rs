@@ -1,17 +1,17 @@
-//! A record batch from outside to blocks: what an upload of Arrow IPC goes through.
+//! A record batch from outside: what an upload of Arrow IPC goes through before it is taken in like any other sync.
 
 use std::collections::HashSet;
 use std::fmt;
-use std::ops::RangeInclusive;
 
 use arrow_array::RecordBatch;
-use vitals::block::{Block, Cells};
+use vitals::block::Cells;
+use vitals::intake::Batch;
 use vitals::registry::{DataType, NULL};
 use vitals::zone::ZoneName;
 
-use super::judge::{Judge, Reason, RejectedRows};
+use super::faults::Faults;
 use super::schema::{TIMESTAMP, ZONE};
-use super::{cells, spot_measurement, split, texts, times};
+use super::{cells, texts, times};
 
 /// The derived column of JSON and CSV answers. Whoever sends it back means nothing by it.
 const LOCAL_DATE: &str = "date";
@@ -35,8 +35,12 @@ impl fmt::Display for StructureFault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StructureFault::UnknownColumn(column) => write!(formatter, "unknown column {column}"),
-            StructureFault::WrongKind(column) => write!(formatter, "column {column} is of the wrong kind"),
-            StructureFault::RepeatedColumn(column) => write!(formatter, "column {column} is there twice"),
+            StructureFault::WrongKind(column) => {
+                write!(formatter, "column {column} is of the wrong kind")
+            }
+            StructureFault::RepeatedColumn(column) => {
+                write!(formatter, "column {column} is there twice")
+            }
             StructureFault::NoTimestamp => write!(formatter, "column {TIMESTAMP} is missing"),
             StructureFault::UnknownZone(zone) => write!(formatter, "unknown time zone {zone}"),
         }
@@ -45,62 +49,35 @@ impl fmt::Display for StructureFault {
 
 impl std::error::Error for StructureFault {}
 
-/// What a batch brings.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Accepted {
-    /// One block a channel, in the order of the channels. Unlike stored blocks, their times are in the order of the
-    /// batch and can repeat: [`vitals::merge::in_time_order`] comes next.
-    pub blocks: Vec<Block>,
-    /// The rows that are refused.
-    pub rejected: RejectedRows,
-}
-
 /// Reads the rows of a batch with the registry's column names.
 ///
 /// `timestamp` is an integer in ms or an Arrow timestamp of any unit (nanoseconds are cut to microseconds). Numbers
 /// can be integers, floats or decimals of any width, in the column's unit, or booleans where the column is 0 or 1;
 /// codes are text or integers; any of it can be dictionary-encoded. A column that is not there is null. `zone` and
-/// `date` may be there: the first gives each row's zone where it is not null, the second is ignored. Rows whose time
-/// lies outside `times_us` are refused.
+/// `date` may be there: the first gives each row's zone where it is not null, the second is ignored. Values that
+/// cannot be cells are noted as faults of their rows.
 ///
 /// # Errors
 /// [`StructureFault`] names the column that makes the batch unreadable.
-pub fn blocks_from_batch(
-    data_type: DataType,
-    batch: &RecordBatch,
-    zone: &ZoneName,
-    times_us: RangeInclusive<i64>,
-) -> Result<Accepted, StructureFault> {
+pub fn read_batch(data_type: DataType, batch: &RecordBatch, zone: &ZoneName) -> Result<Batch, StructureFault> {
     check_names(data_type, batch)?;
-    let mut judge = Judge::new(batch.num_rows());
-
-    judge.turn_to(TIMESTAMP);
     let timestamp = batch.column_by_name(TIMESTAMP).ok_or(StructureFault::NoTimestamp)?;
-    let times = times::read(timestamp.as_ref(), &mut judge, &times_us);
-    let times = times.ok_or_else(|| StructureFault::WrongKind(TIMESTAMP.to_owned()))?;
+    let times_us = times::read(timestamp.as_ref());
+    let times_us = times_us.ok_or_else(|| StructureFault::WrongKind(TIMESTAMP.to_owned()))?;
 
+    let mut faults = Faults::default();
     let mut columns = Vec::with_capacity(data_type.columns().len());
     for column in data_type.columns() {
-        judge.turn_to(column.name);
+        faults.turn_to(column.name);
         let read = match batch.column_by_name(column.name) {
-            Some(array) if column.is_text() => texts::read(column, array.as_ref(), &mut judge),
-            Some(array) => cells::read(column, array.as_ref(), &mut judge),
-            None => {
-                if !column.nullable {
-                    judge.refuse_all(Reason::Cell(vitals::registry::CellError::Null));
-                }
-                Some(Cells::Constant(NULL))
-            }
+            Some(array) if column.is_text() => texts::read(column, array.as_ref(), &mut faults),
+            Some(array) => cells::read(column, array.as_ref(), &mut faults),
+            None => Some(Cells::Constant(NULL)),
         };
         columns.push(read.ok_or_else(|| StructureFault::WrongKind(column.name.to_owned()))?);
     }
-    if data_type == DataType::Tests {
-        spot_measurement::judge_units(&mut columns, batch.num_rows(), &mut judge);
-    }
     let zones = texts::read_zones(batch.column_by_name(ZONE).map(AsRef::as_ref), zone, batch.num_rows())?;
-
-    let blocks = split::by_channel(data_type, times, columns, &zones, &judge);
-    Ok(Accepted { blocks, rejected: judge.into_rejected() })
+    Ok(Batch { times_us, columns, faults: faults.into_vec(), zones: Some(zones) })
 }
 
 fn check_names(data_type: DataType, batch: &RecordBatch) -> Result<(), StructureFault> {

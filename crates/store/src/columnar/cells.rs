@@ -4,6 +4,8 @@
 //! rows are converted in one loop that the compiler turns into vector instructions. Only a column with a null or a
 //! fault is looked at row by row.
 
+use std::cell::RefCell;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float16Type, Float32Type,
@@ -14,7 +16,7 @@ use arrow_schema::DataType as ArrowType;
 use vitals::block::Cells;
 use vitals::registry::{CellError, Column, Kind, NULL, TestKind};
 
-use super::judge::{Judge, Reason};
+use super::faults::Faults;
 use super::texts::text_reader;
 
 /// An integer of any width.
@@ -48,20 +50,20 @@ pub(super) fn smallest_and_largest<T: Native>(values: &[T]) -> Option<(T, T)> {
 }
 
 /// The cells of a column that is not text; `None` when the array's type cannot hold them.
-pub(super) fn read(column: &Column, array: &dyn Array, judge: &mut Judge) -> Option<Cells> {
+pub(super) fn read(column: &Column, array: &dyn Array, faults: &mut Faults) -> Option<Cells> {
     let judged = match array.data_type() {
-        ArrowType::Int8 => integers::<Int8Type>(column, array, judge),
-        ArrowType::Int16 => integers::<Int16Type>(column, array, judge),
-        ArrowType::Int32 => integers::<Int32Type>(column, array, judge),
-        ArrowType::Int64 => integers::<Int64Type>(column, array, judge),
-        ArrowType::UInt8 => integers::<UInt8Type>(column, array, judge),
-        ArrowType::UInt16 => integers::<UInt16Type>(column, array, judge),
-        ArrowType::UInt32 => integers::<UInt32Type>(column, array, judge),
-        ArrowType::UInt64 => integers::<UInt64Type>(column, array, judge),
-        ArrowType::Dictionary(..) => return dictionary(column, array, judge),
+        ArrowType::Int8 => integers::<Int8Type>(column, array, faults),
+        ArrowType::Int16 => integers::<Int16Type>(column, array, faults),
+        ArrowType::Int32 => integers::<Int32Type>(column, array, faults),
+        ArrowType::Int64 => integers::<Int64Type>(column, array, faults),
+        ArrowType::UInt8 => integers::<UInt8Type>(column, array, faults),
+        ArrowType::UInt16 => integers::<UInt16Type>(column, array, faults),
+        ArrowType::UInt32 => integers::<UInt32Type>(column, array, faults),
+        ArrowType::UInt64 => integers::<UInt64Type>(column, array, faults),
+        ArrowType::Dictionary(..) => return dictionary(column, array, faults),
         _ => {
             let cell = cell_reader(column, array)?;
-            row_by_row(column, array, judge, |row| cell(row))
+            row_by_row(column, array, faults, |row| cell(row))
         }
     };
     Some(judged)
@@ -114,18 +116,42 @@ fn cell_reader<'array>(
         ArrowType::Decimal32(..) => decimal!(Decimal32Type, |value| Some(i128::from(value))),
         ArrowType::Decimal64(..) => decimal!(Decimal64Type, |value| Some(i128::from(value))),
         ArrowType::Decimal128(..) => decimal!(Decimal128Type, Some),
-        ArrowType::Decimal256(..) => decimal!(Decimal256Type, |value: <Decimal256Type as ArrowPrimitiveType>::Native| {
-            value.to_i128()
-        }),
+        ArrowType::Decimal256(..) => {
+            decimal!(Decimal256Type, |value: <Decimal256Type as ArrowPrimitiveType>::Native| { value.to_i128() })
+        }
         _ if matches!(column.kind, Kind::Hex | Kind::TestType) => {
             let text = text_reader(array)?;
-            Box::new(move |row| column.cell_from_text(text(row)))
+            let known = RefCell::new(KnownTexts::default());
+            Box::new(move |row| known.borrow_mut().cell_of(column, text(row)))
         }
         _ => return None,
     })
 }
 
-fn integers<T: ArrowPrimitiveType>(column: &Column, array: &dyn Array, judge: &mut Judge) -> Cells
+/// The texts met last and what they were read as. Codes repeat, row after row or in turn.
+#[derive(Default)]
+struct KnownTexts<'array> {
+    texts: [(&'array str, Option<Result<i32, CellError>>); 4],
+    next: usize,
+}
+
+impl<'array> KnownTexts<'array> {
+    fn cell_of(&mut self, column: &Column, text: &'array str) -> Result<i32, CellError> {
+        for (known, cell) in &self.texts {
+            if *known == text
+                && let Some(cell) = cell
+            {
+                return *cell;
+            }
+        }
+        let cell = column.cell_from_text(text);
+        self.texts[self.next] = (text, Some(cell));
+        self.next = (self.next + 1) % self.texts.len();
+        cell
+    }
+}
+
+fn integers<T: ArrowPrimitiveType>(column: &Column, array: &dyn Array, faults: &mut Faults) -> Cells
 where
     T::Native: Native,
 {
@@ -142,13 +168,13 @@ where
         let steps = column.steps_per_unit();
         return Cells::Values(values.iter().map(|value| value.saturated() as i32 * steps).collect());
     }
-    row_by_row(column, array, judge, |row| cell_of_integer(column, values[row].saturated()))
+    row_by_row(column, array, faults, |row| cell_of_integer(column, values[row].saturated()))
 }
 
 fn row_by_row(
     column: &Column,
     array: &dyn Array,
-    judge: &mut Judge,
+    faults: &mut Faults,
     cell: impl Fn(usize) -> Result<i32, CellError>,
 ) -> Cells {
     let nulls = array.logical_nulls();
@@ -158,7 +184,7 @@ fn row_by_row(
     };
     let cells = (0..array.len()).map(|row| {
         judged(row).unwrap_or_else(|error| {
-            judge.refuse(row, Reason::Cell(error));
+            faults.note(row, error);
             NULL
         })
     });
@@ -170,7 +196,7 @@ fn null_cell(column: &Column) -> Result<i32, CellError> {
 }
 
 /// Judges each entry of the dictionary once.
-fn dictionary(column: &Column, array: &dyn Array, judge: &mut Judge) -> Option<Cells> {
+fn dictionary(column: &Column, array: &dyn Array, faults: &mut Faults) -> Option<Cells> {
     let dictionary = array.as_any_dictionary_opt()?;
     let values = dictionary.values();
     let cell = cell_reader(column, values.as_ref())?;
@@ -182,10 +208,14 @@ fn dictionary(column: &Column, array: &dyn Array, judge: &mut Judge) -> Option<C
         })
         .collect();
     if cells.is_empty() {
-        return Some(row_by_row(column, array, judge, |_| null_cell(column)));
+        return Some(row_by_row(column, array, faults, |_| null_cell(column)));
     }
     let keys = dictionary.normalized_keys();
-    Some(row_by_row(column, array, judge, |row| cells[keys[row]]))
+    let sound: Option<Vec<i32>> = cells.iter().map(|cell| cell.ok()).collect();
+    if let Some(sound) = sound.filter(|_| dictionary.keys().null_count() == 0) {
+        return Some(Cells::Values(keys.into_iter().map(|key| sound[key]).collect()).simplified());
+    }
+    Some(row_by_row(column, array, faults, |row| cells[keys[row]]))
 }
 
 fn cell_of_integer(column: &Column, value: i64) -> Result<i32, CellError> {

@@ -21,7 +21,9 @@ pub(super) fn merged(blocks: &[&Block]) -> Block {
 
 fn picked_zones(blocks: &[&Block], picks: &[Pick]) -> ZoneRuns {
     let mut distinct = blocks.iter().flat_map(|block| block.zones.iter()).map(|(_, zone)| zone);
-    let Some(first) = distinct.next() else { return ZoneRuns::default() };
+    let Some(first) = distinct.next() else {
+        return ZoneRuns::default();
+    };
     if distinct.all(|zone| zone == first) {
         return ZoneRuns::constant(first.clone(), picks.len());
     }

@@ -88,7 +88,9 @@ fn arrow_type(column: &Column) -> ArrowType {
 }
 
 fn digits(column: &Column) -> u8 {
-    let Kind::Number { min, max, .. } = column.kind else { return NARROW_DIGITS };
+    let Kind::Number { min, max, .. } = column.kind else {
+        return NARROW_DIGITS;
+    };
     let largest = i64::from(min.unsigned_abs().max(max.unsigned_abs())) * i64::from(column.steps_per_unit());
     if largest < 10_i64.pow(u32::from(NARROW_DIGITS)) { NARROW_DIGITS } else { WIDE_DIGITS }
 }

@@ -11,7 +11,7 @@ use vitals::registry::{CellError, Column, Kind, NULL};
 use vitals::zone::{ZoneName, ZoneRuns, is_known_zone};
 
 use super::accept::StructureFault;
-use super::judge::{Judge, Reason};
+use super::faults::Faults;
 use super::schema::ZONE;
 
 /// What reads the text of one row that is not null; `None` when the array holds no texts.
@@ -40,11 +40,13 @@ pub(super) fn text_reader<'array>(array: &'array dyn Array) -> Option<Box<dyn Fn
 }
 
 /// The cells of a text column; `None` when the array holds no texts.
-pub(super) fn read(column: &Column, array: &dyn Array, judge: &mut Judge) -> Option<Cells> {
+pub(super) fn read(column: &Column, array: &dyn Array, faults: &mut Faults) -> Option<Cells> {
     if *array.data_type() == ArrowType::Null {
         return Some(Cells::Constant(NULL));
     }
-    let Kind::Text { max_chars } = column.kind else { return None };
+    let Kind::Text { max_chars } = column.kind else {
+        return None;
+    };
     let text = text_reader(array)?;
     let nulls = array.logical_nulls();
     let mut shared: HashMap<&str, Arc<str>> = HashMap::new();
@@ -56,7 +58,7 @@ pub(super) fn read(column: &Column, array: &dyn Array, judge: &mut Judge) -> Opt
         }
         let text = text(row);
         if text.len() > max_chars && text.chars().count() > max_chars {
-            judge.refuse(row, Reason::Cell(CellError::TooLong));
+            faults.note(row, CellError::TooLong);
             texts.push(None);
             continue;
         }

@@ -1,7 +1,5 @@
 //! Sample times from a batch.
 
-use std::ops::RangeInclusive;
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
@@ -9,15 +7,13 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrowNativeTypeOp, PrimitiveArray};
 use arrow_schema::{DataType as ArrowType, TimeUnit};
-use vitals::registry::CellError;
+use vitals::intake::NO_TIME;
 
 use super::cells::{Native, smallest_and_largest};
-use super::judge::{Judge, Reason};
 
-/// The times in µs; `None` when the array is no column of times. Rows without a time or with one outside `accepted`
-/// are refused.
-pub(super) fn read(array: &dyn Array, judge: &mut Judge, accepted: &RangeInclusive<i64>) -> Option<Vec<i64>> {
-    let times_us = match array.data_type() {
+/// The times in µs, [`NO_TIME`] where there is none; `None` when the array is no column of times.
+pub(super) fn read(array: &dyn Array) -> Option<Vec<i64>> {
+    let mut times_us = match array.data_type() {
         ArrowType::Timestamp(TimeUnit::Microsecond, _) => {
             array.as_primitive::<TimestampMicrosecondType>().values().to_vec()
         }
@@ -33,7 +29,12 @@ pub(super) fn read(array: &dyn Array, judge: &mut Judge, accepted: &RangeInclusi
         ArrowType::UInt32 => scaled::<UInt32Type>(array, 1000),
         _ => return None,
     };
-    refuse_bad(&times_us, array, judge, accepted);
+    if let Some(nulls) = array.nulls() {
+        let times = times_us.iter_mut().enumerate();
+        for (_, time_us) in times.filter(|(row, _)| nulls.is_null(*row)) {
+            *time_us = NO_TIME;
+        }
+    }
     Some(times_us)
 }
 
@@ -47,19 +48,9 @@ where
         smallest.saturated().checked_mul(factor).is_some() && largest.saturated().checked_mul(factor).is_some()
     });
     // Multiplying with a check in each row is several times slower.
-    if fits { values.map(|value| value * factor).collect() } else { values.map(|value| value.saturating_mul(factor)).collect() }
-}
-
-fn refuse_bad(times_us: &[i64], array: &dyn Array, judge: &mut Judge, accepted: &RangeInclusive<i64>) {
-    let Some((smallest, largest)) = smallest_and_largest(times_us) else { return };
-    if array.null_count() == 0 && accepted.contains(&smallest) && accepted.contains(&largest) {
-        return;
-    }
-    for (row, time_us) in times_us.iter().enumerate() {
-        if array.is_null(row) {
-            judge.refuse(row, Reason::Cell(CellError::Null));
-        } else if !accepted.contains(time_us) {
-            judge.refuse(row, Reason::Time);
-        }
+    if fits {
+        values.map(|value| value * factor).collect()
+    } else {
+        values.map(|value| value.saturating_mul(factor)).collect()
     }
 }

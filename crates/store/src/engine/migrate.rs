@@ -27,10 +27,7 @@ impl Migrations {
         )?;
         let found = target.version()?;
         let known = self.0.len() as i64;
-        let Some(missing) = usize::try_from(found)
-            .ok()
-            .and_then(|found| self.0.get(found..))
-        else {
+        let Some(missing) = usize::try_from(found).ok().and_then(|found| self.0.get(found..)) else {
             return Err(StoreError::SchemaVersion { found, known });
         };
         for text in missing {

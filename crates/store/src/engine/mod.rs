@@ -47,9 +47,7 @@ impl Db {
         blocking(move || {
             let engine = match &address {
                 Address::File(path) => Engine::Sqlite(sqlite::Sqlite::open(path, migrations)?),
-                Address::Postgres(url) => {
-                    Engine::Postgres(postgres::Postgres::open(url, migrations)?)
-                }
+                Address::Postgres(url) => Engine::Postgres(postgres::Postgres::open(url, migrations)?),
             };
             Ok(Db { engine })
         })
@@ -92,9 +90,7 @@ impl Db {
 }
 
 /// Runs blocking work off the async threads.
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let joined = tokio::task::spawn_blocking(work).await;
     joined.unwrap_or_else(|error| Err(StoreError::Database(format!("store work stopped: {error}"))))
 }

@@ -23,9 +23,13 @@ const MIGRATION_LOCK: i64 = 0x70_75_6c_73_65;
 #[derive(Clone)]
 pub(super) struct Postgres {
     config: Arc<Config>,
-    idle: Arc<Mutex<Vec<Connection>>>,
+    idle: Arc<Idle>,
     permits: Arc<Semaphore>,
 }
+
+/// Connections that nobody uses just now.
+#[derive(Default)]
+struct Idle(Mutex<Vec<Connection>>);
 
 struct Connection {
     client: Client,
@@ -39,19 +43,25 @@ impl std::fmt::Debug for Postgres {
     }
 }
 
+impl Drop for Idle {
+    /// Closes the connections on a thread of its own: closing blocks, which the driver refuses on an async thread,
+    /// and the last one to let go of the database often runs on one.
+    fn drop(&mut self) {
+        let connections = std::mem::take(self.0.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if !connections.is_empty() {
+            std::thread::spawn(move || drop(connections));
+        }
+    }
+}
+
 impl Postgres {
     pub(super) fn open(url: &str, migrations: Migrations) -> Result<Self> {
         let mut config: Config = url.parse().map_err(|error: postgres::Error| {
             StoreError::Database(format!("the database address cannot be read: {error}"))
         })?;
-        config
-            .connect_timeout(Duration::from_secs(10))
-            .application_name("pulseward");
-        let postgres = Postgres {
-            config: Arc::new(config),
-            idle: Arc::default(),
-            permits: Arc::new(Semaphore::new(CONNECTIONS)),
-        };
+        config.connect_timeout(Duration::from_secs(10)).application_name("pulseward");
+        let postgres =
+            Postgres { config: Arc::new(config), idle: Arc::default(), permits: Arc::new(Semaphore::new(CONNECTIONS)) };
         let mut connection = postgres.take()?;
         let mut transaction = connection.client.transaction()?;
         transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK])?;
@@ -76,10 +86,7 @@ impl Postgres {
                 .isolation_level(IsolationLevel::RepeatableRead)
                 .read_only(true)
                 .start()?;
-            let mut tx = Tx::Postgres {
-                transaction,
-                prepared: &mut connection.prepared,
-            };
+            let mut tx = Tx::Postgres { transaction, prepared: &mut connection.prepared };
             let answer = work(&mut tx)?;
             drop(tx);
             self.put_back(connection);
@@ -111,10 +118,7 @@ impl Postgres {
     fn write_once<T>(&self, work: &mut impl FnMut(&mut Tx<'_>) -> Result<T>) -> Result<T> {
         let mut connection = self.take()?;
         let transaction = connection.client.transaction()?;
-        let mut tx = Tx::Postgres {
-            transaction,
-            prepared: &mut connection.prepared,
-        };
+        let mut tx = Tx::Postgres { transaction, prepared: &mut connection.prepared };
         let answer = work(&mut tx)?;
         tx.commit()?;
         self.put_back(connection);
@@ -130,11 +134,7 @@ impl Postgres {
     /// state it is in is not known.
     fn take(&self) -> Result<Connection> {
         loop {
-            let idle = self
-                .idle
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .pop();
+            let idle = self.idle.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
             match idle {
                 Some(connection) if connection.client.is_closed() => {}
                 Some(connection) => return Ok(connection),
@@ -146,17 +146,11 @@ impl Postgres {
         } else {
             self.config.connect(tls()?)?
         };
-        Ok(Connection {
-            client,
-            prepared: HashMap::new(),
-        })
+        Ok(Connection { client, prepared: HashMap::new() })
     }
 
     fn put_back(&self, connection: Connection) {
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(connection);
+        self.idle.0.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
     }
 }
 
@@ -172,8 +166,6 @@ impl Target for postgres::Transaction<'_> {
     }
 
     fn version(&mut self) -> Result<i64> {
-        Ok(self
-            .query_one("SELECT version FROM schema_version", &[])?
-            .get(0))
+        Ok(self.query_one("SELECT version FROM schema_version", &[])?.get(0))
     }
 }

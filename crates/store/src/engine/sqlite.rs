@@ -53,15 +53,9 @@ impl Sqlite {
             .name("sqlite-writer".to_owned())
             .spawn(move || write_groups(&connection, &jobs))
             .map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        let readers = Readers {
-            path: path.to_owned(),
-            idle: Mutex::new(Vec::new()),
-            permits: Arc::new(Semaphore::new(READERS)),
-        };
-        Ok(Sqlite {
-            writer,
-            readers: Arc::new(readers),
-        })
+        let readers =
+            Readers { path: path.to_owned(), idle: Mutex::new(Vec::new()), permits: Arc::new(Semaphore::new(READERS)) };
+        Ok(Sqlite { writer, readers: Arc::new(readers) })
     }
 
     pub(super) async fn read<T, F>(self, work: F) -> Result<T>
@@ -99,12 +93,8 @@ impl Sqlite {
             ended
         });
         let finish = Box::new(move |committed: Result<()>| {
-            let result = outcome
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take();
-            let result =
-                result.unwrap_or_else(|| Err(StoreError::Unavailable("not run".to_owned())));
+            let result = outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let result = result.unwrap_or_else(|| Err(StoreError::Unavailable("not run".to_owned())));
             // A caller that no longer listens has been cut off; the work is done all the same.
             let _ = reply.send(committed.and(result));
         });
@@ -125,11 +115,7 @@ impl Sqlite {
 
 impl Readers {
     fn take(&self) -> Result<Connection> {
-        let idle = self
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match idle {
             Some(connection) => Ok(connection),
             None => connect(&self.path),
@@ -137,10 +123,7 @@ impl Readers {
     }
 
     fn put_back(&self, connection: Connection) {
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(connection);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
     }
 }
 
@@ -161,9 +144,7 @@ fn stopped() -> StoreError {
 fn connect(path: &Path) -> Result<Connection> {
     let connection = Connection::open_with_flags(
         path,
-        OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
     // The time-out comes first: the pragmas below can meet another process that holds the file.
     connection.busy_timeout(Duration::from_secs(10))?;
@@ -192,36 +173,22 @@ fn write_groups(connection: &Connection, jobs: &mpsc::Receiver<Job>) {
         while let Some(mut job) = next {
             run_behind_savepoint(connection, &mut job);
             finished.push(job.finish);
-            next = if started.elapsed() < GROUP_TIME {
-                jobs.try_recv().ok()
-            } else {
-                None
-            };
+            next = if started.elapsed() < GROUP_TIME { jobs.try_recv().ok() } else { None };
         }
         let committed = connection.execute_batch("COMMIT");
         if committed.is_err() {
             // The commit may have rolled back by itself; a second rollback then fails and changes nothing.
             let _ = connection.execute_batch("ROLLBACK");
         }
-        let failure = committed
-            .err()
-            .map(|error| StoreError::from(error).to_string());
+        let failure = committed.err().map(|error| StoreError::from(error).to_string());
         for finish in finished {
-            finish(
-                failure
-                    .clone()
-                    .map_or(Ok(()), |message| Err(StoreError::Unavailable(message))),
-            );
+            finish(failure.clone().map_or(Ok(()), |message| Err(StoreError::Unavailable(message))));
         }
     }
 }
 
 fn run_behind_savepoint(connection: &Connection, job: &mut Job) {
-    let step = |text: &str| {
-        connection
-            .prepare_cached(text)
-            .and_then(|mut statement| statement.execute([]))
-    };
+    let step = |text: &str| connection.prepare_cached(text).and_then(|mut statement| statement.execute([]));
     if step("SAVEPOINT job").is_err() {
         return;
     }

@@ -9,14 +9,8 @@ pub trait Param: rusqlite::ToSql + ::postgres::types::ToSql + Sync {}
 impl<T: rusqlite::ToSql + ::postgres::types::ToSql + Sync> Param for T {}
 
 /// A value that both drivers can read from a column.
-pub trait FromColumn:
-    rusqlite::types::FromSql + for<'column> ::postgres::types::FromSql<'column>
-{
-}
-impl<T: rusqlite::types::FromSql + for<'column> ::postgres::types::FromSql<'column>> FromColumn
-    for T
-{
-}
+pub trait FromColumn: rusqlite::types::FromSql + for<'column> ::postgres::types::FromSql<'column> {}
+impl<T: rusqlite::types::FromSql + for<'column> ::postgres::types::FromSql<'column>> FromColumn for T {}
 
 /// A transaction on either engine.
 pub enum Tx<'connection> {
@@ -57,10 +51,7 @@ impl Tx<'_> {
                 let mut statement = connection.prepare_cached(&sqlite_text(text))?;
                 Ok(statement.execute(&sqlite_params(params)[..])? as u64)
             }
-            Tx::Postgres {
-                transaction,
-                prepared,
-            } => {
+            Tx::Postgres { transaction, prepared } => {
                 let statement = prepare_once(transaction, prepared, text)?;
                 Ok(transaction.execute(&statement, &postgres_params(params))?)
             }
@@ -83,10 +74,7 @@ impl Tx<'_> {
                     answers.push(read(&Row::Sqlite(row))?);
                 }
             }
-            Tx::Postgres {
-                transaction,
-                prepared,
-            } => {
+            Tx::Postgres { transaction, prepared } => {
                 let statement = prepare_once(transaction, prepared, text)?;
                 for row in transaction.query(&statement, &postgres_params(params))? {
                     answers.push(read(&Row::Postgres(&row))?);
@@ -120,10 +108,7 @@ impl Tx<'_> {
             Tx::Sqlite(connection) => {
                 connection.prepare_cached(&sqlite_text(text))?;
             }
-            Tx::Postgres {
-                transaction,
-                prepared,
-            } => {
+            Tx::Postgres { transaction, prepared } => {
                 prepare_once(transaction, prepared, text)?;
             }
         }
@@ -137,19 +122,11 @@ fn sqlite_text(text: &str) -> String {
 }
 
 fn sqlite_params<'params>(params: &[&'params dyn Param]) -> Vec<&'params dyn rusqlite::ToSql> {
-    params
-        .iter()
-        .map(|param| *param as &dyn rusqlite::ToSql)
-        .collect()
+    params.iter().map(|param| *param as &dyn rusqlite::ToSql).collect()
 }
 
-fn postgres_params<'params>(
-    params: &[&'params dyn Param],
-) -> Vec<&'params (dyn ::postgres::types::ToSql + Sync)> {
-    params
-        .iter()
-        .map(|param| *param as &(dyn ::postgres::types::ToSql + Sync))
-        .collect()
+fn postgres_params<'params>(params: &[&'params dyn Param]) -> Vec<&'params (dyn ::postgres::types::ToSql + Sync)> {
+    params.iter().map(|param| *param as &(dyn ::postgres::types::ToSql + Sync)).collect()
 }
 
 fn prepare_once(

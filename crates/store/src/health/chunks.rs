@@ -40,10 +40,7 @@ pub(crate) fn cut(block: Block) -> Result<Vec<Prepared>> {
     };
     while start < block.rows() {
         let day_end_us = (block.times_us[start].div_euclid(DAY_US) + 1) * DAY_US;
-        let end = block
-            .times_us
-            .partition_point(|time| *time < day_end_us)
-            .min(start + ROWS_OF_A_CHUNK);
+        let end = block.times_us.partition_point(|time| *time < day_end_us).min(start + ROWS_OF_A_CHUNK);
         if start == 0 && end == block.rows() {
             prepared.push(prepare(block)?);
             return Ok(prepared);
@@ -85,21 +82,11 @@ pub(crate) fn overlapping(
     to_us: i64,
 ) -> Result<Vec<Block>> {
     let latest_end_us = to_us.saturating_add(DAY_US);
-    let found = tx.query(
-        FIND_OVERLAPPING,
-        &[
-            &patient,
-            &data_type.number(),
-            &from_us,
-            &latest_end_us,
-            &to_us,
-        ],
-        |row| Ok((Channel(row.get(0)?), row.get::<Vec<u8>>(2)?)),
-    )?;
-    found
-        .into_iter()
-        .map(|(channel, payload)| payload::decode(data_type, channel, &payload))
-        .collect()
+    let found =
+        tx.query(FIND_OVERLAPPING, &[&patient, &data_type.number(), &from_us, &latest_end_us, &to_us], |row| {
+            Ok((Channel(row.get(0)?), row.get::<Vec<u8>>(2)?))
+        })?;
+    found.into_iter().map(|(channel, payload)| payload::decode(data_type, channel, &payload)).collect()
 }
 
 impl HealthDb {

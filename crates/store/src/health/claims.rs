@@ -52,10 +52,7 @@ pub struct DueRange {
 impl HealthDb {
     /// Claims up to `limit` patients who have something due and whom nobody folds, those that wait longest first.
     pub async fn claim_due(&self, now_ms: i64, lease_ms: i64, limit: usize) -> Result<Vec<Claim>> {
-        let waiting = self
-            .db
-            .read(move |tx| find_ready(tx, now_ms, limit))
-            .await?;
+        let waiting = self.db.read(move |tx| find_ready(tx, now_ms, limit)).await?;
         if waiting.is_empty() {
             return Ok(Vec::new());
         }
@@ -64,12 +61,8 @@ impl HealthDb {
             .write(move |tx| {
                 let mut claims = Vec::with_capacity(waiting.len());
                 for patient in &waiting {
-                    let token =
-                        tx.query_opt(CLAIM, &[patient, &until_ms, &now_ms], |row| row.get(0))?;
-                    claims.extend(token.map(|token| Claim {
-                        patient: patient.clone(),
-                        token,
-                    }));
+                    let token = tx.query_opt(CLAIM, &[patient, &until_ms, &now_ms], |row| row.get(0))?;
+                    claims.extend(token.map(|token| Claim { patient: patient.clone(), token }));
                 }
                 Ok(claims)
             })
@@ -78,9 +71,7 @@ impl HealthDb {
 
     /// Puts a fold off until a time, or gives the patient back at once with a time past.
     pub async fn hold_claim(&self, claim: Claim, until_ms: i64) -> Result<()> {
-        self.db
-            .write(move |tx| tx.execute(HOLD_UNTIL, &[&claim.patient, &claim.token, &until_ms]))
-            .await?;
+        self.db.write(move |tx| tx.execute(HOLD_UNTIL, &[&claim.patient, &claim.token, &until_ms])).await?;
         Ok(())
     }
 
@@ -130,31 +121,13 @@ pub(super) fn confirm(tx: &mut Tx<'_>, claim: &Claim, until_ms: i64) -> Result<b
 }
 
 pub(super) fn mark(tx: &mut Tx<'_>, patient: &str, range: &DueRange) -> Result<()> {
-    let DueRange {
-        arrival,
-        data_type,
-        first_us,
-        last_us,
-        ready_ms,
-    } = range;
-    tx.execute(
-        MARK_DUE,
-        &[&patient, arrival, data_type, first_us, last_us, ready_ms],
-    )?;
+    let DueRange { arrival, data_type, first_us, last_us, ready_ms } = range;
+    tx.execute(MARK_DUE, &[&patient, arrival, data_type, first_us, last_us, ready_ms])?;
     Ok(())
 }
 
 pub(super) fn forget(tx: &mut Tx<'_>, patient: &str, range: &DueRange) -> Result<()> {
-    let DueRange {
-        arrival,
-        data_type,
-        first_us,
-        ready_ms,
-        ..
-    } = range;
-    tx.execute(
-        FORGET_DUE,
-        &[&patient, arrival, data_type, first_us, ready_ms],
-    )?;
+    let DueRange { arrival, data_type, first_us, ready_ms, .. } = range;
+    tx.execute(FORGET_DUE, &[&patient, arrival, data_type, first_us, ready_ms])?;
     Ok(())
 }

@@ -34,9 +34,7 @@ impl HealthDb {
     /// The bracelets of a patient, newest first.
     pub async fn devices(&self, patient: &str) -> Result<Vec<Device>> {
         let patient = patient.to_owned();
-        self.db
-            .read(move |tx| tx.query(OF_PATIENT, &[&patient], read_device))
-            .await
+        self.db.read(move |tx| tx.query(OF_PATIENT, &[&patient], read_device)).await
     }
 
     /// The newest bracelet of each of these patients, by uuid.
@@ -46,9 +44,7 @@ impl HealthDb {
                 let mut newest = HashMap::new();
                 in_lists(&patients, |list| {
                     // Oldest first, so that the newest is what remains.
-                    newest.extend(tx.query(OF_PATIENTS, list, |row| {
-                        Ok((row.get(5)?, read_device(row)?))
-                    })?);
+                    newest.extend(tx.query(OF_PATIENTS, list, |row| Ok((row.get(5)?, read_device(row)?)))?);
                     Ok(())
                 })?;
                 Ok(newest)

@@ -56,9 +56,7 @@ impl HealthDb {
     /// Commits folds of several patients in one transaction; each is judged by its own lease. When this returns, what
     /// is committed is durable.
     pub async fn commit_folds(&self, folds: Vec<FoldCommit>) -> Result<Vec<FoldOutcome>> {
-        self.db
-            .write(move |tx| folds.iter().map(|fold| commit(tx, fold)).collect())
-            .await
+        self.db.write(move |tx| folds.iter().map(|fold| commit(tx, fold)).collect()).await
     }
 
     /// The latest values of a patient as the database holds them.
@@ -137,13 +135,7 @@ mod tests {
     use super::*;
 
     fn heart_rate(value: f64, timestamp_ms: i64) -> LatestValues {
-        LatestValues {
-            heart_rate: Some(Timed {
-                value,
-                timestamp_ms,
-            }),
-            ..LatestValues::default()
-        }
+        LatestValues { heart_rate: Some(Timed { value, timestamp_ms }), ..LatestValues::default() }
     }
 
     #[test]
@@ -153,10 +145,7 @@ mod tests {
         assert_eq!(settle(&seen, &change), computed);
         let between = heart_rate(70.0, 20);
         assert_eq!(settle(&between, &change), between);
-        let change = LatestChange {
-            seen,
-            computed: heart_rate(80.0, 30),
-        };
+        let change = LatestChange { seen, computed: heart_rate(80.0, 30) };
         assert_eq!(settle(&between, &change), change.computed);
     }
 }

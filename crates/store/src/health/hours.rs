@@ -81,10 +81,8 @@ fn merge_hour(tx: &mut Tx<'_>, patient: &str, data_type: i64, hour_us: i64) -> R
     let Some(data_type) = DataType::from_number(data_type) else { return Ok(()) };
     let hour_end_us = hour_us + HOUR_US;
     let latest_end_us = hour_end_us + 24 * HOUR_US;
-    let found = tx.query(
-        FIND_CHUNKS,
-        &[&patient, &data_type.number(), &hour_us, &latest_end_us, &hour_end_us],
-        |row| {
+    let found =
+        tx.query(FIND_CHUNKS, &[&patient, &data_type.number(), &hour_us, &latest_end_us, &hour_end_us], |row| {
             Ok(Found {
                 channel: Channel(row.get(0)?),
                 arrival: row.get(1)?,
@@ -92,8 +90,7 @@ fn merge_hour(tx: &mut Tx<'_>, patient: &str, data_type: i64, hour_us: i64) -> R
                 last_us: row.get(3)?,
                 payload: row.get(4)?,
             })
-        },
-    )?;
+        })?;
     let mut channels: BTreeMap<Channel, Vec<Found>> = BTreeMap::new();
     for chunk in found {
         channels.entry(chunk.channel).or_default().push(chunk);

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use vitals::latest::{LatestValues, newest_of};
 
-use super::{AHEAD_MS, HealthDb};
 use super::chunks::Prepared;
+use super::{AHEAD_MS, HealthDb};
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::texts::{in_lists, list_of_64, sql};
@@ -22,10 +22,7 @@ sql! {
 
 impl HealthDb {
     /// The latest values of several patients, by patient; those without any are left out.
-    pub async fn latest_of_patients(
-        &self,
-        patients: Vec<String>,
-    ) -> Result<HashMap<String, LatestValues>> {
+    pub async fn latest_of_patients(&self, patients: Vec<String>) -> Result<HashMap<String, LatestValues>> {
         self.db
             .read(move |tx| {
                 let mut found = HashMap::with_capacity(patients.len());
@@ -57,8 +54,7 @@ pub(crate) fn find(tx: &mut Tx<'_>, patient: &str) -> Result<LatestValues> {
 
 /// Writes what is known of a patient.
 pub(crate) fn write(tx: &mut Tx<'_>, patient: &str, values: &LatestValues) -> Result<()> {
-    let body =
-        serde_json::to_string(values).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    let body = serde_json::to_string(values).map_err(|error| StoreError::Damaged(error.to_string()))?;
     tx.execute(UPSERT, &[&patient, &body])?;
     Ok(())
 }

@@ -2,42 +2,40 @@
 
 mod chunks;
 mod claims;
-mod fold;
-mod news;
-mod settings;
-mod slots;
-mod summaries;
+mod devices;
 mod due;
+mod fold;
 mod hours;
 mod latest;
+mod news;
+mod patients;
 mod reader;
+mod sessions;
+mod settings;
+mod signing_keys;
+mod slots;
+mod summaries;
 mod sync;
 mod tally;
 mod zones;
 
 pub use claims::{Claim, DueRange};
 pub use devices::Device;
+pub use due::AHEAD_MS;
 pub use fold::{FoldCommit, FoldOutcome, LatestChange};
+pub use patients::{HealthChange, HealthPatient, Profile};
+pub use sessions::HealthSession;
 pub use settings::SettingRow;
 pub use slots::SlotRow;
 pub use summaries::{OlderDays, SummaryRow};
-pub use due::AHEAD_MS;
 pub use sync::{Counts, DeviceReport, Sync, SyncId, SyncOutcome};
 pub use tally::LocalQuarter;
-mod devices;
-mod patients;
-mod sessions;
-mod signing_keys;
-
-pub use patients::{HealthChange, HealthPatient, Profile};
-pub use sessions::HealthSession;
 
 use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
 use crate::objects::Objects;
 
-const MIGRATIONS: Migrations =
-    Migrations(&[include_str!("../../migrations/health/0001_spine.sql")]);
+const MIGRATIONS: Migrations = Migrations(&[include_str!("../../migrations/health/0001_spine.sql")]);
 
 /// The health database and the objects that its segments lie in. Clones share it.
 #[derive(Clone, Debug)]
@@ -49,10 +47,7 @@ pub struct HealthDb {
 impl HealthDb {
     /// Opens the database and brings its schema up to date.
     pub async fn open(address: Address, objects: Objects) -> Result<Self> {
-        Ok(HealthDb {
-            db: Db::open(address, MIGRATIONS).await?,
-            objects,
-        })
+        Ok(HealthDb { db: Db::open(address, MIGRATIONS).await?, objects })
     }
 
     /// Whether the database answers.

@@ -27,38 +27,24 @@ impl HealthDb {
     /// A patient's last entry before a time, ms.
     pub async fn news_before(&self, patient: &str, time_ms: i64) -> Result<Option<NewsEntry>> {
         let patient = patient.to_owned();
-        let read =
-            move |tx: &mut Tx<'_>| tx.query_opt(FIND_BEFORE, &[&patient, &time_ms], read_entry);
+        let read = move |tx: &mut Tx<'_>| tx.query_opt(FIND_BEFORE, &[&patient, &time_ms], read_entry);
         self.db.read(read).await
     }
 
     /// A patient's entries from a time to another, ms, both included, in the order of time.
-    pub async fn news_between(
-        &self,
-        patient: &str,
-        from_ms: i64,
-        to_ms: i64,
-    ) -> Result<Vec<NewsEntry>> {
+    pub async fn news_between(&self, patient: &str, from_ms: i64, to_ms: i64) -> Result<Vec<NewsEntry>> {
         let patient = patient.to_owned();
-        self.db
-            .read(move |tx| tx.query(FIND_BETWEEN, &[&patient, &from_ms, &to_ms], read_entry))
-            .await
+        self.db.read(move |tx| tx.query(FIND_BETWEEN, &[&patient, &from_ms, &to_ms], read_entry)).await
     }
 }
 
 pub(super) fn put(tx: &mut Tx<'_>, patient: &str, entry: &NewsEntry) -> Result<()> {
-    let body =
-        serde_json::to_string(entry).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    let body = serde_json::to_string(entry).map_err(|error| StoreError::Damaged(error.to_string()))?;
     tx.execute(PUT, &[&patient, &entry.time_ms, &body])?;
     Ok(())
 }
 
-pub(super) fn delete_between(
-    tx: &mut Tx<'_>,
-    patient: &str,
-    from_ms: i64,
-    to_ms: i64,
-) -> Result<()> {
+pub(super) fn delete_between(tx: &mut Tx<'_>, patient: &str, from_ms: i64, to_ms: i64) -> Result<()> {
     tx.execute(DELETE_BETWEEN, &[&patient, &from_ms, &to_ms])?;
     Ok(())
 }

@@ -117,9 +117,7 @@ impl HealthDb {
     /// The patient with this uuid.
     pub async fn patient(&self, uuid: &str) -> Result<Option<HealthPatient>> {
         let uuid = uuid.to_owned();
-        self.db
-            .read(move |tx| tx.query_opt(FIND, &[&uuid], read_patient))
-            .await
+        self.db.read(move |tx| tx.query_opt(FIND, &[&uuid], read_patient)).await
     }
 
     /// The patients with these uuids, by uuid; the unknown are left out.
@@ -129,11 +127,7 @@ impl HealthDb {
                 let mut found = HashMap::with_capacity(uuids.len());
                 in_lists(&uuids, |list| {
                     let patients = tx.query(FIND_ALL, list, read_patient)?;
-                    found.extend(
-                        patients
-                            .into_iter()
-                            .map(|patient| (patient.uuid.clone(), patient)),
-                    );
+                    found.extend(patients.into_iter().map(|patient| (patient.uuid.clone(), patient)));
                     Ok(())
                 })?;
                 Ok(found)
@@ -144,13 +138,7 @@ impl HealthDb {
 
 fn apply(tx: &mut Tx<'_>, change: &HealthChange) -> Result<()> {
     match change {
-        HealthChange::PutPatient {
-            uuid,
-            record_id,
-            customer_code,
-            profile,
-            at_ms,
-        } => tx.execute(
+        HealthChange::PutPatient { uuid, record_id, customer_code, profile, at_ms } => tx.execute(
             PUT,
             &[
                 uuid,
@@ -166,15 +154,9 @@ fn apply(tx: &mut Tx<'_>, change: &HealthChange) -> Result<()> {
                 at_ms,
             ],
         ),
-        HealthChange::EndSessionsOfPatient { uuid, at_ms } => {
-            tx.execute(END_OF_PATIENT, &[uuid, at_ms])
-        }
-        HealthChange::EndSessionsOfKey { key_id, at_ms } => {
-            tx.execute(END_OF_KEY, &[key_id, at_ms])
-        }
-        HealthChange::EndSessionsOfActor { account, at_ms } => {
-            tx.execute(END_OF_ACTOR, &[account, at_ms])
-        }
+        HealthChange::EndSessionsOfPatient { uuid, at_ms } => tx.execute(END_OF_PATIENT, &[uuid, at_ms]),
+        HealthChange::EndSessionsOfKey { key_id, at_ms } => tx.execute(END_OF_KEY, &[key_id, at_ms]),
+        HealthChange::EndSessionsOfActor { account, at_ms } => tx.execute(END_OF_ACTOR, &[account, at_ms]),
     }
     .map(drop)
 }

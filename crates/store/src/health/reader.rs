@@ -12,13 +12,7 @@ use crate::error::Result;
 impl HealthDb {
     /// The samples of a patient and type in a range (µs, both ends included): one block for each channel that has
     /// any, in the order of the channels.
-    pub async fn rows(
-        &self,
-        patient: &str,
-        data_type: DataType,
-        from_us: i64,
-        to_us: i64,
-    ) -> Result<Vec<Block>> {
+    pub async fn rows(&self, patient: &str, data_type: DataType, from_us: i64, to_us: i64) -> Result<Vec<Block>> {
         let patient = patient.to_owned();
         self.db
             .read(move |tx| {
@@ -38,8 +32,5 @@ fn merge(arrived: Vec<Block>, from_us: i64, to_us: i64) -> Vec<Block> {
             channels.entry(clipped.channel).or_default().push(clipped);
         }
     }
-    channels
-        .into_values()
-        .map(|blocks| overlay(&blocks.iter().collect::<Vec<_>>()))
-        .collect()
+    channels.into_values().map(|blocks| overlay(&blocks.iter().collect::<Vec<_>>())).collect()
 }

@@ -28,11 +28,7 @@ impl HealthDb {
         self.db
             .read(move |tx| {
                 tx.query(FIND, &[&patient], |row| {
-                    Ok(SettingRow {
-                        name: row.get(0)?,
-                        valid_from_ms: row.get(1)?,
-                        body: row.get(2)?,
-                    })
+                    Ok(SettingRow { name: row.get(0)?, valid_from_ms: row.get(1)?, body: row.get(2)? })
                 })
             })
             .await
@@ -43,11 +39,7 @@ impl HealthDb {
         let patient = patient.to_owned();
         self.db
             .write(move |tx| {
-                let SettingRow {
-                    name,
-                    valid_from_ms,
-                    body,
-                } = &setting;
+                let SettingRow { name, valid_from_ms, body } = &setting;
                 tx.execute(PUT, &[&patient, name, valid_from_ms, body])
             })
             .await?;

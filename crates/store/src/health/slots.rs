@@ -41,12 +41,7 @@ pub struct SlotRow {
 
 impl HealthDb {
     /// The cells of a patient on local days, first and last included, by day and type.
-    pub async fn slots(
-        &self,
-        patient: &str,
-        first: LocalDay,
-        last: LocalDay,
-    ) -> Result<Vec<SlotRow>> {
+    pub async fn slots(&self, patient: &str, first: LocalDay, last: LocalDay) -> Result<Vec<SlotRow>> {
         let patient = patient.to_owned();
         self.db
             .read(move |tx| {
@@ -57,37 +52,15 @@ impl HealthDb {
     }
 
     /// The last rows of cells of a patient before a local day, the latest day first.
-    pub async fn slots_before(
-        &self,
-        patient: &str,
-        day: LocalDay,
-        limit: i64,
-    ) -> Result<Vec<SlotRow>> {
+    pub async fn slots_before(&self, patient: &str, day: LocalDay, limit: i64) -> Result<Vec<SlotRow>> {
         let patient = patient.to_owned();
-        self.db
-            .read(move |tx| {
-                known(tx.query(
-                    FIND_BEFORE,
-                    &[&patient, &i64::from(day.0), &limit],
-                    read_row,
-                )?)
-            })
-            .await
+        self.db.read(move |tx| known(tx.query(FIND_BEFORE, &[&patient, &i64::from(day.0), &limit], read_row)?)).await
     }
 
     /// The first rows of cells of a patient after a local day.
-    pub async fn slots_after(
-        &self,
-        patient: &str,
-        day: LocalDay,
-        limit: i64,
-    ) -> Result<Vec<SlotRow>> {
+    pub async fn slots_after(&self, patient: &str, day: LocalDay, limit: i64) -> Result<Vec<SlotRow>> {
         let patient = patient.to_owned();
-        self.db
-            .read(move |tx| {
-                known(tx.query(FIND_AFTER, &[&patient, &i64::from(day.0), &limit], read_row)?)
-            })
-            .await
+        self.db.read(move |tx| known(tx.query(FIND_AFTER, &[&patient, &i64::from(day.0), &limit], read_row)?)).await
     }
 
     /// The cells of several patients on one local day, by patient; those without any are left out.
@@ -116,10 +89,7 @@ impl HealthDb {
 }
 
 /// The parameters of a list and one more.
-pub(super) fn with_last<'params>(
-    list: &[&'params dyn Param],
-    last: &'params dyn Param,
-) -> Vec<&'params dyn Param> {
+pub(super) fn with_last<'params>(list: &[&'params dyn Param], last: &'params dyn Param) -> Vec<&'params dyn Param> {
     debug_assert_eq!(list.len(), LIST_LENGTH);
     list.iter().copied().chain([last]).collect()
 }
@@ -150,21 +120,12 @@ impl Stored {
             return Ok(None);
         };
         let cells = decompress(&self.cells)?;
-        Ok(Some(SlotRow {
-            day: LocalDay(self.day as i32),
-            data_type,
-            cells,
-        }))
+        Ok(Some(SlotRow { day: LocalDay(self.day as i32), data_type, cells }))
     }
 }
 
 fn read_row(row: &Row<'_>) -> Result<Stored> {
-    Ok(Stored {
-        patient: row.get(0)?,
-        day: row.get(1)?,
-        data_type: row.get(2)?,
-        cells: row.get(3)?,
-    })
+    Ok(Stored { patient: row.get(0)?, day: row.get(1)?, data_type: row.get(2)?, cells: row.get(3)? })
 }
 
 fn known(rows: Vec<Stored>) -> Result<Vec<SlotRow>> {

@@ -48,12 +48,7 @@ pub struct OlderDays {
 
 impl HealthDb {
     /// The sections of a patient's local days, first and last included, by day.
-    pub async fn summaries(
-        &self,
-        patient: &str,
-        first: LocalDay,
-        last: LocalDay,
-    ) -> Result<Vec<SummaryRow>> {
+    pub async fn summaries(&self, patient: &str, first: LocalDay, last: LocalDay) -> Result<Vec<SummaryRow>> {
         let patient = patient.to_owned();
         self.db
             .read(move |tx| {
@@ -75,9 +70,7 @@ impl HealthDb {
                 let day = i64::from(day.0);
                 let mut found: HashMap<String, Vec<SummaryRow>> = HashMap::new();
                 in_lists(&patients, |list| {
-                    for (patient, row) in
-                        tx.query(FIND_OF_PATIENTS, &with_last(list, &day), read_row)?
-                    {
+                    for (patient, row) in tx.query(FIND_OF_PATIENTS, &with_last(list, &day), read_row)? {
                         if let Some(row) = row {
                             found.entry(patient).or_default().push(row);
                         }
@@ -109,10 +102,7 @@ impl HealthDb {
 pub(super) fn put(tx: &mut Tx<'_>, patient: &str, row: &SummaryRow) -> Result<()> {
     let (day, section) = (i64::from(row.day.0), row.section.name());
     match &row.body {
-        Some(body) => tx.execute(
-            PUT,
-            &[&patient, &day, &section, &vitals::summary::FORMAT, body],
-        )?,
+        Some(body) => tx.execute(PUT, &[&patient, &day, &section, &vitals::summary::FORMAT, body])?,
         None => tx.execute(DELETE, &[&patient, &day, &section])?,
     };
     Ok(())

@@ -97,9 +97,7 @@ impl HealthDb {
     /// Stores a sync. When this returns, the counted rows are durable and every reader sees them.
     pub async fn store_sync(&self, mut sync: Sync) -> Result<SyncOutcome> {
         let blocks = std::mem::take(&mut sync.blocks);
-        let channels = crate::engine::blocking(move || {
-            blocks.into_iter().map(prepare).collect::<Result<Vec<_>>>()
-        });
+        let channels = crate::engine::blocking(move || blocks.into_iter().map(prepare).collect::<Result<Vec<_>>>());
         let channels = channels.await?;
         self.db.write(move |tx| write(tx, &sync, &channels)).await
     }
@@ -108,21 +106,12 @@ impl HealthDb {
 fn prepare(block: Block) -> Result<Channelful> {
     let data_type = block.data_type;
     let ordered = in_time_order(block);
-    let counts = Counts {
-        stored: 0,
-        duplicate: ordered.duplicate,
-        replaced: ordered.replaced,
-    };
-    Ok(Channelful {
-        data_type,
-        chunks: chunks::cut(ordered.block)?,
-        counts,
-    })
+    let counts = Counts { stored: 0, duplicate: ordered.duplicate, replaced: ordered.replaced };
+    Ok(Channelful { data_type, chunks: chunks::cut(ordered.block)?, counts })
 }
 
 fn write(tx: &mut Tx<'_>, sync: &Sync, channels: &[Channelful]) -> Result<SyncOutcome> {
-    let Some(arrival) = tx.query_opt(NEXT_ARRIVAL, &[&sync.patient], |row| row.get::<i64>(0))?
-    else {
+    let Some(arrival) = tx.query_opt(NEXT_ARRIVAL, &[&sync.patient], |row| row.get::<i64>(0))? else {
         return Ok(SyncOutcome::UnknownPatient);
     };
     if let Some(id) = &sync.id
@@ -152,22 +141,11 @@ fn write(tx: &mut Tx<'_>, sync: &Sync, channels: &[Channelful]) -> Result<SyncOu
 
 /// Whether the id is new or comes with the content it came with before.
 fn remember_id(tx: &mut Tx<'_>, sync: &Sync, id: &SyncId, arrival: i64) -> Result<bool> {
-    let known = tx.query_opt(FIND_SYNC, &[&sync.patient, &id.id], |row| {
-        row.get::<Vec<u8>>(0)
-    })?;
+    let known = tx.query_opt(FIND_SYNC, &[&sync.patient, &id.id], |row| row.get::<Vec<u8>>(0))?;
     if let Some(content_hash) = known {
         return Ok(content_hash == id.content_hash);
     }
-    tx.execute(
-        INSERT_SYNC,
-        &[
-            &sync.patient,
-            &id.id,
-            &id.content_hash,
-            &arrival,
-            &sync.received_ms,
-        ],
-    )?;
+    tx.execute(INSERT_SYNC, &[&sync.patient, &id.id, &id.content_hash, &arrival, &sync.received_ms])?;
     Ok(true)
 }
 
@@ -191,29 +169,16 @@ fn write_chunk(tx: &mut Tx<'_>, sync: &Sync, arrival: i64, chunk: &Prepared) -> 
     let Some(stored) = stored_around(tx, &sync.patient, block)? else {
         // Nothing lies in its range: what was prepared outside the transaction is stored as it is.
         store_novel(tx, sync, arrival, chunk, &vec![false; block.rows()])?;
-        return Ok(Counts {
-            stored: block.rows() as u64,
-            ..Counts::default()
-        });
+        return Ok(Counts { stored: block.rows() as u64, ..Counts::default() });
     };
-    let incoming = if block.data_type.is_waveform() {
-        with_exact_times(&stored, block.clone())
-    } else {
-        block.clone()
-    };
+    let incoming = if block.data_type.is_waveform() { with_exact_times(&stored, block.clone()) } else { block.clone() };
     let ordered = in_time_order(incoming);
     let admission = admit(&stored, ordered.block);
     let mut row = 0;
     // Exact times can move a row across midnight by less than a millisecond, so it may be cut again.
     for novel in chunks::cut(admission.novel.clone())? {
         let rows = novel.block.rows();
-        store_novel(
-            tx,
-            sync,
-            arrival,
-            &novel,
-            &admission.replaces[row..row + rows],
-        )?;
+        store_novel(tx, sync, arrival, &novel, &admission.replaces[row..row + rows])?;
         row += rows;
     }
     Ok(Counts {
@@ -235,21 +200,12 @@ fn stored_around(tx: &mut Tx<'_>, patient: &str, block: &Block) -> Result<Option
     if found.is_empty() {
         return Ok(None);
     }
-    let clipped: Vec<Block> = found
-        .into_iter()
-        .map(|stored| stored.clipped(first_us, last_us))
-        .collect();
+    let clipped: Vec<Block> = found.into_iter().map(|stored| stored.clipped(first_us, last_us)).collect();
     let stored = overlay(&clipped.iter().collect::<Vec<_>>());
     Ok((!stored.is_empty()).then_some(stored))
 }
 
-fn store_novel(
-    tx: &mut Tx<'_>,
-    sync: &Sync,
-    arrival: i64,
-    novel: &Prepared,
-    replaces: &[bool],
-) -> Result<()> {
+fn store_novel(tx: &mut Tx<'_>, sync: &Sync, arrival: i64, novel: &Prepared, replaces: &[bool]) -> Result<()> {
     chunks::insert(tx, &sync.patient, arrival, novel)?;
     hours::note(tx, &sync.patient, &novel.block, sync.received_ms)?;
     tally::add_new_rows(tx, &sync.patient, &novel.block, replaces)?;

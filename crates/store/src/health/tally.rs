@@ -65,12 +65,7 @@ fn count(times_us: &[i64], zones: &ZoneRuns) -> Counts {
 }
 
 /// Adds the new rows of an admitted block.
-pub(crate) fn add_new_rows(
-    tx: &mut Tx<'_>,
-    patient: &str,
-    block: &Block,
-    replaces: &[bool],
-) -> Result<()> {
+pub(crate) fn add_new_rows(tx: &mut Tx<'_>, patient: &str, block: &Block, replaces: &[bool]) -> Result<()> {
     let counts = if replaces.contains(&true) {
         let mut times_us = Vec::new();
         let mut zones = ZoneRuns::default();
@@ -83,51 +78,27 @@ pub(crate) fn add_new_rows(
         count(&block.times_us, &block.zones)
     };
     for ((quarter_us, offset_s), samples) in counts {
-        tx.execute(
-            ADD,
-            &[
-                &patient,
-                &block.data_type.number(),
-                &quarter_us,
-                &i64::from(offset_s),
-                &samples,
-            ],
-        )?;
+        tx.execute(ADD, &[&patient, &block.data_type.number(), &quarter_us, &i64::from(offset_s), &samples])?;
     }
     Ok(())
 }
 
 impl HealthDb {
     /// Samples of each type that lie on a local day; types without any are left out.
-    pub async fn count_local_day(
-        &self,
-        patient: &str,
-        day: LocalDay,
-    ) -> Result<Vec<(DataType, u64)>> {
+    pub async fn count_local_day(&self, patient: &str, day: LocalDay) -> Result<Vec<(DataType, u64)>> {
         let patient = patient.to_owned();
         let (start_us, end_us) = (i64::from(day.0) * DAY_US, (i64::from(day.0) + 1) * DAY_US);
         let (first_us, last_us) = (start_us - FURTHEST_OFFSET_US, end_us + FURTHEST_OFFSET_US);
-        let counts = self.db.read(move |tx| {
-            tx.query(
-                COUNT_LOCAL,
-                &[&patient, &first_us, &last_us, &start_us, &end_us],
-                read_count,
-            )
-        });
+        let counts = self
+            .db
+            .read(move |tx| tx.query(COUNT_LOCAL, &[&patient, &first_us, &last_us, &start_us, &end_us], read_count));
         counts.await.map(known_types)
     }
 
     /// Samples of each type in whole UTC quarters of an hour, from (included) to (excluded), µs.
-    pub async fn count_quarters(
-        &self,
-        patient: &str,
-        from_us: i64,
-        to_us: i64,
-    ) -> Result<Vec<(DataType, u64)>> {
+    pub async fn count_quarters(&self, patient: &str, from_us: i64, to_us: i64) -> Result<Vec<(DataType, u64)>> {
         let patient = patient.to_owned();
-        let counts = self
-            .db
-            .read(move |tx| tx.query(COUNT_QUARTERS, &[&patient, &from_us, &to_us], read_count));
+        let counts = self.db.read(move |tx| tx.query(COUNT_QUARTERS, &[&patient, &from_us, &to_us], read_count));
         counts.await.map(known_types)
     }
 
@@ -144,16 +115,9 @@ impl HealthDb {
         let first_us = from_local_us.saturating_sub(FURTHEST_OFFSET_US + QUARTER_US);
         let last_us = to_local_us.saturating_add(FURTHEST_OFFSET_US);
         let found = self.db.read(move |tx| {
-            tx.query(
-                FIND_QUARTERS,
-                &[&patient, &data_type.number(), &first_us, &last_us],
-                |row| {
-                    Ok(LocalQuarter {
-                        start_us: row.get(0)?,
-                        offset_s: row.get::<i64>(1)? as i32,
-                    })
-                },
-            )
+            tx.query(FIND_QUARTERS, &[&patient, &data_type.number(), &first_us, &last_us], |row| {
+                Ok(LocalQuarter { start_us: row.get(0)?, offset_s: row.get::<i64>(1)? as i32 })
+            })
         });
         let mut quarters = found.await?;
         quarters.retain(|quarter| {
@@ -169,8 +133,7 @@ fn read_count(row: &Row<'_>) -> Result<(i64, i64)> {
 }
 
 fn known_types(counts: Vec<(i64, i64)>) -> Vec<(DataType, u64)> {
-    let known =
-        |(number, samples)| Some((DataType::from_number(number)?, u64::try_from(samples).ok()?));
+    let known = |(number, samples)| Some((DataType::from_number(number)?, u64::try_from(samples).ok()?));
     counts.into_iter().filter_map(known).collect()
 }
 
@@ -181,12 +144,7 @@ mod tests {
     #[test]
     fn rows_are_counted_by_quarter_and_by_the_offset_of_their_zone() {
         let midnight_us = 1_763_596_800_000_000; // 2025-11-20T00:00Z
-        let times_us = [
-            midnight_us - 1,
-            midnight_us,
-            midnight_us + 1,
-            midnight_us + QUARTER_US,
-        ];
+        let times_us = [midnight_us - 1, midnight_us, midnight_us + 1, midnight_us + QUARTER_US];
         let mut zones = ZoneRuns::constant("UTC".into(), 2);
         zones.push("America/New_York".into(), 2);
         assert_eq!(

@@ -1,6 +1,7 @@
 //! Accounts: the people who read and run studies. Patients are not accounts.
 
 use super::UsersDb;
+use super::intents::Intent;
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
 use crate::texts::sql;
@@ -35,11 +36,7 @@ pub struct Account {
 impl std::fmt::Debug for Account {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The rest is personal data and a password hash.
-        formatter
-            .debug_struct("Account")
-            .field("uuid", &self.uuid)
-            .field("role", &self.role)
-            .finish_non_exhaustive()
+        formatter.debug_struct("Account").field("uuid", &self.uuid).field("role", &self.role).finish_non_exhaustive()
     }
 }
 
@@ -55,6 +52,7 @@ sql! {
         created_ms, updated_ms FROM account ORDER BY created_ms, uuid";
     SET_SUBSCRIPTION = "UPDATE account SET subscription_until_ms = $2, updated_ms = $3 WHERE uuid = $1";
     SET_PASSWORD = "UPDATE account SET password_hash = $2, updated_ms = $3 WHERE uuid = $1";
+    DISABLE = "UPDATE account SET disabled_ms = $2, updated_ms = $2 WHERE uuid = $1 AND disabled_ms IS NULL";
     END_SESSIONS = "UPDATE session SET ended_ms = $2 WHERE owner = $1 AND ended_ms IS NULL";
 }
 
@@ -63,10 +61,7 @@ impl UsersDb {
     pub async fn add_account(&self, account: Account) -> Result<()> {
         self.db
             .write(move |tx| {
-                if tx
-                    .query_opt(EMAIL_OF_PATIENT, &[&account.email], |_| Ok(()))?
-                    .is_some()
-                {
+                if tx.query_opt(EMAIL_OF_PATIENT, &[&account.email], |_| Ok(()))?.is_some() {
                     return Err(StoreError::Conflict("a patient has this e-mail".to_owned()));
                 }
                 let account = &account;
@@ -94,17 +89,13 @@ impl UsersDb {
     /// The account with this uuid.
     pub async fn account(&self, uuid: &str) -> Result<Option<Account>> {
         let uuid = uuid.to_owned();
-        self.db
-            .read(move |tx| tx.query_opt(FIND, &[&uuid], read_account))
-            .await
+        self.db.read(move |tx| tx.query_opt(FIND, &[&uuid], read_account)).await
     }
 
     /// The account with this e-mail, which is to be in lower case.
     pub async fn account_by_email(&self, email: &str) -> Result<Option<Account>> {
         let email = email.to_owned();
-        self.db
-            .read(move |tx| tx.query_opt(FIND_BY_EMAIL, &[&email], read_account))
-            .await
+        self.db.read(move |tx| tx.query_opt(FIND_BY_EMAIL, &[&email], read_account)).await
     }
 
     /// All accounts, oldest first.
@@ -113,30 +104,34 @@ impl UsersDb {
     }
 
     /// Sets until when the subscription is active. Whether there is such an account.
-    pub async fn set_subscription(
-        &self,
-        uuid: &str,
-        until_ms: Option<i64>,
-        now_ms: i64,
-    ) -> Result<bool> {
+    pub async fn set_subscription(&self, uuid: &str, until_ms: Option<i64>, now_ms: i64) -> Result<bool> {
         let uuid = uuid.to_owned();
-        self.db
-            .write(move |tx| Ok(tx.execute(SET_SUBSCRIPTION, &[&uuid, &until_ms, &now_ms])? > 0))
-            .await
+        self.db.write(move |tx| Ok(tx.execute(SET_SUBSCRIPTION, &[&uuid, &until_ms, &now_ms])? > 0)).await
     }
 
     /// Sets the password and ends the account's sessions on the Users Cloud. Whether there is such an account.
-    pub async fn set_account_password(
-        &self,
-        uuid: &str,
-        password_hash: &str,
-        now_ms: i64,
-    ) -> Result<bool> {
+    pub async fn set_account_password(&self, uuid: &str, password_hash: &str, now_ms: i64) -> Result<bool> {
         let (uuid, password_hash) = (uuid.to_owned(), password_hash.to_owned());
         self.db
             .write(move |tx| {
                 tx.execute(END_SESSIONS, &[&uuid, &now_ms])?;
                 Ok(tx.execute(SET_PASSWORD, &[&uuid, &password_hash, &now_ms])? > 0)
+            })
+            .await
+    }
+
+    /// Disables an account, ends its sessions on the Users Cloud, and owes the health database the end of the tokens
+    /// by which it reads in patients' stead. Whether the account was there and not disabled before.
+    pub async fn disable_account(&self, uuid: &str, now_ms: i64, intent: Intent) -> Result<bool> {
+        let uuid = uuid.to_owned();
+        self.db
+            .write(move |tx| {
+                if tx.execute(DISABLE, &[&uuid, &now_ms])? == 0 {
+                    return Ok(false);
+                }
+                tx.execute(END_SESSIONS, &[&uuid, &now_ms])?;
+                intent.note(tx)?;
+                Ok(true)
             })
             .await
     }

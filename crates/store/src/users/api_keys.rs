@@ -98,33 +98,25 @@ impl UsersDb {
     /// Who holds the key with this hash, whether or not it still counts.
     pub async fn key_holder(&self, key_hash: &[u8]) -> Result<Option<KeyHolder>> {
         let key_hash = key_hash.to_owned();
-        self.db
-            .read(move |tx| tx.query_opt(HOLDER, &[&key_hash], read_holder))
-            .await
+        self.db.read(move |tx| tx.query_opt(HOLDER, &[&key_hash], read_holder)).await
     }
 
     /// The key with this record identifier.
     pub async fn api_key(&self, id: &str) -> Result<Option<ApiKey>> {
         let id = id.to_owned();
-        self.db
-            .read(move |tx| tx.query_opt(FIND, &[&id], read_key))
-            .await
+        self.db.read(move |tx| tx.query_opt(FIND, &[&id], read_key)).await
     }
 
     /// The keys of an account, oldest first.
     pub async fn api_keys(&self, account: &str) -> Result<Vec<ApiKey>> {
         let account = account.to_owned();
-        self.db
-            .read(move |tx| tx.query(LIST, &[&account], read_key))
-            .await
+        self.db.read(move |tx| tx.query(LIST, &[&account], read_key)).await
     }
 
     /// Notes when a key was last used.
     pub async fn note_key_used(&self, id: &str, now_ms: i64) -> Result<()> {
         let id = id.to_owned();
-        self.db
-            .write(move |tx| tx.execute(USED, &[&id, &now_ms]).map(drop))
-            .await
+        self.db.write(move |tx| tx.execute(USED, &[&id, &now_ms]).map(drop)).await
     }
 
     /// Revokes a key and owes the health database the end of the tokens made with it. Whether the key still stood.

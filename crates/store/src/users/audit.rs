@@ -169,11 +169,7 @@ impl UsersDb {
         self.db
             .write(move |tx| {
                 tx.execute(RAISE, &[&now_ms])?;
-                tx.query(
-                    FIND,
-                    &[&query.appears, &query.from_ms, &query.to_ms, &action_type],
-                    read_entry,
-                )
+                tx.query(FIND, &[&query.appears, &query.from_ms, &query.to_ms, &action_type], read_entry)
             })
             .await
     }
@@ -227,11 +223,7 @@ impl Link {
 }
 
 fn hash_details(salt: &[u8], details: Option<&str>) -> Vec<u8> {
-    Sha256::new()
-        .chain_update(salt)
-        .chain_update(details.unwrap_or_default())
-        .finalize()
-        .to_vec()
+    Sha256::new().chain_update(salt).chain_update(details.unwrap_or_default()).finalize().to_vec()
 }
 
 /// SHA-256 of the hash before and every field, each with its length so that no two entries read the same.
@@ -269,10 +261,7 @@ fn read_entry(row: &Row<'_>) -> Result<AuditEntry> {
         action_type: row.get(3)?,
         user_id: row.get(4)?,
         user_role: row.get(5)?,
-        primary: Entity {
-            id: row.get(6)?,
-            kind: row.get(7)?,
-        },
+        primary: Entity { id: row.get(6)?, kind: row.get(7)? },
         secondary: match secondary {
             (Some(id), Some(kind)) => Some(Entity { id, kind }),
             _ => None,
@@ -282,10 +271,5 @@ fn read_entry(row: &Row<'_>) -> Result<AuditEntry> {
 }
 
 fn read_link(row: &Row<'_>) -> Result<Link> {
-    Ok(Link {
-        entry: read_entry(row)?,
-        salt: row.get(11)?,
-        details_hash: row.get(12)?,
-        entry_hash: row.get(13)?,
-    })
+    Ok(Link { entry: read_entry(row)?, salt: row.get(11)?, details_hash: row.get(12)?, entry_hash: row.get(13)? })
 }

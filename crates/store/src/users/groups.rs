@@ -45,14 +45,7 @@ impl UsersDb {
             .write(move |tx| {
                 tx.execute(
                     ADD,
-                    &[
-                        &group.code,
-                        &group.id,
-                        &group.hcp_code,
-                        &group.name,
-                        &group.description,
-                        &group.created_ms,
-                    ],
+                    &[&group.code, &group.id, &group.hcp_code, &group.name, &group.description, &group.created_ms],
                 )?;
                 tx.execute(ADD_MEMBER, &[&member, &group.code, &group.created_ms])?;
                 audit.append(tx)

@@ -38,17 +38,14 @@ impl Intent {
     pub(super) fn note(&self, tx: &mut Tx<'_>) -> Result<()> {
         let change = serde_json::to_string(&self.change).map_err(unreadable)?;
         let entries = serde_json::to_string(&self.entries).map_err(unreadable)?;
-        tx.execute(NOTE, &[&self.id, &change, &entries, &self.created_ms])
-            .map(drop)
+        tx.execute(NOTE, &[&self.id, &change, &entries, &self.created_ms]).map(drop)
     }
 }
 
 impl UsersDb {
     /// The oldest intents noted until a time, at most a hundred.
     pub async fn intents_until(&self, until_ms: i64) -> Result<Vec<Intent>> {
-        self.db
-            .read(move |tx| tx.query(OLDER, &[&until_ms], read_intent))
-            .await
+        self.db.read(move |tx| tx.query(OLDER, &[&until_ms], read_intent)).await
     }
 
     /// Removes an intent whose change is made and writes its entries with the time of completion. False, and

@@ -54,40 +54,24 @@ sql! {
 
 impl UsersDb {
     /// A group, and whether an account may act on it with a key. An empty key id stands for no key.
-    pub async fn group_access(
-        &self,
-        code: &str,
-        account: &str,
-        key_id: &str,
-    ) -> Result<Option<GroupAccess>> {
+    pub async fn group_access(&self, code: &str, account: &str, key_id: &str) -> Result<Option<GroupAccess>> {
         let (code, account, key_id) = (code.to_owned(), account.to_owned(), key_id.to_owned());
         self.db
             .read(move |tx| {
                 tx.query_opt(GROUP, &[&code, &account, &key_id], |row| {
-                    Ok(GroupAccess {
-                        group: read_group(row)?,
-                        allowed: row.get(6)?,
-                    })
+                    Ok(GroupAccess { group: read_group(row)?, allowed: row.get(6)? })
                 })
             })
             .await
     }
 
     /// A patient's state, and whether an account may act on him with a key. An empty key id stands for no key.
-    pub async fn patient_access(
-        &self,
-        uuid: &str,
-        account: &str,
-        key_id: &str,
-    ) -> Result<Option<PatientAccess>> {
+    pub async fn patient_access(&self, uuid: &str, account: &str, key_id: &str) -> Result<Option<PatientAccess>> {
         let (uuid, account, key_id) = (uuid.to_owned(), account.to_owned(), key_id.to_owned());
         self.db
             .read(move |tx| {
                 tx.query_opt(PATIENT, &[&uuid, &account, &key_id], |row| {
-                    Ok(PatientAccess {
-                        state: row.get(0)?,
-                        allowed: row.get(1)?,
-                    })
+                    Ok(PatientAccess { state: row.get(0)?, allowed: row.get(1)? })
                 })
             })
             .await
@@ -99,11 +83,7 @@ impl UsersDb {
         self.db
             .read(move |tx| {
                 tx.query(MEMBERS, &[&group_code], |row| {
-                    Ok(Member {
-                        uuid: row.get(0)?,
-                        email: row.get(1)?,
-                        role: row.get(2)?,
-                    })
+                    Ok(Member { uuid: row.get(0)?, email: row.get(1)?, role: row.get(2)? })
                 })
             })
             .await
@@ -112,8 +92,6 @@ impl UsersDb {
     /// Makes an account a member of a group. False when it was one.
     pub async fn add_member(&self, account: &str, group_code: &str, now_ms: i64) -> Result<bool> {
         let (account, group_code) = (account.to_owned(), group_code.to_owned());
-        self.db
-            .write(move |tx| Ok(tx.execute(ADD, &[&account, &group_code, &now_ms])? > 0))
-            .await
+        self.db.write(move |tx| Ok(tx.execute(ADD, &[&account, &group_code, &now_ms])? > 0)).await
     }
 }

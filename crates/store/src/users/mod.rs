@@ -33,9 +33,7 @@ pub struct UsersDb {
 impl UsersDb {
     /// Opens the database and brings its schema up to date.
     pub async fn open(address: Address) -> Result<Self> {
-        Ok(UsersDb {
-            db: Db::open(address, MIGRATIONS).await?,
-        })
+        Ok(UsersDb { db: Db::open(address, MIGRATIONS).await? })
     }
 
     /// Whether the database answers.

@@ -36,11 +36,7 @@ pub struct Patient {
 impl std::fmt::Debug for Patient {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The rest is personal data and what one logs in with.
-        formatter
-            .debug_struct("Patient")
-            .field("uuid", &self.uuid)
-            .field("state", &self.state)
-            .finish_non_exhaustive()
+        formatter.debug_struct("Patient").field("uuid", &self.uuid).field("state", &self.state).finish_non_exhaustive()
     }
 }
 
@@ -86,12 +82,7 @@ sql! {
 impl UsersDb {
     /// Adds a patient to a group and owes the health database his row. [`StoreError::Conflict`] when the voucher
     /// code is taken.
-    pub async fn add_patient(
-        &self,
-        patient: Patient,
-        group_code: &str,
-        intent: Intent,
-    ) -> Result<()> {
+    pub async fn add_patient(&self, patient: Patient, group_code: &str, intent: Intent) -> Result<()> {
         let group_code = group_code.to_owned();
         self.db
             .write(move |tx| {
@@ -120,41 +111,31 @@ impl UsersDb {
     /// The patient with this uuid.
     pub async fn patient(&self, uuid: &str) -> Result<Option<Patient>> {
         let uuid = uuid.to_owned();
-        self.db
-            .read(move |tx| tx.query_opt(FIND, &[&uuid], read_patient))
-            .await
+        self.db.read(move |tx| tx.query_opt(FIND, &[&uuid], read_patient)).await
     }
 
     /// The patient with this voucher code, used or not.
     pub async fn patient_by_voucher(&self, voucher_code: &str) -> Result<Option<Patient>> {
         let voucher_code = voucher_code.to_owned();
-        self.db
-            .read(move |tx| tx.query_opt(FIND_BY_VOUCHER, &[&voucher_code], read_patient))
-            .await
+        self.db.read(move |tx| tx.query_opt(FIND_BY_VOUCHER, &[&voucher_code], read_patient)).await
     }
 
     /// The patient with this e-mail, which is to be in lower case.
     pub async fn patient_by_email(&self, email: &str) -> Result<Option<Patient>> {
         let email = email.to_owned();
-        self.db
-            .read(move |tx| tx.query_opt(FIND_BY_EMAIL, &[&email], read_patient))
-            .await
+        self.db.read(move |tx| tx.query_opt(FIND_BY_EMAIL, &[&email], read_patient)).await
     }
 
     /// The patients of a group, in the order in which they joined.
     pub async fn patients_of(&self, group_code: &str) -> Result<Vec<Patient>> {
         let group_code = group_code.to_owned();
-        self.db
-            .read(move |tx| tx.query(OF_GROUP, &[&group_code], read_patient))
-            .await
+        self.db.read(move |tx| tx.query(OF_GROUP, &[&group_code], read_patient)).await
     }
 
     /// The code of the first group that a patient joined.
     pub async fn first_group_of(&self, patient: &str) -> Result<Option<String>> {
         let patient = patient.to_owned();
-        self.db
-            .read(move |tx| tx.query_opt(FIRST_GROUP, &[&patient], |row| row.get(0)))
-            .await
+        self.db.read(move |tx| tx.query_opt(FIRST_GROUP, &[&patient], |row| row.get(0))).await
     }
 
     /// Confirms a pre-created patient and owes the health database his profile. False, and nothing is changed, when
@@ -163,20 +144,11 @@ impl UsersDb {
         self.db
             .write(move |tx| {
                 let wanted = &activation;
-                if tx
-                    .query_opt(EMAIL_OF_ACCOUNT, &[&wanted.email], |_| Ok(()))?
-                    .is_some()
-                {
-                    return Err(StoreError::Conflict(
-                        "an account has this e-mail".to_owned(),
-                    ));
+                if tx.query_opt(EMAIL_OF_ACCOUNT, &[&wanted.email], |_| Ok(()))?.is_some() {
+                    return Err(StoreError::Conflict("an account has this e-mail".to_owned()));
                 }
                 let (uuid, hash, person) = (&wanted.uuid, &wanted.password_hash, &wanted.person);
-                if tx.execute(
-                    ACTIVATE,
-                    &[uuid, &wanted.email, hash, &false, person, &wanted.now_ms],
-                )? == 0
-                {
+                if tx.execute(ACTIVATE, &[uuid, &wanted.email, hash, &false, person, &wanted.now_ms])? == 0 {
                     return Ok(false);
                 }
                 intent.note(tx)?;
@@ -198,11 +170,7 @@ impl UsersDb {
         let (uuid, password_hash) = (uuid.to_owned(), password_hash.to_owned());
         self.db
             .write(move |tx| {
-                if tx.execute(
-                    SET_PASSWORD,
-                    &[&uuid, &password_hash, &must_change, &now_ms],
-                )? == 0
-                {
+                if tx.execute(SET_PASSWORD, &[&uuid, &password_hash, &must_change, &now_ms])? == 0 {
                     return Ok(false);
                 }
                 tx.execute(END_SESSIONS, &[&uuid, &now_ms])?;

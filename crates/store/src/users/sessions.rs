@@ -47,17 +47,13 @@ impl UsersDb {
     /// The session with this identity, ended or not.
     pub async fn session(&self, id: &str) -> Result<Option<Session>> {
         let id = id.to_owned();
-        self.db
-            .read(move |tx| tx.query_opt(FIND, &[&id], read_session))
-            .await
+        self.db.read(move |tx| tx.query_opt(FIND, &[&id], read_session)).await
     }
 
     /// Ends a session. Whether it still stood.
     pub async fn end_session(&self, id: &str, now_ms: i64) -> Result<bool> {
         let id = id.to_owned();
-        self.db
-            .write(move |tx| Ok(tx.execute(END, &[&id, &now_ms])? > 0))
-            .await
+        self.db.write(move |tx| Ok(tx.execute(END, &[&id, &now_ms])? > 0)).await
     }
 }
 

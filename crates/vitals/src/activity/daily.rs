@@ -22,11 +22,7 @@ pub struct ActivityRow {
 impl ActivityRow {
     /// The period when it makes sense, else 0 s.
     pub(super) fn sound_duration_s(&self) -> f64 {
-        if self.duration_s.is_finite() {
-            self.duration_s.max(0.0)
-        } else {
-            0.0
-        }
+        if self.duration_s.is_finite() { self.duration_s.max(0.0) } else { 0.0 }
     }
 }
 
@@ -35,14 +31,10 @@ impl ActivityRow {
 /// without speed meet an unknown height.
 pub fn distance_m(rows: &[ActivityRow], height_cm: Option<f64>, sex: Sex) -> Option<f64> {
     let factor = if sex == Sex::Female { 0.413 } else { 0.415 };
-    let height_m = height_cm
-        .filter(|height| (30.0..=280.0).contains(height))
-        .map(|cm| cm / 100.0);
+    let height_m = height_cm.filter(|height| (30.0..=280.0).contains(height)).map(|cm| cm / 100.0);
     let mut sum_m = 0.0;
     for row in rows {
-        let speed = row
-            .speed_dm_per_s
-            .filter(|speed| speed.is_finite() && *speed > 0.0);
+        let speed = row.speed_dm_per_s.filter(|speed| speed.is_finite() && *speed > 0.0);
         sum_m += match speed {
             Some(speed) => speed / 10.0 * row.sound_duration_s(),
             None if row.steps == 0 => 0.0,
@@ -59,15 +51,9 @@ pub fn active_minutes(rows: &[ActivityRow], max_heart_rate: Option<f64>) -> u32 
     let mut active = 0;
     for rows in rows.chunk_by(|one, next| minute(one) == minute(next)) {
         let steps: u64 = rows.iter().map(|row| u64::from(row.steps)).sum();
-        let rates: Vec<f64> = rows
-            .iter()
-            .filter_map(|row| row.per_min)
-            .filter(|rate| *rate > 0.0)
-            .collect();
+        let rates: Vec<f64> = rows.iter().filter_map(|row| row.per_min).filter(|rate| *rate > 0.0).collect();
         let half = max_heart_rate.map(|max| max / 2.0);
-        let beats = crate::signal::mean(&rates)
-            .zip(half)
-            .is_some_and(|(rate, half)| rate >= half);
+        let beats = crate::signal::mean(&rates).zip(half).is_some_and(|(rate, half)| rate >= half);
         active += u32::from(steps >= 60 || beats);
     }
     active
@@ -76,10 +62,7 @@ pub fn active_minutes(rows: &[ActivityRow], max_heart_rate: Option<f64>) -> u32 
 /// Hours of the local day from 8 to 20 h with at least 50 steps (**ours**), of twelve.
 /// `steps_by_hour` holds the steps of each local hour 0–23.
 pub fn move_every_hour(steps_by_hour: &[u32; 24]) -> u32 {
-    steps_by_hour[8..20]
-        .iter()
-        .map(|steps| u32::from(*steps >= 50))
-        .sum()
+    steps_by_hour[8..20].iter().map(|steps| u32::from(*steps >= 50)).sum()
 }
 
 /// Percentage of the goal reached, at most 100; None for a goal of 0.
@@ -93,30 +76,17 @@ mod tests {
     use proptest::prelude::*;
 
     fn row(time_ms: i64, steps: u32) -> ActivityRow {
-        ActivityRow {
-            time_ms,
-            duration_s: 60.0,
-            steps,
-            ..ActivityRow::default()
-        }
+        ActivityRow { time_ms, duration_s: 60.0, steps, ..ActivityRow::default() }
     }
 
     #[test]
     fn speed_comes_before_steps() {
-        let walk = ActivityRow {
-            speed_dm_per_s: Some(14.0),
-            ..row(0, 100)
-        };
+        let walk = ActivityRow { speed_dm_per_s: Some(14.0), ..row(0, 100) };
         assert_eq!(distance_m(&[walk], None, Sex::Other), Some(84.0));
-        let stood = ActivityRow {
-            speed_dm_per_s: Some(0.0),
-            ..row(0, 100)
-        };
-        for (row, sex, expected) in [
-            (row(0, 100), Sex::Male, 74.7),
-            (row(0, 100), Sex::Female, 74.34),
-            (stood, Sex::Male, 74.7),
-        ] {
+        let stood = ActivityRow { speed_dm_per_s: Some(0.0), ..row(0, 100) };
+        for (row, sex, expected) in
+            [(row(0, 100), Sex::Male, 74.7), (row(0, 100), Sex::Female, 74.34), (stood, Sex::Male, 74.7)]
+        {
             let metres = distance_m(&[row], Some(180.0), sex).unwrap();
             assert!((metres - expected).abs() < 1e-9);
         }
@@ -127,21 +97,10 @@ mod tests {
 
     #[test]
     fn a_minute_is_active_by_steps_or_by_heart() {
-        let halves = [
-            ActivityRow {
-                duration_s: 30.0,
-                ..row(0, 30)
-            },
-            row(30_000, 30),
-        ];
+        let halves = [ActivityRow { duration_s: 30.0, ..row(0, 30) }, row(30_000, 30)];
         assert_eq!(active_minutes(&halves, None), 1);
         assert_eq!(active_minutes(&[row(59_000, 30), row(60_000, 30)], None), 0);
-        let beating = |per_min| {
-            [ActivityRow {
-                per_min: Some(per_min),
-                ..row(0, 0)
-            }]
-        };
+        let beating = |per_min| [ActivityRow { per_min: Some(per_min), ..row(0, 0) }];
         assert_eq!(active_minutes(&beating(90.0), Some(180.0)), 1);
         assert_eq!(active_minutes(&beating(89.9), Some(180.0)), 0);
         assert_eq!(active_minutes(&beating(f64::NAN), Some(180.0)), 0);

@@ -99,36 +99,18 @@ pub fn calories_kcal(rows: &[ActivityRow], body: Option<&Body>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    const MAN: Body = Body {
-        sex: Sex::Male,
-        age_years: 40.0,
-        height_cm: 180.0,
-        weight_kg: 80.0,
-    };
-    const WOMAN: Body = Body {
-        sex: Sex::Female,
-        age_years: 30.0,
-        height_cm: 165.0,
-        weight_kg: 60.0,
-    };
+    const MAN: Body = Body { sex: Sex::Male, age_years: 40.0, height_cm: 180.0, weight_kg: 80.0 };
+    const WOMAN: Body = Body { sex: Sex::Female, age_years: 30.0, height_cm: 165.0, weight_kg: 60.0 };
 
     fn minute(per_min: Option<f64>, energy_cal: Option<f64>) -> ActivityRow {
-        ActivityRow {
-            duration_s: 60.0,
-            per_min,
-            energy_cal,
-            ..ActivityRow::default()
-        }
+        ActivityRow { duration_s: 60.0, per_min, energy_cal, ..ActivityRow::default() }
     }
 
     #[test]
     fn worked_by_hand() {
         assert_eq!(resting_kcal_per_day(&MAN), Some(1730.0));
         assert_eq!(resting_kcal_per_day(&WOMAN), Some(1320.25));
-        let other = Body {
-            sex: Sex::Other,
-            ..MAN
-        };
+        let other = Body { sex: Sex::Other, ..MAN };
         assert_eq!(resting_kcal_per_day(&other), Some(1647.0));
         // (−55.0969 + 0.6309·140 + 0.1988·80 + 0.2017·40) / 4.184
         assert!((keytel_kcal_per_min(&MAN, 140.0).unwrap() - 57.2011 / 4.184).abs() < 1e-9);
@@ -138,10 +120,7 @@ mod tests {
 
     #[test]
     fn uploaded_energy_comes_first_then_heart_then_rest() {
-        assert_eq!(
-            calories_kcal(&[minute(Some(140.0), Some(2500.0))], None),
-            Some(2.5)
-        );
+        assert_eq!(calories_kcal(&[minute(Some(140.0), Some(2500.0))], None), Some(2.5));
         let beating = calories_kcal(&[minute(Some(140.0), None)], Some(&MAN)).unwrap();
         assert!((beating - 57.2011 / 4.184).abs() < 1e-9);
         for rate in [None, Some(90.0), Some(f64::NAN)] {
@@ -154,20 +133,9 @@ mod tests {
 
     #[test]
     fn implausible_bodies_have_no_energy() {
-        for body in [
-            Body {
-                weight_kg: 0.0,
-                ..MAN
-            },
-            Body {
-                height_cm: f64::NAN,
-                ..MAN
-            },
-            Body {
-                age_years: -1.0,
-                ..MAN
-            },
-        ] {
+        for body in
+            [Body { weight_kg: 0.0, ..MAN }, Body { height_cm: f64::NAN, ..MAN }, Body { age_years: -1.0, ..MAN }]
+        {
             assert_eq!(resting_kcal_per_day(&body), None);
             assert_eq!(keytel_kcal_per_min(&body, 120.0), None);
             assert_eq!(calories_kcal(&[minute(None, None)], Some(&body)), None);

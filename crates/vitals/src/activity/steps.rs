@@ -45,13 +45,8 @@ pub fn find_steps(magnitude_g: &[f64], rate_hz: f64) -> Option<Steps> {
     let peaks = find_peaks(&filtered, LEAST_DISTANCE, LEAST_PROMINENCE_G);
     let near = |one: &usize, next: &usize| (next - one) as f64 <= LONGEST_GAP_S * RATE_HZ;
     let mut steps = Steps::default();
-    for bout in peaks
-        .chunk_by(near)
-        .filter(|bout| bout.len() >= LEAST_STEPS)
-    {
-        steps
-            .times_s
-            .extend(bout.iter().map(|peak| *peak as f64 / RATE_HZ));
+    for bout in peaks.chunk_by(near).filter(|bout| bout.len() >= LEAST_STEPS) {
+        steps.times_s.extend(bout.iter().map(|peak| *peak as f64 / RATE_HZ));
         steps.bouts += 1;
     }
     Some(steps)

@@ -25,30 +25,19 @@ pub struct Features {
 /// only over unbroken chains. None below 12 good intervals or when nothing neighbours.
 pub fn features(beats: &[Beat]) -> Option<Features> {
     let good: Vec<bool> = beats.iter().map(plausible).collect();
-    let joined =
-        |i: usize| good[i - 1] && good[i] && missing_before(&beats[i - 1], &beats[i]) == 0.0;
-    let pairs: Vec<(f64, f64)> = (1..beats.len())
-        .filter(|&i| joined(i))
-        .map(|i| (beats[i - 1].rr_ms, beats[i].rr_ms))
-        .collect();
+    let joined = |i: usize| good[i - 1] && good[i] && missing_before(&beats[i - 1], &beats[i]) == 0.0;
+    let pairs: Vec<(f64, f64)> =
+        (1..beats.len()).filter(|&i| joined(i)).map(|i| (beats[i - 1].rr_ms, beats[i].rr_ms)).collect();
     let count = good.iter().filter(|good| **good).count();
     if count < LEAST_INTERVALS {
         return None;
     }
-    let sum: f64 = beats
-        .iter()
-        .zip(&good)
-        .filter(|(_, good)| **good)
-        .map(|(b, _)| b.rr_ms)
-        .sum();
+    let sum: f64 = beats.iter().zip(&good).filter(|(_, good)| **good).map(|(b, _)| b.rr_ms).sum();
     let mean_ms = sum / count as f64;
     let mut differences: Vec<f64> = pairs.iter().map(|(one, next)| (next - one).abs()).collect();
     let (mut turns, mut triples) = (0u32, 0u32);
     for i in (2..beats.len()).filter(|&i| joined(i - 1) && joined(i)) {
-        let (before, after) = (
-            beats[i - 1].rr_ms - beats[i - 2].rr_ms,
-            beats[i].rr_ms - beats[i - 1].rr_ms,
-        );
+        let (before, after) = (beats[i - 1].rr_ms - beats[i - 2].rr_ms, beats[i].rr_ms - beats[i - 1].rr_ms);
         turns += u32::from(before * after < 0.0);
         triples += 1;
     }
@@ -95,11 +84,7 @@ fn matches(pairs: &[(f64, f64)], tolerance_ms: f64) -> (u32, u32) {
 fn widened_tolerance(pairs: &[(f64, f64)]) -> Option<f64> {
     let mut needed: Vec<f64> = Vec::with_capacity(pairs.len() * pairs.len() / 2);
     for (i, one) in pairs.iter().enumerate() {
-        needed.extend(
-            pairs[i + 1..]
-                .iter()
-                .map(|other| (one.0 - other.0).abs().max((one.1 - other.1).abs())),
-        );
+        needed.extend(pairs[i + 1..].iter().map(|other| (one.0 - other.0).abs().max((one.1 - other.1).abs())));
     }
     let last = COSEN_LEAST_MATCHES as usize - 1;
     if needed.len() <= last {
@@ -117,11 +102,7 @@ mod tests {
         let mut time_ms = 0;
         let row = |rr_ms: f64| {
             time_ms += rr_ms as i64;
-            Beat {
-                time_ms,
-                rr_ms,
-                good: true,
-            }
+            Beat { time_ms, rr_ms, good: true }
         };
         rr_ms.into_iter().map(row).collect()
     }
@@ -131,10 +112,7 @@ mod tests {
         let found = features(&beats([800.0; 64])).unwrap();
         assert!(found.relative_difference.abs() < 1e-12);
         assert!(found.turning_point_ratio.abs() < 1e-12);
-        assert!(
-            (found.cosen - (60.0_f64 / 800.0).ln()).abs() < 1e-12,
-            "entropy 0 at r = 30 ms"
-        );
+        assert!((found.cosen - (60.0_f64 / 800.0).ln()).abs() < 1e-12, "entropy 0 at r = 30 ms");
     }
 
     #[test]
@@ -159,14 +137,8 @@ mod tests {
         assert_eq!(features(&[]), None);
         assert_eq!(features(&beats([800.0; 11])), None);
         assert_eq!(features(&beats([f64::NAN; 64])), None);
-        let every_other_bad: Vec<Beat> = beats([800.0; 64])
-            .into_iter()
-            .enumerate()
-            .map(|(i, beat)| Beat {
-                good: i % 2 == 0,
-                ..beat
-            })
-            .collect();
+        let every_other_bad: Vec<Beat> =
+            beats([800.0; 64]).into_iter().enumerate().map(|(i, beat)| Beat { good: i % 2 == 0, ..beat }).collect();
         assert_eq!(features(&every_other_bad), None, "no neighbours at all");
     }
 }

@@ -90,10 +90,7 @@ pub struct AfWindow {
 /// left out.
 pub fn classify(beats: &[Beat]) -> Vec<AfWindow> {
     let mut welch = Welch::default();
-    let mut windows: Vec<AfWindow> = beats
-        .chunks_exact(WINDOW_BEATS)
-        .map(|chunk| window(&mut welch, chunk))
-        .collect();
+    let mut windows: Vec<AfWindow> = beats.chunks_exact(WINDOW_BEATS).map(|chunk| window(&mut welch, chunk)).collect();
     vote(&mut windows);
     windows
 }
@@ -109,11 +106,7 @@ pub fn classify_by_hour(beats: &[Beat]) -> Vec<AfWindow> {
 /// One window alone; its vote is filled in by [`vote`].
 fn window(welch: &mut Welch, beats: &[Beat]) -> AfWindow {
     let good_ibi_number = beats.iter().filter(|beat| plausible(beat)).count();
-    let found = if good_ibi_number < LEAST_GOOD {
-        None
-    } else {
-        features(beats)
-    };
+    let found = if good_ibi_number < LEAST_GOOD { None } else { features(beats) };
     let probability = found.map(|found| af_probability(&found));
     let classification = match probability {
         None => Classification::Unc,
@@ -124,11 +117,7 @@ fn window(welch: &mut Welch, beats: &[Beat]) -> AfWindow {
     let good = good_intervals(beats);
     let time: Option<TimeDomain> = time_domain(&good);
     let long_enough = good.nn_ms.iter().sum::<f64>() >= LF_SHORTEST_MS;
-    let lf = if long_enough {
-        frequency_domain(welch, &good).map(|bands| bands.lf_ms2)
-    } else {
-        None
-    };
+    let lf = if long_enough { frequency_domain(welch, &good).map(|bands| bands.lf_ms2) } else { None };
     AfWindow {
         time_ms: beats.first().map_or(0, |beat| beat.time_ms),
         end_ms: beats.last().map_or(0, |beat| beat.time_ms),
@@ -154,23 +143,17 @@ fn window(welch: &mut Welch, beats: &[Beat]) -> AfWindow {
 /// The good intervals of a window. Unlike [`crate::hrv::clean`] this drops none for differing
 /// from its neighbours: in fibrillation they all do.
 fn good_intervals(beats: &[Beat]) -> Cleaned {
-    let mut good = Cleaned {
-        total: beats.len(),
-        ..Cleaned::default()
-    };
+    let mut good = Cleaned { total: beats.len(), ..Cleaned::default() };
     let mut elapsed_ms = 0.0;
     let mut previous: Option<(&Beat, bool)> = None;
     for beat in beats {
-        let missing_ms = previous.map_or(0.0, |(previous, _)| {
-            crate::beats::missing_before(previous, beat)
-        });
+        let missing_ms = previous.map_or(0.0, |(previous, _)| crate::beats::missing_before(previous, beat));
         elapsed_ms += missing_ms + if beat.rr_ms > 0.0 { beat.rr_ms } else { 0.0 };
         let kept = plausible(beat);
         if kept {
             good.nn_ms.push(beat.rr_ms);
             good.elapsed_s.push(elapsed_ms / 1000.0);
-            good.follows
-                .push(missing_ms == 0.0 && previous.is_some_and(|(_, kept)| kept));
+            good.follows.push(missing_ms == 0.0 && previous.is_some_and(|(_, kept)| kept));
         }
         previous = Some((beat, kept));
     }
@@ -200,12 +183,7 @@ fn vote(windows: &mut [AfWindow]) {
     for i in 0..count {
         let start = i.saturating_sub(1).min(count.saturating_sub(3));
         let voters = &windows[start..(start + 3).min(count)];
-        let votes = |class| {
-            voters
-                .iter()
-                .filter(|one| one.classification == class)
-                .count()
-        };
+        let votes = |class| voters.iter().filter(|one| one.classification == class).count();
         let needed = voters.len() / 2 + 1;
         let detected = if votes(Classification::Af) >= needed {
             Some(true)

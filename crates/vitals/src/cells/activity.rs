@@ -98,11 +98,7 @@ impl Vital {
         if measured == 0 {
             return Some(Vital::default());
         }
-        Some(Vital {
-            measured,
-            values: Sum::unpack(unpacker)?,
-            qualities: Sum::unpack(unpacker)?,
-        })
+        Some(Vital { measured, values: Sum::unpack(unpacker)?, qualities: Sum::unpack(unpacker)? })
     }
 }
 
@@ -239,36 +235,19 @@ impl WindowCell for ActivityCell {
     }
 
     fn pack(&self, packer: &mut Packer) {
-        for count in [
-            self.rows,
-            self.worn,
-            self.charging,
-            self.low_battery,
-            self.stored_bpm,
-            self.highest_bpm,
-        ] {
+        for count in [self.rows, self.worn, self.charging, self.low_battery, self.stored_bpm, self.highest_bpm] {
             packer.unsigned(u64::from(count));
         }
         for vital in [&self.bpm, &self.respiration, &self.spo2] {
             vital.pack(packer);
         }
         let sums = self.sums();
-        packer.byte(
-            sums.iter()
-                .enumerate()
-                .map(|(bit, sum)| u8::from(sum.count > 0) << bit)
-                .sum(),
-        );
+        packer.byte(sums.iter().enumerate().map(|(bit, sum)| u8::from(sum.count > 0) << bit).sum());
         for sum in sums.into_iter().filter(|sum| sum.count > 0) {
             sum.pack(packer);
         }
         packer.unsigned(u64::from(self.active_minutes));
-        let zones_used = self
-            .zone_ms
-            .iter()
-            .enumerate()
-            .map(|(zone, ms)| u8::from(*ms > 0) << zone)
-            .sum();
+        let zones_used = self.zone_ms.iter().enumerate().map(|(zone, ms)| u8::from(*ms > 0) << zone).sum();
         packer.byte(zones_used);
         for ms in self.zone_ms.into_iter().filter(|ms| *ms > 0) {
             packer.unsigned(u64::from(ms));
@@ -335,10 +314,7 @@ impl ActivityCell {
 
 /// The cells of a block of activity rows. `highest_bpm` tells the patient's highest heart rate on a day, /min, where
 /// it is known.
-pub fn activity_cells(
-    block: &Block,
-    highest_bpm: impl Fn(LocalDay) -> Option<f64>,
-) -> CellsByDay<ActivityCell> {
+pub fn activity_cells(block: &Block, highest_bpm: impl Fn(LocalDay) -> Option<f64>) -> CellsByDay<ActivityCell> {
     let columns = Columns::of(block);
     let mut days = CellsByDay::new();
     for group in groups(block) {
@@ -383,12 +359,7 @@ impl<'block> Columns<'block> {
             rates.extend(per_min.map(|per_min| (per_min, i64::from(row_ms))));
             let steps = self.last_steps.get(row).max(0) as u32;
             let time_ms = block.times_us[row].div_euclid(1000);
-            minutes.push(ActivityRow {
-                time_ms,
-                steps,
-                per_min,
-                ..ActivityRow::default()
-            });
+            minutes.push(ActivityRow { time_ms, steps, per_min, ..ActivityRow::default() });
         }
         cell.active_minutes = active_minutes(&minutes, highest);
         if let Some(highest) = highest {
@@ -396,8 +367,7 @@ impl<'block> Columns<'block> {
             cell.zone_ms = lowest_first(&zone_times(&rates, highest));
         }
         for rows in &group.rows {
-            cell.newest
-                .merge_newer(&newest_in_rows(block, rows.clone()));
+            cell.newest.merge_newer(&newest_in_rows(block, rows.clone()));
         }
         cell
     }
@@ -415,12 +385,8 @@ impl<'block> Columns<'block> {
         let bpm = vitals.bpm(row);
         cell.bpm.add(bpm, vitals.bpm_quality(row));
         cell.highest_bpm = cell.highest_bpm.max(bpm.unwrap_or(0) as u32);
-        cell.respiration.add(
-            vitals.respiration_tenths(row),
-            vitals.respiration_quality(row),
-        );
-        cell.spo2
-            .add(vitals.spo2_tenths(row), vitals.spo2_quality(row));
+        cell.respiration.add(vitals.respiration_tenths(row), vitals.respiration_quality(row));
+        cell.spo2.add(vitals.spo2_tenths(row), vitals.spo2_quality(row));
         for (sum, column) in [
             (&mut cell.steps, self.last_steps),
             (&mut cell.speed, self.speed),

@@ -62,10 +62,7 @@ impl Place {
     /// The thirty-minute slot of the local clock that the cell lies in.
     pub fn half_hour(self) -> Place {
         let into_slot = self.local_minute() % HALF_HOUR_MINUTES;
-        Place {
-            start_minute: self.start_minute - into_slot,
-            ..self
-        }
+        Place { start_minute: self.start_minute - into_slot, ..self }
     }
 }
 
@@ -113,31 +110,21 @@ impl<C: WindowCell> DayCells<C> {
 
     /// The cell of a window.
     pub fn in_window(&self, window: i64) -> Option<&C> {
-        let found = self
-            .cells
-            .binary_search_by_key(&window, |cell| cell.place().window());
+        let found = self.cells.binary_search_by_key(&window, |cell| cell.place().window());
         found.ok().map(|at| &self.cells[at])
     }
 
     /// The cells whose windows lie in a range.
     pub fn in_windows(&self, windows: Range<i64>) -> &[C] {
-        let start = self
-            .cells
-            .partition_point(|cell| cell.place().window() < windows.start);
-        let end = self
-            .cells
-            .partition_point(|cell| cell.place().window() < windows.end);
+        let start = self.cells.partition_point(|cell| cell.place().window() < windows.start);
+        let end = self.cells.partition_point(|cell| cell.place().window() < windows.end);
         &self.cells[start..end.max(start)]
     }
 
     /// Puts cells in the place of all that lie in a range of windows.
     pub fn replace(&mut self, windows: Range<i64>, cells: impl IntoIterator<Item = C>) {
-        let start = self
-            .cells
-            .partition_point(|cell| cell.place().window() < windows.start);
-        let end = self
-            .cells
-            .partition_point(|cell| cell.place().window() < windows.end);
+        let start = self.cells.partition_point(|cell| cell.place().window() < windows.start);
+        let end = self.cells.partition_point(|cell| cell.place().window() < windows.end);
         self.cells.splice(start..end.max(start), cells);
     }
 
@@ -163,10 +150,7 @@ impl<C: WindowCell> DayCells<C> {
         let mut packer = Packer::with_capacity(16 + self.cells.len() * 32);
         packer.byte(C::FORMAT);
         packer.unsigned(self.cells.len() as u64);
-        let mut last = Place {
-            start_minute: 0,
-            offset_minutes: 0,
-        };
+        let mut last = Place { start_minute: 0, offset_minutes: 0 };
         for cell in &self.cells {
             let place = cell.place();
             packer.unsigned((place.window() - last.window()) as u64);
@@ -191,10 +175,7 @@ impl<C: WindowCell> DayCells<C> {
             window = window.checked_add_unsigned(unpacker.unsigned()?)?;
             offset_minutes = offset_minutes.checked_add(unpacker.signed()?)?;
             let offset_minutes = i16::try_from(offset_minutes).ok()?;
-            let place = Place {
-                start_minute: window.checked_mul(5)?,
-                offset_minutes,
-            };
+            let place = Place { start_minute: window.checked_mul(5)?, offset_minutes };
             cells.push(C::unpack(place, &mut unpacker)?);
         }
         unpacker.is_at_end().then_some(DayCells { cells })
@@ -231,15 +212,11 @@ fn groups(block: &Block) -> Vec<Group> {
         while start < run.end {
             let window = window_of(block.times_us[start]);
             let window_end_us = (window + 1) * WINDOW_US;
-            let end = start
-                + block.times_us[start..run.end].partition_point(|time| *time < window_end_us);
+            let end = start + block.times_us[start..run.end].partition_point(|time| *time < window_end_us);
             let offset_seconds = clock.offset_seconds(window * WINDOW_US);
             let local_us = window * WINDOW_US + i64::from(offset_seconds) * SECOND_US;
             let day = LocalDay(local_us.div_euclid(DAY_US) as i32);
-            let place = Place {
-                start_minute: window * 5,
-                offset_minutes: (offset_seconds / 60) as i16,
-            };
+            let place = Place { start_minute: window * 5, offset_minutes: (offset_seconds / 60) as i16 };
             add_rows(&mut groups, day, place, start..end);
             start = end;
         }
@@ -249,21 +226,14 @@ fn groups(block: &Block) -> Vec<Group> {
 
 /// Adds rows to the group of their window and day; the zone of the first row gives the offset.
 fn add_rows(groups: &mut Vec<Group>, day: LocalDay, place: Place, rows: Range<usize>) {
-    let same_window = groups
-        .iter_mut()
-        .rev()
-        .take_while(|group| group.place.window() == place.window());
+    let same_window = groups.iter_mut().rev().take_while(|group| group.place.window() == place.window());
     for group in same_window {
         if group.day == day {
             group.rows.push(rows);
             return;
         }
     }
-    groups.push(Group {
-        day,
-        place,
-        rows: vec![rows],
-    });
+    groups.push(Group { day, place, rows: vec![rows] });
 }
 
 #[cfg(test)]

@@ -11,9 +11,7 @@ pub struct Packer {
 impl Packer {
     /// An empty packer with room for some bytes.
     pub fn with_capacity(capacity: usize) -> Self {
-        Packer {
-            bytes: Vec::with_capacity(capacity),
-        }
+        Packer { bytes: Vec::with_capacity(capacity) }
     }
 
     /// Writes one byte.
@@ -129,10 +127,7 @@ impl<'bytes> Unpacker<'bytes> {
             }
             let value = self.unsigned()? as f64 / THOUSANDTHS;
             last_ms = last_ms.checked_add(self.signed()?)?;
-            Some(Some(Timed {
-                value,
-                timestamp_ms: last_ms,
-            }))
+            Some(Some(Timed { value, timestamp_ms: last_ms }))
         };
         Some(LatestValues {
             heart_rate: next(0)?,

@@ -28,11 +28,7 @@ impl WindowCell for SpotCell {
     }
 
     fn at(place: Place) -> Self {
-        SpotCell {
-            place,
-            rows: 0,
-            newest: LatestValues::default(),
-        }
+        SpotCell { place, rows: 0, newest: LatestValues::default() }
     }
 
     fn absorb(&mut self, other: &Self) {
@@ -46,30 +42,20 @@ impl WindowCell for SpotCell {
     }
 
     fn unpack(place: Place, unpacker: &mut Unpacker<'_>) -> Option<Self> {
-        Some(SpotCell {
-            place,
-            rows: unpacker.number()?,
-            newest: unpacker.newest(place.start_ms())?,
-        })
+        Some(SpotCell { place, rows: unpacker.number()?, newest: unpacker.newest(place.start_ms())? })
     }
 }
 
 /// The cells of the blocks of tests, one block for each kind of test.
 pub fn spot_cells(blocks: &[Block]) -> CellsByDay<SpotCell> {
     let mut cells: BTreeMap<(LocalDay, i64), SpotCell> = BTreeMap::new();
-    for block in blocks
-        .iter()
-        .filter(|block| block.data_type == DataType::Tests)
-    {
+    for block in blocks.iter().filter(|block| block.data_type == DataType::Tests) {
         for group in groups(block) {
             let key = (group.day, group.place.window());
-            let cell = cells
-                .entry(key)
-                .or_insert_with(|| SpotCell::at(group.place));
+            let cell = cells.entry(key).or_insert_with(|| SpotCell::at(group.place));
             cell.rows += group.row_count() as u32;
             for rows in &group.rows {
-                cell.newest
-                    .merge_newer(&newest_in_rows(block, rows.clone()));
+                cell.newest.merge_newer(&newest_in_rows(block, rows.clone()));
             }
         }
     }

@@ -20,22 +20,14 @@ impl Sensor {
         if value == NULL {
             return;
         }
-        self.absorb(Sensor {
-            sum: i64::from(value),
-            count: 1,
-            highest: value,
-        });
+        self.absorb(Sensor { sum: i64::from(value), count: 1, highest: value });
     }
 
     fn absorb(&mut self, other: Sensor) {
         if other.count == 0 {
             return;
         }
-        self.highest = if self.count == 0 {
-            other.highest
-        } else {
-            self.highest.max(other.highest)
-        };
+        self.highest = if self.count == 0 { other.highest } else { self.highest.max(other.highest) };
         self.sum += other.sum;
         self.count += other.count;
     }
@@ -59,11 +51,7 @@ impl Sensor {
         if count == 0 {
             return Some(Sensor::default());
         }
-        Some(Sensor {
-            sum: unpacker.signed()?,
-            count,
-            highest: i32::try_from(unpacker.signed()?).ok()?,
-        })
+        Some(Sensor { sum: unpacker.signed()?, count, highest: i32::try_from(unpacker.signed()?).ok()? })
     }
 }
 
@@ -89,12 +77,7 @@ impl WindowCell for TemperatureCell {
     }
 
     fn at(place: Place) -> Self {
-        TemperatureCell {
-            place,
-            rows: 0,
-            sk1: Sensor::default(),
-            sk2: Sensor::default(),
-        }
+        TemperatureCell { place, rows: 0, sk1: Sensor::default(), sk2: Sensor::default() }
     }
 
     fn absorb(&mut self, other: &Self) {
@@ -111,12 +94,7 @@ impl WindowCell for TemperatureCell {
 
     fn unpack(place: Place, unpacker: &mut Unpacker<'_>) -> Option<Self> {
         let rows = unpacker.number()?;
-        Some(TemperatureCell {
-            place,
-            rows,
-            sk1: Sensor::unpack(unpacker)?,
-            sk2: Sensor::unpack(unpacker)?,
-        })
+        Some(TemperatureCell { place, rows, sk1: Sensor::unpack(unpacker)?, sk2: Sensor::unpack(unpacker)? })
     }
 }
 

@@ -14,16 +14,13 @@ fn activity(times_us: &[i64], columns: &[(&str, &[i32])]) -> Block {
     block.times_us = times_us.to_vec();
     block.zones = ZoneRuns::constant("Europe/Zurich".into(), times_us.len());
     for (name, cells) in columns {
-        block.columns[DataType::Activity.column_index(name).unwrap()] =
-            Cells::Values(cells.to_vec());
+        block.columns[DataType::Activity.column_index(name).unwrap()] = Cells::Values(cells.to_vec());
     }
     block
 }
 
 fn minutes(count: i64) -> Vec<i64> {
-    (0..count)
-        .map(|minute| TEN_US + minute * MINUTE_US)
-        .collect()
+    (0..count).map(|minute| TEN_US + minute * MINUTE_US).collect()
 }
 
 fn only_cell(block: &Block) -> ActivityCell {
@@ -45,10 +42,7 @@ fn a_window_counts_valid_rows_only() {
             ("last_steps", &[70, 0, NULL, 3, 0]),
         ],
     ));
-    assert_eq!(
-        (cell.rows, cell.worn, cell.charging, cell.low_battery),
-        (5, 4, 3, 3)
-    );
+    assert_eq!((cell.rows, cell.worn, cell.charging, cell.low_battery), (5, 4, 3, 3));
     assert!(cell.is_wearing() && cell.is_charging() && cell.is_low_battery());
     assert_eq!(cell.stored_bpm, 4);
     assert_eq!((cell.bpm.values.sum, cell.bpm.values.count), (123, 2));
@@ -63,10 +57,7 @@ fn a_window_counts_valid_rows_only() {
 
 #[test]
 fn a_half_is_not_a_majority() {
-    let cell = only_cell(&activity(
-        &minutes(2),
-        &[("wearing", &[0, 4]), ("charging", &[1, 0])],
-    ));
+    let cell = only_cell(&activity(&minutes(2), &[("wearing", &[0, 4]), ("charging", &[1, 0])]));
     assert!(!cell.is_wearing() && !cell.is_charging());
 }
 
@@ -91,21 +82,10 @@ fn one_window_lies_on_two_days_when_the_patient_travels() {
         *time += 3600 * SECOND_US;
     }
     let days = activity_cells(&block, |_| None);
-    let found: Vec<(String, u32, u64)> = days
-        .iter()
-        .map(|(day, cells)| (day.to_string(), cells[0].rows, cells[0].bpm.values.sum))
-        .collect();
-    assert_eq!(
-        found,
-        [
-            ("2025-11-20".to_owned(), 2, 122),
-            ("2025-11-21".to_owned(), 2, 124)
-        ]
-    );
-    let offsets: Vec<i64> = days
-        .values()
-        .map(|cells| cells[0].place.local_minute())
-        .collect();
+    let found: Vec<(String, u32, u64)> =
+        days.iter().map(|(day, cells)| (day.to_string(), cells[0].rows, cells[0].bpm.values.sum)).collect();
+    assert_eq!(found, [("2025-11-20".to_owned(), 2, 122), ("2025-11-21".to_owned(), 2, 124)]);
+    let offsets: Vec<i64> = days.values().map(|cells| cells[0].place.local_minute()).collect();
     assert_eq!(offsets, [12 * 60, 0]);
 }
 
@@ -116,18 +96,8 @@ fn thirty_minute_slots_follow_the_local_clock() {
     block.times_us = (0..12).map(|window| TEN_US + window * WINDOW_US).collect();
     block.zones = ZoneRuns::constant("Asia/Kathmandu".into(), 12);
     let mut day = DayCells::default();
-    day.replace(
-        i64::MIN..i64::MAX,
-        activity_cells(&block, |_| None)
-            .into_values()
-            .next()
-            .unwrap(),
-    );
-    let slots: Vec<(i64, u32)> = day
-        .half_hours()
-        .iter()
-        .map(|slot| (slot.place.local_minute(), slot.rows))
-        .collect();
+    day.replace(i64::MIN..i64::MAX, activity_cells(&block, |_| None).into_values().next().unwrap());
+    let slots: Vec<(i64, u32)> = day.half_hours().iter().map(|slot| (slot.place.local_minute(), slot.rows)).collect();
     assert_eq!(slots, [(15 * 60 + 30, 3), (16 * 60, 6), (16 * 60 + 30, 3)]);
 }
 
@@ -141,29 +111,18 @@ fn the_repeated_hour_of_autumn_has_slots_of_its_own() {
     let days = activity_cells(&block, |_| None);
     assert_eq!(days.len(), 1);
     day.replace(i64::MIN..i64::MAX, days.into_values().next().unwrap());
-    let slots: Vec<(i64, u32)> = day
-        .half_hours()
-        .iter()
-        .map(|slot| (slot.place.local_minute(), slot.rows))
-        .collect();
+    let slots: Vec<(i64, u32)> = day.half_hours().iter().map(|slot| (slot.place.local_minute(), slot.rows)).collect();
     assert_eq!(slots, [(120, 6), (150, 6), (120, 6), (150, 6)]);
 }
 
 #[test]
 fn damaged_bytes_are_told() {
     let mut day = DayCells::default();
-    day.replace(
-        0..i64::MAX,
-        [only_cell(&activity(&minutes(5), &[("bpm", &[60; 5])]))],
-    );
+    day.replace(0..i64::MAX, [only_cell(&activity(&minutes(5), &[("bpm", &[60; 5])]))]);
     let bytes = day.pack();
     assert_eq!(DayCells::unpack(&bytes).as_ref(), Some(&day));
     for cut in 0..bytes.len() {
-        assert_eq!(
-            DayCells::<ActivityCell>::unpack(&bytes[..cut]),
-            None,
-            "cut at {cut}"
-        );
+        assert_eq!(DayCells::<ActivityCell>::unpack(&bytes[..cut]), None, "cut at {cut}");
     }
     let mut other_format = bytes.clone();
     other_format[0] += 1;
@@ -231,28 +190,18 @@ proptest! {
 #[test]
 fn spot_measurements_of_several_kinds_share_a_cell() {
     let spot = |name: &str, thousandths: i32| {
-        let mut block = Block::empty(
-            DataType::Tests,
-            Channel::of_test(TestKind::code(name).unwrap()),
-        );
+        let mut block = Block::empty(DataType::Tests, Channel::of_test(TestKind::code(name).unwrap()));
         block.times_us = vec![TEN_US];
         block.zones = ZoneRuns::constant("UTC".into(), 1);
         block.columns[1] = Cells::Values(vec![thousandths]);
         block
     };
-    let blocks = [
-        spot("temperature", 37_250),
-        spot("weight", 70_000),
-        spot("blood_pressure_systolic", 118_000),
-    ];
+    let blocks = [spot("temperature", 37_250), spot("weight", 70_000), spot("blood_pressure_systolic", 118_000)];
     let days = spot_cells(&blocks);
     let cells = days.into_values().next().unwrap();
     assert_eq!(cells.len(), 1);
     assert_eq!(cells[0].rows, 3);
-    assert_eq!(
-        cells[0].newest.temperature.map(|timed| timed.value),
-        Some(37.25)
-    );
+    assert_eq!(cells[0].newest.temperature.map(|timed| timed.value), Some(37.25));
     let mut day = DayCells::default();
     day.replace(0..i64::MAX, cells);
     assert_eq!(DayCells::unpack(&day.pack()), Some(day));

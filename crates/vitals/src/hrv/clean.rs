@@ -41,35 +41,22 @@ impl Cleaned {
 
     /// Share of the intervals that remain, 0–1; 0 when there were none.
     pub fn share(&self) -> f64 {
-        if self.total == 0 {
-            0.0
-        } else {
-            self.nn_ms.len() as f64 / self.total as f64
-        }
+        if self.total == 0 { 0.0 } else { self.nn_ms.len() as f64 / self.total as f64 }
     }
 
     /// Differences of successive intervals in ms, where the chain is not broken.
     pub fn differences(&self) -> impl Iterator<Item = f64> + '_ {
-        (1..self.nn_ms.len())
-            .filter(|&i| self.follows[i])
-            .map(|i| self.nn_ms[i] - self.nn_ms[i - 1])
+        (1..self.nn_ms.len()).filter(|&i| self.follows[i]).map(|i| self.nn_ms[i] - self.nn_ms[i - 1])
     }
 }
 
 /// Cleans the intervals of one window; the median at its ends is over the three or four there.
 pub fn clean(beats: &[Beat]) -> Cleaned {
-    let mut cleaned = Cleaned {
-        total: beats.len(),
-        ..Cleaned::default()
-    };
+    let mut cleaned = Cleaned { total: beats.len(), ..Cleaned::default() };
     let mut elapsed_ms = 0.0;
     let mut previous_kept = false;
     for (i, beat) in beats.iter().enumerate() {
-        let missing_ms = if i == 0 {
-            0.0
-        } else {
-            missing_before(&beats[i - 1], beat)
-        };
+        let missing_ms = if i == 0 { 0.0 } else { missing_before(&beats[i - 1], beat) };
         if beat.rr_ms.is_finite() && beat.rr_ms > 0.0 {
             elapsed_ms += beat.rr_ms;
         }
@@ -108,11 +95,7 @@ mod tests {
         let mut time_ms = 0;
         let mut next = |&rr_ms: &f64| {
             time_ms += rr_ms as i64;
-            Beat {
-                time_ms,
-                rr_ms,
-                good: true,
-            }
+            Beat { time_ms, rr_ms, good: true }
         };
         rr_ms.iter().map(&mut next).collect()
     }
@@ -133,34 +116,16 @@ mod tests {
         assert_eq!(clean(&beats(&[299.0; 5])).nn_ms.len(), 0);
         assert_eq!(clean(&beats(&[2000.0; 5])).nn_ms.len(), 5);
         assert_eq!(clean(&beats(&[2001.0; 5])).nn_ms.len(), 0);
-        assert_eq!(
-            clean(&beats(&[1000.0, 1000.0, 1200.0, 1000.0, 1000.0]))
-                .nn_ms
-                .len(),
-            5
-        );
-        assert_eq!(
-            clean(&beats(&[1000.0, 1000.0, 1201.0, 1000.0, 1000.0]))
-                .nn_ms
-                .len(),
-            4
-        );
+        assert_eq!(clean(&beats(&[1000.0, 1000.0, 1200.0, 1000.0, 1000.0])).nn_ms.len(), 5);
+        assert_eq!(clean(&beats(&[1000.0, 1000.0, 1201.0, 1000.0, 1000.0])).nn_ms.len(), 4);
     }
 
     #[test]
     fn the_median_is_clipped_at_the_ends() {
         // The first sees 500, 800, 800; its median is 800.
-        assert_eq!(
-            clean(&beats(&[500.0, 800.0, 800.0, 800.0])).nn_ms,
-            [800.0; 3]
-        );
+        assert_eq!(clean(&beats(&[500.0, 800.0, 800.0, 800.0])).nn_ms, [800.0; 3]);
         // The second sees 500, 600, 800, 800: their median is 700, not 800, and 600 stays.
-        assert_eq!(
-            clean(&beats(&[500.0, 600.0, 800.0, 800.0, 800.0]))
-                .nn_ms
-                .len(),
-            5
-        );
+        assert_eq!(clean(&beats(&[500.0, 600.0, 800.0, 800.0, 800.0])).nn_ms.len(), 5);
     }
 
     #[test]

@@ -75,18 +75,12 @@ impl FrequencyDomain {
 pub fn frequency_domain(welch: &mut Welch, intervals: &Cleaned) -> Option<FrequencyDomain> {
     let times_s = from_first(intervals)?;
     let end_s = *times_s.last()?;
-    if end_s < SHORTEST_S
-        || times_s
-            .windows(2)
-            .any(|pair| pair[1] - pair[0] > LONGEST_GAP_S)
-    {
+    if end_s < SHORTEST_S || times_s.windows(2).any(|pair| pair[1] - pair[0] > LONGEST_GAP_S) {
         return None;
     }
     let mut even = resample_natural(&times_s, &intervals.nn_ms, 1.0 / RATE_HZ, end_s)?;
     subtract_linear_trend(&mut even);
-    Some(FrequencyDomain::of(
-        &welch.density(&even, RATE_HZ, SEGMENT)?,
-    ))
+    Some(FrequencyDomain::of(&welch.density(&even, RATE_HZ, SEGMENT)?))
 }
 
 /// Band powers by Lomb–Scargle, which needs no resampling; bins of 1/1024 Hz. As a library
@@ -103,11 +97,5 @@ pub fn lomb_bands(intervals: &Cleaned) -> Option<FrequencyDomain> {
 /// Elapsed times relative to the first remaining beat, s.
 fn from_first(intervals: &Cleaned) -> Option<Vec<f64>> {
     let first = *intervals.elapsed_s.first()?;
-    Some(
-        intervals
-            .elapsed_s
-            .iter()
-            .map(|time| time - first)
-            .collect(),
-    )
+    Some(intervals.elapsed_s.iter().map(|time| time - first).collect())
 }

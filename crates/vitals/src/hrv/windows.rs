@@ -36,9 +36,7 @@ pub struct Window {
 pub fn five_minute_windows(beats: &[Beat]) -> Vec<Window> {
     let mut welch = Welch::default();
     beats
-        .chunk_by(|one, next| {
-            one.time_ms.div_euclid(WINDOW_MS) == next.time_ms.div_euclid(WINDOW_MS)
-        })
+        .chunk_by(|one, next| one.time_ms.div_euclid(WINDOW_MS) == next.time_ms.div_euclid(WINDOW_MS))
         .filter_map(|chunk| window(&mut welch, chunk))
         .collect()
 }
@@ -96,9 +94,8 @@ pub struct DayAverages {
 
 /// Means of the measures over valid windows.
 pub fn day_averages(windows: &[Window]) -> DayAverages {
-    let average = |measure: &dyn Fn(&Window) -> Option<f64>| {
-        mean(&windows.iter().filter_map(measure).collect::<Vec<f64>>())
-    };
+    let average =
+        |measure: &dyn Fn(&Window) -> Option<f64>| mean(&windows.iter().filter_map(measure).collect::<Vec<f64>>());
     let rmssd = average(&|window| Some(window.time.rmssd_ms));
     DayAverages {
         avg_si: average(&|window| Some(window.stress?.si)),

@@ -11,9 +11,7 @@ fn block(rows: &[(i64, i32)]) -> Block {
 }
 
 fn rows(block: &Block) -> Vec<(i64, i32)> {
-    (0..block.rows())
-        .map(|row| (block.times_us[row], block.columns[0].get(row)))
-        .collect()
+    (0..block.rows()).map(|row| (block.times_us[row], block.columns[0].get(row))).collect()
 }
 
 #[test]
@@ -47,21 +45,8 @@ fn rows_of_one_sync_are_ordered_and_counted() {
 
 #[test]
 fn whole_milliseconds_find_their_exact_sample() {
-    let stored = block(&[
-        (1_007_813, 1),
-        (1_015_625, 2),
-        (1_020_100, 3),
-        (1_020_900, 4),
-    ]);
-    let back = with_exact_times(
-        &stored,
-        block(&[
-            (1_007_000, 1),
-            (1_015_000, 2),
-            (1_020_000, 5),
-            (1_030_000, 6),
-        ]),
-    );
+    let stored = block(&[(1_007_813, 1), (1_015_625, 2), (1_020_100, 3), (1_020_900, 4)]);
+    let back = with_exact_times(&stored, block(&[(1_007_000, 1), (1_015_000, 2), (1_020_000, 5), (1_030_000, 6)]));
     assert_eq!(back.times_us, [1_007_813, 1_015_625, 1_020_000, 1_030_000]);
     assert_eq!(admit(&stored, back).duplicate, 2);
 }

@@ -5,10 +5,7 @@
 //! What cannot be a measurement (NaN, zero, outside what a body can show) has no score; that
 //! keeps a raw 0 and degrees Fahrenheit out.
 
-#![allow(
-    clippy::match_same_arms,
-    reason = "the arms stand in the order of the printed table"
-)]
+#![allow(clippy::match_same_arms, reason = "the arms stand in the order of the printed table")]
 
 use super::{Consciousness, Risk, Spo2Scale};
 
@@ -129,15 +126,7 @@ mod tests {
 
     #[test]
     fn scale_two_counts_high_saturation_only_on_oxygen() {
-        for (percent, on_oxygen) in [
-            (92.0, 0),
-            (93.0, 1),
-            (94.0, 1),
-            (95.0, 2),
-            (96.0, 2),
-            (97.0, 3),
-            (100.0, 3),
-        ] {
+        for (percent, on_oxygen) in [(92.0, 0), (93.0, 1), (94.0, 1), (95.0, 2), (96.0, 2), (97.0, 3), (100.0, 3)] {
             assert_eq!(score_spo2(percent, Spo2Scale::Two, true), Some(on_oxygen));
             assert_eq!(score_spo2(percent, Spo2Scale::Two, false), Some(0));
         }

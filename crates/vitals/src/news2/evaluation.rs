@@ -5,8 +5,8 @@
 //! left out is named together with its age, so that a reader sees why there is no total.
 
 use super::bands::{
-    risk, score_consciousness, score_oxygen, score_pulse, score_respiration, score_spo2,
-    score_systolic, score_temperature,
+    risk, score_consciousness, score_oxygen, score_pulse, score_respiration, score_spo2, score_systolic,
+    score_temperature,
 };
 use super::{Risk, Settings};
 
@@ -27,13 +27,8 @@ pub enum Parameter {
 
 impl Parameter {
     /// All five.
-    pub const ALL: [Self; 5] = [
-        Self::RespirationRate,
-        Self::Spo2,
-        Self::BloodPressure,
-        Self::HeartRate,
-        Self::Temperature,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::RespirationRate, Self::Spo2, Self::BloodPressure, Self::HeartRate, Self::Temperature];
 
     /// The parameter's name in the interface specification.
     pub fn name(self) -> &'static str {
@@ -130,12 +125,7 @@ pub struct Part {
     pub score: Option<u8>,
 }
 
-const NOTHING: Part = Part {
-    availability: Availability::Missing,
-    value: None,
-    age_s: None,
-    score: None,
-};
+const NOTHING: Part = Part { availability: Availability::Missing, value: None, age_s: None, score: None };
 
 /// NEWS2 at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -174,9 +164,7 @@ impl Evaluation {
 
     /// The parameters that keep the total from existing.
     pub fn missing(&self) -> impl Iterator<Item = Parameter> + '_ {
-        Parameter::ALL
-            .into_iter()
-            .filter(|&parameter| self.part(parameter).score.is_none())
+        Parameter::ALL.into_iter().filter(|&parameter| self.part(parameter).score.is_none())
     }
 
     /// Whether any single parameter, measured or set, scores 3.
@@ -192,12 +180,8 @@ impl Evaluation {
     /// Whether a new entry is due after `previous`: a sub-score, the total, or what is missing
     /// and why has changed.
     pub fn changed_since(&self, previous: &Self) -> bool {
-        let reason = |evaluation: &Self| {
-            Parameter::ALL.map(|parameter| evaluation.part(parameter).availability)
-        };
-        self.scores() != previous.scores()
-            || self.total != previous.total
-            || reason(self) != reason(previous)
+        let reason = |evaluation: &Self| Parameter::ALL.map(|parameter| evaluation.part(parameter).availability);
+        self.scores() != previous.scores() || self.total != previous.total || reason(self) != reason(previous)
     }
 
     /// The seven sub-scores: the five measured, then oxygen and consciousness.
@@ -218,9 +202,7 @@ impl Evaluation {
 ///
 /// A measurement later than T counts as missing: it belongs to a later evaluation.
 pub fn evaluate(time_ms: i64, measurements: &Measurements, settings: &Settings) -> Evaluation {
-    let young = |measurement, score: &dyn Fn(f64) -> Option<u8>| {
-        weigh(time_ms, measurement, AGE_LIMIT_MS, score)
-    };
+    let young = |measurement, score: &dyn Fn(f64) -> Option<u8>| weigh(time_ms, measurement, AGE_LIMIT_MS, score);
     let pressure = measurements.blood_pressure;
     let spo2 = |percent| score_spo2(percent, settings.spo2_scale, settings.oxygen);
     let mut evaluation = Evaluation {
@@ -239,12 +221,7 @@ pub fn evaluate(time_ms: i64, measurements: &Measurements, settings: &Settings) 
 }
 
 /// One parameter's part at T.
-fn weigh(
-    time_ms: i64,
-    measurement: Option<Measurement>,
-    limit_ms: i64,
-    score: &dyn Fn(f64) -> Option<u8>,
-) -> Part {
+fn weigh(time_ms: i64, measurement: Option<Measurement>, limit_ms: i64, score: &dyn Fn(f64) -> Option<u8>) -> Part {
     let Some(measurement) = measurement else {
         return NOTHING;
     };

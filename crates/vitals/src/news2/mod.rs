@@ -8,12 +8,11 @@ pub mod bands;
 pub mod evaluation;
 
 pub use bands::{
-    risk, score_consciousness, score_oxygen, score_pulse, score_respiration, score_spo2,
-    score_systolic, score_temperature,
+    risk, score_consciousness, score_oxygen, score_pulse, score_respiration, score_spo2, score_systolic,
+    score_temperature,
 };
 pub use evaluation::{
-    AGE_LIMIT_MS, Availability, Evaluation, Measurement, Measurements, PRESSURE_AGE_LIMIT_MS,
-    Parameter, Part, evaluate,
+    AGE_LIMIT_MS, Availability, Evaluation, Measurement, Measurements, PRESSURE_AGE_LIMIT_MS, Parameter, Part, evaluate,
 };
 
 /// Which SpO2 table applies; scale 2 is for patients with a target range of 88–92 %.

@@ -18,19 +18,10 @@ mod tests {
     fn names_are_unique_and_found_again() {
         for data_type in DataType::ALL {
             assert_eq!(DataType::from_name(data_type.name()), Some(data_type));
-            let mut names: Vec<&str> = data_type
-                .columns()
-                .iter()
-                .map(|column| column.name)
-                .collect();
+            let mut names: Vec<&str> = data_type.columns().iter().map(|column| column.name).collect();
             names.sort_unstable();
             names.dedup();
-            assert_eq!(
-                names.len(),
-                data_type.columns().len(),
-                "{}",
-                data_type.name()
-            );
+            assert_eq!(names.len(), data_type.columns().len(), "{}", data_type.name());
         }
         assert_eq!(DataType::from_name("heart-rate"), None);
     }
@@ -42,11 +33,7 @@ mod tests {
                 if let Kind::Number { decimals, min, max } = column.kind {
                     let steps = 10_f64.powi(i32::from(decimals));
                     assert!(min < max, "{}", column.name);
-                    assert!(
-                        f64::from(max) * steps <= f64::from(i32::MAX),
-                        "{}",
-                        column.name
-                    );
+                    assert!(f64::from(max) * steps <= f64::from(i32::MAX), "{}", column.name);
                     assert!(f64::from(min) * steps > f64::from(NULL), "{}", column.name);
                 }
             }
@@ -75,13 +62,7 @@ mod tests {
         assert_eq!(metric.text_of(0x7e).as_deref(), Some("0x7e"));
         let test_type = DataType::Tests.column("test_type").unwrap();
         let cell = test_type.cell_from_text("blood_pressure_systolic").unwrap();
-        assert_eq!(
-            test_type.text_of(cell).as_deref(),
-            Some("blood_pressure_systolic")
-        );
-        assert_eq!(
-            test_type.cell_from_text("pulse"),
-            Err(CellError::UnknownCode)
-        );
+        assert_eq!(test_type.text_of(cell).as_deref(), Some("blood_pressure_systolic"));
+        assert_eq!(test_type.cell_from_text("pulse"), Err(CellError::UnknownCode));
     }
 }

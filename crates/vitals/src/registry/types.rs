@@ -93,9 +93,7 @@ impl DataType {
 
     /// The type of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|data_type| data_type.name() == name)
+        Self::ALL.into_iter().find(|data_type| data_type.name() == name)
     }
 
     /// A small number that stands for the type in the database and never changes.
@@ -105,9 +103,7 @@ impl DataType {
 
     /// The type of that number.
     pub fn from_number(number: i64) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|data_type| data_type.number() == number)
+        Self::ALL.into_iter().find(|data_type| data_type.number() == number)
     }
 
     /// The columns after `timestamp`, in the order of every output.
@@ -159,19 +155,12 @@ impl DataType {
 
     /// Whether this is a signal sampled many times a second: smaller windows, daily segments.
     pub const fn is_waveform(self) -> bool {
-        matches!(
-            self,
-            DataType::Ppg1 | DataType::Ppg2 | DataType::Bioz | DataType::Acc | DataType::Ecg
-        )
+        matches!(self, DataType::Ppg1 | DataType::Ppg2 | DataType::Bioz | DataType::Acc | DataType::Ecg)
     }
 
     /// The period that one sealed segment covers.
     pub const fn period(self) -> Period {
-        if self.is_waveform() {
-            Period::Day
-        } else {
-            Period::Month
-        }
+        if self.is_waveform() { Period::Day } else { Period::Month }
     }
 }
 
@@ -188,65 +177,29 @@ pub struct TestKind {
 impl TestKind {
     /// All kinds; a cell of `test_type` is the position in this list.
     pub const ALL: &'static [TestKind] = &[
-        TestKind {
-            name: "heart_rate",
-            units: &[("/min", 0.0, 300.0)],
-        },
-        TestKind {
-            name: "respiration_rate",
-            units: &[("/min", 0.0, 100.0)],
-        },
-        TestKind {
-            name: "spo2",
-            units: &[("%", 0.0, 100.0)],
-        },
-        TestKind {
-            name: "temperature",
-            units: &[("°C", 20.0, 45.0)],
-        },
-        TestKind {
-            name: "blood_pressure_systolic",
-            units: &[("mmHg", 0.0, 400.0)],
-        },
-        TestKind {
-            name: "blood_pressure_diastolic",
-            units: &[("mmHg", 0.0, 300.0)],
-        },
-        TestKind {
-            name: "weight",
-            units: &[("kg", 0.2, 700.0)],
-        },
-        TestKind {
-            name: "glucose",
-            units: &[("mmol/L", 0.1, 70.0), ("mg/dL", 2.0, 1300.0)],
-        },
-        TestKind {
-            name: "other",
-            units: &[],
-        },
+        TestKind { name: "heart_rate", units: &[("/min", 0.0, 300.0)] },
+        TestKind { name: "respiration_rate", units: &[("/min", 0.0, 100.0)] },
+        TestKind { name: "spo2", units: &[("%", 0.0, 100.0)] },
+        TestKind { name: "temperature", units: &[("°C", 20.0, 45.0)] },
+        TestKind { name: "blood_pressure_systolic", units: &[("mmHg", 0.0, 400.0)] },
+        TestKind { name: "blood_pressure_diastolic", units: &[("mmHg", 0.0, 300.0)] },
+        TestKind { name: "weight", units: &[("kg", 0.2, 700.0)] },
+        TestKind { name: "glucose", units: &[("mmol/L", 0.1, 70.0), ("mg/dL", 2.0, 1300.0)] },
+        TestKind { name: "other", units: &[] },
     ];
 
     /// The position of a kind, by name.
     pub fn code(name: &str) -> Option<i32> {
-        Self::ALL
-            .iter()
-            .position(|kind| kind.name == name)
-            .map(|position| position as i32)
+        Self::ALL.iter().position(|kind| kind.name == name).map(|position| position as i32)
     }
 
     /// The kind that a cell of `test_type` stands for.
     pub fn of_cell(cell: i32) -> Option<&'static TestKind> {
-        usize::try_from(cell)
-            .ok()
-            .and_then(|position| Self::ALL.get(position))
+        usize::try_from(cell).ok().and_then(|position| Self::ALL.get(position))
     }
 
     /// Checks a value and its unit; answers the unit to store, or the column that is wrong.
-    pub fn check(
-        &self,
-        value: f64,
-        unit: Option<&str>,
-    ) -> Result<Option<&'static str>, &'static str> {
+    pub fn check(&self, value: f64, unit: Option<&str>) -> Result<Option<&'static str>, &'static str> {
         let Some(first) = self.units.first() else {
             return Ok(None);
         };

@@ -41,27 +41,20 @@ fn section(pole: Complex<f64>, numerator: [f64; 3], unit_angle: f64) -> Section 
     let delay = Complex::from_polar(1.0, -unit_angle);
     let at = |c: [f64; 3]| delay * delay * c[2] + delay * c[1] + c[0];
     let gain = (at([1.0, a[0], a[1]]) / at(numerator)).norm();
-    Section {
-        b: numerator.map(|coefficient| coefficient * gain),
-        a,
-    }
+    Section { b: numerator.map(|coefficient| coefficient * gain), a }
 }
 
 impl Filter {
     /// Low-pass with −3 dB at `cut_hz`; None unless 0 < cut < rate/2.
     pub fn low_pass(cut_hz: f64, rate_hz: f64) -> Option<Self> {
         let pole = prototype_pole() * prewarp(cut_hz, rate_hz)?;
-        Some(Self {
-            sections: vec![section(pole, [1.0, 2.0, 1.0], 0.0)],
-        })
+        Some(Self { sections: vec![section(pole, [1.0, 2.0, 1.0], 0.0)] })
     }
 
     /// High-pass with −3 dB at `cut_hz`; None unless 0 < cut < rate/2.
     pub fn high_pass(cut_hz: f64, rate_hz: f64) -> Option<Self> {
         let pole = prewarp(cut_hz, rate_hz)? / prototype_pole();
-        Some(Self {
-            sections: vec![section(pole, [1.0, -2.0, 1.0], PI)],
-        })
+        Some(Self { sections: vec![section(pole, [1.0, -2.0, 1.0], PI)] })
     }
 
     /// Band-pass with −3 dB at `low_hz` and `high_hz`; None unless 0 < low < high < rate/2.
@@ -74,11 +67,8 @@ impl Filter {
         let half = prototype_pole() * (high - low) / 2.0;
         let root = (half * half - centre_squared).sqrt();
         let centre_angle = 2.0 * (centre_squared.sqrt() / 2.0).atan();
-        let sections =
-            [half + root, half - root].map(|pole| section(pole, [1.0, 0.0, -1.0], centre_angle));
-        Some(Self {
-            sections: sections.to_vec(),
-        })
+        let sections = [half + root, half - root].map(|pole| section(pole, [1.0, 0.0, -1.0], centre_angle));
+        Some(Self { sections: sections.to_vec() })
     }
 
     /// How many samples are added at each end before filtering.
@@ -94,13 +84,8 @@ impl Filter {
             return None;
         }
         let (first, last) = (values[0], values[values.len() - 1]);
-        let head = values[1..=padding]
-            .iter()
-            .rev()
-            .map(|value| 2.0 * first - value);
-        let tail = values[values.len() - 1 - padding..values.len() - 1]
-            .iter()
-            .rev();
+        let head = values[1..=padding].iter().rev().map(|value| 2.0 * first - value);
+        let tail = values[values.len() - 1 - padding..values.len() - 1].iter().rev();
         let tail = tail.map(|value| 2.0 * last - value);
         let mut extended: Vec<f64> = head.chain(values.iter().copied()).chain(tail).collect();
         self.run(&mut extended);
@@ -109,10 +94,7 @@ impl Filter {
         extended.reverse();
         extended.truncate(padding + values.len());
         extended.drain(..padding);
-        extended
-            .iter()
-            .all(|value| value.is_finite())
-            .then_some(extended)
+        extended.iter().all(|value| value.is_finite()).then_some(extended)
     }
 
     /// Filters once in place, each section starting in the steady state of the first sample.
@@ -166,18 +148,13 @@ mod tests {
             (band.gain(3.0, 25.0), half),
             (band.gain(0.0, 25.0), 0.0),
         ] {
-            assert!(
-                (gain - expected).abs() < 1e-9,
-                "{gain} instead of {expected}"
-            );
+            assert!((gain - expected).abs() < 1e-9, "{gain} instead of {expected}");
         }
     }
 
     #[test]
     fn zero_phase_keeps_place_and_removes_level() {
-        let wave: Vec<f64> = (0..500)
-            .map(|i| 9.8 + (2.0 * PI * 1.3 * f64::from(i) / 25.0).sin())
-            .collect();
+        let wave: Vec<f64> = (0..500).map(|i| 9.8 + (2.0 * PI * 1.3 * f64::from(i) / 25.0).sin()).collect();
         let band = Filter::band_pass(0.6, 3.0, 25.0).unwrap();
         let filtered = band.zero_phase(&wave).unwrap();
         let gain = band.gain(1.3, 25.0).powi(2);
@@ -194,12 +171,7 @@ mod tests {
         assert_eq!(Filter::high_pass(f64::NAN, 25.0), None);
         let low = Filter::low_pass(5.0, 25.0).unwrap();
         assert_eq!(low.zero_phase(&[1.0; 9]), None);
-        assert!(
-            low.zero_phase(&[1.0; 10])
-                .unwrap()
-                .iter()
-                .all(|v| (v - 1.0).abs() < 1e-12)
-        );
+        assert!(low.zero_phase(&[1.0; 10]).unwrap().iter().all(|v| (v - 1.0).abs() < 1e-12));
         assert_eq!(low.zero_phase(&[f64::NAN; 20]), None);
     }
 }

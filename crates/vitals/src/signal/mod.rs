@@ -43,10 +43,7 @@ pub fn median(values: &mut [f64]) -> Option<f64> {
     if below.len() > middle || values.len() % 2 == 1 {
         return Some(upper);
     }
-    let lower = values[..middle]
-        .iter()
-        .copied()
-        .fold(f64::NEG_INFINITY, f64::max);
+    let lower = values[..middle].iter().copied().fold(f64::NEG_INFINITY, f64::max);
     Some(f64::midpoint(lower, upper))
 }
 
@@ -112,10 +109,7 @@ mod tests {
     #[test]
     fn resampling_averages_whole_bins() {
         let values: Vec<f64> = (0..8).map(f64::from).collect();
-        assert_eq!(
-            resample_mean(&values, 50.0, 25.0),
-            Some(vec![0.5, 2.5, 4.5, 6.5])
-        );
+        assert_eq!(resample_mean(&values, 50.0, 25.0), Some(vec![0.5, 2.5, 4.5, 6.5]));
         assert_eq!(resample_mean(&values, 25.0, 25.0), Some(values.clone()));
         assert_eq!(resample_mean(&values, 25.0, 50.0), None);
         assert_eq!(resample_mean(&[], 50.0, 25.0), None);

@@ -56,9 +56,7 @@ fn keep_distant(peaks: &mut Vec<usize>, values: &[f64], distance: usize) {
 fn prominence_of(values: &[f64], peak: usize) -> f64 {
     let height = values[peak];
     let lowest = |side: &mut dyn Iterator<Item = &f64>| {
-        side.take_while(|value| **value <= height)
-            .copied()
-            .fold(height, f64::min)
+        side.take_while(|value| **value <= height).copied().fold(height, f64::min)
     };
     let left = lowest(&mut values[..peak].iter().rev());
     let right = lowest(&mut values[peak + 1..].iter());

@@ -21,10 +21,7 @@ impl Spectrum {
             low_hz <= frequency && frequency < high_hz
         };
         let bins: Vec<usize> = (0..self.density.len()).filter(inside).collect();
-        let pair_sum: f64 = bins
-            .windows(2)
-            .map(|pair| self.density[pair[0]] + self.density[pair[1]])
-            .sum();
+        let pair_sum: f64 = bins.windows(2).map(|pair| self.density[pair[0]] + self.density[pair[1]]).sum();
         pair_sum * self.step_hz / 2.0
     }
 
@@ -54,12 +51,7 @@ impl Welch {
     /// Density of `values` sampled at `rate_hz`: periodic Hann window, segments of
     /// `segment_length` (the whole length if that is shorter) with 50 % overlap, the mean of each
     /// segment removed. None below two samples or when an input is not finite.
-    pub fn density(
-        &mut self,
-        values: &[f64],
-        rate_hz: f64,
-        segment_length: usize,
-    ) -> Option<Spectrum> {
+    pub fn density(&mut self, values: &[f64], rate_hz: f64, segment_length: usize) -> Option<Spectrum> {
         let length = segment_length.min(values.len());
         if length < 2 || !rate_hz.is_finite() || rate_hz <= 0.0 {
             return None;
@@ -78,8 +70,7 @@ impl Welch {
             for (slot, (value, weight)) in input.iter_mut().zip(segment.iter().zip(&window)) {
                 *slot = (value - mean) * weight;
             }
-            plan.process_with_scratch(&mut input, &mut output, &mut scratch)
-                .ok()?;
+            plan.process_with_scratch(&mut input, &mut output, &mut scratch).ok()?;
             for (sum, bin) in density.iter_mut().zip(&output) {
                 *sum += bin.norm_sqr();
             }
@@ -87,32 +78,19 @@ impl Welch {
         }
         let weight_sum: f64 = window.iter().map(|weight| weight * weight).sum();
         let scale = 1.0 / (rate_hz * weight_sum * segments);
-        let nyquist_bin = if length % 2 == 0 {
-            length / 2
-        } else {
-            usize::MAX
-        };
+        let nyquist_bin = if length % 2 == 0 { length / 2 } else { usize::MAX };
         for (bin, value) in density.iter_mut().enumerate() {
-            let sides = if bin == 0 || bin == nyquist_bin {
-                1.0
-            } else {
-                2.0
-            };
+            let sides = if bin == 0 || bin == nyquist_bin { 1.0 } else { 2.0 };
             *value *= sides * scale;
         }
         let all_finite = density.iter().all(|value| value.is_finite());
-        all_finite.then_some(Spectrum {
-            step_hz: rate_hz / length as f64,
-            density,
-        })
+        all_finite.then_some(Spectrum { step_hz: rate_hz / length as f64, density })
     }
 }
 
 /// Hann window of which one more point would begin the next period.
 fn hann_periodic(length: usize) -> Vec<f64> {
-    (0..length)
-        .map(|i| 0.5 - 0.5 * (std::f64::consts::TAU * i as f64 / length as f64).cos())
-        .collect()
+    (0..length).map(|i| 0.5 - 0.5 * (std::f64::consts::TAU * i as f64 / length as f64).cos()).collect()
 }
 
 /// Removes the least-squares straight line from even samples.
@@ -140,12 +118,7 @@ pub fn subtract_linear_trend(values: &mut [f64]) {
 /// `step_hz`, 2·`step_hz`, … up to `top_hz`; bin 0 is 0. Scargle (1982), scaled so that for even
 /// samples the integral is the variance. `times_s` in seconds, ascending. None below three
 /// points, for unequal lengths, or when an input is not finite or not sensible.
-pub fn lomb_scargle(
-    times_s: &[f64],
-    values: &[f64],
-    step_hz: f64,
-    top_hz: f64,
-) -> Option<Spectrum> {
+pub fn lomb_scargle(times_s: &[f64], values: &[f64], step_hz: f64, top_hz: f64) -> Option<Spectrum> {
     let span_s = times_s.last()? - times_s.first()?;
     let sound = times_s.len() == values.len()
         && times_s.len() >= 3
@@ -165,10 +138,7 @@ pub fn lomb_scargle(
         let power = lomb_power(times_s, values, mean, omega);
         density.push(2.0 * power * span_s / (count - 1.0));
     }
-    density
-        .iter()
-        .all(|value| value.is_finite())
-        .then_some(Spectrum { step_hz, density })
+    density.iter().all(|value| value.is_finite()).then_some(Spectrum { step_hz, density })
 }
 
 /// Scargle's power at one angular frequency.
@@ -188,11 +158,7 @@ fn lomb_power(times_s: &[f64], values: &[f64], mean: f64, omega: f64) -> f64 {
     let turned = first * Complex::from_polar(1.0, -second.arg() / 2.0);
     let cos_squares = f64::midpoint(count, second.norm());
     let sin_squares = count - cos_squares;
-    let sin_part = if sin_squares > 1e-9 * count {
-        turned.im * turned.im / sin_squares
-    } else {
-        0.0
-    };
+    let sin_part = if sin_squares > 1e-9 * count { turned.im * turned.im / sin_squares } else { 0.0 };
     f64::midpoint(turned.re * turned.re / cos_squares, sin_part)
 }
 
@@ -207,15 +173,10 @@ mod tests {
 
     #[test]
     fn a_sine_keeps_its_power_and_its_place() {
-        let spectrum = Welch::default()
-            .density(&sine(4096, 4.0, 0.25), 4.0, 1024)
-            .unwrap();
+        let spectrum = Welch::default().density(&sine(4096, 4.0, 0.25), 4.0, 1024).unwrap();
         assert_eq!(spectrum.peak_hz(0.0, 2.0), Some(0.25));
         let power = spectrum.band_power(0.2, 0.3);
-        assert!(
-            (power - 2.0).abs() < 1e-9,
-            "a sine of amplitude 2 has power 2, not {power}"
-        );
+        assert!((power - 2.0).abs() < 1e-9, "a sine of amplitude 2 has power 2, not {power}");
         assert!(spectrum.band_power(0.4, 1.0) < 1e-12);
     }
 

@@ -34,10 +34,7 @@ pub fn resample_natural(times: &[f64], values: &[f64], step: f64, end: f64) -> O
         let bend = (a * a * a - a) * curvature[left] + (b * b * b - b) * curvature[right];
         resampled.push(a * values[left] + b * values[right] + bend * width * width / 6.0);
     }
-    resampled
-        .iter()
-        .all(|value| value.is_finite())
-        .then_some(resampled)
+    resampled.iter().all(|value| value.is_finite()).then_some(resampled)
 }
 
 /// Second derivatives at the points: the tridiagonal system of a natural spline, solved by
@@ -49,8 +46,7 @@ fn second_derivatives(times: &[f64], values: &[f64]) -> Vec<f64> {
     for i in 1..count - 1 {
         let before = times[i] - times[i - 1];
         let after = times[i + 1] - times[i];
-        let slope_change =
-            (values[i + 1] - values[i]) / after - (values[i] - values[i - 1]) / before;
+        let slope_change = (values[i + 1] - values[i]) / after - (values[i] - values[i - 1]) / before;
         let pivot = 2.0 * (before + after) - before * upper[i - 1];
         upper[i] = after / pivot;
         curvature[i] = (6.0 * slope_change - before * curvature[i - 1]) / pivot;
@@ -87,17 +83,8 @@ mod tests {
     fn unsound_input_has_no_spline() {
         assert_eq!(resample_natural(&[], &[], 0.25, 1.0), None);
         assert_eq!(resample_natural(&[0.0, 1.0], &[1.0, 1.0], 0.25, 1.0), None);
-        assert_eq!(
-            resample_natural(&[0.0, 1.0, 1.0], &[1.0; 3], 0.25, 1.0),
-            None
-        );
-        assert_eq!(
-            resample_natural(&[0.0, 1.0, 2.0], &[1.0, f64::NAN, 1.0], 0.25, 1.0),
-            None
-        );
-        assert_eq!(
-            resample_natural(&[0.0, 1.0, 2.0], &[1.0; 3], 0.25, 2.5),
-            None
-        );
+        assert_eq!(resample_natural(&[0.0, 1.0, 1.0], &[1.0; 3], 0.25, 1.0), None);
+        assert_eq!(resample_natural(&[0.0, 1.0, 2.0], &[1.0, f64::NAN, 1.0], 0.25, 1.0), None);
+        assert_eq!(resample_natural(&[0.0, 1.0, 2.0], &[1.0; 3], 0.25, 2.5), None);
     }
 }

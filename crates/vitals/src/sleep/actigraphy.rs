@@ -17,11 +17,7 @@ const EPOCHS_PER_MINUTE: f64 = 30.0;
 pub fn cole_kripke(counts: &[f64]) -> Vec<Option<bool>> {
     let score = |i: usize| -> Option<bool> {
         let around = counts.get(i.checked_sub(4)?..i + 3)?;
-        let weighted: f64 = around
-            .iter()
-            .zip(COLE_KRIPKE_WEIGHTS)
-            .map(|(count, weight)| count * weight)
-            .sum();
+        let weighted: f64 = around.iter().zip(COLE_KRIPKE_WEIGHTS).map(|(count, weight)| count * weight).sum();
         let score = weighted / 1000.0 / EPOCHS_PER_MINUTE;
         score.is_finite().then_some(score < 1.0)
     };
@@ -37,10 +33,7 @@ pub fn cole_kripke(counts: &[f64]) -> Vec<Option<bool>> {
 pub fn sadeh(counts: &[f64]) -> Vec<Option<bool>> {
     let score = |i: usize| -> Option<bool> {
         let around = counts.get(i.checked_sub(5)?..i + 6)?;
-        let active = around
-            .iter()
-            .filter(|count| (50.0 < **count) && (**count < 100.0))
-            .count();
+        let active = around.iter().filter(|count| (50.0 < **count) && (**count < 100.0)).count();
         let score = 7.601
             - 0.065 * mean(around)?
             - 1.08 * active as f64

@@ -12,11 +12,7 @@ use jiff::tz::TimeZone;
 /// The sleep day that holds a time (Unix epoch milliseconds); None beyond the calendar.
 pub fn sleep_day(time_ms: i64, time_zone: &TimeZone) -> Option<Date> {
     let local = time_zone.to_datetime(Timestamp::from_millisecond(time_ms).ok()?);
-    if local.hour() >= 12 {
-        local.date().tomorrow().ok()
-    } else {
-        Some(local.date())
-    }
+    if local.hour() >= 12 { local.date().tomorrow().ok() } else { Some(local.date()) }
 }
 
 /// The session that stands for a sleep day: the longest, of equally long ones the first. Naps

@@ -105,10 +105,7 @@ impl Session {
         let last_asleep = epochs.iter().rposition(|(_, asleep)| *asleep)?;
         let between = &epochs[first_asleep..=last_asleep];
         let asleep = between.iter().filter(|(_, asleep)| *asleep).count() as i64;
-        let awakenings = between
-            .windows(2)
-            .filter(|pair| pair[0].1 && !pair[1].1)
-            .count();
+        let awakenings = between.windows(2).filter(|pair| pair[0].1 && !pair[1].1).count();
         Some(Self {
             start_ms: epochs.first()?.0,
             end_ms: epochs.last()?.0.saturating_add(epoch_ms),
@@ -126,28 +123,15 @@ impl Session {
 /// The sessions in `epochs`, which ascend in time; those without any sleep are left out.
 pub fn sessions(epochs: &[StageEpoch]) -> Vec<Session> {
     let near = |one: &StageEpoch, next: &StageEpoch| {
-        next.time_ms
-            .saturating_sub(one.time_ms.saturating_add(EPOCH_MS))
-            < SESSION_GAP_MS
+        next.time_ms.saturating_sub(one.time_ms.saturating_add(EPOCH_MS)) < SESSION_GAP_MS
     };
     epochs.chunk_by(near).filter_map(session).collect()
 }
 
 /// One session's sums; None without sleep.
 fn session(epochs: &[StageEpoch]) -> Option<Session> {
-    let states: Vec<(i64, bool)> = epochs
-        .iter()
-        .map(|epoch| (epoch.time_ms, epoch.stage != Stage::Awake))
-        .collect();
-    let spent_s =
-        |stage| epochs.iter().filter(|epoch| epoch.stage == stage).count() as i64 * EPOCH_MS / 1000;
-    let stages = StageSums {
-        rem_s: spent_s(Stage::Rem),
-        light_s: spent_s(Stage::Light),
-        deep_s: spent_s(Stage::Deep),
-    };
-    Some(Session {
-        stages: Some(stages),
-        ..Session::of(EPOCH_MS, &states)?
-    })
+    let states: Vec<(i64, bool)> = epochs.iter().map(|epoch| (epoch.time_ms, epoch.stage != Stage::Awake)).collect();
+    let spent_s = |stage| epochs.iter().filter(|epoch| epoch.stage == stage).count() as i64 * EPOCH_MS / 1000;
+    let stages = StageSums { rem_s: spent_s(Stage::Rem), light_s: spent_s(Stage::Light), deep_s: spent_s(Stage::Deep) };
+    Some(Session { stages: Some(stages), ..Session::of(EPOCH_MS, &states)? })
 }

@@ -52,10 +52,7 @@ fn angle(x: Option<f64>, y: Option<f64>, z: Option<f64>) -> Option<f64> {
 /// Absolute change from the epoch before in degrees; infinite at the start and where an angle is
 /// missing, so that missing data never looks like rest.
 fn changes(angles: &[Option<f64>]) -> Vec<f64> {
-    let change = |i: usize| match (
-        i.checked_sub(1).and_then(|before| angles[before]),
-        angles[i],
-    ) {
+    let change = |i: usize| match (i.checked_sub(1).and_then(|before| angles[before]), angles[i]) {
         (Some(before), Some(now)) => (now - before).abs(),
         _ => f64::INFINITY,
     };
@@ -88,11 +85,7 @@ pub fn sustained_inactivity(angles: &[Option<f64>]) -> Vec<bool> {
 /// than 60, and of that the longest.
 pub fn sleep_period(angles: &[Option<f64>]) -> Option<std::ops::Range<usize>> {
     let smooth = rolling_median(&changes(angles));
-    let mut known: Vec<f64> = smooth
-        .iter()
-        .copied()
-        .filter(|change| change.is_finite())
-        .collect();
+    let mut known: Vec<f64> = smooth.iter().copied().filter(|change| change.is_finite()).collect();
     let threshold = (15.0 * percentile(&mut known, 10.0)?).clamp(0.13, 0.5);
     let mut blocks: Vec<std::ops::Range<usize>> = Vec::new();
     let mut start = 0;

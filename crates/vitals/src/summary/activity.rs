@@ -3,9 +3,7 @@
 use serde::Serialize;
 
 use super::{DaySource, hundredths, tenths};
-use crate::activity::{
-    ActivityRow, Body, calories_kcal, distance_m, goal_percent, move_every_hour,
-};
+use crate::activity::{ActivityRow, Body, calories_kcal, distance_m, goal_percent, move_every_hour};
 use crate::cells::{ActivityCell, Sum};
 
 /// Steps, distance and energy of a day.
@@ -51,9 +49,7 @@ impl ActivitySection {
         Some(ActivitySection {
             date: source.day.to_string(),
             total_steps,
-            daily_percent: total_steps
-                .and_then(|steps: u64| goal_percent(steps, goal))
-                .map(tenths),
+            daily_percent: total_steps.and_then(|steps: u64| goal_percent(steps, goal)).map(tenths),
             distance: sum(cells.iter().map(|cell| distance_metres(cell, source))),
             calories: sum(cells.iter().map(|cell| kcal(cell, body.as_ref()))),
             workouts: 0,
@@ -80,9 +76,7 @@ fn mean_of_rows(cells: &[ActivityCell], column: impl Fn(&ActivityCell) -> Sum) -
         total.sum += sum.sum;
         total.count += sum.count;
     }
-    total
-        .mean()
-        .map(|thousandths| hundredths(thousandths / 1000.0))
+    total.mean().map(|thousandths| hundredths(thousandths / 1000.0))
 }
 
 /// Speed times time where the bracelet tells a speed, else steps times the length of a step; `None` where neither

@@ -23,8 +23,7 @@ pub(super) fn put_unsigned(out: &mut Vec<u8>, mut value: u64) {
     }
     if value >= 10 {
         start -= 2;
-        digits[start..start + 2]
-            .copy_from_slice(&PAIRS[value as usize * 2..value as usize * 2 + 2]);
+        digits[start..start + 2].copy_from_slice(&PAIRS[value as usize * 2..value as usize * 2 + 2]);
     } else {
         start -= 1;
         digits[start] = b'0' + value as u8;

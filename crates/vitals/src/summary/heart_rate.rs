@@ -48,11 +48,7 @@ impl HeartRateSection {
         Some(HeartRateSection {
             date: source.day.to_string(),
             avg_daily_heart_rate: mean(valid()),
-            max_daily_heart_rate: cells
-                .iter()
-                .map(|cell| cell.highest_bpm)
-                .max()
-                .filter(|bpm| *bpm > 0),
+            max_daily_heart_rate: cells.iter().map(|cell| cell.highest_bpm).max().filter(|bpm| *bpm > 0),
             rest_daily_heart_rate: resting_bpm(cells),
             daily_percent: percent(valid().count() as f64, f64::from(source.slot_count)),
             all_time: zones.map(|zones| zones.iter().sum()),

@@ -129,10 +129,7 @@ pub struct SummarySettings {
 
 impl Default for SummarySettings {
     fn default() -> Self {
-        SummarySettings {
-            activity_goal_steps: 10_000,
-            max_heart_rate_rule: MaxHeartRateRule::Fox,
-        }
+        SummarySettings { activity_goal_steps: 10_000, max_heart_rate_rule: MaxHeartRateRule::Fox }
     }
 }
 
@@ -165,9 +162,7 @@ impl DaySource<'_> {
 /// The highest heart rate of a patient on a day, /min; `None` without a birthday.
 pub fn max_bpm_on(day: LocalDay, profile: &Profile, settings: &SummarySettings) -> Option<f64> {
     let age_years = profile.age_on(day)?;
-    settings
-        .max_heart_rate_rule
-        .max_heart_rate(f64::from(age_years))
+    settings.max_heart_rate_rule.max_heart_rate(f64::from(age_years))
 }
 
 /// The sections of a day that cells give; `None` where the day has no such data.
@@ -215,21 +210,12 @@ impl DailySummary {
         let bodies = [
             (Section::Activity, body(self.activity.as_ref())),
             (Section::HeartRate, body(self.heart_rate.as_ref())),
-            (
-                Section::NonInvasiveBloodPressure,
-                body(self.non_invasive_blood_pressure.as_ref()),
-            ),
-            (
-                Section::RespirationRate,
-                body(self.respiration_rate.as_ref()),
-            ),
+            (Section::NonInvasiveBloodPressure, body(self.non_invasive_blood_pressure.as_ref())),
+            (Section::RespirationRate, body(self.respiration_rate.as_ref())),
             (Section::Spo2, body(self.spo2.as_ref())),
             (Section::Temperature, body(self.temperature.as_ref())),
         ];
-        bodies
-            .into_iter()
-            .filter_map(|(section, body)| Some((section, body?)))
-            .collect()
+        bodies.into_iter().filter_map(|(section, body)| Some((section, body?))).collect()
     }
 }
 

@@ -36,23 +36,14 @@ impl PressureSection {
         // A slot counts as sleep when its middle does.
         let is_asleep = |slot: &&ActivityCell| {
             let middle_ms = slot.place.start_ms() + 15 * 60_000;
-            source
-                .asleep_ms
-                .iter()
-                .any(|(from_ms, to_ms)| (*from_ms..*to_ms).contains(&middle_ms))
+            source.asleep_ms.iter().any(|(from_ms, to_ms)| (*from_ms..*to_ms).contains(&middle_ms))
         };
         let asleep = || slots.iter().filter(is_asleep);
-        let awake = || {
-            slots
-                .iter()
-                .filter(|slot| !source.asleep_ms.is_empty() && !is_asleep(slot))
-        };
+        let awake = || slots.iter().filter(|slot| !source.asleep_ms.is_empty() && !is_asleep(slot));
         Some(PressureSection {
             date: source.day.to_string(),
             daily_average_systolic_pressure: mean(slots.iter().filter_map(|slot| systolic(&slot))),
-            daily_average_diastolic_pressure: mean(
-                slots.iter().filter_map(|slot| diastolic(&slot)),
-            ),
+            daily_average_diastolic_pressure: mean(slots.iter().filter_map(|slot| diastolic(&slot))),
             sleeping_average_systolic_pressure: mean(asleep().filter_map(|slot| systolic(&slot))),
             sleeping_average_diastolic_pressure: mean(asleep().filter_map(|slot| diastolic(&slot))),
             awaken_average_systolic_pressure: mean(awake().filter_map(|slot| systolic(&slot))),
@@ -67,9 +58,5 @@ pub(super) fn pressure_slots(activity: &DayCells<ActivityCell>) -> Vec<ActivityC
     if !activity.cells().iter().any(has_pressure) {
         return Vec::new();
     }
-    activity
-        .half_hours()
-        .into_iter()
-        .filter(has_pressure)
-        .collect()
+    activity.half_hours().into_iter().filter(has_pressure).collect()
 }

@@ -36,27 +36,16 @@ struct Flags {
 
 impl Flags {
     fn of(cell: &ActivityCell) -> Self {
-        Flags {
-            is_wearing: cell.is_wearing(),
-            is_charging: cell.is_charging(),
-            is_low_battery: cell.is_low_battery(),
-        }
+        Flags { is_wearing: cell.is_wearing(), is_charging: cell.is_charging(), is_low_battery: cell.is_low_battery() }
     }
 }
 
 /// Of a window without activity rows.
-const UNKNOWN: Flags = Flags {
-    is_wearing: true,
-    is_charging: false,
-    is_low_battery: false,
-};
+const UNKNOWN: Flags = Flags { is_wearing: true, is_charging: false, is_low_battery: false };
 
 impl Stems {
     fn of(cells: &[ActivityCell]) -> Self {
-        let mut stems = Stems {
-            bytes: Vec::with_capacity(cells.len() * 112),
-            spans: Vec::with_capacity(cells.len()),
-        };
+        let mut stems = Stems { bytes: Vec::with_capacity(cells.len() * 112), spans: Vec::with_capacity(cells.len()) };
         for cell in cells {
             stems.push(Flags::of(cell), cell.place);
         }
@@ -127,44 +116,16 @@ impl DaySlots {
     pub fn write_slots(&self, out: &mut Vec<u8>, section: Section) -> bool {
         match section {
             Section::Activity => {
-                self.both(
-                    out,
-                    ["slots_five_minutes", "slots_thirty_minutes"],
-                    Stems::time,
-                    put_steps,
-                );
+                self.both(out, ["slots_five_minutes", "slots_thirty_minutes"], Stems::time, put_steps);
                 out.extend_from_slice(b",\"slots\":");
-                put_array(
-                    out,
-                    &self.half_hours,
-                    &self.thirty_minutes,
-                    Stems::time,
-                    put_steps,
-                );
+                put_array(out, &self.half_hours, &self.thirty_minutes, Stems::time, put_steps);
             }
-            Section::HeartRate => self.both(
-                out,
-                ["slots", "slots_thirty_minutes"],
-                Stems::whole,
-                put_heart_rate,
-            ),
+            Section::HeartRate => self.both(out, ["slots", "slots_thirty_minutes"], Stems::whole, put_heart_rate),
             Section::RespirationRate => {
-                self.both(
-                    out,
-                    ["slots_five_minutes", "slots_thirty_minutes"],
-                    Stems::whole,
-                    put_respiration,
-                );
+                self.both(out, ["slots_five_minutes", "slots_thirty_minutes"], Stems::whole, put_respiration);
             }
-            Section::Spo2 => self.both(
-                out,
-                ["slots_five_minutes", "slots_thirty_minutes"],
-                Stems::whole,
-                put_spo2,
-            ),
-            Section::NonInvasiveBloodPressure => {
-                put_pressures(out, &pressure_slots(&self.activity))
-            }
+            Section::Spo2 => self.both(out, ["slots_five_minutes", "slots_thirty_minutes"], Stems::whole, put_spo2),
+            Section::NonInvasiveBloodPressure => put_pressures(out, &pressure_slots(&self.activity)),
             Section::Temperature => self.put_temperatures(out),
             _ => return false,
         }
@@ -189,10 +150,7 @@ impl DaySlots {
         put_name(out, "slots_five_minutes");
         out.push(b'[');
         for (at, cell) in self.temperature.cells().iter().enumerate() {
-            let flags = self
-                .activity
-                .in_window(cell.place.window())
-                .map_or(UNKNOWN, Flags::of);
+            let flags = self.activity.in_window(cell.place.window()).map_or(UNKNOWN, Flags::of);
             put_temperature(out, at, flags, cell);
         }
         out.extend_from_slice(b"],");
@@ -200,14 +158,7 @@ impl DaySlots {
         out.push(b'[');
         let worn = self.temperature.cells().iter().map(|cell| {
             let is_worn = temperature::is_worn(cell, &self.activity);
-            if is_worn {
-                cell.clone()
-            } else {
-                TemperatureCell {
-                    rows: cell.rows,
-                    ..TemperatureCell::at(cell.place)
-                }
-            }
+            if is_worn { cell.clone() } else { TemperatureCell { rows: cell.rows, ..TemperatureCell::at(cell.place) } }
         });
         for (at, cell) in half_hours_of(worn).iter().enumerate() {
             let found = self.half_hours.iter().find(|slot| slot.place == cell.place);
@@ -262,54 +213,25 @@ fn put_steps(out: &mut Vec<u8>, cell: &ActivityCell) {
 }
 
 /// A mean and the mean quality, rounded to a whole number; `per_unit` is what the values are kept in.
-fn put_value_and_quality(
-    out: &mut Vec<u8>,
-    names: [&[u8]; 2],
-    values: Sum,
-    qualities: Sum,
-    per_unit: u64,
-) {
+fn put_value_and_quality(out: &mut Vec<u8>, names: [&[u8]; 2], values: Sum, qualities: Sum, per_unit: u64) {
     out.extend_from_slice(names[0]);
-    put_hundredths_or_null(
-        out,
-        values
-            .scaled_mean(100 / per_unit)
-            .map(|hundredths| hundredths as i64),
-    );
+    put_hundredths_or_null(out, values.scaled_mean(100 / per_unit).map(|hundredths| hundredths as i64));
     out.extend_from_slice(names[1]);
     put_unsigned_or_null(out, qualities.scaled_mean(1));
     out.push(b'}');
 }
 
 fn put_heart_rate(out: &mut Vec<u8>, cell: &ActivityCell) {
-    put_value_and_quality(
-        out,
-        [b"\"bpm\":", b",\"bpm_q\":"],
-        cell.bpm.values,
-        cell.bpm.qualities,
-        1,
-    );
+    put_value_and_quality(out, [b"\"bpm\":", b",\"bpm_q\":"], cell.bpm.values, cell.bpm.qualities, 1);
 }
 
 fn put_respiration(out: &mut Vec<u8>, cell: &ActivityCell) {
     let vital = &cell.respiration;
-    put_value_and_quality(
-        out,
-        [b"\"respiration_rate\":", b",\"quality\":"],
-        vital.values,
-        vital.qualities,
-        10,
-    );
+    put_value_and_quality(out, [b"\"respiration_rate\":", b",\"quality\":"], vital.values, vital.qualities, 10);
 }
 
 fn put_spo2(out: &mut Vec<u8>, cell: &ActivityCell) {
-    put_value_and_quality(
-        out,
-        [b"\"spo2\":", b",\"spo2_q\":"],
-        cell.spo2.values,
-        cell.spo2.qualities,
-        10,
-    );
+    put_value_and_quality(out, [b"\"spo2\":", b",\"spo2_q\":"], cell.spo2.values, cell.spo2.qualities, 10);
 }
 
 fn put_stem(out: &mut Vec<u8>, at: usize, flags: Flags, place: Place) {
@@ -400,19 +322,11 @@ pub fn write_day(
     out.push(b'-');
     put_two(out, date.day() as usize);
     out.push(b'"');
-    for section in Section::ALL
-        .into_iter()
-        .filter(|section| wanted.contains(section))
-    {
+    for section in Section::ALL.into_iter().filter(|section| wanted.contains(section)) {
         out.push(b',');
         put_name(out, section.name());
         let body = bodies.iter().find(|(found, _)| *found == section);
-        write_section(
-            out,
-            section,
-            body.map_or("{}", |(_, body)| body.as_ref()),
-            slots,
-        );
+        write_section(out, section, body.map_or("{}", |(_, body)| body.as_ref()), slots);
     }
     out.push(b'}');
 }

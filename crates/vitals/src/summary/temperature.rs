@@ -33,31 +33,16 @@ impl TemperatureSection {
         if source.temperature.is_empty() {
             return None;
         }
-        let worn: Vec<&TemperatureCell> = source
-            .temperature
-            .cells()
-            .iter()
-            .filter(|cell| is_worn(cell, source.activity))
-            .collect();
-        let valid = || {
-            worn.iter()
-                .filter(|cell| cell.sk1.count > 0 || cell.sk2.count > 0)
-        };
+        let worn: Vec<&TemperatureCell> =
+            source.temperature.cells().iter().filter(|cell| is_worn(cell, source.activity)).collect();
+        let valid = || worn.iter().filter(|cell| cell.sk1.count > 0 || cell.sk2.count > 0);
         let average = |sensor: fn(&TemperatureCell) -> Sensor| {
-            let means = worn
-                .iter()
-                .filter_map(|cell| sensor(cell).mean_hundredths());
+            let means = worn.iter().filter_map(|cell| sensor(cell).mean_hundredths());
             mean(means.map(|hundredths| hundredths as f64 / HUNDREDTHS))
         };
         let highest = |sensor: fn(&TemperatureCell) -> Sensor| {
-            let sensors = worn
-                .iter()
-                .map(|cell| sensor(cell))
-                .filter(|sensor| sensor.count > 0);
-            sensors
-                .map(|sensor| sensor.highest)
-                .max()
-                .map(|hundredths| f64::from(hundredths) / HUNDREDTHS)
+            let sensors = worn.iter().map(|cell| sensor(cell)).filter(|sensor| sensor.count > 0);
+            sensors.map(|sensor| sensor.highest).max().map(|hundredths| f64::from(hundredths) / HUNDREDTHS)
         };
         Some(TemperatureSection {
             date: source.day.to_string(),
@@ -73,7 +58,5 @@ impl TemperatureSection {
 
 /// Whether the activity rows of the same window say that the bracelet was worn; without any it counts as worn.
 pub(super) fn is_worn(cell: &TemperatureCell, activity: &DayCells<ActivityCell>) -> bool {
-    activity
-        .in_window(cell.place.window())
-        .is_none_or(ActivityCell::is_wearing)
+    activity.in_window(cell.place.window()).is_none_or(ActivityCell::is_wearing)
 }

@@ -8,12 +8,7 @@ use serde_json::{Value, json};
 
 const MINUTE_US: i64 = 60_000_000;
 
-fn block(
-    data_type: DataType,
-    times_us: Vec<i64>,
-    zone: &str,
-    columns: &[(&str, Vec<i32>)],
-) -> Block {
+fn block(data_type: DataType, times_us: Vec<i64>, zone: &str, columns: &[(&str, Vec<i32>)]) -> Block {
     let mut block = Block::empty(data_type, Channel::default());
     block.zones = ZoneRuns::constant(zone.into(), times_us.len());
     block.times_us = times_us;
@@ -39,10 +34,7 @@ impl Day {
             clock: LocalClock::new(zone),
             activity: DayCells::default(),
             temperature: DayCells::default(),
-            profile: Profile {
-                birthday: Some(Date::constant(1985, 11, 20)),
-                ..Profile::default()
-            },
+            profile: Profile { birthday: Some(Date::constant(1985, 11, 20)), ..Profile::default() },
         }
     }
 
@@ -53,19 +45,13 @@ impl Day {
     fn with_activity(mut self, block: &Block) -> Self {
         let max_bpm = max_bpm_on(self.day, &self.profile, &SummarySettings::default());
         let mut days = activity_cells(block, |_| max_bpm);
-        self.activity.replace(
-            i64::MIN..i64::MAX,
-            days.remove(&self.day).unwrap_or_default(),
-        );
+        self.activity.replace(i64::MIN..i64::MAX, days.remove(&self.day).unwrap_or_default());
         self
     }
 
     fn with_temperature(mut self, block: &Block) -> Self {
         let mut days = temperature_cells(block);
-        self.temperature.replace(
-            i64::MIN..i64::MAX,
-            days.remove(&self.day).unwrap_or_default(),
-        );
+        self.temperature.replace(i64::MIN..i64::MAX, days.remove(&self.day).unwrap_or_default());
         self
     }
 
@@ -88,13 +74,7 @@ impl Day {
     fn json(&self, wanted: &[Section], slots: bool) -> Value {
         let slots = slots.then(|| DaySlots::new(self.activity.clone(), self.temperature.clone()));
         let mut out = Vec::new();
-        write_day(
-            &mut out,
-            self.day,
-            wanted,
-            &self.summary().bodies(),
-            slots.as_ref(),
-        );
+        write_day(&mut out, self.day, wanted, &self.summary().bodies(), slots.as_ref());
         serde_json::from_slice(&out).unwrap()
     }
 }
@@ -105,11 +85,7 @@ fn a_day_without_data_has_empty_sections() {
     let json = day.json(&Section::ALL, true);
     assert_eq!(json["date"], "2025-11-20");
     assert_eq!(json.as_object().unwrap().len(), 12);
-    assert!(
-        Section::ALL
-            .iter()
-            .all(|section| json[section.name()] == json!({}))
-    );
+    assert!(Section::ALL.iter().all(|section| json[section.name()] == json!({})));
 }
 
 #[test]
@@ -120,34 +96,13 @@ fn sections_carry_the_specification_s_names_in_its_order() {
         DataType::Activity,
         vec![start_us],
         "UTC",
-        &[
-            ("bpm", vec![60]),
-            ("spo2", vec![970]),
-            ("respiration_rate", vec![160]),
-            ("nibp_systolic", vec![120]),
-        ],
+        &[("bpm", vec![60]), ("spo2", vec![970]), ("respiration_rate", vec![160]), ("nibp_systolic", vec![120])],
     );
-    let warm = block(
-        DataType::Temperature,
-        vec![start_us],
-        "UTC",
-        &[("temp_sk1", vec![3350])],
-    );
+    let warm = block(DataType::Temperature, vec![start_us], "UTC", &[("temp_sk1", vec![3350])]);
     let day = day.with_activity(&rows).with_temperature(&warm);
     let names = |section: Section| -> Vec<String> {
-        let body = day
-            .summary()
-            .bodies()
-            .into_iter()
-            .find(|(found, _)| *found == section)
-            .unwrap()
-            .1;
-        body.split('"')
-            .skip(1)
-            .step_by(2)
-            .filter(|name| !name.starts_with("2025"))
-            .map(str::to_owned)
-            .collect()
+        let body = day.summary().bodies().into_iter().find(|(found, _)| *found == section).unwrap().1;
+        body.split('"').skip(1).step_by(2).filter(|name| !name.starts_with("2025")).map(str::to_owned).collect()
     };
     assert_eq!(
         names(Section::Activity).join(", "),
@@ -169,10 +124,7 @@ fn sections_carry_the_specification_s_names_in_its_order() {
         names(Section::RespirationRate).join(", "),
         "date, avg_respiration_rate, start_timestamp, end_timestamp"
     );
-    assert_eq!(
-        names(Section::Spo2).join(", "),
-        "date, avg_spo2, start_timestamp, end_timestamp"
-    );
+    assert_eq!(names(Section::Spo2).join(", "), "date, avg_spo2, start_timestamp, end_timestamp");
     assert_eq!(
         names(Section::Temperature).join(", "),
         "date, avg_temp_sk1, avg_temp_sk2, max_temp_sk1, max_temp_sk2, start_timestamp, end_timestamp"
@@ -185,11 +137,7 @@ fn slots_have_the_shape_of_the_specification() {
     let start_us = day.start_us();
     let rows = block(
         DataType::Activity,
-        vec![
-            start_us + MINUTE_US,
-            start_us + 2 * MINUTE_US,
-            start_us + 6 * MINUTE_US,
-        ],
+        vec![start_us + MINUTE_US, start_us + 2 * MINUTE_US, start_us + 6 * MINUTE_US],
         "Europe/Zurich",
         &[
             ("bpm", vec![60, 61, 0]),
@@ -205,10 +153,7 @@ fn slots_have_the_shape_of_the_specification() {
         DataType::Temperature,
         vec![start_us, start_us + 5 * MINUTE_US],
         "Europe/Zurich",
-        &[
-            ("temp_sk1", vec![3350, 2100]),
-            ("temp_sk2", vec![NULL, 2100]),
-        ],
+        &[("temp_sk1", vec![3350, 2100]), ("temp_sk2", vec![NULL, 2100])],
     );
     let day = day.with_activity(&rows).with_temperature(&warm);
     let json = day.json(&Section::ALL, true);
@@ -232,10 +177,7 @@ fn slots_have_the_shape_of_the_specification() {
         json!([{"timestamp": ms, "date": "00:00", "step_count": 7},
                {"timestamp": ms + 300_000, "date": "00:05", "step_count": 0}])
     );
-    assert_eq!(
-        json["activity"]["slots"],
-        json!([{"timestamp": ms, "date": "00:00", "step_count": 7}])
-    );
+    assert_eq!(json["activity"]["slots"], json!([{"timestamp": ms, "date": "00:00", "step_count": 7}]));
     assert_eq!(
         json["non_invasive_blood_pressure"]["slots"],
         json!([{"systolic_pressure_combine": 120, "diastolic_pressure_combine": 80, "start_timestamp": ms,
@@ -252,11 +194,7 @@ fn slots_have_the_shape_of_the_specification() {
     );
     assert_eq!(json["temperature"]["max_temp_sk1"], 33.5);
     assert_eq!(json["spo2"], json!({}));
-    assert!(
-        day.json(&[Section::HeartRate], false)["heart_rate"]
-            .get("slots")
-            .is_none()
-    );
+    assert!(day.json(&[Section::HeartRate], false)["heart_rate"].get("slots").is_none());
 }
 
 /// One row a minute over the whole day.
@@ -265,11 +203,7 @@ fn full_day(date: &str, zone: &str) -> Day {
     let (start_us, end_us) = day.day.span_us(&day.clock);
     let times: Vec<i64> = (start_us..end_us).step_by(MINUTE_US as usize).collect();
     let rows = times.len();
-    let columns = [
-        ("bpm", vec![60; rows]),
-        ("last_steps", vec![10; rows]),
-        ("spo2", vec![975; rows]),
-    ];
+    let columns = [("bpm", vec![60; rows]), ("last_steps", vec![10; rows]), ("spo2", vec![975; rows])];
     let rows = block(DataType::Activity, times, zone, &columns);
     day.with_activity(&rows)
 }
@@ -286,16 +220,8 @@ fn days_of_a_clock_change_are_full_with_their_own_number_of_slots() {
         let day = full_day(date, zone);
         let json = day.json(&Section::ALL, true);
         let heart_rate = &json["heart_rate"];
-        assert_eq!(
-            heart_rate["slots"].as_array().unwrap().len(),
-            slots,
-            "{date} {zone}"
-        );
-        assert_eq!(
-            heart_rate["slots_thirty_minutes"].as_array().unwrap().len(),
-            slots / 6,
-            "{date} {zone}"
-        );
+        assert_eq!(heart_rate["slots"].as_array().unwrap().len(), slots, "{date} {zone}");
+        assert_eq!(heart_rate["slots_thirty_minutes"].as_array().unwrap().len(), slots / 6, "{date} {zone}");
         assert_eq!(heart_rate["daily_percent"], 100.0, "{date} {zone}");
         assert_eq!(heart_rate["all_time"], slots * 300, "{date} {zone}");
         assert_eq!(json["activity"]["total_steps"], slots * 50, "{date} {zone}");
@@ -310,9 +236,7 @@ fn days_of_a_clock_change_are_full_with_their_own_number_of_slots() {
 fn the_times_of_the_zones_add_up() {
     let day = Day::new("2025-11-20", "UTC");
     // 40 years, highest 180: one row in each zone, seven rows in five minutes.
-    let times: Vec<i64> = (0..7)
-        .map(|row| day.start_us() + row * 40_000_000)
-        .collect();
+    let times: Vec<i64> = (0..7).map(|row| day.start_us() + row * 40_000_000).collect();
     let bpm = vec![80, 95, 110, 130, 150, 170, 60];
     let day = day.with_activity(&block(DataType::Activity, times, "UTC", &[("bpm", bpm)]));
     let section = day.summary().heart_rate.unwrap();
@@ -331,12 +255,7 @@ fn the_times_of_the_zones_add_up() {
     let mut unknown = Day::new("2025-11-20", "UTC");
     unknown.profile = Profile::default();
     let start_us = unknown.start_us();
-    let unknown = unknown.with_activity(&block(
-        DataType::Activity,
-        vec![start_us],
-        "UTC",
-        &[("bpm", vec![60])],
-    ));
+    let unknown = unknown.with_activity(&block(DataType::Activity, vec![start_us], "UTC", &[("bpm", vec![60])]));
     assert_eq!(unknown.summary().heart_rate.unwrap().all_time, None);
 }
 
@@ -344,25 +263,11 @@ fn the_times_of_the_zones_add_up() {
 fn resting_heart_rate_wants_four_hours_of_wear_and_half_an_hour_without_steps() {
     let start_us = Day::new("2025-11-20", "UTC").start_us();
     let resting = |windows: i64, steps: fn(i64) -> i32| {
-        let times = (0..windows)
-            .map(|window| start_us + window * WINDOW_US)
-            .collect();
-        let bpm = (0..windows)
-            .map(|window| if (20..26).contains(&window) { 52 } else { 70 })
-            .collect();
+        let times = (0..windows).map(|window| start_us + window * WINDOW_US).collect();
+        let bpm = (0..windows).map(|window| if (20..26).contains(&window) { 52 } else { 70 }).collect();
         let steps = (0..windows).map(steps).collect();
-        let rows = block(
-            DataType::Activity,
-            times,
-            "UTC",
-            &[("bpm", bpm), ("last_steps", steps)],
-        );
-        Day::new("2025-11-20", "UTC")
-            .with_activity(&rows)
-            .summary()
-            .heart_rate
-            .unwrap()
-            .rest_daily_heart_rate
+        let rows = block(DataType::Activity, times, "UTC", &[("bpm", bpm), ("last_steps", steps)]);
+        Day::new("2025-11-20", "UTC").with_activity(&rows).summary().heart_rate.unwrap().rest_daily_heart_rate
     };
     assert_eq!(resting(48, |_| 0), Some(52.0));
     assert_eq!(resting(47, |_| 0), None);
@@ -391,14 +296,8 @@ fn energy_distance_and_steps_fall_back_as_documented() {
     let section = day.with_activity(&rows).summary().activity.unwrap();
     assert_eq!(section.distance, Some(90.0 + 83.0));
     assert_eq!(section.calories, Some(2.5));
-    assert_eq!(
-        (section.total_steps, section.daily_percent),
-        (Some(200), Some(2.0))
-    );
-    assert_eq!(
-        (section.avg_gait_speed, section.avg_gait_var),
-        (Some(1.3), None)
-    );
+    assert_eq!((section.total_steps, section.daily_percent), (Some(200), Some(2.0)));
+    assert_eq!((section.avg_gait_speed, section.avg_gait_var), (Some(1.3), None));
     assert_eq!((section.active_minutes, section.move_every_hour), (2, 0));
 }
 
@@ -406,46 +305,24 @@ fn energy_distance_and_steps_fall_back_as_documented() {
 fn pressures_are_split_by_sleep_where_it_is_known() {
     let day = Day::new("2025-11-20", "UTC");
     let start_us = day.start_us();
-    let times = vec![
-        start_us + MINUTE_US,
-        start_us + 31 * MINUTE_US,
-        start_us + 61 * MINUTE_US,
-    ];
-    let columns = [
-        ("nibp_systolic_combine", vec![110, 112, 130]),
-        ("nibp_diastolic_combine", vec![70, 72, 0]),
-    ];
+    let times = vec![start_us + MINUTE_US, start_us + 31 * MINUTE_US, start_us + 61 * MINUTE_US];
+    let columns = [("nibp_systolic_combine", vec![110, 112, 130]), ("nibp_diastolic_combine", vec![70, 72, 0])];
     let day = day.with_activity(&block(DataType::Activity, times, "UTC", &columns));
     let unknown = day.summary().non_invasive_blood_pressure.unwrap();
     assert_eq!(unknown.daily_average_systolic_pressure, Some(117.33));
     assert_eq!(unknown.awaken_average_systolic_pressure, None);
     let start_ms = start_us / 1000;
-    let known = day
-        .summary_asleep(&[(start_ms, start_ms + 3_600_000)])
-        .non_invasive_blood_pressure
-        .unwrap();
+    let known = day.summary_asleep(&[(start_ms, start_ms + 3_600_000)]).non_invasive_blood_pressure.unwrap();
     assert_eq!(known.sleeping_average_systolic_pressure, Some(111.0));
     assert_eq!(known.sleeping_average_diastolic_pressure, Some(71.0));
-    assert_eq!(
-        (
-            known.awaken_average_systolic_pressure,
-            known.awaken_average_diastolic_pressure
-        ),
-        (Some(130.0), None)
-    );
+    assert_eq!((known.awaken_average_systolic_pressure, known.awaken_average_diastolic_pressure), (Some(130.0), None));
 }
 
 #[test]
 fn age_counts_whole_years() {
-    let profile = Profile {
-        birthday: Some(Date::constant(2000, 2, 29)),
-        ..Profile::default()
-    };
+    let profile = Profile { birthday: Some(Date::constant(2000, 2, 29)), ..Profile::default() };
     let age = |date: &str| profile.age_on(LocalDay::parse(date).unwrap());
-    assert_eq!(
-        (age("2021-02-28"), age("2021-03-01"), age("1999-12-31")),
-        (Some(20), Some(21), None)
-    );
+    assert_eq!((age("2021-02-28"), age("2021-03-01"), age("1999-12-31")), (Some(20), Some(21), None));
 }
 
 #[test]

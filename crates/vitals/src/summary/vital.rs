@@ -73,11 +73,7 @@ impl VitalDay {
         }
         let valid = || cells.iter().filter(|cell| vital(cell).values.count > 0);
         Some(VitalDay {
-            average: mean(
-                valid()
-                    .filter_map(|cell| vital(cell).values.mean())
-                    .map(|tenths| tenths / TENTHS),
-            ),
+            average: mean(valid().filter_map(|cell| vital(cell).values.mean()).map(|tenths| tenths / TENTHS)),
             start_ms: valid().next().map(|cell| cell.place.start_ms()),
             end_ms: valid().last().map(|cell| cell.place.start_ms() + WINDOW_MS),
         })

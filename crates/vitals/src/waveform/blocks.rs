@@ -46,9 +46,7 @@ pub(super) fn blocks(energy: &[f64], event: usize, beat: usize, offset: f64) -> 
 /// Index of the greatest value in a range that is not empty.
 pub(super) fn greatest(values: &[f64], range: Range<usize>) -> usize {
     let start = range.start;
-    range
-        .max_by(|&one, &other| values[one].total_cmp(&values[other]))
-        .unwrap_or(start)
+    range.max_by(|&one, &other| values[one].total_cmp(&values[other])).unwrap_or(start)
 }
 
 #[cfg(test)]
@@ -59,7 +57,7 @@ mod tests {
     fn averages_are_centred_and_clipped() {
         let averages = moving_average(&[0.0, 3.0, 6.0, 9.0], 3);
         assert_eq!(averages, [1.5, 3.0, 6.0, 7.5]);
-        assert_eq!(moving_average(&[], 3), Vec::<f64>::new());
+        assert!(moving_average(&[], 3).is_empty());
     }
 
     #[test]

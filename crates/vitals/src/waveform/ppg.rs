@@ -43,25 +43,15 @@ pub fn find_pulses(ppg: &[f64], rate_hz: f64) -> Option<Vec<Pulse>> {
     let mut peaks: Vec<usize> = Vec::new();
     for block in blocks(&energy, samples(PEAK_S), samples(BEAT_S), OFFSET) {
         let peak = greatest(&band, block);
-        if peaks
-            .last()
-            .is_none_or(|last| peak - last >= samples(REFRACTORY_S))
-        {
+        if peaks.last().is_none_or(|last| peak - last >= samples(REFRACTORY_S)) {
             peaks.push(peak);
         }
     }
     let mut since = 0;
     let mut pulse = |peak: usize| {
-        let trough = ppg[since..=peak]
-            .iter()
-            .copied()
-            .fold(f64::INFINITY, f64::min);
+        let trough = ppg[since..=peak].iter().copied().fold(f64::INFINITY, f64::min);
         since = peak;
-        Pulse {
-            time_s: peak as f64 / rate_hz,
-            peak: ppg[peak],
-            trough,
-        }
+        Pulse { time_s: peak as f64 / rate_hz, peak: ppg[peak], trough }
     };
     Some(peaks.into_iter().map(&mut pulse).collect())
 }
@@ -69,10 +59,7 @@ pub fn find_pulses(ppg: &[f64], rate_hz: f64) -> Option<Vec<Pulse>> {
 /// Pulse rate per minute of a stretch: 60 / median interval. None below four intervals, or when
 /// less than 70 % of them lie within 20 % of the median (**ours**: such a stretch is not good).
 pub fn pulse_rate(pulses: &[Pulse]) -> Option<f64> {
-    let mut intervals: Vec<f64> = pulses
-        .windows(2)
-        .map(|pair| pair[1].time_s - pair[0].time_s)
-        .collect();
+    let mut intervals: Vec<f64> = pulses.windows(2).map(|pair| pair[1].time_s - pair[0].time_s).collect();
     if intervals.len() < LEAST_INTERVALS {
         return None;
     }

@@ -44,25 +44,14 @@ pub fn respiration_rate(pulses: &[Pulse]) -> Option<Respiration> {
         return None;
     }
     let intensity = later.iter().map(|pulse| pulse.peak).collect();
-    let amplitude = later
-        .iter()
-        .map(|pulse| pulse.peak - pulse.trough)
-        .collect();
-    let interval = pulses
-        .windows(2)
-        .map(|pair| pair[1].time_s - pair[0].time_s)
-        .collect();
+    let amplitude = later.iter().map(|pulse| pulse.peak - pulse.trough).collect();
+    let interval = pulses.windows(2).map(|pair| pair[1].time_s - pair[0].time_s).collect();
     let riiv = strongest_per_min(&times_s, intensity)?;
     let riav = strongest_per_min(&times_s, amplitude)?;
     let rifv = strongest_per_min(&times_s, interval)?;
     let estimates = [riiv, riav, rifv];
     let agree = standard_deviation(&estimates)? <= GREATEST_SPREAD;
-    Some(Respiration {
-        riiv,
-        riav,
-        rifv,
-        fused: if agree { mean(&estimates) } else { None },
-    })
+    Some(Respiration { riiv, riav, rifv, fused: if agree { mean(&estimates) } else { None } })
 }
 
 /// The strongest rhythm of a series of one value per pulse, per minute. Rhythms faster than half
@@ -74,9 +63,5 @@ fn strongest_per_min(times_s: &[f64], mut values: Vec<f64>) -> Option<f64> {
     let top_hz = BAND_HZ.1.min(pulse_hz / 2.0);
     let spectrum = lomb_scargle(times_s, &values, STEP_HZ, top_hz)?;
     let varies = spectrum.density.iter().any(|density| *density > 0.0);
-    if varies {
-        spectrum.peak_hz(BAND_HZ.0, top_hz).map(|hz| 60.0 * hz)
-    } else {
-        None
-    }
+    if varies { spectrum.peak_hz(BAND_HZ.0, top_hz).map(|hz| 60.0 * hz) } else { None }
 }

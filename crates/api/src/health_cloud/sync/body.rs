@@ -16,7 +16,7 @@ use super::columns::RowsSeed;
 
 /// Why a body cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BodyError {
+pub(super) enum BodyError {
     /// It is not JSON.
     #[error("the body is not JSON: {0}")]
     Syntax(String),
@@ -45,21 +45,16 @@ impl Place {
 }
 
 /// Reads a body.
-pub fn read(bytes: &[u8]) -> Result<SyncBody, BodyError> {
+pub(super) fn read(bytes: &[u8]) -> Result<SyncBody, BodyError> {
     let place = Place::default();
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let read = BodySeed { place: &place }
-        .deserialize(&mut deserializer)
-        .and_then(|body| {
-            deserializer.end()?;
-            Ok(body)
-        });
+    let read = BodySeed { place: &place }.deserialize(&mut deserializer).and_then(|body| {
+        deserializer.end()?;
+        Ok(body)
+    });
     read.map_err(|error| match place.0.into_inner() {
         Some((place, message)) => BodyError::Structure { place, message },
-        None if error.is_data() => BodyError::Structure {
-            place: "body".to_owned(),
-            message: error.to_string(),
-        },
+        None if error.is_data() => BodyError::Structure { place: "body".to_owned(), message: error.to_string() },
         None => BodyError::Syntax(error.to_string()),
     })
 }
@@ -158,17 +153,12 @@ impl<'de> Visitor<'de> for DataSeed<'_> {
         let mut types: Vec<TypeBatches> = Vec::new();
         while let Some(name) = map.next_key::<String>()? {
             let Some(data_type) = DataType::from_name(&name) else {
-                return Err(self
-                    .place
-                    .fail(format!("data.{name}"), "is not a data type"));
+                return Err(self.place.fail(format!("data.{name}"), "is not a data type"));
             };
             if types.iter().any(|one| one.data_type == data_type) {
                 return Err(self.place.fail(format!("data.{name}"), "is given twice"));
             }
-            let batches = map.next_value_seed(RowsSeed {
-                data_type,
-                place: self.place,
-            })?;
+            let batches = map.next_value_seed(RowsSeed { data_type, place: self.place })?;
             types.push(TypeBatches { data_type, batches });
         }
         Ok(types)

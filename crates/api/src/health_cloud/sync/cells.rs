@@ -17,15 +17,9 @@ pub(super) enum Field {
     /// One text for all rows, or the text of a single row.
     OneText(Result<Option<Arc<str>>, CellError>),
     /// A value each.
-    Each {
-        cells: Vec<i32>,
-        faults: Vec<(u32, CellError)>,
-    },
+    Each { cells: Vec<i32>, faults: Vec<(u32, CellError)> },
     /// A text each.
-    EachText {
-        texts: Vec<Option<Arc<str>>>,
-        faults: Vec<(u32, CellError)>,
-    },
+    EachText { texts: Vec<Option<Arc<str>>>, faults: Vec<(u32, CellError)> },
 }
 
 impl Field {
@@ -121,11 +115,7 @@ impl<'de> Visitor<'de> for FieldSeed<'_> {
     type Value = Field;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "a value or an array of values for {}",
-            self.column().name
-        )
+        write!(formatter, "a value or an array of values for {}", self.column().name)
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Field, E> {
@@ -144,11 +134,7 @@ impl<'de> Visitor<'de> for FieldSeed<'_> {
     /// Flags may be written as booleans; other columns may not.
     fn visit_bool<E: Error>(self, value: bool) -> Result<Field, E> {
         match self.column().kind {
-            Kind::Number {
-                decimals: 0,
-                min: 0,
-                max: 1,
-            } => Ok(Field::One(Ok(i32::from(value)))),
+            Kind::Number { decimals: 0, min: 0, max: 1 } => Ok(Field::One(Ok(i32::from(value)))),
             _ => Err(self.wrong_kind()),
         }
     }
@@ -165,11 +151,7 @@ impl<'de> Visitor<'de> for FieldSeed<'_> {
     }
 
     fn visit_unit<E: Error>(self) -> Result<Field, E> {
-        Ok(if self.column().is_text() {
-            Field::OneText(Ok(None))
-        } else {
-            Field::One(Ok(NULL))
-        })
+        Ok(if self.column().is_text() { Field::OneText(Ok(None)) } else { Field::One(Ok(NULL)) })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<Field, A::Error> {
@@ -180,10 +162,7 @@ impl<'de> Visitor<'de> for FieldSeed<'_> {
         if self.inside_array {
             return Err(self.wrong_kind());
         }
-        let element = || FieldSeed {
-            inside_array: true,
-            ..self
-        };
+        let element = || FieldSeed { inside_array: true, ..self };
         let mut faults = Vec::new();
         if self.column().is_text() {
             let mut texts = Vec::new();
@@ -220,10 +199,7 @@ pub(super) struct TimeSeed<'place> {
 
 impl TimeSeed<'_> {
     fn wrong_kind<E: Error>(&self) -> E {
-        self.place.fail(
-            format!("data.{}.timestamp", self.data_type.name()),
-            "is of the wrong kind",
-        )
+        self.place.fail(format!("data.{}.timestamp", self.data_type.name()), "is of the wrong kind")
     }
 }
 
@@ -242,11 +218,7 @@ impl<'de> Visitor<'de> for TimeSeed<'_> {
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<TimeField, E> {
-        Ok(TimeField::One(
-            i64::try_from(value)
-                .unwrap_or(i64::MAX)
-                .saturating_mul(1000),
-        ))
+        Ok(TimeField::One(i64::try_from(value).unwrap_or(i64::MAX).saturating_mul(1000)))
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<TimeField, E> {
@@ -276,10 +248,7 @@ impl<'de> Visitor<'de> for TimeSeed<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<TimeField, A::Error> {
         let mut times_us = Vec::new();
-        let element = || TimeSeed {
-            data_type: self.data_type,
-            place: self.place,
-        };
+        let element = || TimeSeed { data_type: self.data_type, place: self.place };
         while let Some(time) = elements.next_element_seed(element())? {
             match time {
                 TimeField::One(time_us) => times_us.push(time_us),

@@ -40,20 +40,12 @@ impl<'de> Visitor<'de> for RowsSeed<'_> {
     type Value = Vec<Batch>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "columns, blocks of columns, or rows under data.{}",
-            self.data_type.name()
-        )
+        write!(formatter, "columns, blocks of columns, or rows under data.{}", self.data_type.name())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Batch>, A::Error> {
         let mut rows = RowCollector::new(self.data_type);
-        let object = ObjectSeed {
-            data_type: self.data_type,
-            place: self.place,
-            rows: &mut rows,
-        };
+        let object = ObjectSeed { data_type: self.data_type, place: self.place, rows: &mut rows };
         let batch = object.visit_map(map)?;
         Ok(batch.into_iter().chain(rows.take()).collect())
     }
@@ -62,11 +54,7 @@ impl<'de> Visitor<'de> for RowsSeed<'_> {
         let mut batches = Vec::new();
         let mut rows = RowCollector::new(self.data_type);
         loop {
-            let object = ObjectSeed {
-                data_type: self.data_type,
-                place: self.place,
-                rows: &mut rows,
-            };
+            let object = ObjectSeed { data_type: self.data_type, place: self.place, rows: &mut rows };
             let Some(block) = objects.next_element_seed(object)? else {
                 break;
             };
@@ -103,10 +91,7 @@ impl<'de> Visitor<'de> for ObjectSeed<'_, '_> {
                     if fields.times.is_some() {
                         return Err(self.fail("timestamp", "is given twice"));
                     }
-                    let seed = TimeSeed {
-                        data_type: self.data_type,
-                        place: self.place,
-                    };
+                    let seed = TimeSeed { data_type: self.data_type, place: self.place };
                     fields.times = Some(map.next_value_seed(seed)?);
                 }
                 "start" => fields.start = Some(self.decimal("start", map.next_value()?)?),
@@ -121,12 +106,7 @@ impl<'de> Visitor<'de> for ObjectSeed<'_, '_> {
                     if fields.columns.iter().any(|(column, _)| *column == index) {
                         return Err(self.fail(name, "is given twice"));
                     }
-                    let seed = FieldSeed {
-                        data_type: self.data_type,
-                        index,
-                        place: self.place,
-                        inside_array: false,
-                    };
+                    let seed = FieldSeed { data_type: self.data_type, index, place: self.place, inside_array: false };
                     let field = map.next_value_seed(seed)?;
                     fields.columns.push((index, field));
                 }
@@ -147,30 +127,20 @@ struct Fields {
 
 impl ObjectSeed<'_, '_> {
     fn fail<E: serde::de::Error>(&self, column: &str, message: &str) -> E {
-        self.place
-            .fail(format!("data.{}.{column}", self.data_type.name()), message)
+        self.place.fail(format!("data.{}.{column}", self.data_type.name()), message)
     }
 
     /// Start and rate are read from their text: a binary float would move samples.
     fn decimal<E: serde::de::Error>(&self, name: &str, text: &RawValue) -> Result<Decimal, E> {
         let decimal = Decimal::parse(text.get());
-        decimal.ok_or_else(|| {
-            self.fail(
-                name,
-                "is not a number of at most 20 digits, 12 behind the point",
-            )
-        })
+        decimal.ok_or_else(|| self.fail(name, "is not a number of at most 20 digits, 12 behind the point"))
     }
 
     fn assemble<E: serde::de::Error>(self, fields: Fields) -> Result<Option<Batch>, E> {
         let times_us = match (fields.times, fields.start, fields.rate_hz) {
             (Some(TimeField::Each(times_us)), None, None) => times_us,
             (Some(TimeField::One(time_us)), None, None) => {
-                if let Some((index, _)) = fields
-                    .columns
-                    .iter()
-                    .find(|(_, field)| field.rows().is_some())
-                {
+                if let Some((index, _)) = fields.columns.iter().find(|(_, field)| field.rows().is_some()) {
                     let name = self.data_type.columns()[*index].name;
                     return Err(self.fail(name, "is an array while timestamp is not"));
                 }
@@ -202,11 +172,7 @@ impl ObjectSeed<'_, '_> {
             }
             match field.fault() {
                 // A bad constant is bad in every row.
-                Some(error) => faults.extend((0..rows as u32).map(|row| Fault {
-                    row,
-                    column: name,
-                    error,
-                })),
+                Some(error) => faults.extend((0..rows as u32).map(|row| Fault { row, column: name, error })),
                 None => faults.extend(field.faults().iter().map(|(row, error)| Fault {
                     row: *row,
                     column: name,
@@ -215,12 +181,7 @@ impl ObjectSeed<'_, '_> {
             }
             columns[index] = field.into_cells(rows);
         }
-        Ok(Some(Batch {
-            times_us,
-            columns,
-            faults,
-            zones: None,
-        }))
+        Ok(Some(Batch { times_us, columns, faults, zones: None }))
     }
 }
 
@@ -235,12 +196,7 @@ struct RowCollector {
 impl RowCollector {
     fn new(data_type: DataType) -> Self {
         let columns = vec![None; data_type.columns().len()];
-        RowCollector {
-            data_type,
-            times_us: Vec::new(),
-            columns,
-            faults: Vec::new(),
-        }
+        RowCollector { data_type, times_us: Vec::new(), columns, faults: Vec::new() }
     }
 
     fn push(&mut self, time_us: i64, fields: Vec<(usize, Field)>) {
@@ -249,18 +205,10 @@ impl RowCollector {
         for (index, field) in fields {
             let column = &self.data_type.columns()[index];
             if let Some(error) = field.fault() {
-                self.faults.push(Fault {
-                    row: row as u32,
-                    column: column.name,
-                    error,
-                });
+                self.faults.push(Fault { row: row as u32, column: column.name, error });
             }
             let empty = || {
-                if column.is_text() {
-                    Cells::Text(Vec::new())
-                } else {
-                    Cells::Values(Vec::new())
-                }
+                if column.is_text() { Cells::Text(Vec::new()) } else { Cells::Values(Vec::new()) }
             };
             match self.columns[index].get_or_insert_with(empty) {
                 Cells::Values(cells) => {
@@ -293,11 +241,6 @@ impl RowCollector {
             Some(constant @ Cells::Constant(_)) => constant,
         };
         let columns = gathered.columns.into_iter().map(finish).collect();
-        (rows > 0).then_some(Batch {
-            times_us: gathered.times_us,
-            columns,
-            faults: gathered.faults,
-            zones: None,
-        })
+        (rows > 0).then_some(Batch { times_us: gathered.times_us, columns, faults: gathered.faults, zones: None })
     }
 }

@@ -1,6 +1,219 @@
-//! Uploads: `POST /v1/sync` and `POST /v1/sync/:type`.
+//! Uploads: `POST /v1/sync` takes the JSON of all types, `POST /v1/sync/:type` one Arrow IPC stream of one.
+//!
+//! An answer of 200 means that what it counts as stored is durable.
 
-pub mod body;
+mod arrow;
+mod body;
 mod cells;
 mod columns;
 mod encoding;
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, State};
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use platform::PlatformError;
+use platform::ingest::{self, Receipt, SyncBody, TypeOutcome};
+use serde::Serialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use vitals::registry::DataType;
+
+use self::body::BodyError;
+use self::encoding::{Encoding, ExpandError};
+use crate::ApiState;
+use crate::body::BodyRejection;
+use crate::error::{ApiError, ErrorBody, Result};
+use crate::extract::HealthCall;
+use crate::parameters::Parameters;
+
+/// The scope of a token that may send.
+const SYNC: &str = "patient.sync";
+/// Bodies up to this size are read where they arrive; reading a larger one would hold up other requests.
+const READ_IN_PLACE: usize = 16 * 1024;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(sync)).routes(routes!(sync_arrow))
+}
+
+/// What became of a sync.
+#[derive(Serialize, utoipa::ToSchema)]
+struct SyncAnswer {
+    /// The sync's own id, or one made for it.
+    sync_id: String,
+    /// By data type.
+    types: BTreeMap<&'static str, TypeAnswer>,
+}
+
+/// What became of the rows of one type.
+#[derive(Serialize, utoipa::ToSchema)]
+struct TypeAnswer {
+    /// Rows that were not there before and are durable now.
+    stored: u64,
+    /// Rows that were there already.
+    duplicate: u64,
+    /// Rows that took the place of another value at the same time.
+    replaced: u64,
+    /// Rows that are not stored.
+    rejected: u64,
+    /// The first hundred of the rejected rows.
+    errors: Vec<RowError>,
+}
+
+/// A row that is not stored.
+#[derive(Serialize, utoipa::ToSchema)]
+struct RowError {
+    /// Position among the rows of its type, from 0.
+    index: u64,
+    /// The column at fault.
+    column: &'static str,
+    /// What is wrong with it.
+    reason: String,
+}
+
+impl From<Receipt> for SyncAnswer {
+    fn from(receipt: Receipt) -> Self {
+        let by_type = |outcome: TypeOutcome| (outcome.data_type.name(), TypeAnswer::from(outcome));
+        SyncAnswer { sync_id: receipt.sync_id, types: receipt.types.into_iter().map(by_type).collect() }
+    }
+}
+
+impl From<TypeOutcome> for TypeAnswer {
+    fn from(outcome: TypeOutcome) -> Self {
+        let row =
+            |row: vitals::intake::Rejection| RowError { index: row.index, column: row.column, reason: row.reason };
+        TypeAnswer {
+            stored: outcome.counts.stored,
+            duplicate: outcome.counts.duplicate,
+            replaced: outcome.counts.replaced,
+            rejected: outcome.rejected,
+            errors: outcome.rejections.into_iter().map(row).collect(),
+        }
+    }
+}
+
+/// Stores a sync of the token's patient. The answer of 200 means that the counted rows are durable.
+#[utoipa::path(post, path = "/v1/sync", tag = "sync", request_body(content = serde_json::Value,
+    description = "time_zone, device and data: columns, column blocks or rows by data type"),
+    responses((status = 200, body = SyncAnswer), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
+    (status = 403, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody),
+    (status = 415, body = ErrorBody), (status = 422, body = ErrorBody), (status = 503, body = ErrorBody)))]
+async fn sync(
+    State(state): State<ApiState>,
+    HealthCall(caller): HealthCall,
+    headers: HeaderMap,
+    sent: Body,
+) -> Result<Json<SyncAnswer>> {
+    caller.require(SYNC)?;
+    require_content_type(&headers, &["application/json"])?;
+    let body = read_off_thread(&state, &headers, sent, |bytes| {
+        let mut read = body::read(&bytes)?;
+        if read.sync_id.is_some() {
+            read.content_hash = ingest::content_hash(&bytes);
+        }
+        Ok(read)
+    });
+    let body = body.await?;
+    Ok(Json(ingest::store_sync(&state.platform, &caller.patient, body).await?.into()))
+}
+
+/// Stores one Arrow IPC stream of rows of one type.
+#[utoipa::path(post, path = "/v1/sync/{type}", tag = "sync",
+    params(("type" = String, Path, description = "data type"),
+        ("time_zone" = Option<String>, Query, description = "IANA zone of the samples"),
+        ("sync_id" = Option<String>, Query, description = "the sync's own id"),
+        ("serial_number" = Option<String>, Query, description = "bracelet")),
+    request_body(content = Vec<u8>, content_type = "application/vnd.apache.arrow.stream"),
+    responses((status = 200, body = SyncAnswer), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
+    (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
+    (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 422, body = ErrorBody),
+    (status = 503, body = ErrorBody)))]
+async fn sync_arrow(
+    State(state): State<ApiState>,
+    HealthCall(caller): HealthCall,
+    Path(data_type): Path<String>,
+    parameters: Parameters,
+    headers: HeaderMap,
+    sent: Body,
+) -> Result<Json<SyncAnswer>> {
+    caller.require(SYNC)?;
+    let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("data type"))?;
+    require_content_type(&headers, &["application/vnd.apache.arrow.stream", "application/octet-stream"])?;
+    let one = |name: &str| parameters.one(name).map(str::to_owned);
+    let (sync_id, time_zone, serial_number) = (one("sync_id"), one("time_zone"), one("serial_number"));
+    let zone = ingest::zone_of(&state.platform, &caller.patient, time_zone).await?;
+    let device = serial_number.map(|serial_number| ingest::DeviceReport { serial_number, ..Default::default() });
+    let body = read_off_thread(&state, &headers, sent, move |bytes| {
+        let content_hash = if sync_id.is_some() { ingest::content_hash(&bytes) } else { Vec::new() };
+        let data = vec![arrow::read(data_type, &bytes, &zone)?];
+        Ok(SyncBody { sync_id, time_zone: Some(zone.to_string()), device, data, content_hash })
+    });
+    let body = body.await?;
+    Ok(Json(ingest::store_sync(&state.platform, &caller.patient, body).await?.into()))
+}
+
+fn require_content_type(headers: &HeaderMap, accepted: &[&str]) -> Result<()> {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if accepted.iter().any(|accepted| kind.eq_ignore_ascii_case(accepted)) {
+        return Ok(());
+    }
+    Err(BodyRejection::OtherKind.into())
+}
+
+/// A body as it was sent, up to a limit.
+async fn receive(sent: Body, limit: usize) -> Result<Bytes> {
+    match Limited::new(sent, limit).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(BodyRejection::TooLarge.into()),
+        Err(_) => Err(BodyRejection::CutOff.into()),
+    }
+}
+
+/// Expands and reads a body, off the async threads when it is large.
+async fn read_off_thread<Read>(state: &ApiState, headers: &HeaderMap, sent: Body, read: Read) -> Result<SyncBody>
+where
+    Read: FnOnce(Bytes) -> std::result::Result<SyncBody, BodyError> + Send + 'static,
+{
+    let encoding = Encoding::of(headers.get(CONTENT_ENCODING)).ok_or(ApiError::Particular {
+        status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        code: "unsupported_encoding",
+        message: "the Content-Encoding must be gzip, zstd or identity",
+    })?;
+    let bytes = receive(sent, state.limits.sync_bytes).await?;
+    let limit = state.limits.sync_expanded_bytes;
+    let in_place = bytes.len() <= READ_IN_PLACE && encoding == Encoding::Identity;
+    let work = move || -> Result<SyncBody> { Ok(read(encoding.expand(bytes, limit)?)?) };
+    if in_place {
+        return work();
+    }
+    let joined = tokio::task::spawn_blocking(work).await;
+    joined.map_err(|error| PlatformError::Internal(format!("reading a body stopped: {error}")))?
+}
+
+impl From<BodyError> for ApiError {
+    fn from(error: BodyError) -> Self {
+        match error {
+            BodyError::Structure { place, message } => PlatformError::invalid(&place, message).into(),
+            BodyError::Syntax(_) => {
+                PlatformError::Malformed { code: "malformed_body", message: error.to_string() }.into()
+            }
+        }
+    }
+}
+
+impl From<ExpandError> for ApiError {
+    fn from(error: ExpandError) -> Self {
+        match error {
+            ExpandError::TooLarge { .. } => BodyRejection::TooLarge.into(),
+            ExpandError::Damaged(_) => {
+                PlatformError::Malformed { code: "malformed_body", message: error.to_string() }.into()
+            }
+        }
+    }
+}

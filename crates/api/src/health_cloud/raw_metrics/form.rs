@@ -1,0 +1,167 @@
+//! The form of an answer: JSON, CSV, Arrow or Parquet, as `Accept` asks.
+
+use arrow_ipc::writer::StreamWriter;
+use axum::http::header::ACCEPT;
+use axum::http::{HeaderMap, StatusCode};
+use parquet::arrow::ArrowWriter;
+use platform::PlatformError;
+use store::columnar::{arrow_schema, record_batch};
+use vitals::block::Block;
+use vitals::registry::DataType;
+
+use crate::error::ApiError;
+use crate::raw_rows::{CsvRows, JsonRows, header};
+
+/// The form of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Json,
+    Csv,
+    Arrow,
+    Parquet,
+}
+
+impl Form {
+    const ALL: [Form; 4] = [Form::Json, Form::Csv, Form::Arrow, Form::Parquet];
+
+    /// The content type.
+    pub(super) const fn content_type(self) -> &'static str {
+        match self {
+            Form::Json => "application/json",
+            Form::Csv => "text/csv; charset=utf-8",
+            Form::Arrow => "application/vnd.apache.arrow.stream",
+            Form::Parquet => "application/vnd.apache.parquet",
+        }
+    }
+
+    /// The form that a request prefers; JSON when it does not say.
+    pub(super) fn asked_for(headers: &HeaderMap) -> Result<Self, ApiError> {
+        let accepted: Vec<&str> = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
+        if accepted.is_empty() {
+            return Ok(Form::Json);
+        }
+        let mut best: Option<(f32, Form)> = None;
+        for range in accepted.iter().flat_map(|value| value.split(',')) {
+            let (kind, weight) = kind_and_weight(range);
+            let Some(form) = Form::ALL.into_iter().find(|form| form.is_meant_by(&kind)) else { continue };
+            if weight > 0.0 && best.is_none_or(|(known, _)| weight > known) {
+                best = Some((weight, form));
+            }
+        }
+        best.map(|(_, form)| form).ok_or(ApiError::Particular {
+            status: StatusCode::NOT_ACCEPTABLE,
+            code: "not_acceptable",
+            message: "the answer can be JSON, CSV, an Arrow stream or Parquet",
+        })
+    }
+
+    fn is_meant_by(self, kind: &str) -> bool {
+        let own = self.content_type().split(';').next().unwrap_or_default();
+        let wild = match self {
+            Form::Json => ["*/*", "application/*"].contains(&kind),
+            Form::Csv => kind == "text/*",
+            Form::Arrow | Form::Parquet => false,
+        };
+        kind == own || wild
+    }
+}
+
+fn kind_and_weight(range: &str) -> (String, f32) {
+    let mut parts = range.split(';').map(str::trim);
+    let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
+    let weight = parts.find_map(|part| part.strip_prefix("q=")).and_then(|weight| weight.parse().ok());
+    (kind, weight.unwrap_or(1.0))
+}
+
+/// Writes blocks in a form, piece by piece.
+pub(super) enum Writer {
+    Json(JsonRows),
+    Csv(CsvRows, Option<Vec<u8>>),
+    Arrow(DataType, StreamWriter<Vec<u8>>),
+    Parquet(DataType, Box<ArrowWriter<Vec<u8>>>),
+}
+
+impl Writer {
+    pub(super) fn new(form: Form, data_type: DataType, patient: &str) -> Result<Self, PlatformError> {
+        Ok(match form {
+            Form::Json => Writer::Json(JsonRows::new(data_type)),
+            Form::Csv => Writer::Csv(CsvRows::default(), Some(header(data_type))),
+            Form::Arrow => {
+                let writer = StreamWriter::try_new(Vec::new(), &arrow_schema(data_type)).map_err(internal)?;
+                Writer::Arrow(data_type, writer)
+            }
+            Form::Parquet => {
+                let properties = store::segment::file_properties(data_type, patient)?;
+                let writer = ArrowWriter::try_new(Vec::new(), arrow_schema(data_type), Some(properties));
+                Writer::Parquet(data_type, Box::new(writer.map_err(internal)?))
+            }
+        })
+    }
+
+    /// The bytes of some blocks.
+    pub(super) fn write(&mut self, blocks: &[Block]) -> Result<Vec<u8>, PlatformError> {
+        let mut bytes = Vec::new();
+        match self {
+            Writer::Json(rows) => rows.write(blocks, &mut bytes),
+            Writer::Csv(rows, header) => {
+                bytes = header.take().unwrap_or_default();
+                rows.write(blocks, &mut bytes);
+            }
+            Writer::Arrow(data_type, writer) => {
+                let blocks: Vec<&Block> = blocks.iter().collect();
+                if !blocks.is_empty() {
+                    writer.write(&record_batch(*data_type, &blocks)?).map_err(internal)?;
+                }
+                bytes = std::mem::take(writer.get_mut());
+            }
+            Writer::Parquet(data_type, writer) => {
+                let blocks: Vec<&Block> = blocks.iter().collect();
+                writer.write(&record_batch(*data_type, &blocks)?).map_err(internal)?;
+                bytes = std::mem::take(writer.inner_mut());
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// The last bytes.
+    pub(super) fn finish(self) -> Result<Vec<u8>, PlatformError> {
+        let mut bytes = Vec::new();
+        match self {
+            Writer::Json(rows) => rows.finish(&mut bytes),
+            Writer::Csv(_, header) => bytes = header.unwrap_or_default(),
+            Writer::Arrow(_, mut writer) => {
+                writer.finish().map_err(internal)?;
+                bytes = std::mem::take(writer.get_mut());
+            }
+            Writer::Parquet(_, writer) => bytes = writer.into_inner().map_err(internal)?,
+        }
+        Ok(bytes)
+    }
+}
+
+fn internal(error: impl std::fmt::Display) -> PlatformError {
+    PlatformError::Internal(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    fn form(accept: &'static str) -> Option<Form> {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        Form::asked_for(&headers).ok()
+    }
+
+    #[test]
+    fn the_form_with_the_greatest_weight_is_given() {
+        assert_eq!(Form::asked_for(&HeaderMap::new()).ok(), Some(Form::Json));
+        assert_eq!(form("*/*"), Some(Form::Json));
+        assert_eq!(form("text/csv"), Some(Form::Csv));
+        assert_eq!(form("application/json;q=0.5, application/vnd.apache.parquet"), Some(Form::Parquet));
+        assert_eq!(form("Application/Vnd.Apache.Arrow.Stream"), Some(Form::Arrow));
+        assert_eq!(form("text/html"), None);
+        assert_eq!(form("application/json;q=0"), None);
+    }
+}

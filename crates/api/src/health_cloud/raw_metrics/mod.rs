@@ -1,0 +1,91 @@
+//! `GET /v2/raw-metrics/:raw_metric_type`: the samples of a small window, streamed.
+
+mod form;
+mod range;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_TYPE, VARY};
+use axum::response::{IntoResponse, Response};
+use futures::{Stream, StreamExt};
+use platform::PlatformError;
+use platform::samples::samples;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use vitals::block::Block;
+use vitals::registry::DataType;
+
+use self::form::{Form, Writer};
+use crate::ApiState;
+use crate::error::{ErrorBody, Result};
+use crate::extract::HealthCall;
+use crate::parameters::Parameters;
+
+/// The scope of a token that may read.
+const READ: &str = "patient.read";
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(raw_metrics))
+}
+
+/// The samples of the token's patient in a window. Both ends of the range are included.
+///
+/// At most 24 hours at once for activity, rr-interval, sleep, temperature, heart-rate-variability and tests; 30
+/// minutes for the waveforms. `Accept` chooses between JSON, CSV, Arrow and Parquet.
+#[utoipa::path(get, path = "/v2/raw-metrics/{raw_metric_type}", tag = "raw metrics",
+    params(("raw_metric_type" = String, Path, description = "data type"),
+        ("from_date" = Option<String>, Query, description = "ISO 8601 with zone; together with to_date"),
+        ("to_date" = Option<String>, Query, description = "ISO 8601 with zone"),
+        ("from_client_date" = Option<String>, Query, description = "local date and time; together with to_client_date"),
+        ("to_client_date" = Option<String>, Query, description = "local date and time")),
+    responses((status = 200, body = Vec<serde_json::Value>, description = "row objects"),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 406, body = ErrorBody), (status = 503, body = ErrorBody)))]
+async fn raw_metrics(
+    State(state): State<ApiState>,
+    HealthCall(caller): HealthCall,
+    Path(data_type): Path<String>,
+    parameters: Parameters,
+    headers: HeaderMap,
+) -> Result<Response> {
+    caller.require(READ)?;
+    let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("raw metric type"))?;
+    let range = range::read(data_type, &parameters)?;
+    let form = Form::asked_for(&headers)?;
+    let pieces = samples(&state.platform, &caller.patient, data_type, range).await?;
+    let writer = Writer::new(form, data_type, &caller.patient)?;
+    let headers = [(CONTENT_TYPE, form.content_type()), (VARY, "accept")];
+    Ok((headers, Body::from_stream(written(pieces, writer))).into_response())
+}
+
+/// Writes pieces as they come. A fault in mid-answer breaks the connection off: a shorter answer would look whole.
+fn written(
+    pieces: impl Stream<Item = platform::Result<Vec<Block>>> + Send + 'static,
+    writer: Writer,
+) -> impl Stream<Item = std::io::Result<Bytes>> {
+    async_stream::try_stream! {
+        let mut writer = writer;
+        let mut pieces = std::pin::pin!(pieces);
+        while let Some(piece) = pieces.next().await {
+            let blocks = piece.map_err(broken_off)?;
+            // Writing a piece is work of milliseconds and not of waiting.
+            let written = tokio::task::spawn_blocking(move || {
+                let bytes = writer.write(&blocks)?;
+                Ok::<_, PlatformError>((writer, bytes))
+            });
+            let (given_back, bytes) = written.await.map_err(std::io::Error::other)?.map_err(broken_off)?;
+            writer = given_back;
+            if !bytes.is_empty() {
+                yield Bytes::from(bytes);
+            }
+        }
+        yield Bytes::from(writer.finish().map_err(broken_off)?);
+    }
+}
+
+fn broken_off(error: PlatformError) -> std::io::Error {
+    tracing::error!(%error, "raw metrics were broken off");
+    std::io::Error::other("broken off")
+}

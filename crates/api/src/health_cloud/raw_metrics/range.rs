@@ -1,0 +1,129 @@
+//! The range of a request: with a zone, or in the patient's local time.
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use platform::PlatformError;
+use platform::samples::Range;
+use vitals::registry::DataType;
+use vitals::zone::LocalDay;
+
+use crate::parameters::Parameters;
+
+const DAY_MS: i64 = 86_400_000;
+const HALF_HOUR_MS: i64 = 30 * 60_000;
+
+/// The range that the parameters ask for. Malformed when they are not a pair, cannot be read, or ask for too much.
+pub(super) fn read(data_type: DataType, parameters: &Parameters) -> Result<Range, PlatformError> {
+    let names = ["from_date", "to_date", "from_client_date", "to_client_date"];
+    let [from, to, from_client, to_client] = names.map(|name| parameters.one(name));
+    let (range, from_ms, to_ms) = match (from, to, from_client, to_client) {
+        (Some(from), Some(to), None, None) => {
+            let (from_ms, to_ms) = (zoned_ms("from_date", from)?, zoned_ms("to_date", to)?);
+            (Range::Utc { from_ms, to_ms }, from_ms, to_ms)
+        }
+        (None, None, Some(from), Some(to)) => {
+            let (from_ms, to_ms) = (local_ms("from_client_date", from)?, local_ms("to_client_date", to)?);
+            (Range::Local { from_ms, to_ms }, from_ms, to_ms)
+        }
+        _ => {
+            let message = "give from_date and to_date, or from_client_date and to_client_date";
+            return Err(malformed("wrong_range", message.to_owned()));
+        }
+    };
+    let largest_ms = if data_type.is_waveform() { HALF_HOUR_MS } else { DAY_MS };
+    if to_ms < from_ms {
+        return Err(malformed("wrong_range", "the range ends before it begins".to_owned()));
+    }
+    if to_ms - from_ms > largest_ms {
+        let message = format!("at most {} minutes of {} at once", largest_ms / 60_000, data_type.name());
+        return Err(malformed("window_too_large", message));
+    }
+    Ok(range)
+}
+
+fn malformed(code: &'static str, message: String) -> PlatformError {
+    PlatformError::Malformed { code, message }
+}
+
+/// Milliseconds since 1970 of a date and time with a zone. In a query a `+` arrives as a blank.
+fn zoned_ms(name: &str, text: &str) -> Result<i64, PlatformError> {
+    let text = text.trim();
+    let repaired = match text.rfind(' ') {
+        Some(at) if at > "YYYY-MM-DDT".len() => format!("{}+{}", &text[..at], &text[at + 1..]),
+        _ => text.to_owned(),
+    };
+    let timestamp: Result<Timestamp, _> = repaired.parse();
+    let not_a_time = |_| malformed("wrong_range", format!("{name} is not an ISO 8601 date and time with a zone"));
+    Ok(floor_ms(timestamp.map_err(not_a_time)?))
+}
+
+fn floor_ms(timestamp: Timestamp) -> i64 {
+    timestamp.as_microsecond().div_euclid(1000)
+}
+
+/// Milliseconds of the local clock since 1970-01-01T00:00.
+fn local_ms(name: &str, text: &str) -> Result<i64, PlatformError> {
+    let has_zone = text.ends_with(['Z', 'z']) || text.get(10..).is_some_and(|time| time.contains(['+', '-', '[']));
+    let local: Result<DateTime, _> = text.trim().parse();
+    match local {
+        Ok(local) if !has_zone => {
+            let of_day_ms = i64::from(local.hour()) * 3_600_000
+                + i64::from(local.minute()) * 60_000
+                + i64::from(local.second()) * 1000
+                + i64::from(local.millisecond());
+            Ok(i64::from(LocalDay::from_date(local.date()).0) * DAY_MS + of_day_ms)
+        }
+        _ => Err(malformed("wrong_range", format!("{name} is not a local date and time without a zone"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(data_type: DataType, query: &str) -> Result<Range, &'static str> {
+        let uri = format!("/?{query}").parse().unwrap();
+        match read(data_type, &Parameters::of(&uri)) {
+            Ok(range) => Ok(range),
+            Err(PlatformError::Malformed { code, .. }) => Err(code),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn both_forms_are_read_and_a_blank_is_a_plus() {
+        let expected = Ok(Range::Utc { from_ms: 1_763_596_800_000, to_ms: 1_763_596_801_500 });
+        for query in [
+            "from_date=2025-11-20T00:00:00Z&to_date=2025-11-20T00:00:01.500Z",
+            "from_date=2025-11-20T01:00:00+01:00&to_date=2025-11-20T01:00:01.5+01:00",
+            "from_date=2025-11-20T01:00:00%2B01:00&to_date=2025-11-19T19:00:01.5-05:00",
+        ] {
+            assert_eq!(range(DataType::Activity, query), expected, "{query}");
+        }
+        let local = "from_client_date=2025-11-20T00:00:00&to_client_date=2025-11-20T00:00:01.5";
+        let expected = Range::Local { from_ms: 1_763_596_800_000, to_ms: 1_763_596_801_500 };
+        assert_eq!(range(DataType::Activity, local), Ok(expected));
+    }
+
+    #[test]
+    fn anything_else_is_malformed() {
+        let day = "from_date=2025-11-20T00:00:00Z&to_date=2025-11-21T00:00:00Z";
+        assert!(range(DataType::Activity, day).is_ok());
+        assert_eq!(range(DataType::Ecg, day), Err("window_too_large"));
+        for wrong in [
+            "",
+            "from_date=2025-11-20T00:00:00Z",
+            "from_date=2025-11-20T00:00:00Z&to_client_date=2025-11-20T00:00:01",
+            "from_date=2025-11-20T00:00:00Z&to_date=2025-11-20T00:00:01Z&from_client_date=2025-11-20T00:00:00",
+            "from_date=2025-11-20T00:00:00&to_date=2025-11-20T00:00:01",
+            "from_client_date=2025-11-20T00:00:00Z&to_client_date=2025-11-20T00:00:01Z",
+            "from_client_date=2025-11-20T00:00:00%2B01:00&to_client_date=2025-11-20T00:00:01",
+            "from_date=yesterday&to_date=today",
+            "from_date=2025-11-20T00:00:01Z&to_date=2025-11-20T00:00:00Z",
+        ] {
+            assert_eq!(range(DataType::Activity, wrong), Err("wrong_range"), "{wrong}");
+        }
+        let more = "from_date=2025-11-20T00:00:00Z&to_date=2025-11-21T00:00:00.001Z";
+        assert_eq!(range(DataType::Activity, more), Err("window_too_large"));
+    }
+}

@@ -1,0 +1,196 @@
+//! A service in process for story tests: SQLite files of its own, a clock that stands until it is moved, and
+//! randomness from a seed, so that every answer is the same in every run.
+
+#![allow(dead_code, reason = "each story uses a part of it")]
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Method, Request, StatusCode};
+use platform::{NewAccount, NewApiKey, Platform, Role, Settings, SubscriptionStart};
+use rand::{Rng, SeedableRng};
+use serde_json::{Value, json};
+use store::engine::Address;
+use store::{HealthDb, Objects, UsersDb};
+use tower::ServiceExt;
+
+/// When the stories begin, ms: 2025-11-20T00:53:20Z.
+pub const START_MS: i64 = 1_763_600_000_000;
+
+/// The password of everyone in the stories.
+pub const PASSWORD: &str = "correct horse battery";
+
+/// A service, and the means to move its clock.
+pub struct Story {
+    /// The operations, for what the story's operator does.
+    pub platform: Platform,
+    router: Router,
+    now_ms: Arc<AtomicI64>,
+    _folder: tempfile::TempDir,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub struct Answer {
+    /// Status.
+    pub status: StatusCode,
+    /// Headers.
+    pub headers: HeaderMap,
+    /// Body; `Null` when there is none.
+    pub body: Value,
+}
+
+/// A patient who has used his voucher.
+pub struct Enrolled {
+    /// The patient.
+    pub uuid: String,
+    /// His voucher code.
+    pub code: String,
+    /// His token of the Users Cloud.
+    pub users_token: String,
+    /// His token of the Health Cloud.
+    pub health_token: String,
+}
+
+impl Story {
+    /// A new, empty service.
+    pub async fn begin() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let users = UsersDb::open(Address::File(folder.path().join("users.sqlite"))).await.expect("a database");
+        let health = HealthDb::open(Address::File(folder.path().join("health.sqlite"))).await.expect("a database");
+        let objects = Objects::folder(&folder.path().join("objects")).expect("a folder");
+        let now_ms = Arc::new(AtomicI64::new(START_MS));
+        let clock = now_ms.clone();
+        let random = Mutex::new(rand_chacha::ChaCha20Rng::seed_from_u64(7));
+        let platform = Platform::new(
+            users,
+            health,
+            objects,
+            Arc::new(move || clock.load(Ordering::SeqCst)),
+            Arc::new(move |bytes: &mut [u8]| random.lock().expect("no test panics here").fill_bytes(bytes)),
+            [7; 32],
+            Settings::default(),
+        );
+        let router = api::router(api::ApiState { platform: platform.clone() });
+        Story { platform, router, now_ms, _folder: folder }
+    }
+
+    /// Lets time pass.
+    pub fn pass_ms(&self, ms: i64) {
+        self.now_ms.fetch_add(ms, Ordering::SeqCst);
+    }
+
+    /// The time, ms.
+    pub fn now_ms(&self) -> i64 {
+        self.now_ms.load(Ordering::SeqCst)
+    }
+
+    /// Creates an account and a key that acts on all its groups; answers the key.
+    pub async fn key_of(&self, email: &str, role: Role) -> String {
+        let account = NewAccount {
+            email: email.to_owned(),
+            role,
+            first_name: None,
+            last_name: None,
+            password: Some(PASSWORD.to_owned()),
+            subscription: SubscriptionStart::Active,
+        };
+        let (account, _) = self.platform.create_account(account).await.expect("an account");
+        self.platform.create_api_key(&account, NewApiKey::default()).await.expect("a key").1
+    }
+
+    /// Creates a group; answers its code.
+    pub async fn group(&self, key: &str) -> String {
+        let body = json!({"name": "Sleep", "description": "of nurses"});
+        let created = self.post(&format!("/integration/v1/groups?token={key}"), body).await.ok();
+        text(&created["code"])
+    }
+
+    /// Adds a patient to a group, who uses his voucher with a profile and logs in on both clouds.
+    pub async fn patient(&self, key: &str, group: &str, profile: Value) -> Enrolled {
+        let created =
+            self.post(&format!("/integration/v1/groups/{group}/patients?token={key}"), Value::Null).await.ok();
+        let code = text(&created["code"]);
+        let mut activation = json!({"code": code, "password": PASSWORD});
+        for (name, value) in profile.as_object().into_iter().flatten() {
+            activation[name] = value.clone();
+        }
+        let users_token = text(&self.post("/users/activate", activation).await.ok()["token"]);
+        let health = self.post("/health/login", json!({"user_api_token": users_token})).await.ok();
+        Enrolled { uuid: text(&created["uuid"]), code, users_token, health_token: text(&health["token"]) }
+    }
+
+    /// A GET without headers.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send(Request::get(path).body(Body::empty()).expect("a request")).await
+    }
+
+    /// A GET with a token as Bearer.
+    pub async fn get_as(&self, path: &str, token: &str) -> Answer {
+        let request = Request::get(path).header("authorization", format!("Bearer {token}"));
+        self.send(request.body(Body::empty()).expect("a request")).await
+    }
+
+    /// A POST of JSON; without a body when it is `Null`.
+    pub async fn post(&self, path: &str, body: Value) -> Answer {
+        self.with_json(Method::POST, path, "", body).await
+    }
+
+    /// A POST of JSON with a token as Bearer.
+    pub async fn post_as(&self, path: &str, token: &str, body: Value) -> Answer {
+        self.with_json(Method::POST, path, token, body).await
+    }
+
+    async fn with_json(&self, method: Method, path: &str, token: &str, body: Value) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        if !token.is_empty() {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let request = match body {
+            Value::Null => request.body(Body::empty()),
+            body => request.header("content-type", "application/json").body(Body::from(body.to_string())),
+        };
+        self.send(request.expect("a request")).await
+    }
+
+    /// Any request.
+    pub async fn send(&self, request: Request<Body>) -> Answer {
+        let response = self.router.clone().oneshot(request).await.expect("the router answers");
+        let (parts, body) = response.into_parts();
+        let bytes = axum::body::to_bytes(body, usize::MAX).await.expect("a body");
+        let body = if bytes.is_empty() {
+            Value::Null
+        } else {
+            serde_json::from_slice(&bytes)
+                .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&bytes).into_owned()))
+        };
+        Answer { status: parts.status, headers: parts.headers, body }
+    }
+}
+
+impl Answer {
+    /// The body of an answer that has to be 200.
+    pub fn ok(self) -> Value {
+        assert_eq!(self.status, StatusCode::OK, "{}", self.body);
+        self.body
+    }
+
+    /// Status and code of an error, whose shape is checked.
+    pub fn error(&self) -> (u16, &str) {
+        assert!(self.body["message"].is_string(), "{self:?}");
+        assert_eq!(self.body["errors"].is_object(), self.status == 422, "{self:?}");
+        (self.status.as_u16(), self.body["code"].as_str().expect("a code"))
+    }
+
+    /// A header as text.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().expect("text"))
+    }
+}
+
+/// The text of a JSON value that has to be one.
+pub fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("{value} is not a text")).to_owned()
+}

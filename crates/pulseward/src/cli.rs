@@ -1,0 +1,88 @@
+//! The tree of commands. What each does is in `commands`, a file per command.
+
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::commands::{admin, completions, demo, import, man, migrate, openapi, serve, simulate};
+use crate::failure::Failure;
+
+/// A cloud for remote patient monitoring with wearable bracelets, run by yourself
+#[derive(Parser)]
+#[command(name = "pulseward", version, propagate_version = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Serve(serve::Serve),
+    Demo(demo::Demo),
+    Admin(admin::Admin),
+    Simulate(simulate::Simulate),
+    Import(import::Import),
+    Migrate(migrate::Migrate),
+    Openapi(openapi::Openapi),
+    Completions(completions::Completions),
+    Man(man::Man),
+}
+
+/// Reads the command line and does what it says. Wrong usage ends the program here, with status 2.
+pub fn run() -> Result<(), Failure> {
+    let matches = Cli::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::io("start threads", error))?;
+    let ended = runtime.block_on(dispatch(cli.command, innermost(&matches)));
+    // Blocking work of a request that nobody waits for any more must not hold the end up.
+    runtime.shutdown_background();
+    ended
+}
+
+async fn dispatch(command: Command, given: &ArgMatches) -> Result<(), Failure> {
+    match command {
+        Command::Serve(serve) => serve.run(given).await,
+        Command::Demo(demo) => demo.run().await,
+        Command::Admin(admin) => admin.run(given).await,
+        Command::Simulate(simulate) => simulate.run().await,
+        Command::Import(import) => import.run().await,
+        Command::Migrate(migrate) => migrate.run(given).await,
+        Command::Openapi(openapi) => openapi.run(),
+        Command::Completions(completions) => completions.run(),
+        Command::Man(man) => man.run(),
+    }
+}
+
+/// The matches of the sub-command that was named last: they know which option came from where.
+fn innermost(matches: &ArgMatches) -> &ArgMatches {
+    let mut innermost = matches;
+    while let Some((_, inner)) = innermost.subcommand() {
+        innermost = inner;
+    }
+    innermost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_tree_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_option_of_the_store_and_the_server_has_an_environment_variable() {
+        for name in ["serve", "migrate"] {
+            let command = Cli::command();
+            let command = command.find_subcommand(name).unwrap();
+            for argument in command.get_arguments() {
+                let Some(long) = argument.get_long() else { continue };
+                if ["help", "version", "json"].contains(&long) {
+                    continue;
+                }
+                let expected = format!("PULSEWARD_{}", long.to_uppercase().replace('-', "_"));
+                assert_eq!(argument.get_env().unwrap().to_str(), Some(expected.as_str()));
+            }
+        }
+    }
+}

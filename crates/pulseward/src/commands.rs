@@ -1,0 +1,11 @@
+//! The commands, one file each.
+
+pub mod admin;
+pub mod completions;
+pub mod demo;
+pub mod import;
+pub mod man;
+pub mod migrate;
+pub mod openapi;
+pub mod serve;
+pub mod simulate;

@@ -1,0 +1,77 @@
+//! `pulseward admin`: what an operator sets up. Works on the store, also while the service runs on it.
+
+mod accounts;
+mod api_keys;
+mod password;
+
+use clap::{ArgMatches, Args, Subcommand};
+use platform::{Platform, Settings};
+use serde_json::Value;
+
+use crate::config::{self, LogFormat, LogOptions, StoreOptions};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::{logging, wiring};
+
+/// Manage accounts, API keys and subscriptions
+#[derive(Args)]
+pub struct Admin {
+    #[command(subcommand)]
+    operation: Operation,
+}
+
+#[derive(Subcommand)]
+enum Operation {
+    CreateAccount(Task<accounts::CreateAccount>),
+    ListAccounts(Task<accounts::ListAccounts>),
+    SetSubscription(Task<accounts::SetSubscription>),
+    ResetPassword(Task<accounts::ResetPassword>),
+    DisableAccount(Task<accounts::DisableAccount>),
+    CreateApiKey(Task<api_keys::CreateApiKey>),
+    ListApiKeys(Task<api_keys::ListApiKeys>),
+    RevokeApiKey(Task<api_keys::RevokeApiKey>),
+}
+
+/// What is done, where the store is, and how the result is printed.
+#[derive(Args)]
+struct Task<O: Args> {
+    #[command(flatten)]
+    operation: O,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    store: StoreOptions,
+}
+
+/// An operation of an administrator.
+trait Operate {
+    /// Does it; answers what `--json` prints.
+    async fn operate(self, platform: &Platform) -> Result<Value, Failure>;
+}
+
+impl Admin {
+    /// Does the operation.
+    pub async fn run(self, matches: &ArgMatches) -> Result<(), Failure> {
+        match self.operation {
+            Operation::CreateAccount(task) => task.run(matches).await,
+            Operation::ListAccounts(task) => task.run(matches).await,
+            Operation::SetSubscription(task) => task.run(matches).await,
+            Operation::ResetPassword(task) => task.run(matches).await,
+            Operation::DisableAccount(task) => task.run(matches).await,
+            Operation::CreateApiKey(task) => task.run(matches).await,
+            Operation::ListApiKeys(task) => task.run(matches).await,
+            Operation::RevokeApiKey(task) => task.run(matches).await,
+        }
+    }
+}
+
+impl<O: Args + Operate> Task<O> {
+    async fn run(self, matches: &ArgMatches) -> Result<(), Failure> {
+        logging::start(&LogOptions { log: "warn".to_owned(), log_format: LogFormat::Text })?;
+        let file = self.store.config.clone();
+        let store = config::complete(self.store, matches, file.as_deref())?;
+        let platform = wiring::open(&store, Settings::default()).await?;
+        let result = self.operation.operate(&platform).await?;
+        self.output.print(&result)
+    }
+}

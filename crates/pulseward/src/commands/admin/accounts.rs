@@ -1,0 +1,145 @@
+//! Accounts: create, list, subscription, password, disable.
+
+use clap::{Args, ValueEnum};
+use platform::{NewAccount, Platform, Role, SubscriptionStart};
+use serde_json::{Value, json};
+
+use super::Operate;
+use super::password::PasswordSource;
+use crate::failure::Failure;
+use crate::values::{Until, iso, parse_until};
+
+/// What an account may do, as the command line has it.
+#[derive(Clone, Copy, ValueEnum)]
+enum RoleName {
+    /// Runs studies
+    Researcher,
+    /// Reads them
+    Hcp,
+    /// Runs the service
+    Admin,
+}
+
+/// Create an account; prints its password, which cannot be read again
+#[derive(Args)]
+pub struct CreateAccount {
+    /// Address to log in with
+    #[arg(long, value_name = "E")]
+    email: String,
+    /// What the account may do
+    #[arg(long, value_enum)]
+    role: RoleName,
+    /// Given name
+    #[arg(long, value_name = "F")]
+    first_name: Option<String>,
+    /// Family name
+    #[arg(long, value_name = "L")]
+    last_name: Option<String>,
+    #[command(flatten)]
+    password: PasswordSource,
+    /// Begin without the subscription of 30 days
+    #[arg(long)]
+    no_subscription: bool,
+}
+
+impl Operate for CreateAccount {
+    async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
+        let new = NewAccount {
+            email: self.email,
+            role: match self.role {
+                RoleName::Researcher => Role::Researcher,
+                RoleName::Hcp => Role::Hcp,
+                RoleName::Admin => Role::Admin,
+            },
+            first_name: self.first_name,
+            last_name: self.last_name,
+            password: self.password.read()?,
+            subscription: if self.no_subscription { SubscriptionStart::None } else { SubscriptionStart::Active },
+        };
+        let (account, password) = platform.create_account(new).await?;
+        Ok(json!({
+            "id": account.id,
+            "uuid": account.uuid,
+            "email": account.email,
+            "role": account.role,
+            "password": password,
+        }))
+    }
+}
+
+/// List all accounts, oldest first
+#[derive(Args)]
+pub struct ListAccounts {}
+
+impl Operate for ListAccounts {
+    async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
+        let accounts = platform.users.accounts().await?;
+        let accounts = accounts.into_iter().map(|account| {
+            json!({
+                "id": account.id,
+                "uuid": account.uuid,
+                "email": account.email,
+                "role": account.role,
+                "first_name": account.first_name,
+                "last_name": account.last_name,
+                "subscription_until": account.subscription_until_ms.map(iso),
+                "disabled_at": account.disabled_ms.map(iso),
+                "created_at": iso(account.created_ms),
+            })
+        });
+        Ok(json!({"accounts": accounts.collect::<Vec<Value>>()}))
+    }
+}
+
+/// Set until when an account's subscription is active
+#[derive(Args)]
+pub struct SetSubscription {
+    /// Address of the account
+    #[arg(long, value_name = "E")]
+    account: String,
+    /// The last day, such as 2027-01-31 (UTC), an instant, or `none`
+    #[arg(long, value_name = "DATE", value_parser = parse_until)]
+    until: Until,
+}
+
+impl Operate for SetSubscription {
+    async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
+        let account = platform.account_by_email(&self.account).await?;
+        platform.set_subscription(&account.email, self.until.ms()).await?;
+        Ok(json!({"email": account.email, "subscription_until": self.until.ms().map(iso)}))
+    }
+}
+
+/// Give an account another password, which ends its sessions
+#[derive(Args)]
+pub struct ResetPassword {
+    /// Address of the account
+    #[arg(long, value_name = "E")]
+    account: String,
+    #[command(flatten)]
+    password: PasswordSource,
+}
+
+impl Operate for ResetPassword {
+    async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
+        let account = platform.account_by_email(&self.account).await?;
+        let password = platform.reset_account_password(&account, self.password.read()?).await?;
+        Ok(json!({"email": account.email, "password": password}))
+    }
+}
+
+/// Disable an account: its logins, sessions, API keys and health tokens end
+#[derive(Args)]
+pub struct DisableAccount {
+    /// Address of the account
+    #[arg(long, value_name = "E")]
+    account: String,
+}
+
+impl Operate for DisableAccount {
+    async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
+        let account = platform.account_by_email(&self.account).await?;
+        let disabled_ms = platform.disable_account(&account).await?;
+        Ok(json!({"email": account.email, "disabled_at": iso(disabled_ms)}))
+    }
+}

@@ -1,0 +1,157 @@
+//! Collects rows as columns, as JSON text, until there are enough for a sync.
+//!
+//! Numbers keep the digits that the file has: a timestamp with microseconds would not survive a binary float.
+
+use csv::StringRecord;
+use serde_json::{Value, json};
+use vitals::registry::{DataType, Kind};
+
+/// Bytes of JSON after which a batch is sent: far below what a service takes.
+const FULL_BYTES: usize = 4 << 20;
+/// Rows after which a batch is sent, so that one answer does not take long.
+const FULL_ROWS: u64 = 100_000;
+
+/// Rows of one type on their way.
+pub struct Batch {
+    head: String,
+    columns: Vec<Option<Column>>,
+    rows: u64,
+    bytes: usize,
+}
+
+struct Column {
+    name: String,
+    is_number: bool,
+    cells: String,
+}
+
+impl Batch {
+    /// An empty batch whose rows have these columns; none for one that is not sent.
+    pub fn new(data_type: DataType, columns: &[Option<String>], time_zone: Option<&str>) -> Self {
+        let zone = time_zone.map_or_else(String::new, |zone| format!("\"time_zone\":{},", json!(zone)));
+        let columns = columns.iter().map(|name| {
+            let name = name.clone()?;
+            let is_number = match data_type.column(&name) {
+                Some(column) => matches!(column.kind, Kind::Number { .. }),
+                None => true, // the timestamp
+            };
+            Some(Column { name, is_number, cells: String::new() })
+        });
+        let head = format!("{{{zone}\"data\":{{\"{}\":{{", data_type.name());
+        Batch { head, columns: columns.collect(), rows: 0, bytes: 0 }
+    }
+
+    /// Adds a row. An error says which cell cannot be sent; the service judges whether a value fits its column.
+    pub fn push(&mut self, record: &StringRecord) -> Result<(), String> {
+        for (column, cell) in self.columns.iter_mut().zip(record) {
+            let Some(column) = column else { continue };
+            let before = column.cells.len();
+            if !column.cells.is_empty() {
+                column.cells.push(',');
+            }
+            push_cell(column, cell.trim())?;
+            self.bytes += column.cells.len() - before;
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    /// Rows in it.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Whether it is time to send it.
+    pub fn is_full(&self) -> bool {
+        self.bytes >= FULL_BYTES || self.rows >= FULL_ROWS
+    }
+
+    /// The body of a sync with all rows; the batch is empty afterwards.
+    pub fn take(&mut self) -> Vec<u8> {
+        let mut body = self.head.clone();
+        for (position, column) in self.columns.iter_mut().flatten().enumerate() {
+            if position > 0 {
+                body.push(',');
+            }
+            body.push_str(&format!("\"{}\":[{}]", column.name, column.cells));
+            column.cells.clear();
+        }
+        body.push_str("}}}");
+        (self.rows, self.bytes) = (0, 0);
+        body.into_bytes()
+    }
+}
+
+fn push_cell(column: &mut Column, cell: &str) -> Result<(), String> {
+    if cell.is_empty() {
+        column.cells.push_str("null");
+        return Ok(());
+    }
+    if !column.is_number {
+        column.cells.push_str(&Value::from(cell).to_string());
+        return Ok(());
+    }
+    let is_number = cell.parse::<serde_json::Number>().is_ok();
+    if !is_number {
+        return Err(format!("`{cell}` in column `{}` is not a number", column.name));
+    }
+    column.cells.push_str(cell);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(data_type: DataType, columns: &[&str]) -> Batch {
+        let columns: Vec<Option<String>> =
+            columns.iter().map(|name| (*name != "date").then(|| (*name).to_owned())).collect();
+        Batch::new(data_type, &columns, Some("Europe/Zurich"))
+    }
+
+    fn push(batch: &mut Batch, cells: &[&str]) -> Result<(), String> {
+        batch.push(&StringRecord::from(cells))
+    }
+
+    #[test]
+    fn rows_become_columns_and_digits_stay() {
+        let mut batch = batch(DataType::Temperature, &["timestamp", "date", "temp_sk1"]);
+        push(&mut batch, &["1763600000000.123", "x", "33.50"]).unwrap();
+        push(&mut batch, &["1763600060000", "y", ""]).unwrap();
+        assert_eq!(batch.rows(), 2);
+        assert_eq!(
+            String::from_utf8(batch.take()).unwrap(),
+            r#"{"time_zone":"Europe/Zurich","data":{"temperature":{"timestamp":[1763600000000.123,1763600060000],"temp_sk1":[33.50,null]}}}"#
+        );
+        assert_eq!(batch.rows(), 0);
+        push(&mut batch, &["1", "", "2"]).unwrap();
+        assert!(String::from_utf8(batch.take()).unwrap().contains(r#""timestamp":[1],"temp_sk1":[2]"#));
+    }
+
+    #[test]
+    fn codes_and_notes_are_texts() {
+        let mut batch = batch(DataType::Tests, &["timestamp", "test_type", "value", "note"]);
+        push(&mut batch, &["1", "heart_rate", "61", "he said \"fine\""]).unwrap();
+        let body: Value = serde_json::from_slice(&batch.take()).unwrap();
+        assert_eq!(body["data"]["tests"]["test_type"], json!(["heart_rate"]));
+        assert_eq!(body["data"]["tests"]["note"], json!(["he said \"fine\""]));
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        let mut batch = batch(DataType::Activity, &["timestamp", "bpm"]);
+        for wrong in ["abc", "NaN", "1,2", "0x7e", "1]", "--1"] {
+            assert!(push(&mut batch, &["1", wrong]).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn many_rows_are_enough() {
+        let mut batch = batch(DataType::Activity, &["timestamp", "bpm"]);
+        let row = StringRecord::from(vec!["1763600000000", "61"]);
+        while !batch.is_full() {
+            batch.push(&row).unwrap();
+        }
+        assert_eq!(batch.rows(), FULL_ROWS);
+    }
+}

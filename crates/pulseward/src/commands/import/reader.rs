@@ -1,0 +1,137 @@
+//! Reads a CSV file row by row, unpacked on the way when it is compressed.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, stdin};
+use std::path::{Path, PathBuf};
+
+use csv::{Reader, ReaderBuilder, StringRecord};
+use flate2::bufread::MultiGzDecoder;
+use vitals::registry::DataType;
+
+use crate::failure::Failure;
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// The rows of one file.
+pub struct Rows {
+    path: PathBuf,
+    reader: Reader<Box<dyn Read>>,
+    columns: Vec<Option<String>>,
+    line: u64,
+}
+
+impl Rows {
+    /// Opens a file and checks its header against the columns of the data type. Nothing has been sent yet when a
+    /// column is not known.
+    pub fn open(path: &Path, data_type: DataType) -> Result<Self, Failure> {
+        let unreadable = |error| Failure::file("read", path, error);
+        let plain: Box<dyn Read> = if path == Path::new("-") {
+            Box::new(stdin().lock())
+        } else {
+            Box::new(File::open(path).map_err(unreadable)?)
+        };
+        let bytes = unpack(plain).map_err(unreadable)?;
+        Self::read(bytes, path, data_type)
+    }
+
+    fn read(bytes: Box<dyn Read>, path: &Path, data_type: DataType) -> Result<Self, Failure> {
+        let mut reader = ReaderBuilder::new().from_reader(bytes);
+        let header = reader.headers().map_err(|error| not_csv(path, &error))?.clone();
+        let mut columns = Vec::new();
+        for name in &header {
+            columns.push(column(name.trim_start_matches('\u{feff}').trim(), data_type, path)?);
+        }
+        if !columns.iter().flatten().any(|name| name == "timestamp") {
+            return Err(Failure::Other(format!("{}: there is no column `timestamp`", path.display())));
+        }
+        Ok(Rows { path: path.to_owned(), reader, columns, line: 1 })
+    }
+
+    /// The names of the columns; none for one that is left out.
+    pub fn columns(&self) -> &[Option<String>] {
+        &self.columns
+    }
+
+    /// The next row.
+    pub fn next(&mut self) -> Result<Option<StringRecord>, Failure> {
+        let mut record = StringRecord::new();
+        let more = self.reader.read_record(&mut record).map_err(|error| not_csv(&self.path, &error))?;
+        self.line = record.position().map_or(self.line, csv::Position::line);
+        Ok(more.then_some(record))
+    }
+
+    /// An error that names the line of the row read last.
+    pub fn at_this_line(&self, reason: &str) -> Failure {
+        Failure::Other(format!("{}, line {}: {reason}", self.path.display(), self.line))
+    }
+}
+
+/// The name of a column to send, none for `date`, which follows from the timestamp.
+fn column(name: &str, data_type: DataType, path: &Path) -> Result<Option<String>, Failure> {
+    match name {
+        "date" => Ok(None),
+        "timestamp" => Ok(Some(name.to_owned())),
+        _ if data_type.column(name).is_some() => Ok(Some(name.to_owned())),
+        _ => {
+            let known: Vec<&str> = data_type.columns().iter().map(|column| column.name).collect();
+            let (path, kind, known) = (path.display(), data_type.name(), known.join(", "));
+            Err(Failure::Other(format!("{path}: {kind} has no column `{name}`; it has timestamp, {known}")))
+        }
+    }
+}
+
+fn unpack(plain: Box<dyn Read>) -> std::io::Result<Box<dyn Read>> {
+    let mut buffered = BufReader::with_capacity(1 << 16, plain);
+    let is_gzip = buffered.fill_buf()?.starts_with(&GZIP_MAGIC);
+    Ok(if is_gzip { Box::new(MultiGzDecoder::new(buffered)) } else { Box::new(buffered) })
+}
+
+fn not_csv(path: &Path, error: &csv::Error) -> Failure {
+    Failure::Other(format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::write::GzEncoder;
+    use std::io::Write;
+
+    fn rows(bytes: &'static [u8]) -> Result<Rows, Failure> {
+        Rows::read(unpack(Box::new(bytes)).unwrap(), Path::new("t.csv"), DataType::Activity)
+    }
+
+    #[test]
+    fn the_derived_date_is_left_out_and_a_byte_order_mark_does_not_matter() {
+        let mut rows = rows("\u{feff}timestamp,date,bpm\n1,x,61\n2,y,\n".as_bytes()).unwrap();
+        assert_eq!(rows.columns(), [Some("timestamp".to_owned()), None, Some("bpm".to_owned())]);
+        assert_eq!(rows.next().unwrap().unwrap(), vec!["1", "x", "61"]);
+        assert_eq!(rows.next().unwrap().unwrap(), vec!["2", "y", ""]);
+        assert!(rows.at_this_line("so").to_string().contains("line 3"));
+        assert!(rows.next().unwrap().is_none());
+    }
+
+    #[test]
+    fn an_unknown_column_is_refused_before_anything_is_sent() {
+        let Err(failure) = rows(b"timestamp,pulse\n1,61\n") else { panic!() };
+        assert!(failure.to_string().contains("no column `pulse`"), "{failure}");
+        assert!(rows(b"bpm\n61\n").is_err());
+        assert!(rows(b"").is_err());
+    }
+
+    #[test]
+    fn a_row_of_another_length_is_an_error() {
+        let mut rows = rows(b"timestamp,bpm\n1,61\n2\n").unwrap();
+        rows.next().unwrap();
+        assert!(rows.next().unwrap_err().to_string().contains("line: 3"));
+    }
+
+    #[test]
+    fn compressed_files_are_known_by_their_content() {
+        let mut packed = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(b"timestamp\n7\n").unwrap();
+        let mut text = String::new();
+        let bytes: &'static [u8] = packed.finish().unwrap().leak();
+        unpack(Box::new(bytes)).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "timestamp\n7\n");
+    }
+}

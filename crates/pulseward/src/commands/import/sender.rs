@@ -1,0 +1,143 @@
+//! Sends syncs, again and again while the service says that it will take them later.
+
+use std::io::Write;
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
+use reqwest::{Client, Response, StatusCode};
+use serde_json::Value;
+
+use super::Compression;
+use crate::failure::Failure;
+
+/// How often a sync is sent before it is given up.
+const TRIES: u32 = 8;
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// What became of rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Rows sent.
+    pub rows: u64,
+    /// Rows that are new, or took another's place.
+    pub stored: u64,
+    /// Rows that were there.
+    pub duplicate: u64,
+    /// Rows that are not valid.
+    pub rejected: u64,
+}
+
+impl Counts {
+    /// Adds an answer about so many rows.
+    pub fn add(&mut self, rows: u64, answer: Counts) {
+        self.rows += rows;
+        self.stored += answer.stored;
+        self.duplicate += answer.duplicate;
+        self.rejected += answer.rejected;
+    }
+
+    fn of(answer: &Value) -> Self {
+        let mut counts = Counts::default();
+        for one in answer["types"].as_object().into_iter().flat_map(|types| types.values()) {
+            let count = |name: &str| one[name].as_u64().unwrap_or(0);
+            counts.stored += count("stored") + count("replaced");
+            counts.duplicate += count("duplicate");
+            counts.rejected += count("rejected");
+        }
+        counts
+    }
+}
+
+/// Sends to one service as one patient.
+pub struct Sender {
+    client: Client,
+    address: String,
+    bearer: String,
+    compression: Compression,
+}
+
+impl Sender {
+    /// A sender to the service at an address.
+    pub fn new(url: &str, bearer: &str, compression: Compression) -> Result<Self, Failure> {
+        let client = Client::builder().timeout(Duration::from_secs(300)).build()?;
+        let address = format!("{}/health/v1/sync", url.trim_end_matches('/'));
+        Ok(Sender { client, address, bearer: bearer.to_owned(), compression })
+    }
+
+    /// Sends a body until the service has taken it or refuses it for good.
+    pub async fn send(&self, body: Vec<u8>) -> Result<Counts, Failure> {
+        let body = Bytes::from(self.pack(body).map_err(|error| Failure::io("compress a sync", error))?);
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let wait = match self.send_once(body.clone()).await {
+                Ok(response) if response.status().is_success() => return Ok(Counts::of(&response.json().await?)),
+                Ok(response) if tries < TRIES && passes(response.status()) => retry_after(&response),
+                Ok(response) => return Err(refusal(response).await),
+                Err(error) if tries < TRIES && !error.is_builder() => None,
+                Err(error) => return Err(error.into()),
+            };
+            tokio::time::sleep(wait.unwrap_or(Duration::from_millis(200 << tries)).min(LONGEST_WAIT)).await;
+        }
+    }
+
+    async fn send_once(&self, body: Bytes) -> Result<Response, reqwest::Error> {
+        let mut request = self.client.post(&self.address).bearer_auth(&self.bearer);
+        request = request.header(CONTENT_TYPE, "application/json");
+        request = match self.compression {
+            Compression::None => request,
+            Compression::Gzip => request.header(CONTENT_ENCODING, "gzip"),
+            Compression::Zstd => request.header(CONTENT_ENCODING, "zstd"),
+        };
+        request.body(body).send().await
+    }
+
+    fn pack(&self, body: Vec<u8>) -> std::io::Result<Vec<u8>> {
+        match self.compression {
+            Compression::None => Ok(body),
+            Compression::Gzip => {
+                let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+                encoder.write_all(&body)?;
+                encoder.finish()
+            }
+            Compression::Zstd => zstd::encode_all(&body[..], 1),
+        }
+    }
+}
+
+/// Whether the service may answer otherwise later.
+fn passes(status: StatusCode) -> bool {
+    use StatusCode as S;
+    [S::TOO_MANY_REQUESTS, S::BAD_GATEWAY, S::SERVICE_UNAVAILABLE, S::GATEWAY_TIMEOUT].contains(&status)
+}
+
+fn retry_after(response: &Response) -> Option<Duration> {
+    let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds))
+}
+
+async fn refusal(response: Response) -> Failure {
+    let status = response.status();
+    let text = response.text().await.unwrap_or_default();
+    let body: Value = serde_json::from_str(&text).unwrap_or_default();
+    let fields = body.get("errors").map(|errors| format!(" {errors}")).unwrap_or_default();
+    Failure::Other(format!("the service answered {status}: {}{fields}", body["message"].as_str().unwrap_or("")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn answers_are_added_up_over_types() {
+        let answer = json!({"types": {
+            "activity": {"stored": 3, "duplicate": 1, "replaced": 2, "rejected": 4},
+            "sleep": {"stored": 1}
+        }});
+        let mut counts = Counts::default();
+        counts.add(11, Counts::of(&answer));
+        assert_eq!(counts, Counts { rows: 11, stored: 6, duplicate: 1, rejected: 4 });
+    }
+}

@@ -1,0 +1,114 @@
+//! The configuration: flag before environment before file before default.
+//!
+//! Each option is declared once, as a field that `clap` reads from the command line and the environment, and `serde`
+//! from the file. `clap` remembers where a value came from; a value that nobody gave is the one a file may replace.
+
+#[cfg(test)]
+mod example;
+mod options;
+
+use std::path::Path;
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command};
+use figment::Figment;
+use figment::providers::{Format, Serialized, Toml};
+use figment::value::Dict;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub use options::{LogFormat, LogOptions, ServeOptions, StoreOptions};
+
+use crate::failure::Failure;
+
+/// A group of options that a file can hold.
+pub trait Section: Args + Serialize + DeserializeOwned {}
+impl<T: Args + Serialize + DeserializeOwned> Section for T {}
+
+/// Completes what the command line and the environment gave with what the file holds.
+pub fn complete<T: Section>(given: T, matches: &ArgMatches, file: Option<&Path>) -> Result<T, Failure> {
+    let Some(path) = file else { return Ok(given) };
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, error))?;
+    complete_from_text(given, matches, &text, path)
+}
+
+fn complete_from_text<T: Section>(given: T, matches: &ArgMatches, text: &str, path: &Path) -> Result<T, Failure> {
+    let broken = |error: figment::Error| Failure::Configuration(Box::new(error));
+    let file = Figment::from(Toml::string(text));
+    for key in file.extract::<Dict>().map_err(broken)?.keys() {
+        if !known_keys().contains(key) {
+            return Err(Failure::Usage(format!("configuration: unknown key `{key}` in {}", path.display())));
+        }
+    }
+    let mut explicit: Dict = Figment::from(Serialized::defaults(&given)).extract().map_err(broken)?;
+    explicit.retain(|name, _| is_explicit(matches, name));
+    Figment::from(Serialized::defaults(&given))
+        .merge(file)
+        .merge(Serialized::defaults(explicit))
+        .extract()
+        .map_err(broken)
+}
+
+/// Whether the command line or the environment gave this option.
+fn is_explicit(matches: &ArgMatches, name: &str) -> bool {
+    let known = matches.ids().any(|id| id.as_str() == name);
+    known && matches!(matches.value_source(name), Some(ValueSource::CommandLine | ValueSource::EnvVariable))
+}
+
+/// Every option that a file can hold, as `clap` knows it.
+fn declared() -> Command {
+    let command = StoreOptions::augment_args(Command::new("pulseward").disable_help_flag(true));
+    LogOptions::augment_args(ServeOptions::augment_args(command))
+}
+
+/// The keys that a file may have: all options but the one that names the file.
+fn known_keys() -> Vec<String> {
+    let command = declared();
+    let keys = command.get_arguments().map(|argument| argument.get_id().to_string());
+    keys.filter(|key| key != "config").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::FromArgMatches;
+
+    /// What `serve` would see with these arguments and this file.
+    fn serve(arguments: &[&str], text: &str) -> Result<ServeOptions, Failure> {
+        let command = declared().mut_args(|argument| argument.env(None::<&str>));
+        let matches = command.try_get_matches_from([&["pulseward"], arguments].concat()).unwrap();
+        let given = ServeOptions::from_arg_matches(&matches).unwrap();
+        complete_from_text(given, &matches, text, Path::new("test.toml"))
+    }
+
+    #[test]
+    fn a_flag_stands_before_the_file_and_the_file_before_the_default() {
+        let listen = |arguments: &[&str], text: &str| serve(arguments, text).unwrap().listen;
+        assert_eq!(listen(&[], ""), "127.0.0.1:8080");
+        assert_eq!(listen(&[], "listen = \"127.0.0.1:9000\""), "127.0.0.1:9000");
+        assert_eq!(listen(&["--listen", "127.0.0.1:9001"], "listen = \"127.0.0.1:9000\""), "127.0.0.1:9001");
+        assert_eq!(listen(&["--listen", "127.0.0.1:8080"], "listen = \"127.0.0.1:9000\""), "127.0.0.1:8080");
+    }
+
+    #[test]
+    fn switches_and_numbers_come_from_the_file() {
+        let options = serve(&[], "behind_proxy = true\nvoucher_days = 7\npublic_url = \"https://study.example\"").unwrap();
+        assert!(options.behind_proxy);
+        assert_eq!((options.voucher_days, options.public_url.as_deref()), (7, Some("https://study.example")));
+    }
+
+    #[test]
+    fn keys_of_other_commands_are_fine_and_unknown_keys_are_not() {
+        assert!(serve(&[], "users_db = \"postgres://db.example/users\"").is_ok());
+        let Err(failure) = serve(&[], "lisen = \"127.0.0.1:9000\"") else { panic!() };
+        assert_eq!(failure.exit_status(), 2);
+        assert_eq!(failure.to_string(), "configuration: unknown key `lisen` in test.toml");
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_names_its_key() {
+        let Err(failure) = serve(&[], "voucher_days = \"many\"") else { panic!() };
+        assert_eq!(failure.exit_status(), 2);
+        assert!(failure.to_string().contains("voucher_days"), "{failure}");
+    }
+}

@@ -1,0 +1,86 @@
+//! `config.example.toml`, written from the options so that it cannot lag behind them.
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::path::Path;
+
+    use clap::Arg;
+
+    use crate::config::declared;
+
+    const HEADER: &str = "\
+# Configuration of pulseward: `pulseward serve --config FILE`, or PULSEWARD_CONFIG=FILE.
+# A flag stands before its environment variable, that before this file, and this before the default.
+# Everything here is commented out and shows the default, or an example where there is none. Unknown keys are errors.
+";
+
+    fn example() -> String {
+        let mut text = HEADER.to_owned();
+        let command = declared();
+        let mut heading = None;
+        for argument in command.get_arguments().filter(|argument| argument.get_id() != "config") {
+            if heading != argument.get_help_heading() {
+                heading = argument.get_help_heading();
+                write!(text, "\n# --- {} ---\n", heading.unwrap_or_default()).unwrap();
+            }
+            let variable = argument.get_env().and_then(|name| name.to_str()).unwrap();
+            let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+            write!(text, "\n# {help}\n# {variable}\n#{} = {}\n", argument.get_id(), value(argument)).unwrap();
+        }
+        text
+    }
+
+    /// The default, or an example of an option that has none.
+    fn value(argument: &Arg) -> String {
+        let example = match argument.get_id().as_str() {
+            "users_db" => Some("postgres://pulseward@db.example/users"),
+            "health_db" => Some("postgres://pulseward@db.example/health"),
+            "objects" => Some("file:///var/lib/pulseward/objects"),
+            "master_key_file" => Some("/etc/pulseward/master.key"),
+            "public_url" => Some("https://study.example"),
+            "tls_cert" => Some("/etc/pulseward/cert.pem"),
+            "tls_key" => Some("/etc/pulseward/key.pem"),
+            _ => None,
+        };
+        if !argument.get_action().takes_values() {
+            return "false".to_owned();
+        }
+        let default = argument.get_default_values().first().and_then(|value| value.to_str());
+        let value = default.or(example).unwrap_or_else(|| panic!("{} has no example", argument.get_id()));
+        match value.parse::<i64>() {
+            Ok(number) => number.to_string(),
+            Err(_) => format!("\"{value}\""),
+        }
+    }
+
+    /// Run with `UPDATE_EXAMPLE=1` to write the file anew.
+    #[test]
+    #[allow(clippy::disallowed_methods)] // a switch for people, not configuration of the program
+    fn the_example_file_is_what_the_options_say() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config.example.toml");
+        if std::env::var("UPDATE_EXAMPLE").is_ok() {
+            std::fs::write(&path, example()).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(path).unwrap(), example());
+    }
+
+    #[test]
+    fn the_example_is_a_file_that_the_program_takes() {
+        let uncommented: String = example()
+            .lines()
+            .filter_map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')))
+            .fold(String::new(), |text, line| text + line + "\n");
+        assert!(uncommented.lines().count() > 10);
+        for key in crate::config::known_keys() {
+            assert!(uncommented.contains(&format!("{key} = ")), "{key}");
+        }
+        let given = {
+            use clap::FromArgMatches;
+            let matches = declared().get_matches_from(["pulseward"]);
+            let options = crate::config::ServeOptions::from_arg_matches(&matches).unwrap();
+            crate::config::complete_from_text(options, &matches, &uncommented, Path::new("example")).unwrap()
+        };
+        assert_eq!(given.public_url.as_deref(), Some("https://study.example"));
+    }
+}

@@ -1,0 +1,25 @@
+//! Log lines on standard error, as text or JSON.
+//!
+//! Secrets stay out: requests are named by method and matched route (the routers see to that), and the libraries below
+//! them, which would log addresses and headers, are kept to what is worth telling anyway.
+
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{LogFormat, LogOptions};
+use crate::failure::Failure;
+
+/// Modules that would log addresses or headers when asked for everything.
+const NEVER_BELOW_INFO: &str = "hyper=info,hyper_util=info,h2=info,reqwest=info,rustls=info,tokio_postgres=info";
+
+/// Starts the log.
+pub fn start(options: &LogOptions) -> Result<(), Failure> {
+    let filter = format!("{},{NEVER_BELOW_INFO}", options.log);
+    let filter = EnvFilter::builder().parse(&filter);
+    let filter = filter.map_err(|error| Failure::Usage(format!("--log {}: {error}", options.log)))?;
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let started = match options.log_format {
+        LogFormat::Text => lines.with_target(false).try_init(),
+        LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).try_init(),
+    };
+    started.map_err(|error| Failure::Other(format!("the log cannot start: {error}")))
+}

@@ -1,0 +1,74 @@
+//! What a command prints: exactly one JSON object for programs, or plain lines for people.
+
+use std::io::Write;
+
+use clap::Args;
+use serde_json::{Map, Value};
+
+use crate::failure::Failure;
+
+/// How results are printed.
+#[derive(Args, Clone, Copy)]
+pub struct Output {
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Output {
+    /// Prints a result.
+    pub fn print(self, result: &Value) -> Result<(), Failure> {
+        let text = if self.json { format!("{result}\n") } else { plain(result) };
+        write_out(text.as_bytes())
+    }
+}
+
+/// Writes to standard output. A reader that has gone away, such as `head`, is no failure.
+pub fn write_out(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::io("write the result", error)),
+        _ => Ok(()),
+    }
+}
+
+/// `name: value` lines; of a list, a block of lines for each element.
+fn plain(result: &Value) -> String {
+    let Value::Object(fields) = result else { return format!("{result}\n") };
+    let mut text = String::new();
+    for (name, value) in fields {
+        match value {
+            Value::Array(rows) => {
+                let blocks: Vec<String> = rows.iter().map(plain).collect();
+                text.push_str(&blocks.join("\n"));
+            }
+            _ => text.push_str(&line(name, value, fields)),
+        }
+    }
+    text
+}
+
+fn line(name: &str, value: &Value, fields: &Map<String, Value>) -> String {
+    let width = fields.keys().map(String::len).max().unwrap_or(0) + 1;
+    let value = match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "none".to_owned(),
+        other => other.to_string(),
+    };
+    format!("{:width$} {value}\n", format!("{name}:"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn people_get_aligned_lines() {
+        let result = json!({"id": "a1", "expires_at": null, "rows": 3});
+        assert_eq!(plain(&result), "id:         a1\nexpires_at: none\nrows:       3\n");
+        let list = json!({"accounts": [{"id": "a"}, {"id": "b"}]});
+        assert_eq!(plain(&list), "id: a\n\nid: b\n");
+        assert_eq!(plain(&json!({"accounts": []})), "");
+    }
+}

@@ -1,0 +1,89 @@
+//! Readings of option values: spans of time, dates, instants.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+/// A span such as `90d`, `12h`, `30m` or `300s`.
+pub fn parse_span(text: &str) -> Result<SignedDuration, String> {
+    let wrong = || format!("`{text}` is not a span of time such as 90d, 12h, 30m or 300s");
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let count: i64 = digits.parse().map_err(|_| wrong())?;
+    let seconds = match &text[digits.len()..] {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        "w" => 604_800,
+        _ => return Err(wrong()),
+    };
+    // A hundred years keeps every sum with the present inside the calendar.
+    match count.checked_mul(seconds) {
+        Some(total) if (1..=100 * 366 * 86_400).contains(&total) => Ok(SignedDuration::from_secs(total)),
+        _ => Err(wrong()),
+    }
+}
+
+/// Until when something holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// It does not.
+    None,
+    /// To this instant, ms.
+    Instant(i64),
+}
+
+impl Until {
+    /// The instant, ms.
+    pub fn ms(self) -> Option<i64> {
+        match self {
+            Until::None => None,
+            Until::Instant(ms) => Some(ms),
+        }
+    }
+}
+
+/// `none`, an instant such as `2027-01-31T12:00:00Z`, or a date, whose last millisecond in UTC is meant.
+pub fn parse_until(text: &str) -> Result<Until, String> {
+    if text == "none" {
+        return Ok(Until::None);
+    }
+    if let Ok(instant) = text.parse::<Timestamp>() {
+        return Ok(Until::Instant(instant.as_millisecond()));
+    }
+    let wrong = |_| format!("`{text}` is neither a date such as 2027-01-31 nor `none`");
+    let date: Date = text.parse().map_err(wrong)?;
+    let next = date.tomorrow().and_then(|day| day.to_zoned(TimeZone::UTC)).map_err(wrong)?;
+    Ok(Until::Instant(next.timestamp().as_millisecond() - 1))
+}
+
+/// An instant as the service's answers write it: ISO 8601, UTC, milliseconds.
+pub fn iso(at_ms: i64) -> String {
+    let instant = Timestamp::from_millisecond(at_ms).unwrap_or(Timestamp::MAX);
+    format!("{instant:.3}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_have_a_unit() {
+        assert_eq!(parse_span("90d"), Ok(SignedDuration::from_hours(90 * 24)));
+        assert_eq!(parse_span("300s"), Ok(SignedDuration::from_secs(300)));
+        assert_eq!(parse_span("2w"), Ok(SignedDuration::from_hours(14 * 24)));
+        for wrong in ["", "90", "d", "-1d", "0s", "1.5h", "3y", "99999999999d", "9223372036854775807d"] {
+            assert!(parse_span(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_date_lasts_to_its_end() {
+        let Ok(Until::Instant(ms)) = parse_until("2027-01-31") else { panic!() };
+        assert_eq!(iso(ms), "2027-01-31T23:59:59.999Z");
+        let Ok(Until::Instant(ms)) = parse_until("2027-01-31T12:00:00+01:00") else { panic!() };
+        assert_eq!(iso(ms), "2027-01-31T11:00:00.000Z");
+        assert_eq!(parse_until("none"), Ok(Until::None));
+        assert!(parse_until("31.1.2027").is_err());
+    }
+}

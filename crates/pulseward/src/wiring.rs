@@ -1,0 +1,117 @@
+//! Opens the stores and puts the service together. Wall clock and the system's randomness enter here and nowhere else.
+
+mod master_key;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use platform::{Platform, Settings};
+use rand::TryRng;
+use rand::rngs::SysRng;
+use store::{Address, HealthDb, Objects, UsersDb};
+
+use crate::config::{ServeOptions, StoreOptions};
+use crate::failure::Failure;
+
+/// Opens the stores that the options name, brings their schemas up to date, and builds the service over them.
+pub async fn open(options: &StoreOptions, settings: Settings) -> Result<Platform, Failure> {
+    let users_address = address(options.users_db.as_deref(), &options.data, "users.db")?;
+    let health_address = address(options.health_db.as_deref(), &options.data, "health.db")?;
+    let shared = [&users_address, &health_address].iter().any(|address| matches!(address, Address::Postgres(_)));
+    if shared && options.master_key_file.is_none() {
+        // Each node would make a key of its own and could not read what the others have sealed.
+        let message = "PostgreSQL needs --master-key-file, the same file on every node";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    make_private_folder(&options.data)?;
+    let key_file = options.master_key_file.clone().unwrap_or_else(|| options.data.join("master.key"));
+    let master_key = master_key::read_or_make(&key_file, fill_random)?;
+    let objects = Objects::folder(&objects_folder(options)?)?;
+    let users = UsersDb::open(users_address).await?;
+    let health = HealthDb::open(health_address, objects.clone()).await?;
+    Ok(Platform::new(users, health, objects, Arc::new(now_ms), Arc::new(fill_random), master_key, settings))
+}
+
+/// The settings of a service that clients reach under an address.
+pub fn settings(options: &ServeOptions, public_url: &str) -> Settings {
+    Settings {
+        token_ttl_minutes: options.token_ttl_minutes,
+        token_refresh_minutes: options.token_refresh_minutes,
+        voucher_days: options.voucher_days,
+        users_url: format!("{public_url}/users"),
+        health_url: format!("{public_url}/health"),
+        ..Settings::default()
+    }
+}
+
+/// The wall clock, ms since 1970.
+#[allow(clippy::disallowed_methods)] // the one place where the clock is read
+pub fn now_ms() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}
+
+/// Fills bytes from the operating system.
+///
+/// # Panics
+/// When the system has no randomness to give: nothing could be made safely then.
+pub fn fill_random(bytes: &mut [u8]) {
+    if let Err(error) = SysRng.try_fill_bytes(bytes) {
+        panic!("the operating system has no randomness: {error}");
+    }
+}
+
+fn address(given: Option<&str>, data: &Path, file: &str) -> Result<Address, Failure> {
+    match given {
+        None => Ok(Address::File(data.join(file))),
+        Some(url) if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+            Ok(Address::Postgres(url.to_owned()))
+        }
+        // The address is not repeated: it can hold a password.
+        Some(_) => Err(Failure::Usage("a database address begins with postgres://".to_owned())),
+    }
+}
+
+fn objects_folder(options: &StoreOptions) -> Result<PathBuf, Failure> {
+    let Some(url) = &options.objects else { return Ok(options.data.join("objects")) };
+    match url.strip_prefix("file://") {
+        Some(path) if path.starts_with('/') => Ok(PathBuf::from(path)),
+        _ => Err(Failure::Usage(format!("--objects {url}: only file:///DIR is supported"))),
+    }
+}
+
+/// Makes the folder, readable by its owner alone, when it is not there.
+fn make_private_folder(path: &Path) -> Result<(), Failure> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(|error| Failure::file("make", path, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_is_a_file_of_the_data_folder_or_a_server() {
+        let data = Path::new("/data");
+        assert_eq!(address(None, data, "users.db").unwrap(), Address::File("/data/users.db".into()));
+        let url = "postgres://u:secret@db.example/users";
+        assert_eq!(address(Some(url), data, "users.db").unwrap(), Address::Postgres(url.to_owned()));
+        let refused = address(Some("mysql://u:secret@db.example/users"), data, "users.db").unwrap_err();
+        assert!(!refused.to_string().contains("secret"), "{refused}");
+    }
+
+    #[test]
+    fn randomness_fills_every_byte() {
+        let mut seen = [0_u8; 64];
+        for _ in 0..8 {
+            let mut bytes = [0; 64];
+            fill_random(&mut bytes);
+            for (all, byte) in seen.iter_mut().zip(bytes) {
+                *all |= byte;
+            }
+        }
+        assert!(seen.iter().all(|byte| *byte != 0));
+    }
+}

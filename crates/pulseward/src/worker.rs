@@ -1,0 +1,38 @@
+//! What a node does beside answering requests.
+
+use std::time::Duration;
+
+use platform::Platform;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// How often a node looks for operations that a killed one has left half done, and how old those must be, so that
+/// work which is under way is left alone.
+const INTENTS_EVERY: Duration = Duration::from_secs(30);
+const INTENTS_OLDER_THAN_MS: i64 = 30_000;
+
+/// Starts the background work; each task ends at its next quiet moment once `stop` becomes true.
+pub fn start(platform: &Platform, stop: &watch::Receiver<bool>) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    tasks.spawn(finish_intents(platform.clone(), stop.clone()));
+    tasks
+}
+
+async fn finish_intents(platform: Platform, mut stop: watch::Receiver<bool>) {
+    loop {
+        match platform.finish_old_intents(INTENTS_OLDER_THAN_MS).await {
+            Ok(0) => {}
+            Ok(finished) => tracing::info!(finished, "finished operations that were left half done"),
+            Err(error) => tracing::warn!(%error, "operations that were left half done wait for the next look"),
+        }
+        if stopped_within(&mut stop, INTENTS_EVERY).await {
+            return;
+        }
+    }
+}
+
+/// Waits so long, or until it is time to stop; answers whether it is.
+async fn stopped_within(stop: &mut watch::Receiver<bool>, wait: Duration) -> bool {
+    // An error means that whoever says stop has gone, which says the same.
+    tokio::time::timeout(wait, stop.wait_for(|stop| *stop)).await.is_ok()
+}

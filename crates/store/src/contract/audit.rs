@@ -1,0 +1,108 @@
+//! The audit log: its order, its stamps and its chain.
+
+use super::{Stores, audit, on_both_engines};
+use crate::{AuditQuery, Entity, NewAuditEntry, Session};
+
+on_both_engines! {
+    entries_are_found_by_whoever_appears
+    a_past_that_was_read_gains_nothing
+    a_changed_entry_breaks_the_chain
+    the_chain_outlives_erased_details
+    entries_written_at_once_are_all_chained
+}
+
+fn entry(id: &str, action: &str, user: &str, primary: &str, secondary: Option<&str>) -> NewAuditEntry {
+    let entity = |id: &str| Entity { id: id.to_owned(), kind: "patient.id".to_owned() };
+    NewAuditEntry {
+        id: id.to_owned(),
+        action_type: action.to_owned(),
+        user_id: user.to_owned(),
+        user_role: "researcher".to_owned(),
+        primary: entity(primary),
+        secondary: secondary.map(entity),
+        details: Some("{\"name\":\"Grace\"}".to_owned()),
+        salt: [9; 16],
+    }
+}
+
+/// Writes entries by the shortest operation that writes any.
+async fn write(stores: &Stores, entries: Vec<NewAuditEntry>, now_ms: i64) {
+    let session = Session {
+        id: entries.iter().map(|entry| entry.id.as_str()).collect(),
+        owner: "u".to_owned(),
+        first_issued_ms: 0,
+        issued_ms: 0,
+        expires_ms: 0,
+        replaced_ms: None,
+        ended_ms: None,
+    };
+    stores.users.add_session(session, audit(entries, now_ms)).await.expect("written");
+}
+
+fn query(appears: &str, from_ms: i64, to_ms: i64, action: Option<&str>) -> AuditQuery {
+    AuditQuery { appears: appears.to_owned(), from_ms, to_ms, action_type: action.map(str::to_owned) }
+}
+
+async fn ids(stores: &Stores, query: AuditQuery, now_ms: i64) -> Vec<String> {
+    let entries = stores.users.audit_entries(query, now_ms).await.expect("entries");
+    entries.into_iter().map(|entry| entry.id).collect()
+}
+
+async fn entries_are_found_by_whoever_appears(stores: Stores) {
+    write(&stores, vec![entry("a", "X", "ada", "grace", None), entry("b", "Y", "bob", "ada", None)], 10).await;
+    write(&stores, vec![entry("c", "X", "bob", "grace", Some("ada")), entry("d", "X", "bob", "grace", None)], 20).await;
+    assert_eq!(ids(&stores, query("ada", 0, 100, None), 50).await, ["a", "b", "c"]);
+    assert_eq!(ids(&stores, query("ada", 0, 100, Some("X")), 50).await, ["a", "c"]);
+    assert_eq!(ids(&stores, query("ada", 10, 10, None), 50).await, ["a", "b"]);
+    assert_eq!(ids(&stores, query("ada", 11, 20, None), 50).await, ["c"]);
+    assert!(ids(&stores, query("ada", 11, 19, None), 50).await.is_empty());
+    let found = stores.users.audit_entries(query("bob", 20, 20, None), 50).await.expect("entries");
+    let expected = entry("c", "X", "bob", "grace", Some("ada"));
+    assert_eq!((found[0].number, found[0].time_ms), (3, 20));
+    assert_eq!((&found[0].secondary, &found[0].details), (&expected.secondary, &expected.details));
+}
+
+async fn a_past_that_was_read_gains_nothing(stores: Stores) {
+    assert!(ids(&stores, query("ada", 0, 99, None), 100).await.is_empty());
+    // A node whose clock is late.
+    write(&stores, vec![entry("a", "X", "ada", "grace", None)], 40).await;
+    assert!(ids(&stores, query("ada", 0, 99, None), 100).await.is_empty());
+    assert_eq!(ids(&stores, query("ada", 100, 100, None), 100).await, ["a"]);
+    assert_eq!(stores.users.verify_audit().await.expect("an answer"), (1, None));
+}
+
+async fn a_changed_entry_breaks_the_chain(stores: Stores) {
+    assert_eq!(stores.users.verify_audit().await.expect("an answer"), (0, None));
+    for (at, id) in ["a", "b", "c"].iter().enumerate() {
+        write(&stores, vec![entry(id, "X", "ada", "grace", None)], at as i64).await;
+    }
+    assert_eq!(stores.users.verify_audit().await.expect("an answer"), (3, None));
+    const CHANGE: &str = "UPDATE audit_entry SET user_id = 'eve' WHERE number = 2";
+    const CHANGE_BACK: &str = "UPDATE audit_entry SET user_id = 'ada' WHERE number = 2";
+    const DROP_LAST: &str = "DELETE FROM audit_entry WHERE number = 3";
+    let run = async |text| stores.users.db.write(move |tx| tx.execute(text, &[])).await.expect("changed");
+    run(CHANGE).await;
+    assert_eq!(stores.users.verify_audit().await.expect("an answer"), (1, Some(2)));
+    run(CHANGE_BACK).await;
+    assert_eq!(stores.users.verify_audit().await.expect("an answer"), (3, None));
+    run(DROP_LAST).await;
+    assert_eq!(stores.users.verify_audit().await.expect("an answer"), (2, Some(3)));
+}
+
+async fn the_chain_outlives_erased_details(stores: Stores) {
+    write(&stores, vec![entry("a", "X", "ada", "grace", None), entry("b", "X", "ada", "grace", None)], 1).await;
+    const CHANGE: &str = "UPDATE audit_entry SET details = '{}' WHERE number = 1";
+    const ERASE: &str = "UPDATE audit_entry SET details = NULL, salt = NULL WHERE number = 1";
+    let run = async |text| stores.users.db.write(move |tx| tx.execute(text, &[])).await.expect("changed");
+    run(CHANGE).await;
+    assert_eq!(stores.users.verify_audit().await.expect("an answer"), (0, Some(1)));
+    run(ERASE).await;
+    assert_eq!(stores.users.verify_audit().await.expect("an answer"), (2, None));
+}
+
+async fn entries_written_at_once_are_all_chained(stores: Stores) {
+    let ids: Vec<String> = (0..40).map(|at| format!("entry-{at}")).collect();
+    let writes = ids.iter().map(|id| write(&stores, vec![entry(id, "X", "ada", "grace", None)], 5));
+    futures::future::join_all(writes).await;
+    assert_eq!(stores.users.verify_audit().await.expect("an answer"), (40, None));
+}

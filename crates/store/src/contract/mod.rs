@@ -1,0 +1,63 @@
+//! The same tests on both engines: what a store function promises, it promises on SQLite and on PostgreSQL.
+
+mod columns;
+mod health;
+mod people;
+mod audit;
+mod texts;
+
+use std::sync::Arc;
+
+use crate::engine::Address;
+use crate::{Audit, HealthDb, NewAuditEntry, UsersDb};
+
+/// Both databases on one engine.
+pub(crate) struct Stores {
+    pub users: UsersDb,
+    pub health: HealthDb,
+    _folder: Option<tempfile::TempDir>,
+}
+
+impl Stores {
+    pub async fn sqlite() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let users = UsersDb::open(Address::File(folder.path().join("users.sqlite"))).await.expect("a database");
+        let health = HealthDb::open(Address::File(folder.path().join("health.sqlite"))).await.expect("a database");
+        Stores { users, health, _folder: Some(folder) }
+    }
+
+    /// `None` where there is no PostgreSQL.
+    pub async fn postgres() -> Option<Self> {
+        let start = || testkit::Postgres::start().map(|database| Address::Postgres(database.url));
+        let (users, health) = (start()?, start()?);
+        let users = UsersDb::open(users).await.expect("a database");
+        let health = HealthDb::open(health).await.expect("a database");
+        Some(Stores { users, health, _folder: None })
+    }
+}
+
+/// Makes of each `async fn name(stores: Stores)` a test on SQLite and one on PostgreSQL.
+macro_rules! on_both_engines {
+    ($($name:ident)*) => {
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$name(crate::contract::Stores::sqlite().await).await;
+            })*
+        }
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $name() {
+                if let Some(stores) = crate::contract::Stores::postgres().await {
+                    super::$name(stores).await;
+                }
+            })*
+        }
+    };
+}
+pub(crate) use on_both_engines;
+
+/// Entries stamped with a fixed time.
+pub(crate) fn audit(entries: Vec<NewAuditEntry>, now_ms: i64) -> Audit {
+    Audit { entries, clock: Arc::new(move || now_ms) }
+}

@@ -1,0 +1,287 @@
+//! Accounts, keys, groups, patients and sessions of the users database.
+
+use super::{Stores, audit, on_both_engines};
+use crate::{
+    Account, Activation, ApiKey, Group, HealthChange, Intent, Patient, Session, SigningKey, StoreError,
+};
+
+on_both_engines! {
+    an_account_is_found_by_uuid_and_by_email
+    an_email_belongs_to_one_person
+    a_key_tells_its_holder
+    a_scoped_key_acts_on_its_groups
+    access_follows_membership
+    a_patient_is_activated_once
+    a_password_is_set_for_the_confirmed_and_ends_sessions
+    an_intent_is_completed_once
+    a_session_ends_once
+    the_newest_signing_key_signs
+}
+
+fn account(name: &str) -> Account {
+    Account {
+        uuid: format!("uuid-{name}"),
+        id: format!("id-{name}"),
+        email: format!("{name}@example.org"),
+        role: "researcher".to_owned(),
+        first_name: Some(name.to_owned()),
+        last_name: None,
+        password_hash: "hash".to_owned(),
+        subscription_until_ms: Some(1000),
+        disabled_ms: None,
+        created_ms: 1,
+        updated_ms: 1,
+    }
+}
+
+fn key(name: &str, account: &str) -> ApiKey {
+    ApiKey {
+        id: name.to_owned(),
+        key_hash: name.as_bytes().to_vec(),
+        prefix: "pwk_abc".to_owned(),
+        account: format!("uuid-{account}"),
+        name: None,
+        created_ms: 5,
+        expires_ms: None,
+        revoked_ms: None,
+        last_used_ms: None,
+    }
+}
+
+fn group(code: &str, created_ms: i64) -> Group {
+    Group {
+        code: code.to_owned(),
+        id: format!("id-{code}"),
+        hcp_code: format!("HCP-{code}-abc123"),
+        name: "Sleep".to_owned(),
+        description: String::new(),
+        created_ms,
+    }
+}
+
+fn patient(name: &str) -> Patient {
+    Patient {
+        uuid: format!("uuid-{name}"),
+        record_id: format!("id-{name}"),
+        state: "pre_created".to_owned(),
+        voucher_code: name.to_uppercase(),
+        voucher_expires_ms: 1000,
+        email: None,
+        password_hash: None,
+        must_change_password: false,
+        person: "{}".to_owned(),
+        created_ms: 2,
+        updated_ms: 2,
+    }
+}
+
+fn intent(id: &str, created_ms: i64) -> Intent {
+    let change = HealthChange::EndSessionsOfPatient { uuid: "uuid-grace".to_owned(), at_ms: created_ms };
+    Intent { id: id.to_owned(), change, entries: Vec::new(), created_ms }
+}
+
+fn activation(name: &str, email: Option<&str>) -> Activation {
+    Activation {
+        uuid: format!("uuid-{name}"),
+        email: email.map(str::to_owned),
+        password_hash: "hash".to_owned(),
+        person: "{\"first_name\":\"Grace\"}".to_owned(),
+        now_ms: 9,
+    }
+}
+
+async fn with_ada_in(stores: &Stores, codes: &[&str]) {
+    stores.users.add_account(account("ada")).await.expect("an account");
+    for (at, code) in codes.iter().enumerate() {
+        let created = stores.users.add_group(group(code, at as i64), "uuid-ada", audit(Vec::new(), 0)).await;
+        created.expect("a group");
+    }
+}
+
+async fn an_account_is_found_by_uuid_and_by_email(stores: Stores) {
+    stores.users.add_account(account("ada")).await.expect("an account");
+    stores.users.add_account(account("bob")).await.expect("an account");
+    assert_eq!(stores.users.account("uuid-ada").await.expect("an answer"), Some(account("ada")));
+    assert_eq!(stores.users.account_by_email("bob@example.org").await.expect("an answer"), Some(account("bob")));
+    assert_eq!(stores.users.account_by_email("eve@example.org").await.expect("an answer"), None);
+    assert_eq!(stores.users.accounts().await.expect("a list"), [account("ada"), account("bob")]);
+
+    assert!(stores.users.set_subscription("uuid-ada", None, 7).await.expect("set"));
+    assert!(!stores.users.set_subscription("uuid-eve", None, 7).await.expect("not set"));
+    let changed = stores.users.account("uuid-ada").await.expect("an answer").expect("ada");
+    assert_eq!((changed.subscription_until_ms, changed.updated_ms), (None, 7));
+}
+
+async fn an_email_belongs_to_one_person(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA"]).await;
+    let again = Account { uuid: "another".to_owned(), id: "another".to_owned(), ..account("ada") };
+    assert!(matches!(stores.users.add_account(again).await, Err(StoreError::Conflict(_))));
+
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0)).await.expect("a patient");
+    let taken = stores.users.activate_patient(activation("grace", Some("ada@example.org")), intent("i2", 0)).await;
+    assert!(matches!(taken, Err(StoreError::Conflict(_))));
+    let own = stores.users.activate_patient(activation("grace", Some("grace@example.org")), intent("i2", 0)).await;
+    assert!(own.expect("an answer"));
+    assert!(matches!(stores.users.add_account(account("grace")).await, Err(StoreError::Conflict(_))));
+
+    stores.users.add_patient(patient("hedy"), "AAAAA", intent("i3", 0)).await.expect("a patient");
+    let taken = stores.users.activate_patient(activation("hedy", Some("grace@example.org")), intent("i4", 0)).await;
+    assert!(matches!(taken, Err(StoreError::Conflict(_))));
+}
+
+async fn a_key_tells_its_holder(stores: Stores) {
+    with_ada_in(&stores, &[]).await;
+    stores.users.add_api_key(key("k1", "ada"), Vec::new()).await.expect("a key");
+    assert_eq!(stores.users.key_holder(b"other").await.expect("an answer"), None);
+    let holder = stores.users.key_holder(b"k1").await.expect("an answer").expect("a holder");
+    assert_eq!((holder.account.as_str(), holder.role.as_str()), ("uuid-ada", "researcher"));
+    assert_eq!((holder.key_scoped, holder.key_revoked_ms, holder.subscription_until_ms), (false, None, Some(1000)));
+
+    stores.users.note_key_used("k1", 60).await.expect("noted");
+    assert!(stores.users.revoke_api_key("k1", 70, intent("i1", 70)).await.expect("an answer"));
+    assert!(!stores.users.revoke_api_key("k1", 80, intent("i2", 80)).await.expect("an answer"));
+    let revoked = ApiKey { revoked_ms: Some(70), last_used_ms: Some(60), ..key("k1", "ada") };
+    assert_eq!(stores.users.api_keys("uuid-ada").await.expect("a list"), [revoked.clone()]);
+    assert_eq!(stores.users.api_key("k1").await.expect("an answer"), Some(revoked));
+    assert_eq!(stores.users.intents_until(1000).await.expect("a list").len(), 1);
+}
+
+async fn a_scoped_key_acts_on_its_groups(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0)).await.expect("a patient");
+    stores.users.add_api_key(key("all", "ada"), Vec::new()).await.expect("a key");
+    stores.users.add_api_key(key("only", "ada"), vec!["BBBBB".to_owned()]).await.expect("a key");
+    assert!(stores.users.key_holder(b"only").await.expect("an answer").expect("a holder").key_scoped);
+
+    let both = [group("AAAAA", 0), group("BBBBB", 1)];
+    assert_eq!(stores.users.groups_of("uuid-ada", None).await.expect("a list"), both);
+    assert_eq!(stores.users.groups_of("uuid-ada", Some("only")).await.expect("a list"), both[1..]);
+    for (key, code, allowed) in [("all", "AAAAA", true), ("only", "AAAAA", false), ("only", "BBBBB", true)] {
+        let access = stores.users.group_access(code, "uuid-ada", key).await.expect("an answer").expect("a group");
+        assert_eq!(access.allowed, allowed, "{key} {code}");
+    }
+    for (key, allowed) in [("all", true), ("only", false)] {
+        let access = stores.users.patient_access("uuid-grace", "uuid-ada", key).await.expect("an answer");
+        assert_eq!(access.expect("a patient").allowed, allowed, "{key}");
+    }
+}
+
+async fn access_follows_membership(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA"]).await;
+    stores.users.add_account(account("bob")).await.expect("an account");
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0)).await.expect("a patient");
+    let group_access = async || stores.users.group_access("AAAAA", "uuid-bob", "").await.expect("an answer");
+    let patient_access = async || stores.users.patient_access("uuid-grace", "uuid-bob", "").await.expect("an answer");
+    assert!(!group_access().await.expect("a group").allowed);
+    assert!(!patient_access().await.expect("a patient").allowed);
+    assert_eq!(stores.users.group_access("ZZZZZ", "uuid-ada", "").await.expect("an answer"), None);
+    assert_eq!(stores.users.patient_access("uuid-nobody", "uuid-ada", "").await.expect("an answer"), None);
+
+    assert!(stores.users.add_member("uuid-bob", "AAAAA", 5).await.expect("an answer"));
+    assert!(!stores.users.add_member("uuid-bob", "AAAAA", 6).await.expect("an answer"));
+    assert!(group_access().await.expect("a group").allowed);
+    assert!(patient_access().await.expect("a patient").allowed);
+    let members = stores.users.members("AAAAA").await.expect("a list");
+    assert_eq!(members.iter().map(|member| member.uuid.as_str()).collect::<Vec<_>>(), ["uuid-ada", "uuid-bob"]);
+}
+
+async fn a_patient_is_activated_once(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA"]).await;
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0)).await.expect("a patient");
+    let taken = Patient { uuid: "u".to_owned(), record_id: "r".to_owned(), ..patient("grace") };
+    assert!(matches!(
+        stores.users.add_patient(taken, "AAAAA", intent("i2", 0)).await,
+        Err(StoreError::Conflict(_))
+    ));
+    assert_eq!(stores.users.patient_by_voucher("GRACE").await.expect("an answer"), Some(patient("grace")));
+    assert_eq!(stores.users.first_group_of("uuid-grace").await.expect("an answer").as_deref(), Some("AAAAA"));
+
+    let done = stores.users.activate_patient(activation("grace", None), intent("i3", 0)).await;
+    assert!(done.expect("an answer"));
+    let again = stores.users.activate_patient(activation("grace", None), intent("i4", 0)).await;
+    assert!(!again.expect("an answer"));
+    let confirmed = Patient {
+        state: "confirmed".to_owned(),
+        password_hash: Some("hash".to_owned()),
+        person: "{\"first_name\":\"Grace\"}".to_owned(),
+        updated_ms: 9,
+        ..patient("grace")
+    };
+    assert_eq!(stores.users.patients_of("AAAAA").await.expect("a list"), [confirmed]);
+    // Neither the failed one nor the repeated one owes anything.
+    assert_eq!(stores.users.intents_until(0).await.expect("a list").len(), 2);
+}
+
+async fn a_password_is_set_for_the_confirmed_and_ends_sessions(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA"]).await;
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0)).await.expect("a patient");
+    let set = async |id: &str| {
+        let set = stores.users.set_patient_password("uuid-grace", "new", true, 20, intent(id, 0)).await;
+        set.expect("an answer")
+    };
+    assert!(!set("i2").await);
+    stores.users.activate_patient(activation("grace", None), intent("i3", 0)).await.expect("an answer");
+    stores.users.add_session(session("s1", "uuid-grace"), audit(Vec::new(), 0)).await.expect("a session");
+    stores.users.add_session(session("s2", "uuid-hedy"), audit(Vec::new(), 0)).await.expect("a session");
+    assert!(set("i4").await);
+    let changed = stores.users.patient("uuid-grace").await.expect("an answer").expect("a patient");
+    assert_eq!((changed.password_hash.as_deref(), changed.must_change_password), (Some("new"), true));
+    assert_eq!(stores.users.session("s1").await.expect("an answer").expect("a session").ended_ms, Some(20));
+    assert_eq!(stores.users.session("s2").await.expect("an answer").expect("a session").ended_ms, None);
+
+    stores.users.add_session(session("s3", "uuid-ada"), audit(Vec::new(), 0)).await.expect("a session");
+    assert!(stores.users.set_account_password("uuid-ada", "new", 30).await.expect("an answer"));
+    assert_eq!(stores.users.session("s3").await.expect("an answer").expect("a session").ended_ms, Some(30));
+}
+
+async fn an_intent_is_completed_once(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA"]).await;
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 10)).await.expect("a patient");
+    stores.users.add_patient(patient("hedy"), "AAAAA", intent("i2", 20)).await.expect("a patient");
+    let ids = async |until_ms| {
+        let intents = stores.users.intents_until(until_ms).await.expect("a list");
+        intents.into_iter().map(|intent| intent.id).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(10).await, ["i1"]);
+    assert_eq!(ids(20).await, ["i1", "i2"]);
+    assert!(stores.users.complete_intent("i1", audit(Vec::new(), 30)).await.expect("an answer"));
+    assert!(!stores.users.complete_intent("i1", audit(Vec::new(), 30)).await.expect("an answer"));
+    assert_eq!(ids(20).await, ["i2"]);
+}
+
+fn session(id: &str, owner: &str) -> Session {
+    Session {
+        id: id.to_owned(),
+        owner: owner.to_owned(),
+        first_issued_ms: 1,
+        issued_ms: 2,
+        expires_ms: 3,
+        replaced_ms: None,
+        ended_ms: None,
+    }
+}
+
+async fn a_session_ends_once(stores: Stores) {
+    stores.users.add_session(session("s1", "uuid-ada"), audit(Vec::new(), 0)).await.expect("a session");
+    assert_eq!(stores.users.session("s1").await.expect("an answer"), Some(session("s1", "uuid-ada")));
+    assert!(stores.users.end_session("s1", 5).await.expect("an answer"));
+    assert!(!stores.users.end_session("s1", 6).await.expect("an answer"));
+    assert_eq!(stores.users.session("s1").await.expect("an answer").expect("a session").ended_ms, Some(5));
+    assert_eq!(stores.users.session("s2").await.expect("an answer"), None);
+}
+
+async fn the_newest_signing_key_signs(stores: Stores) {
+    let key = |kid: &str, created_ms, retired_ms| SigningKey {
+        kid: kid.to_owned(),
+        sealed_key: vec![1, 2],
+        public_key: vec![3],
+        created_ms,
+        retired_ms,
+    };
+    assert!(stores.users.signing_keys().await.expect("a list").is_empty());
+    stores.users.rotate_signing_key(key("a", 1, None)).await.expect("a key");
+    stores.users.rotate_signing_key(key("b", 9, None)).await.expect("a key");
+    assert_eq!(stores.users.signing_keys().await.expect("a list"), [key("a", 1, Some(9)), key("b", 9, None)]);
+    stores.health.rotate_signing_key(key("c", 1, None)).await.expect("a key");
+    assert_eq!(stores.health.signing_keys().await.expect("a list"), [key("c", 1, None)]);
+}

@@ -1,0 +1,226 @@
+//! The catalog of segments: the one place that says which objects hold samples.
+//!
+//! The order of a sealing is: write the object, publish its row, delete what it replaces. A crash before the row
+//! leaves an object that nobody refers to; a crash after it leaves an object in `dead_object`, which is deleted later.
+
+use uuid::Uuid;
+use vitals::registry::{Channel, DataType};
+
+use super::period::SealedPeriod;
+use super::write::WrittenSegment;
+use crate::engine::{Row, Tx};
+use crate::error::{Result, StoreError};
+use crate::health::HealthDb;
+use crate::texts::sql;
+
+/// A row of the catalog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SegmentRow {
+    /// Start of the sealed period, µs.
+    pub period_start_us: i64,
+    /// Counts the writings of the period, from 1.
+    pub generation: i64,
+    /// The object.
+    pub object: WrittenSegment,
+}
+
+/// The primary key of a chunk, within a patient and a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChunkKey {
+    /// The channel.
+    pub channel: Channel,
+    /// Time of its first sample, µs.
+    pub first_us: i64,
+    /// Number of the sync that brought it.
+    pub arrival: i64,
+}
+
+/// What a sealing brings about, all at once.
+#[derive(Clone, Debug)]
+pub struct Publication {
+    /// The patient.
+    pub patient: Uuid,
+    /// The data type.
+    pub data_type: DataType,
+    /// The sealed period.
+    pub period: SealedPeriod,
+    /// The generation that was merged; 0 where the period had no segment.
+    pub expected_generation: i64,
+    /// The object that holds its samples and those of the chunks.
+    pub object: WrittenSegment,
+    /// The chunks that were merged.
+    pub chunks: Vec<ChunkKey>,
+    /// The time of the sealing, ms.
+    pub sealed_ms: i64,
+}
+
+/// A period that has ended and has chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnsealedPeriod {
+    /// The patient.
+    pub patient: Uuid,
+    /// The data type.
+    pub data_type: DataType,
+    /// The period.
+    pub period: SealedPeriod,
+}
+
+sql! {
+    SEGMENTS_BETWEEN = "SELECT period_start_us, generation, path, first_us, last_us, row_count, bytes, sha256
+        FROM segment WHERE patient = $1 AND data_type = $2 AND first_us <= $4 AND last_us >= $3
+        ORDER BY period_start_us";
+    SEGMENT_OF_PERIOD = "SELECT period_start_us, generation, path, first_us, last_us, row_count, bytes, sha256
+        FROM segment WHERE patient = $1 AND data_type = $2 AND period_start_us = $3";
+    INSERT_SEGMENT = "INSERT INTO segment
+        (patient, data_type, period_start_us, generation, path, first_us, last_us, row_count, bytes, sha256, sealed_ms)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+    REPLACE_SEGMENT = "UPDATE segment SET generation = $4, path = $5, first_us = $6, last_us = $7, row_count = $8,
+        bytes = $9, sha256 = $10, sealed_ms = $11
+        WHERE patient = $1 AND data_type = $2 AND period_start_us = $3 AND generation = $4 - 1";
+    INSERT_DEAD = "INSERT INTO dead_object (path, dead_since_ms) VALUES ($1, $2)";
+    DELETE_CHUNK = "DELETE FROM chunk
+        WHERE patient = $1 AND data_type = $2 AND channel = $3 AND first_us = $4 AND arrival = $5";
+    DEAD_BEFORE = "SELECT path FROM dead_object WHERE dead_since_ms < $1 ORDER BY dead_since_ms, path LIMIT $2";
+    FORGET_DEAD = "DELETE FROM dead_object WHERE path = $1";
+    /// Reads the primary key's index from one end to the other; it is asked once in a while by the worker that seals.
+    UNSEALED_PERIODS = "SELECT patient, data_type, MIN(first_us) FROM chunk
+        WHERE first_us < CASE WHEN data_type BETWEEN $1 AND $2 THEN CAST($3 AS BIGINT) ELSE CAST($4 AS BIGINT) END
+        GROUP BY patient, data_type ORDER BY MIN(first_us), patient, data_type LIMIT $5";
+}
+
+impl HealthDb {
+    /// The segments of a patient and a type that have samples in a range of times (both ends included), oldest first.
+    pub async fn segments_between(
+        &self,
+        patient: Uuid,
+        data_type: DataType,
+        from_us: i64,
+        to_us: i64,
+    ) -> Result<Vec<SegmentRow>> {
+        let patient = patient.to_string();
+        let read = move |tx: &mut Tx<'_>| {
+            tx.query(SEGMENTS_BETWEEN, &[&patient, &data_type.number(), &from_us, &to_us], read_segment)
+        };
+        self.db.read(read).await
+    }
+
+    /// The segment of a period, where it has one.
+    pub async fn segment_of(
+        &self,
+        patient: Uuid,
+        data_type: DataType,
+        period: SealedPeriod,
+    ) -> Result<Option<SegmentRow>> {
+        let patient = patient.to_string();
+        self.db.read(move |tx| segment_of(tx, &patient, data_type, period.start_us)).await
+    }
+
+    /// Publishes a segment: its catalog row stands, the object that it replaces is dead, and the merged chunks are
+    /// gone, all or nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`] when the period is no longer at the expected generation or one of the chunks is not
+    /// there: another worker has sealed or merged meanwhile. The new object is then nobody's and should be deleted.
+    pub async fn publish_segment(&self, publication: Publication) -> Result<()> {
+        self.db.write(move |tx| publish(tx, &publication)).await
+    }
+
+    /// Objects that have been dead since before a time, oldest first, at most `limit`.
+    pub async fn dead_objects(&self, before_ms: i64, limit: i64) -> Result<Vec<String>> {
+        self.db.read(move |tx| tx.query(DEAD_BEFORE, &[&before_ms, &limit], |row| row.get(0))).await
+    }
+
+    /// Forgets a dead object, after it has been deleted. Forgetting it again changes nothing.
+    pub async fn forget_dead_object(&self, path: &str) -> Result<()> {
+        let path = path.to_owned();
+        self.db.write(move |tx| tx.execute(FORGET_DEAD, &[&path]).map(|_| ())).await
+    }
+
+    /// Periods that had ended at a time and have chunks, oldest first, at most `limit`; of each patient and type
+    /// only the oldest. A period that was sealed before is among them when later data have come for it.
+    pub async fn unsealed_periods(&self, ended_by_us: i64, limit: i64) -> Result<Vec<UnsealedPeriod>> {
+        let (first, last) = waveform_numbers();
+        let day_us = SealedPeriod::of(DataType::Ppg2, ended_by_us).start_us;
+        let month_us = SealedPeriod::of(DataType::Activity, ended_by_us).start_us;
+        let read = move |tx: &mut Tx<'_>| {
+            tx.query(UNSEALED_PERIODS, &[&first, &last, &day_us, &month_us, &limit], |row| {
+                let data_type = DataType::from_number(row.get(1)?)
+                    .ok_or_else(|| StoreError::Damaged("a chunk is of an unknown type".to_owned()))?;
+                let patient = Uuid::try_parse(&row.get::<String>(0)?);
+                let patient = patient.map_err(|error| StoreError::Damaged(error.to_string()))?;
+                Ok(UnsealedPeriod { patient, data_type, period: SealedPeriod::of(data_type, row.get(2)?) })
+            })
+        };
+        self.db.read(read).await
+    }
+}
+
+/// The numbers of the first and the last type that is sealed by the day; they follow one another.
+fn waveform_numbers() -> (i64, i64) {
+    let numbers = || DataType::ALL.into_iter().filter(|data_type| data_type.is_waveform()).map(DataType::number);
+    (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0))
+}
+
+fn segment_of(tx: &mut Tx<'_>, patient: &str, data_type: DataType, period_start_us: i64) -> Result<Option<SegmentRow>> {
+    tx.query_opt(SEGMENT_OF_PERIOD, &[&patient, &data_type.number(), &period_start_us], read_segment)
+}
+
+fn read_segment(row: &Row<'_>) -> Result<SegmentRow> {
+    Ok(SegmentRow {
+        period_start_us: row.get(0)?,
+        generation: row.get(1)?,
+        object: WrittenSegment {
+            path: row.get(2)?,
+            first_us: row.get(3)?,
+            last_us: row.get(4)?,
+            rows: row.get::<i64>(5)? as u64,
+            bytes: row.get::<i64>(6)? as u64,
+            sha256: row.get(7)?,
+        },
+    })
+}
+
+fn publish(tx: &mut Tx<'_>, publication: &Publication) -> Result<()> {
+    let Publication { data_type, period, object, .. } = publication;
+    let patient = publication.patient.to_string();
+    let replaced = segment_of(tx, &patient, *data_type, period.start_us)?;
+    let generation = replaced.as_ref().map_or(0, |segment| segment.generation);
+    if generation != publication.expected_generation {
+        return Err(StoreError::LeaseLost);
+    }
+    // Between the look and the write another node may come: then the first insert meets a row that is there, and the
+    // update finds the generation changed.
+    let text = if replaced.is_some() { REPLACE_SEGMENT } else { INSERT_SEGMENT };
+    let written = tx.execute(
+        text,
+        &[
+            &patient,
+            &data_type.number(),
+            &period.start_us,
+            &(generation + 1),
+            &object.path,
+            &object.first_us,
+            &object.last_us,
+            &(object.rows as i64),
+            &(object.bytes as i64),
+            &object.sha256,
+            &publication.sealed_ms,
+        ],
+    );
+    match written {
+        Ok(1) => {}
+        Ok(_) | Err(StoreError::Conflict(_)) => return Err(StoreError::LeaseLost),
+        Err(error) => return Err(error),
+    }
+    if let Some(replaced) = replaced {
+        tx.execute(INSERT_DEAD, &[&replaced.object.path, &publication.sealed_ms])?;
+    }
+    for chunk in &publication.chunks {
+        let key: [&dyn crate::engine::Param; 5] =
+            [&patient, &data_type.number(), &chunk.channel.0, &chunk.first_us, &chunk.arrival];
+        if tx.execute(DELETE_CHUNK, &key)? != 1 {
+            return Err(StoreError::LeaseLost);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! Blocks to the bytes of a segment.
+
+use parquet::arrow::ArrowWriter;
+use vitals::block::Block;
+use vitals::registry::DataType;
+
+use super::layout::{Piece, properties, write_pieces};
+use super::name::SegmentName;
+use super::pieces::Pending;
+use crate::columnar::{Run, arrow_schema, batch_of_runs};
+use crate::error::{Result, StoreError};
+
+/// Encodes one segment. Holds one row group at most.
+pub(super) struct Encoder {
+    data_type: DataType,
+    pending: Pending,
+    pieces: Vec<Piece>,
+    writer: ArrowWriter<Vec<u8>>,
+}
+
+impl Encoder {
+    pub(super) fn new(name: &SegmentName) -> Result<Self> {
+        let properties = properties(name)?;
+        let writer = ArrowWriter::try_new(Vec::new(), arrow_schema(name.data_type), Some(properties));
+        let writer = writer.map_err(not_encoded)?;
+        Ok(Encoder { data_type: name.data_type, pending: Pending::default(), pieces: Vec::new(), writer })
+    }
+
+    /// Adds blocks, as [`Pending::add`] wants them; answers the bytes that are ready to be sent off.
+    pub(super) fn add(&mut self, blocks: Vec<Block>) -> Result<Vec<u8>> {
+        self.pending.add(blocks)?;
+        while let Some(cut_us) = self.pending.next_cut_us() {
+            self.write_piece(cut_us)?;
+        }
+        Ok(std::mem::take(self.writer.inner_mut()))
+    }
+
+    /// Ends the file; answers its last bytes and its pieces.
+    pub(super) fn finish(mut self) -> Result<(Vec<u8>, Vec<Piece>)> {
+        self.write_piece(i64::MAX)?;
+        self.writer.append_key_value_metadata(write_pieces(&self.pieces)?);
+        let bytes = self.writer.into_inner().map_err(not_encoded)?;
+        Ok((bytes, self.pieces))
+    }
+
+    fn write_piece(&mut self, cut_us: i64) -> Result<()> {
+        let runs = self.pending.runs_before(cut_us);
+        let Some(piece) = describe(&runs) else {
+            return Ok(());
+        };
+        self.writer.write(&batch_of_runs(self.data_type, &runs)?).map_err(not_encoded)?;
+        self.pieces.push(piece);
+        self.pending.drop_before(cut_us);
+        Ok(())
+    }
+}
+
+fn describe(runs: &[Run<'_>]) -> Option<Piece> {
+    let first_us = runs.iter().map(|run| run.block.times_us[run.rows.start]).min()?;
+    let last_us = runs.iter().map(|run| run.block.times_us[run.rows.end - 1]).max()?;
+    let mut piece = Piece { first_us, last_us, runs: Vec::new() };
+    for run in runs {
+        match piece.runs.last_mut() {
+            Some((channel, rows)) if *channel == run.block.channel => *rows += run.rows.len(),
+            _ => piece.runs.push((run.block.channel, run.rows.len())),
+        }
+    }
+    Some(piece)
+}
+
+fn not_encoded(error: parquet::errors::ParquetError) -> StoreError {
+    StoreError::Damaged(format!("a segment cannot be encoded: {error}"))
+}

@@ -1,0 +1,151 @@
+//! How a segment is laid out: encodings, and the list of its pieces.
+
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use parquet::schema::types::ColumnPath;
+use serde::{Deserialize, Serialize};
+use vitals::registry::{Channel, DataType, Kind};
+
+use super::name::SegmentName;
+use crate::columnar::{TIMESTAMP, ZONE};
+use crate::error::{Result, StoreError};
+
+/// Rows of a page: what must be decoded at least to get at one row.
+pub(super) const PAGE_ROWS: usize = 16_384;
+/// Rows of a page of the columns beside a signal. They hardly vary, so that a page costs its header and an entry in the
+/// index rather than its rows.
+const COMPANION_PAGE_ROWS: usize = 4 * PAGE_ROWS;
+/// The columns beside a signal.
+const COMPANIONS: [&str; 10] =
+    ["metric_id", "chunk_index", "quality", "body_pose", "led_pd_pos", "offset", "exp", "led", "gain", ZONE];
+/// Rows of a row group: what the writer holds encoded in memory before it is sent off.
+const ROW_GROUP_ROWS: usize = 64 * PAGE_ROWS;
+const ZSTD_LEVEL: i32 = 1;
+/// Raised when a reader of this version could not read what is written.
+const FORMAT_VERSION: &str = "1";
+
+const FORMAT_KEY: &str = "pulseward.format";
+const TYPE_KEY: &str = "pulseward.data_type";
+const PATIENT_KEY: &str = "pulseward.patient";
+const SOFTWARE_KEY: &str = "pulseward.software";
+const PIECES_KEY: &str = "pulseward.pieces";
+
+/// The settings of a segment's file. Measured in docs/benchmarks.md: integers differenced and packed, zstd at its
+/// lowest level, no dictionary but for columns of few texts.
+pub(super) fn properties(name: &SegmentName) -> Result<WriterProperties> {
+    file_properties(name.data_type, &name.patient.hyphenated().to_string())
+}
+
+/// The settings of any Parquet file of one patient and type, in a segment or as an answer.
+pub fn file_properties(data_type: DataType, patient: &str) -> Result<WriterProperties> {
+    let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    let key_values = [
+        (FORMAT_KEY, FORMAT_VERSION.to_owned()),
+        (TYPE_KEY, data_type.name().to_owned()),
+        (PATIENT_KEY, patient.to_owned()),
+        (SOFTWARE_KEY, env!("CARGO_PKG_VERSION").to_owned()),
+    ];
+    let mut builder = WriterProperties::builder()
+        .set_writer_version(WriterVersion::PARQUET_1_0)
+        .set_created_by(concat!("pulseward ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_compression(Compression::ZSTD(level))
+        .set_encoding(Encoding::DELTA_BINARY_PACKED)
+        .set_dictionary_enabled(false)
+        .set_data_page_row_count_limit(PAGE_ROWS)
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        // The smallest and largest of each page are kept for the time only; of the others they help no query.
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_column_statistics_enabled(ColumnPath::from(TIMESTAMP), EnabledStatistics::Page)
+        .set_key_value_metadata(Some(key_values.map(|(key, value)| KeyValue::new(key.to_owned(), value)).to_vec()));
+    for column in text_columns(data_type) {
+        let path = ColumnPath::from(column);
+        builder = builder
+            .set_column_dictionary_enabled(path.clone(), true)
+            // Comparing the texts of every row would double what they cost to write.
+            .set_column_statistics_enabled(path.clone(), EnabledStatistics::None)
+            .set_column_encoding(path, Encoding::DELTA_LENGTH_BYTE_ARRAY);
+    }
+    if data_type.is_waveform() {
+        for column in COMPANIONS {
+            builder = builder.set_column_data_page_row_count_limit(ColumnPath::from(column), COMPANION_PAGE_ROWS);
+        }
+    }
+    Ok(builder.build())
+}
+
+fn text_columns(data_type: DataType) -> impl Iterator<Item = &'static str> {
+    let columns = data_type.columns().iter();
+    let texts = columns.filter(|column| !matches!(column.kind, Kind::Number { .. }));
+    texts.map(|column| column.name).chain([ZONE])
+}
+
+/// Some rows of a segment: a stretch of time, channel after channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// Time of the earliest row, µs.
+    pub(super) first_us: i64,
+    /// Time of the latest row, µs.
+    pub(super) last_us: i64,
+    /// The channels in the order of the file, and how many rows each has.
+    pub(super) runs: Vec<(Channel, usize)>,
+}
+
+/// The pieces as they are kept in the file's metadata, as JSON.
+#[derive(Serialize, Deserialize)]
+struct PieceList {
+    /// All channels of the file.
+    channels: Vec<i64>,
+    /// Of each piece: µs from the start of the piece before, µs from its first row to its last, then the number of
+    /// rows of each channel.
+    pieces: Vec<Vec<i64>>,
+}
+
+/// The metadata entry that lists the pieces.
+pub(super) fn write_pieces(pieces: &[Piece]) -> Result<KeyValue> {
+    let mut channels: Vec<Channel> = pieces.iter().flat_map(|piece| &piece.runs).map(|(channel, _)| *channel).collect();
+    channels.sort_unstable();
+    channels.dedup();
+    let mut list = PieceList { channels: channels.iter().map(|channel| channel.0).collect(), pieces: Vec::new() };
+    let mut before_us = 0;
+    for piece in pieces {
+        let mut entry = vec![piece.first_us - before_us, piece.last_us - piece.first_us];
+        let rows_of = |channel: &Channel| piece.runs.iter().find(|(of, _)| of == channel).map_or(0, |(_, rows)| *rows);
+        entry.extend(channels.iter().map(|channel| rows_of(channel) as i64));
+        list.pieces.push(entry);
+        before_us = piece.first_us;
+    }
+    let text = serde_json::to_string(&list).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    Ok(KeyValue::new(PIECES_KEY.to_owned(), text))
+}
+
+/// The pieces that a file's metadata list.
+///
+/// # Errors
+/// [`StoreError::Damaged`] when there is no such list, or it is of another format or another number of rows.
+pub(super) fn read_pieces(metadata: Option<&Vec<KeyValue>>, file_rows: usize) -> Result<Vec<Piece>> {
+    let wrong = |what: &str| StoreError::Damaged(format!("a segment's {what} cannot be read"));
+    let value = |key: &str| {
+        let entry = metadata.into_iter().flatten().find(|entry| entry.key == key);
+        entry.and_then(|entry| entry.value.as_deref())
+    };
+    if value(FORMAT_KEY) != Some(FORMAT_VERSION) {
+        return Err(wrong("format"));
+    }
+    let list: Option<PieceList> = value(PIECES_KEY).and_then(|text| serde_json::from_str(text).ok());
+    let list = list.ok_or_else(|| wrong("list of pieces"))?;
+    let mut pieces = Vec::with_capacity(list.pieces.len());
+    let (mut before_us, mut rows) = (0, 0);
+    for entry in list.pieces {
+        let [step_us, span_us, counts @ ..] = entry.as_slice() else {
+            return Err(wrong("list of pieces"));
+        };
+        let first_us = before_us + step_us;
+        let runs = list.channels.iter().zip(counts).filter(|(_, rows)| **rows > 0);
+        let runs: Vec<_> = runs.map(|(channel, rows)| (Channel(*channel), *rows as usize)).collect();
+        rows += runs.iter().map(|(_, rows)| rows).sum::<usize>();
+        pieces.push(Piece { first_us, last_us: first_us + span_us, runs });
+        before_us = first_us;
+    }
+    if rows == file_rows { Ok(pieces) } else { Err(wrong("list of pieces")) }
+}

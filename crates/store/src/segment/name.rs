@@ -1,0 +1,56 @@
+//! The path of a segment in the object store.
+
+use uuid::Uuid;
+use vitals::registry::DataType;
+
+use super::period::SealedPeriod;
+
+/// What a segment is of, and which writing of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentName {
+    /// The patient.
+    pub patient: Uuid,
+    /// The data type.
+    pub data_type: DataType,
+    /// The day or month.
+    pub period: SealedPeriod,
+    /// Counts the writings of this period, from 1.
+    pub generation: i64,
+    /// A random number: two workers that write the same generation never write to the same path.
+    pub random: u64,
+}
+
+impl SegmentName {
+    /// The path, in the form that DuckDB, Spark and polars read type, period and patient from.
+    pub fn path(&self) -> String {
+        format!(
+            "v1/type={}/{}/patient={}/{:06}-{:016x}.parquet",
+            self.data_type.name(),
+            self.period.folder(self.data_type),
+            self.patient.hyphenated(),
+            self.generation,
+            self.random,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_hives() {
+        let name = |data_type| SegmentName {
+            patient: Uuid::from_u128(0x1234),
+            data_type,
+            period: SealedPeriod::of(data_type, 1_795_132_800_000_000),
+            generation: 3,
+            random: 0xabc,
+        };
+        assert_eq!(
+            name(DataType::Ppg2).path(),
+            "v1/type=ppg2/day=2026-11-20/patient=00000000-0000-0000-0000-000000001234/000003-0000000000000abc.parquet"
+        );
+        assert!(name(DataType::RrInterval).path().starts_with("v1/type=rr-interval/month=2026-11/patient="));
+    }
+}

@@ -1,0 +1,71 @@
+//! The stretch of time that one segment covers: a UTC day or a UTC month.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use vitals::registry::{DataType, Period};
+use vitals::zone::timestamp_of;
+
+/// One UTC day or month, as the type has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SealedPeriod {
+    /// First instant, µs since 1970.
+    pub start_us: i64,
+    /// First instant of the next period, µs since 1970.
+    pub end_us: i64,
+}
+
+impl SealedPeriod {
+    /// The period of a type in which a time lies.
+    pub fn of(data_type: DataType, time_us: i64) -> Self {
+        let date = utc_date(time_us);
+        let (first, next) = match data_type.period() {
+            Period::Day => (date, date.tomorrow()),
+            Period::Month => (date.first_of_month(), date.last_of_month().tomorrow()),
+        };
+        SealedPeriod { start_us: midnight_us(first), end_us: midnight_us(next.unwrap_or(Date::MAX)) }
+    }
+
+    /// The folder of the period in an object's path: `day=2026-11-20` or `month=2026-11`.
+    pub(super) fn folder(self, data_type: DataType) -> String {
+        let date = utc_date(self.start_us);
+        match data_type.period() {
+            Period::Day => format!("day={date}"),
+            Period::Month => format!("month={:04}-{:02}", date.year(), date.month()),
+        }
+    }
+}
+
+fn utc_date(time_us: i64) -> Date {
+    TimeZone::UTC.to_datetime(timestamp_of(time_us)).date()
+}
+
+fn midnight_us(date: Date) -> i64 {
+    TimeZone::UTC.to_timestamp(date.at(0, 0, 0, 0)).map_or(i64::MAX, jiff::Timestamp::as_microsecond)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(text: &str) -> i64 {
+        text.parse::<jiff::Timestamp>().unwrap().as_microsecond()
+    }
+
+    #[test]
+    fn waveforms_have_days_and_series_have_months() {
+        let last = us("2028-02-29T23:59:59.999999Z");
+        let day = SealedPeriod::of(DataType::Ppg2, last);
+        assert_eq!(day, SealedPeriod { start_us: us("2028-02-29T00:00:00Z"), end_us: us("2028-03-01T00:00:00Z") });
+        assert_eq!(SealedPeriod::of(DataType::Ppg2, last + 1).start_us, day.end_us);
+        let month = SealedPeriod::of(DataType::Tests, last);
+        assert_eq!(month, SealedPeriod { start_us: us("2028-02-01T00:00:00Z"), end_us: us("2028-03-01T00:00:00Z") });
+        assert_eq!(SealedPeriod::of(DataType::Tests, us("2027-12-31T12:00:00Z")).end_us, us("2028-01-01T00:00:00Z"));
+    }
+
+    #[test]
+    fn folders_name_the_period() {
+        let time_us = us("2026-01-02T03:04:05Z");
+        assert_eq!(SealedPeriod::of(DataType::Acc, time_us).folder(DataType::Acc), "day=2026-01-02");
+        assert_eq!(SealedPeriod::of(DataType::Sleep, time_us).folder(DataType::Sleep), "month=2026-01");
+    }
+}

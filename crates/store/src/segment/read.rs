@@ -1,0 +1,237 @@
+//! Reads some of a segment back, a piece at a time.
+
+use std::collections::VecDeque;
+use std::ops::{Range, RangeInclusive};
+
+use bytes::Bytes;
+use futures::Stream;
+use object_store::path::Path;
+use parquet::DecodeResult;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, RowSelection};
+use parquet::arrow::push_decoder::{ParquetPushDecoder, ParquetPushDecoderBuilder};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder};
+use vitals::block::Block;
+use vitals::registry::{Channel, DataType};
+
+use super::layout::{PAGE_ROWS, Piece, read_pieces};
+use crate::columnar::{RowsOfBatch, block_of_rows};
+use crate::engine::blocking;
+use crate::error::{Result, StoreError};
+use crate::objects::Objects;
+
+/// How much of a file's end is fetched at first. The metadata of all but the largest segments lie in it.
+const FOOTER_BYTES: u64 = 64 << 10;
+
+/// A segment whose metadata have been read. Clones share them.
+#[derive(Clone, Debug)]
+pub struct SegmentReader {
+    objects: Objects,
+    location: Path,
+    data_type: DataType,
+    metadata: ArrowReaderMetadata,
+    pieces: std::sync::Arc<[Piece]>,
+}
+
+impl SegmentReader {
+    /// Reads the metadata of the object at a path; `bytes` is its size as the catalog has it.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when the object is no segment of this program.
+    pub async fn open(objects: &Objects, path: &str, bytes: u64, data_type: DataType) -> Result<Self> {
+        let location = Path::parse(path).map_err(|error| StoreError::Damaged(error.to_string()))?;
+        let metadata = read_metadata(objects, &location, bytes).await?;
+        blocking({
+            let objects = objects.clone();
+            move || {
+                let file = metadata.file_metadata();
+                let pieces = read_pieces(file.key_value_metadata(), file.num_rows() as usize)?.into();
+                let metadata = ArrowReaderMetadata::try_new(metadata.into(), ArrowReaderOptions::new());
+                Ok(SegmentReader { objects, location, data_type, metadata: metadata.map_err(damaged)?, pieces })
+            }
+        })
+        .await
+    }
+
+    /// The rows whose times lie in the range, both ends included; of some channels, or of all.
+    ///
+    /// Fetches and decodes no more than the pages in which they lie.
+    pub fn read(&self, times_us: RangeInclusive<i64>, channels: Option<&[Channel]>) -> Result<SegmentPieces> {
+        let mut plan = VecDeque::new();
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        let mut row = 0;
+        for piece in self.pieces.iter() {
+            let overlaps = piece.first_us <= *times_us.end() && piece.last_us >= *times_us.start();
+            let mut wanted = Vec::new();
+            for (channel, rows) in &piece.runs {
+                if overlaps && channels.is_none_or(|channels| channels.contains(channel)) {
+                    wanted.push((*channel, *rows));
+                    match ranges.last_mut() {
+                        Some(range) if range.end == row => range.end += rows,
+                        _ => ranges.push(row..row + rows),
+                    }
+                }
+                row += rows;
+            }
+            if !wanted.is_empty() {
+                plan.push_back(wanted);
+            }
+        }
+        let decoder = ParquetPushDecoderBuilder::new_with_metadata(self.metadata.clone())
+            .with_batch_size(PAGE_ROWS)
+            .with_row_selection(RowSelection::from_consecutive_ranges(ranges.into_iter(), row))
+            .build()
+            .map_err(damaged)?;
+        let state = Decoding { data_type: self.data_type, times_us, plan, decoder, batches: VecDeque::new() };
+        Ok(SegmentPieces {
+            objects: self.objects.clone(),
+            location: self.location.clone(),
+            state: Some(Box::new(state)),
+        })
+    }
+}
+
+/// Rows of a segment on their way.
+pub struct SegmentPieces {
+    objects: Objects,
+    location: Path,
+    /// `None` after an error.
+    state: Option<Box<Decoding>>,
+}
+
+impl std::fmt::Debug for SegmentPieces {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("SegmentPieces").field("location", &self.location).finish_non_exhaustive()
+    }
+}
+
+impl SegmentPieces {
+    /// The next rows: one block for each channel that has any, all later than what was answered before. `None` at
+    /// the end. A block has at most 16,384 rows, all blocks together 262,144.
+    pub async fn next(&mut self) -> Result<Option<Vec<Block>>> {
+        let mut state = self.state.take().ok_or_else(|| StoreError::Damaged("reading has failed before".to_owned()))?;
+        loop {
+            let (back, step) = blocking(move || {
+                let step = state.step()?;
+                Ok((state, step))
+            })
+            .await?;
+            state = back;
+            match step {
+                Step::Blocks(blocks) => {
+                    self.state = Some(state);
+                    return Ok(Some(blocks));
+                }
+                Step::End => {
+                    self.state = Some(state);
+                    return Ok(None);
+                }
+                Step::Fetch(ranges) => {
+                    let data = self.objects.store.get_ranges(&self.location, &ranges).await?;
+                    state.decoder.push_ranges(ranges, data).map_err(damaged)?;
+                }
+            }
+        }
+    }
+
+    /// The same as a stream.
+    pub fn into_stream(self) -> impl Stream<Item = Result<Vec<Block>>> + Send {
+        futures::stream::try_unfold(self, |mut pieces| async move {
+            Ok(pieces.next().await?.map(|blocks| (blocks, pieces)))
+        })
+    }
+}
+
+/// What the blocking half of reading works on.
+struct Decoding {
+    data_type: DataType,
+    times_us: RangeInclusive<i64>,
+    /// The channels and rows of each piece that is still to be answered.
+    plan: VecDeque<Vec<(Channel, usize)>>,
+    decoder: ParquetPushDecoder,
+    /// Decoded rows that have not been answered.
+    batches: VecDeque<arrow_array::RecordBatch>,
+}
+
+enum Step {
+    Fetch(Vec<Range<u64>>),
+    Blocks(Vec<Block>),
+    End,
+}
+
+impl Decoding {
+    /// Goes on until there is an answer or something must be fetched.
+    fn step(&mut self) -> Result<Step> {
+        while let Some(piece) = self.plan.front() {
+            let wanted: usize = piece.iter().map(|(_, rows)| rows).sum();
+            if self.decoded_rows() < wanted {
+                match self.decoder.try_decode().map_err(damaged)? {
+                    DecodeResult::NeedsData(ranges) => return Ok(Step::Fetch(ranges)),
+                    DecodeResult::Data(batch) => self.batches.push_back(batch),
+                    DecodeResult::Finished => {
+                        return Err(StoreError::Damaged("a segment ends early".to_owned()));
+                    }
+                }
+                continue;
+            }
+            let piece = self.plan.pop_front().unwrap_or_default();
+            let mut blocks = Vec::with_capacity(piece.len());
+            for (channel, rows) in piece {
+                let block = self.take_block(channel, rows)?.clipped(*self.times_us.start(), *self.times_us.end());
+                if !block.is_empty() {
+                    blocks.push(block);
+                }
+            }
+            if !blocks.is_empty() {
+                return Ok(Step::Blocks(blocks));
+            }
+        }
+        Ok(Step::End)
+    }
+
+    fn decoded_rows(&self) -> usize {
+        self.batches.iter().map(arrow_array::RecordBatch::num_rows).sum()
+    }
+
+    fn take_block(&mut self, channel: Channel, rows: usize) -> Result<Block> {
+        let mut parts = Vec::new();
+        let mut missing = rows;
+        while missing > 0 {
+            let Some(batch) = self.batches.pop_front() else {
+                break;
+            };
+            let taken = missing.min(batch.num_rows());
+            if taken < batch.num_rows() {
+                self.batches.push_front(batch.slice(taken, batch.num_rows() - taken));
+            }
+            missing -= taken;
+            parts.push(batch.slice(0, taken));
+        }
+        let parts: Vec<_> = parts.iter().map(|batch| RowsOfBatch { batch, rows: 0..batch.num_rows() }).collect();
+        block_of_rows(self.data_type, channel, &parts)
+    }
+}
+
+async fn read_metadata(objects: &Objects, location: &Path, bytes: u64) -> Result<ParquetMetaData> {
+    // Of the page index only the places of the pages are wanted: which rows to read, the list of pieces says.
+    let decoder = ParquetMetaDataPushDecoder::try_new(bytes).map_err(damaged)?;
+    let mut decoder =
+        decoder.with_column_index_policy(PageIndexPolicy::Skip).with_offset_index_policy(PageIndexPolicy::Required);
+    let footer = bytes.saturating_sub(FOOTER_BYTES)..bytes;
+    let mut ranges = vec![footer];
+    loop {
+        let data: Vec<Bytes> = objects.store.get_ranges(location, &ranges).await?;
+        decoder.push_ranges(ranges, data).map_err(damaged)?;
+        ranges = match decoder.try_decode().map_err(damaged)? {
+            DecodeResult::Data(metadata) => return Ok(metadata),
+            DecodeResult::NeedsData(ranges) => ranges,
+            DecodeResult::Finished => {
+                return Err(StoreError::Damaged("a segment has no metadata".to_owned()));
+            }
+        };
+    }
+}
+
+fn damaged(error: ParquetError) -> StoreError {
+    StoreError::Damaged(format!("a segment cannot be read: {error}"))
+}

@@ -1,0 +1,180 @@
+//! A throw-away PostgreSQL cluster: one for each test binary, a fresh database for each test.
+//!
+//! The server refuses to run as root, so root runs it as the user `postgres`, in a folder that this user owns. Nothing
+//! runs when the last test of a binary has ended, so the server is watched by a shell that ends it as soon as the
+//! pipe from the binary closes, whichever way the binary ends.
+
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+static CLUSTER: OnceLock<Result<Cluster, PostgresError>> = OnceLock::new();
+static DATABASES: AtomicU32 = AtomicU32::new(0);
+
+const LONGEST_START: Duration = Duration::from_secs(60);
+
+/// Starts the server, waits until standard input closes, stops it by the id in its own file, removes its folder.
+const WATCH: &str = r#"
+"$1/pg_ctl" -D "$2/data" -l "$2/log" -w -t 55 -o "$3" start >"$2/started" 2>&1 </dev/null || exit 1
+touch "$2/ready"
+cat >/dev/null
+"$1/pg_ctl" -D "$2/data" -m immediate -w stop >/dev/null 2>&1
+rm -rf "$2"
+"#;
+
+/// A database on a throw-away cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Postgres {
+    /// Connection string.
+    pub url: String,
+}
+
+/// Why there is no PostgreSQL to test with.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum PostgresError {
+    /// The server's programs are not installed.
+    #[error("no initdb on the path or under /usr/lib/postgresql")]
+    NotInstalled,
+    /// A program of the server failed.
+    #[error("{program}: {message}")]
+    Failed {
+        /// Which.
+        program: &'static str,
+        /// What it said.
+        message: String,
+    },
+}
+
+struct Cluster {
+    programs: PathBuf,
+    port: u16,
+    /// Closes when this program ends, and the server with it.
+    _watched: ChildStdin,
+}
+
+impl Postgres {
+    /// A fresh, empty database on the cluster of this program. `None`, after saying so loudly, when PostgreSQL is
+    /// not installed.
+    ///
+    /// # Panics
+    /// When the variable `CI` is set and there is no PostgreSQL, or when there is one that does not work.
+    pub fn start() -> Option<Self> {
+        match CLUSTER.get_or_init(Cluster::start) {
+            Ok(cluster) => Some(cluster.fresh_database().unwrap_or_else(|error| panic!("{error}"))),
+            Err(PostgresError::NotInstalled) => {
+                crate::skip("PostgreSQL is not installed");
+                None
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+impl Cluster {
+    fn start() -> Result<Self, PostgresError> {
+        let programs = find_programs().ok_or(PostgresError::NotInstalled)?;
+        let folder = make_folder()?;
+        let initdb = as_server_user(&programs.join("initdb"))
+            .args(["-A", "trust", "-U", "pulseward", "-E", "UTF8", "--no-locale", "--no-sync", "-D"])
+            .arg(folder.join("data"))
+            .output();
+        check("initdb", initdb)?;
+        let port = free_port()?;
+        let options = format!(
+            "-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off -c max_connections=200"
+        );
+        let mut watch = as_server_user(Path::new("/bin/sh"))
+            .args(["-c", WATCH, "watch"])
+            .arg(&programs)
+            .arg(&folder)
+            .arg(options)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| failed("sh", error))?;
+        let Some(mut watched) = watch.stdin.take() else { return Err(failed("sh", "no standard input")) };
+        let deadline = Instant::now() + LONGEST_START;
+        while !folder.join("ready").exists() {
+            let ended = watch.try_wait().map_err(|error| failed("sh", error))?;
+            if ended.is_some() || Instant::now() > deadline {
+                let said = std::fs::read_to_string(folder.join("log")).unwrap_or_default();
+                return Err(failed("pg_ctl", said));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        watched.flush().map_err(|error| failed("sh", error))?;
+        Ok(Cluster { programs, port, _watched: watched })
+    }
+
+    fn fresh_database(&self) -> Result<Postgres, PostgresError> {
+        let name = format!("test_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
+        let made = Command::new(self.programs.join("createdb"))
+            .args(["-h", "127.0.0.1", "-U", "pulseward", "-T", "template0", "-p"])
+            .arg(self.port.to_string())
+            .arg(&name)
+            .output();
+        check("createdb", made)?;
+        Ok(Postgres { url: format!("postgres://pulseward@127.0.0.1:{}/{name}?sslmode=disable", self.port) })
+    }
+}
+
+/// The folder of the newest server's programs.
+fn find_programs() -> Option<PathBuf> {
+    let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = installed.map(|version| version.path().join("bin")).collect();
+    folders.sort();
+    folders.reverse();
+    folders.extend(std::env::var_os("PATH").iter().flat_map(std::env::split_paths));
+    folders.into_iter().find(|folder| folder.join("initdb").is_file())
+}
+
+/// A folder that the server's user owns, outside any folder that only root can pass.
+fn make_folder() -> Result<PathBuf, PostgresError> {
+    let folder = tempfile::Builder::new().prefix("pulseward-postgres-").tempdir();
+    let folder = folder.map_err(|error| failed("mkdir", error))?.keep();
+    if is_root() {
+        check("chown", Command::new("chown").arg("postgres").arg(&folder).output())?;
+    }
+    Ok(folder)
+}
+
+/// A program, run as a user whom the server lets run it.
+fn as_server_user(program: &Path) -> Command {
+    let mut command = if is_root() {
+        let mut command = Command::new("runuser");
+        command.args(["-u", "postgres", "--"]).arg(program);
+        command
+    } else {
+        Command::new(program)
+    };
+    // The server's user may not read the folder of the test.
+    command.current_dir("/");
+    command
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+fn free_port() -> Result<u16, PostgresError> {
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| failed("port", error))?;
+    Ok(listener.local_addr().map_err(|error| failed("port", error))?.port())
+}
+
+fn check(program: &'static str, output: std::io::Result<std::process::Output>) -> Result<(), PostgresError> {
+    let output = output.map_err(|error| failed(program, error))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(failed(program, String::from_utf8_lossy(&output.stderr)))
+}
+
+fn failed(program: &'static str, message: impl std::fmt::Display) -> PostgresError {
+    PostgresError::Failed { program, message: message.to_string() }
+}

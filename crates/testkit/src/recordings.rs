@@ -1,0 +1,12 @@
+//! Where the recorded data are. They are not part of the repository.
+
+use std::path::PathBuf;
+
+/// The folder of recorded data: the variable `PULSEWARD_REAL_DATA`, else `../shared/data/real` beside the
+/// repository. `None` when it is not there; the test is then to [`skip`](crate::skip).
+pub fn real_data() -> Option<PathBuf> {
+    let folder = std::env::var_os("PULSEWARD_REAL_DATA").map(PathBuf::from);
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/real");
+    let folder = folder.unwrap_or_else(|| PathBuf::from(beside));
+    folder.is_dir().then_some(folder)
+}
