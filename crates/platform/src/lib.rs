@@ -11,6 +11,7 @@ mod enrolment;
 mod environment;
 mod error;
 mod health_sessions;
+pub mod housekeeping;
 mod ids;
 pub mod ingest;
 mod intents;
@@ -20,6 +21,7 @@ mod passwords;
 mod patients;
 mod profile;
 pub mod samples;
+pub mod seal;
 mod signing;
 mod tokens;
 
