@@ -97,7 +97,6 @@ const ALLOWED: &[&str] = &[
     "sync.received_ms",
     "sync.sync_id",
     "tally.data_type",
-    "tally.local_day",
     "tally.offset_s",
     "tally.patient",
     "tally.quarter_us",
