@@ -32,7 +32,7 @@ pub use enrolment::{Enrolled, NewActivation, VoucherCheck};
 pub use environment::{Clock, Platform, Random, Settings};
 pub use error::{PlatformError, Result};
 pub use health_sessions::{HealthCaller, HealthLogin};
-pub use login::{Credentials, LoginName, Owner, UsersLogin};
+pub use login::{Credentials, LoginName, Owner, PatientOwner, UsersLogin};
 pub use patients::{PatientColumns, PatientRow};
 pub use profile::Person;
 pub use tokens::{Cloud, Issued, UsersCaller};
