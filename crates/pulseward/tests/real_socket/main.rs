@@ -1,6 +1,7 @@
 //! The built program on a real socket: started, spoken to over HTTP, administered beside it, and ended by signals.
 
 mod administration;
+mod clients;
 mod harness;
 mod journey;
 mod kill;
