@@ -125,11 +125,12 @@ impl Researcher {
         admin(data, &["create-account", "--email", "rita@study.example", "--role", "researcher"]);
         let key = admin(data, &["create-api-key", "--account", "rita@study.example"]);
         let key = key["token"].as_str().unwrap().to_owned();
-        let mut researcher = Researcher { http: reqwest::Client::new(), url: url.to_owned(), key, group: String::new() };
+        let mut researcher =
+            Researcher { http: reqwest::Client::new(), url: url.to_owned(), key, group: String::new() };
         let body = json!({"name": "Study", "description": "A study"});
         let (status, group) = researcher.post("/integration/v1/groups", None, &body).await;
         assert_eq!(status, 200, "{group}");
-        researcher.group = group["code"].as_str().unwrap().to_owned();
+        group["code"].as_str().unwrap().clone_into(&mut researcher.group);
         researcher
     }
 
@@ -164,7 +165,8 @@ impl Researcher {
 
     /// Enrols a patient as people are enrolled: voucher, activation, login.
     pub async fn enrol(&self) -> Patient {
-        let (status, created) = self.post(&format!("/integration/v1/groups/{}/patients", self.group), None, &json!({})).await;
+        let (status, created) =
+            self.post(&format!("/integration/v1/groups/{}/patients", self.group), None, &json!({})).await;
         assert_eq!(status, 200, "{created}");
         let body = json!({"code": created["code"], "password": "a password for tests", "time_zone": "Europe/Zurich"});
         let (status, login) = self.post("/users/activate", None, &body).await;

@@ -24,7 +24,10 @@ async fn a_patient_is_enrolled_syncs_and_is_read() {
     assert_eq!(status, 200, "{receipt}");
     assert_eq!(receipt["types"]["activity"]["stored"], 60);
     let (_, receipt) = researcher.sync(&patient, &body).await.unwrap();
-    assert_eq!((&receipt["types"]["activity"]["stored"], &receipt["types"]["activity"]["duplicate"]), (&json!(0), &json!(60)));
+    assert_eq!(
+        (&receipt["types"]["activity"]["stored"], &receipt["types"]["activity"]["duplicate"]),
+        (&json!(0), &json!(60))
+    );
 
     // A restart on the same folder: everything is there, and tokens still count.
     service.signal("-TERM");
@@ -42,7 +45,8 @@ async fn a_patient_is_enrolled_syncs_and_is_read() {
         assert_eq!(status, 200, "{rows}");
         let read: Vec<(&Value, &Value)> =
             rows.as_array().unwrap().iter().map(|row| (&row["timestamp"], &row["bpm"])).collect();
-        let sent: Vec<(Value, Value)> = times.iter().zip(&rates).map(|(time, rate)| (json!(time), json!(rate))).collect();
+        let sent: Vec<(Value, Value)> =
+            times.iter().zip(&rates).map(|(time, rate)| (json!(time), json!(rate))).collect();
         assert_eq!(read, sent.iter().map(|(time, rate)| (time, rate)).collect::<Vec<_>>());
     }
 }

@@ -68,11 +68,12 @@ async fn no_credential_reaches_the_log() {
     let file = std::fs::File::create(&log).unwrap();
     let data = folder.path().join("data");
     // Asked for everything, in the form that has the most fields.
-    let mut child = crate::harness::pulseward(&["serve", "--listen", "127.0.0.1:0", "--log", "trace", "--log-format", "json"])
-        .args(["--data", data.to_str().unwrap()])
-        .stderr(file)
-        .spawn()
-        .unwrap();
+    let mut child =
+        crate::harness::pulseward(&["serve", "--listen", "127.0.0.1:0", "--log", "trace", "--log-format", "json"])
+            .args(["--data", data.to_str().unwrap()])
+            .stderr(file)
+            .spawn()
+            .unwrap();
     let url = loop {
         let said = std::fs::read_to_string(&log).unwrap();
         if let Some((_, rest)) = said.split_once("listening on ")
@@ -83,7 +84,10 @@ async fn no_credential_reaches_the_log() {
         assert!(child.try_wait().unwrap().is_none(), "{said}");
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     };
-    admin(&data, &["create-account", "--email", "rita@study.example", "--role", "hcp", "--password", "secret password"]);
+    admin(
+        &data,
+        &["create-account", "--email", "rita@study.example", "--role", "hcp", "--password", "secret password"],
+    );
     let key = admin(&data, &["create-api-key", "--account", "rita@study.example"]);
     let key = key["token"].as_str().unwrap();
     let answer = reqwest::get(format!("{url}/integration/v1/groups?token={key}")).await.unwrap();
