@@ -3,18 +3,44 @@
 //! A newer arrival updates them in place. When the row that a value came from is replaced, the fold computes them
 //! again from the rows.
 
+use std::collections::HashMap;
+
 use vitals::latest::{LatestValues, newest_of};
 
-use super::AHEAD_MS;
 use super::chunks::Prepared;
+use super::{AHEAD_MS, HealthDb};
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
-use crate::texts::sql;
+use crate::texts::{in_lists, list_of_64, sql};
 
 sql! {
     FIND = "SELECT body FROM latest_value WHERE patient = $1";
+    FIND_OF_PATIENTS = concat!("SELECT patient, body FROM latest_value WHERE patient IN (", list_of_64!(), ")");
     UPSERT = "INSERT INTO latest_value (patient, body) VALUES ($1, $2)
         ON CONFLICT (patient) DO UPDATE SET body = excluded.body";
+}
+
+impl HealthDb {
+    /// The latest values of several patients, by patient; those without any are left out.
+    pub async fn latest_of_patients(&self, patients: Vec<String>) -> Result<HashMap<String, LatestValues>> {
+        self.db
+            .read(move |tx| {
+                let mut found = HashMap::with_capacity(patients.len());
+                in_lists(&patients, |list| {
+                    let rows = tx.query(FIND_OF_PATIENTS, list, |row| {
+                        Ok((row.get::<String>(0)?, parse(&row.get::<String>(1)?)?))
+                    })?;
+                    found.extend(rows);
+                    Ok(())
+                })?;
+                Ok(found)
+            })
+            .await
+    }
+}
+
+fn parse(body: &str) -> Result<LatestValues> {
+    serde_json::from_str(body).map_err(|error| StoreError::Damaged(error.to_string()))
 }
 
 /// What is known of a patient; nothing when there is no row.
@@ -23,7 +49,7 @@ pub(crate) fn find(tx: &mut Tx<'_>, patient: &str) -> Result<LatestValues> {
     let Some(body) = body else {
         return Ok(LatestValues::default());
     };
-    serde_json::from_str(&body).map_err(|error| StoreError::Damaged(error.to_string()))
+    parse(&body)
 }
 
 /// Writes what is known of a patient.

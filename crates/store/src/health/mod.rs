@@ -1,25 +1,37 @@
 //! The health database: samples of uuids and what is derived from them.
 
 mod chunks;
+mod claims;
+mod devices;
 mod due;
+mod fold;
 mod hours;
 mod latest;
+mod news;
+mod patients;
 mod reader;
+mod sealed;
+mod sessions;
+mod settings;
+mod signing_keys;
+mod slots;
+mod summaries;
 mod sync;
 mod tally;
 mod zones;
 
+pub use claims::{Claim, DueRange};
 pub use devices::Device;
 pub use due::AHEAD_MS;
+pub use fold::{FoldCommit, FoldOutcome, LatestChange};
+pub use patients::{HealthChange, HealthPatient, Profile};
+pub(crate) use reader::merge;
+pub use sessions::HealthSession;
+pub use settings::SettingRow;
+pub use slots::SlotRow;
+pub use summaries::{OlderDays, SummaryRow};
 pub use sync::{Counts, DeviceReport, Sync, SyncId, SyncOutcome};
 pub use tally::LocalQuarter;
-mod devices;
-mod patients;
-mod sessions;
-mod signing_keys;
-
-pub use patients::{HealthChange, HealthPatient, Profile};
-pub use sessions::HealthSession;
 
 use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
@@ -49,5 +61,24 @@ impl HealthDb {
 /// Every statement on this database, for the test that prepares each on both engines.
 #[cfg(test)]
 pub(crate) fn all_texts() -> Vec<&'static str> {
-    [devices::TEXTS, patients::TEXTS, sessions::TEXTS, crate::signing_key::TEXTS].concat()
+    [
+        chunks::TEXTS,
+        devices::TEXTS,
+        due::TEXTS,
+        hours::TEXTS,
+        latest::TEXTS,
+        patients::TEXTS,
+        sessions::TEXTS,
+        sync::TEXTS,
+        tally::TEXTS,
+        zones::TEXTS,
+        crate::segment::TEXTS,
+        claims::TEXTS,
+        news::TEXTS,
+        settings::TEXTS,
+        slots::TEXTS,
+        summaries::TEXTS,
+        crate::signing_key::TEXTS,
+    ]
+    .concat()
 }

@@ -1,0 +1,133 @@
+//! Who folds a patient: a lease with a token that tells an owner whether it is still his.
+//!
+//! A patient is due while a mark of his is ready. Claiming raises his token and holds the lease; a commit that comes
+//! with an older token changes nothing. A worker that dies leaves a lease that runs out. A failed fold is put off by
+//! leaving the lease until the time to try again.
+
+use super::HealthDb;
+use crate::engine::Tx;
+use crate::error::Result;
+use crate::texts::sql;
+
+sql! {
+    /// More rows than patients are asked for: one patient can have many marks.
+    FIND_READY = "SELECT due.patient FROM due JOIN patient ON patient.uuid = due.patient
+        WHERE due.ready_ms <= $1 AND patient.fold_lease_until_ms <= $1 ORDER BY due.ready_ms LIMIT $2";
+    CLAIM = "UPDATE patient SET fold_token = fold_token + 1, fold_lease_until_ms = $2
+        WHERE uuid = $1 AND fold_lease_until_ms <= $3 RETURNING fold_token";
+    HOLD_UNTIL = "UPDATE patient SET fold_lease_until_ms = $3 WHERE uuid = $1 AND fold_token = $2";
+    FIND_DUE = "SELECT arrival, data_type, first_us, last_us, ready_ms FROM due
+        WHERE patient = $1 AND ready_ms <= $2 ORDER BY first_us, data_type, arrival";
+    FORGET_DUE = "DELETE FROM due
+        WHERE patient = $1 AND arrival = $2 AND data_type = $3 AND first_us = $4 AND ready_ms = $5";
+    MARK_DUE = "INSERT INTO due (patient, arrival, data_type, first_us, last_us, ready_ms) VALUES ($1, $2, $3, $4, $5, $6)
+        ON CONFLICT (patient, arrival, data_type, first_us, ready_ms) DO UPDATE SET
+        last_us = CASE WHEN excluded.last_us > due.last_us THEN excluded.last_us ELSE due.last_us END";
+}
+
+/// The right to fold a patient until the lease runs out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Whom.
+    pub patient: String,
+    /// Tells whether the claim still stands.
+    pub token: i64,
+}
+
+/// A range whose derived values are to be computed again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DueRange {
+    /// Number of the sync that brought the rows.
+    pub arrival: i64,
+    /// Number of the data type.
+    pub data_type: i64,
+    /// First row, µs.
+    pub first_us: i64,
+    /// Last row, µs.
+    pub last_us: i64,
+    /// When it may be folded, ms.
+    pub ready_ms: i64,
+}
+
+impl HealthDb {
+    /// Claims up to `limit` patients who have something due and whom nobody folds, those that wait longest first.
+    pub async fn claim_due(&self, now_ms: i64, lease_ms: i64, limit: usize) -> Result<Vec<Claim>> {
+        let waiting = self.db.read(move |tx| find_ready(tx, now_ms, limit)).await?;
+        if waiting.is_empty() {
+            return Ok(Vec::new());
+        }
+        let until_ms = now_ms.saturating_add(lease_ms);
+        self.db
+            .write(move |tx| {
+                let mut claims = Vec::with_capacity(waiting.len());
+                for patient in &waiting {
+                    let token = tx.query_opt(CLAIM, &[patient, &until_ms, &now_ms], |row| row.get(0))?;
+                    claims.extend(token.map(|token| Claim { patient: patient.clone(), token }));
+                }
+                Ok(claims)
+            })
+            .await
+    }
+
+    /// Puts a fold off until a time, or gives the patient back at once with a time past.
+    pub async fn hold_claim(&self, claim: Claim, until_ms: i64) -> Result<()> {
+        self.db.write(move |tx| tx.execute(HOLD_UNTIL, &[&claim.patient, &claim.token, &until_ms])).await?;
+        Ok(())
+    }
+
+    /// What is due of a patient, by the time of the rows.
+    pub async fn due_of(&self, patient: &str, now_ms: i64) -> Result<Vec<DueRange>> {
+        let patient = patient.to_owned();
+        self.db
+            .read(move |tx| {
+                tx.query(FIND_DUE, &[&patient, &now_ms], |row| {
+                    Ok(DueRange {
+                        arrival: row.get(0)?,
+                        data_type: row.get(1)?,
+                        first_us: row.get(2)?,
+                        last_us: row.get(3)?,
+                        ready_ms: row.get(4)?,
+                    })
+                })
+            })
+            .await
+    }
+
+    /// Marks a range of a patient due, as when a setting that enters a formula has changed.
+    pub async fn mark_due(&self, patient: &str, range: DueRange) -> Result<()> {
+        let patient = patient.to_owned();
+        self.db.write(move |tx| mark(tx, &patient, &range)).await
+    }
+}
+
+/// The patients of the marks that wait longest, each once.
+fn find_ready(tx: &mut Tx<'_>, now_ms: i64, limit: usize) -> Result<Vec<String>> {
+    const MARKS_PER_PATIENT: i64 = 16;
+    let marks = MARKS_PER_PATIENT * limit as i64;
+    let mut waiting: Vec<String> = Vec::new();
+    for patient in tx.query(FIND_READY, &[&now_ms, &marks], |row| row.get::<String>(0))? {
+        if waiting.len() < limit && !waiting.contains(&patient) {
+            waiting.push(patient);
+        }
+    }
+    // Two workers that claim the same patients take the rows in the same order, so neither waits for the other.
+    waiting.sort_unstable();
+    Ok(waiting)
+}
+
+/// Whether the claim stands; holds the patient's row, so that syncs and other folds of his wait for this transaction.
+pub(super) fn confirm(tx: &mut Tx<'_>, claim: &Claim, until_ms: i64) -> Result<bool> {
+    Ok(tx.execute(HOLD_UNTIL, &[&claim.patient, &claim.token, &until_ms])? == 1)
+}
+
+pub(super) fn mark(tx: &mut Tx<'_>, patient: &str, range: &DueRange) -> Result<()> {
+    let DueRange { arrival, data_type, first_us, last_us, ready_ms } = range;
+    tx.execute(MARK_DUE, &[&patient, arrival, data_type, first_us, last_us, ready_ms])?;
+    Ok(())
+}
+
+pub(super) fn forget(tx: &mut Tx<'_>, patient: &str, range: &DueRange) -> Result<()> {
+    let DueRange { arrival, data_type, first_us, ready_ms, .. } = range;
+    tx.execute(FORGET_DUE, &[&patient, arrival, data_type, first_us, ready_ms])?;
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! Committing what folds have derived.
+//!
+//! A fold reads without a lock and commits all it derived of a patient at once, together with the end of the marks
+//! that it saw. A sync that comes between leaves a mark of its own, so nothing it brought is forgotten.
+
+use vitals::latest::{LatestValues, Timed};
+use vitals::news_timeline::NewsEntry;
+
+use super::claims::{self, Claim, DueRange};
+use super::slots::{self, SlotRow};
+use super::summaries::{self, SummaryRow};
+use super::{HealthDb, latest, news};
+use crate::engine::Tx;
+use crate::error::Result;
+
+/// Everything that a fold of one patient changes.
+#[derive(Clone, Debug)]
+pub struct FoldCommit {
+    /// The claim under which it was computed.
+    pub claim: Claim,
+    /// Cells of whole days.
+    pub slots: Vec<SlotRow>,
+    /// Sections of whole days.
+    pub summaries: Vec<SummaryRow>,
+    /// Latest values as they were read, and as they were computed.
+    pub latest: Option<LatestChange>,
+    /// Times of NEWS entries to remove, ms, both ends included; done before the entries are written.
+    pub news_removed: Vec<(i64, i64)>,
+    /// NEWS entries to write.
+    pub news: Vec<NewsEntry>,
+    /// The marks that were seen.
+    pub done: Vec<DueRange>,
+    /// What is due later, or was left for the next fold.
+    pub due: Vec<DueRange>,
+}
+
+/// Latest values before and after a fold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LatestChange {
+    /// As the fold read them.
+    pub seen: LatestValues,
+    /// As it computed them.
+    pub computed: LatestValues,
+}
+
+/// How the commit of one patient's fold ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoldOutcome {
+    /// It is durable, and the patient is free.
+    Committed,
+    /// The lease has passed to another worker. Nothing was changed.
+    LeaseLost,
+}
+
+impl HealthDb {
+    /// Commits folds of several patients in one transaction; each is judged by its own lease. When this returns, what
+    /// is committed is durable.
+    pub async fn commit_folds(&self, folds: Vec<FoldCommit>) -> Result<Vec<FoldOutcome>> {
+        self.db.write(move |tx| folds.iter().map(|fold| commit(tx, fold)).collect()).await
+    }
+
+    /// The latest values of a patient as the database holds them.
+    pub async fn stored_latest(&self, patient: &str) -> Result<LatestValues> {
+        let patient = patient.to_owned();
+        self.db.read(move |tx| latest::find(tx, &patient)).await
+    }
+}
+
+fn commit(tx: &mut Tx<'_>, fold: &FoldCommit) -> Result<FoldOutcome> {
+    const FREE: i64 = 0;
+    if !claims::confirm(tx, &fold.claim, FREE)? {
+        return Ok(FoldOutcome::LeaseLost);
+    }
+    let patient = fold.claim.patient.as_str();
+    for row in &fold.slots {
+        slots::put(tx, patient, row)?;
+    }
+    for row in &fold.summaries {
+        summaries::put(tx, patient, row)?;
+    }
+    if let Some(change) = &fold.latest {
+        let known = latest::find(tx, patient)?;
+        let values = settle(&known, change);
+        if values != known {
+            latest::write(tx, patient, &values)?;
+        }
+    }
+    for (from_ms, to_ms) in &fold.news_removed {
+        news::delete_between(tx, patient, *from_ms, *to_ms)?;
+    }
+    for entry in &fold.news {
+        news::put(tx, patient, entry)?;
+    }
+    for range in &fold.done {
+        claims::forget(tx, patient, range)?;
+    }
+    for range in &fold.due {
+        claims::mark(tx, patient, range)?;
+    }
+    Ok(FoldOutcome::Committed)
+}
+
+/// Where nothing has come between, what was computed stands, also when it is older than what was there. Where a sync
+/// has, the newer stands, and the mark of that sync settles the rest.
+fn settle(known: &LatestValues, change: &LatestChange) -> LatestValues {
+    let LatestChange { seen, computed } = change;
+    let mut values = *known;
+    values.merge_newer(computed);
+    let untouched = |known: Option<Timed>, seen: Option<Timed>| known == seen;
+    if untouched(known.heart_rate, seen.heart_rate) {
+        values.heart_rate = computed.heart_rate;
+    }
+    if untouched(known.respiration_rate, seen.respiration_rate) {
+        values.respiration_rate = computed.respiration_rate;
+    }
+    if untouched(known.temperature, seen.temperature) {
+        values.temperature = computed.temperature;
+    }
+    if untouched(known.spo2, seen.spo2) {
+        values.spo2 = computed.spo2;
+    }
+    if untouched(known.nibp_systolic, seen.nibp_systolic) {
+        values.nibp_systolic = computed.nibp_systolic;
+    }
+    if untouched(known.nibp_diastolic, seen.nibp_diastolic) {
+        values.nibp_diastolic = computed.nibp_diastolic;
+    }
+    // Only folds write the score.
+    values.news_score = computed.news_score;
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heart_rate(value: f64, timestamp_ms: i64) -> LatestValues {
+        LatestValues { heart_rate: Some(Timed { value, timestamp_ms }), ..LatestValues::default() }
+    }
+
+    #[test]
+    fn a_sync_that_came_between_is_not_overwritten_by_something_older() {
+        let (seen, computed) = (heart_rate(60.0, 10), heart_rate(58.0, 5));
+        let change = LatestChange { seen, computed };
+        assert_eq!(settle(&seen, &change), computed);
+        let between = heart_rate(70.0, 20);
+        assert_eq!(settle(&between, &change), between);
+        let change = LatestChange { seen, computed: heart_rate(80.0, 30) };
+        assert_eq!(settle(&between, &change), change.computed);
+    }
+}

@@ -1,0 +1,120 @@
+//! Daily summaries: the sections of a day as JSON without slots.
+
+use std::collections::HashMap;
+
+use vitals::summary::Section;
+use vitals::zone::LocalDay;
+
+use super::HealthDb;
+use super::slots::with_last;
+use crate::engine::{Row, Tx};
+use crate::error::Result;
+use crate::texts::{in_lists, list_of_64, sql};
+
+sql! {
+    FIND_DAYS = "SELECT patient, local_day, section, body FROM daily_summary
+        WHERE patient = $1 AND local_day >= $2 AND local_day <= $3 ORDER BY local_day, section";
+    FIND_OF_PATIENTS = concat!("SELECT patient, local_day, section, body FROM daily_summary
+        WHERE patient IN (", list_of_64!(), ") AND local_day = $65 ORDER BY patient, section");
+    PUT = "INSERT INTO daily_summary (patient, local_day, section, format, body) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (patient, local_day, section) DO UPDATE SET format = excluded.format, body = excluded.body";
+    DELETE = "DELETE FROM daily_summary WHERE patient = $1 AND local_day = $2 AND section = $3";
+    /// What an older program computed.
+    FIND_OLDER = "SELECT patient, MIN(local_day), MAX(local_day) FROM daily_summary
+        WHERE format < $1 GROUP BY patient ORDER BY patient LIMIT $2";
+}
+
+/// A section of a patient's day, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SummaryRow {
+    /// The day.
+    pub day: LocalDay,
+    /// Which section.
+    pub section: Section,
+    /// JSON without slots; `None` to remove the row.
+    pub body: Option<String>,
+}
+
+/// Days of a patient whose summaries an older version of the program made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OlderDays {
+    /// Whose.
+    pub patient: String,
+    /// The first of them.
+    pub first: LocalDay,
+    /// The last of them.
+    pub last: LocalDay,
+}
+
+impl HealthDb {
+    /// The sections of a patient's local days, first and last included, by day.
+    pub async fn summaries(&self, patient: &str, first: LocalDay, last: LocalDay) -> Result<Vec<SummaryRow>> {
+        let patient = patient.to_owned();
+        self.db
+            .read(move |tx| {
+                let days = (i64::from(first.0), i64::from(last.0));
+                let rows = tx.query(FIND_DAYS, &[&patient, &days.0, &days.1], read_row)?;
+                Ok(rows.into_iter().filter_map(|(_, row)| row).collect())
+            })
+            .await
+    }
+
+    /// The sections of several patients on one local day, by patient; those without any are left out.
+    pub async fn summaries_of_patients(
+        &self,
+        patients: Vec<String>,
+        day: LocalDay,
+    ) -> Result<HashMap<String, Vec<SummaryRow>>> {
+        self.db
+            .read(move |tx| {
+                let day = i64::from(day.0);
+                let mut found: HashMap<String, Vec<SummaryRow>> = HashMap::new();
+                in_lists(&patients, |list| {
+                    for (patient, row) in tx.query(FIND_OF_PATIENTS, &with_last(list, &day), read_row)? {
+                        if let Some(row) = row {
+                            found.entry(patient).or_default().push(row);
+                        }
+                    }
+                    Ok(())
+                })?;
+                Ok(found)
+            })
+            .await
+    }
+
+    /// Up to `limit` patients with days that a program of an older format summed up.
+    pub async fn days_of_older_format(&self, format: i64, limit: i64) -> Result<Vec<OlderDays>> {
+        self.db
+            .read(move |tx| {
+                tx.query(FIND_OLDER, &[&format, &limit], |row| {
+                    Ok(OlderDays {
+                        patient: row.get(0)?,
+                        first: LocalDay(row.get::<i64>(1)? as i32),
+                        last: LocalDay(row.get::<i64>(2)? as i32),
+                    })
+                })
+            })
+            .await
+    }
+}
+
+/// Writes a section, or removes it when it has no body.
+pub(super) fn put(tx: &mut Tx<'_>, patient: &str, row: &SummaryRow) -> Result<()> {
+    let (day, section) = (i64::from(row.day.0), row.section.name());
+    match &row.body {
+        Some(body) => tx.execute(PUT, &[&patient, &day, &section, &vitals::summary::FORMAT, body])?,
+        None => tx.execute(DELETE, &[&patient, &day, &section])?,
+    };
+    Ok(())
+}
+
+/// The patient and the row; no row for a section that this version does not know.
+fn read_row(row: &Row<'_>) -> Result<(String, Option<SummaryRow>)> {
+    let patient = row.get(0)?;
+    let day = LocalDay(row.get::<i64>(1)? as i32);
+    let Some(section) = Section::from_name(&row.get::<String>(2)?) else {
+        return Ok((patient, None));
+    };
+    let body = Some(row.get(3)?);
+    Ok((patient, Some(SummaryRow { day, section, body })))
+}
