@@ -107,7 +107,7 @@ mod tests {
             use clap::FromArgMatches;
             let matches = declared().get_matches_from(["pulseward"]);
             let options = crate::config::ServeOptions::from_arg_matches(&matches).unwrap();
-            crate::config::complete_from_text(options, &matches, &uncommented, Path::new("example")).unwrap()
+            crate::config::complete_from_text(&options, &matches, &uncommented, Path::new("example")).unwrap()
         };
         assert_eq!(given.public_url.as_deref(), Some("https://study.example"));
     }
