@@ -46,9 +46,9 @@ async fn dispatch(command: Command, given: &ArgMatches) -> Result<(), Failure> {
         Command::Simulate(simulate) => simulate.run().await,
         Command::Import(import) => import.run().await,
         Command::Migrate(migrate) => migrate.run(given).await,
-        Command::Openapi(openapi) => openapi.run(),
+        Command::Openapi(_) => openapi::Openapi::run(),
         Command::Completions(completions) => completions.run(),
-        Command::Man(man) => man.run(),
+        Command::Man(_) => man::Man::run(),
     }
 }
 

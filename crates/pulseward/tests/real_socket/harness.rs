@@ -130,7 +130,7 @@ impl Researcher {
         let body = json!({"name": "Study", "description": "A study"});
         let (status, group) = researcher.post("/integration/v1/groups", None, &body).await;
         assert_eq!(status, 200, "{group}");
-        researcher.group = group["code"].as_str().unwrap().to_owned();
+        group["code"].as_str().unwrap().clone_into(&mut researcher.group);
         researcher
     }
 
