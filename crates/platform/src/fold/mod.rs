@@ -17,4 +17,3 @@ mod worker;
 
 pub use subject::{GOAL_SETTING, NEWS_SETTING, RULE_SETTING};
 pub use worker::FoldWorker;
-
