@@ -11,43 +11,21 @@ use store::{Entity, HealthChange, Intent, NewAuditEntry, Patient, Profile};
 async fn the_log_tells_what_the_caller_did() {
     let story = Story::begin().await;
     let key = story.key_of("ada@example.org", Role::Researcher).await;
-    let ada = story
-        .platform
-        .account_by_email("ada@example.org")
-        .await
-        .expect("an account")
-        .uuid;
-    let created = story
-        .post(
-            &format!("/integration/v1/groups?token={key}"),
-            json!({"name": "Sleep"}),
-        )
-        .await
-        .ok();
+    let ada = story.platform.account_by_email("ada@example.org").await.expect("an account").uuid;
+    let created = story.post(&format!("/integration/v1/groups?token={key}"), json!({"name": "Sleep"})).await.ok();
     let (group, group_id) = (text(&created["code"]), text(&created["id"]));
     story.pass_ms(10);
     let grace = story.patient(&key, &group, Value::Null).await;
     let log = |query: &str| format!("/integration/v1/patients/audit/logs?token={key}&{query}");
 
-    let entries = story
-        .get(&log(&format!("from={START_MS}&to={}", START_MS + 10)))
-        .await
-        .ok();
+    let entries = story.get(&log(&format!("from={START_MS}&to={}", START_MS + 10))).await.ok();
     let told: Vec<Value> = entries
         .as_array()
         .expect("a list")
         .iter()
         .map(|entry| {
-            assert_eq!(
-                (&entry["user_id"], &entry["user_role"]),
-                (&json!(ada), &json!("researcher"))
-            );
-            json!([
-                entry["timestamp"],
-                entry["action_type"],
-                entry["primary_entity_id"],
-                entry["secondary_entity_id"]
-            ])
+            assert_eq!((&entry["user_id"], &entry["user_role"]), (&json!(ada), &json!("researcher")));
+            json!([entry["timestamp"], entry["action_type"], entry["primary_entity_id"], entry["secondary_entity_id"]])
         })
         .collect();
     let expected = [
@@ -60,42 +38,18 @@ async fn the_log_tells_what_the_caller_did() {
     assert_eq!(entries[2]["secondary_entity_type"], "group.id");
 
     let all = format!("from=0&to={}", START_MS + 10);
-    let one = story
-        .get(&log(&format!("{all}&action_type=PATIENT_CREATE")))
-        .await
-        .ok();
+    let one = story.get(&log(&format!("{all}&action_type=PATIENT_CREATE"))).await.ok();
     assert_eq!(one.as_array().expect("a list").len(), 1);
-    assert_eq!(
-        story
-            .get(&log(&format!("{all}&action_type=NAP")))
-            .await
-            .error(),
-        (422, "invalid")
-    );
+    assert_eq!(story.get(&log(&format!("{all}&action_type=NAP"))).await.error(), (422, "invalid"));
     assert_eq!(story.get(&log("from=5")).await.error(), (422, "invalid"));
-    assert_eq!(
-        story.get(&log("from=5&to=4")).await.error(),
-        (422, "invalid")
-    );
-    assert_eq!(
-        story.get(&log("from=x&to=4")).await.error(),
-        (400, "malformed_parameter")
-    );
+    assert_eq!(story.get(&log("from=5&to=4")).await.error(), (422, "invalid"));
+    assert_eq!(story.get(&log("from=x&to=4")).await.error(), (400, "malformed_parameter"));
 
-    story
-        .platform
-        .set_subscription("ada@example.org", Some(story.now_ms()))
-        .await
-        .expect("set");
+    story.platform.set_subscription("ada@example.org", Some(story.now_ms())).await.expect("set");
     assert_eq!(story.get(&log(&all)).await.error(), (403, "forbidden"));
 
     // The patient's own registration and login are there too, under his own name.
-    let (entries, broken) = story
-        .platform
-        .users
-        .verify_audit()
-        .await
-        .expect("an answer");
+    let (entries, broken) = story.platform.users.verify_audit().await.expect("an answer");
     assert_eq!((entries, broken), (5, None));
 }
 
@@ -115,12 +69,7 @@ async fn half_enrolled(story: &Story, group: &str, name: &str) -> String {
         created_ms: story.now_ms(),
         updated_ms: story.now_ms(),
     };
-    story
-        .platform
-        .users
-        .add_patient(patient, group, intent(story, name))
-        .await
-        .expect("a patient");
+    story.platform.users.add_patient(patient, group, intent(story, name)).await.expect("a patient");
     uuid
 }
 
@@ -130,10 +79,7 @@ fn intent(story: &Story, name: &str) -> Intent {
         action_type: "PATIENT_CREATE".to_owned(),
         user_id: "ada".to_owned(),
         user_role: "researcher".to_owned(),
-        primary: Entity {
-            id: format!("uuid-{name}"),
-            kind: "patient.id".to_owned(),
-        },
+        primary: Entity { id: format!("uuid-{name}"), kind: "patient.id".to_owned() },
         secondary: None,
         details: None,
         salt: [1; 16],
@@ -145,12 +91,7 @@ fn intent(story: &Story, name: &str) -> Intent {
         profile: Profile::default(),
         at_ms: story.now_ms(),
     };
-    Intent {
-        id: format!("intent-{name}"),
-        change,
-        entries: vec![entry],
-        created_ms: story.now_ms(),
-    }
+    Intent { id: format!("intent-{name}"), change, entries: vec![entry], created_ms: story.now_ms() }
 }
 
 #[tokio::test]
@@ -158,75 +99,20 @@ async fn a_killed_operation_is_finished_by_the_next_look() {
     let story = Story::begin().await;
     let key = story.key_of("ada@example.org", Role::Researcher).await;
     let group = story.group(&key).await;
-    let (before, _) = story
-        .platform
-        .users
-        .verify_audit()
-        .await
-        .expect("an answer");
+    let (before, _) = story.platform.users.verify_audit().await.expect("an answer");
 
     // Killed before the health change, and between the health change and the completion.
     let first = half_enrolled(&story, &group, "AAAA").await;
     let second = half_enrolled(&story, &group, "BBBB").await;
-    story
-        .platform
-        .health
-        .apply(intent(&story, "BBBB").change)
-        .await
-        .expect("made");
-    assert!(
-        story
-            .platform
-            .health
-            .patient(&first)
-            .await
-            .expect("an answer")
-            .is_none()
-    );
+    story.platform.health.apply(intent(&story, "BBBB").change).await.expect("made");
+    assert!(story.platform.health.patient(&first).await.expect("an answer").is_none());
 
-    assert_eq!(
-        story
-            .platform
-            .finish_old_intents(30_000)
-            .await
-            .expect("nothing is old yet"),
-        0
-    );
+    assert_eq!(story.platform.finish_old_intents(30_000).await.expect("nothing is old yet"), 0);
     story.pass_ms(30_000);
-    assert_eq!(
-        story
-            .platform
-            .finish_old_intents(30_000)
-            .await
-            .expect("finished"),
-        2
-    );
-    assert_eq!(
-        story
-            .platform
-            .finish_old_intents(30_000)
-            .await
-            .expect("nothing is left"),
-        0
-    );
+    assert_eq!(story.platform.finish_old_intents(30_000).await.expect("finished"), 2);
+    assert_eq!(story.platform.finish_old_intents(30_000).await.expect("nothing is left"), 0);
     for uuid in [&first, &second] {
-        assert!(
-            story
-                .platform
-                .health
-                .patient(uuid)
-                .await
-                .expect("an answer")
-                .is_some()
-        );
+        assert!(story.platform.health.patient(uuid).await.expect("an answer").is_some());
     }
-    assert_eq!(
-        story
-            .platform
-            .users
-            .verify_audit()
-            .await
-            .expect("an answer"),
-        (before + 2, None)
-    );
+    assert_eq!(story.platform.users.verify_audit().await.expect("an answer"), (before + 2, None));
 }

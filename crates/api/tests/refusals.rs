@@ -24,62 +24,28 @@ async fn nobody_gets_in_without_a_credential() {
     for path in &paths {
         let answer = story.get(path).await;
         assert_eq!(answer.error(), (401, "unauthenticated"), "{path}");
-        assert!(
-            answer.header("www-authenticate").starts_with("Bearer"),
-            "{path}"
-        );
+        assert!(answer.header("www-authenticate").starts_with("Bearer"), "{path}");
         assert_eq!(answer.header("x-request-id").len(), 16, "{path}");
-        assert_eq!(
-            story.get_as(path, "pwk_wrong").await.error(),
-            (401, "unauthenticated"),
-            "{path}"
-        );
+        assert_eq!(story.get_as(path, "pwk_wrong").await.error(), (401, "unauthenticated"), "{path}");
     }
-    assert_eq!(
-        story
-            .get("/integration/v1/groups?token=pwk_wrong")
-            .await
-            .error(),
-        (401, "unauthenticated")
-    );
-    assert_eq!(
-        story.get("/integration/v1/groups?token=").await.error(),
-        (401, "unauthenticated")
-    );
-    let basic = Request::get("/users/me")
-        .header("authorization", "Basic YTpi")
-        .body(Body::empty());
-    assert_eq!(
-        story.send(basic.expect("a request")).await.error(),
-        (401, "unauthenticated")
-    );
+    assert_eq!(story.get("/integration/v1/groups?token=pwk_wrong").await.error(), (401, "unauthenticated"));
+    assert_eq!(story.get("/integration/v1/groups?token=").await.error(), (401, "unauthenticated"));
+    let basic = Request::get("/users/me").header("authorization", "Basic YTpi").body(Body::empty());
+    assert_eq!(story.send(basic.expect("a request")).await.error(), (401, "unauthenticated"));
 }
 
 #[tokio::test]
 async fn unknown_addresses_and_methods_are_told_apart() {
     let story = Story::begin().await;
-    for path in [
-        "/nowhere",
-        "/integration/v1/nowhere",
-        "/users/",
-        "/health/v1/nothing",
-    ] {
+    for path in ["/nowhere", "/integration/v1/nowhere", "/users/", "/health/v1/nothing"] {
         assert_eq!(story.get(path).await.error(), (404, "not_found"), "{path}");
     }
-    let wrong = story
-        .send(
-            Request::delete("/integration/v1/groups")
-                .body(Body::empty())
-                .expect("a request"),
-        )
-        .await;
+    let wrong = story.send(Request::delete("/integration/v1/groups").body(Body::empty()).expect("a request")).await;
     assert_eq!(wrong.error(), (405, "method_not_allowed"));
     let mut allowed: Vec<_> = wrong.header("allow").split(',').map(str::trim).collect();
     allowed.sort_unstable();
     assert_eq!(allowed, ["GET", "HEAD", "POST"]);
-    let gone = story
-        .get("/integration/v1/patients/anybody/audit/logs")
-        .await;
+    let gone = story.get("/integration/v1/patients/anybody/audit/logs").await;
     assert_eq!(gone.error(), (410, "gone"));
 }
 
@@ -91,48 +57,16 @@ async fn what_is_not_known_and_what_is_not_yours_differ() {
     let group = story.group(&ada).await;
     let grace = story.patient(&ada, &group, Value::Null).await;
 
-    let list =
-        |group: &str, key: &str| format!("/integration/v1/groups/{group}/patients?token={key}");
-    assert_eq!(
-        story.get(&list("ZZZZZ", &ada)).await.error(),
-        (404, "group_not_found")
-    );
-    assert_eq!(
-        story.get(&list(&group, &bob)).await.error(),
-        (403, "forbidden")
-    );
-    assert_eq!(
-        story.post(&list(&group, &bob), Value::Null).await.error(),
-        (403, "forbidden")
-    );
-    let token =
-        |uuid: &str, key: &str| format!("/integration/v1/patients/{uuid}/health-token?token={key}");
-    assert_eq!(
-        story.get(&token("nobody", &ada)).await.error(),
-        (404, "patient_not_found")
-    );
-    assert_eq!(
-        story.get(&token(&grace.uuid, &bob)).await.error(),
-        (403, "forbidden")
-    );
-    let reset = format!(
-        "/integration/v1/patients/{}/reset-password?token={bob}",
-        grace.uuid
-    );
-    assert_eq!(
-        story
-            .post(&reset, json!({"password": PASSWORD}))
-            .await
-            .error(),
-        (403, "forbidden")
-    );
-    assert_eq!(
-        story
-            .get(&format!("/integration/v1/groups?token={bob}"))
-            .await
-            .ok(),
-        json!([])
-    );
+    let list = |group: &str, key: &str| format!("/integration/v1/groups/{group}/patients?token={key}");
+    assert_eq!(story.get(&list("ZZZZZ", &ada)).await.error(), (404, "group_not_found"));
+    assert_eq!(story.get(&list(&group, &bob)).await.error(), (403, "forbidden"));
+    assert_eq!(story.post(&list(&group, &bob), Value::Null).await.error(), (403, "forbidden"));
+    let token = |uuid: &str, key: &str| format!("/integration/v1/patients/{uuid}/health-token?token={key}");
+    assert_eq!(story.get(&token("nobody", &ada)).await.error(), (404, "patient_not_found"));
+    assert_eq!(story.get(&token(&grace.uuid, &bob)).await.error(), (403, "forbidden"));
+    let reset = format!("/integration/v1/patients/{}/reset-password?token={bob}", grace.uuid);
+    assert_eq!(story.post(&reset, json!({"password": PASSWORD})).await.error(), (403, "forbidden"));
+    assert_eq!(story.get(&format!("/integration/v1/groups?token={bob}")).await.ok(), json!([]));
 }
 
 #[tokio::test]
@@ -142,53 +76,16 @@ async fn a_practitioner_reads_but_does_not_manage() {
     let hcp = story.key_of("hcp@example.org", Role::Hcp).await;
     let group = story.group(&ada).await;
     let grace = story.patient(&ada, &group, Value::Null).await;
-    let account = story
-        .platform
-        .account_by_email("hcp@example.org")
-        .await
-        .expect("an account");
-    story
-        .platform
-        .users
-        .add_member(&account.uuid, &group, story.now_ms())
-        .await
-        .expect("a member");
+    let account = story.platform.account_by_email("hcp@example.org").await.expect("an account");
+    story.platform.users.add_member(&account.uuid, &group, story.now_ms()).await.expect("a member");
 
-    story
-        .get(&format!(
-            "/integration/v1/groups/{group}/patients?token={hcp}"
-        ))
-        .await
-        .ok();
-    story
-        .get(&format!(
-            "/integration/v1/patients/{}/health-token?token={hcp}",
-            grace.uuid
-        ))
-        .await
-        .ok();
-    let reset = format!(
-        "/integration/v1/patients/{}/reset-password?token={hcp}",
-        grace.uuid
-    );
-    assert_eq!(
-        story
-            .post(&reset, json!({"password": PASSWORD}))
-            .await
-            .error(),
-        (403, "forbidden")
-    );
+    story.get(&format!("/integration/v1/groups/{group}/patients?token={hcp}")).await.ok();
+    story.get(&format!("/integration/v1/patients/{}/health-token?token={hcp}", grace.uuid)).await.ok();
+    let reset = format!("/integration/v1/patients/{}/reset-password?token={hcp}", grace.uuid);
+    assert_eq!(story.post(&reset, json!({"password": PASSWORD})).await.error(), (403, "forbidden"));
     let enrol = format!("/integration/v1/groups/{group}/patients?token={hcp}");
-    assert_eq!(
-        story.post(&enrol, Value::Null).await.error(),
-        (403, "forbidden")
-    );
-    let create = story
-        .post(
-            &format!("/integration/v1/groups?token={hcp}"),
-            json!({"name": "Own"}),
-        )
-        .await;
+    assert_eq!(story.post(&enrol, Value::Null).await.error(), (403, "forbidden"));
+    let create = story.post(&format!("/integration/v1/groups?token={hcp}"), json!({"name": "Own"})).await;
     assert_eq!(create.error(), (403, "forbidden"));
 }
 
@@ -198,55 +95,25 @@ async fn a_key_for_one_group_reaches_no_other() {
     let ada = story.key_of("ada@example.org", Role::Researcher).await;
     let (first, second) = (story.group(&ada).await, story.group(&ada).await);
     let grace = story.patient(&ada, &first, Value::Null).await;
-    let account = story
-        .platform
-        .account_by_email("ada@example.org")
-        .await
-        .expect("an account");
-    let scope = NewApiKey {
-        groups: vec![second.clone()],
-        expires_ms: Some(story.now_ms() + 10),
-        ..NewApiKey::default()
-    };
-    let (_, scoped) = story
-        .platform
-        .create_api_key(&account, scope)
-        .await
-        .expect("a key");
+    let account = story.platform.account_by_email("ada@example.org").await.expect("an account");
+    let scope =
+        NewApiKey { groups: vec![second.clone()], expires_ms: Some(story.now_ms() + 10), ..NewApiKey::default() };
+    let (_, scoped) = story.platform.create_api_key(&account, scope).await.expect("a key");
 
-    let groups = story
-        .get(&format!("/integration/v1/groups?token={scoped}"))
-        .await
-        .ok();
+    let groups = story.get(&format!("/integration/v1/groups?token={scoped}")).await.ok();
     assert_eq!(
-        groups
-            .as_array()
-            .expect("a list")
-            .iter()
-            .map(|group| text(&group["code"]))
-            .collect::<Vec<_>>(),
+        groups.as_array().expect("a list").iter().map(|group| text(&group["code"])).collect::<Vec<_>>(),
         [second.clone()]
     );
     let list = |group: &str| format!("/integration/v1/groups/{group}/patients?token={scoped}");
     assert_eq!(story.get(&list(&first)).await.error(), (403, "forbidden"));
     story.get(&list(&second)).await.ok();
-    let token = format!(
-        "/integration/v1/patients/{}/health-token?token={scoped}",
-        grace.uuid
-    );
+    let token = format!("/integration/v1/patients/{}/health-token?token={scoped}", grace.uuid);
     assert_eq!(story.get(&token).await.error(), (403, "forbidden"));
-    let create = story
-        .post(
-            &format!("/integration/v1/groups?token={scoped}"),
-            json!({"name": "Own"}),
-        )
-        .await;
+    let create = story.post(&format!("/integration/v1/groups?token={scoped}"), json!({"name": "Own"})).await;
     assert_eq!(create.error(), (403, "forbidden"));
     story.pass_ms(10);
-    assert_eq!(
-        story.get(&list(&second)).await.error(),
-        (401, "unauthenticated")
-    );
+    assert_eq!(story.get(&list(&second)).await.error(), (401, "unauthenticated"));
 }
 
 #[tokio::test]
@@ -255,48 +122,17 @@ async fn a_body_is_refused_for_what_is_wrong_with_it() {
     let key = story.key_of("ada@example.org", Role::Researcher).await;
     let path = format!("/integration/v1/groups?token={key}");
     let send = async |kind: &str, body: String| {
-        story
-            .send(
-                Request::post(&path)
-                    .header("content-type", kind)
-                    .body(Body::from(body))
-                    .expect("a request"),
-            )
-            .await
+        story.send(Request::post(&path).header("content-type", kind).body(Body::from(body)).expect("a request")).await
     };
-    assert_eq!(
-        send("application/json", "{\"name\":".to_owned())
-            .await
-            .error(),
-        (400, "not_json")
-    );
-    assert_eq!(
-        send("application/json", String::new()).await.error(),
-        (400, "not_json")
-    );
-    assert_eq!(
-        send("application/json", "[".repeat(200)).await.error(),
-        (400, "not_json")
-    );
-    assert_eq!(
-        send("text/plain", "{}".to_owned()).await.error(),
-        (415, "unsupported_media_type")
-    );
+    assert_eq!(send("application/json", "{\"name\":".to_owned()).await.error(), (400, "not_json"));
+    assert_eq!(send("application/json", String::new()).await.error(), (400, "not_json"));
+    assert_eq!(send("application/json", "[".repeat(200)).await.error(), (400, "not_json"));
+    assert_eq!(send("text/plain", "{}".to_owned()).await.error(), (415, "unsupported_media_type"));
     let large = json!({"name": "x".repeat(70_000)}).to_string();
-    assert_eq!(
-        send("application/json", large).await.error(),
-        (413, "too_large")
-    );
-    let wrong = send(
-        "application/json; charset=utf-8",
-        "{\"description\": 7}".to_owned(),
-    )
-    .await;
+    assert_eq!(send("application/json", large).await.error(), (413, "too_large"));
+    let wrong = send("application/json; charset=utf-8", "{\"description\": 7}".to_owned()).await;
     assert_eq!(wrong.error(), (422, "invalid"));
-    assert_eq!(
-        wrong.body["errors"],
-        json!({"name": ["is required"], "description": ["must be a text"]})
-    );
+    assert_eq!(wrong.body["errors"], json!({"name": ["is required"], "description": ["must be a text"]}));
     let blank = send("application/json", "{\"name\": \" \"}".to_owned()).await;
     assert_eq!(blank.body["errors"], json!({"name": ["must not be empty"]}));
 }
@@ -314,44 +150,17 @@ async fn an_activation_is_checked_as_a_whole() {
     });
     let answer = story.post("/users/activate", body).await;
     assert_eq!(answer.error(), (422, "invalid"));
-    let fields: Vec<_> = answer.body["errors"]
-        .as_object()
-        .expect("fields")
-        .keys()
-        .cloned()
-        .collect();
-    let expected = [
-        "birthday",
-        "email",
-        "gender",
-        "hair_density",
-        "height",
-        "password",
-        "skin_color",
-        "time_zone",
-        "weight",
-    ];
+    let fields: Vec<_> = answer.body["errors"].as_object().expect("fields").keys().cloned().collect();
+    let expected =
+        ["birthday", "email", "gender", "hair_density", "height", "password", "skin_color", "time_zone", "weight"];
     assert_eq!(fields, expected);
 
-    let unknown = story
-        .post(
-            "/users/activate",
-            json!({"code": "ZZZZZZZZ", "password": PASSWORD}),
-        )
-        .await;
+    let unknown = story.post("/users/activate", json!({"code": "ZZZZZZZZ", "password": PASSWORD})).await;
     assert_eq!(unknown.error(), (404, "voucher_not_found"));
     let taken = json!({"code": code, "password": PASSWORD, "email": "ADA@example.org"});
-    assert_eq!(
-        story.post("/users/activate", taken).await.error(),
-        (409, "duplicate_email")
-    );
+    assert_eq!(story.post("/users/activate", taken).await.error(), (409, "duplicate_email"));
     story.pass_ms(90 * 24 * 60 * 60 * 1000);
-    let late = story
-        .post(
-            "/users/activate",
-            json!({"code": code, "password": PASSWORD}),
-        )
-        .await;
+    let late = story.post("/users/activate", json!({"code": code, "password": PASSWORD})).await;
     assert_eq!(late.error(), (409, "voucher_expired"));
 }
 
@@ -360,16 +169,9 @@ async fn guessing_is_slowed_and_tells_nothing() {
     let story = Story::begin().await;
     let key = story.key_of("ada@example.org", Role::Researcher).await;
     let group = story.group(&key).await;
-    let grace = story
-        .patient(&key, &group, json!({"email": "grace@example.org"}))
-        .await;
+    let grace = story.patient(&key, &group, json!({"email": "grace@example.org"})).await;
     let login = async |email: &str, password: &str| {
-        story
-            .post(
-                "/users/login",
-                json!({"email": email, "password": password}),
-            )
-            .await
+        story.post("/users/login", json!({"email": email, "password": password})).await
     };
     let wrong = login("grace@example.org", "not the password").await;
     let unknown = login("nobody@example.org", "not the password").await;
@@ -377,10 +179,7 @@ async fn guessing_is_slowed_and_tells_nothing() {
     assert_eq!(wrong.body, unknown.body);
 
     for _ in 0..4 {
-        assert_eq!(
-            login("grace@example.org", "not the password").await.error(),
-            (401, "unauthenticated")
-        );
+        assert_eq!(login("grace@example.org", "not the password").await.error(), (401, "unauthenticated"));
     }
     let slowed = login("grace@example.org", PASSWORD).await;
     assert_eq!(slowed.error(), (429, "too_many_requests"));
@@ -391,10 +190,7 @@ async fn guessing_is_slowed_and_tells_nothing() {
     login("grace@example.org", PASSWORD).await.ok();
 
     let both = json!({"email": "grace@example.org", "code": grace.code, "password": PASSWORD});
-    assert_eq!(
-        story.post("/users/login", both).await.error(),
-        (422, "invalid")
-    );
+    assert_eq!(story.post("/users/login", both).await.error(), (422, "invalid"));
     let neither = story.post("/users/login", json!({})).await;
     assert_eq!(neither.error(), (422, "invalid"));
     assert_eq!(neither.body["errors"].as_object().expect("fields").len(), 2);
@@ -408,96 +204,43 @@ async fn a_token_opens_its_own_cloud_until_it_ends() {
     let grace = story.patient(&key, &group, Value::Null).await;
 
     story.get_as("/users/me", &grace.users_token).await.ok();
-    assert_eq!(
-        story.get_as("/users/me", &grace.health_token).await.error(),
-        (401, "unauthenticated")
-    );
-    assert!(
-        story
-            .platform
-            .health_caller(&grace.users_token)
-            .await
-            .is_err()
-    );
-    let exchange = story
-        .post(
-            "/health/login",
-            json!({"user_api_token": grace.health_token}),
-        )
-        .await;
+    assert_eq!(story.get_as("/users/me", &grace.health_token).await.error(), (401, "unauthenticated"));
+    assert!(story.platform.health_caller(&grace.users_token).await.is_err());
+    let exchange = story.post("/health/login", json!({"user_api_token": grace.health_token})).await;
     assert_eq!(exchange.error(), (401, "unauthenticated"));
 
     // A changed signature, a changed claim.
     let parts: Vec<&str> = grace.users_token.split('.').collect();
     let other: Vec<&str> = grace.health_token.split('.').collect();
-    for forged in [
-        format!("{}.{}.{}", parts[0], parts[1], other[2]),
-        format!("{}.{}.{}", parts[0], other[1], parts[2]),
-    ] {
-        assert_eq!(
-            story.get_as("/users/me", &forged).await.error(),
-            (401, "unauthenticated")
-        );
+    for forged in [format!("{}.{}.{}", parts[0], parts[1], other[2]), format!("{}.{}.{}", parts[0], other[1], parts[2])]
+    {
+        assert_eq!(story.get_as("/users/me", &forged).await.error(), (401, "unauthenticated"));
     }
 
     // A rotated key goes on verifying, and both are published.
-    let kid = story
-        .platform
-        .rotate_signing_key(platform::Cloud::Users)
-        .await
-        .expect("a key");
+    let kid = story.platform.rotate_signing_key(platform::Cloud::Users).await.expect("a key");
     story.get_as("/users/me", &grace.users_token).await.ok();
     let keys = story.get("/users/.well-known/jwks.json").await.ok();
-    let kids: Vec<_> = keys["keys"]
-        .as_array()
-        .expect("keys")
-        .iter()
-        .map(|key| text(&key["kid"]))
-        .collect();
+    let kids: Vec<_> = keys["keys"].as_array().expect("keys").iter().map(|key| text(&key["kid"])).collect();
     assert!(kids.len() == 2 && kids.contains(&kid), "{kids:?}");
-    assert_eq!(
-        story.get("/health/.well-known/jwks.json").await.ok()["keys"]
-            .as_array()
-            .expect("keys")
-            .len(),
-        1
-    );
+    assert_eq!(story.get("/health/.well-known/jwks.json").await.ok()["keys"].as_array().expect("keys").len(), 1);
 
-    let out = story
-        .post_as("/health/auth/logout", &grace.health_token, Value::Null)
-        .await;
+    let out = story.post_as("/health/auth/logout", &grace.health_token, Value::Null).await;
     assert_eq!(out.status, 204);
-    assert!(
-        story
-            .platform
-            .health_caller(&grace.health_token)
-            .await
-            .is_err()
-    );
+    assert!(story.platform.health_caller(&grace.health_token).await.is_err());
     story.pass_ms(60 * 60 * 1000 - 1);
     story.get_as("/users/me", &grace.users_token).await.ok();
     story.pass_ms(1);
-    assert_eq!(
-        story.get_as("/users/me", &grace.users_token).await.error(),
-        (401, "unauthenticated")
-    );
+    assert_eq!(story.get_as("/users/me", &grace.users_token).await.error(), (401, "unauthenticated"));
 }
 
 #[tokio::test]
 async fn an_account_has_no_health_data() {
     let story = Story::begin().await;
     story.key_of("ada@example.org", Role::Researcher).await;
-    let login = story
-        .post(
-            "/users/login",
-            json!({"email": "ada@example.org", "password": PASSWORD}),
-        )
-        .await
-        .ok();
+    let login = story.post("/users/login", json!({"email": "ada@example.org", "password": PASSWORD})).await.ok();
     assert_eq!(login["user"]["role"], "researcher");
-    let exchange = story
-        .post("/health/login", json!({"user_api_token": login["token"]}))
-        .await;
+    let exchange = story.post("/health/login", json!({"user_api_token": login["token"]})).await;
     assert_eq!(exchange.error(), (403, "forbidden"));
 }
 
@@ -508,16 +251,9 @@ async fn probes_and_the_document_are_open() {
     assert_eq!(story.get("/readyz").await.ok(), json!({"status": "ok"}));
     let document = story.get("/openapi.json").await.ok();
     let paths = document["paths"].as_object().expect("paths");
-    for path in [
-        "/integration/v1/groups",
-        "/integration/v1/groups/{group_code}/patients",
-        "/users/login",
-        "/health/login",
-    ] {
-        assert!(
-            paths.contains_key(path),
-            "{path} is not in {:?}",
-            paths.keys()
-        );
+    for path in
+        ["/integration/v1/groups", "/integration/v1/groups/{group_code}/patients", "/users/login", "/health/login"]
+    {
+        assert!(paths.contains_key(path), "{path} is not in {:?}", paths.keys());
     }
 }

@@ -176,16 +176,10 @@ impl Platform {
     }
 
     /// Gives an account another password, made up when there is none, and ends its sessions. Answers the password.
-    pub async fn reset_account_password(
-        &self,
-        account: &Account,
-        password: Option<String>,
-    ) -> Result<String> {
+    pub async fn reset_account_password(&self, account: &Account, password: Option<String>) -> Result<String> {
         let password = password.unwrap_or_else(|| self.new_password());
         let hash = self.hash_new_password(&password).await?;
-        self.users
-            .set_account_password(&account.uuid, &hash, self.now_ms())
-            .await?;
+        self.users.set_account_password(&account.uuid, &hash, self.now_ms()).await?;
         Ok(password)
     }
 
@@ -198,18 +192,11 @@ impl Platform {
         let now_ms = self.now_ms();
         let intent = Intent {
             id: self.new_record_id(),
-            change: HealthChange::EndSessionsOfActor {
-                account: account.uuid.clone(),
-                at_ms: now_ms,
-            },
+            change: HealthChange::EndSessionsOfActor { account: account.uuid.clone(), at_ms: now_ms },
             entries: Vec::new(),
             created_ms: now_ms,
         };
-        if self
-            .users
-            .disable_account(&account.uuid, now_ms, intent.clone())
-            .await?
-        {
+        if self.users.disable_account(&account.uuid, now_ms, intent.clone()).await? {
             self.finish(intent).await?;
         }
         Ok(now_ms)

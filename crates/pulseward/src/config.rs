@@ -92,7 +92,8 @@ mod tests {
 
     #[test]
     fn switches_and_numbers_come_from_the_file() {
-        let options = serve(&[], "behind_proxy = true\nvoucher_days = 7\npublic_url = \"https://study.example\"").unwrap();
+        let options =
+            serve(&[], "behind_proxy = true\nvoucher_days = 7\npublic_url = \"https://study.example\"").unwrap();
         assert!(options.behind_proxy);
         assert_eq!((options.voucher_days, options.public_url.as_deref()), (7, Some("https://study.example")));
     }

@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn people_get_aligned_lines() {
         let result = json!({"id": "a1", "expires_at": null, "rows": 3});
-        assert_eq!(plain(&result), "id:         a1\nexpires_at: none\nrows:       3\n");
+        assert_eq!(plain(&result), "expires_at: none\nid:         a1\nrows:       3\n");
         let list = json!({"accounts": [{"id": "a"}, {"id": "b"}]});
         assert_eq!(plain(&list), "id: a\n\nid: b\n");
         assert_eq!(plain(&json!({"accounts": []})), "");

@@ -63,6 +63,18 @@ impl From<postgres::Error> for StoreError {
     }
 }
 
+impl From<parquet::errors::ParquetError> for StoreError {
+    fn from(error: parquet::errors::ParquetError) -> Self {
+        StoreError::Damaged(format!("a segment: {error}"))
+    }
+}
+
+impl From<arrow_schema::ArrowError> for StoreError {
+    fn from(error: arrow_schema::ArrowError) -> Self {
+        StoreError::Damaged(format!("a batch: {error}"))
+    }
+}
+
 impl From<object_store::Error> for StoreError {
     fn from(error: object_store::Error) -> Self {
         StoreError::Unavailable(error.to_string())

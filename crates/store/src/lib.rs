@@ -24,9 +24,9 @@ mod users;
 pub use engine::Address;
 pub use error::{Result, StoreError};
 pub use health::{
-    AHEAD_MS, Claim, Counts, Device, DeviceReport, DueRange, FoldCommit, FoldOutcome, HealthChange,
-    HealthDb, HealthPatient, HealthSession, LatestChange, LocalQuarter, OlderDays, Profile,
-    SettingRow, SlotRow, SummaryRow, Sync, SyncId, SyncOutcome,
+    AHEAD_MS, Claim, Counts, Device, DeviceReport, DueRange, FoldCommit, FoldOutcome, HealthChange, HealthDb,
+    HealthPatient, HealthSession, LatestChange, LocalQuarter, OlderDays, Profile, SettingRow, SlotRow, SummaryRow,
+    Sync, SyncId, SyncOutcome,
 };
 pub use objects::Objects;
 pub use signing_key::SigningKey;

@@ -199,7 +199,7 @@ impl<'bytes> Reader<'bytes> {
     }
 
     fn planes(&mut self, count: usize) -> Option<Vec<u64>> {
-        let width = self.byte()? as usize;
+        let width = Some(self.byte()? as usize).filter(|width| *width <= 8)?;
         let planes = self.take(count.checked_mul(width)?)?;
         let mut values = vec![0_u64; count];
         for (plane, bytes) in planes.chunks_exact(count.max(1)).enumerate() {
@@ -235,7 +235,7 @@ impl<'bytes> Reader<'bytes> {
                 let mut cells = Vec::with_capacity(rows);
                 cells.push(i32::try_from(cell).ok()?);
                 for step in self.planes(rows.checked_sub(1)?)? {
-                    cell += unzigzag(step);
+                    cell = cell.checked_add(unzigzag(step))?;
                     cells.push(i32::try_from(cell).ok()?);
                 }
                 Some(Cells::Values(cells))

@@ -131,6 +131,44 @@ async fn a_sync_id_means_one_content() {
 }
 
 #[tokio::test]
+async fn sealing_changes_no_answer_and_later_syncs_reach_into_what_is_sealed() {
+    on_each_engine(|health| async move {
+        let day: Vec<(i64, i32)> = (0..600).map(|minute| (NOON_US + minute * 60_000_000, minute as i32 % 90)).collect();
+        send(&health, bpm(&day[..400])).await;
+        send(&health, bpm(&day[300..])).await;
+        send(&health, bpm(&[(day[5].0, 200)])).await;
+        let before = stored(&health, DataType::Activity).await;
+        let counted = health.count_quarters(PATIENT, 0, i64::MAX / 4).await.unwrap();
+
+        let periods = health.unsealed_periods(i64::MAX / 4, 10).await.unwrap();
+        assert_eq!(periods.len(), 1);
+        let sealed = health.seal_period(periods[0], NOW_MS, 1).await.unwrap();
+        assert_eq!((sealed.segments, sealed.rows), (1, 600));
+        assert_eq!(health.chunk_count(PATIENT).await.unwrap(), 0);
+        assert_eq!(stored(&health, DataType::Activity).await, before);
+
+        let again = send(&health, bpm(&day[..10])).await;
+        assert_eq!(again, Counts { stored: 0, duplicate: 9, replaced: 1 });
+        let late = send(&health, bpm(&[(NOON_US + 1, 77)])).await;
+        assert_eq!(late.stored, 1);
+        let expected = {
+            let mut rows = day.clone();
+            rows.insert(1, (NOON_US + 1, 77));
+            rows
+        };
+        assert_eq!(stored(&health, DataType::Activity).await, expected);
+
+        let periods = health.unsealed_periods(i64::MAX / 4, 10).await.unwrap();
+        let sealed = health.seal_period(periods[0], NOW_MS, 2).await.unwrap();
+        assert_eq!(sealed.rows, 601);
+        assert_eq!(stored(&health, DataType::Activity).await, expected);
+        assert_ne!(health.count_quarters(PATIENT, 0, i64::MAX / 4).await.unwrap(), counted);
+        assert_eq!(health.dead_objects(i64::MAX, 10).await.unwrap().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn small_chunks_of_a_closed_hour_become_one_and_nothing_else_changes() {
     on_each_engine(|health| async move {
         for minute in 0..60 {

@@ -20,6 +20,7 @@ pub mod latest;
 pub mod merge;
 pub mod news2;
 pub mod news_timeline;
+mod readme;
 pub mod recovery;
 pub mod registry;
 pub mod sample_time;

@@ -23,7 +23,7 @@ pub struct Day {
     pub rmssd_ms: Option<f64>,
     /// Resting heart rate per minute.
     pub resting_bpm: Option<f64>,
-    /// Mean temp_sk1 during sleep in °C; of the whole worn day when there was no sleep.
+    /// Mean `temp_sk1` during sleep in °C; of the whole worn day when there was no sleep.
     pub skin_temperature: Option<f64>,
 }
 

@@ -1,7 +1,7 @@
 //! Baevsky's stress index (Baevsky & Chernikova, Cardiometry 2017;10:66-76).
 //!
 //! A tense heart beats evenly: the histogram of its intervals is high and narrow, and the index
-//! SI = AMo / (2·Mo·MxDMn) is large. Bins of 50 ms are anchored at 0.
+//! `SI = AMo / (2·Mo·MxDMn)` is large. Bins of 50 ms are anchored at 0.
 
 use crate::signal::finite;
 
@@ -15,9 +15,9 @@ pub struct StressIndex {
     pub si: f64,
     /// Mo: centre of the fullest bin in s; of two equally full ones the lower.
     pub mode_s: f64,
-    /// AMo: percentage of the intervals in that bin.
+    /// `AMo`: percentage of the intervals in that bin.
     pub mode_share_percent: f64,
-    /// MxDMn: longest minus shortest interval in s.
+    /// `MxDMn`: longest minus shortest interval in s.
     pub range_s: f64,
 }
 
@@ -40,13 +40,14 @@ pub fn stress_index(nn_ms: &[f64]) -> Option<StressIndex> {
     if range_s <= 0.0 {
         return None;
     }
-    let (mut mode_bin, mut mode_count) = (0.0, 0);
-    for same_bin in sorted.chunk_by(|one, next| (one / BIN_MS).floor() == (next / BIN_MS).floor()) {
+    let bin = |nn: f64| (nn / BIN_MS) as u64;
+    let (mut mode_bin, mut mode_count) = (0, 0);
+    for same_bin in sorted.chunk_by(|one, next| bin(*one) == bin(*next)) {
         if same_bin.len() > mode_count {
-            (mode_bin, mode_count) = ((same_bin[0] / BIN_MS).floor(), same_bin.len());
+            (mode_bin, mode_count) = (bin(same_bin[0]), same_bin.len());
         }
     }
-    let mode_s = (mode_bin + 0.5) * BIN_MS / 1000.0;
+    let mode_s = (mode_bin as f64 + 0.5) * BIN_MS / 1000.0;
     let mode_share_percent = 100.0 * mode_count as f64 / nn_ms.len() as f64;
     let si = finite(mode_share_percent / (2.0 * mode_s * range_s))?;
     Some(StressIndex { si, mode_s, mode_share_percent, range_s })

@@ -1,4 +1,5 @@
 //! AF detection against annotated recordings, and the rules of its windows.
+#![allow(clippy::unwrap_used, reason = "the lint spares tests but not their functions")]
 
 mod recordings;
 

@@ -1,4 +1,5 @@
 //! NEWS2 against the generated tables of the RCP bands, and the rules of an evaluation.
+#![allow(clippy::unwrap_used, reason = "the lint spares tests but not their functions")]
 
 mod recordings;
 
@@ -11,6 +12,7 @@ use vitals::news2::{
 const T: i64 = 1_763_600_000_000;
 const MINUTE: i64 = 60_000;
 
+#[allow(clippy::unnecessary_wraps, reason = "measurements are optional fields")]
 fn at(value: f64, age_ms: i64) -> Option<Measurement> {
     Some(Measurement { value, time_ms: T - age_ms, good: true })
 }

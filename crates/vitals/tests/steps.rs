@@ -1,4 +1,5 @@
 //! Steps against counted steps, and stillness.
+#![allow(clippy::unwrap_used, reason = "the lint spares tests but not their functions")]
 
 mod recordings;
 

@@ -1,7 +1,9 @@
 //! R peaks, pulses and breaths against annotated and reference signals.
+#![allow(clippy::unwrap_used, reason = "the lint spares tests but not their functions")]
 
 mod recordings;
 
+use proptest::prelude::*;
 use recordings::numbers;
 use vitals::waveform::{find_pulses, find_r_peaks, pulse_rate, respiration_rate};
 
@@ -71,7 +73,6 @@ fn pulse_and_breath_of_the_open_recording() {
         let true_breath = window["rr_ref_spectral"].as_f64().unwrap();
         let rate = pulse_rate(&pulses);
         let breath = respiration_rate(&pulses);
-        eprintln!("heart {rate:?} of {true_rate:.1}, breath {breath:?} of {true_breath:.1}");
         heart_errors.extend(rate.map(|rate| (rate - true_rate).abs()));
         let fused = breath.and_then(|breath| breath.fused);
         breath_errors.extend(fused.map(|fused| (fused - true_breath).abs()));
@@ -121,4 +122,24 @@ fn no_signal_no_answer() {
     assert_eq!(find_pulses(&[0.0; 1000], 64.0), Some(vec![]));
     assert_eq!(pulse_rate(&[]), None);
     assert_eq!(respiration_rate(&[]), None);
+}
+
+proptest! {
+    #[test]
+    fn any_signal_gives_peaks_in_order(
+        signal in prop::collection::vec(-2000.0..2000.0f64, 200..2000), scale in 0.01..100.0f64,
+    ) {
+        let peaks = find_r_peaks(&signal, 128.0).unwrap();
+        prop_assert!(peaks.windows(2).all(|pair| pair[1] - pair[0] >= 25), "0.2 s apart");
+        prop_assert!(peaks.iter().all(|peak| *peak < signal.len()));
+        let scaled: Vec<f64> = signal.iter().map(|value| value * scale).collect();
+        prop_assert_eq!(find_r_peaks(&scaled, 128.0).unwrap(), peaks, "the unit does not matter");
+        let pulses = find_pulses(&signal, 64.0).unwrap();
+        prop_assert!(pulses.windows(2).all(|pair| pair[0].time_s < pair[1].time_s));
+        prop_assert!(pulses.iter().all(|pulse| pulse.trough <= pulse.peak));
+        prop_assert!(pulse_rate(&pulses).is_none_or(|rate| rate > 0.0 && rate <= 200.0));
+        if let Some(breath) = respiration_rate(&pulses) {
+            prop_assert!([breath.riiv, breath.riav, breath.rifv].iter().all(|r| (4.0..=42.0).contains(r)));
+        }
+    }
 }

@@ -59,8 +59,9 @@ impl Story {
     pub async fn begin() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let users = UsersDb::open(Address::File(folder.path().join("users.sqlite"))).await.expect("a database");
-        let health = HealthDb::open(Address::File(folder.path().join("health.sqlite"))).await.expect("a database");
         let objects = Objects::folder(&folder.path().join("objects")).expect("a folder");
+        let health = Address::File(folder.path().join("health.sqlite"));
+        let health = HealthDb::open(health, objects.clone()).await.expect("a database");
         let now_ms = Arc::new(AtomicI64::new(START_MS));
         let clock = now_ms.clone();
         let random = Mutex::new(rand_chacha::ChaCha20Rng::seed_from_u64(7));
@@ -73,7 +74,7 @@ impl Story {
             [7; 32],
             Settings::default(),
         );
-        let router = api::router(api::ApiState { platform: platform.clone() });
+        let router = api::router(api::ApiState { platform: platform.clone(), limits: api::Limits::default() });
         Story { platform, router, now_ms, _folder: folder }
     }
 

@@ -1,5 +1,6 @@
 //! `pulseward serve`: the service.
 
+use api::{ApiState, Limits};
 use clap::{ArgMatches, Args};
 use platform::Platform;
 use tokio::net::TcpListener;
@@ -64,7 +65,7 @@ impl Service {
         let public_url = PublicUrl::new(options, local)?;
         let platform = wiring::open(store, wiring::settings(options, &public_url.0)).await?;
         let scheme = if certificate.is_some() { "https" } else { "http" };
-        let router = api::router(api::ApiState { platform: platform.clone() });
+        let router = api::router(ApiState { platform: platform.clone(), limits: limits(options) });
         let server = Server { listener, router, certificate };
         Ok(Service { platform, url: format!("{scheme}://{local}"), server })
     }
@@ -75,6 +76,11 @@ impl Service {
         self.server.run(stop).await;
         while background.join_next().await.is_some() {}
     }
+}
+
+fn limits(options: &ServeOptions) -> Limits {
+    let bytes = |mib: u16| usize::from(mib) << 20;
+    Limits { sync_bytes: bytes(options.sync_mib), sync_expanded_bytes: bytes(options.sync_expanded_mib) }
 }
 
 /// Becomes true with the first SIGTERM or SIGINT. A second one ends the process at once.

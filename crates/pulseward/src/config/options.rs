@@ -61,6 +61,14 @@ pub struct ServeOptions {
     #[arg(long, value_name = "N", env = "PULSEWARD_VOUCHER_DAYS", default_value_t = 90,
         value_parser = clap::value_parser!(i64).range(1..))]
     pub voucher_days: i64,
+    /// Largest upload as it is sent, MiB
+    #[arg(long, value_name = "N", env = "PULSEWARD_SYNC_MIB", default_value_t = 32,
+        value_parser = clap::value_parser!(u16).range(1..))]
+    pub sync_mib: u16,
+    /// Largest upload when it is expanded, MiB
+    #[arg(long, value_name = "N", env = "PULSEWARD_SYNC_EXPANDED_MIB", default_value_t = 256,
+        value_parser = clap::value_parser!(u16).range(1..))]
+    pub sync_expanded_mib: u16,
 }
 
 /// What is logged, on standard error.

@@ -8,7 +8,8 @@ use crate::failure::Failure;
 /// The socket addresses that `--listen` names.
 pub async fn resolve(listen: &str) -> Result<Vec<SocketAddr>, Failure> {
     let found = tokio::net::lookup_host(listen).await;
-    let found: Vec<SocketAddr> = found.map_err(|error| Failure::Usage(format!("--listen {listen}: {error}")))?.collect();
+    let found: Vec<SocketAddr> =
+        found.map_err(|error| Failure::Usage(format!("--listen {listen}: {error}")))?.collect();
     if found.is_empty() {
         return Err(Failure::Usage(format!("--listen {listen}: no such address")));
     }
@@ -72,9 +73,8 @@ mod tests {
         let loopback = ["127.0.0.1:80".parse().unwrap(), "[::1]:80".parse().unwrap()];
         let tls = ["--tls-cert", "c", "--tls-key", "k"];
         let url = ["--public-url", "https://study.example"];
-        let allowed = |addresses: &[SocketAddr], arguments: &[&str]| {
-            check_exposure(addresses, &options(arguments)).is_ok()
-        };
+        let allowed =
+            |addresses: &[SocketAddr], arguments: &[&str]| check_exposure(addresses, &options(arguments)).is_ok();
         assert!(allowed(&loopback, &[]));
         assert!(!allowed(&open, &[]));
         assert!(!allowed(&open, &url));
@@ -90,9 +90,13 @@ mod tests {
         let local = "127.0.0.1:8080".parse().unwrap();
         let public = |given: &str| PublicUrl::new(&options(&["--public-url", given]), local).map(|url| url.0);
         assert_eq!(public("https://study.example/").unwrap(), "https://study.example");
-        for wrong in ["study.example", "ftp://study.example", "https://study.example/?a=1", "https://me@study.example"] {
+        for wrong in ["study.example", "ftp://study.example", "https://study.example/?a=1", "https://me@study.example"]
+        {
             assert!(public(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(PublicUrl::new(&options(&[]), local).map(|url| url.0).ok().as_deref(), Some("http://127.0.0.1:8080"));
+        assert_eq!(
+            PublicUrl::new(&options(&[]), local).map(|url| url.0).ok().as_deref(),
+            Some("http://127.0.0.1:8080")
+        );
     }
 }

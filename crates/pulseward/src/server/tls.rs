@@ -34,11 +34,9 @@ impl Certificate {
     }
 
     fn from_files(certificate: &Path, key: &Path) -> Result<Self, Failure> {
-        let unreadable = |path: &Path, error: &dyn std::fmt::Display| {
-            Failure::Other(format!("{}: {error}", path.display()))
-        };
-        let chain: Result<Vec<_>, _> =
-            CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect);
+        let unreadable =
+            |path: &Path, error: &dyn std::fmt::Display| Failure::Other(format!("{}: {error}", path.display()));
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect);
         let chain = chain.map_err(|error| unreadable(certificate, &error))?;
         let private = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, &error))?;
         let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, private);
@@ -50,7 +48,8 @@ impl Certificate {
     /// Shakes hands with a client.
     pub(super) async fn accept(&self, stream: TcpStream) -> std::io::Result<(TlsStream<TcpStream>, Protocol)> {
         let stream = self.acceptor.accept(stream).await?;
-        let protocol = if stream.get_ref().1.alpn_protocol() == Some(HTTP2) { Protocol::Http2 } else { Protocol::Http1 };
+        let protocol =
+            if stream.get_ref().1.alpn_protocol() == Some(HTTP2) { Protocol::Http2 } else { Protocol::Http1 };
         Ok((stream, protocol))
     }
 }

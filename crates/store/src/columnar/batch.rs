@@ -16,7 +16,7 @@ use vitals::zone::ZoneName;
 
 use super::order::merged;
 use super::schema::arrow_schema;
-use crate::error::{Result, StoreError};
+use crate::error::Result;
 
 /// Some consecutive rows of a block.
 #[derive(Clone, Debug)]
@@ -56,11 +56,7 @@ pub(crate) fn batch_of_runs(data_type: DataType, runs: &[Run<'_>]) -> Result<Rec
         arrays.push(array_of(&schema, position, column, runs)?);
     }
     arrays.push(zones(runs)?);
-    RecordBatch::try_new(schema, arrays).map_err(not_built)
-}
-
-fn not_built(error: arrow_schema::ArrowError) -> StoreError {
-    StoreError::Damaged(format!("a batch cannot be built: {error}"))
+    Ok(RecordBatch::try_new(schema, arrays)?)
 }
 
 fn row_count(runs: &[Run<'_>]) -> usize {
@@ -89,7 +85,7 @@ fn array_of(schema: &Schema, position: usize, column: &Column, runs: &[Run<'_>])
         (Kind::TestType, _) => coded(cells, &TEST_NAMES),
         (_, ArrowType::Decimal128(digits, scale)) => {
             let array: Decimal128Array = cells.unary(i128::from);
-            Ok(Arc::new(array.with_precision_and_scale(*digits, *scale).map_err(not_built)?))
+            Ok(Arc::new(array.with_precision_and_scale(*digits, *scale)?))
         }
         _ => Ok(Arc::new(cells)),
     }
@@ -105,9 +101,7 @@ fn cells(position: usize, runs: &[Run<'_>]) -> Int32Array {
             Cells::Text(_) => values.resize(values.len() + run.rows.len(), NULL),
         }
     }
-    // Without a branch in the loop, this look over the cells costs next to nothing.
-    let any_null = values.iter().fold(false, |any, cell| any | (*cell == NULL));
-    let nulls = any_null.then(|| values.iter().map(|cell| *cell != NULL).collect::<Vec<bool>>().into());
+    let nulls = values.contains(&NULL).then(|| values.iter().map(|cell| *cell != NULL).collect::<Vec<bool>>().into());
     Int32Array::new(values.into(), nulls)
 }
 
@@ -130,7 +124,7 @@ static TEST_NAMES: LazyLock<ArrayRef> =
 
 fn coded(cells: Int32Array, names: &LazyLock<ArrayRef>) -> Result<ArrayRef> {
     let array = DictionaryArray::<Int32Type>::try_new(cells, ArrayRef::clone(names));
-    Ok(Arc::new(array.map_err(not_built)?))
+    Ok(Arc::new(array?))
 }
 
 fn zones(runs: &[Run<'_>]) -> Result<ArrayRef> {
@@ -148,5 +142,5 @@ fn zones(runs: &[Run<'_>]) -> Result<ArrayRef> {
     }
     let names: ArrayRef = Arc::new(StringArray::from_iter_values(names.iter().map(|name| &**name)));
     let array = DictionaryArray::<Int32Type>::try_new(Int32Array::from(keys), names);
-    Ok(Arc::new(array.map_err(not_built)?))
+    Ok(Arc::new(array?))
 }

@@ -63,17 +63,17 @@ pub(super) fn read(column: &Column, array: &dyn Array, faults: &mut Faults) -> O
         ArrowType::Dictionary(..) => return dictionary(column, array, faults),
         _ => {
             let cell = cell_reader(column, array)?;
-            row_by_row(column, array, faults, |row| cell(row))
+            row_by_row(column, array, faults, cell)
         }
     };
     Some(judged)
 }
 
+/// Reads the cell of one row.
+type CellReader<'array> = Box<dyn Fn(usize) -> Result<i32, CellError> + 'array>;
+
 /// What reads the cell of one row, for every type that is not read as a whole.
-fn cell_reader<'array>(
-    column: &'array Column,
-    array: &'array dyn Array,
-) -> Option<Box<dyn Fn(usize) -> Result<i32, CellError> + 'array>> {
+fn cell_reader<'array>(column: &'array Column, array: &'array dyn Array) -> Option<CellReader<'array>> {
     macro_rules! integer {
         ($kind:ty) => {{
             let values = array.as_primitive::<$kind>().values();

@@ -110,9 +110,9 @@ fn add_cells(
         _ => {
             let coded = array.as_dictionary_opt::<Int32Type>().ok_or_else(wrong)?;
             let names = coded.values().as_string_opt::<i32>().ok_or_else(wrong)?;
-            let codes: Vec<i32> =
+            let cell_of_key: Vec<i32> =
                 names.iter().map(|name| code_of(column, name)).collect::<Option<_>>().ok_or_else(wrong)?;
-            let code = |key: &i32| codes.get(*key as usize).copied().unwrap_or(NULL);
+            let code = |key: &i32| cell_of_key.get(*key as usize).copied().unwrap_or(NULL);
             cells.extend(coded.keys().values()[rows.clone()].iter().map(code));
         }
     }

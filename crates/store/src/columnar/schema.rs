@@ -4,13 +4,13 @@
 //!
 //! | registry | Arrow | Parquet |
 //! |---|---|---|
-//! | timestamp | Timestamp(µs, UTC) | INT64, DELTA_BINARY_PACKED |
-//! | whole number | Int32 | INT32, DELTA_BINARY_PACKED |
-//! | number with decimals, up to nine digits | Decimal128(9, scale) | INT32 DECIMAL(9, scale), DELTA_BINARY_PACKED |
-//! | number with decimals, more digits | Decimal128(18, scale) | INT64 DECIMAL(18, scale), DELTA_BINARY_PACKED |
-//! | hexadecimal code, kind of test | dictionary of Utf8 | BYTE_ARRAY STRING, dictionary |
-//! | text | Utf8 | BYTE_ARRAY STRING, dictionary |
-//! | zone | dictionary of Utf8 | BYTE_ARRAY STRING, dictionary |
+//! | timestamp | Timestamp(µs, UTC) | `INT64`, `DELTA_BINARY_PACKED` |
+//! | whole number | Int32 | `INT32`, `DELTA_BINARY_PACKED` |
+//! | number with decimals, up to nine digits | Decimal128(9, scale) | `INT32 DECIMAL(9, scale)`, `DELTA_BINARY_PACKED` |
+//! | number with decimals, more digits | Decimal128(18, scale) | `INT64 DECIMAL(18, scale)`, `DELTA_BINARY_PACKED` |
+//! | hexadecimal code, kind of test | dictionary of Utf8 | `BYTE_ARRAY STRING`, dictionary |
+//! | text | Utf8 | `BYTE_ARRAY STRING`, dictionary |
+//! | zone | dictionary of Utf8 | `BYTE_ARRAY STRING`, dictionary |
 //!
 //! On disk a decimal is the scaled integer of the registry, so it packs as well as any integer, and a reader still
 //! sees millivolts. The precision is 9 or 18 and not the column's own, so that a range can be widened without

@@ -1,38 +1,42 @@
 //! The same tests on both engines: what a store function promises, it promises on SQLite and on PostgreSQL.
 
+mod audit;
 mod columns;
 mod health;
 mod people;
-mod audit;
 mod texts;
 
 use std::sync::Arc;
 
 use crate::engine::Address;
-use crate::{Audit, HealthDb, NewAuditEntry, UsersDb};
+use crate::{Audit, HealthDb, NewAuditEntry, Objects, UsersDb};
 
 /// Both databases on one engine.
 pub(crate) struct Stores {
     pub users: UsersDb,
     pub health: HealthDb,
-    _folder: Option<tempfile::TempDir>,
+    _folder: tempfile::TempDir,
 }
 
 impl Stores {
     pub async fn sqlite() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let users = UsersDb::open(Address::File(folder.path().join("users.sqlite"))).await.expect("a database");
-        let health = HealthDb::open(Address::File(folder.path().join("health.sqlite"))).await.expect("a database");
-        Stores { users, health, _folder: Some(folder) }
+        let users = Address::File(folder.path().join("users.sqlite"));
+        let health = Address::File(folder.path().join("health.sqlite"));
+        Stores::open(users, health, folder).await
     }
 
     /// `None` where there is no PostgreSQL.
     pub async fn postgres() -> Option<Self> {
         let start = || testkit::Postgres::start().map(|database| Address::Postgres(database.url));
-        let (users, health) = (start()?, start()?);
+        Some(Stores::open(start()?, start()?, tempfile::tempdir().expect("a folder")).await)
+    }
+
+    async fn open(users: Address, health: Address, folder: tempfile::TempDir) -> Self {
+        let objects = Objects::folder(&folder.path().join("objects")).expect("a folder");
         let users = UsersDb::open(users).await.expect("a database");
-        let health = HealthDb::open(health).await.expect("a database");
-        Some(Stores { users, health, _folder: None })
+        let health = HealthDb::open(health, objects).await.expect("a database");
+        Stores { users, health, _folder: folder }
     }
 }
 

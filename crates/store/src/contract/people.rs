@@ -1,9 +1,7 @@
 //! Accounts, keys, groups, patients and sessions of the users database.
 
 use super::{Stores, audit, on_both_engines};
-use crate::{
-    Account, Activation, ApiKey, Group, HealthChange, Intent, Patient, Session, SigningKey, StoreError,
-};
+use crate::{Account, Activation, ApiKey, Group, HealthChange, Intent, Patient, Session, SigningKey, StoreError};
 
 on_both_engines! {
     an_account_is_found_by_uuid_and_by_email
@@ -189,10 +187,7 @@ async fn a_patient_is_activated_once(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
     stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0)).await.expect("a patient");
     let taken = Patient { uuid: "u".to_owned(), record_id: "r".to_owned(), ..patient("grace") };
-    assert!(matches!(
-        stores.users.add_patient(taken, "AAAAA", intent("i2", 0)).await,
-        Err(StoreError::Conflict(_))
-    ));
+    assert!(matches!(stores.users.add_patient(taken, "AAAAA", intent("i2", 0)).await, Err(StoreError::Conflict(_))));
     assert_eq!(stores.users.patient_by_voucher("GRACE").await.expect("an answer"), Some(patient("grace")));
     assert_eq!(stores.users.first_group_of("uuid-grace").await.expect("an answer").as_deref(), Some("AAAAA"));
 

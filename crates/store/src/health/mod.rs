@@ -10,6 +10,7 @@ mod latest;
 mod news;
 mod patients;
 mod reader;
+mod sealed;
 mod sessions;
 mod settings;
 mod signing_keys;
@@ -24,6 +25,7 @@ pub use devices::Device;
 pub use due::AHEAD_MS;
 pub use fold::{FoldCommit, FoldOutcome, LatestChange};
 pub use patients::{HealthChange, HealthPatient, Profile};
+pub(crate) use reader::merge;
 pub use sessions::HealthSession;
 pub use settings::SettingRow;
 pub use slots::SlotRow;
@@ -60,15 +62,22 @@ impl HealthDb {
 #[cfg(test)]
 pub(crate) fn all_texts() -> Vec<&'static str> {
     [
-        claims::TEXTS,
+        chunks::TEXTS,
         devices::TEXTS,
+        due::TEXTS,
+        hours::TEXTS,
         latest::TEXTS,
+        patients::TEXTS,
+        sessions::TEXTS,
+        sync::TEXTS,
+        tally::TEXTS,
+        zones::TEXTS,
+        crate::segment::TEXTS,
+        claims::TEXTS,
         news::TEXTS,
         settings::TEXTS,
         slots::TEXTS,
         summaries::TEXTS,
-        patients::TEXTS,
-        sessions::TEXTS,
         crate::signing_key::TEXTS,
     ]
     .concat()

@@ -7,24 +7,38 @@ use vitals::merge::overlay;
 use vitals::registry::{Channel, DataType};
 
 use super::{HealthDb, chunks};
+use crate::engine::blocking;
 use crate::error::Result;
+use crate::segment::segments_between;
 
 impl HealthDb {
     /// The samples of a patient and type in a range (µs, both ends included): one block for each channel that has
     /// any, in the order of the channels.
+    ///
+    /// What is sealed and what is not are looked up in one snapshot. A segment that is replaced meanwhile can still be
+    /// read: dead objects are kept longer than any reading takes.
     pub async fn rows(&self, patient: &str, data_type: DataType, from_us: i64, to_us: i64) -> Result<Vec<Block>> {
         let patient = patient.to_owned();
-        self.db
-            .read(move |tx| {
-                let found = chunks::overlapping(tx, &patient, data_type, from_us, to_us)?;
-                Ok(merge(found, from_us, to_us))
-            })
-            .await
+        let found = self.db.read(move |tx| {
+            let segments = segments_between(tx, &patient, data_type, from_us, to_us)?;
+            let chunks = chunks::overlapping(tx, &patient, data_type, from_us, to_us)?;
+            if segments.is_empty() {
+                return Ok((segments, merge(chunks, from_us, to_us)));
+            }
+            Ok((segments, chunks))
+        });
+        let (segments, chunks) = found.await?;
+        if segments.is_empty() {
+            return Ok(chunks);
+        }
+        let mut arrived = self.sealed_rows(&segments, data_type, from_us, to_us, None).await?;
+        arrived.extend(chunks);
+        blocking(move || Ok(merge(arrived, from_us, to_us))).await
     }
 }
 
 /// Merges blocks, given in the order of their arrival, channel by channel.
-fn merge(arrived: Vec<Block>, from_us: i64, to_us: i64) -> Vec<Block> {
+pub(crate) fn merge(arrived: Vec<Block>, from_us: i64, to_us: i64) -> Vec<Block> {
     let mut channels: BTreeMap<Channel, Vec<Block>> = BTreeMap::new();
     for block in arrived {
         let clipped = block.clipped(from_us, to_us);

@@ -1,15 +1,17 @@
 //! Storing one sync: the transaction behind "200 means durable".
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use vitals::block::Block;
 use vitals::merge::{admit, in_time_order, overlay, with_exact_times};
-use vitals::registry::DataType;
+use vitals::registry::{Channel, DataType};
 
 use super::chunks::{self, Prepared};
 use super::{HealthDb, due, hours, latest, tally};
 use crate::engine::Tx;
-use crate::error::Result;
+use crate::error::{Result, StoreError};
+use crate::segment::{SegmentRow, segments_between};
 use crate::texts::sql;
 
 sql! {
@@ -98,8 +100,63 @@ impl HealthDb {
     pub async fn store_sync(&self, mut sync: Sync) -> Result<SyncOutcome> {
         let blocks = std::mem::take(&mut sync.blocks);
         let channels = crate::engine::blocking(move || blocks.into_iter().map(prepare).collect::<Result<Vec<_>>>());
-        let channels = channels.await?;
-        self.db.write(move |tx| write(tx, &sync, &channels)).await
+        let channels = Arc::new(channels.await?);
+        let sync = Arc::new(sync);
+        loop {
+            let sealed = self.sealed_around(&sync.patient, &channels).await?;
+            let (sync, channels) = (sync.clone(), channels.clone());
+            let written = self.db.write(move |tx| write(tx, &sync, &channels, &sealed)).await;
+            match written {
+                // A period was sealed between the look and the write: look again.
+                Err(StoreError::LeaseLost) => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// What is sealed in the range of each chunk. Segments are read before the transaction, which then checks that
+    /// they are still the ones.
+    async fn sealed_around(&self, patient: &str, channels: &[Channelful]) -> Result<Vec<Sealed>> {
+        let ranges: Vec<Range> = channels.iter().flat_map(|channel| &channel.chunks).map(Range::around).collect();
+        let owner = patient.to_owned();
+        let looked_up = ranges.clone();
+        let found = self.db.read(move |tx| {
+            let segments = |range: &Range| segments_between(tx, &owner, range.data_type, range.first_us, range.last_us);
+            looked_up.iter().map(segments).collect::<Result<Vec<_>>>()
+        });
+        let mut around = Vec::new();
+        for (range, segments) in ranges.into_iter().zip(found.await?) {
+            let Range { data_type, channel, first_us, last_us } = range;
+            let rows = self.sealed_rows(&segments, data_type, first_us, last_us, Some(channel)).await?;
+            around.push(Sealed { segments, rows });
+        }
+        Ok(around)
+    }
+}
+
+/// What is sealed in the range of a chunk.
+#[derive(Clone, Debug)]
+struct Sealed {
+    segments: Vec<SegmentRow>,
+    rows: Vec<Block>,
+}
+
+/// The range in which stored rows can be the same samples as those of a chunk: a row at a whole millisecond may stand
+/// for any sample of that millisecond.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    data_type: DataType,
+    channel: Channel,
+    first_us: i64,
+    last_us: i64,
+}
+
+impl Range {
+    fn around(chunk: &Prepared) -> Self {
+        let block = &chunk.block;
+        let (first_us, last_us) = (block.first_us().unwrap_or(0), block.last_us().unwrap_or(0));
+        let last_us = last_us.div_euclid(1000) * 1000 + 999;
+        Range { data_type: block.data_type, channel: block.channel, first_us, last_us }
     }
 }
 
@@ -110,7 +167,7 @@ fn prepare(block: Block) -> Result<Channelful> {
     Ok(Channelful { data_type, chunks: chunks::cut(ordered.block)?, counts })
 }
 
-fn write(tx: &mut Tx<'_>, sync: &Sync, channels: &[Channelful]) -> Result<SyncOutcome> {
+fn write(tx: &mut Tx<'_>, sync: &Sync, channels: &[Channelful], sealed: &[Sealed]) -> Result<SyncOutcome> {
     let Some(arrival) = tx.query_opt(NEXT_ARRIVAL, &[&sync.patient], |row| row.get::<i64>(0))? else {
         return Ok(SyncOutcome::UnknownPatient);
     };
@@ -122,13 +179,15 @@ fn write(tx: &mut Tx<'_>, sync: &Sync, channels: &[Channelful]) -> Result<SyncOu
     if let Some(device) = &sync.device {
         upsert_device(tx, &sync.patient, device, sync.received_ms)?;
     }
+    let mut sealed = sealed.iter();
     let mut totals: BTreeMap<DataType, Counts> = BTreeMap::new();
     for channel in channels {
         let total = totals.entry(channel.data_type).or_default();
         total.duplicate += channel.counts.duplicate;
         total.replaced += channel.counts.replaced;
         for chunk in &channel.chunks {
-            let counts = write_chunk(tx, sync, arrival, chunk)?;
+            let sealed = sealed.next().ok_or(StoreError::LeaseLost)?;
+            let counts = write_chunk(tx, sync, arrival, chunk, sealed)?;
             total.stored += counts.stored;
             total.duplicate += counts.duplicate;
             total.replaced += counts.replaced;
@@ -164,9 +223,9 @@ fn upsert_device(tx: &mut Tx<'_>, patient: &str, device: &DeviceReport, now_ms: 
     Ok(())
 }
 
-fn write_chunk(tx: &mut Tx<'_>, sync: &Sync, arrival: i64, chunk: &Prepared) -> Result<Counts> {
+fn write_chunk(tx: &mut Tx<'_>, sync: &Sync, arrival: i64, chunk: &Prepared, sealed: &Sealed) -> Result<Counts> {
     let block = &chunk.block;
-    let Some(stored) = stored_around(tx, &sync.patient, block)? else {
+    let Some(stored) = stored_around(tx, &sync.patient, chunk, sealed)? else {
         // Nothing lies in its range: what was prepared outside the transaction is stored as it is.
         store_novel(tx, sync, arrival, chunk, &vec![false; block.rows()])?;
         return Ok(Counts { stored: block.rows() as u64, ..Counts::default() });
@@ -189,19 +248,19 @@ fn write_chunk(tx: &mut Tx<'_>, sync: &Sync, arrival: i64, chunk: &Prepared) -> 
 }
 
 /// What is stored in the range of a block, merged; `None` when nothing is.
-fn stored_around(tx: &mut Tx<'_>, patient: &str, block: &Block) -> Result<Option<Block>> {
-    let (Some(first_us), Some(last_us)) = (block.first_us(), block.last_us()) else {
-        return Ok(None);
-    };
-    // A row at a whole millisecond may stand for any sample of that millisecond.
-    let last_us = last_us.div_euclid(1000) * 1000 + 999;
-    let mut found = chunks::overlapping(tx, patient, block.data_type, first_us, last_us)?;
-    found.retain(|stored| stored.channel == block.channel);
-    if found.is_empty() {
+fn stored_around(tx: &mut Tx<'_>, patient: &str, chunk: &Prepared, sealed: &Sealed) -> Result<Option<Block>> {
+    let Range { data_type, channel, first_us, last_us } = Range::around(chunk);
+    if segments_between(tx, patient, data_type, first_us, last_us)? != sealed.segments {
+        return Err(StoreError::LeaseLost);
+    }
+    let mut found = chunks::overlapping(tx, patient, data_type, first_us, last_us)?;
+    found.retain(|stored| stored.channel == channel);
+    if found.is_empty() && sealed.rows.is_empty() {
         return Ok(None);
     }
-    let clipped: Vec<Block> = found.into_iter().map(|stored| stored.clipped(first_us, last_us)).collect();
-    let stored = overlay(&clipped.iter().collect::<Vec<_>>());
+    let arrived = sealed.rows.iter().cloned().chain(found).map(|stored| stored.clipped(first_us, last_us));
+    let arrived: Vec<Block> = arrived.collect();
+    let stored = overlay(&arrived.iter().collect::<Vec<_>>());
     Ok((!stored.is_empty()).then_some(stored))
 }
 

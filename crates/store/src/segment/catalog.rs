@@ -8,7 +8,7 @@ use vitals::registry::{Channel, DataType};
 
 use super::period::SealedPeriod;
 use super::write::WrittenSegment;
-use crate::engine::{Row, Tx};
+use crate::engine::{Param, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::health::HealthDb;
 use crate::texts::sql;
@@ -31,6 +31,8 @@ pub struct ChunkKey {
     pub channel: Channel,
     /// Time of its first sample, µs.
     pub first_us: i64,
+    /// Time of its last sample, µs.
+    pub last_us: i64,
     /// Number of the sync that brought it.
     pub arrival: i64,
 }
@@ -76,10 +78,10 @@ sql! {
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
     REPLACE_SEGMENT = "UPDATE segment SET generation = $4, path = $5, first_us = $6, last_us = $7, row_count = $8,
         bytes = $9, sha256 = $10, sealed_ms = $11
-        WHERE patient = $1 AND data_type = $2 AND period_start_us = $3 AND generation = $4 - 1";
+        WHERE patient = $1 AND data_type = $2 AND period_start_us = $3 AND generation = $12";
     INSERT_DEAD = "INSERT INTO dead_object (path, dead_since_ms) VALUES ($1, $2)";
     DELETE_CHUNK = "DELETE FROM chunk
-        WHERE patient = $1 AND data_type = $2 AND channel = $3 AND first_us = $4 AND arrival = $5";
+        WHERE patient = $1 AND data_type = $2 AND last_us = $3 AND channel = $4 AND arrival = $5 AND first_us = $6";
     DEAD_BEFORE = "SELECT path FROM dead_object WHERE dead_since_ms < $1 ORDER BY dead_since_ms, path LIMIT $2";
     FORGET_DEAD = "DELETE FROM dead_object WHERE path = $1";
     /// Reads the primary key's index from one end to the other; it is asked once in a while by the worker that seals.
@@ -98,10 +100,7 @@ impl HealthDb {
         to_us: i64,
     ) -> Result<Vec<SegmentRow>> {
         let patient = patient.to_string();
-        let read = move |tx: &mut Tx<'_>| {
-            tx.query(SEGMENTS_BETWEEN, &[&patient, &data_type.number(), &from_us, &to_us], read_segment)
-        };
-        self.db.read(read).await
+        self.db.read(move |tx| segments_between(tx, &patient, data_type, from_us, to_us)).await
     }
 
     /// The segment of a period, where it has one.
@@ -161,7 +160,23 @@ fn waveform_numbers() -> (i64, i64) {
     (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0))
 }
 
-fn segment_of(tx: &mut Tx<'_>, patient: &str, data_type: DataType, period_start_us: i64) -> Result<Option<SegmentRow>> {
+/// The segments that have samples in a range of times (both ends included), oldest first.
+pub(crate) fn segments_between(
+    tx: &mut Tx<'_>,
+    patient: &str,
+    data_type: DataType,
+    from_us: i64,
+    to_us: i64,
+) -> Result<Vec<SegmentRow>> {
+    tx.query(SEGMENTS_BETWEEN, &[&patient, &data_type.number(), &from_us, &to_us], read_segment)
+}
+
+pub(crate) fn segment_of(
+    tx: &mut Tx<'_>,
+    patient: &str,
+    data_type: DataType,
+    period_start_us: i64,
+) -> Result<Option<SegmentRow>> {
     tx.query_opt(SEGMENT_OF_PERIOD, &[&patient, &data_type.number(), &period_start_us], read_segment)
 }
 
@@ -190,23 +205,28 @@ fn publish(tx: &mut Tx<'_>, publication: &Publication) -> Result<()> {
     }
     // Between the look and the write another node may come: then the first insert meets a row that is there, and the
     // update finds the generation changed.
-    let text = if replaced.is_some() { REPLACE_SEGMENT } else { INSERT_SEGMENT };
-    let written = tx.execute(
-        text,
-        &[
-            &patient,
-            &data_type.number(),
-            &period.start_us,
-            &(generation + 1),
-            &object.path,
-            &object.first_us,
-            &object.last_us,
-            &(object.rows as i64),
-            &(object.bytes as i64),
-            &object.sha256,
-            &publication.sealed_ms,
-        ],
-    );
+    let number = data_type.number();
+    let next = generation + 1;
+    let (rows, bytes) = (object.rows as i64, object.bytes as i64);
+    let mut params: Vec<&dyn Param> = vec![
+        &patient,
+        &number,
+        &period.start_us,
+        &next,
+        &object.path,
+        &object.first_us,
+        &object.last_us,
+        &rows,
+        &bytes,
+        &object.sha256,
+        &publication.sealed_ms,
+    ];
+    let written = if replaced.is_some() {
+        params.push(&generation);
+        tx.execute(REPLACE_SEGMENT, &params)
+    } else {
+        tx.execute(INSERT_SEGMENT, &params)
+    };
     match written {
         Ok(1) => {}
         Ok(_) | Err(StoreError::Conflict(_)) => return Err(StoreError::LeaseLost),
@@ -216,8 +236,8 @@ fn publish(tx: &mut Tx<'_>, publication: &Publication) -> Result<()> {
         tx.execute(INSERT_DEAD, &[&replaced.object.path, &publication.sealed_ms])?;
     }
     for chunk in &publication.chunks {
-        let key: [&dyn crate::engine::Param; 5] =
-            [&patient, &data_type.number(), &chunk.channel.0, &chunk.first_us, &chunk.arrival];
+        let key: [&dyn Param; 6] =
+            [&patient, &data_type.number(), &chunk.last_us, &chunk.channel.0, &chunk.arrival, &chunk.first_us];
         if tx.execute(DELETE_CHUNK, &key)? != 1 {
             return Err(StoreError::LeaseLost);
         }

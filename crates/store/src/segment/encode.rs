@@ -8,7 +8,7 @@ use super::layout::{Piece, properties, write_pieces};
 use super::name::SegmentName;
 use super::pieces::Pending;
 use crate::columnar::{Run, arrow_schema, batch_of_runs};
-use crate::error::{Result, StoreError};
+use crate::error::Result;
 
 /// Encodes one segment. Holds one row group at most.
 pub(super) struct Encoder {
@@ -22,8 +22,7 @@ impl Encoder {
     pub(super) fn new(name: &SegmentName) -> Result<Self> {
         let properties = properties(name)?;
         let writer = ArrowWriter::try_new(Vec::new(), arrow_schema(name.data_type), Some(properties));
-        let writer = writer.map_err(not_encoded)?;
-        Ok(Encoder { data_type: name.data_type, pending: Pending::default(), pieces: Vec::new(), writer })
+        Ok(Encoder { data_type: name.data_type, pending: Pending::default(), pieces: Vec::new(), writer: writer? })
     }
 
     /// Adds blocks, as [`Pending::add`] wants them; answers the bytes that are ready to be sent off.
@@ -39,7 +38,7 @@ impl Encoder {
     pub(super) fn finish(mut self) -> Result<(Vec<u8>, Vec<Piece>)> {
         self.write_piece(i64::MAX)?;
         self.writer.append_key_value_metadata(write_pieces(&self.pieces)?);
-        let bytes = self.writer.into_inner().map_err(not_encoded)?;
+        let bytes = self.writer.into_inner()?;
         Ok((bytes, self.pieces))
     }
 
@@ -48,7 +47,7 @@ impl Encoder {
         let Some(piece) = describe(&runs) else {
             return Ok(());
         };
-        self.writer.write(&batch_of_runs(self.data_type, &runs)?).map_err(not_encoded)?;
+        self.writer.write(&batch_of_runs(self.data_type, &runs)?)?;
         self.pieces.push(piece);
         self.pending.drop_before(cut_us);
         Ok(())
@@ -66,8 +65,4 @@ fn describe(runs: &[Run<'_>]) -> Option<Piece> {
         }
     }
     Some(piece)
-}
-
-fn not_encoded(error: parquet::errors::ParquetError) -> StoreError {
-    StoreError::Damaged(format!("a segment cannot be encoded: {error}"))
 }

@@ -9,7 +9,6 @@ use object_store::path::Path;
 use parquet::DecodeResult;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, RowSelection};
 use parquet::arrow::push_decoder::{ParquetPushDecoder, ParquetPushDecoderBuilder};
-use parquet::errors::ParquetError;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder};
 use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
@@ -47,7 +46,7 @@ impl SegmentReader {
                 let file = metadata.file_metadata();
                 let pieces = read_pieces(file.key_value_metadata(), file.num_rows() as usize)?.into();
                 let metadata = ArrowReaderMetadata::try_new(metadata.into(), ArrowReaderOptions::new());
-                Ok(SegmentReader { objects, location, data_type, metadata: metadata.map_err(damaged)?, pieces })
+                Ok(SegmentReader { objects, location, data_type, metadata: metadata?, pieces })
             }
         })
         .await
@@ -80,8 +79,7 @@ impl SegmentReader {
         let decoder = ParquetPushDecoderBuilder::new_with_metadata(self.metadata.clone())
             .with_batch_size(PAGE_ROWS)
             .with_row_selection(RowSelection::from_consecutive_ranges(ranges.into_iter(), row))
-            .build()
-            .map_err(damaged)?;
+            .build()?;
         let state = Decoding { data_type: self.data_type, times_us, plan, decoder, batches: VecDeque::new() };
         Ok(SegmentPieces {
             objects: self.objects.clone(),
@@ -128,7 +126,7 @@ impl SegmentPieces {
                 }
                 Step::Fetch(ranges) => {
                     let data = self.objects.store.get_ranges(&self.location, &ranges).await?;
-                    state.decoder.push_ranges(ranges, data).map_err(damaged)?;
+                    state.decoder.push_ranges(ranges, data)?;
                 }
             }
         }
@@ -165,7 +163,7 @@ impl Decoding {
         while let Some(piece) = self.plan.front() {
             let wanted: usize = piece.iter().map(|(_, rows)| rows).sum();
             if self.decoded_rows() < wanted {
-                match self.decoder.try_decode().map_err(damaged)? {
+                match self.decoder.try_decode()? {
                     DecodeResult::NeedsData(ranges) => return Ok(Step::Fetch(ranges)),
                     DecodeResult::Data(batch) => self.batches.push_back(batch),
                     DecodeResult::Finished => {
@@ -214,15 +212,15 @@ impl Decoding {
 
 async fn read_metadata(objects: &Objects, location: &Path, bytes: u64) -> Result<ParquetMetaData> {
     // Of the page index only the places of the pages are wanted: which rows to read, the list of pieces says.
-    let decoder = ParquetMetaDataPushDecoder::try_new(bytes).map_err(damaged)?;
+    let decoder = ParquetMetaDataPushDecoder::try_new(bytes)?;
     let mut decoder =
         decoder.with_column_index_policy(PageIndexPolicy::Skip).with_offset_index_policy(PageIndexPolicy::Required);
     let footer = bytes.saturating_sub(FOOTER_BYTES)..bytes;
     let mut ranges = vec![footer];
     loop {
         let data: Vec<Bytes> = objects.store.get_ranges(location, &ranges).await?;
-        decoder.push_ranges(ranges, data).map_err(damaged)?;
-        ranges = match decoder.try_decode().map_err(damaged)? {
+        decoder.push_ranges(ranges, data)?;
+        ranges = match decoder.try_decode()? {
             DecodeResult::Data(metadata) => return Ok(metadata),
             DecodeResult::NeedsData(ranges) => ranges,
             DecodeResult::Finished => {
@@ -230,8 +228,4 @@ async fn read_metadata(objects: &Objects, location: &Path, bytes: u64) -> Result
             }
         };
     }
-}
-
-fn damaged(error: ParquetError) -> StoreError {
-    StoreError::Damaged(format!("a segment cannot be read: {error}"))
 }

@@ -31,14 +31,14 @@ impl ActivityRow {
 /// without speed meet an unknown height.
 pub fn distance_m(rows: &[ActivityRow], height_cm: Option<f64>, sex: Sex) -> Option<f64> {
     let factor = if sex == Sex::Female { 0.413 } else { 0.415 };
-    let height_m = height_cm.filter(|height| (30.0..=280.0).contains(height)).map(|cm| cm / 100.0);
+    let stride_m = height_cm.filter(|height| (30.0..=280.0).contains(height)).map(|cm| cm / 100.0 * factor);
     let mut sum_m = 0.0;
     for row in rows {
         let speed = row.speed_dm_per_s.filter(|speed| speed.is_finite() && *speed > 0.0);
         sum_m += match speed {
             Some(speed) => speed / 10.0 * row.sound_duration_s(),
             None if row.steps == 0 => 0.0,
-            None => f64::from(row.steps) * factor * height_m?,
+            None => f64::from(row.steps) * stride_m?,
         };
     }
     Some(sum_m)

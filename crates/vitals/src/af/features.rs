@@ -3,9 +3,9 @@
 use crate::beats::{Beat, missing_before, plausible};
 use crate::signal::{finite, median};
 
-/// Tolerance r of COSEn to begin with, in ms.
+/// Tolerance r of `COSEn` to begin with, in ms.
 const COSEN_TOLERANCE_MS: f64 = 30.0;
-/// Matches of length 2 that COSEn needs; r grows until there are so many.
+/// Matches of length 2 that `COSEn` needs; r grows until there are so many.
 const COSEN_LEAST_MATCHES: u32 = 5;
 /// Fewest good intervals from which features are taken.
 const LEAST_INTERVALS: usize = 12;
@@ -51,7 +51,7 @@ pub fn features(beats: &[Beat]) -> Option<Features> {
     })
 }
 
-/// COSEn = ln(B/A) + ln(2r) − ln(mean), with B the pairs of intervals that match within r and
+/// `COSEn` = ln(B/A) + ln(2r) − ln(mean), with B the pairs of intervals that match within r and
 /// A those of them whose successors match too. r is 30 ms, or as much more as gives five such
 /// pairs. None when there are not five pairs at all.
 fn cosen(pairs: &[(f64, f64)], mean_ms: f64) -> Option<f64> {
@@ -68,13 +68,15 @@ fn cosen(pairs: &[(f64, f64)], mean_ms: f64) -> Option<f64> {
 /// How many pairs of intervals match within the tolerance, and how many of those match together
 /// with their successors.
 fn matches(pairs: &[(f64, f64)], tolerance_ms: f64) -> (u32, u32) {
+    // Two plain lists, so that the inner loop compares several pairs at once.
+    let (firsts, seconds): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let (mut first_matches, mut both_match) = (0, 0);
-    for (i, one) in pairs.iter().enumerate() {
-        for other in &pairs[i + 1..] {
-            let first = (one.0 - other.0).abs() <= tolerance_ms;
-            let second = (one.1 - other.1).abs() <= tolerance_ms;
-            first_matches += u32::from(first);
-            both_match += u32::from(first & second);
+    for i in 0..pairs.len() {
+        for (first, second) in firsts[i + 1..].iter().zip(&seconds[i + 1..]) {
+            let first_near = (first - firsts[i]).abs() <= tolerance_ms;
+            let second_near = (second - seconds[i]).abs() <= tolerance_ms;
+            first_matches += u32::from(first_near);
+            both_match += u32::from(first_near & second_near);
         }
     }
     (first_matches, both_match)

@@ -15,7 +15,7 @@ pub const WINDOW_BEATS: usize = 64;
 const LEAST_GOOD: usize = 50;
 /// Relative difference above which a window can be fibrillation.
 const DIFFERENCE_THRESHOLD: f64 = 0.06;
-/// COSEn above which a window can be fibrillation.
+/// `COSEn` above which a window can be fibrillation.
 const COSEN_THRESHOLD: f64 = -1.4;
 /// Shortest window with a low-frequency power, ms.
 const LF_SHORTEST_MS: f64 = 120_000.0;
@@ -44,7 +44,7 @@ impl Classification {
     }
 }
 
-/// One window, with the fields of the AFib detection record that follow from intervals.
+/// One window, with the fields of the `AFib` detection record that follow from intervals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AfWindow {
     /// Time of the window's first beat, Unix epoch milliseconds.
@@ -161,8 +161,8 @@ fn good_intervals(beats: &[Beat]) -> Cleaned {
 }
 
 /// Logistic map of the lesser of two margins (**ours**): above 0.5 exactly when the relative
-/// difference exceeds 0.06 and COSEn exceeds −1.4. A margin of 0.02 or of 0.25 doubles the
-/// odds nearly threefold. Intervals that turn much less or more often than random ones (such as
+/// difference exceeds 0.06 and `COSEn` exceeds −1.4. A margin of 0.02 or of 0.25 stands for
+/// odds of e to 1. Intervals that turn much less or more often than random ones (such as
 /// a bigeminy) count half.
 fn af_probability(found: &Features) -> f64 {
     let difference = (found.relative_difference - DIFFERENCE_THRESHOLD) / 0.02;
@@ -183,11 +183,11 @@ fn vote(windows: &mut [AfWindow]) {
     for i in 0..count {
         let start = i.saturating_sub(1).min(count.saturating_sub(3));
         let voters = &windows[start..(start + 3).min(count)];
-        let votes = |class| voters.iter().filter(|one| one.classification == class).count();
+        let count_of = |class| voters.iter().filter(|one| one.classification == class).count();
         let needed = voters.len() / 2 + 1;
-        let detected = if votes(Classification::Af) >= needed {
+        let detected = if count_of(Classification::Af) >= needed {
             Some(true)
-        } else if votes(Classification::Nsr) >= needed {
+        } else if count_of(Classification::Nsr) >= needed {
             Some(false)
         } else {
             None

@@ -4,7 +4,6 @@
 //! A dropped one breaks the chain: no difference is taken across it, and its time stays as a gap.
 
 use crate::beats::{Beat, missing_before, plausible};
-use crate::signal::median;
 
 /// How far an interval may lie from the median of the five around it, as a share of it.
 const TOLERANCE: f64 = 0.2;
@@ -75,15 +74,22 @@ pub fn clean(beats: &[Beat]) -> Cleaned {
 /// Whether interval `i` lies within the tolerance of the median of the five around it.
 fn near_median(beats: &[Beat], i: usize) -> bool {
     let around = &beats[i.saturating_sub(2)..(i + 3).min(beats.len())];
-    let mut lengths = [0.0; 5];
+    // Insertion keeps the five sorted: this runs for every beat of every day.
+    let mut sorted = [0.0; 5];
     let mut count = 0;
     for beat in around.iter().filter(|beat| beat.rr_ms.is_finite()) {
-        lengths[count] = beat.rr_ms;
+        let mut place = count;
+        while place > 0 && sorted[place - 1] > beat.rr_ms {
+            sorted[place] = sorted[place - 1];
+            place -= 1;
+        }
+        sorted[place] = beat.rr_ms;
         count += 1;
     }
-    let Some(median) = median(&mut lengths[..count]) else {
+    if count == 0 {
         return false;
-    };
+    }
+    let median = f64::midpoint(sorted[(count - 1) / 2], sorted[count / 2]);
     (beats[i].rr_ms - median).abs() <= TOLERANCE * median
 }
 

@@ -17,6 +17,9 @@ const LONGEST_GAP_S: f64 = 5.0;
 /// Shortest series, s (**ours**): two periods of the slowest LF rhythm, 0.04 Hz.
 const SHORTEST_S: f64 = 50.0;
 
+/// Power that is more than rounding, ms².
+const LEAST_POWER_MS2: f64 = 1e-9;
+
 /// Power per band in ms².
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrequencyDomain {
@@ -46,7 +49,7 @@ impl FrequencyDomain {
     /// Percentage of a band's power in VLF + LF + HF; None when all are zero.
     fn percent(&self, band_ms2: f64) -> Option<f64> {
         let total = self.total_ms2();
-        (total > 0.0).then(|| 100.0 * band_ms2 / total)
+        (total > LEAST_POWER_MS2).then(|| 100.0 * band_ms2 / total)
     }
 
     /// VLF in percent of the total; None when the intervals do not vary.
@@ -66,7 +69,7 @@ impl FrequencyDomain {
 
     /// LF/HF; None when HF is zero.
     pub fn lf_hf(&self) -> Option<f64> {
-        (self.hf_ms2 > 0.0).then(|| self.lf_ms2 / self.hf_ms2)
+        (self.hf_ms2 > LEAST_POWER_MS2).then(|| self.lf_ms2 / self.hf_ms2)
     }
 }
 

@@ -20,7 +20,7 @@ fn local_maxima(values: &[f64]) -> Vec<usize> {
             continue;
         }
         let mut end = i;
-        while end + 1 < values.len() && values[end + 1] == values[i] {
+        while end + 1 < values.len() && values[end + 1].total_cmp(&values[i]).is_eq() {
             end += 1;
         }
         if end + 1 < values.len() && values[end + 1] < values[i] {

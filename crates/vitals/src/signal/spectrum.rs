@@ -16,12 +16,14 @@ impl Spectrum {
     /// Power between `low_hz` (inclusive) and `high_hz` (exclusive) by the trapezoid rule over
     /// the bins that lie there; 0 when fewer than two do.
     pub fn band_power(&self, low_hz: f64, high_hz: f64) -> f64 {
-        let inside = |bin: &usize| {
-            let frequency = *bin as f64 * self.step_hz;
-            low_hz <= frequency && frequency < high_hz
+        let frequency = |bin: usize| bin as f64 * self.step_hz;
+        let bins = 0..self.density.len();
+        let start = bins.clone().find(|&bin| frequency(bin) >= low_hz).unwrap_or(bins.end);
+        let end = bins.clone().find(|&bin| frequency(bin) >= high_hz).unwrap_or(bins.end);
+        let Some(inside) = self.density.get(start..end) else {
+            return 0.0;
         };
-        let bins: Vec<usize> = (0..self.density.len()).filter(inside).collect();
-        let pair_sum: f64 = bins.windows(2).map(|pair| self.density[pair[0]] + self.density[pair[1]]).sum();
+        let pair_sum: f64 = inside.windows(2).map(|pair| pair[0] + pair[1]).sum();
         pair_sum * self.step_hz / 2.0
     }
 
@@ -35,10 +37,12 @@ impl Spectrum {
     }
 }
 
-/// Welch's method with plans that are kept from call to call.
+/// Welch's method with its plans and window kept from call to call.
 #[derive(Default)]
 pub struct Welch {
     planner: RealFftPlanner<f64>,
+    /// The window last used: successive calls nearly always have the same length.
+    window: Vec<f64>,
 }
 
 impl std::fmt::Debug for Welch {
@@ -56,18 +60,20 @@ impl Welch {
         if length < 2 || !rate_hz.is_finite() || rate_hz <= 0.0 {
             return None;
         }
-        let window = hann_periodic(length);
-        let step = (length - length / 2).max(1);
+        if self.window.len() != length {
+            self.window = hann_periodic(length);
+        }
         let plan = self.planner.plan_fft_forward(length);
         let mut input = plan.make_input_vec();
         let mut output = plan.make_output_vec();
         let mut scratch = plan.make_scratch_vec();
         let mut density = vec![0.0; output.len()];
         let mut segments = 0.0;
+        let step = length - length / 2;
         for start in (0..=values.len() - length).step_by(step) {
             let segment = &values[start..start + length];
             let mean = segment.iter().sum::<f64>() / length as f64;
-            for (slot, (value, weight)) in input.iter_mut().zip(segment.iter().zip(&window)) {
+            for (slot, (value, weight)) in input.iter_mut().zip(segment.iter().zip(&self.window)) {
                 *slot = (value - mean) * weight;
             }
             plan.process_with_scratch(&mut input, &mut output, &mut scratch).ok()?;
@@ -76,15 +82,20 @@ impl Welch {
             }
             segments += 1.0;
         }
-        let weight_sum: f64 = window.iter().map(|weight| weight * weight).sum();
-        let scale = 1.0 / (rate_hz * weight_sum * segments);
-        let nyquist_bin = if length % 2 == 0 { length / 2 } else { usize::MAX };
-        for (bin, value) in density.iter_mut().enumerate() {
-            let sides = if bin == 0 || bin == nyquist_bin { 1.0 } else { 2.0 };
-            *value *= sides * scale;
-        }
+        let weight_sum: f64 = self.window.iter().map(|weight| weight * weight).sum();
+        fold_to_one_side(&mut density, length, 1.0 / (rate_hz * weight_sum * segments));
         let all_finite = density.iter().all(|value| value.is_finite());
         all_finite.then_some(Spectrum { step_hz: rate_hz / length as f64, density })
+    }
+}
+
+/// Scales bins 0 to `length` / 2 and adds to each the equal power of its negative frequency,
+/// which 0 Hz and, for even lengths, the last bin do not have.
+fn fold_to_one_side(density: &mut [f64], length: usize, scale: f64) {
+    let last = if length.is_multiple_of(2) { length / 2 } else { usize::MAX };
+    for (bin, value) in density.iter_mut().enumerate() {
+        let sides = if bin == 0 || bin == last { 1.0 } else { 2.0 };
+        *value *= sides * scale;
     }
 }
 

@@ -43,13 +43,16 @@ fn second_derivatives(times: &[f64], values: &[f64]) -> Vec<f64> {
     let count = times.len();
     let mut curvature = vec![0.0; count];
     let mut upper = vec![0.0; count];
+    let slope = |i: usize| (values[i + 1] - values[i]) / (times[i + 1] - times[i]);
+    let mut slope_before = slope(0);
     for i in 1..count - 1 {
         let before = times[i] - times[i - 1];
         let after = times[i + 1] - times[i];
-        let slope_change = (values[i + 1] - values[i]) / after - (values[i] - values[i - 1]) / before;
-        let pivot = 2.0 * (before + after) - before * upper[i - 1];
-        upper[i] = after / pivot;
-        curvature[i] = (6.0 * slope_change - before * curvature[i - 1]) / pivot;
+        let slope_after = slope(i);
+        let pivot = 1.0 / (2.0 * (before + after) - before * upper[i - 1]);
+        upper[i] = after * pivot;
+        curvature[i] = (6.0 * (slope_after - slope_before) - before * curvature[i - 1]) * pivot;
+        slope_before = slope_after;
     }
     for i in (1..count - 1).rev() {
         curvature[i] -= upper[i] * curvature[i + 1];

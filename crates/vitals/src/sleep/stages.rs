@@ -130,8 +130,8 @@ pub fn sessions(epochs: &[StageEpoch]) -> Vec<Session> {
 
 /// One session's sums; None without sleep.
 fn session(epochs: &[StageEpoch]) -> Option<Session> {
-    let states: Vec<(i64, bool)> = epochs.iter().map(|epoch| (epoch.time_ms, epoch.stage != Stage::Awake)).collect();
+    let asleep: Vec<(i64, bool)> = epochs.iter().map(|epoch| (epoch.time_ms, epoch.stage != Stage::Awake)).collect();
     let spent_s = |stage| epochs.iter().filter(|epoch| epoch.stage == stage).count() as i64 * EPOCH_MS / 1000;
     let stages = StageSums { rem_s: spent_s(Stage::Rem), light_s: spent_s(Stage::Light), deep_s: spent_s(Stage::Deep) };
-    Some(Session { stages: Some(stages), ..Session::of(EPOCH_MS, &states)? })
+    Some(Session { stages: Some(stages), ..Session::of(EPOCH_MS, &asleep)? })
 }

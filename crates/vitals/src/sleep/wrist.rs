@@ -1,7 +1,7 @@
 //! Sleep and wake from the acceleration of the wrist.
 //!
 //! Asleep, the forearm keeps its angle for minutes. Sustained inactivity is that of van Hees et
-//! al. (PLoS ONE 2015;10:e0142533); the window in which it counts as sleep is found as by van
+//! al. (PLOS ONE 2015;10:e0142533); the window in which it counts as sleep is found as by van
 //! Hees et al. (Sci Rep 2018;8:12975, HDCZA). It tells sleep from wake, no stages.
 
 use super::stages::Session;

@@ -1,7 +1,7 @@
 //! R peaks in an ECG.
 //!
 //! The QRS complex is what holds most of the energy at 8–20 Hz. Blocks of such energy are found by
-//! two moving averages (Elgendi, PLoS ONE 2013;8:e73557, there for QRS); a block much weaker than
+//! two moving averages (Elgendi, PLOS ONE 2013;8:e73557, there for QRS); a block much weaker than
 //! its neighbours is noise or a T wave and is dropped (**ours**).
 
 use super::blocks::{blocks, greatest};

@@ -1,4 +1,4 @@
-//! Pulses in a PPG (Elgendi et al., PLoS ONE 2013;8:e76585): band-pass 0.5–8 Hz, positive part
+//! Pulses in a PPG (Elgendi et al., PLOS ONE 2013;8:e76585): band-pass 0.5–8 Hz, positive part
 //! squared, blocks by two moving averages, one pulse per block.
 
 use super::blocks::{blocks, greatest};

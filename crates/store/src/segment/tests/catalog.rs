@@ -3,6 +3,7 @@
 use uuid::Uuid;
 use vitals::registry::{Channel, DataType};
 
+use super::objects;
 use crate::engine::Address;
 use crate::error::StoreError;
 use crate::health::HealthDb;
@@ -34,7 +35,7 @@ async fn chunks(health: &HealthDb, patient: Uuid) -> i64 {
 }
 
 fn key(first_us: i64, arrival: i64) -> ChunkKey {
-    ChunkKey { channel: Channel(3), first_us, arrival }
+    ChunkKey { channel: Channel(3), first_us, last_us: first_us, arrival }
 }
 
 fn object(path: &str, first_us: i64, last_us: i64) -> WrittenSegment {
@@ -165,35 +166,40 @@ async fn every_text_is_understood(health: HealthDb) {
     }
 }
 
-/// Runs every function above, each on a database of its own that `$open` gives.
-macro_rules! on_engine {
-    ($open:expr; $($name:ident),* $(,)?) => {
-        $(#[tokio::test]
-        async fn $name() {
-            let (health, _kept) = $open.await;
-            super::$name(health).await;
-        })*
+/// Makes of each function above a test on SQLite and one on PostgreSQL, each on a database of its own.
+macro_rules! on_both_engines {
+    ($($name:ident)*) => {
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $name() {
+                let folder = tempfile::tempdir().unwrap();
+                super::$name(super::open(crate::Address::File(folder.path().join("health.db"))).await).await;
+            })*
+        }
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $name() {
+                // The test kit says loudly where there is no PostgreSQL.
+                if let Some(database) = testkit::Postgres::start() {
+                    super::$name(super::open(crate::Address::Postgres(database.url.clone())).await).await;
+                }
+            })*
+        }
     };
 }
 
-mod sqlite {
-    use super::*;
+async fn open(address: Address) -> HealthDb {
+    HealthDb::open(address, objects()).await.unwrap()
+}
 
-    async fn open() -> (HealthDb, tempfile::TempDir) {
-        let folder = tempfile::tempdir().unwrap();
-        let health = HealthDb::open(Address::File(folder.path().join("health.db"))).await.unwrap();
-        (health, folder)
-    }
-
-    on_engine! { open();
-        publishing_replaces_and_deletes_what_was_merged,
-        a_late_publisher_changes_nothing,
-        of_two_publishers_at_once_one_wins,
-        segments_are_found_by_their_samples_times,
-        dead_objects_wait_and_are_forgotten,
-        periods_that_have_ended_are_found_oldest_first,
-        every_text_is_understood,
-    }
+on_both_engines! {
+    publishing_replaces_and_deletes_what_was_merged
+    a_late_publisher_changes_nothing
+    of_two_publishers_at_once_one_wins
+    segments_are_found_by_their_samples_times
+    dead_objects_wait_and_are_forgotten
+    periods_that_have_ended_are_found_oldest_first
+    every_text_is_understood
 }
 
 #[test]

@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, Int32Array, RecordBatch, TimestampMicrosecondArray};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, Type as PhysicalType, ZstdLevel};
-use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::properties::WriterProperties;
 use vitals::block::{Block, Cells};
 use vitals::registry::DataType;
@@ -43,12 +43,12 @@ async fn sizes(data_type: DataType, blocks: Vec<Block>, names: &[&str]) -> (f64,
     let written = write(&objects, data_type, 1, vec![blocks]).await;
     let file = whole_object(&objects, &written.path).await;
     let metadata = ParquetMetaDataReader::new().parse_and_finish(&file).unwrap();
-    let columns = metadata.row_groups().iter().flat_map(|group| group.columns());
+    let columns = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
     let own = columns.filter(|column| {
         let name = column.column_path().string();
         name == "timestamp" || names.contains(&name.as_str())
     });
-    let own: i64 = own.map(|column| column.compressed_size()).sum();
+    let own: i64 = own.map(ColumnChunkMetaData::compressed_size).sum();
     (written.bytes as f64, own as f64, metadata)
 }
 

@@ -1,0 +1,103 @@
+//! What an operator does on the command line while the service runs on the same store.
+
+use serde_json::{Value, json};
+use tempfile::tempdir;
+
+use crate::harness::{Service, admin, pulseward, run};
+
+#[tokio::test]
+async fn an_account_and_a_key_count_at_once_and_end_at_once() {
+    let data = tempdir().unwrap();
+    let service = Service::start(data.path());
+    let groups = async |key: &Value| {
+        let address = format!("{}/integration/v1/groups", service.url);
+        let request = reqwest::Client::new().get(address).header("X-Api-Key", key["token"].as_str().unwrap());
+        request.send().await.unwrap().status().as_u16()
+    };
+    let account = admin(data.path(), &["create-account", "--email", "Rita@Study.example", "--role", "researcher"]);
+    assert_eq!((&account["email"], &account["role"]), (&json!("rita@study.example"), &json!("researcher")));
+    for field in ["id", "uuid", "password"] {
+        assert!(account[field].is_string(), "{field}");
+    }
+    let create = ["create-api-key", "--account", "rita@study.example", "--name", "test", "--expires", "90d"];
+    let (first, second) = (admin(data.path(), &create), admin(data.path(), &create));
+    assert!(first["token"].as_str().unwrap().starts_with(first["prefix"].as_str().unwrap()));
+    assert!(first["expires_at"].is_string());
+    assert_eq!((groups(&first).await, groups(&second).await), (200, 200));
+
+    let revoked = admin(data.path(), &["revoke-api-key", "--id", first["id"].as_str().unwrap()]);
+    assert_eq!(revoked["id"], first["id"]);
+    assert_eq!((groups(&first).await, groups(&second).await), (401, 200));
+    let again = admin(data.path(), &["revoke-api-key", "--id", first["id"].as_str().unwrap()]);
+    assert_eq!(again, revoked, "the time of the first revocation stands");
+
+    let listed = admin(data.path(), &["list-api-keys", "--account", "rita@study.example"]);
+    let revoked_at: Vec<&Value> = listed["api_keys"].as_array().unwrap().iter().map(|key| &key["revoked_at"]).collect();
+    assert_eq!(revoked_at, [&revoked["revoked_at"], &Value::Null]);
+    assert!(!listed.to_string().contains(second["token"].as_str().unwrap()));
+
+    let disabled = admin(data.path(), &["disable-account", "--account", "rita@study.example"]);
+    assert!(disabled["disabled_at"].is_string());
+    assert_eq!(groups(&second).await, 401);
+}
+
+#[tokio::test]
+async fn a_password_is_set_and_replaced() {
+    let data = tempdir().unwrap();
+    let service = Service::start(data.path());
+    let login = async |password: &str| {
+        let body = json!({"email": "rita@study.example", "password": password});
+        let request = reqwest::Client::new().post(format!("{}/users/login", service.url)).json(&body);
+        request.send().await.unwrap().status().as_u16()
+    };
+    let account = ["create-account", "--email", "rita@study.example", "--role", "hcp", "--password", "first password"];
+    assert_eq!(admin(data.path(), &account)["password"], "first password");
+    assert_eq!(login("first password").await, 200);
+    let made_up = admin(data.path(), &["reset-password", "--account", "rita@study.example"]);
+    assert_eq!(login("first password").await, 401);
+    assert_eq!(login(made_up["password"].as_str().unwrap()).await, 200);
+
+    let arguments = ["admin", "reset-password", "--account", "rita@study.example", "--password-stdin", "--json"];
+    let folder = data.path().to_str().unwrap();
+    let mut child = pulseward(&[&arguments[..], &["--data", folder]].concat())
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"from standard input\n").unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(login("from standard input").await, 200);
+}
+
+#[test]
+fn a_subscription_has_an_end_or_none() {
+    let data = tempdir().unwrap();
+    let until = |arguments: &[&str]| admin(data.path(), arguments)["subscription_until"].clone();
+    admin(data.path(), &["create-account", "--email", "a@study.example", "--role", "admin", "--no-subscription"]);
+    let accounts = admin(data.path(), &["list-accounts"]);
+    assert_eq!(accounts["accounts"][0]["subscription_until"], Value::Null);
+    let set = ["set-subscription", "--account", "a@study.example", "--until"];
+    assert_eq!(until(&[&set[..], &["2027-01-31"]].concat()), "2027-01-31T23:59:59.999Z");
+    assert_eq!(until(&[&set[..], &["none"]].concat()), Value::Null);
+}
+
+#[test]
+fn refusals_are_one_wrong_usage_is_two_and_standard_output_stays_empty() {
+    let data = tempdir().unwrap();
+    let folder = data.path().to_str().unwrap();
+    let tail = ["--data", folder, "--json"];
+    let status = |arguments: &[&str]| {
+        let output = run(&[arguments, &tail].concat());
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{arguments:?}");
+        output.status.code()
+    };
+    assert_eq!(status(&["admin", "create-api-key", "--account", "nobody@study.example"]), Some(1));
+    assert_eq!(status(&["admin", "create-account", "--email", "not an address", "--role", "hcp"]), Some(1));
+    assert_eq!(status(&["admin", "create-account", "--email", "a@b.example", "--role", "king"]), Some(2));
+    assert_eq!(status(&["admin", "create-account", "--role", "hcp"]), Some(2));
+    assert_eq!(status(&["admin", "set-subscription", "--account", "a@b.example", "--until", "soon"]), Some(2));
+    assert_eq!(status(&["migrate", "--users-db", "mysql://db.example/users"]), Some(2));
+    let create = ["admin", "create-account", "--email", "a@b.example", "--role", "hcp"];
+    assert!(run(&[&create[..], &tail].concat()).status.success());
+    assert_eq!(status(&create), Some(1), "the e-mail is taken");
+}

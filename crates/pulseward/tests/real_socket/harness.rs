@@ -1,0 +1,186 @@
+//! Starts the program, ends it by the id of the process that was started, and runs its commands.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+
+use serde_json::{Value, json};
+
+/// A command of the program that sees nothing of this process's configuration.
+pub fn pulseward(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pulseward"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("PULSEWARD_") {
+            command.env_remove(name);
+        }
+    }
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Runs a command of the program to its end.
+pub fn run(arguments: &[&str]) -> Output {
+    pulseward(arguments).output().unwrap()
+}
+
+/// Runs an administrator's command on a data folder; what it prints must be exactly one JSON object.
+pub fn admin(data: &Path, arguments: &[&str]) -> Value {
+    let data = data.to_str().unwrap();
+    let output = run(&[&["admin"], arguments, &["--data", data, "--json"]].concat());
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(value.is_object());
+    value
+}
+
+/// A running service.
+pub struct Service {
+    child: Child,
+    /// Where it listens.
+    pub url: String,
+}
+
+impl Service {
+    /// Starts the service on a free port and waits until it says that it listens.
+    pub fn start(data: &Path) -> Self {
+        Self::start_with(data, &[])
+    }
+
+    /// Starts a service whose tokens outlive it: they name the service by its public address, which without this is
+    /// the one listened on, and that is another after each start here.
+    pub fn start_named(data: &Path) -> Self {
+        Self::start_with(data, &["--public-url", "http://study.example"])
+    }
+
+    /// Starts the service with more options.
+    pub fn start_with(data: &Path, options: &[&str]) -> Self {
+        let data = data.to_str().unwrap();
+        let basic = ["serve", "--data", data, "--listen", "127.0.0.1:0"];
+        let mut child = pulseward(&[&basic, options].concat()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut said = Vec::new();
+        let url = loop {
+            let line = lines.next().unwrap_or_else(|| panic!("the service ended: {said:?}")).unwrap();
+            match line.strip_prefix("listening on ") {
+                Some(url) => break url.to_owned(),
+                None => said.push(line),
+            }
+        };
+        // A pipe that nobody reads would fill and hold the service up. The lines are shown by a test that fails.
+        std::thread::spawn(move || lines.map_while(Result::ok).for_each(|line| println!("service: {line}")));
+        Service { child, url }
+    }
+
+    /// Sends a signal to the process that was started.
+    pub fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    }
+
+    /// Waits for the end.
+    pub fn wait(mut self) -> ExitStatus {
+        self.child.wait().unwrap()
+    }
+
+    /// Ends the process at once, as a crash would.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // Ended already, or ended here: a test that fails leaves no process behind.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A researcher with a group, speaking to a service.
+pub struct Researcher {
+    http: reqwest::Client,
+    url: String,
+    /// His API key.
+    pub key: String,
+    /// The code of his group.
+    pub group: String,
+}
+
+/// A patient of the group, logged in to the Health Cloud.
+#[derive(Clone)]
+pub struct Patient {
+    /// Identity.
+    pub uuid: String,
+    /// Token for the Health Cloud.
+    pub token: String,
+}
+
+/// An answer: its status and its JSON.
+pub type Answer = (u16, Value);
+
+impl Researcher {
+    /// Makes an account and a key beside the running service, and a group through it.
+    pub async fn new(data: &Path, url: &str) -> Self {
+        admin(data, &["create-account", "--email", "rita@study.example", "--role", "researcher"]);
+        let key = admin(data, &["create-api-key", "--account", "rita@study.example"]);
+        let key = key["token"].as_str().unwrap().to_owned();
+        let mut researcher =
+            Researcher { http: reqwest::Client::new(), url: url.to_owned(), key, group: String::new() };
+        let body = json!({"name": "Study", "description": "A study"});
+        let (status, group) = researcher.post("/integration/v1/groups", None, &body).await;
+        assert_eq!(status, 200, "{group}");
+        researcher.group = group["code"].as_str().unwrap().to_owned();
+        researcher
+    }
+
+    /// The same researcher at a service that has moved.
+    pub fn at(&mut self, url: &str) {
+        url.clone_into(&mut self.url);
+    }
+
+    /// Sends JSON, with the API key or with a Bearer token.
+    pub async fn post(&self, path: &str, bearer: Option<&str>, body: &Value) -> Answer {
+        let request = self.http.post(format!("{}{path}", self.url)).json(body);
+        answer(self.prove(request, bearer)).await.unwrap()
+    }
+
+    /// Reads, with the API key or with a Bearer token.
+    pub async fn get(&self, path: &str, bearer: Option<&str>) -> Answer {
+        answer(self.prove(self.http.get(format!("{}{path}", self.url)), bearer)).await.unwrap()
+    }
+
+    /// Sends a sync; an error when the service goes away meanwhile.
+    pub async fn sync(&self, patient: &Patient, body: &Value) -> reqwest::Result<Answer> {
+        let request = self.http.post(format!("{}/health/v1/sync", self.url)).json(body);
+        answer(self.prove(request, Some(&patient.token))).await
+    }
+
+    fn prove(&self, request: reqwest::RequestBuilder, bearer: Option<&str>) -> reqwest::RequestBuilder {
+        match bearer {
+            Some(token) => request.bearer_auth(token),
+            None => request.header("X-Api-Key", &self.key),
+        }
+    }
+
+    /// Enrols a patient as people are enrolled: voucher, activation, login.
+    pub async fn enrol(&self) -> Patient {
+        let (status, created) =
+            self.post(&format!("/integration/v1/groups/{}/patients", self.group), None, &json!({})).await;
+        assert_eq!(status, 200, "{created}");
+        let body = json!({"code": created["code"], "password": "a password for tests", "time_zone": "Europe/Zurich"});
+        let (status, login) = self.post("/users/activate", None, &body).await;
+        assert_eq!(status, 200, "{login}");
+        let (status, login) = self.post("/health/login", None, &json!({"user_api_token": login["token"]})).await;
+        assert_eq!(status, 200, "{login}");
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        Patient { uuid: text(&created["uuid"]), token: text(&login["token"]) }
+    }
+}
+
+async fn answer(request: reqwest::RequestBuilder) -> reqwest::Result<Answer> {
+    let response = request.send().await?;
+    let status = response.status().as_u16();
+    let bytes = response.bytes().await?;
+    Ok((status, serde_json::from_slice(&bytes).unwrap_or(Value::Null)))
+}

@@ -1,0 +1,119 @@
+//! What was acknowledged survives a crash at any moment, once.
+//!
+//! Phones send; the service is killed at random moments, fifty times, and started again on the same folder. A sync
+//! whose answer was lost is sent again, as an app does. In the end every row must be there, with its value, once.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use serde_json::{Value, json};
+use tempfile::tempdir;
+use tokio::task::JoinSet;
+
+use crate::harness::{Patient, Researcher, Service};
+
+const KILLS: usize = 50;
+const PATIENTS: usize = 3;
+const ROWS_OF_SYNC: i64 = 10;
+const BEGIN_MS: i64 = 1_763_600_000_000;
+/// The longest that a service lives before it is killed: long enough for some hundred syncs, and often too short for one.
+const LONGEST_LIFE_MS: u64 = 150;
+
+/// An app that sends ten seconds after ten seconds.
+struct Phone {
+    patient: Patient,
+    /// Syncs acknowledged; the next one to send has this number.
+    acknowledged: i64,
+    /// Of these, how many were there already when they were sent again.
+    found: i64,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_crashes_lose_nothing_and_store_nothing_twice() {
+    let data = tempdir().unwrap();
+    let mut service = Service::start_named(data.path());
+    let mut researcher = Researcher::new(data.path(), &service.url).await;
+    let mut phones = Vec::new();
+    for _ in 0..PATIENTS {
+        phones.push(Phone { patient: researcher.enrol().await, acknowledged: 0, found: 0 });
+    }
+    let seed = u64::from(std::process::id());
+    println!("seed {seed}");
+    let mut random = StdRng::seed_from_u64(seed);
+    for _ in 0..KILLS {
+        let shared = Arc::new(researcher);
+        let mut sending = JoinSet::new();
+        for phone in phones.drain(..) {
+            sending.spawn(send_until_the_service_is_gone(shared.clone(), phone));
+        }
+        tokio::time::sleep(Duration::from_millis(random.random_range(0..LONGEST_LIFE_MS))).await;
+        service.kill();
+        phones = sending.join_all().await;
+        service = Service::start_named(data.path());
+        researcher = Arc::into_inner(shared).unwrap();
+        researcher.at(&service.url);
+    }
+    for phone in &mut phones {
+        // The last sync may be there without its answer; sent again, it surely is.
+        assert!(send_next(&researcher, phone).await);
+        check(&researcher, phone).await;
+    }
+    let acknowledged: i64 = phones.iter().map(|phone| phone.acknowledged).sum();
+    let found: i64 = phones.iter().map(|phone| phone.found).sum();
+    println!("{acknowledged} syncs acknowledged, {found} of them stored before their answer was lost");
+    assert!(acknowledged > KILLS as i64, "the service hardly lived: {acknowledged}");
+}
+
+async fn send_until_the_service_is_gone(researcher: Arc<Researcher>, mut phone: Phone) -> Phone {
+    while send_next(&researcher, &mut phone).await {}
+    phone
+}
+
+/// Sends the next sync; false when its answer did not come.
+async fn send_next(researcher: &Researcher, phone: &mut Phone) -> bool {
+    let number = phone.acknowledged;
+    let rows = number * ROWS_OF_SYNC..(number + 1) * ROWS_OF_SYNC;
+    let times: Vec<i64> = rows.clone().map(time_ms).collect();
+    let rates: Vec<i64> = rows.map(heart_rate).collect();
+    let body = json!({"data": {"activity": {"timestamp": times, "bpm": rates}}});
+    let Ok((status, receipt)) = researcher.sync(&phone.patient, &body).await else { return false };
+    assert_eq!(status, 200, "{receipt}");
+    let counts = &receipt["types"]["activity"];
+    let count = |name: &str| counts[name].as_i64().unwrap();
+    // A sync is there as a whole or not at all.
+    match (count("stored"), count("duplicate")) {
+        (ROWS_OF_SYNC, 0) => {}
+        (0, ROWS_OF_SYNC) => phone.found += 1,
+        _ => panic!("a sync was stored in part: {receipt}"),
+    }
+    phone.acknowledged += 1;
+    true
+}
+
+/// Reads everything back and compares it with what was acknowledged.
+async fn check(researcher: &Researcher, phone: &Phone) {
+    let count = phone.acknowledged * ROWS_OF_SYNC;
+    assert!(count < 86_400, "one window of raw metrics must hold everything");
+    let instant = |ms: i64| format!("{:.3}", jiff::Timestamp::from_millisecond(ms).unwrap());
+    let range = format!("from_date={}&to_date={}", instant(BEGIN_MS), instant(time_ms(count)));
+    let path = format!("/health/v2/raw-metrics/activity?{range}");
+    let (status, answer) = researcher.get(&path, Some(&phone.patient.token)).await;
+    assert_eq!(status, 200, "{answer}");
+    let rows = answer.as_array().unwrap();
+    assert_eq!(rows.len() as i64, count, "rows stored");
+    let number = |value: &Value| value.as_i64().unwrap();
+    let read: BTreeMap<i64, i64> = rows.iter().map(|row| (number(&row["timestamp"]), number(&row["bpm"]))).collect();
+    let sent: BTreeMap<i64, i64> = (0..count).map(|row| (time_ms(row), heart_rate(row))).collect();
+    assert_eq!(read, sent);
+}
+
+fn time_ms(row: i64) -> i64 {
+    BEGIN_MS + row * 1000
+}
+
+fn heart_rate(row: i64) -> i64 {
+    50 + row % 97
+}

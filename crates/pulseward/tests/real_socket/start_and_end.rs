@@ -1,0 +1,106 @@
+//! How the service starts, what it refuses, and how it ends.
+
+use std::io::Write;
+use std::net::TcpStream;
+
+use tempfile::tempdir;
+
+use crate::harness::{Service, admin, run};
+
+#[test]
+fn both_signals_end_the_service_with_success() {
+    for name in ["-TERM", "-INT"] {
+        let data = tempdir().unwrap();
+        let service = Service::start(data.path());
+        service.signal(name);
+        assert_eq!(service.wait().code(), Some(0), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_under_way_is_answered_before_the_end() {
+    let data = tempdir().unwrap();
+    let service = Service::start(data.path());
+    let address = service.url.strip_prefix("http://").unwrap();
+    let mut client = TcpStream::connect(address).unwrap();
+    let head = "POST /users/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n";
+    client.write_all(head.as_bytes()).unwrap();
+    // The service answers others while it waits for the body, so it has read the head by then.
+    for _ in 0..3 {
+        reqwest::get(format!("{}/livez", service.url)).await.unwrap();
+    }
+    service.signal("-TERM");
+    client.write_all(b"{}").unwrap();
+    let mut answer = String::new();
+    std::io::Read::read_to_string(&mut client, &mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 4"), "{answer}");
+    assert_eq!(service.wait().code(), Some(0));
+}
+
+#[test]
+fn an_open_address_without_encryption_is_refused() {
+    let data = tempdir().unwrap();
+    let data = data.path().to_str().unwrap();
+    let output = run(&["serve", "--data", data, "--listen", "0.0.0.0:0", "--public-url", "http://study.example"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--behind-proxy"));
+}
+
+#[test]
+fn a_configuration_file_is_read_and_its_mistakes_are_named() {
+    let folder = tempdir().unwrap();
+    let (file, data) = (folder.path().join("pulseward.toml"), folder.path().join("from-file"));
+    let write = |text: &str| std::fs::write(&file, text).unwrap();
+    write(&format!("data = {data:?}\nlisten = \"127.0.0.1:0\"\n"));
+    let output = run(&["admin", "list-accounts", "--json", "--config", file.to_str().unwrap()]);
+    assert!(output.status.success());
+    assert!(data.join("users.db").exists());
+    write("lissen = \"127.0.0.1:0\"\n");
+    let output = run(&["serve", "--config", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("`lissen`"));
+}
+
+#[tokio::test]
+async fn no_credential_reaches_the_log() {
+    let folder = tempdir().unwrap();
+    let log = folder.path().join("log");
+    let file = std::fs::File::create(&log).unwrap();
+    let data = folder.path().join("data");
+    // Asked for everything, in the form that has the most fields.
+    let mut child =
+        crate::harness::pulseward(&["serve", "--listen", "127.0.0.1:0", "--log", "trace", "--log-format", "json"])
+            .args(["--data", data.to_str().unwrap()])
+            .stderr(file)
+            .spawn()
+            .unwrap();
+    let url = loop {
+        let said = std::fs::read_to_string(&log).unwrap();
+        if let Some((_, rest)) = said.split_once("listening on ")
+            && let Some((url, _)) = rest.split_once('\n')
+        {
+            break url.to_owned();
+        }
+        assert!(child.try_wait().unwrap().is_none(), "{said}");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
+    admin(
+        &data,
+        &["create-account", "--email", "rita@study.example", "--role", "hcp", "--password", "secret password"],
+    );
+    let key = admin(&data, &["create-api-key", "--account", "rita@study.example"]);
+    let key = key["token"].as_str().unwrap();
+    let answer = reqwest::get(format!("{url}/integration/v1/groups?token={key}")).await.unwrap();
+    assert_eq!(answer.status(), 200);
+    let body = serde_json::json!({"email": "rita@study.example", "password": "secret password"});
+    let answer = reqwest::Client::new().post(format!("{url}/users/login")).json(&body).send().await.unwrap();
+    let login: serde_json::Value = answer.json().await.unwrap();
+    let wrong = reqwest::get(format!("{url}/integration/v1/groups/ABCDE/patients?token={key}")).await.unwrap();
+    assert_eq!(wrong.status(), 404);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let said = std::fs::read_to_string(&log).unwrap();
+    for secret in [key, "secret password", login["token"].as_str().unwrap(), "rita@study.example"] {
+        assert!(!said.contains(secret), "the log holds {secret}");
+    }
+}

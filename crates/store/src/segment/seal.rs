@@ -1,0 +1,143 @@
+//! Sealing: the chunks of a period, and what was sealed of it before, become one segment.
+//!
+//! The period is read step by step, so the memory that it takes does not grow with it. What arrives meanwhile is not
+//! touched and waits for the next sealing.
+
+use vitals::block::Block;
+use vitals::registry::{Channel, DataType};
+use vitals::zone::SECOND_US;
+
+use super::catalog::{ChunkKey, Publication, UnsealedPeriod, segment_of};
+use super::name::SegmentName;
+use super::write::SegmentWriter;
+use super::{SegmentReader, SegmentRow};
+use crate::engine::{Tx, blocking};
+use crate::error::{Result, StoreError};
+use crate::health::{HealthDb, merge};
+use crate::payload;
+use crate::texts::sql;
+
+sql! {
+    CHUNKS_OF_PERIOD = "SELECT channel, first_us, last_us, arrival FROM chunk
+        WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND last_us < $4 ORDER BY arrival";
+    PAYLOAD = "SELECT payload FROM chunk
+        WHERE patient = $1 AND data_type = $2 AND last_us = $3 AND channel = $4 AND arrival = $5 AND first_us = $6";
+}
+
+/// What a sealing came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sealed {
+    /// Segments written.
+    pub segments: u64,
+    /// Rows in them.
+    pub rows: u64,
+    /// Their size.
+    pub bytes: u64,
+}
+
+/// Span that is merged at once.
+const fn step_us(data_type: DataType) -> i64 {
+    if data_type.is_waveform() { 600 * SECOND_US } else { 86_400 * SECOND_US }
+}
+
+impl HealthDb {
+    /// Seals a period. `random` makes the object's name its own.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`] when another worker sealed the period or merged its chunks meanwhile; nothing is
+    /// changed then, and trying again is safe.
+    pub async fn seal_period(&self, unsealed: UnsealedPeriod, now_ms: i64, random: u64) -> Result<Sealed> {
+        let UnsealedPeriod { patient, data_type, period } = unsealed;
+        let uuid = patient.to_string();
+        let found = self.db.read(move |tx| {
+            let segment = segment_of(tx, &uuid, data_type, period.start_us)?;
+            let params: [&dyn crate::engine::Param; 4] = [&uuid, &data_type.number(), &period.start_us, &period.end_us];
+            let chunks = tx.query(CHUNKS_OF_PERIOD, &params, |row| {
+                Ok(ChunkKey {
+                    channel: Channel(row.get(0)?),
+                    first_us: row.get(1)?,
+                    last_us: row.get(2)?,
+                    arrival: row.get(3)?,
+                })
+            })?;
+            Ok((segment, chunks))
+        });
+        let (segment, chunks) = found.await?;
+        if chunks.is_empty() {
+            return Ok(Sealed::default());
+        }
+        let expected_generation = segment.as_ref().map_or(0, |segment| segment.generation);
+        let name = SegmentName { patient, data_type, period, generation: expected_generation + 1, random };
+        let mut writer = SegmentWriter::new(&self.objects, &name)?;
+        if let Err(error) = self.write_period(&mut writer, unsealed, segment.as_ref(), &chunks).await {
+            writer.abort().await?;
+            return Err(error);
+        }
+        let Some(object) = writer.finish().await? else { return Ok(Sealed::default()) };
+        let sealed = Sealed { segments: 1, rows: object.rows, bytes: object.bytes };
+        let path = object.path.clone();
+        let publication =
+            Publication { patient, data_type, period, expected_generation, object, chunks, sealed_ms: now_ms };
+        if let Err(error) = self.publish_segment(publication).await {
+            self.delete_object(&path).await?;
+            return Err(error);
+        }
+        Ok(sealed)
+    }
+
+    async fn write_period(
+        &self,
+        writer: &mut SegmentWriter,
+        unsealed: UnsealedPeriod,
+        segment: Option<&SegmentRow>,
+        chunks: &[ChunkKey],
+    ) -> Result<()> {
+        let UnsealedPeriod { patient, data_type, period } = unsealed;
+        let reader = match segment {
+            Some(row) => Some(SegmentReader::open(&self.objects, &row.object.path, row.object.bytes, data_type).await?),
+            None => None,
+        };
+        let mut from_us = period.start_us;
+        while from_us < period.end_us {
+            let to_us = (from_us + step_us(data_type)).min(period.end_us) - 1;
+            let mut arrived: Vec<Block> = Vec::new();
+            if let Some(reader) = &reader {
+                let mut pieces = reader.read(from_us..=to_us, None)?;
+                while let Some(blocks) = pieces.next().await? {
+                    arrived.extend(blocks);
+                }
+            }
+            let overlaps = |chunk: &&ChunkKey| chunk.first_us <= to_us && chunk.last_us >= from_us;
+            let keys: Vec<ChunkKey> = chunks.iter().filter(overlaps).copied().collect();
+            if !keys.is_empty() {
+                arrived.extend(self.chunk_blocks(patient.to_string(), data_type, keys).await?);
+            }
+            if !arrived.is_empty() {
+                let blocks = blocking(move || Ok(merge(arrived, from_us, to_us))).await?;
+                writer.push(blocks).await?;
+            }
+            from_us = to_us + 1;
+        }
+        Ok(())
+    }
+
+    async fn chunk_blocks(&self, patient: String, data_type: DataType, keys: Vec<ChunkKey>) -> Result<Vec<Block>> {
+        self.db.read(move |tx| keys.iter().map(|key| chunk_block(tx, &patient, data_type, key)).collect()).await
+    }
+
+    /// Deletes an object; one that is not there is deleted already.
+    pub async fn delete_object(&self, path: &str) -> Result<()> {
+        let location = object_store::path::Path::parse(path).map_err(|error| StoreError::Damaged(error.to_string()))?;
+        match object_store::ObjectStoreExt::delete(&self.objects.store, &location).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn chunk_block(tx: &mut Tx<'_>, patient: &str, data_type: DataType, key: &ChunkKey) -> Result<Block> {
+    let params: [&dyn crate::engine::Param; 6] =
+        [&patient, &data_type.number(), &key.last_us, &key.channel.0, &key.arrival, &key.first_us];
+    let payload = tx.query_opt(PAYLOAD, &params, |row| row.get::<Vec<u8>>(0))?;
+    payload::decode(data_type, key.channel, &payload.ok_or(StoreError::LeaseLost)?)
+}

@@ -1,0 +1,4 @@
+//! Runs the examples of the README as documentation tests.
+
+#[doc = include_str!("../README.md")]
+struct Readme;
