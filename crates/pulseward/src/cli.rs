@@ -2,7 +2,7 @@
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::commands::{admin, completions, demo, import, man, migrate, openapi, serve, simulate};
+use crate::commands::{admin, completions, demo, import, man, migrate, openapi, seal, serve, simulate};
 use crate::failure::Failure;
 
 /// A cloud for remote patient monitoring with wearable bracelets, run by yourself
@@ -21,6 +21,7 @@ enum Command {
     Simulate(simulate::Simulate),
     Import(import::Import),
     Migrate(migrate::Migrate),
+    Seal(seal::Seal),
     Openapi(openapi::Openapi),
     Completions(completions::Completions),
     Man(man::Man),
@@ -46,6 +47,7 @@ async fn dispatch(command: Command, given: &ArgMatches) -> Result<(), Failure> {
         Command::Simulate(simulate) => simulate.run().await,
         Command::Import(import) => import.run().await,
         Command::Migrate(migrate) => migrate.run(given).await,
+        Command::Seal(seal) => seal.run(given).await,
         Command::Openapi(_) => openapi::Openapi::run(),
         Command::Completions(completions) => completions.run(),
         Command::Man(_) => man::Man::run(),

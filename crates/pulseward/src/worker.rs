@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use platform::Platform;
+use platform::fold::FoldWorker;
+use platform::{Platform, housekeeping};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -11,10 +12,15 @@ use tokio::task::JoinSet;
 const INTENTS_EVERY: Duration = Duration::from_secs(30);
 const INTENTS_OLDER_THAN_MS: i64 = 30_000;
 
+/// Patients that are folded at the same time: the work is reading and computing in turn.
+const FOLDS_AT_ONCE: usize = 4;
+
 /// Starts the background work; each task ends at its next quiet moment once `stop` becomes true.
 pub fn start(platform: &Platform, stop: &watch::Receiver<bool>) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(finish_intents(platform.clone(), stop.clone()));
+    tasks.spawn(FoldWorker::new(platform.clone(), FOLDS_AT_ONCE).run(stop.clone()));
+    tasks.spawn(housekeeping::run(platform.clone(), stop.clone()));
     tasks
 }
 
