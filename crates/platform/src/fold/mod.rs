@@ -7,6 +7,7 @@
 mod days;
 mod latest;
 mod news;
+mod older;
 mod patient;
 mod plan;
 mod source;
@@ -15,5 +16,6 @@ mod subject;
 mod tests;
 mod worker;
 
+pub use older::mark_older_days;
 pub use subject::{GOAL_SETTING, NEWS_SETTING, RULE_SETTING};
 pub use worker::FoldWorker;
