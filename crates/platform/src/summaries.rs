@@ -101,13 +101,7 @@ impl Platform {
         self.days(&caller.patient, first, last, with_slots).await
     }
 
-    async fn days(
-        &self,
-        patient: &str,
-        first: LocalDay,
-        last: LocalDay,
-        with_slots: bool,
-    ) -> Result<Vec<PatientDay>> {
+    async fn days(&self, patient: &str, first: LocalDay, last: LocalDay, with_slots: bool) -> Result<Vec<PatientDay>> {
         let mut sections = by_day(self.health.summaries(patient, first, last).await?, |row| row.day);
         let mut slots = HashMap::new();
         if with_slots {

@@ -15,6 +15,8 @@ mod subject;
 #[cfg(test)]
 mod tests;
 mod worker;
+#[cfg(test)]
+mod worker_tests;
 
 pub use older::mark_older_days;
 pub use subject::{GOAL_SETTING, NEWS_SETTING, RULE_SETTING};
