@@ -122,8 +122,15 @@ pub type Answer = (u16, Value);
 impl Researcher {
     /// Makes an account and a key beside the running service, and a group through it.
     pub async fn new(data: &Path, url: &str) -> Self {
-        admin(data, &["create-account", "--email", "rita@study.example", "--role", "researcher"]);
-        let key = admin(data, &["create-api-key", "--account", "rita@study.example"]);
+        Self::new_with(data, &[], url).await
+    }
+
+    /// The same on a store that more options name.
+    pub async fn new_with(data: &Path, store: &[&str], url: &str) -> Self {
+        let account = ["create-account", "--email", "rita@study.example", "--role", "researcher"];
+        admin(data, &[&account[..], store].concat());
+        let key = ["create-api-key", "--account", "rita@study.example"];
+        let key = admin(data, &[&key[..], store].concat());
         let key = key["token"].as_str().unwrap().to_owned();
         let mut researcher =
             Researcher { http: reqwest::Client::new(), url: url.to_owned(), key, group: String::new() };
