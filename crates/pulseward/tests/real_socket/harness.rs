@@ -23,10 +23,15 @@ pub fn run(arguments: &[&str]) -> Output {
     pulseward(arguments).output().unwrap()
 }
 
-/// Runs an administrator's command on a data folder; what it prints must be exactly one JSON object.
+/// Runs an administrator's command on a data folder.
 pub fn admin(data: &Path, arguments: &[&str]) -> Value {
+    store_command(data, &[&["admin"], arguments].concat())
+}
+
+/// Runs a command that works on a data folder; what it prints must be exactly one JSON object.
+pub fn store_command(data: &Path, arguments: &[&str]) -> Value {
     let data = data.to_str().unwrap();
-    let output = run(&[&["admin"], arguments, &["--data", data, "--json"]].concat());
+    let output = run(&[arguments, &["--data", data, "--json"]].concat());
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     let value: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(value.is_object());
