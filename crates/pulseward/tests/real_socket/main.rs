@@ -8,3 +8,4 @@ mod harness;
 mod journey;
 mod kill;
 mod start_and_end;
+mod two_nodes;
