@@ -75,8 +75,7 @@ pub async fn sweep_dead_objects(platform: &Platform) -> Result<usize> {
     let before_ms = platform.now_ms() - DEAD_FOR_MS;
     let dead = platform.health.dead_objects(before_ms, 1000).await?;
     for path in &dead {
-        platform.health.delete_object(path).await?;
-        platform.health.forget_dead_object(path).await?;
+        platform.health.delete_dead_object(path).await?;
     }
     Ok(dead.len())
 }
