@@ -10,6 +10,7 @@ mod backoff;
 mod enrolment;
 mod environment;
 mod error;
+pub mod fold;
 mod health_sessions;
 mod ids;
 pub mod ingest;

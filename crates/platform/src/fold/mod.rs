@@ -1,0 +1,20 @@
+//! The fold: from stored rows to cells, daily summaries, latest values and NEWS entries.
+//!
+//! Each sync leaves marks of what it touched. A worker claims a patient, computes everything that follows from the
+//! touched windows as a pure function of the stored rows, and commits it together with the end of the marks it saw.
+//! So it does not matter in which order, how often or how finely cut samples arrive, nor how often a fold is begun.
+
+mod days;
+mod latest;
+mod news;
+mod patient;
+mod plan;
+mod source;
+mod subject;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+pub use subject::{GOAL_SETTING, NEWS_SETTING, RULE_SETTING};
+pub use worker::FoldWorker;
+

@@ -1,0 +1,139 @@
+//! Folding one patient: from the marks that are due to everything that follows from the rows they name.
+
+use std::collections::BTreeSet;
+
+use store::{AHEAD_MS, Claim, DueRange, FoldCommit, LatestChange, SummaryRow};
+use vitals::block::Block;
+use vitals::cells::{activity_cells, spot_cells, temperature_cells};
+use vitals::latest::{LatestValues, Timed};
+use vitals::registry::DataType;
+use vitals::summary::{DailySummary, DaySource};
+use vitals::zone::{LocalDay, WINDOW_US};
+
+use super::days::{Day, Days};
+use super::news::{self, Interval, LOOK_BACK_WINDOWS};
+use super::plan::{Plan, Windows, joined};
+use super::source::FoldSource;
+use super::subject::Subject;
+use super::latest;
+
+/// What a fold of one patient starts from.
+#[derive(Debug)]
+pub(crate) struct FoldInput {
+    pub claim: Claim,
+    /// What is due, read before the rows.
+    pub due: Vec<DueRange>,
+    /// Latest values, read before the rows.
+    pub seen: LatestValues,
+    pub subject: Subject,
+    pub now_ms: i64,
+}
+
+/// Computes what is due of a patient. Nothing is written.
+pub(crate) async fn fold(source: &impl FoldSource, input: FoldInput) -> store::Result<FoldCommit> {
+    let FoldInput { claim, due, seen, subject, now_ms } = input;
+    let not_after_us = (now_ms + AHEAD_MS) * 1000 + 999;
+    let plan = Plan::of(due);
+    let mut commit = FoldCommit {
+        claim,
+        slots: Vec::new(),
+        summaries: Vec::new(),
+        latest: None,
+        news_removed: Vec::new(),
+        news: Vec::new(),
+        done: plan.done.clone(),
+        due: plan.left.clone(),
+    };
+    let Some(span) = plan.span() else { return Ok(commit) };
+    let mut days = Days::load(source, &(span.start - LOOK_BACK_WINDOWS..span.end + LOOK_BACK_WINDOWS)).await?;
+
+    for windows in plan.windows_of(DataType::Temperature) {
+        let rows = source.rows(DataType::Temperature, windows.start * WINDOW_US, windows.end * WINDOW_US - 1).await?;
+        days.replace(windows, rows.first().map(temperature_cells).unwrap_or_default());
+    }
+    let (activity, tests) = (plan.windows_of(DataType::Activity), plan.windows_of(DataType::Tests));
+    let vital_windows = joined(activity.iter().chain(tests).cloned().collect());
+    let mut intervals = Vec::new();
+    for windows in news::reach(&vital_windows, &days) {
+        intervals.push(Interval { blocks: news::vital_rows(source, &windows).await?, windows });
+    }
+    for interval in &intervals {
+        replace_cells(&mut days, interval, activity, tests, &subject);
+    }
+    if !intervals.is_empty() {
+        let edit = news::evaluate(source, &days, &subject, &intervals, not_after_us).await?;
+        let mut computed = latest::compute(source, &days, &seen, &vital_windows, &intervals, not_after_us).await?;
+        let newest = news::newest_after(source, &edit).await?;
+        computed.news_score = newest.and_then(|entry| {
+            entry.total.map(|total| Timed { value: f64::from(total), timestamp_ms: entry.time_ms })
+        });
+        commit.latest = Some(LatestChange { seen, computed });
+        commit.news_removed = edit.removed;
+        commit.news = edit.put.into_values().collect();
+        commit.due.extend(due_later(&plan, &intervals, not_after_us));
+    }
+    let changed: BTreeSet<LocalDay> = days.changed().iter().map(|(day, _)| *day).collect();
+    for day in changed {
+        commit.summaries.extend(summary_rows(day, days.get(day), &subject));
+    }
+    commit.slots = days.rows();
+    Ok(commit)
+}
+
+/// Puts the cells of the touched windows in their days.
+fn replace_cells(days: &mut Days, interval: &Interval, activity: &[Windows], tests: &[Windows], subject: &Subject) {
+    let inside = |windows: &&Windows| windows.start >= interval.windows.start && windows.end <= interval.windows.end;
+    for windows in activity.iter().filter(inside) {
+        let rows = interval.blocks.iter().find(|block| block.data_type == DataType::Activity);
+        let cells = rows.map(|block| activity_cells(&part(block, windows), |day| subject.max_bpm(day)));
+        days.replace(windows, cells.unwrap_or_default());
+    }
+    for windows in tests.iter().filter(inside) {
+        let rows = interval.blocks.iter().filter(|block| block.data_type == DataType::Tests);
+        let parts: Vec<Block> = rows.map(|block| part(block, windows)).collect();
+        days.replace(windows, spot_cells(&parts));
+    }
+}
+
+/// The rows of a block that lie in some windows.
+fn part(block: &Block, windows: &Windows) -> Block {
+    block.slice(block.rows_between(windows.start * WINDOW_US, windows.end * WINDOW_US - 1))
+}
+
+/// Marks for the rows whose time has not come: latest values and NEWS take them then.
+fn due_later(plan: &Plan, intervals: &[Interval], not_after_us: i64) -> Vec<DueRange> {
+    let mut later = Vec::new();
+    for mark in plan.done.iter().filter(|mark| mark.last_us > not_after_us) {
+        let blocks = intervals.iter().flat_map(|interval| &interval.blocks);
+        let of_type = blocks.filter(|block| block.data_type.number() == mark.data_type);
+        let first_ahead = |block: &Block| {
+            let rows = block.rows_between(mark.first_us.max(not_after_us + 1), mark.last_us);
+            block.times_us[rows].first().copied()
+        };
+        if let Some(first_us) = of_type.filter_map(first_ahead).min() {
+            later.push(DueRange { first_us, ready_ms: first_us.div_euclid(1000) - AHEAD_MS, ..*mark });
+        }
+    }
+    later
+}
+
+/// The sections of a day; those that it has not are removed.
+fn summary_rows(date: LocalDay, day: Option<&Day>, subject: &Subject) -> Vec<SummaryRow> {
+    let empty = Day::default();
+    let day = day.unwrap_or(&empty);
+    let summary = DailySummary::of(&DaySource {
+        day: date,
+        slot_count: subject.slot_count(date),
+        activity: &day.activity,
+        temperature: &day.temperature,
+        asleep_ms: &[],
+        profile: &subject.profile,
+        settings: &subject.summary_settings(date),
+    });
+    let mut bodies = summary.bodies();
+    let row = |section| {
+        let at = bodies.iter().position(|(found, _)| *found == section);
+        SummaryRow { day: date, section, body: at.map(|at| bodies.swap_remove(at).1) }
+    };
+    DailySummary::SECTIONS.map(row).into()
+}

@@ -1,0 +1,123 @@
+//! Which windows a fold computes anew, out of the marks that are due.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use store::DueRange;
+use vitals::cells::window_of;
+use vitals::registry::DataType;
+use vitals::zone::WINDOW_US;
+
+/// Windows that one fold spans at most: eight days. More is left for the next fold, so that a history sent at once
+/// neither fills the memory nor outlives the lease.
+const LONGEST_SPAN_WINDOWS: i64 = 8 * 288;
+
+/// Windows of five minutes, from (included) to (excluded).
+pub(crate) type Windows = Range<i64>;
+
+/// What one fold does.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Plan {
+    /// Windows to compute anew by type, in order, apart from each other.
+    pub touched: BTreeMap<DataType, Vec<Windows>>,
+    /// Marks that the fold settles.
+    pub done: Vec<DueRange>,
+    /// What it leaves of them.
+    pub left: Vec<DueRange>,
+}
+
+impl Plan {
+    /// Plans a fold of the earliest marks. Types that nothing is derived from yet are settled at once.
+    pub fn of(mut due: Vec<DueRange>) -> Self {
+        due.sort_by_key(|range| (range.first_us, range.data_type, range.arrival));
+        let mut plan = Plan::default();
+        let Some(first) = due.first() else { return plan };
+        let end = window_of(first.first_us) + LONGEST_SPAN_WINDOWS;
+        for range in due {
+            let data_type = DataType::from_number(range.data_type).filter(|data_type| is_folded(*data_type));
+            let Some(data_type) = data_type else {
+                plan.done.push(range);
+                continue;
+            };
+            let windows = window_of(range.first_us)..window_of(range.last_us) + 1;
+            if windows.start >= end {
+                continue;
+            }
+            plan.done.push(range);
+            if windows.end > end {
+                plan.left.push(DueRange { first_us: end * WINDOW_US, ..range });
+            }
+            plan.touched.entry(data_type).or_default().push(windows.start..windows.end.min(end));
+        }
+        for windows in plan.touched.values_mut() {
+            *windows = joined(std::mem::take(windows));
+        }
+        plan
+    }
+
+    /// The touched windows of a type.
+    pub fn windows_of(&self, data_type: DataType) -> &[Windows] {
+        self.touched.get(&data_type).map_or(&[], Vec::as_slice)
+    }
+
+    /// The first and the last touched window of all types.
+    pub fn span(&self) -> Option<Windows> {
+        let start = self.touched.values().flatten().map(|windows| windows.start).min()?;
+        let end = self.touched.values().flatten().map(|windows| windows.end).max()?;
+        Some(start..end)
+    }
+}
+
+fn is_folded(data_type: DataType) -> bool {
+    matches!(data_type, DataType::Activity | DataType::Temperature | DataType::Tests)
+}
+
+/// The same windows in order, with those that touch or overlap made one.
+pub(crate) fn joined(mut windows: Vec<Windows>) -> Vec<Windows> {
+    windows.sort_by_key(|windows| windows.start);
+    let mut joined: Vec<Windows> = Vec::with_capacity(windows.len());
+    for next in windows {
+        match joined.last_mut() {
+            Some(last) if next.start <= last.end => last.end = last.end.max(next.end),
+            _ => joined.push(next),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn due(data_type: DataType, first_window: i64, last_window: i64) -> DueRange {
+        DueRange {
+            arrival: 1,
+            data_type: data_type.number(),
+            first_us: first_window * WINDOW_US + 7,
+            last_us: last_window * WINDOW_US + 9,
+            ready_ms: 0,
+        }
+    }
+
+    #[test]
+    fn windows_that_touch_become_one() {
+        let marks = [(10, 10), (11, 12), (20, 20), (5, 5)];
+        let plan = Plan::of(marks.iter().map(|(first, last)| due(DataType::Activity, *first, *last)).collect());
+        assert_eq!(plan.windows_of(DataType::Activity), [5..6, 10..13, 20..21]);
+        assert_eq!(plan.span(), Some(5..21));
+        assert_eq!(plan.done.len(), 4);
+        assert!(plan.left.is_empty());
+    }
+
+    #[test]
+    fn what_is_too_far_is_left_and_what_nothing_follows_from_is_settled() {
+        let long = due(DataType::Activity, 0, 10_000);
+        let far = due(DataType::Temperature, 5_000, 5_000);
+        let waveform = due(DataType::Ppg1, 0, 20_000);
+        let plan = Plan::of(vec![far, long, waveform]);
+        assert_eq!(plan.windows_of(DataType::Activity), [0..LONGEST_SPAN_WINDOWS]);
+        assert!(plan.windows_of(DataType::Temperature).is_empty());
+        assert_eq!(plan.left, [DueRange { first_us: LONGEST_SPAN_WINDOWS * WINDOW_US, ..long }]);
+        assert!(plan.done.contains(&long) && plan.done.contains(&waveform) && !plan.done.contains(&far));
+    }
+}

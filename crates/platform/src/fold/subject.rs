@@ -1,0 +1,138 @@
+//! What formulas ask about the patient who is folded: his body, and his settings over time.
+
+use serde::Deserialize;
+use store::SettingRow;
+use vitals::activity::Sex;
+use vitals::heart::MaxHeartRateRule;
+use vitals::news2::{Consciousness, Settings, Spo2Scale};
+use vitals::news_timeline::{Assumed, SettingsAt};
+use vitals::summary::{Profile, SummarySettings, max_bpm_on};
+use vitals::zone::{LocalClock, LocalDay};
+
+/// Name of the setting of NEWS: `{"spo2_scale": 1, "oxygen": false, "consciousness": "A"}`, each may be absent.
+pub const NEWS_SETTING: &str = "news";
+/// Name of the setting of the day's goal: a number of steps.
+pub const GOAL_SETTING: &str = "activity_goal_steps";
+/// Name of the setting of the highest heart rate: `"fox"` or `"tanaka"`.
+pub const RULE_SETTING: &str = "max_heart_rate_rule";
+
+/// The patient who is folded.
+#[derive(Debug)]
+pub(crate) struct Subject {
+    /// His body.
+    pub profile: Profile,
+    clock: LocalClock,
+    settings: Vec<SettingRow>,
+}
+
+impl Subject {
+    /// The patient of a profile and of all values of his settings.
+    pub fn new(profile: &store::Profile, mut settings: Vec<SettingRow>) -> Self {
+        settings.sort_by_key(|setting| setting.valid_from_ms);
+        let sex = match profile.gender.as_deref() {
+            Some("female") => Sex::Female,
+            Some("male") => Sex::Male,
+            _ => Sex::Other,
+        };
+        Subject {
+            profile: Profile {
+                birthday: profile.birthday.as_ref().and_then(|birthday| birthday.parse().ok()),
+                sex,
+                height_cm: profile.height,
+                weight_kg: profile.weight,
+            },
+            clock: LocalClock::new(profile.time_zone.as_deref().unwrap_or("UTC")),
+            settings,
+        }
+    }
+
+    /// The value of a setting at a time; `None` when it was not set yet or cannot be read.
+    fn setting_at<'rows, T: Deserialize<'rows>>(&'rows self, name: &str, time_ms: i64) -> Option<T> {
+        let valid = |setting: &&SettingRow| setting.name == name && setting.valid_from_ms <= time_ms;
+        let newest = self.settings.iter().rfind(valid)?;
+        serde_json::from_str(&newest.body).ok()
+    }
+
+    /// What NEWS takes from settings at a time.
+    pub fn news_settings(&self, time_ms: i64) -> SettingsAt {
+        let set: NewsSetting = self.setting_at(NEWS_SETTING, time_ms).unwrap_or_default();
+        let spo2_scale = set.spo2_scale.and_then(Spo2Scale::from_number);
+        let consciousness = set.consciousness.as_deref().and_then(Consciousness::from_letter);
+        SettingsAt {
+            settings: Settings {
+                spo2_scale: spo2_scale.unwrap_or_default(),
+                oxygen: set.oxygen.unwrap_or_default(),
+                consciousness: consciousness.unwrap_or_default(),
+            },
+            assumed: Assumed {
+                spo2_scale: spo2_scale.is_none(),
+                oxygen: set.oxygen.is_none(),
+                consciousness: consciousness.is_none(),
+            },
+        }
+    }
+
+    /// Goal and rule of a day: those valid when it ends.
+    pub fn summary_settings(&self, day: LocalDay) -> SummarySettings {
+        let end_ms = day.span_us(&self.clock).1 / 1000 - 1;
+        let defaults = SummarySettings::default();
+        let rule: Option<String> = self.setting_at(RULE_SETTING, end_ms);
+        SummarySettings {
+            activity_goal_steps: self.setting_at(GOAL_SETTING, end_ms).unwrap_or(defaults.activity_goal_steps),
+            max_heart_rate_rule: rule.and_then(|name| MaxHeartRateRule::from_name(&name)).unwrap_or_default(),
+        }
+    }
+
+    /// Highest heart rate on a day, /min; `None` without a birthday.
+    pub fn max_bpm(&self, day: LocalDay) -> Option<f64> {
+        max_bpm_on(day, &self.profile, &self.summary_settings(day))
+    }
+
+    /// Five-minute slots of a day in the patient's zone.
+    pub fn slot_count(&self, day: LocalDay) -> u32 {
+        day.slot_count(&self.clock)
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct NewsSetting {
+    spo2_scale: Option<u8>,
+    oxygen: Option<bool>,
+    consciousness: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setting(name: &str, valid_from_ms: i64, body: &str) -> SettingRow {
+        SettingRow { name: name.to_owned(), valid_from_ms, body: body.to_owned() }
+    }
+
+    #[test]
+    fn settings_hold_from_their_time_on_and_what_nobody_set_is_assumed() {
+        let settings = vec![
+            setting(NEWS_SETTING, 200, r#"{"spo2_scale": 2, "oxygen": true, "consciousness": "C"}"#),
+            setting(NEWS_SETTING, 100, r#"{"oxygen": true}"#),
+        ];
+        let subject = Subject::new(&store::Profile::default(), settings);
+        assert_eq!(subject.news_settings(99).assumed, Assumed { spo2_scale: true, oxygen: true, consciousness: true });
+        let first = subject.news_settings(100);
+        assert!(first.settings.oxygen && !first.assumed.oxygen && first.assumed.spo2_scale);
+        let second = subject.news_settings(200);
+        assert_eq!((second.settings.spo2_scale, second.assumed), (Spo2Scale::Two, Assumed::default()));
+        assert_eq!(second.settings.consciousness, Consciousness::Confusion);
+    }
+
+    #[test]
+    fn a_day_takes_the_goal_that_is_valid_when_it_ends() {
+        let day = LocalDay::parse("2025-11-20").unwrap();
+        let noon_ms = i64::from(day.0) * 86_400_000 + 43_200_000;
+        let settings = vec![setting(GOAL_SETTING, noon_ms, "8000"), setting(RULE_SETTING, noon_ms, "\"tanaka\"")];
+        let subject = Subject::new(&store::Profile::default(), settings);
+        assert_eq!(subject.summary_settings(day).activity_goal_steps, 8000);
+        assert_eq!(subject.summary_settings(day).max_heart_rate_rule, MaxHeartRateRule::Tanaka);
+        assert_eq!(subject.summary_settings(LocalDay(day.0 - 1)), SummarySettings::default());
+    }
+}
