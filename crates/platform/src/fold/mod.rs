@@ -7,6 +7,7 @@
 mod days;
 mod latest;
 mod news;
+mod older;
 mod patient;
 mod plan;
 mod source;
@@ -14,7 +15,9 @@ mod subject;
 #[cfg(test)]
 mod tests;
 mod worker;
+#[cfg(test)]
+mod worker_tests;
 
+pub use older::mark_older_days;
 pub use subject::{GOAL_SETTING, NEWS_SETTING, RULE_SETTING};
 pub use worker::FoldWorker;
-

@@ -160,7 +160,8 @@ impl<Source: FoldSource> Evaluation<'_, Source> {
         let found = self.days.last_scored(self.source, window, LOOK_BACK_WINDOWS).await?;
         let Some(known) = found else { return Ok(()) };
         let Some(time_ms) = known.scored_ms() else { return Ok(()) };
-        if previous.is_some_and(|previous| previous.time_ms >= time_ms && !self.edit.removes(previous.time_ms)) {
+        let is_kept = |time_ms| self.edit.put.contains_key(&time_ms) || !self.edit.removes(time_ms);
+        if previous.is_some_and(|previous| previous.time_ms >= time_ms && is_kept(previous.time_ms)) {
             return Ok(());
         }
         let known_at = known.not_after(time_ms);
@@ -190,4 +191,3 @@ pub(crate) fn reach(touched: &[Windows], days: &Days) -> Vec<Windows> {
     };
     super::plan::joined(touched.iter().map(reach_of).collect())
 }
-

@@ -11,11 +11,11 @@ use vitals::summary::{DailySummary, DaySource};
 use vitals::zone::{LocalDay, WINDOW_US};
 
 use super::days::{Day, Days};
+use super::latest;
 use super::news::{self, Interval, LOOK_BACK_WINDOWS};
 use super::plan::{Plan, Windows, joined};
 use super::source::FoldSource;
 use super::subject::Subject;
-use super::latest;
 
 /// What a fold of one patient starts from.
 #[derive(Debug)]
@@ -64,9 +64,8 @@ pub(crate) async fn fold(source: &impl FoldSource, input: FoldInput) -> store::R
         let edit = news::evaluate(source, &days, &subject, &intervals, not_after_us).await?;
         let mut computed = latest::compute(source, &days, &seen, &vital_windows, &intervals, not_after_us).await?;
         let newest = news::newest_after(source, &edit).await?;
-        computed.news_score = newest.and_then(|entry| {
-            entry.total.map(|total| Timed { value: f64::from(total), timestamp_ms: entry.time_ms })
-        });
+        computed.news_score = newest
+            .and_then(|entry| entry.total.map(|total| Timed { value: f64::from(total), timestamp_ms: entry.time_ms }));
         commit.latest = Some(LatestChange { seen, computed });
         commit.news_removed = edit.removed;
         commit.news = edit.put.into_values().collect();

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use store::SettingRow;
 use vitals::activity::Sex;
 use vitals::heart::MaxHeartRateRule;
-use vitals::news2::{Consciousness, Settings, Spo2Scale};
 use vitals::news_timeline::{Assumed, SettingsAt};
+use vitals::news2::{Consciousness, Settings, Spo2Scale};
 use vitals::summary::{Profile, SummarySettings, max_bpm_on};
 use vitals::zone::{LocalClock, LocalDay};
 

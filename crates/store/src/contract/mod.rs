@@ -2,6 +2,7 @@
 
 mod audit;
 mod columns;
+mod folds;
 mod health;
 mod people;
 mod texts;

@@ -21,7 +21,7 @@ sql! {
     DELETE = "DELETE FROM daily_summary WHERE patient = $1 AND local_day = $2 AND section = $3";
     /// What an older program computed.
     FIND_OLDER = "SELECT patient, MIN(local_day), MAX(local_day) FROM daily_summary
-        WHERE format < $1 GROUP BY patient ORDER BY patient LIMIT $2";
+        WHERE format < $1 AND patient > $2 GROUP BY patient ORDER BY patient LIMIT $3";
 }
 
 /// A section of a patient's day, as it is stored.
@@ -82,11 +82,13 @@ impl HealthDb {
             .await
     }
 
-    /// Up to `limit` patients with days that a program of an older format summed up.
-    pub async fn days_of_older_format(&self, format: i64, limit: i64) -> Result<Vec<OlderDays>> {
+    /// Up to `limit` patients, those after another in the order of uuids, with days that a program of an older
+    /// format summed up.
+    pub async fn days_of_older_format(&self, format: i64, after: &str, limit: i64) -> Result<Vec<OlderDays>> {
+        let after = after.to_owned();
         self.db
             .read(move |tx| {
-                tx.query(FIND_OLDER, &[&format, &limit], |row| {
+                tx.query(FIND_OLDER, &[&format, &after, &limit], |row| {
                     Ok(OlderDays {
                         patient: row.get(0)?,
                         first: LocalDay(row.get::<i64>(1)? as i32),

@@ -1,0 +1,169 @@
+//! The worker over a real database: from a sync to what readers see.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use store::{Address, HealthChange, HealthDb, Objects, Profile, Sync, UsersDb};
+use vitals::block::{Block, Cells};
+use vitals::registry::{Channel, DataType, TestKind};
+use vitals::summary::Section;
+use vitals::zone::{LocalDay, ZoneRuns};
+
+use super::FoldWorker;
+use crate::environment::{Platform, Settings};
+
+const NOON_MS: i64 = 1_763_640_000_000; // 2025-11-20T12:00Z
+const MINUTE_MS: i64 = 60_000;
+
+struct Service {
+    platform: Platform,
+    now_ms: Arc<AtomicI64>,
+    _folder: tempfile::TempDir,
+}
+
+impl Service {
+    async fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = Objects::folder(&folder.path().join("objects")).unwrap();
+        let users = UsersDb::open(Address::File(folder.path().join("users.sqlite"))).await.unwrap();
+        let health = HealthDb::open(Address::File(folder.path().join("health.sqlite")), objects.clone()).await.unwrap();
+        let now_ms = Arc::new(AtomicI64::new(NOON_MS));
+        let clock = now_ms.clone();
+        let platform = Platform::new(
+            users,
+            health,
+            objects,
+            Arc::new(move || clock.load(Ordering::Relaxed)),
+            Arc::new(|bytes| bytes.fill(7)),
+            [0; 32],
+            Settings::default(),
+        );
+        Service { platform, now_ms, _folder: folder }
+    }
+
+    async fn enrol(&self, uuid: &str) {
+        let profile = Profile {
+            birthday: Some("1980-05-01".to_owned()),
+            time_zone: Some("Europe/Zurich".to_owned()),
+            ..Profile::default()
+        };
+        let change = HealthChange::PutPatient {
+            uuid: uuid.to_owned(),
+            record_id: format!("id-{uuid}"),
+            customer_code: None,
+            profile,
+            at_ms: 1,
+        };
+        self.platform.health.apply(change).await.unwrap();
+    }
+
+    async fn sync(&self, patient: &str, blocks: Vec<Block>) {
+        let received_ms = self.now_ms.load(Ordering::Relaxed);
+        let sync = Sync { patient: patient.to_owned(), received_ms, id: None, device: None, blocks };
+        self.platform.health.store_sync(sync).await.unwrap();
+        self.platform.due_bell.notify_one();
+    }
+
+    async fn drain(&self) -> usize {
+        FoldWorker::new(self.platform.clone(), 3).drain().await.unwrap()
+    }
+
+    async fn heart_rate(&self, patient: &str) -> Option<(f64, i64)> {
+        let found = self.platform.latest_values(vec![patient.to_owned()]).await.unwrap();
+        found.get(patient).and_then(|values| values.heart_rate).map(Into::into)
+    }
+
+    async fn day_json(&self, patient: &str) -> serde_json::Value {
+        let day = LocalDay::parse("2025-11-20").unwrap();
+        let days = self.platform.days_of_patients(&[patient.to_owned()], day, true).await.unwrap();
+        let mut out = Vec::new();
+        days[0].write_json(&mut out, &Section::ALL);
+        serde_json::from_slice(&out).unwrap()
+    }
+}
+
+/// One row a minute up to noon, the last at noon.
+fn minutes_to_noon(bpm: &[i32]) -> Block {
+    let mut block = Block::empty(DataType::Activity, Channel::default());
+    let rows = bpm.len() as i64;
+    block.times_us = (0..rows).map(|row| (NOON_MS - (rows - 1 - row) * MINUTE_MS) * 1000).collect();
+    block.zones = ZoneRuns::constant("Europe/Zurich".into(), bpm.len());
+    let column = |name: &str| DataType::Activity.column_index(name).unwrap();
+    block.columns[column("bpm")] = Cells::Values(bpm.to_vec()).simplified();
+    for (name, cell) in [("spo2", 970), ("respiration_rate", 160), ("core_temp", 3700), ("nibp_systolic", 120)] {
+        block.columns[column(name)] = Cells::Constant(cell);
+    }
+    block
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sync_becomes_latest_values_a_score_and_a_day() {
+    let service = Service::start().await;
+    for patient in ["ada", "grace"] {
+        service.enrol(patient).await;
+    }
+    service.sync("ada", vec![minutes_to_noon(&[60, 61, 62])]).await;
+    service.sync("grace", vec![minutes_to_noon(&[95])]).await;
+    assert_eq!(service.drain().await, 2);
+    assert_eq!(service.drain().await, 0);
+
+    assert_eq!(service.heart_rate("ada").await, Some((62.0, NOON_MS)));
+    let latest = service.platform.latest_values(vec!["ada".to_owned(), "grace".to_owned()]).await.unwrap();
+    assert_eq!(latest["ada"].news_score.map(Into::into), Some((0.0, NOON_MS)));
+    assert_eq!(latest["grace"].news_score.map(Into::into), Some((1.0, NOON_MS)));
+    let day = service.day_json("ada").await;
+    assert_eq!(day["heart_rate"]["max_daily_heart_rate"], 62);
+    assert_eq!(day["heart_rate"]["slots"].as_array().unwrap().len(), 2);
+    assert_eq!(day["heart_rate"]["slots"][1]["date"], "13:00");
+    assert_eq!(service.day_json("nobody").await["heart_rate"], serde_json::json!({}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replaced_row_takes_its_value_back() {
+    let service = Service::start().await;
+    service.enrol("ada").await;
+    service.sync("ada", vec![minutes_to_noon(&[60, 61, 62])]).await;
+    service.drain().await;
+    service.sync("ada", vec![minutes_to_noon(&[0])]).await;
+    service.drain().await;
+    assert_eq!(service.heart_rate("ada").await, Some((61.0, NOON_MS - MINUTE_MS)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_measurement_ahead_of_the_clock_waits() {
+    let service = Service::start().await;
+    service.enrol("ada").await;
+    let mut spot = Block::empty(DataType::Tests, Channel::of_test(TestKind::code("heart_rate").unwrap()));
+    spot.columns[0] = Cells::Constant(TestKind::code("heart_rate").unwrap());
+    spot.columns[1] = Cells::Constant(77_000);
+    spot.times_us = vec![(NOON_MS + 10 * MINUTE_MS) * 1000];
+    spot.zones = ZoneRuns::constant("UTC".into(), 1);
+    service.sync("ada", vec![minutes_to_noon(&[60]), spot]).await;
+    service.drain().await;
+    assert_eq!(service.heart_rate("ada").await, Some((60.0, NOON_MS)));
+    service.now_ms.store(NOON_MS + 5 * MINUTE_MS, Ordering::Relaxed);
+    assert_eq!(service.drain().await, 1);
+    assert_eq!(service.heart_rate("ada").await, Some((77.0, NOON_MS + 10 * MINUTE_MS)));
+    assert_eq!(service.drain().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_worker_folds_what_is_synced_and_stops_when_told() {
+    let service = Service::start().await;
+    service.enrol("ada").await;
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let worker = tokio::spawn(FoldWorker::new(service.platform.clone(), 2).run(stopped));
+    service.sync("ada", vec![minutes_to_noon(&[60])]).await;
+    let folded = async {
+        while service.day_json("ada").await["heart_rate"] == serde_json::json!({}) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), folded).await.unwrap();
+    stop.send(true).unwrap();
+    worker.await.unwrap();
+    // Nothing is of an older format here, so nothing becomes due.
+    assert_eq!(super::mark_older_days(&service.platform).await.unwrap(), 0);
+    assert_eq!(service.drain().await, 0);
+}

@@ -1,0 +1,125 @@
+//! Reading daily summaries: sections as they are stored, slots in packed form until they are written out.
+
+use std::collections::HashMap;
+
+use store::{SlotRow, SummaryRow};
+use vitals::cells::DayCells;
+use vitals::registry::DataType;
+use vitals::summary::Section;
+use vitals::summary::slots_json::{DaySlots, write_day};
+use vitals::zone::LocalDay;
+
+use crate::access::Researcher;
+use crate::environment::Platform;
+use crate::error::Result;
+use crate::health_sessions::HealthCaller;
+
+/// Patients whose days are best read together: an answer over more is streamed in such parts.
+pub const PATIENTS_AT_ONCE: usize = 64;
+
+/// A patient's day.
+#[derive(Clone, Debug)]
+pub struct PatientDay {
+    /// Whose.
+    pub patient: String,
+    /// Which.
+    pub day: LocalDay,
+    bodies: Vec<(Section, String)>,
+    slots: Option<DaySlots>,
+}
+
+impl PatientDay {
+    fn new(patient: &str, day: LocalDay, sections: Vec<SummaryRow>, slots: Option<Vec<SlotRow>>) -> Self {
+        let bodies = sections.into_iter().filter_map(|row| Some((row.section, row.body?))).collect();
+        PatientDay { patient: patient.to_owned(), day, bodies, slots: slots.as_deref().map(day_slots) }
+    }
+
+    /// Appends the day as JSON: its date and the sections wanted, with slots where they were asked for.
+    pub fn write_json(&self, out: &mut Vec<u8>, wanted: &[Section]) {
+        write_day(out, self.day, wanted, &self.bodies, self.slots.as_ref());
+    }
+}
+
+fn day_slots(rows: &[SlotRow]) -> DaySlots {
+    let cells = |data_type| rows.iter().find(|row| row.data_type == data_type).map(|row| row.cells.as_slice());
+    // Cells of another version cannot be read; their day is due and will have slots again.
+    let activity = cells(DataType::Activity).and_then(DayCells::unpack);
+    let temperature = cells(DataType::Temperature).and_then(DayCells::unpack);
+    DaySlots::new(activity.unwrap_or_default(), temperature.unwrap_or_default())
+}
+
+impl Platform {
+    /// The patients of a group, whose days [`Platform::days_of_patients`] then reads part by part.
+    pub async fn patients_to_summarise(&self, researcher: &Researcher, group_code: &str) -> Result<Vec<String>> {
+        let group = self.group_access(researcher, group_code).await?;
+        let patients = self.users.patients_of(&group.code).await?;
+        Ok(patients.into_iter().map(|patient| patient.uuid).collect())
+    }
+
+    /// The same day of several patients whom the caller has been found to have access to, in their order; also of
+    /// those who have no data. Best called with [`PATIENTS_AT_ONCE`].
+    pub async fn days_of_patients(
+        &self,
+        patients: &[String],
+        day: LocalDay,
+        with_slots: bool,
+    ) -> Result<Vec<PatientDay>> {
+        let mut sections = self.health.summaries_of_patients(patients.to_vec(), day).await?;
+        let mut slots: HashMap<String, Vec<SlotRow>> = HashMap::new();
+        if with_slots {
+            slots = self.health.slots_of_patients(patients.to_vec(), day).await?;
+        }
+        let day_of = |patient: &String| {
+            let slots = with_slots.then(|| slots.remove(patient).unwrap_or_default());
+            PatientDay::new(patient, day, sections.remove(patient).unwrap_or_default(), slots)
+        };
+        Ok(patients.iter().map(day_of).collect())
+    }
+
+    /// A day of a patient, for a researcher.
+    pub async fn patient_day(
+        &self,
+        researcher: &Researcher,
+        patient: &str,
+        day: LocalDay,
+        with_slots: bool,
+    ) -> Result<PatientDay> {
+        self.patient_access(researcher, patient).await?;
+        let days = self.days(patient, day, day, with_slots).await?;
+        Ok(days.into_iter().next().unwrap_or_else(|| PatientDay::new(patient, day, Vec::new(), None)))
+    }
+
+    /// Days of the patient whose data the token opens, first and last included, also those without data.
+    pub async fn own_days(
+        &self,
+        caller: &HealthCaller,
+        first: LocalDay,
+        last: LocalDay,
+        with_slots: bool,
+    ) -> Result<Vec<PatientDay>> {
+        caller.require("patient.read")?;
+        self.days(&caller.patient, first, last, with_slots).await
+    }
+
+    async fn days(&self, patient: &str, first: LocalDay, last: LocalDay, with_slots: bool) -> Result<Vec<PatientDay>> {
+        let mut sections = by_day(self.health.summaries(patient, first, last).await?, |row| row.day);
+        let mut slots = HashMap::new();
+        if with_slots {
+            slots = by_day(self.health.slots(patient, first, last).await?, |row| row.day);
+        }
+        let day_of = |day: i32| {
+            let day = LocalDay(day);
+            let slots = with_slots.then(|| slots.remove(&day).unwrap_or_default());
+            PatientDay::new(patient, day, sections.remove(&day).unwrap_or_default(), slots)
+        };
+        Ok((first.0..=last.0).map(day_of).collect())
+    }
+}
+
+fn by_day<Row>(rows: Vec<Row>, day_of: impl Fn(&Row) -> LocalDay) -> HashMap<LocalDay, Vec<Row>> {
+    let mut days: HashMap<LocalDay, Vec<Row>> = HashMap::new();
+    for row in rows {
+        days.entry(day_of(&row)).or_default().push(row);
+    }
+    days
+}

@@ -1,0 +1,211 @@
+//! Claims, and what a fold commits.
+
+use vitals::latest::{LatestValues, Timed};
+use vitals::news_timeline::{NewsEntry, SettingsAt};
+use vitals::registry::DataType;
+use vitals::summary::Section;
+use vitals::zone::LocalDay;
+
+use super::{Stores, on_both_engines};
+use crate::{
+    Claim, DueRange, FoldCommit, FoldOutcome, HealthChange, LatestChange, OlderDays, Profile, SettingRow, SlotRow,
+    SummaryRow,
+};
+
+on_both_engines! {
+    a_patient_is_folded_by_one_at_a_time
+    the_longest_waiting_are_claimed_first
+    a_fold_is_committed_whole_or_not_at_all
+    cells_and_summaries_are_found_by_day_and_by_patient
+    entries_are_found_by_time
+    settings_are_kept_with_their_time
+}
+
+const LEASE_MS: i64 = 60_000;
+
+async fn enrol(stores: &Stores, uuid: &str) {
+    let change = HealthChange::PutPatient {
+        uuid: uuid.to_owned(),
+        record_id: format!("id-{uuid}"),
+        customer_code: None,
+        profile: Profile::default(),
+        at_ms: 1,
+    };
+    stores.health.apply(change).await.expect("made");
+}
+
+fn due(first_us: i64, ready_ms: i64) -> DueRange {
+    DueRange { arrival: 1, data_type: DataType::Activity.number(), first_us, last_us: first_us + 5, ready_ms }
+}
+
+fn nothing(claim: &Claim) -> FoldCommit {
+    FoldCommit {
+        claim: claim.clone(),
+        slots: Vec::new(),
+        summaries: Vec::new(),
+        latest: None,
+        news_removed: Vec::new(),
+        news: Vec::new(),
+        done: Vec::new(),
+        due: Vec::new(),
+    }
+}
+
+async fn claim(stores: &Stores, now_ms: i64) -> Vec<Claim> {
+    stores.health.claim_due(now_ms, LEASE_MS, 10).await.expect("an answer")
+}
+
+async fn a_patient_is_folded_by_one_at_a_time(stores: Stores) {
+    enrol(&stores, "ada").await;
+    stores.health.mark_due("ada", due(1, 500)).await.expect("marked");
+    assert_eq!(claim(&stores, 499).await, []);
+    let first = claim(&stores, 500).await.remove(0);
+    assert_eq!(claim(&stores, 501).await, []);
+    let second = claim(&stores, 500 + LEASE_MS).await.remove(0);
+    assert!(second.token > first.token);
+
+    let late = FoldCommit { done: vec![due(1, 500)], ..nothing(&first) };
+    assert_eq!(stores.health.commit_folds(vec![late]).await.expect("an answer"), [FoldOutcome::LeaseLost]);
+    assert_eq!(stores.health.due_of("ada", 500).await.expect("an answer"), [due(1, 500)]);
+
+    stores.health.hold_claim(second.clone(), 700_000).await.expect("put off");
+    assert_eq!(claim(&stores, 699_999).await, []);
+    let third = claim(&stores, 700_000).await.remove(0);
+    let done = FoldCommit { done: vec![due(1, 500)], due: vec![due(9, 800_000)], ..nothing(&third) };
+    assert_eq!(stores.health.commit_folds(vec![done]).await.expect("an answer"), [FoldOutcome::Committed]);
+    assert_eq!(claim(&stores, 700_001).await, []);
+    assert_eq!(claim(&stores, 800_000).await.len(), 1);
+}
+
+async fn the_longest_waiting_are_claimed_first(stores: Stores) {
+    for at in 0..5_i64 {
+        let uuid = format!("patient-{at}");
+        enrol(&stores, &uuid).await;
+        for mark in 0..3 {
+            stores.health.mark_due(&uuid, due(mark, 100 - at)).await.expect("marked");
+        }
+    }
+    // A mark of somebody who is not enrolled is nobody's.
+    stores.health.mark_due("nobody", due(1, 1)).await.expect("marked");
+    let claims = stores.health.claim_due(1_000, LEASE_MS, 2).await.expect("an answer");
+    let names: Vec<&str> = claims.iter().map(|claim| claim.patient.as_str()).collect();
+    assert_eq!(names, ["patient-3", "patient-4"]);
+    assert_eq!(claim(&stores, 1_000).await.len(), 3);
+}
+
+fn heart_rate(value: f64, timestamp_ms: i64) -> LatestValues {
+    LatestValues { heart_rate: Some(Timed { value, timestamp_ms }), ..LatestValues::default() }
+}
+
+async fn a_fold_is_committed_whole_or_not_at_all(stores: Stores) {
+    for name in ["ada", "grace"] {
+        enrol(&stores, name).await;
+        stores.health.mark_due(name, due(1, 0)).await.expect("marked");
+    }
+    let claims = claim(&stores, 1).await;
+    let day = LocalDay(20_000);
+    let entry = NewsEntry::at(7, &heart_rate(60.0, 7), &SettingsAt::default(), None);
+    let whole = |claim: &Claim| FoldCommit {
+        slots: vec![SlotRow { day, data_type: DataType::Activity, cells: vec![1, 2, 3] }],
+        summaries: vec![SummaryRow { day, section: Section::Spo2, body: Some("{}".to_owned()) }],
+        latest: Some(LatestChange { seen: LatestValues::default(), computed: heart_rate(60.0, 7) }),
+        news: vec![entry],
+        done: vec![due(1, 0)],
+        ..nothing(claim)
+    };
+    let lost = Claim { token: claims[1].token - 1, ..claims[1].clone() };
+    let outcomes = stores.health.commit_folds(vec![whole(&claims[0]), whole(&lost)]).await.expect("an answer");
+    assert_eq!(outcomes, [FoldOutcome::Committed, FoldOutcome::LeaseLost]);
+
+    let names = vec!["ada".to_owned(), "grace".to_owned()];
+    let latest = stores.health.latest_of_patients(names.clone()).await.expect("an answer");
+    assert_eq!(latest.len(), 1);
+    assert_eq!(latest["ada"], heart_rate(60.0, 7));
+    assert_eq!(stores.health.stored_latest("grace").await.expect("an answer"), LatestValues::default());
+    assert_eq!(stores.health.newest_news("ada").await.expect("an answer"), Some(entry));
+    assert_eq!(stores.health.newest_news("grace").await.expect("an answer"), None);
+    assert_eq!(stores.health.slots_of_patients(names, day).await.expect("an answer").len(), 1);
+    assert_eq!(stores.health.due_of("ada", 9).await.expect("an answer"), []);
+    assert_eq!(stores.health.due_of("grace", 9).await.expect("an answer").len(), 1);
+}
+
+async fn cells_and_summaries_are_found_by_day_and_by_patient(stores: Stores) {
+    let names: Vec<String> = (0..70).map(|at| format!("patient-{at:02}")).collect();
+    for name in &names {
+        enrol(&stores, name).await;
+        stores.health.mark_due(name, due(1, 0)).await.expect("marked");
+    }
+    let claims = stores.health.claim_due(1, LEASE_MS, 100).await.expect("an answer");
+    let cells = |day: i32, data_type| SlotRow { day: LocalDay(day), data_type, cells: vec![day as u8; 9] };
+    let body = |day: i32, section, text: &str| SummaryRow { day: LocalDay(day), section, body: Some(text.to_owned()) };
+    let commits = claims.iter().map(|claim| FoldCommit {
+        slots: [1, 2, 4]
+            .map(|day| cells(day, DataType::Activity))
+            .into_iter()
+            .chain([cells(2, DataType::Tests)])
+            .collect(),
+        summaries: vec![body(2, Section::Activity, "a"), body(2, Section::Spo2, "s"), body(4, Section::Activity, "b")],
+        ..nothing(claim)
+    });
+    stores.health.commit_folds(commits.collect()).await.expect("committed");
+
+    let health = &stores.health;
+    let first = names[0].as_str();
+    assert_eq!(
+        health.slots(first, LocalDay(2), LocalDay(4)).await.expect("an answer"),
+        [cells(2, DataType::Activity), cells(2, DataType::Tests), cells(4, DataType::Activity)]
+    );
+    let before = health.slots_before(first, LocalDay(4), 2).await.expect("an answer");
+    assert_eq!(before, [cells(2, DataType::Activity), cells(2, DataType::Tests)]);
+    let after = health.slots_after(first, LocalDay(2), 5).await.expect("an answer");
+    assert_eq!(after, [cells(4, DataType::Activity)]);
+    let found = health.slots_of_patients(names.clone(), LocalDay(2)).await.expect("an answer");
+    assert_eq!(found.len(), 70);
+    assert!(found.values().all(|rows| rows.len() == 2));
+    let found = health.summaries_of_patients(names.clone(), LocalDay(2)).await.expect("an answer");
+    assert_eq!(found.len(), 70);
+    assert_eq!(found[first], [body(2, Section::Activity, "a"), body(2, Section::Spo2, "s")]);
+    let older = health.days_of_older_format(vitals::summary::FORMAT + 1, &names[67], 9).await.expect("an answer");
+    let days = |name: &String| OlderDays { patient: name.clone(), first: LocalDay(2), last: LocalDay(4) };
+    assert_eq!(older, [days(&names[68]), days(&names[69])]);
+    assert_eq!(health.days_of_older_format(vitals::summary::FORMAT, "", 9).await.expect("an answer"), []);
+
+    health.mark_due(first, due(1, 0)).await.expect("marked");
+    let again = claim(&stores, 2).await.remove(0);
+    assert_eq!(again.patient, first);
+    let removal = FoldCommit {
+        slots: vec![SlotRow { cells: Vec::new(), ..cells(2, DataType::Tests) }],
+        summaries: vec![SummaryRow { body: None, ..body(2, Section::Spo2, "") }],
+        ..nothing(&again)
+    };
+    health.commit_folds(vec![removal]).await.expect("committed");
+    assert_eq!(health.slots(first, LocalDay(2), LocalDay(2)).await.expect("an answer").len(), 1);
+    assert_eq!(health.summaries(first, LocalDay(1), LocalDay(9)).await.expect("an answer").len(), 2);
+}
+
+async fn entries_are_found_by_time(stores: Stores) {
+    enrol(&stores, "ada").await;
+    stores.health.mark_due("ada", due(1, 0)).await.expect("marked");
+    let entry = |time_ms| NewsEntry::at(time_ms, &heart_rate(60.0, time_ms), &SettingsAt::default(), None);
+    let first = claim(&stores, 1).await.remove(0);
+    let commit = FoldCommit { news: vec![entry(10), entry(20), entry(30)], ..nothing(&first) };
+    stores.health.commit_folds(vec![commit]).await.expect("committed");
+    let second = claim(&stores, 1).await.remove(0);
+    let commit = FoldCommit { news_removed: vec![(20, 30)], news: vec![entry(25)], ..nothing(&second) };
+    stores.health.commit_folds(vec![commit]).await.expect("committed");
+    let health = &stores.health;
+    assert_eq!(health.newest_news("ada").await.expect("an answer"), Some(entry(25)));
+    assert_eq!(health.news_before("ada", 25).await.expect("an answer"), Some(entry(10)));
+    assert_eq!(health.news_before("ada", 10).await.expect("an answer"), None);
+    assert_eq!(health.news_between("ada", 10, 25).await.expect("an answer"), [entry(10), entry(25)]);
+}
+
+async fn settings_are_kept_with_their_time(stores: Stores) {
+    let setting =
+        |valid_from_ms, body: &str| SettingRow { name: "news".to_owned(), valid_from_ms, body: body.to_owned() };
+    for setting in [setting(20, "b"), setting(10, "a"), setting(20, "c")] {
+        stores.health.put_patient_setting("ada", setting).await.expect("stored");
+    }
+    let found = stores.health.patient_settings("ada").await.expect("an answer");
+    assert_eq!(found, [setting(10, "a"), setting(20, "c")]);
+}
