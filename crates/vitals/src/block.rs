@@ -41,6 +41,7 @@ impl Cells {
     }
 
     /// The same cells as a constant where they are all alike. Keeps equal blocks equal however they were built.
+    #[must_use]
     pub fn simplified(self) -> Self {
         match self {
             Cells::Values(cells) if cells.iter().all(|cell| *cell == cells[0]) => {
@@ -117,6 +118,7 @@ impl Block {
     }
 
     /// Some of the rows.
+    #[must_use]
     pub fn slice(&self, rows: Range<usize>) -> Block {
         Block {
             data_type: self.data_type,

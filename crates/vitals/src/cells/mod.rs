@@ -60,6 +60,7 @@ impl Place {
     }
 
     /// The thirty-minute slot of the local clock that the cell lies in.
+    #[must_use]
     pub fn half_hour(self) -> Place {
         let into_slot = self.local_minute() % HALF_HOUR_MINUTES;
         Place { start_minute: self.start_minute - into_slot, ..self }

@@ -35,7 +35,9 @@ impl TemperatureSection {
         }
         let worn: Vec<&TemperatureCell> =
             source.temperature.cells().iter().filter(|cell| is_worn(cell, source.activity)).collect();
-        let valid = || worn.iter().filter(|cell| cell.sk1.count > 0 || cell.sk2.count > 0);
+        let mut valid = worn.iter().filter(|cell| cell.sk1.count > 0 || cell.sk2.count > 0);
+        let first = valid.next();
+        let last = valid.next_back().or(first);
         let average = |sensor: fn(&TemperatureCell) -> Sensor| {
             let means = worn.iter().filter_map(|cell| sensor(cell).mean_hundredths());
             mean(means.map(|hundredths| hundredths as f64 / HUNDREDTHS))
@@ -50,8 +52,8 @@ impl TemperatureSection {
             avg_temp_sk2: average(|cell| cell.sk2),
             max_temp_sk1: highest(|cell| cell.sk1),
             max_temp_sk2: highest(|cell| cell.sk2),
-            start_timestamp: valid().next().map(|cell| cell.place.start_ms()),
-            end_timestamp: valid().last().map(|cell| cell.place.start_ms() + WINDOW_MS),
+            start_timestamp: first.map(|cell| cell.place.start_ms()),
+            end_timestamp: last.map(|cell| cell.place.start_ms() + WINDOW_MS),
         })
     }
 }
