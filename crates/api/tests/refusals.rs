@@ -103,7 +103,7 @@ async fn a_key_for_one_group_reaches_no_other() {
     let groups = story.get(&format!("/integration/v1/groups?token={scoped}")).await.ok();
     assert_eq!(
         groups.as_array().expect("a list").iter().map(|group| text(&group["code"])).collect::<Vec<_>>(),
-        [second.clone()]
+        std::slice::from_ref(&second)
     );
     let list = |group: &str| format!("/integration/v1/groups/{group}/patients?token={scoped}");
     assert_eq!(story.get(&list(&first)).await.error(), (403, "forbidden"));

@@ -98,12 +98,12 @@ impl Platform {
         if last_used_ms.is_some_and(is_recent) {
             return;
         }
-        let mut uses = self.memory.key_uses.lock().unwrap_or_else(PoisonError::into_inner);
-        if uses.get(key_id).copied().is_some_and(is_recent) {
+        let mut noted = self.memory.key_uses.lock().unwrap_or_else(PoisonError::into_inner);
+        if noted.get(key_id).copied().is_some_and(is_recent) {
             return;
         }
-        uses.insert(key_id.to_owned(), now_ms);
-        drop(uses);
+        noted.insert(key_id.to_owned(), now_ms);
+        drop(noted);
         let (users, key_id) = (self.users.clone(), key_id.to_owned());
         tokio::spawn(async move {
             if let Err(error) = users.note_key_used(&key_id, now_ms).await {

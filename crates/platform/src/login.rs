@@ -34,18 +34,22 @@ pub struct Credentials {
 #[derive(Clone)]
 pub enum Owner {
     /// A patient.
-    Patient {
-        /// His row.
-        patient: Patient,
-        /// His names and so on.
-        person: Person,
-        /// His body.
-        profile: Profile,
-        /// Five capitals of the group that he was enrolled in.
-        customer_code: Option<String>,
-    },
+    Patient(Box<PatientOwner>),
     /// A researcher, a practitioner or an administrator.
-    Account(Account),
+    Account(Box<Account>),
+}
+
+/// A patient who has logged in, composed of both databases.
+#[derive(Clone)]
+pub struct PatientOwner {
+    /// His row.
+    pub patient: Patient,
+    /// His names and so on.
+    pub person: Person,
+    /// His body.
+    pub profile: Profile,
+    /// Five capitals of the group that he was enrolled in.
+    pub customer_code: Option<String>,
 }
 
 /// What a login on the Users Cloud answers.
@@ -168,12 +172,13 @@ impl Platform {
 
     async fn compose(&self, found: Found) -> Result<Owner> {
         let patient = match found {
-            Found::Account(account) => return Ok(Owner::Account(account)),
+            Found::Account(account) => return Ok(Owner::Account(Box::new(account))),
             Found::Patient(patient) => patient,
         };
         let body = self.health.patient(&patient.uuid).await?;
         let (profile, customer_code) = body.map(|body| (body.profile, body.customer_code)).unwrap_or_default();
-        Ok(Owner::Patient { person: Person::from_json(&patient.person)?, patient, profile, customer_code })
+        let person = Person::from_json(&patient.person)?;
+        Ok(Owner::Patient(Box::new(PatientOwner { patient, person, profile, customer_code })))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::commands::{admin, completions, demo, import, man, migrate, openapi, serve, simulate};
+use crate::commands::{admin, completions, demo, import, man, migrate, openapi, seal, serve, simulate};
 use crate::failure::Failure;
 
 /// A cloud for remote patient monitoring with wearable bracelets, run by yourself
@@ -46,9 +46,9 @@ async fn dispatch(command: Command, given: &ArgMatches) -> Result<(), Failure> {
         Command::Simulate(simulate) => simulate.run().await,
         Command::Import(import) => import.run().await,
         Command::Migrate(migrate) => migrate.run(given).await,
-        Command::Openapi(openapi) => openapi.run(),
+        Command::Openapi(_) => openapi::Openapi::run(),
         Command::Completions(completions) => completions.run(),
-        Command::Man(man) => man.run(),
+        Command::Man(_) => man::Man::run(),
     }
 }
 
@@ -72,12 +72,12 @@ mod tests {
 
     #[test]
     fn every_option_of_the_store_and_the_server_has_an_environment_variable() {
-        for name in ["serve", "migrate"] {
+        for name in ["serve", "seal", "migrate"] {
             let command = Cli::command();
             let command = command.find_subcommand(name).unwrap();
             for argument in command.get_arguments() {
                 let Some(long) = argument.get_long() else { continue };
-                if ["help", "version", "json"].contains(&long) {
+                if ["help", "version", "json", "now"].contains(&long) {
                     continue;
                 }
                 let expected = format!("PULSEWARD_{}", long.to_uppercase().replace('-', "_"));

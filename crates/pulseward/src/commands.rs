@@ -7,5 +7,6 @@ pub mod import;
 pub mod man;
 pub mod migrate;
 pub mod openapi;
+pub mod seal;
 pub mod serve;
 pub mod simulate;

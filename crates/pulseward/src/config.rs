@@ -29,10 +29,10 @@ impl<T: Args + Serialize + DeserializeOwned> Section for T {}
 pub fn complete<T: Section>(given: T, matches: &ArgMatches, file: Option<&Path>) -> Result<T, Failure> {
     let Some(path) = file else { return Ok(given) };
     let text = std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, error))?;
-    complete_from_text(given, matches, &text, path)
+    complete_from_text(&given, matches, &text, path)
 }
 
-fn complete_from_text<T: Section>(given: T, matches: &ArgMatches, text: &str, path: &Path) -> Result<T, Failure> {
+fn complete_from_text<T: Section>(given: &T, matches: &ArgMatches, text: &str, path: &Path) -> Result<T, Failure> {
     let broken = |error: figment::Error| Failure::Configuration(Box::new(error));
     let file = Figment::from(Toml::string(text));
     for key in file.extract::<Dict>().map_err(broken)?.keys() {
@@ -40,9 +40,9 @@ fn complete_from_text<T: Section>(given: T, matches: &ArgMatches, text: &str, pa
             return Err(Failure::Usage(format!("configuration: unknown key `{key}` in {}", path.display())));
         }
     }
-    let mut explicit: Dict = Figment::from(Serialized::defaults(&given)).extract().map_err(broken)?;
+    let mut explicit: Dict = Figment::from(Serialized::defaults(given)).extract().map_err(broken)?;
     explicit.retain(|name, _| is_explicit(matches, name));
-    Figment::from(Serialized::defaults(&given))
+    Figment::from(Serialized::defaults(given))
         .merge(file)
         .merge(Serialized::defaults(explicit))
         .extract()
@@ -78,7 +78,7 @@ mod tests {
         let command = declared().mut_args(|argument| argument.env(None::<&str>));
         let matches = command.try_get_matches_from([&["pulseward"], arguments].concat()).unwrap();
         let given = ServeOptions::from_arg_matches(&matches).unwrap();
-        complete_from_text(given, &matches, text, Path::new("test.toml"))
+        complete_from_text(&given, &matches, text, Path::new("test.toml"))
     }
 
     #[test]

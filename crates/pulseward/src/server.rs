@@ -1,6 +1,8 @@
 //! The listener: accepts connections, cuts slow clients off, drains when told to stop.
 
 mod address;
+#[cfg(test)]
+mod tests;
 mod tls;
 
 use std::net::SocketAddr;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use platform::Platform;
+use platform::fold::FoldWorker;
+use platform::{Platform, housekeeping};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -10,12 +11,28 @@ use tokio::task::JoinSet;
 /// work which is under way is left alone.
 const INTENTS_EVERY: Duration = Duration::from_secs(30);
 const INTENTS_OLDER_THAN_MS: i64 = 30_000;
+/// How long background work may take to end.
+const LONGEST_END: Duration = Duration::from_secs(10);
+/// Patients that are folded at the same time: the work is reading and computing in turn.
+const FOLDS_AT_ONCE: usize = 4;
 
 /// Starts the background work; each task ends at its next quiet moment once `stop` becomes true.
 pub fn start(platform: &Platform, stop: &watch::Receiver<bool>) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(finish_intents(platform.clone(), stop.clone()));
+    tasks.spawn(FoldWorker::new(platform.clone(), FOLDS_AT_ONCE).run(stop.clone()));
+    tasks.spawn(housekeeping::run(platform.clone(), stop.clone()));
     tasks
+}
+
+/// Waits until all background work has ended. What takes too long is left where it is: every step of it can be taken
+/// up again by the next start or by another node.
+pub async fn end(mut tasks: JoinSet<()>) {
+    let ended = async { while tasks.join_next().await.is_some() {} };
+    if tokio::time::timeout(LONGEST_END, ended).await.is_err() {
+        tracing::warn!("background work was still under way and has been left");
+        tasks.shutdown().await;
+    }
 }
 
 async fn finish_intents(platform: Platform, mut stop: watch::Receiver<bool>) {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 static CLUSTER: OnceLock<Result<Cluster, PostgresError>> = OnceLock::new();
 static DATABASES: AtomicU32 = AtomicU32::new(0);
 
-const LONGEST_START: Duration = Duration::from_secs(60);
+const LONGEST_START: Duration = Duration::from_mins(1);
 
 /// Starts the server, waits until standard input closes, stops it by the id in its own file, removes its folder.
 const WATCH: &str = r#"

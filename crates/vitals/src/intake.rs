@@ -102,15 +102,13 @@ impl Intake {
         let bad = self.find_bad_rows(&mut batch);
         let first_index = self.rows_seen;
         self.rows_seen += rows as u64;
-        self.rejected += bad.len() as u64;
-        for (row, (column, reason)) in &bad {
-            if self.rejections.len() == NAMED_REJECTIONS {
-                break;
-            }
+        self.rejected += bad.count;
+        let room = NAMED_REJECTIONS - self.rejections.len();
+        for (row, (column, reason)) in bad.named.iter().take(room) {
             let index = first_index + u64::from(*row);
             self.rejections.push(Rejection { index, column, reason: reason.clone() });
         }
-        if bad.len() == rows {
+        if bad.count == rows as u64 {
             return;
         }
         let all = Block {
@@ -135,50 +133,75 @@ impl Intake {
         Accepted { data_type: self.data_type, blocks, rejected: self.rejected, rejections: self.rejections }
     }
 
-    /// The rows that cannot be stored, each with the first column at fault.
-    fn find_bad_rows(&self, batch: &mut Batch) -> BTreeMap<u32, (&'static str, String)> {
-        let mut bad = BTreeMap::new();
-        let mut reject = |row: u32, column: &'static str, reason: String| {
-            bad.entry(row).or_insert((column, reason));
-        };
+    /// The rows that cannot be stored.
+    fn find_bad_rows(&self, batch: &mut Batch) -> BadRows {
+        let rows = batch.times_us.len();
+        let mut bad = BadRows::new(rows);
         for fault in &batch.faults {
-            reject(fault.row, fault.column, fault.error.to_string());
+            bad.reject(fault.row, fault.column, || fault.error.to_string());
         }
         for (row, time) in batch.times_us.iter().enumerate() {
-            if *time == NO_TIME {
-                reject(row as u32, "timestamp", "not a time".to_owned());
-            } else if *time < EARLIEST_US {
-                reject(row as u32, "timestamp", "before the year 2000".to_owned());
-            } else if *time > self.latest_allowed_us {
-                reject(row as u32, "timestamp", "more than 24 h ahead".to_owned());
+            if *time >= EARLIEST_US && *time <= self.latest_allowed_us {
+                continue;
             }
+            let reason = match *time {
+                NO_TIME => "not a time",
+                early if early < EARLIEST_US => "before the year 2000",
+                _ => "more than 24 h ahead",
+            };
+            bad.reject(row as u32, "timestamp", || reason.to_owned());
         }
         for (column, cells) in self.data_type.columns().iter().zip(&batch.columns) {
             if column.nullable {
                 continue;
             }
-            for row in 0..batch.times_us.len() {
-                if cells.get(row) == NULL {
-                    reject(row as u32, column.name, CellError::Null.to_string());
-                }
+            for row in (0..rows).filter(|row| cells.get(*row) == NULL) {
+                bad.reject(row as u32, column.name, || CellError::Null.to_string());
             }
         }
         if self.data_type == DataType::Tests {
-            for (row, column, reason) in check_tests(batch) {
-                reject(row, column, reason);
-            }
+            check_tests(batch, &mut bad);
         }
         bad
     }
 }
 
+/// The bad rows of a batch: all are known, the first are named. A body of nothing but bad rows must not cost more
+/// memory than one of good ones.
+struct BadRows {
+    is_bad: Vec<bool>,
+    count: u64,
+    /// The first rows, each with the first of its faults that was met.
+    named: BTreeMap<u32, (&'static str, String)>,
+}
+
+impl BadRows {
+    fn new(rows: usize) -> Self {
+        BadRows { is_bad: vec![false; rows], count: 0, named: BTreeMap::new() }
+    }
+
+    fn reject(&mut self, row: u32, column: &'static str, reason: impl FnOnce() -> String) {
+        if std::mem::replace(&mut self.is_bad[row as usize], true) {
+            return;
+        }
+        self.count += 1;
+        let is_full = self.named.len() == NAMED_REJECTIONS;
+        if is_full && self.named.last_key_value().is_some_and(|(last, _)| *last < row) {
+            return;
+        }
+        if is_full {
+            self.named.pop_last();
+        }
+        self.named.insert(row, (column, reason()));
+    }
+}
+
 /// Holds spot measurements to the units and plausible ranges of their kind and fills in units that were left out.
-fn check_tests(batch: &mut Batch) -> Vec<(u32, &'static str, String)> {
+fn check_tests(batch: &mut Batch, bad: &mut BadRows) {
     let rows = batch.times_us.len();
-    let mut bad = Vec::new();
     let mut units: Vec<Option<Arc<str>>> = Vec::with_capacity(rows);
     let [kinds, values, sent_units, ..] = &batch.columns[..] else {
-        return bad;
+        return;
     };
     for row in 0..rows {
         let sent = sent_units.text(row);
@@ -191,25 +214,20 @@ fn check_tests(batch: &mut Batch) -> Vec<(u32, &'static str, String)> {
         match kind.check(f64::from(value) / 1000.0, sent.map(AsRef::as_ref)) {
             Ok(unit) => units.push(unit.map(Arc::from).or_else(|| sent.cloned())),
             Err(column) => {
-                let reason = if column == "unit" {
-                    format!("not a unit of {}", kind.name)
-                } else {
-                    format!("not plausible for {}", kind.name)
-                };
-                bad.push((row as u32, column, reason));
+                let wrong = if column == "unit" { "not a unit of" } else { "not plausible for" };
+                bad.reject(row as u32, column, || format!("{wrong} {}", kind.name));
                 units.push(None);
             }
         }
     }
     batch.columns[2] = Cells::Text(units).simplified();
-    bad
 }
 
 /// One block for each channel that has a good row.
-fn split_by_channel(all: Block, bad: &BTreeMap<u32, (&'static str, String)>) -> Vec<Block> {
+fn split_by_channel(all: Block, bad: &BadRows) -> Vec<Block> {
     let positions = all.data_type.channel_columns();
     let one_channel = positions.iter().all(|position| matches!(all.columns[*position], Cells::Constant(_)));
-    if one_channel && bad.is_empty() {
+    if one_channel && bad.count == 0 {
         let channel = channel_of(&all, 0);
         return vec![Block { channel, ..all }];
     }
@@ -224,7 +242,7 @@ fn channel_of(all: &Block, row: usize) -> Channel {
 
 /// The good rows of each channel, ascending. The channel's cells are the index into a table, so that a batch of many
 /// channels costs no more than one of few.
-fn rows_by_channel(all: &Block, bad: &BTreeMap<u32, (&'static str, String)>) -> Vec<(Channel, Vec<u32>)> {
+fn rows_by_channel(all: &Block, bad: &BadRows) -> Vec<(Channel, Vec<u32>)> {
     /// Values that a channel column can take: 0 to 255, and null.
     const CODES: usize = 257;
     const NO_GROUP: u32 = u32::MAX;
@@ -232,11 +250,7 @@ fn rows_by_channel(all: &Block, bad: &BTreeMap<u32, (&'static str, String)>) -> 
     let columns: Vec<&Cells> = all.data_type.channel_columns().iter().map(|position| &all.columns[*position]).collect();
     let mut group_of_code = vec![NO_GROUP; CODES.pow(columns.len() as u32)];
     let mut groups: Vec<(Channel, Vec<u32>)> = Vec::new();
-    let mut bad_rows = bad.keys().copied().peekable();
-    for row in 0..all.rows() {
-        if bad_rows.next_if_eq(&(row as u32)).is_some() {
-            continue;
-        }
+    for row in (0..all.rows()).filter(|row| !bad.is_bad[*row]) {
         let code = columns.iter().fold(0, |code, cells| code * CODES + code_of(cells.get(row)));
         if group_of_code[code] == NO_GROUP {
             group_of_code[code] = groups.len() as u32;

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use platform::{Credentials, LoginName, Owner, UsersLogin};
+use platform::{Credentials, LoginName, Owner, PatientOwner, UsersLogin};
 use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -71,29 +71,36 @@ pub(super) struct UserBody {
     must_change_password: bool,
 }
 
+impl UserBody {
+    fn of_patient(owner: PatientOwner) -> Self {
+        let PatientOwner { patient, person, profile, customer_code } = owner;
+        UserBody {
+            id: patient.record_id,
+            uuid: patient.uuid,
+            role: "patient".to_owned(),
+            first_name: person.first_name,
+            last_name: person.last_name,
+            birthday: profile.birthday,
+            gender: profile.gender,
+            country: person.country,
+            state: Some(patient.state),
+            email: patient.email,
+            updated_at: iso_ms(patient.updated_ms),
+            created_at: iso_ms(patient.created_ms),
+            customer_tag: person.customer_tag,
+            agreement_to_terms_of_use: person.agreement_to_terms_of_use,
+            code: Some(patient.voucher_code),
+            customer_code,
+            must_change_password: patient.must_change_password,
+            ..UserBody::default()
+        }
+    }
+}
+
 impl From<Owner> for UserBody {
     fn from(owner: Owner) -> Self {
         match owner {
-            Owner::Patient { patient, person, profile, customer_code } => UserBody {
-                id: patient.record_id,
-                uuid: patient.uuid,
-                role: "patient".to_owned(),
-                first_name: person.first_name,
-                last_name: person.last_name,
-                birthday: profile.birthday,
-                gender: profile.gender,
-                country: person.country,
-                state: Some(patient.state),
-                email: patient.email,
-                updated_at: iso_ms(patient.updated_ms),
-                created_at: iso_ms(patient.created_ms),
-                customer_tag: person.customer_tag,
-                agreement_to_terms_of_use: person.agreement_to_terms_of_use,
-                code: Some(patient.voucher_code),
-                customer_code,
-                must_change_password: patient.must_change_password,
-                ..UserBody::default()
-            },
+            Owner::Patient(patient) => UserBody::of_patient(*patient),
             Owner::Account(account) => UserBody {
                 id: account.id,
                 uuid: account.uuid,

@@ -61,13 +61,15 @@ impl Demo {
         let (platform, url) = (service.platform.clone(), service.url.clone());
         let stop = stop_on_signal()?;
         eprintln!("listening on {url}");
+        let mut stopped = stop.clone();
         let serving = tokio::spawn(service.run(stop.clone()));
-        let shown = self.show(&platform, &url, stop).await;
-        match shown {
-            // The study stands or has been stopped; the service goes on until it is told to end.
-            Ok(()) => serving.await.map_err(|error| Failure::Other(error.to_string())),
-            Err(failure) => Err(failure),
+        tokio::select! {
+            // The study stands; the service goes on.
+            shown = self.show(&platform, &url, stop) => shown?,
+            // A fleet whose service has gone would go on trying for long.
+            _ = stopped.wait_for(|stop| *stop) => {}
         }
+        serving.await.map_err(|error| Failure::Other(error.to_string()))
     }
 
     async fn show(&self, platform: &Platform, url: &str, stop: watch::Receiver<bool>) -> Result<(), Failure> {

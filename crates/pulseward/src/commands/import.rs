@@ -20,7 +20,7 @@ use crate::output::Output;
 /// Send CSV files (also .gz) whose columns have the names of the data dictionary
 #[derive(Args)]
 pub struct Import {
-    /// Address of the service, such as http://127.0.0.1:8080
+    /// Address of the service, such as `http://127.0.0.1:8080`
     #[arg(long, value_name = "URL", env = "PULSEWARD_URL")]
     url: String,
     /// The patient's token for the Health Cloud

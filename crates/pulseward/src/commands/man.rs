@@ -13,7 +13,7 @@ pub struct Man {}
 
 impl Man {
     /// Prints the page of the program, then those of its commands.
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run() -> Result<(), Failure> {
         let mut command = Cli::command();
         command.build();
         let mut text = Vec::new();

@@ -72,9 +72,9 @@ impl Service {
 
     /// Serves and works in the background until `stop` becomes true; returns when all is quiet.
     pub async fn run(self, stop: watch::Receiver<bool>) {
-        let mut background = worker::start(&self.platform, &stop);
+        let background = worker::start(&self.platform, &stop);
         self.server.run(stop).await;
-        while background.join_next().await.is_some() {}
+        worker::end(background).await;
     }
 }
 

@@ -17,7 +17,7 @@ use crate::wiring;
 /// Send the data of simulated bracelets to a service
 #[derive(Args)]
 pub struct Simulate {
-    /// Address of the service, such as http://127.0.0.1:8080
+    /// Address of the service, such as `http://127.0.0.1:8080`
     #[arg(long, value_name = "URL", env = "PULSEWARD_URL")]
     url: String,
     /// API key of a researcher

@@ -1,4 +1,5 @@
-//! `config.example.toml`, written from the options so that it cannot lag behind them.
+//! `config.example.toml` and the table of options in `docs/operations.md`, written from the options so that they cannot
+//! lag behind them.
 
 #[cfg(test)]
 mod tests {
@@ -54,15 +55,42 @@ mod tests {
         }
     }
 
-    /// Run with `UPDATE_EXAMPLE=1` to write the file anew.
+    const TABLE_BEGIN: &str = "<!-- options: written by a test -->\n";
+    const TABLE_END: &str = "<!-- end of options -->\n";
+
+    /// The table of options, with the operators' guide around it.
+    fn with_table(guide: &str) -> String {
+        let mut table = "| Option | Environment, key | Default | What |\n|---|---|---|---|\n".to_owned();
+        for argument in declared().get_arguments() {
+            let long = argument.get_long().unwrap();
+            let variable = argument.get_env().and_then(|name| name.to_str()).unwrap();
+            let default = match argument.get_default_values().first().and_then(|value| value.to_str()) {
+                _ if !argument.get_action().takes_values() => "`false`".to_owned(),
+                Some(default) => format!("`{default}`"),
+                None => "none".to_owned(),
+            };
+            let key = if long == "config" { String::new() } else { format!(", `{}`", argument.get_id()) };
+            let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+            writeln!(table, "| `--{long}` | `{variable}`{key} | {default} | {help} |").unwrap();
+        }
+        let (before, rest) = guide.split_once(TABLE_BEGIN).unwrap();
+        let (_, after) = rest.split_once(TABLE_END).unwrap();
+        format!("{before}{TABLE_BEGIN}{table}{TABLE_END}{after}")
+    }
+
+    /// Run with `UPDATE_EXAMPLE=1` to write the files anew.
     #[test]
     #[allow(clippy::disallowed_methods)] // a switch for people, not configuration of the program
-    fn the_example_file_is_what_the_options_say() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config.example.toml");
+    fn the_example_file_and_the_guide_are_what_the_options_say() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let (file, guide) = (root.join("config.example.toml"), root.join("docs/operations.md"));
+        let guide_text = std::fs::read_to_string(&guide).unwrap();
         if std::env::var("UPDATE_EXAMPLE").is_ok() {
-            std::fs::write(&path, example()).unwrap();
+            std::fs::write(&file, example()).unwrap();
+            std::fs::write(&guide, with_table(&guide_text)).unwrap();
         }
-        assert_eq!(std::fs::read_to_string(path).unwrap(), example());
+        assert_eq!(std::fs::read_to_string(file).unwrap(), example());
+        assert_eq!(std::fs::read_to_string(guide).unwrap(), with_table(&guide_text));
     }
 
     #[test]
@@ -79,7 +107,7 @@ mod tests {
             use clap::FromArgMatches;
             let matches = declared().get_matches_from(["pulseward"]);
             let options = crate::config::ServeOptions::from_arg_matches(&matches).unwrap();
-            crate::config::complete_from_text(options, &matches, &uncommented, Path::new("example")).unwrap()
+            crate::config::complete_from_text(&options, &matches, &uncommented, Path::new("example")).unwrap()
         };
         assert_eq!(given.public_url.as_deref(), Some("https://study.example"));
     }

@@ -22,7 +22,7 @@ pub struct StoreOptions {
     /// PostgreSQL address of the health database instead of a file in the data folder
     #[arg(long, value_name = "URL", env = "PULSEWARD_HEALTH_DB", hide_env_values = true)]
     pub health_db: Option<String>,
-    /// Folder of the sealed samples, as file:///DIR, instead of `objects` in the data folder
+    /// Folder of the sealed samples, as `file:///DIR`, instead of `objects` in the data folder
     #[arg(long, value_name = "URL", env = "PULSEWARD_OBJECTS")]
     pub objects: Option<String>,
     /// File of the 32 bytes that seal the signing keys, instead of `master.key` in the data folder; made when missing
@@ -37,7 +37,7 @@ pub struct ServeOptions {
     /// Address to listen on; port 0 takes a free one
     #[arg(long, value_name = "ADDR", env = "PULSEWARD_LISTEN", default_value = "127.0.0.1:8080")]
     pub listen: String,
-    /// Address under which clients reach the service, such as https://study.example; default: the one listened on
+    /// Address under which clients reach the service, such as `https://study.example`; default: the one listened on
     #[arg(long, value_name = "URL", env = "PULSEWARD_PUBLIC_URL")]
     pub public_url: Option<String>,
     /// A proxy in front ends TLS: allows a non-loopback address without a certificate

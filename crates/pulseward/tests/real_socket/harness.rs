@@ -23,10 +23,15 @@ pub fn run(arguments: &[&str]) -> Output {
     pulseward(arguments).output().unwrap()
 }
 
-/// Runs an administrator's command on a data folder; what it prints must be exactly one JSON object.
+/// Runs an administrator's command on a data folder.
 pub fn admin(data: &Path, arguments: &[&str]) -> Value {
+    store_command(data, &[&["admin"], arguments].concat())
+}
+
+/// Runs a command that works on a data folder; what it prints must be exactly one JSON object.
+pub fn store_command(data: &Path, arguments: &[&str]) -> Value {
     let data = data.to_str().unwrap();
-    let output = run(&[&["admin"], arguments, &["--data", data, "--json"]].concat());
+    let output = run(&[arguments, &["--data", data, "--json"]].concat());
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     let value: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(value.is_object());
@@ -122,15 +127,22 @@ pub type Answer = (u16, Value);
 impl Researcher {
     /// Makes an account and a key beside the running service, and a group through it.
     pub async fn new(data: &Path, url: &str) -> Self {
-        admin(data, &["create-account", "--email", "rita@study.example", "--role", "researcher"]);
-        let key = admin(data, &["create-api-key", "--account", "rita@study.example"]);
+        Self::new_with(data, &[], url).await
+    }
+
+    /// The same on a store that more options name.
+    pub async fn new_with(data: &Path, store: &[&str], url: &str) -> Self {
+        let account = ["create-account", "--email", "rita@study.example", "--role", "researcher"];
+        admin(data, &[&account[..], store].concat());
+        let key = ["create-api-key", "--account", "rita@study.example"];
+        let key = admin(data, &[&key[..], store].concat());
         let key = key["token"].as_str().unwrap().to_owned();
         let mut researcher =
             Researcher { http: reqwest::Client::new(), url: url.to_owned(), key, group: String::new() };
         let body = json!({"name": "Study", "description": "A study"});
         let (status, group) = researcher.post("/integration/v1/groups", None, &body).await;
         assert_eq!(status, 200, "{group}");
-        researcher.group = group["code"].as_str().unwrap().to_owned();
+        group["code"].as_str().unwrap().clone_into(&mut researcher.group);
         researcher
     }
 

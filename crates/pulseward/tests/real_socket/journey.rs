@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::harness::{Researcher, Service};
+use crate::harness::{Researcher, Service, store_command};
 
 #[tokio::test]
 async fn a_patient_is_enrolled_syncs_and_is_read() {
@@ -28,6 +28,12 @@ async fn a_patient_is_enrolled_syncs_and_is_read() {
         (&receipt["types"]["activity"]["stored"], &receipt["types"]["activity"]["duplicate"]),
         (&json!(0), &json!(60))
     );
+
+    // Sealed beside the running service, which reads on from the segment.
+    let sealed = store_command(data.path(), &["seal", "--now"]);
+    assert_eq!((&sealed["segments"], &sealed["rows"]), (&json!(1), &json!(60)));
+    assert!(sealed["bytes"].as_u64().unwrap() > 0);
+    assert_eq!(store_command(data.path(), &["seal", "--now"]), json!({"segments": 0, "rows": 0, "bytes": 0}));
 
     // A restart on the same folder: everything is there, and tokens still count.
     service.signal("-TERM");

@@ -1,7 +1,11 @@
 //! The built program on a real socket: started, spoken to over HTTP, administered beside it, and ended by signals.
 
+#![allow(clippy::unwrap_used)] // a test that cannot go on says so by stopping
+
 mod administration;
+mod clients;
 mod harness;
 mod journey;
 mod kill;
 mod start_and_end;
+mod two_nodes;

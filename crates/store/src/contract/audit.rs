@@ -3,6 +3,12 @@
 use super::{Stores, audit, on_both_engines};
 use crate::{AuditQuery, Entity, NewAuditEntry, Session};
 
+const CHANGE: &str = "UPDATE audit_entry SET user_id = 'eve' WHERE number = 2";
+const CHANGE_BACK: &str = "UPDATE audit_entry SET user_id = 'ada' WHERE number = 2";
+const DROP_LAST: &str = "DELETE FROM audit_entry WHERE number = 3";
+const CHANGE_DETAILS: &str = "UPDATE audit_entry SET details = '{}' WHERE number = 1";
+const ERASE: &str = "UPDATE audit_entry SET details = NULL, salt = NULL WHERE number = 1";
+
 on_both_engines! {
     entries_are_found_by_whoever_appears
     a_past_that_was_read_gains_nothing
@@ -77,9 +83,6 @@ async fn a_changed_entry_breaks_the_chain(stores: Stores) {
         write(&stores, vec![entry(id, "X", "ada", "grace", None)], at as i64).await;
     }
     assert_eq!(stores.users.verify_audit().await.expect("an answer"), (3, None));
-    const CHANGE: &str = "UPDATE audit_entry SET user_id = 'eve' WHERE number = 2";
-    const CHANGE_BACK: &str = "UPDATE audit_entry SET user_id = 'ada' WHERE number = 2";
-    const DROP_LAST: &str = "DELETE FROM audit_entry WHERE number = 3";
     let run = async |text| stores.users.db.write(move |tx| tx.execute(text, &[])).await.expect("changed");
     run(CHANGE).await;
     assert_eq!(stores.users.verify_audit().await.expect("an answer"), (1, Some(2)));
@@ -91,10 +94,8 @@ async fn a_changed_entry_breaks_the_chain(stores: Stores) {
 
 async fn the_chain_outlives_erased_details(stores: Stores) {
     write(&stores, vec![entry("a", "X", "ada", "grace", None), entry("b", "X", "ada", "grace", None)], 1).await;
-    const CHANGE: &str = "UPDATE audit_entry SET details = '{}' WHERE number = 1";
-    const ERASE: &str = "UPDATE audit_entry SET details = NULL, salt = NULL WHERE number = 1";
     let run = async |text| stores.users.db.write(move |tx| tx.execute(text, &[])).await.expect("changed");
-    run(CHANGE).await;
+    run(CHANGE_DETAILS).await;
     assert_eq!(stores.users.verify_audit().await.expect("an answer"), (0, Some(1)));
     run(ERASE).await;
     assert_eq!(stores.users.verify_audit().await.expect("an answer"), (2, None));

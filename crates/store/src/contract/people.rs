@@ -139,7 +139,7 @@ async fn a_key_tells_its_holder(stores: Stores) {
     assert!(stores.users.revoke_api_key("k1", 70, intent("i1", 70)).await.expect("an answer"));
     assert!(!stores.users.revoke_api_key("k1", 80, intent("i2", 80)).await.expect("an answer"));
     let revoked = ApiKey { revoked_ms: Some(70), last_used_ms: Some(60), ..key("k1", "ada") };
-    assert_eq!(stores.users.api_keys("uuid-ada").await.expect("a list"), [revoked.clone()]);
+    assert_eq!(stores.users.api_keys("uuid-ada").await.expect("a list"), std::slice::from_ref(&revoked));
     assert_eq!(stores.users.api_key("k1").await.expect("an answer"), Some(revoked));
     assert_eq!(stores.users.intents_until(1000).await.expect("a list").len(), 1);
 }

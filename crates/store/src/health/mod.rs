@@ -63,21 +63,22 @@ impl HealthDb {
 pub(crate) fn all_texts() -> Vec<&'static str> {
     [
         chunks::TEXTS,
+        claims::TEXTS,
         devices::TEXTS,
         due::TEXTS,
         hours::TEXTS,
         latest::TEXTS,
+        news::TEXTS,
         patients::TEXTS,
         sessions::TEXTS,
+        settings::TEXTS,
+        slots::TEXTS,
+        summaries::TEXTS,
         sync::TEXTS,
         tally::TEXTS,
         zones::TEXTS,
         crate::segment::TEXTS,
-        claims::TEXTS,
-        news::TEXTS,
-        settings::TEXTS,
-        slots::TEXTS,
-        summaries::TEXTS,
+        crate::segment::SEAL_TEXTS,
         crate::signing_key::TEXTS,
     ]
     .concat()

@@ -129,6 +129,12 @@ impl HealthDb {
         self.db.read(move |tx| tx.query(DEAD_BEFORE, &[&before_ms, &limit], |row| row.get(0))).await
     }
 
+    /// Deletes a dead object and forgets it. Doing so again changes nothing.
+    pub async fn delete_dead_object(&self, path: &str) -> Result<()> {
+        self.objects.delete(path).await?;
+        self.forget_dead_object(path).await
+    }
+
     /// Forgets a dead object, after it has been deleted. Forgetting it again changes nothing.
     pub async fn forget_dead_object(&self, path: &str) -> Result<()> {
         let path = path.to_owned();

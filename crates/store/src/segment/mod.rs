@@ -30,6 +30,8 @@ pub use write::{SegmentWriter, WrittenSegment};
 #[cfg(test)]
 #[cfg(test)]
 pub(crate) use catalog::TEXTS;
+#[cfg(test)]
+pub(crate) use seal::TEXTS as SEAL_TEXTS;
 
 #[cfg(test)]
 mod tests;

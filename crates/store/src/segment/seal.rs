@@ -79,7 +79,7 @@ impl HealthDb {
         let publication =
             Publication { patient, data_type, period, expected_generation, object, chunks, sealed_ms: now_ms };
         if let Err(error) = self.publish_segment(publication).await {
-            self.delete_object(&path).await?;
+            self.objects.delete(&path).await?;
             return Err(error);
         }
         Ok(sealed)
@@ -123,15 +123,6 @@ impl HealthDb {
 
     async fn chunk_blocks(&self, patient: String, data_type: DataType, keys: Vec<ChunkKey>) -> Result<Vec<Block>> {
         self.db.read(move |tx| keys.iter().map(|key| chunk_block(tx, &patient, data_type, key)).collect()).await
-    }
-
-    /// Deletes an object; one that is not there is deleted already.
-    pub async fn delete_object(&self, path: &str) -> Result<()> {
-        let location = object_store::path::Path::parse(path).map_err(|error| StoreError::Damaged(error.to_string()))?;
-        match object_store::ObjectStoreExt::delete(&self.objects.store, &location).await {
-            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
     }
 }
 

@@ -36,8 +36,8 @@ sql! {
 impl Intent {
     /// Writes the intent in the transaction that owes it.
     pub(super) fn note(&self, tx: &mut Tx<'_>) -> Result<()> {
-        let change = serde_json::to_string(&self.change).map_err(unreadable)?;
-        let entries = serde_json::to_string(&self.entries).map_err(unreadable)?;
+        let change = serde_json::to_string(&self.change).map_err(|error| unreadable(&error))?;
+        let entries = serde_json::to_string(&self.entries).map_err(|error| unreadable(&error))?;
         tx.execute(NOTE, &[&self.id, &change, &entries, &self.created_ms]).map(drop)
     }
 }
@@ -67,12 +67,12 @@ impl UsersDb {
 fn read_intent(row: &Row<'_>) -> Result<Intent> {
     Ok(Intent {
         id: row.get(0)?,
-        change: serde_json::from_str(&row.get::<String>(1)?).map_err(unreadable)?,
-        entries: serde_json::from_str(&row.get::<String>(2)?).map_err(unreadable)?,
+        change: serde_json::from_str(&row.get::<String>(1)?).map_err(|error| unreadable(&error))?,
+        entries: serde_json::from_str(&row.get::<String>(2)?).map_err(|error| unreadable(&error))?,
         created_ms: row.get(3)?,
     })
 }
 
-fn unreadable(error: serde_json::Error) -> StoreError {
+fn unreadable(error: &serde_json::Error) -> StoreError {
     StoreError::Damaged(format!("intent: {error}"))
 }

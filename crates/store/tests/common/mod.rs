@@ -19,6 +19,12 @@ where
     let health = HealthDb::open(sqlite, objects.clone()).await.unwrap();
     enrol(&health).await;
     test(health).await;
+
+    // Says by itself that it skips where there is no PostgreSQL, and fails instead where that is not allowed.
+    let Some(postgres) = testkit::Postgres::start() else { return };
+    let health = HealthDb::open(Address::Postgres(postgres.url.clone()), objects).await.unwrap();
+    enrol(&health).await;
+    test(health).await;
 }
 
 async fn enrol(health: &HealthDb) {

@@ -73,7 +73,9 @@ impl Batch {
             if position > 0 {
                 body.push(',');
             }
-            body.push_str(&format!("\"{}\":[{}]", column.name, column.cells));
+            for part in ["\"", &column.name, "\":[", &column.cells, "]"] {
+                body.push_str(part);
+            }
             column.cells.clear();
         }
         body.push_str("}}}");

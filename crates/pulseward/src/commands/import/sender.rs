@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 /// How often a sync is sent before it is given up.
 const TRIES: u32 = 8;
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 /// What became of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub struct Sender {
 impl Sender {
     /// A sender to the service at an address.
     pub fn new(url: &str, bearer: &str, compression: Compression) -> Result<Self, Failure> {
-        let client = Client::builder().timeout(Duration::from_secs(300)).build()?;
+        let client = Client::builder().timeout(Duration::from_mins(5)).build()?;
         let address = format!("{}/health/v1/sync", url.trim_end_matches('/'));
         Ok(Sender { client, address, bearer: bearer.to_owned(), compression })
     }

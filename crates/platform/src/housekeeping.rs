@@ -1,0 +1,49 @@
+//! What a worker does besides folding: merges the small chunks of closed hours, seals finished periods, deletes dead
+//! objects. Any number of nodes may do it at once.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use crate::environment::Platform;
+use crate::error::Result;
+use crate::seal::{self, Until};
+
+const MERGE_EVERY: Duration = Duration::from_secs(30);
+const SEAL_EVERY: Duration = Duration::from_secs(3600);
+const HOURS_AT_ONCE: i64 = 256;
+
+/// Keeps house until `stop` turns true.
+pub async fn run(platform: Platform, mut stop: watch::Receiver<bool>) {
+    let mut merge = tokio::time::interval(MERGE_EVERY);
+    let mut seal = tokio::time::interval(SEAL_EVERY);
+    loop {
+        tokio::select! {
+            _ = merge.tick() => report("merging chunks", merge_hours(&platform).await),
+            _ = seal.tick() => report("sealing", seal_and_sweep(&platform).await),
+            changed = stop.changed() => if changed.is_err() || *stop.borrow() { return },
+        }
+    }
+}
+
+fn report(work: &'static str, outcome: Result<()>) {
+    if let Err(error) = outcome {
+        tracing::error!(%error, work, "housekeeping failed and will be tried again");
+    }
+}
+
+async fn merge_hours(platform: &Platform) -> Result<()> {
+    while platform.health.merge_closed_hours(platform.now_ms(), HOURS_AT_ONCE).await? == HOURS_AT_ONCE as usize {
+        tokio::task::yield_now().await;
+    }
+    Ok(())
+}
+
+async fn seal_and_sweep(platform: &Platform) -> Result<()> {
+    let sealed = seal::seal(platform, Until::Finished, |_| {}).await?;
+    let swept = seal::sweep_dead_objects(platform).await?;
+    if sealed.segments > 0 || swept > 0 {
+        tracing::info!(segments = sealed.segments, rows = sealed.rows, bytes = sealed.bytes, swept, "sealed");
+    }
+    Ok(())
+}

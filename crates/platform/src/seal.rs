@@ -1,0 +1,81 @@
+//! Sealing: finished periods become segments, one after the other.
+
+use std::collections::HashSet;
+
+use store::StoreError;
+use store::segment::{Sealed, UnsealedPeriod};
+
+use crate::environment::Platform;
+use crate::error::Result;
+
+/// Which periods are sealed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Those that ended some hours ago, so that most late data have come.
+    Finished,
+    /// Everything that is there, also of periods that still run: for backups and tests.
+    Now,
+}
+
+/// How long after its end a period is left to late data.
+const SETTLING_MS: i64 = 6 * 3_600_000;
+/// Periods that are looked up at once.
+const BATCH: i64 = 64;
+/// How often a period is tried that another worker was at.
+const TRIES: usize = 3;
+/// How long an object is kept after no catalog row refers to it: longer than any reading takes.
+const DEAD_FOR_MS: i64 = 3_600_000;
+
+/// Seals; answers what was written. `progress` hears of each segment.
+pub async fn seal(platform: &Platform, until: Until, mut progress: impl FnMut(&Sealed)) -> Result<Sealed> {
+    let ended_by_us = match until {
+        Until::Finished => (platform.now_ms() - SETTLING_MS) * 1000,
+        // Two days beyond the furthest sample that is accepted.
+        Until::Now => (platform.now_ms() + 32 * 86_400_000) * 1000,
+    };
+    let mut total = Sealed::default();
+    let mut given_up: HashSet<(uuid::Uuid, i64, i64)> = HashSet::new();
+    loop {
+        let limit = BATCH + given_up.len() as i64;
+        let mut periods = platform.health.unsealed_periods(ended_by_us, limit).await?;
+        periods.retain(|period| !given_up.contains(&key(period)));
+        if periods.is_empty() {
+            return Ok(total);
+        }
+        for period in periods {
+            let sealed = seal_one(platform, period).await?;
+            if sealed.segments == 0 {
+                given_up.insert(key(&period));
+            }
+            total.segments += sealed.segments;
+            total.rows += sealed.rows;
+            total.bytes += sealed.bytes;
+            progress(&sealed);
+        }
+    }
+}
+
+fn key(period: &UnsealedPeriod) -> (uuid::Uuid, i64, i64) {
+    (period.patient, period.data_type.number(), period.period.start_us)
+}
+
+async fn seal_one(platform: &Platform, period: UnsealedPeriod) -> Result<Sealed> {
+    for _ in 0..TRIES {
+        let random = u64::from_be_bytes(platform.random_bytes());
+        match platform.health.seal_period(period, platform.now_ms(), random).await {
+            Err(StoreError::LeaseLost) => {}
+            sealed => return Ok(sealed?),
+        }
+    }
+    Ok(Sealed::default())
+}
+
+/// Deletes objects that nobody can be reading any more; answers how many.
+pub async fn sweep_dead_objects(platform: &Platform) -> Result<usize> {
+    let before_ms = platform.now_ms() - DEAD_FOR_MS;
+    let dead = platform.health.dead_objects(before_ms, 1000).await?;
+    for path in &dead {
+        platform.health.delete_dead_object(path).await?;
+    }
+    Ok(dead.len())
+}

@@ -1,0 +1,41 @@
+//! `pulseward seal`: turns the samples of finished periods into segments, which the service does by itself every hour.
+
+use clap::{ArgMatches, Args};
+use platform::Settings;
+use platform::seal::{Until, seal, sweep_dead_objects};
+use serde_json::json;
+
+use crate::commands::simulate::progress_bar;
+use crate::config::{self, LogFormat, LogOptions, StoreOptions};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::{logging, wiring};
+
+/// Seal finished periods into Parquet segments
+#[derive(Args)]
+pub struct Seal {
+    /// Everything up to the present, also periods that still run: for tests and backups
+    #[arg(long)]
+    now: bool,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    store: StoreOptions,
+}
+
+impl Seal {
+    /// Seals, also while the service runs; prints what was written.
+    pub async fn run(self, matches: &ArgMatches) -> Result<(), Failure> {
+        logging::start(&LogOptions { log: "warn".to_owned(), log_format: LogFormat::Text })?;
+        let file = self.store.config.clone();
+        let store = config::complete(self.store, matches, file.as_deref())?;
+        let platform = wiring::open(&store, Settings::default()).await?;
+        let bar = progress_bar();
+        bar.set_message("sealing");
+        let until = if self.now { Until::Now } else { Until::Finished };
+        let sealed = seal(&platform, until, |sealed| bar.inc(sealed.segments)).await?;
+        sweep_dead_objects(&platform).await?;
+        bar.finish_and_clear();
+        self.output.print(&json!({"segments": sealed.segments, "rows": sealed.rows, "bytes": sealed.bytes}))
+    }
+}
