@@ -4,6 +4,7 @@
 //! handler reads a request, calls one operation of [`platform`] and writes the answer.
 
 mod body;
+mod days;
 mod error;
 mod extract;
 mod health_cloud;

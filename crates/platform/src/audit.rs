@@ -13,6 +13,8 @@ use crate::error::{PlatformError, Result};
 pub enum Action {
     /// A patient was enrolled.
     PatientCreate,
+    /// Something about a patient was changed.
+    PatientUpdate,
     /// A patient joined a group.
     PatientAttachGroup,
     /// A group was created.
@@ -28,6 +30,7 @@ impl Action {
     pub fn code(self) -> &'static str {
         match self {
             Action::PatientCreate => "PATIENT_CREATE",
+            Action::PatientUpdate => "PATIENT_UPDATE",
             Action::PatientAttachGroup => "PATIENT_ATTACH_GROUP",
             Action::GroupCreate => "GROUP_CREATE",
             Action::UserRegistered => "USER_REGISTERED",

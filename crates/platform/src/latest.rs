@@ -16,6 +16,8 @@ pub struct NewsReading {
     pub entry: NewsEntry,
     /// When it was read, ms.
     pub read_ms: i64,
+    /// How much the patient moved then, 0 to 4; `None` when no acceleration was sent.
+    pub movement_level: Option<u8>,
 }
 
 impl NewsReading {
@@ -48,8 +50,9 @@ impl Platform {
     /// The newest NEWS entry of a patient; `None` when nothing has been scored yet.
     pub async fn latest_news_score(&self, researcher: &Researcher, patient: &str) -> Result<Option<NewsReading>> {
         self.patient_access(researcher, patient).await?;
-        let entry = self.health.newest_news(patient).await?;
-        Ok(entry.map(|entry| NewsReading { entry, read_ms: self.now_ms() }))
+        let Some(entry) = self.health.newest_news(patient).await? else { return Ok(None) };
+        let movement_level = self.movement_at(patient, entry.time_ms).await?;
+        Ok(Some(NewsReading { entry, read_ms: self.now_ms(), movement_level }))
     }
 }
 
@@ -63,10 +66,10 @@ mod tests {
         let mut known = LatestValues::default();
         known.spo2 = Some((97.0, 1_000).into());
         let entry = NewsEntry::at(61_000, &known, &SettingsAt::default(), None);
-        let reading = NewsReading { entry, read_ms: 91_999 };
+        let reading = NewsReading { entry, read_ms: 91_999, movement_level: None };
         assert_eq!(reading.age_s(), 30);
         let ages: Vec<Option<i64>> = entry.parts.iter().map(|part| reading.part_age_s(part)).collect();
         assert_eq!(ages, [None, Some(90), None, None, None]);
-        assert_eq!(NewsReading { entry, read_ms: 0 }.age_s(), 0);
+        assert_eq!(NewsReading { read_ms: 0, ..reading }.age_s(), 0);
     }
 }

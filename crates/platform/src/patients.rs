@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use serde_json::value::RawValue;
 use store::{Device, HealthPatient, Patient, Profile};
+use vitals::latest::LatestValues;
 
 use crate::access::Researcher;
 use crate::environment::Platform;
@@ -33,8 +33,8 @@ pub struct PatientRow {
     pub profile: Profile,
     /// His newest bracelet.
     pub device: Option<Device>,
-    /// His newest valid vital signs, as the JSON that the store keeps.
-    pub latest_values: Option<Box<RawValue>>,
+    /// His newest valid vital signs; present where they are wanted, also when there are none.
+    pub latest_values: Option<LatestValues>,
 }
 
 impl Platform {
@@ -54,15 +54,11 @@ impl Platform {
         let group = self.group_access(researcher, group_code).await?;
         let patients = self.users.patients_of(&group.code).await?;
         let uuids: Vec<String> = patients.iter().map(|patient| patient.uuid.clone()).collect();
-        let mut bodies: HashMap<String, HealthPatient> = HashMap::new();
-        if columns.profile {
-            bodies = self.health.patients(uuids.clone()).await?;
-        }
-        let mut devices: HashMap<String, Device> = HashMap::new();
-        if columns.device {
-            devices = self.health.newest_devices(uuids.clone()).await?;
-        }
-        // MERGE: latest values. `if columns.latest_values { latest = self.health.latest_values(uuids).await? }`.
+        let (mut bodies, mut devices, mut latest) = tokio::try_join!(
+            self.bodies_of(columns.profile, &uuids),
+            self.newest_devices_of(columns.device, &uuids),
+            self.latest_of(columns.latest_values, &uuids),
+        )?;
         patients
             .into_iter()
             .map(|patient| {
@@ -70,10 +66,31 @@ impl Platform {
                     person: Person::from_json(&patient.person)?,
                     profile: bodies.remove(&patient.uuid).map(|body| body.profile).unwrap_or_default(),
                     device: devices.remove(&patient.uuid),
-                    latest_values: None,
+                    latest_values: columns.latest_values.then(|| latest.remove(&patient.uuid).unwrap_or_default()),
                     patient,
                 })
             })
             .collect()
+    }
+
+    async fn bodies_of(&self, wanted: bool, uuids: &[String]) -> Result<HashMap<String, HealthPatient>> {
+        if !wanted {
+            return Ok(HashMap::new());
+        }
+        Ok(self.health.patients(uuids.to_vec()).await?)
+    }
+
+    async fn newest_devices_of(&self, wanted: bool, uuids: &[String]) -> Result<HashMap<String, Device>> {
+        if !wanted {
+            return Ok(HashMap::new());
+        }
+        Ok(self.health.newest_devices(uuids.to_vec()).await?)
+    }
+
+    async fn latest_of(&self, wanted: bool, uuids: &[String]) -> Result<HashMap<String, LatestValues>> {
+        if !wanted {
+            return Ok(HashMap::new());
+        }
+        self.latest_values(uuids.to_vec()).await
     }
 }

@@ -25,18 +25,21 @@ pub struct PatientDay {
     /// Which.
     pub day: LocalDay,
     bodies: Vec<(Section, String)>,
-    slots: Option<DaySlots>,
+    /// Packed cells, where slots are asked for.
+    cells: Option<Vec<SlotRow>>,
 }
 
 impl PatientDay {
-    fn new(patient: &str, day: LocalDay, sections: Vec<SummaryRow>, slots: Option<Vec<SlotRow>>) -> Self {
+    fn new(patient: &str, day: LocalDay, sections: Vec<SummaryRow>, cells: Option<Vec<SlotRow>>) -> Self {
         let bodies = sections.into_iter().filter_map(|row| Some((row.section, row.body?))).collect();
-        PatientDay { patient: patient.to_owned(), day, bodies, slots: slots.as_deref().map(day_slots) }
+        PatientDay { patient: patient.to_owned(), day, bodies, cells }
     }
 
-    /// Appends the day as JSON: its date and the sections wanted, with slots where they were asked for.
+    /// Appends the day as JSON: its date and the sections wanted, with slots where they were asked for. With slots
+    /// this is work of a good part of a millisecond: for a thread that may block.
     pub fn write_json(&self, out: &mut Vec<u8>, wanted: &[Section]) {
-        write_day(out, self.day, wanted, &self.bodies, self.slots.as_ref());
+        let slots = self.cells.as_deref().map(day_slots);
+        write_day(out, self.day, wanted, &self.bodies, slots.as_ref());
     }
 }
 
@@ -52,8 +55,7 @@ impl Platform {
     /// The patients of a group, whose days [`Platform::days_of_patients`] then reads part by part.
     pub async fn patients_to_summarise(&self, researcher: &Researcher, group_code: &str) -> Result<Vec<String>> {
         let group = self.group_access(researcher, group_code).await?;
-        let patients = self.users.patients_of(&group.code).await?;
-        Ok(patients.into_iter().map(|patient| patient.uuid).collect())
+        Ok(self.users.uuids_of(&group.code).await?)
     }
 
     /// The same day of several patients whom the caller has been found to have access to, in their order; also of

@@ -3,6 +3,7 @@
 mod login;
 mod raw_metrics;
 mod sync;
+mod user_summaries;
 
 use axum::Json;
 use axum::extract::State;
@@ -20,7 +21,7 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
         .merge(login::routes())
         .merge(sync::routes())
         .merge(raw_metrics::routes())
-        // MERGE: user_summaries::routes().
+        .merge(user_summaries::routes())
         .routes(routes!(keys))
 }
 

@@ -1,9 +1,12 @@
 //! The integration API: what researchers and practitioners call with an API key.
 
 mod audit;
+mod compliance;
 mod devices;
 mod groups;
+mod news;
 mod patients;
+mod summaries;
 
 use utoipa_axum::router::OpenApiRouter;
 
@@ -15,6 +18,8 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
         .merge(groups::routes())
         .merge(patients::routes())
         .merge(devices::routes())
-        // MERGE: summaries::routes(), compliance::routes().
+        .merge(news::routes())
+        .merge(summaries::routes())
+        .merge(compliance::routes())
         .merge(audit::routes())
 }

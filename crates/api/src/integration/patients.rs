@@ -5,11 +5,13 @@ use std::collections::HashSet;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
 use platform::{Enrolled, PatientColumns, PatientRow, PlatformError, VoucherCheck};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use vitals::latest::{LatestValues, Timed};
 
 use super::devices::DeviceBody;
 use crate::ApiState;
@@ -104,20 +106,83 @@ struct PatientBody {
     device: Option<DeviceBody>,
     /// The newest valid vital signs; with `with_latest_values=1` only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
-    latest_values: Option<Box<RawValue>>,
+    latest_values: Option<LatestBody>,
+}
+
+/// The newest valid vital signs and when they were measured, Unix epoch ms. What was never measured is left out.
+#[derive(Serialize, utoipa::ToSchema)]
+struct LatestBody {
+    /// /min.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    heart_rate: Option<f64>,
+    /// /min.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    respiration_rate: Option<f64>,
+    /// Body temperature, °C; never a skin temperature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    /// %.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spo2: Option<f64>,
+    /// mmHg.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nibp_systolic: Option<f64>,
+    /// mmHg.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nibp_diastolic: Option<f64>,
+    /// Total of the newest NEWS entry; left out when that has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    news_score: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    heart_rate_timestamp: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    respiration_rate_timestamp: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature_timestamp: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spo2_timestamp: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nibp_diastolic_timestamp: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nibp_systolic_timestamp: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    news_score_timestamp: Option<i64>,
+}
+
+impl From<LatestValues> for LatestBody {
+    fn from(latest: LatestValues) -> Self {
+        let value = |timed: Option<Timed>| timed.map(|timed| timed.value);
+        let time_ms = |timed: Option<Timed>| timed.map(|timed| timed.timestamp_ms);
+        LatestBody {
+            heart_rate: value(latest.heart_rate),
+            respiration_rate: value(latest.respiration_rate),
+            temperature: value(latest.temperature),
+            spo2: value(latest.spo2),
+            nibp_systolic: value(latest.nibp_systolic),
+            nibp_diastolic: value(latest.nibp_diastolic),
+            news_score: latest.news_score.map(|score| score.value as u8),
+            heart_rate_timestamp: time_ms(latest.heart_rate),
+            respiration_rate_timestamp: time_ms(latest.respiration_rate),
+            temperature_timestamp: time_ms(latest.temperature),
+            spo2_timestamp: time_ms(latest.spo2),
+            nibp_diastolic_timestamp: time_ms(latest.nibp_diastolic),
+            nibp_systolic_timestamp: time_ms(latest.nibp_systolic),
+            news_score_timestamp: time_ms(latest.news_score),
+        }
+    }
 }
 
 /// Which fields are asked for; all when none is named.
-struct Wanted<'query> {
-    named: HashSet<&'query str>,
+struct Wanted {
+    named: HashSet<String>,
     latest_values: bool,
 }
 
-impl<'query> Wanted<'query> {
-    fn read(parameters: &'query Parameters) -> std::result::Result<Self, PlatformError> {
-        let named: HashSet<&str> = parameters.list("fields").into_iter().collect();
-        let mut unknown: Vec<&str> = named.iter().copied().filter(|name| !FIELD_NAMES.contains(name)).collect();
+impl Wanted {
+    fn read(parameters: &Parameters) -> std::result::Result<Self, PlatformError> {
+        let named: HashSet<String> = parameters.list("fields").into_iter().map(str::to_owned).collect();
+        let mut unknown: Vec<&str> = named.iter().map(String::as_str).collect();
+        unknown.retain(|name| !FIELD_NAMES.contains(name));
         unknown.sort_unstable();
         if !unknown.is_empty() {
             return Err(PlatformError::invalid("fields", format!("unknown: {}", unknown.join(", "))));
@@ -158,7 +223,7 @@ impl<'query> Wanted<'query> {
             hair_density: profile.hair_density.filter(|_| self.has("hair_density")),
             code: voucher_code.filter(|_| self.has("code")),
             device: device.filter(|_| self.has("device")).map(DeviceBody::from),
-            latest_values: latest_values.filter(|_| self.latest_values),
+            latest_values: latest_values.map(LatestBody::from),
         }
     }
 }
@@ -229,10 +294,17 @@ async fn list(
     ResearcherCall(researcher): ResearcherCall,
     Path(group_code): Path<String>,
     parameters: Parameters,
-) -> Result<Json<Vec<PatientBody>>> {
+) -> Result<Response> {
     let wanted = Wanted::read(&parameters)?;
     let rows = state.platform.group_patients(&researcher, &group_code, wanted.columns()).await?;
-    Ok(Json(rows.into_iter().map(|row| wanted.body(row)).collect()))
+    // Of a study of thousands this is work of many milliseconds.
+    let written = tokio::task::spawn_blocking(move || {
+        let bodies: Vec<PatientBody> = rows.into_iter().map(|row| wanted.body(row)).collect();
+        serde_json::to_vec(&bodies)
+    });
+    let written = written.await.map_err(|error| PlatformError::Internal(error.to_string()))?;
+    let body = written.map_err(|error| PlatformError::Internal(error.to_string()))?;
+    Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
 }
 
 /// Adds an anonymous patient to a study.

@@ -19,5 +19,6 @@ mod worker;
 mod worker_tests;
 
 pub use older::mark_older_days;
+pub(crate) use subject::Subject;
 pub use subject::{GOAL_SETTING, NEWS_SETTING, RULE_SETTING};
 pub use worker::FoldWorker;

@@ -9,7 +9,8 @@ use vitals::news2::{Consciousness, Settings, Spo2Scale};
 use vitals::summary::{Profile, SummarySettings, max_bpm_on};
 use vitals::zone::{LocalClock, LocalDay};
 
-/// Name of the setting of NEWS: `{"spo2_scale": 1, "oxygen": false, "consciousness": "A"}`, each may be absent.
+/// Name of the setting of NEWS: `{"spo2_scale": 1, "oxygen": false, "consciousness": "A"}`. A field that is absent
+/// keeps what was set before.
 pub const NEWS_SETTING: &str = "news";
 /// Name of the setting of the day's goal: a number of steps.
 pub const GOAL_SETTING: &str = "activity_goal_steps";
@@ -53,9 +54,17 @@ impl Subject {
         serde_json::from_str(&newest.body).ok()
     }
 
-    /// What NEWS takes from settings at a time.
+    /// What NEWS takes from settings at a time: each field as it was last set until then.
     pub fn news_settings(&self, time_ms: i64) -> SettingsAt {
-        let set: NewsSetting = self.setting_at(NEWS_SETTING, time_ms).unwrap_or_default();
+        let mut set = NewsSetting::default();
+        for setting in &self.settings {
+            if setting.name == NEWS_SETTING && setting.valid_from_ms <= time_ms {
+                let change: NewsSetting = serde_json::from_str(&setting.body).unwrap_or_default();
+                set.spo2_scale = change.spo2_scale.or(set.spo2_scale);
+                set.oxygen = change.oxygen.or(set.oxygen);
+                set.consciousness = change.consciousness.or(set.consciousness);
+            }
+        }
         let spo2_scale = set.spo2_scale.and_then(Spo2Scale::from_number);
         let consciousness = set.consciousness.as_deref().and_then(Consciousness::from_letter);
         SettingsAt {
@@ -113,7 +122,7 @@ mod tests {
     #[test]
     fn settings_hold_from_their_time_on_and_what_nobody_set_is_assumed() {
         let settings = vec![
-            setting(NEWS_SETTING, 200, r#"{"spo2_scale": 2, "oxygen": true, "consciousness": "C"}"#),
+            setting(NEWS_SETTING, 200, r#"{"spo2_scale": 2, "consciousness": "C"}"#),
             setting(NEWS_SETTING, 100, r#"{"oxygen": true}"#),
         ];
         let subject = Subject::new(&store::Profile::default(), settings);
@@ -122,7 +131,7 @@ mod tests {
         assert!(first.settings.oxygen && !first.assumed.oxygen && first.assumed.spo2_scale);
         let second = subject.news_settings(200);
         assert_eq!((second.settings.spo2_scale, second.assumed), (Spo2Scale::Two, Assumed::default()));
-        assert_eq!(second.settings.consciousness, Consciousness::Confusion);
+        assert_eq!((second.settings.consciousness, second.settings.oxygen), (Consciousness::Confusion, true));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::HealthDb;
+use super::{HealthDb, settings};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::texts::{in_lists, list_of_64, sql};
@@ -58,6 +58,19 @@ pub enum HealthChange {
         customer_code: Option<String>,
         /// What to set.
         profile: Profile,
+        /// The time, ms.
+        at_ms: i64,
+    },
+    /// Sets fields of a setting that enters a formula, from a time on.
+    SetSetting {
+        /// The patient.
+        uuid: String,
+        /// Which setting.
+        name: String,
+        /// From when on it is valid, ms.
+        valid_from_ms: i64,
+        /// What to set; fields that are not named keep what was valid.
+        fields: serde_json::Map<String, serde_json::Value>,
         /// The time, ms.
         at_ms: i64,
     },
@@ -154,6 +167,9 @@ fn apply(tx: &mut Tx<'_>, change: &HealthChange) -> Result<()> {
                 at_ms,
             ],
         ),
+        HealthChange::SetSetting { uuid, name, valid_from_ms, fields, at_ms } => {
+            return settings::set_fields(tx, uuid, name, *valid_from_ms, fields, *at_ms);
+        }
         HealthChange::EndSessionsOfPatient { uuid, at_ms } => tx.execute(END_OF_PATIENT, &[uuid, at_ms]),
         HealthChange::EndSessionsOfKey { key_id, at_ms } => tx.execute(END_OF_KEY, &[key_id, at_ms]),
         HealthChange::EndSessionsOfActor { account, at_ms } => tx.execute(END_OF_ACTOR, &[account, at_ms]),

@@ -43,6 +43,11 @@ impl Intent {
 }
 
 impl UsersDb {
+    /// Notes a change that is owed by an operation without rows of its own in this database.
+    pub async fn add_intent(&self, intent: Intent) -> Result<()> {
+        self.db.write(move |tx| intent.note(tx)).await
+    }
+
     /// The oldest intents noted until a time, at most a hundred.
     pub async fn intents_until(&self, until_ms: i64) -> Result<Vec<Intent>> {
         self.db.read(move |tx| tx.query(OLDER, &[&until_ms], read_intent)).await

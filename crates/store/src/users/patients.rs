@@ -70,6 +70,7 @@ sql! {
         p.must_change_password, p.person, p.created_ms, p.updated_ms
         FROM group_patient h JOIN patient p ON p.uuid = h.patient
         WHERE h.group_code = $1 ORDER BY h.attached_ms, p.uuid";
+    UUIDS_OF_GROUP = "SELECT patient FROM group_patient WHERE group_code = $1 ORDER BY attached_ms, patient";
     FIRST_GROUP = "SELECT group_code FROM group_patient WHERE patient = $1 ORDER BY attached_ms, group_code LIMIT 1";
     ACTIVATE = "UPDATE patient SET state = 'confirmed', email = $2, password_hash = $3, must_change_password = $4,
         person = $5, updated_ms = $6 WHERE uuid = $1 AND state = 'pre_created'";
@@ -130,6 +131,12 @@ impl UsersDb {
     pub async fn patients_of(&self, group_code: &str) -> Result<Vec<Patient>> {
         let group_code = group_code.to_owned();
         self.db.read(move |tx| tx.query(OF_GROUP, &[&group_code], read_patient)).await
+    }
+
+    /// The uuids of the patients of a group, in the order in which they joined.
+    pub async fn uuids_of(&self, group_code: &str) -> Result<Vec<String>> {
+        let group_code = group_code.to_owned();
+        self.db.read(move |tx| tx.query(UUIDS_OF_GROUP, &[&group_code], |row| row.get(0))).await
     }
 
     /// The code of the first group that a patient joined.

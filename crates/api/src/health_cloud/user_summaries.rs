@@ -1,0 +1,214 @@
+//! `GET /user-summaries`: the daily summaries of the token's patient, page by page.
+
+use axum::extract::State;
+use axum::response::Response;
+use platform::PlatformError;
+use serde::Serialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use vitals::summary::Section;
+use vitals::zone::LocalDay;
+
+use crate::ApiState;
+use crate::days::{DayForm, Frame, many_days, required_date};
+use crate::error::{ErrorBody, Result};
+use crate::extract::HealthCall;
+use crate::parameters::{Parameters, malformed};
+
+/// The most days of a range: ten years. Pages beyond that are not what anybody means.
+const LONGEST_RANGE_DAYS: i64 = 3_660;
+const DEFAULT_PER_PAGE: i64 = 10;
+const LARGEST_PER_PAGE: i64 = 100;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(user_summaries))
+}
+
+/// Which days are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pages {
+    first: LocalDay,
+    last: LocalDay,
+    per_page: i64,
+    page: i64,
+}
+
+impl Pages {
+    fn read(parameters: &Parameters) -> std::result::Result<Self, PlatformError> {
+        let first = required_date(parameters, "date_from")?;
+        let last = required_date(parameters, "date_to")?;
+        if last < first {
+            return Err(PlatformError::invalid("date_to", "must not be before date_from"));
+        }
+        if i64::from(last.0) - i64::from(first.0) >= LONGEST_RANGE_DAYS {
+            return Err(PlatformError::invalid("date_to", format!("must be within {LONGEST_RANGE_DAYS} days")));
+        }
+        let per_page = integer(parameters, "per_page")?.unwrap_or(DEFAULT_PER_PAGE).clamp(1, LARGEST_PER_PAGE);
+        let page = integer(parameters, "page")?.unwrap_or(1).max(1);
+        Ok(Pages { first, last, per_page, page })
+    }
+
+    /// Days of the whole range.
+    fn total(&self) -> i64 {
+        i64::from(self.last.0) - i64::from(self.first.0) + 1
+    }
+
+    fn last_page(&self) -> i64 {
+        (self.total() + self.per_page - 1) / self.per_page
+    }
+
+    /// Positions of the page's first and last day in the range, from 1; `None` beyond the last page.
+    fn positions(&self) -> Option<(i64, i64)> {
+        if self.page > self.last_page() {
+            return None;
+        }
+        let from = (self.page - 1) * self.per_page + 1;
+        Some((from, (from + self.per_page - 1).min(self.total())))
+    }
+
+    /// The day at a position.
+    fn day(&self, position: i64) -> LocalDay {
+        LocalDay((i64::from(self.first.0) + position - 1) as i32)
+    }
+}
+
+fn integer(parameters: &Parameters, key: &'static str) -> std::result::Result<Option<i64>, PlatformError> {
+    let Some(text) = parameters.one(key) else { return Ok(None) };
+    text.parse().map(Some).map_err(|_| malformed(key, "must be a whole number"))
+}
+
+/// What follows the days.
+#[derive(Serialize, utoipa::ToSchema)]
+struct Envelope {
+    current_page: i64,
+    per_page: i64,
+    last_page: i64,
+    /// Days of the range.
+    total: i64,
+    /// Position of the first day shown, from 1; null when there is none.
+    from: Option<i64>,
+    /// Position of the last day shown.
+    to: Option<i64>,
+    path: String,
+    first_page_url: String,
+    last_page_url: String,
+    next_page_url: Option<String>,
+    prev_page_url: Option<String>,
+}
+
+impl Envelope {
+    fn new(pages: &Pages, form: &DayForm, path: String) -> Self {
+        let last_page = pages.last_page();
+        let url = |page: i64| url_of_page(&path, pages, form, page);
+        let positions = pages.positions();
+        Envelope {
+            current_page: pages.page,
+            per_page: pages.per_page,
+            last_page,
+            total: pages.total(),
+            from: positions.map(|(from, _)| from),
+            to: positions.map(|(_, to)| to),
+            first_page_url: url(1),
+            last_page_url: url(last_page),
+            next_page_url: (pages.page < last_page).then(|| url(pages.page + 1)),
+            prev_page_url: (pages.page > 1).then(|| url((pages.page - 1).min(last_page))),
+            path,
+        }
+    }
+}
+
+/// The address of a page, with everything that this page was asked for with.
+fn url_of_page(path: &str, pages: &Pages, form: &DayForm, page: i64) -> String {
+    let Pages { first, last, per_page, .. } = pages;
+    let slots = u8::from(form.include_slots);
+    let mut url = format!("{path}?date_from={first}&date_to={last}&include_slots={slots}&per_page={per_page}");
+    if form.sections.len() < Section::ALL.len() {
+        let names: Vec<&str> = form.sections.iter().map(|section| section.name()).collect();
+        url.push_str(&format!("&types={}", names.join(",")));
+    }
+    url.push_str(&format!("&page={page}"));
+    url
+}
+
+/// The daily summaries of the token's patient, ascending. Every day of the range is there, also one without data.
+///
+/// At most 3,660 days; `per_page` is at least 1 and at most 100.
+#[utoipa::path(get, path = "/user-summaries", tag = "summaries",
+    params(("date_from" = String, Query, description = "YYYY-MM-DD"), ("date_to" = String, Query, description = "YYYY-MM-DD"),
+        ("include_slots" = Option<i64>, Query, description = "1 to include slots"),
+        ("types[]" = Option<Vec<String>>, Query, description = "sections to show; all without it"),
+        ("per_page" = Option<i64>, Query, description = "10 without it"), ("page" = Option<i64>, Query)),
+    responses((status = 200, body = Envelope, description = "`data`, the daily summaries, and the fields shown"),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 422, body = ErrorBody), (status = 503, body = ErrorBody)))]
+async fn user_summaries(
+    State(state): State<ApiState>,
+    HealthCall(caller): HealthCall,
+    parameters: Parameters,
+) -> Result<Response> {
+    let pages = Pages::read(&parameters)?;
+    let form = DayForm::read(&parameters)?;
+    let mut days = Vec::new();
+    if let Some((from, to)) = pages.positions() {
+        days = state.platform.own_days(&caller, pages.day(from), pages.day(to), form.include_slots).await?;
+    } else {
+        caller.require("patient.read")?;
+    }
+    let path = format!("{}/user-summaries", state.platform.settings.health_url.trim_end_matches('/'));
+    let envelope = serde_json::to_string(&Envelope::new(&pages, &form, path));
+    let envelope = envelope.map_err(|error| PlatformError::Internal(error.to_string()))?;
+    // The members of the envelope follow the days in the same object.
+    let after = format!("],{}", &envelope[1..]).into_bytes();
+    let frame = Frame { before: b"{\"data\":[".to_vec(), after, by_patient: false };
+    many_days(futures::stream::iter([Ok(days)]), form, frame).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages(query: &str) -> std::result::Result<Pages, u16> {
+        let query = format!("/?date_from=2026-03-01&{query}");
+        match Pages::read(&Parameters::of(&query.parse().expect("an address"))) {
+            Ok(pages) => Ok(pages),
+            Err(PlatformError::Malformed { .. }) => Err(400),
+            Err(PlatformError::Invalid(_)) => Err(422),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn pages_cover_the_range_without_gap() {
+        for (query, positions) in [
+            ("date_to=2026-03-25", Some((1, 10))),
+            ("date_to=2026-03-25&page=0", Some((1, 10))),
+            ("date_to=2026-03-25&page=-3", Some((1, 10))),
+            ("date_to=2026-03-25&page=3", Some((21, 25))),
+            ("date_to=2026-03-25&page=4", None),
+            ("date_to=2026-03-25&page=9223372036854775807", None),
+            ("date_to=2026-03-01&per_page=0", Some((1, 1))),
+            ("date_to=2026-12-31&per_page=1000", Some((1, 100))),
+            ("date_to=2026-03-30&per_page=10&page=3", Some((21, 30))),
+        ] {
+            assert_eq!(pages(query).expect("pages").positions(), positions, "{query}");
+        }
+        let page = pages("date_to=2026-03-30&per_page=10").expect("pages");
+        assert_eq!((page.total(), page.last_page(), page.day(30)), (30, 3, page.last));
+    }
+
+    #[test]
+    fn what_cannot_be_is_told() {
+        for (query, status) in [
+            ("", 422),
+            ("date_to=2026-02-28", 422),
+            ("date_to=2026-3-2", 422),
+            ("date_to=2036-03-10", 422),
+            ("date_to=2026-03-02&page=one", 400),
+            ("date_to=2026-03-02&per_page=1.5", 400),
+        ] {
+            assert_eq!(pages(query), Err(status), "{query}");
+        }
+        assert!(pages("date_to=2036-03-07").is_ok());
+    }
+}

@@ -1,0 +1,153 @@
+//! Compliance: how much of a patient's data has reached the service.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use jiff::Timestamp;
+use platform::{ComplianceCounts, CountedSpan, PlatformError};
+use serde::Serialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use vitals::registry::DataType;
+
+use crate::ApiState;
+use crate::days::date;
+use crate::error::{ErrorBody, Result};
+use crate::extract::ResearcherCall;
+use crate::parameters::{Parameters, malformed};
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(of_heart_rate)).routes(routes!(counts_of_day)).routes(routes!(counts_of_range))
+}
+
+/// How much of a day's heart rate has reached the service.
+#[derive(Serialize, utoipa::ToSchema)]
+struct ComplianceBody {
+    /// YYYY-MM-DD.
+    date: String,
+    /// Percent of the five-minute slots of the local day, with one decimal.
+    compliance: f64,
+}
+
+/// Counts by name, `raw_data_*` and `summary_data_*_slots`.
+type CountsBody = BTreeMap<String, u64>;
+
+fn counts_body(counts: ComplianceCounts) -> CountsBody {
+    let rows = counts.rows.into_iter().map(|(data_type, rows)| (format!("raw_data_{}", short_name(data_type)), rows));
+    let slots = counts.slots.into_iter();
+    rows.chain(slots.map(|(section, slots)| (format!("summary_data_{}_slots", section.name()), slots))).collect()
+}
+
+/// The name of a type in a key of the counts.
+fn short_name(data_type: DataType) -> String {
+    match data_type {
+        DataType::HeartRateVariability => "hrv".to_owned(),
+        other => other.name().replace('-', "_"),
+    }
+}
+
+/// The percentage of a day's five-minute slots that have a heart rate; of today, of those that have elapsed.
+#[utoipa::path(get, path = "/v1/patients/{uuid}/compliance/{date}", tag = "compliance",
+    params(("uuid" = String, Path), ("date" = String, Path, description = "YYYY-MM-DD"),
+        ("token" = Option<String>, Query)),
+    responses((status = 200, body = ComplianceBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
+async fn of_heart_rate(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path((uuid, day)): Path<(String, String)>,
+) -> Result<Json<ComplianceBody>> {
+    let day = date("date", &day)?;
+    let compliance = state.platform.heart_rate_compliance(&researcher, &uuid, day).await?;
+    Ok(Json(ComplianceBody { date: day.to_string(), compliance }))
+}
+
+/// Counts of a day: of the patient's local day, or with `utc=yes` of the day in UTC. What there is nothing of is left
+/// out.
+#[utoipa::path(get, path = "/v1/patients/{uuid}/raw-data-compliance/{date}", tag = "compliance",
+    params(("uuid" = String, Path), ("date" = String, Path, description = "YYYY-MM-DD"),
+        ("token" = Option<String>, Query), ("utc" = Option<String>, Query, description = "`yes` to count the day of UTC")),
+    responses((status = 200, body = CountsBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
+        (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
+async fn counts_of_day(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path((uuid, day)): Path<(String, String)>,
+    parameters: Parameters,
+) -> Result<Json<CountsBody>> {
+    let day = date("date", &day)?;
+    let span = match parameters.one("utc") {
+        Some("yes") => CountedSpan::utc_day(day),
+        None | Some("no") => CountedSpan::LocalDay(day),
+        Some(_) => return Err(malformed("utc", "must be yes or no").into()),
+    };
+    Ok(Json(counts_body(state.platform.compliance_counts(&researcher, &uuid, span).await?)))
+}
+
+/// Counts of a range of UTC of at most 48 hours, both ends included, exact to the millisecond.
+#[utoipa::path(get, path = "/v1/patients/{uuid}/raw-data-compliance", tag = "compliance",
+    params(("uuid" = String, Path), ("token" = Option<String>, Query),
+        ("utc_date_from" = String, Query, description = "YYYY-MM-DDTHH:MM:SS.SSSZ"),
+        ("utc_date_to" = String, Query, description = "YYYY-MM-DDTHH:MM:SS.SSSZ, at most 48 hours later")),
+    responses((status = 200, body = CountsBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
+async fn counts_of_range(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(uuid): Path<String>,
+    parameters: Parameters,
+) -> Result<Json<CountsBody>> {
+    let from_ms = utc_ms(&parameters, "utc_date_from")?;
+    let to_ms = utc_ms(&parameters, "utc_date_to")?;
+    let span = CountedSpan::Utc { from_ms, to_ms };
+    Ok(Json(counts_body(state.platform.compliance_counts(&researcher, &uuid, span).await?)))
+}
+
+/// Milliseconds since 1970 of a time in UTC. Invalid when it is not there, not in UTC, or finer than milliseconds.
+fn utc_ms(parameters: &Parameters, field: &'static str) -> std::result::Result<i64, PlatformError> {
+    let text = parameters.one(field).ok_or_else(|| PlatformError::invalid(field, "is required"))?;
+    let timestamp: Option<Timestamp> = text.strip_suffix('Z').and_then(|_| text.parse().ok());
+    match timestamp {
+        Some(time) if text.as_bytes().get(10) == Some(&b'T') && time.subsec_nanosecond() % 1_000_000 == 0 => {
+            Ok(time.as_millisecond())
+        }
+        _ => Err(PlatformError::invalid(field, "must be a time in UTC as YYYY-MM-DDTHH:MM:SS.SSSZ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<i64> {
+        utc_ms(&Parameters::of(&format!("/?at={text}").parse().expect("an address")), "at").ok()
+    }
+
+    #[test]
+    fn only_times_in_utc_are_read() {
+        assert_eq!(read("2025-11-20T00:53:20.007Z"), Some(1_763_600_000_007));
+        assert_eq!(read("2025-11-20T00:53:20Z"), Some(1_763_600_000_000));
+        for wrong in [
+            "",
+            "2025-11-20",
+            "2025-11-20T00:53:20",
+            "2025-11-20T00:53:20.0071Z",
+            "2025-11-20T01:53:20.000%2B01:00",
+            "2025-11-20%2000:53:20.000Z",
+            "2025-13-20T00:53:20.000Z",
+            "1763600000000",
+        ] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn every_type_has_the_key_of_the_specification() {
+        let keys: Vec<String> = DataType::ALL.into_iter().map(short_name).collect();
+        for key in ["activity", "hrv", "rr_interval", "sleep", "temperature", "acc", "ppg1", "ppg2", "bioz", "ecg", "tests"] {
+            assert!(keys.iter().any(|found| found == key), "{key}");
+        }
+    }
+}

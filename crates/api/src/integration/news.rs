@@ -1,0 +1,211 @@
+//! NEWS: the newest score of a patient, and what a person sets for it.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use platform::{NewsReading, NewsSettingsChange};
+use serde::{Deserialize, Serialize};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use vitals::news2::{Availability, Parameter};
+use vitals::news_timeline::{Assumed, EntryPart, SettingsAt};
+
+use crate::ApiState;
+use crate::body::Fields;
+use crate::error::{ApiError, ErrorBody, Result};
+use crate::extract::ResearcherCall;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(latest)).routes(routes!(settings, change_settings))
+}
+
+/// The newest NEWS entry. Sub-scores are null unless their measurement is good and fresh.
+#[derive(Serialize, utoipa::ToSchema)]
+struct NewsBody {
+    /// When it was scored, Unix epoch ms.
+    timestamp: i64,
+    /// Total; null unless all five measurements were good and fresh.
+    value: Option<u8>,
+    score_heart_rate: Option<u8>,
+    score_respiration_rate: Option<u8>,
+    score_spo2: Option<u8>,
+    score_temperature: Option<u8>,
+    score_blood_pressure: Option<u8>,
+    /// Part of supplemental oxygen, from the settings.
+    score_oxygen: u8,
+    /// Part of consciousness, from the settings.
+    score_consciousness: u8,
+    /// /min.
+    heart_rate: Option<f64>,
+    /// /min.
+    respiration_rate: Option<f64>,
+    /// %.
+    spo2: Option<f64>,
+    /// Body temperature, °C.
+    temperature: Option<f64>,
+    /// Systolic, mmHg.
+    blood_pressure: Option<f64>,
+    heart_rate_timestamp: Option<i64>,
+    respiration_rate_timestamp: Option<i64>,
+    spo2_timestamp: Option<i64>,
+    temperature_timestamp: Option<i64>,
+    blood_pressure_timestamp: Option<i64>,
+    /// 0 to 4, from the acceleration of the minute before; null without any.
+    movement_level: Option<u8>,
+    /// Seconds since it was scored.
+    age_s: i64,
+    /// Settings that nobody has set: their defaults entered the score.
+    assumed: Vec<&'static str>,
+    /// Measurements that did not enter the score.
+    missing: Vec<MissingBody>,
+}
+
+/// A measurement that did not enter the score.
+#[derive(Serialize, utoipa::ToSchema)]
+struct MissingBody {
+    parameter: &'static str,
+    /// `missing`, `low_quality` or `stale`.
+    reason: &'static str,
+    /// Seconds since it was taken; null when there is none.
+    age_s: Option<i64>,
+}
+
+impl From<NewsReading> for NewsBody {
+    fn from(reading: NewsReading) -> Self {
+        let entry = &reading.entry;
+        let score = |parameter| entry.part(parameter).score;
+        let value = |parameter| entry.part(parameter).measured.map(|timed| timed.value);
+        let taken_ms = |parameter| entry.part(parameter).measured.map(|timed| timed.timestamp_ms);
+        let parts = Parameter::ALL.into_iter().map(|parameter| (parameter, entry.part(parameter)));
+        let is_missing = |(_, part): &(Parameter, &EntryPart)| part.availability != Availability::Fresh;
+        let missing = parts.filter(is_missing).map(|(parameter, part)| MissingBody {
+            parameter: parameter.name(),
+            reason: part.availability.name(),
+            age_s: reading.part_age_s(part),
+        });
+        NewsBody {
+            timestamp: entry.time_ms,
+            value: entry.total,
+            score_heart_rate: score(Parameter::HeartRate),
+            score_respiration_rate: score(Parameter::RespirationRate),
+            score_spo2: score(Parameter::Spo2),
+            score_temperature: score(Parameter::Temperature),
+            score_blood_pressure: score(Parameter::BloodPressure),
+            score_oxygen: entry.score_oxygen,
+            score_consciousness: entry.score_consciousness,
+            heart_rate: value(Parameter::HeartRate),
+            respiration_rate: value(Parameter::RespirationRate),
+            spo2: value(Parameter::Spo2),
+            temperature: value(Parameter::Temperature),
+            blood_pressure: value(Parameter::BloodPressure),
+            heart_rate_timestamp: taken_ms(Parameter::HeartRate),
+            respiration_rate_timestamp: taken_ms(Parameter::RespirationRate),
+            spo2_timestamp: taken_ms(Parameter::Spo2),
+            temperature_timestamp: taken_ms(Parameter::Temperature),
+            blood_pressure_timestamp: taken_ms(Parameter::BloodPressure),
+            movement_level: reading.movement_level,
+            age_s: reading.age_s(),
+            assumed: names_of(entry.assumed),
+            missing: missing.collect(),
+        }
+    }
+}
+
+/// The settings that nobody has set.
+fn names_of(assumed: Assumed) -> Vec<&'static str> {
+    let named = [
+        ("spo2_scale", assumed.spo2_scale),
+        ("oxygen", assumed.oxygen),
+        ("consciousness", assumed.consciousness),
+    ];
+    named.into_iter().filter(|(_, is_assumed)| *is_assumed).map(|(name, _)| name).collect()
+}
+
+/// What is set for NEWS.
+#[derive(Serialize, utoipa::ToSchema)]
+struct SettingsBody {
+    /// 1 or 2.
+    spo2_scale: u8,
+    /// Whether the patient breathes supplemental oxygen.
+    oxygen: bool,
+    /// A, C, V, P or U.
+    consciousness: &'static str,
+    /// Which of these nobody has set.
+    assumed: Vec<&'static str>,
+}
+
+impl From<SettingsAt> for SettingsBody {
+    fn from(valid: SettingsAt) -> Self {
+        SettingsBody {
+            spo2_scale: valid.settings.spo2_scale.number(),
+            oxygen: valid.settings.oxygen,
+            consciousness: valid.settings.consciousness.letter(),
+            assumed: names_of(valid.assumed),
+        }
+    }
+}
+
+/// Settings to change; those that are left out stay as they are.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
+struct NewSettings {
+    /// 1 or 2.
+    spo2_scale: Option<u8>,
+    /// Whether the patient breathes supplemental oxygen.
+    oxygen: Option<bool>,
+    /// A, C, V, P or U.
+    consciousness: Option<String>,
+}
+
+/// The newest NEWS entry of a patient. 404 `no_news_score` when nothing has been scored yet.
+#[utoipa::path(get, path = "/v1/patients/{uuid}/latest-news-score", tag = "patients",
+    params(("uuid" = String, Path), ("token" = Option<String>, Query)),
+    responses((status = 200, body = NewsBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody)))]
+async fn latest(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(uuid): Path<String>,
+) -> Result<Json<NewsBody>> {
+    let reading = state.platform.latest_news_score(&researcher, &uuid).await?;
+    let reading = reading.ok_or(ApiError::Particular {
+        status: StatusCode::NOT_FOUND,
+        code: "no_news_score",
+        message: "the patient has no NEWS score yet",
+    })?;
+    Ok(Json(reading.into()))
+}
+
+/// What is set for the NEWS of a patient.
+#[utoipa::path(get, path = "/v1/patients/{uuid}/news-settings", tag = "patients",
+    params(("uuid" = String, Path), ("token" = Option<String>, Query)),
+    responses((status = 200, body = SettingsBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody)))]
+async fn settings(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(uuid): Path<String>,
+) -> Result<Json<SettingsBody>> {
+    Ok(Json(state.platform.news_settings(&researcher, &uuid).await?.into()))
+}
+
+/// Changes what is set for the NEWS of a patient, from now on.
+#[utoipa::path(put, path = "/v1/patients/{uuid}/news-settings", tag = "patients",
+    params(("uuid" = String, Path), ("token" = Option<String>, Query)), request_body = NewSettings,
+    responses((status = 200, body = SettingsBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
+        (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
+async fn change_settings(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(uuid): Path<String>,
+    mut fields: Fields,
+) -> Result<Json<SettingsBody>> {
+    let change = NewsSettingsChange {
+        spo2_scale: fields.integer("spo2_scale"),
+        oxygen: fields.flag("oxygen"),
+        consciousness: fields.text("consciousness"),
+    };
+    fields.finish()?;
+    Ok(Json(state.platform.change_news_settings(&researcher, &uuid, &change).await?.into()))
+}

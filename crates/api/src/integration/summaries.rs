@@ -1,0 +1,71 @@
+//! Daily summaries: of a whole study, and of one patient.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use futures::StreamExt;
+use platform::PATIENTS_AT_ONCE;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::ApiState;
+use crate::days::{DayForm, Frame, date, many_days, one_day, required_date};
+use crate::error::{ErrorBody, Result};
+use crate::extract::ResearcherCall;
+use crate::parameters::Parameters;
+
+/// Batches that are read ahead while one is written.
+const BATCHES_AHEAD: usize = 2;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(of_group)).routes(routes!(of_patient))
+}
+
+/// The daily summaries of all patients of a study, by uuid. Sections without data are empty objects.
+#[utoipa::path(get, path = "/v1/groups/{group_code}/summaries", tag = "summaries",
+    params(("group_code" = String, Path), ("token" = Option<String>, Query),
+        ("date" = String, Query, description = "YYYY-MM-DD"),
+        ("include_slots" = Option<i64>, Query, description = "1 to include slots")),
+    responses((status = 200, body = serde_json::Value, description = "daily summaries by patient uuid"),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 422, body = ErrorBody), (status = 503, body = ErrorBody)))]
+async fn of_group(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(group_code): Path<String>,
+    parameters: Parameters,
+) -> Result<Response> {
+    let day = required_date(&parameters, "date")?;
+    let form = DayForm::of_all_sections(&parameters)?;
+    let with_slots = form.include_slots;
+    let platform = state.platform;
+    let patients = platform.patients_to_summarise(&researcher, &group_code).await?;
+    let parts: Vec<Vec<String>> = patients.chunks(PATIENTS_AT_ONCE).map(<[String]>::to_vec).collect();
+    let read = move |part: Vec<String>| {
+        let platform = platform.clone();
+        async move { platform.days_of_patients(&part, day, with_slots).await }
+    };
+    let batches = futures::stream::iter(parts).map(read).buffered(BATCHES_AHEAD);
+    many_days(batches, form, Frame { before: b"{".to_vec(), after: b"}".to_vec(), by_patient: true }).await
+}
+
+/// The daily summary of a patient. Sections without data are empty objects.
+#[utoipa::path(get, path = "/v1/patients/{uuid}/summary/{date}", tag = "summaries",
+    params(("uuid" = String, Path), ("date" = String, Path, description = "YYYY-MM-DD"),
+        ("token" = Option<String>, Query),
+        ("include_slots" = Option<i64>, Query, description = "1 to include slots"),
+        ("types[]" = Option<Vec<String>>, Query, description = "sections to show; all without it")),
+    responses((status = 200, body = serde_json::Value, description = "a daily summary"),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 422, body = ErrorBody), (status = 503, body = ErrorBody)))]
+async fn of_patient(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path((uuid, day)): Path<(String, String)>,
+    parameters: Parameters,
+) -> Result<Response> {
+    let day = date("date", &day)?;
+    let form = DayForm::read(&parameters)?;
+    let found = state.platform.patient_day(&researcher, &uuid, day, form.include_slots).await?;
+    one_day(found, form).await
+}
