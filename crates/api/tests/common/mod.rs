@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode};
+use platform::fold::FoldWorker;
 use platform::{NewAccount, NewApiKey, Platform, Role, Settings, SubscriptionStart};
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
@@ -154,6 +155,22 @@ impl Story {
             body => request.header("content-type", "application/json").body(Body::from(body.to_string())),
         };
         self.send(request.expect("a request")).await
+    }
+
+    /// A PUT of JSON.
+    pub async fn put(&self, path: &str, body: Value) -> Answer {
+        self.with_json(Method::PUT, path, "", body).await
+    }
+
+    /// Sends samples of a patient, by type, and folds them.
+    pub async fn sync(&self, patient: &Enrolled, data: Value) {
+        self.post_as("/health/v1/sync", &patient.health_token, json!({ "data": data })).await.ok();
+        self.fold().await;
+    }
+
+    /// Computes all that is due.
+    pub async fn fold(&self) {
+        FoldWorker::new(self.platform.clone(), 2).drain().await.expect("folded");
     }
 
     /// Any request.

@@ -4,8 +4,11 @@
 
 mod administration;
 mod clients;
+mod forms;
 mod harness;
 mod journey;
 mod kill;
+mod real_input;
+mod recordings;
 mod start_and_end;
 mod two_nodes;

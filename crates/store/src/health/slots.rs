@@ -89,9 +89,9 @@ impl HealthDb {
 }
 
 /// The parameters of a list and one more.
-pub(super) fn with_last<'params>(params: &[&'params dyn Param], last: &'params dyn Param) -> Vec<&'params dyn Param> {
-    debug_assert_eq!(params.len(), LIST_LENGTH);
-    params.iter().copied().chain([last]).collect()
+pub(super) fn with_last<'params>(list: &[&'params dyn Param], more: &'params dyn Param) -> Vec<&'params dyn Param> {
+    debug_assert_eq!(list.len(), LIST_LENGTH);
+    list.iter().copied().chain([more]).collect()
 }
 
 /// Writes the cells of a day, or removes the row when there is none.

@@ -77,6 +77,7 @@ pub trait WindowCell: Clone + PartialEq + std::fmt::Debug {
     /// Where the cell lies.
     fn place(&self) -> Place;
     /// A cell of no rows.
+    #[must_use]
     fn at(place: Place) -> Self;
     /// Adds the rows of another cell: how slots of thirty minutes are made.
     fn absorb(&mut self, other: &Self);

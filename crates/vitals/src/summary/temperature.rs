@@ -35,9 +35,7 @@ impl TemperatureSection {
         }
         let worn: Vec<&TemperatureCell> =
             source.temperature.cells().iter().filter(|cell| is_worn(cell, source.activity)).collect();
-        let mut valid = worn.iter().filter(|cell| cell.sk1.count > 0 || cell.sk2.count > 0);
-        let first = valid.next();
-        let last = valid.next_back().or(first);
+        let valid = || worn.iter().filter(|cell| cell.sk1.count > 0 || cell.sk2.count > 0);
         let average = |sensor: fn(&TemperatureCell) -> Sensor| {
             let means = worn.iter().filter_map(|cell| sensor(cell).mean_hundredths());
             mean(means.map(|hundredths| hundredths as f64 / HUNDREDTHS))
@@ -52,8 +50,8 @@ impl TemperatureSection {
             avg_temp_sk2: average(|cell| cell.sk2),
             max_temp_sk1: highest(|cell| cell.sk1),
             max_temp_sk2: highest(|cell| cell.sk2),
-            start_timestamp: first.map(|cell| cell.place.start_ms()),
-            end_timestamp: last.map(|cell| cell.place.start_ms() + WINDOW_MS),
+            start_timestamp: valid().next().map(|cell| cell.place.start_ms()),
+            end_timestamp: valid().next_back().map(|cell| cell.place.start_ms() + WINDOW_MS),
         })
     }
 }

@@ -311,8 +311,8 @@ fn pressures_are_split_by_sleep_where_it_is_known() {
     let unknown = day.summary().non_invasive_blood_pressure.unwrap();
     assert_eq!(unknown.daily_average_systolic_pressure, Some(117.33));
     assert_eq!(unknown.awaken_average_systolic_pressure, None);
-    let start_ms = start_us / 1000;
-    let known = day.summary_asleep(&[(start_ms, start_ms + 3_600_000)]).non_invasive_blood_pressure.unwrap();
+    let midnight_ms = start_us / 1000;
+    let known = day.summary_asleep(&[(midnight_ms, midnight_ms + 3_600_000)]).non_invasive_blood_pressure.unwrap();
     assert_eq!(known.sleeping_average_systolic_pressure, Some(111.0));
     assert_eq!(known.sleeping_average_diastolic_pressure, Some(71.0));
     assert_eq!((known.awaken_average_systolic_pressure, known.awaken_average_diastolic_pressure), (Some(130.0), None));
