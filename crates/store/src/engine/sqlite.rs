@@ -156,7 +156,7 @@ fn connect(path: &Path) -> Result<Connection> {
          PRAGMA journal_mode = WAL;
          PRAGMA synchronous = FULL;
          PRAGMA wal_autocheckpoint = 4000;
-         PRAGMA cache_size = -8192;
+         PRAGMA cache_size = -2048;
          PRAGMA foreign_keys = ON;",
     )?;
     connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);

@@ -81,7 +81,13 @@ impl Column {
 
     /// The number of cell steps in one unit.
     pub const fn steps_per_unit(&self) -> i32 {
-        10_i32.pow(self.decimals() as u32)
+        match self.decimals() {
+            0 => 1,
+            1 => 10,
+            2 => 100,
+            3 => 1000,
+            more => 10_i32.pow(more as u32),
+        }
     }
 
     /// The cell of a whole number.
