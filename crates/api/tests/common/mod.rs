@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
+use platform::fold::FoldWorker;
 use platform::{NewAccount, NewApiKey, Platform, Role, Settings, SubscriptionStart};
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
@@ -168,9 +169,20 @@ impl Story {
         (parts.status, axum::body::to_bytes(body, usize::MAX).await.expect("a body"))
     }
 
-    /// Folds everything that is due.
+    /// A PUT of JSON.
+    pub async fn put(&self, path: &str, body: Value) -> Answer {
+        self.with_json(Method::PUT, path, "", body).await
+    }
+
+    /// Sends samples of a patient, by type, and folds them.
+    pub async fn sync(&self, patient: &Enrolled, data: Value) {
+        self.post_as("/health/v1/sync", &patient.health_token, json!({ "data": data })).await.ok();
+        self.fold().await;
+    }
+
+    /// Computes all that is due.
     pub async fn fold(&self) {
-        platform::fold::FoldWorker::new(self.platform.clone(), 2).drain().await.expect("a fold");
+        FoldWorker::new(self.platform.clone(), 2).drain().await.expect("folded");
     }
 
     /// Any request.

@@ -1,0 +1,215 @@
+//! Latest values, the NEWS entry, and what a person sets for it.
+
+mod common;
+
+use common::{Enrolled, START_MS, Story, text};
+use platform::Role;
+use serde_json::{Value, json};
+
+const MINUTE_MS: i64 = 60_000;
+
+struct Study {
+    story: Story,
+    key: String,
+    group: String,
+    patient: Enrolled,
+}
+
+impl Study {
+    async fn begin() -> Self {
+        let story = Story::begin().await;
+        let key = story.key_of("ada@example.org", Role::Researcher).await;
+        let group = story.group(&key).await;
+        let patient = story.patient(&key, &group, json!({"time_zone": "Europe/Zurich"})).await;
+        Study { story, key, group, patient }
+    }
+
+    fn path(&self, what: &str) -> String {
+        format!("/integration/v1/patients/{}/{what}?token={}", self.patient.uuid, self.key)
+    }
+
+    async fn news(&self) -> Value {
+        self.story.get(&self.path("latest-news-score")).await.ok()
+    }
+
+    async fn latest_values(&self) -> Value {
+        let path = format!("/integration/v1/groups/{}/patients?token={}&with_latest_values=1", self.group, self.key);
+        self.story.get(&path).await.ok()[0]["latest_values"].clone()
+    }
+}
+
+/// A row with every vital sign, all of them unremarkable.
+fn healthy_row(time_ms: i64) -> Value {
+    json!({"activity": {"timestamp": [time_ms], "bpm": [72], "bpm_q": [4], "respiration_rate": [16], "spo2": [97],
+        "core_temp": [37.1], "nibp_systolic_combine": [124], "nibp_diastolic_combine": [81], "wearing": [4]}})
+}
+
+#[tokio::test]
+async fn a_row_with_everything_is_scored() {
+    let study = Study::begin().await;
+    assert_eq!(study.story.get(&study.path("latest-news-score")).await.error(), (404, "no_news_score"));
+    assert_eq!(study.latest_values().await, json!({}));
+
+    let taken_ms = START_MS - MINUTE_MS;
+    study.story.sync(&study.patient, healthy_row(taken_ms)).await;
+    study.story.pass_ms(20_999);
+    let entry = json!({
+        "timestamp": taken_ms, "value": 0,
+        "score_heart_rate": 0, "score_respiration_rate": 0, "score_spo2": 0, "score_temperature": 0,
+        "score_blood_pressure": 0, "score_oxygen": 0, "score_consciousness": 0,
+        "heart_rate": 72.0, "respiration_rate": 16.0, "spo2": 97.0, "temperature": 37.1, "blood_pressure": 124.0,
+        "heart_rate_timestamp": taken_ms, "respiration_rate_timestamp": taken_ms, "spo2_timestamp": taken_ms,
+        "temperature_timestamp": taken_ms, "blood_pressure_timestamp": taken_ms,
+        "movement_level": null, "age_s": 80, "assumed": ["spo2_scale", "oxygen", "consciousness"], "missing": [],
+    });
+    assert_eq!(study.news().await, entry);
+    let latest = json!({
+        "heart_rate": 72.0, "respiration_rate": 16.0, "temperature": 37.1, "spo2": 97.0, "nibp_systolic": 124.0,
+        "nibp_diastolic": 81.0, "news_score": 0,
+        "heart_rate_timestamp": taken_ms, "respiration_rate_timestamp": taken_ms, "temperature_timestamp": taken_ms,
+        "spo2_timestamp": taken_ms, "nibp_diastolic_timestamp": taken_ms, "nibp_systolic_timestamp": taken_ms,
+        "news_score_timestamp": taken_ms,
+    });
+    assert_eq!(study.latest_values().await, latest);
+
+    let path = format!("/integration/v1/groups/{}/patients?token={}", study.group, study.key);
+    assert!(study.story.get(&path).await.ok()[0].get("latest_values").is_none());
+}
+
+#[tokio::test]
+async fn what_is_missing_is_named_and_no_partial_sum_is_shown() {
+    let study = Study::begin().await;
+    let first_ms = START_MS - 40 * MINUTE_MS;
+    study.story.sync(&study.patient, healthy_row(first_ms)).await;
+    assert_eq!(study.news().await["value"], 0);
+    // Half an hour on, a fast pulse, a poor saturation, and a skin that is no body temperature.
+    let later_ms = first_ms + 31 * MINUTE_MS;
+    let data = json!({
+        "activity": {"timestamp": [later_ms], "bpm": [112], "spo2": [80], "spo2_q": [1], "respiration_rate": [0]},
+        "temperature": {"timestamp": [later_ms], "temp_sk1": [39.5]},
+    });
+    study.story.sync(&study.patient, data).await;
+    let news = study.news().await;
+    assert_eq!((&news["timestamp"], &news["value"]), (&json!(later_ms), &Value::Null));
+    assert_eq!((&news["score_heart_rate"], &news["heart_rate"]), (&json!(2), &json!(112.0)));
+    assert_eq!(news["score_blood_pressure"], 0);
+    for parameter in ["respiration_rate", "spo2", "temperature"] {
+        assert_eq!(news[format!("score_{parameter}")], Value::Null, "{parameter}");
+        assert_eq!(news[format!("{parameter}_timestamp")], first_ms, "{parameter}");
+    }
+    assert_eq!((&news["spo2"], &news["temperature"], &news["age_s"]), (&json!(97.0), &json!(37.1), &json!(9 * 60)));
+    let stale = |parameter| json!({"parameter": parameter, "reason": "stale", "age_s": 40 * 60});
+    assert_eq!(news["missing"], json!([stale("respiration_rate"), stale("spo2"), stale("temperature")]));
+    let latest = study.latest_values().await;
+    assert!(latest.get("news_score").is_none() && latest.get("news_score_timestamp").is_none());
+    assert_eq!((&latest["heart_rate"], &latest["temperature"]), (&json!(112.0), &json!(37.1)));
+
+    // A spot measurement of each makes it whole.
+    let spot_ms = later_ms + MINUTE_MS;
+    let tests = json!({"tests": {"timestamp": [spot_ms, spot_ms, spot_ms],
+        "test_type": ["respiration_rate", "spo2", "temperature"], "value": [22, 93, 38.5], "unit": ["/min", "%", "°C"]}});
+    study.story.sync(&study.patient, tests).await;
+    let news = study.news().await;
+    assert_eq!((&news["value"], &news["missing"]), (&json!(2 + 2 + 2 + 1), &json!([])));
+    assert_eq!(study.latest_values().await["news_score"], 7);
+}
+
+#[tokio::test]
+async fn acceleration_tells_how_much_the_patient_moved() {
+    let study = Study::begin().await;
+    let taken_ms = START_MS - MINUTE_MS;
+    study.story.sync(&study.patient, healthy_row(taken_ms)).await;
+    let rest = vec![0; 320];
+    let shaking: Vec<i32> = (0..320).map(|row| if row % 2 == 0 { 512 } else { 640 }).collect();
+    let acc = json!({"acc": [{"start": taken_ms - 10_000, "rate_hz": 32, "accX": rest, "accY": rest, "accZ": shaking}]});
+    study.story.sync(&study.patient, acc).await;
+    // The lengths lie an eighth of a g around their mean.
+    assert_eq!(study.news().await["movement_level"], 3);
+}
+
+#[tokio::test]
+async fn settings_hold_from_when_they_are_set() {
+    let study = Study::begin().await;
+    let path = study.path("news-settings");
+    let defaults = json!({"spo2_scale": 1, "oxygen": false, "consciousness": "A",
+        "assumed": ["spo2_scale", "oxygen", "consciousness"]});
+    assert_eq!(study.story.get(&path).await.ok(), defaults);
+
+    // A bracelet whose clock is two minutes ahead: the row is scored before the setting is changed.
+    let before_ms = START_MS - MINUTE_MS;
+    let ahead_ms = START_MS + 2 * MINUTE_MS;
+    study.story.sync(&study.patient, healthy_row(before_ms)).await;
+    study.story.sync(&study.patient, healthy_row(ahead_ms)).await;
+    assert_eq!(study.news().await["value"], 0);
+    study.story.pass_ms(MINUTE_MS);
+    let changed = study.story.put(&path, json!({"oxygen": true})).await.ok();
+    let expected = json!({"spo2_scale": 1, "oxygen": true, "consciousness": "A",
+        "assumed": ["spo2_scale", "consciousness"]});
+    assert_eq!(changed, expected);
+    assert_eq!(study.story.get(&path).await.ok(), expected);
+    study.story.fold().await;
+    let news = study.news().await;
+    assert_eq!((&news["timestamp"], &news["value"]), (&json!(ahead_ms), &json!(2)));
+    assert_eq!((&news["score_oxygen"], &news["assumed"]), (&json!(2), &json!(["spo2_scale", "consciousness"])));
+    let entries = study.story.platform.health.news_between(&study.patient.uuid, 0, i64::MAX).await.expect("entries");
+    let totals: Vec<(i64, Option<u8>)> = entries.iter().map(|entry| (entry.time_ms, entry.total)).collect();
+    assert_eq!(totals, [(before_ms, Some(0)), (ahead_ms, Some(2))]);
+
+    // At the same millisecond the fields come together; a later measurement takes both.
+    let both = study.story.put(&path, json!({"spo2_scale": 2, "consciousness": "V"})).await.ok();
+    assert_eq!(both, json!({"spo2_scale": 2, "oxygen": true, "consciousness": "V", "assumed": []}));
+    study.story.pass_ms(10 * MINUTE_MS);
+    study.story.sync(&study.patient, healthy_row(study.story.now_ms())).await;
+    let news = study.news().await;
+    // 97 % on oxygen is too much on the second scale.
+    assert_eq!((&news["score_spo2"], &news["score_consciousness"]), (&json!(3), &json!(3)));
+    assert_eq!((&news["value"], &news["assumed"]), (&json!(8), &json!([])));
+
+    let log = format!(
+        "/integration/v1/patients/audit/logs?token={}&from={START_MS}&to={}&action_type=PATIENT_UPDATE",
+        study.key,
+        study.story.now_ms()
+    );
+    let log = study.story.get(&log).await.ok();
+    let details: Vec<&Value> = log.as_array().expect("entries").iter().map(|entry| &entry["details"]).collect();
+    assert_eq!(
+        details,
+        [
+            &json!({"news_settings": {"oxygen": true}}),
+            &json!({"news_settings": {"spo2_scale": 2, "consciousness": "V"}}),
+        ]
+    );
+    assert_eq!(text(&log[0]["primary_entity_id"]), study.patient.uuid);
+    assert_eq!(log[0]["timestamp"], START_MS + MINUTE_MS);
+}
+
+#[tokio::test]
+async fn settings_are_checked_and_a_practitioner_may_change_them() {
+    let study = Study::begin().await;
+    let path = study.path("news-settings");
+    for (body, field) in [
+        (json!({}), "spo2_scale"),
+        (json!({"spo2_scale": 3}), "spo2_scale"),
+        (json!({"spo2_scale": "1"}), "spo2_scale"),
+        (json!({"oxygen": 1}), "oxygen"),
+        (json!({"consciousness": "awake"}), "consciousness"),
+    ] {
+        let answer = study.story.put(&path, body.clone()).await;
+        assert_eq!(answer.error(), (422, "invalid"), "{body}");
+        assert!(answer.body["errors"][field].is_array(), "{body}");
+    }
+    let hcp = study.story.key_of("hcp@example.org", Role::Hcp).await;
+    let bob = study.story.key_of("bob@example.org", Role::Researcher).await;
+    let of = |uuid: &str, what: &str, key: &str| format!("/integration/v1/patients/{uuid}/{what}?token={key}");
+    let uuid = &study.patient.uuid;
+    for what in ["news-settings", "latest-news-score"] {
+        assert_eq!(study.story.get(&of(uuid, what, &bob)).await.error(), (403, "forbidden"));
+        assert_eq!(study.story.get(&of("nobody", what, &bob)).await.error(), (404, "patient_not_found"));
+    }
+    let oxygen = json!({"oxygen": true});
+    let put = study.story.put(&of(uuid, "news-settings", &hcp), oxygen.clone()).await;
+    assert_eq!(put.error(), (403, "forbidden"));
+    let account = study.story.platform.account_by_email("hcp@example.org").await.expect("an account");
+    study.story.platform.users.add_member(&account.uuid, &study.group, START_MS).await.expect("a member");
+    assert_eq!(study.story.put(&of(uuid, "news-settings", &hcp), oxygen).await.ok()["oxygen"], true);
+}
