@@ -10,5 +10,6 @@ mod journey;
 mod kill;
 mod real_input;
 mod recordings;
+mod secrets;
 mod start_and_end;
 mod two_nodes;
