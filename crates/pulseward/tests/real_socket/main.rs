@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // a test that cannot go on says so by stopping
 
 mod administration;
+mod bad_input;
 mod clients;
 mod forms;
 mod harness;
