@@ -30,17 +30,32 @@ pub(super) enum BodyError {
     },
 }
 
+/// The deepest nesting of brackets that is read, as everywhere else in the service.
+const DEEPEST: usize = 128;
+
 /// Where the parser is wrong, kept beside it because its own errors carry only a text.
 #[derive(Default)]
-pub(super) struct Place(RefCell<Option<(String, String)>>);
+pub(super) struct Place {
+    fault: RefCell<Option<(String, String)>>,
+    /// What is being read; of this place is what the parser itself finds wrong.
+    at: RefCell<Option<String>>,
+}
 
 impl Place {
     /// Notes what is wrong and makes the error that ends the parsing.
     pub(super) fn fail<E: Error>(&self, place: impl Into<String>, message: impl Into<String>) -> E {
         let (place, message) = (place.into(), message.into());
         let error = E::custom(&message);
-        self.0.borrow_mut().get_or_insert((place, message));
+        self.fault.borrow_mut().get_or_insert((place, message));
         error
+    }
+
+    fn enter(&self, place: impl Into<String>) {
+        *self.at.borrow_mut() = Some(place.into());
+    }
+
+    fn leave(&self) {
+        *self.at.borrow_mut() = None;
     }
 }
 
@@ -52,11 +67,39 @@ pub(super) fn read(bytes: &[u8]) -> Result<SyncBody, BodyError> {
         deserializer.end()?;
         Ok(body)
     });
-    read.map_err(|error| match place.0.into_inner() {
-        Some((place, message)) => BodyError::Structure { place, message },
-        None if error.is_data() => BodyError::Structure { place: "body".to_owned(), message: error.to_string() },
-        None => BodyError::Syntax(error.to_string()),
+    read.map_err(|error| {
+        // What is not a value of its column is met long before the bottom of such a body.
+        if is_nested_too_deeply(bytes) {
+            return BodyError::Syntax(format!("brackets are nested more than {DEEPEST} deep"));
+        }
+        match place.fault.into_inner() {
+            Some((place, message)) => BodyError::Structure { place, message },
+            None if error.is_data() => {
+                let at = place.at.into_inner().unwrap_or_else(|| "body".to_owned());
+                BodyError::Structure { place: at, message: error.to_string() }
+            }
+            None => BodyError::Syntax(error.to_string()),
+        }
     })
+}
+
+/// Whether brackets outside texts are nested deeper than is read.
+fn is_nested_too_deeply(bytes: &[u8]) -> bool {
+    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
+    for byte in bytes {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'[' | b'{' if !in_text => depth += 1,
+            b']' | b'}' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEEPEST {
+            return true;
+        }
+    }
+    false
 }
 
 struct BodySeed<'place> {
@@ -91,7 +134,11 @@ impl<'de> Visitor<'de> for BodySeed<'_> {
                     let device: Option<DeviceBody> = self.small(&key, map.next_value()?)?;
                     body.device = device.map(DeviceBody::into_device);
                 }
-                "data" => body.data = map.next_value_seed(DataSeed { place: self.place })?,
+                "data" => {
+                    self.place.enter("data");
+                    body.data = map.next_value_seed(DataSeed { place: self.place })?;
+                    self.place.leave();
+                }
                 _ => return Err(self.place.fail(key, "is not a field of a sync")),
             }
             seen.push(key);
@@ -158,7 +205,9 @@ impl<'de> Visitor<'de> for DataSeed<'_> {
             if types.iter().any(|one| one.data_type == data_type) {
                 return Err(self.place.fail(format!("data.{name}"), "is given twice"));
             }
+            self.place.enter(format!("data.{name}"));
             let batches = map.next_value_seed(RowsSeed { data_type, place: self.place })?;
+            self.place.enter("data");
             types.push(TypeBatches { data_type, batches });
         }
         Ok(types)

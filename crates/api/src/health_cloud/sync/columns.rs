@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use vitals::block::Cells;
 use vitals::intake::{Batch, Fault};
@@ -97,7 +97,10 @@ impl<'de> Visitor<'de> for ObjectSeed<'_, '_> {
                 "start" => fields.start = Some(self.decimal("start", map.next_value()?)?),
                 "rate_hz" => fields.rate_hz = Some(self.decimal("rate_hz", map.next_value()?)?),
                 "date" => {
-                    map.next_value::<IgnoredAny>()?;
+                    // Derived, so it is not read; but it is no place to hide a tree in.
+                    if map.next_value::<&RawValue>()?.get().starts_with(['[', '{']) {
+                        return Err(self.fail("date", "is of the wrong kind"));
+                    }
                 }
                 name => {
                     let Some(index) = self.data_type.column_index(name) else {
