@@ -16,7 +16,7 @@ use super::columns::RowsSeed;
 
 /// Why a body cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum BodyError {
+pub(crate) enum BodyError {
     /// It is not JSON.
     #[error("the body is not JSON: {0}")]
     Syntax(String),
@@ -45,7 +45,7 @@ impl Place {
 }
 
 /// Reads a body.
-pub(super) fn read(bytes: &[u8]) -> Result<SyncBody, BodyError> {
+pub(crate) fn read(bytes: &[u8]) -> Result<SyncBody, BodyError> {
     let place = Place::default();
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let read = BodySeed { place: &place }.deserialize(&mut deserializer).and_then(|body| {

@@ -14,6 +14,9 @@ use super::cells::{Field, FieldSeed, TimeField, TimeSeed};
 
 /// The most samples that one evenly sampled block may have: a day at 512 Hz.
 const LONGEST_BLOCK: usize = 512 * 86_400;
+/// A block of fewer rows is gathered like single rows. A batch has a vector for each column that there is, which for a
+/// row or two would be fifty times the memory of their text.
+const SHORT_BLOCK: usize = 64;
 
 /// Reads what stands under a data type.
 pub(super) struct RowsSeed<'place> {
@@ -25,7 +28,7 @@ pub(super) struct RowsSeed<'place> {
 struct ObjectSeed<'rows, 'place> {
     data_type: DataType,
     place: &'place Place,
-    /// Rows that came one by one and are not a batch yet.
+    /// Rows that came one by one or a few at a time and are not a batch yet.
     rows: &'rows mut RowCollector,
 }
 
@@ -94,7 +97,9 @@ impl<'de> Visitor<'de> for ObjectSeed<'_, '_> {
                     let seed = TimeSeed { data_type: self.data_type, place: self.place };
                     fields.times = Some(map.next_value_seed(seed)?);
                 }
+                "start" if fields.start.is_some() => return Err(self.fail("start", "is given twice")),
                 "start" => fields.start = Some(self.decimal("start", map.next_value()?)?),
+                "rate_hz" if fields.rate_hz.is_some() => return Err(self.fail("rate_hz", "is given twice")),
                 "rate_hz" => fields.rate_hz = Some(self.decimal("rate_hz", map.next_value()?)?),
                 "date" => {
                     map.next_value::<IgnoredAny>()?;
@@ -144,7 +149,7 @@ impl ObjectSeed<'_, '_> {
                     let name = self.data_type.columns()[*index].name;
                     return Err(self.fail(name, "is an array while timestamp is not"));
                 }
-                self.rows.push(time_us, fields.columns);
+                self.rows.append(vec![time_us], fields.columns);
                 return Ok(None);
             }
             (None, Some(start_ms), Some(rate_hz)) => {
@@ -163,29 +168,41 @@ impl ObjectSeed<'_, '_> {
             }
         };
         let rows = times_us.len();
+        if let Some((index, _)) =
+            fields.columns.iter().find(|(_, field)| field.rows().is_some_and(|length| length != rows))
+        {
+            let name = self.data_type.columns()[*index].name;
+            return Err(self.fail(name, &format!("has another length than the {rows} times")));
+        }
+        if rows < SHORT_BLOCK {
+            self.rows.append(times_us, fields.columns);
+            return Ok(None);
+        }
+        let faults = faults_of(self.data_type, &fields.columns, rows);
         let mut columns = vec![Cells::Constant(NULL); self.data_type.columns().len()];
-        let mut faults = Vec::new();
         for (index, field) in fields.columns {
-            let name = self.data_type.columns()[index].name;
-            if field.rows().is_some_and(|length| length != rows) {
-                return Err(self.fail(name, &format!("has another length than the {rows} times")));
-            }
-            match field.fault() {
-                // A bad constant is bad in every row.
-                Some(error) => faults.extend((0..rows as u32).map(|row| Fault { row, column: name, error })),
-                None => faults.extend(field.faults().iter().map(|(row, error)| Fault {
-                    row: *row,
-                    column: name,
-                    error: *error,
-                })),
-            }
             columns[index] = field.into_cells(rows);
         }
         Ok(Some(Batch { times_us, columns, faults, zones: None }))
     }
 }
 
-/// Rows that come one by one, gathered into columns.
+/// What is wrong with the rows of an object, in the order of its columns. A bad constant is bad in every row, so what
+/// comes after it adds nothing.
+fn faults_of(data_type: DataType, fields: &[(usize, Field)], rows: usize) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (index, field) in fields {
+        let column = data_type.columns()[*index].name;
+        if let Some(error) = field.fault() {
+            faults.extend((0..rows as u32).map(|row| Fault { row, column, error }));
+            break;
+        }
+        faults.extend(field.faults().iter().map(|(row, error)| Fault { row: *row, column, error: *error }));
+    }
+    faults
+}
+
+/// Rows that come one by one or a few at a time, gathered into columns.
 struct RowCollector {
     data_type: DataType,
     times_us: Vec<i64>,
@@ -199,25 +216,22 @@ impl RowCollector {
         RowCollector { data_type, times_us: Vec::new(), columns, faults: Vec::new() }
     }
 
-    fn push(&mut self, time_us: i64, fields: Vec<(usize, Field)>) {
-        let row = self.times_us.len();
-        self.times_us.push(time_us);
+    fn append(&mut self, times_us: Vec<i64>, fields: Vec<(usize, Field)>) {
+        let (first, rows) = (self.times_us.len(), times_us.len());
+        self.times_us.extend(times_us);
+        let faults = faults_of(self.data_type, &fields, rows).into_iter();
+        self.faults.extend(faults.map(|fault| Fault { row: first as u32 + fault.row, ..fault }));
         for (index, field) in fields {
-            let column = &self.data_type.columns()[index];
-            if let Some(error) = field.fault() {
-                self.faults.push(Fault { row: row as u32, column: column.name, error });
-            }
-            let empty = || {
-                if column.is_text() { Cells::Text(Vec::new()) } else { Cells::Values(Vec::new()) }
-            };
+            let is_text = self.data_type.columns()[index].is_text();
+            let empty = || if is_text { Cells::Text(Vec::new()) } else { Cells::Values(Vec::new()) };
             match self.columns[index].get_or_insert_with(empty) {
                 Cells::Values(cells) => {
-                    cells.resize(row, NULL);
-                    cells.push(field.cell());
+                    cells.resize(first, NULL);
+                    field.append_cells(rows, cells);
                 }
                 Cells::Text(texts) => {
-                    texts.resize(row, None);
-                    texts.push(field.into_text());
+                    texts.resize(first, None);
+                    field.append_texts(rows, texts);
                 }
                 Cells::Constant(_) => {}
             }
