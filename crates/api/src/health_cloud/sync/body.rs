@@ -2,8 +2,11 @@
 //!
 //! The body can be large and most of it is numbers, so no tree is built: each column goes from the text into cells as
 //! the parser meets it. What is wrong with the structure is told with its place.
+//!
+//! A row that leaves a column out is short as text and as long as any in memory. So the memory is held to the size of
+//! the body.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use platform::ingest::{DeviceReport, SyncBody, TypeBatches};
@@ -30,29 +33,54 @@ pub(crate) enum BodyError {
     },
 }
 
+/// Memory that rows may take for each byte of the body. Columns of the shortest numbers take six, recordings one or
+/// two; only columns that most rows leave out take more.
+const ROOM_PER_BYTE: usize = 16;
+/// Memory that rows may take in any body, bytes.
+const LEAST_ROOM: usize = 16 << 20;
+
 /// Where the parser is wrong, kept beside it because its own errors carry only a text.
-#[derive(Default)]
-pub(super) struct Place(RefCell<Option<(String, String)>>);
+pub(super) struct Place {
+    wrong: RefCell<Option<(String, String)>>,
+    /// Memory that rows may still take, bytes.
+    room: Cell<usize>,
+}
 
 impl Place {
+    fn of_body(bytes: &[u8]) -> Self {
+        let room = LEAST_ROOM.saturating_add(bytes.len().saturating_mul(ROOM_PER_BYTE));
+        Place { wrong: RefCell::default(), room: Cell::new(room) }
+    }
+
+    /// Counts memory that is about to be taken for rows.
+    pub(super) fn take_room<E: Error>(&self, data_type: DataType, bytes: usize) -> Result<(), E> {
+        match self.room.get().checked_sub(bytes) {
+            Some(room) => {
+                self.room.set(room);
+                Ok(())
+            }
+            None => Err(self.fail(format!("data.{}", data_type.name()), "leaves out too much in too many rows")),
+        }
+    }
+
     /// Notes what is wrong and makes the error that ends the parsing.
     pub(super) fn fail<E: Error>(&self, place: impl Into<String>, message: impl Into<String>) -> E {
         let (place, message) = (place.into(), message.into());
         let error = E::custom(&message);
-        self.0.borrow_mut().get_or_insert((place, message));
+        self.wrong.borrow_mut().get_or_insert((place, message));
         error
     }
 }
 
 /// Reads a body.
 pub(crate) fn read(bytes: &[u8]) -> Result<SyncBody, BodyError> {
-    let place = Place::default();
+    let place = Place::of_body(bytes);
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let read = BodySeed { place: &place }.deserialize(&mut deserializer).and_then(|body| {
         deserializer.end()?;
         Ok(body)
     });
-    read.map_err(|error| match place.0.into_inner() {
+    read.map_err(|error| match place.wrong.into_inner() {
         Some((place, message)) => BodyError::Structure { place, message },
         None if error.is_data() => BodyError::Structure { place: "body".to_owned(), message: error.to_string() },
         None => BodyError::Syntax(error.to_string()),

@@ -67,6 +67,30 @@ fn a_constant_that_is_wrong_in_many_columns_is_one_fault_a_row() {
 }
 
 #[test]
+fn rows_that_leave_out_much_take_no_more_than_the_body_allows() {
+    // One row gives all columns, and so does each of the many others in memory.
+    let columns: Vec<String> =
+        DataType::Activity.columns().iter().map(|column| format!("\"{}\": [null]", column.name)).collect();
+    let few = format!(r#"{{"timestamp": [{}]}}"#, vec!["0"; 63].join(","));
+    let body = |blocks: usize| {
+        let blocks = vec![few.as_str(); blocks].join(",");
+        format!(r#"{{"data": {{"activity": [{{"timestamp": [0], {}}}, {blocks}]}}}}"#, columns.join(","))
+    };
+    assert_eq!(read(body(1000).as_bytes()).unwrap().data[0].batches[0].times_us.len(), 63_001);
+    assert_eq!(structure(&body(3000)).0, "data.activity");
+    // Recordings are far from it, whatever their form.
+    let zeros = vec!["0"; 3_000_000].join(",");
+    assert!(
+        read(format!(r#"{{"data": {{"ppg1": {{"start": 0, "rate_hz": 25, "ppg": [{zeros}]}}}}}}"#).as_bytes()).is_ok()
+    );
+    let row = r#"{"timestamp": 1763600000000, "bpm": 60}"#;
+    let rows = vec![row; 200_000].join(",");
+    let all = columns.join(",").replace("[null]", "null");
+    let text = format!(r#"{{"data": {{"activity": [{{"timestamp": 1, {all}}}, {rows}]}}}}"#);
+    assert!(read(text.as_bytes()).is_ok());
+}
+
+#[test]
 fn blocks_without_rows_leave_nothing_behind() {
     let empty = vec![r#"{"timestamp": [], "bpm": []}"#; 1000].join(",");
     let body = read(format!(r#"{{"data": {{"activity": [{empty}]}}}}"#).as_bytes()).unwrap();
