@@ -2,8 +2,11 @@
 //!
 //! The body can be large and most of it is numbers, so no tree is built: each column goes from the text into cells as
 //! the parser meets it. What is wrong with the structure is told with its place.
+//!
+//! A row that leaves a column out is short as text and as long as any in memory. So the memory is held to the size of
+//! the body.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use platform::ingest::{DeviceReport, SyncBody, TypeBatches};
@@ -16,7 +19,7 @@ use super::columns::RowsSeed;
 
 /// Why a body cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum BodyError {
+pub(crate) enum BodyError {
     /// It is not JSON.
     #[error("the body is not JSON: {0}")]
     Syntax(String),
@@ -32,16 +35,38 @@ pub(super) enum BodyError {
 
 /// The deepest nesting of brackets that is read, as everywhere else in the service.
 const DEEPEST: usize = 128;
+/// Memory that rows may take for each byte of the body. Columns of the shortest numbers take six, recordings one or
+/// two; only columns that most rows leave out take more.
+const ROOM_PER_BYTE: usize = 16;
+/// Memory that rows may take in any body, bytes.
+const LEAST_ROOM: usize = 16 << 20;
 
 /// Where the parser is wrong, kept beside it because its own errors carry only a text.
-#[derive(Default)]
 pub(super) struct Place {
     fault: RefCell<Option<(String, String)>>,
     /// What is being read; of this place is what the parser itself finds wrong.
     at: RefCell<Option<String>>,
+    /// Memory that rows may still take, bytes.
+    room: Cell<usize>,
 }
 
 impl Place {
+    fn of_body(bytes: &[u8]) -> Self {
+        let room = LEAST_ROOM.saturating_add(bytes.len().saturating_mul(ROOM_PER_BYTE));
+        Place { fault: RefCell::default(), at: RefCell::default(), room: Cell::new(room) }
+    }
+
+    /// Counts memory that is about to be taken for rows.
+    pub(super) fn take_room<E: Error>(&self, data_type: DataType, bytes: usize) -> Result<(), E> {
+        match self.room.get().checked_sub(bytes) {
+            Some(room) => {
+                self.room.set(room);
+                Ok(())
+            }
+            None => Err(self.fail(format!("data.{}", data_type.name()), "leaves out too much in too many rows")),
+        }
+    }
+
     /// Notes what is wrong and makes the error that ends the parsing.
     pub(super) fn fail<E: Error>(&self, place: impl Into<String>, message: impl Into<String>) -> E {
         let (place, message) = (place.into(), message.into());
@@ -60,8 +85,8 @@ impl Place {
 }
 
 /// Reads a body.
-pub(super) fn read(bytes: &[u8]) -> Result<SyncBody, BodyError> {
-    let place = Place::default();
+pub(crate) fn read(bytes: &[u8]) -> Result<SyncBody, BodyError> {
+    let place = Place::of_body(bytes);
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let read = BodySeed { place: &place }.deserialize(&mut deserializer).and_then(|body| {
         deserializer.end()?;
