@@ -3,7 +3,11 @@
 //! Columns one after the other; a constant is a number, a column of integers is differenced, zigzagged and split into
 //! byte planes, so that zstd sees the high bytes of small steps as runs of zeros. Times are differenced twice: an even
 //! sampling becomes zeros. Measured against other encodings in docs/benchmarks.md.
+//!
+//! A few damaged bytes can claim any number of rows, because even times and constants take no room at all. So there
+//! is a most that is ever written, and more than that is never believed.
 
+use std::collections::HashMap;
 use std::ops::{BitOr, BitOrAssign, Shl};
 use std::sync::Arc;
 
@@ -20,12 +24,23 @@ const ZSTD: u8 = 1;
 const SMALLEST_COMPRESSED: usize = 256;
 const ZSTD_LEVEL: i32 = 1;
 
+/// The most rows of a payload: an hour at 1165 Hz. Chunks are much smaller; what merges them leaves more apart.
+const MOST_ROWS: usize = 1 << 22;
+/// The most bytes of a payload before compression.
+const LONGEST_BODY: usize = 1 << 29;
+
 const CONSTANT: u8 = 0;
 const VALUES: u8 = 1;
 const TEXT: u8 = 2;
 
 /// The bytes of a block.
+///
+/// # Errors
+/// [`StoreError::Damaged`] when the block is larger than [`decode`] would believe.
 pub fn encode(block: &Block) -> Result<Vec<u8>> {
+    if block.rows() > MOST_ROWS {
+        return Err(StoreError::Damaged("a chunk has too many rows".to_owned()));
+    }
     let mut body = Vec::with_capacity(64 + block.rows() * 2);
     put_varint(&mut body, block.rows() as u64);
     put_times(&mut body, &block.times_us);
@@ -39,6 +54,9 @@ pub fn encode(block: &Block) -> Result<Vec<u8>> {
         put_text(&mut body, zone);
     }
 
+    if body.len() > LONGEST_BODY {
+        return Err(StoreError::Damaged("a chunk has too long texts".to_owned()));
+    }
     let mut bytes = vec![FORMAT];
     if body.len() < SMALLEST_COMPRESSED {
         bytes.push(STORED);
@@ -61,6 +79,9 @@ pub fn decode(data_type: DataType, channel: Channel, bytes: &[u8]) -> Result<Blo
         [FORMAT, STORED, body @ ..] => body.to_vec(),
         [FORMAT, ZSTD, a, b, c, d, body @ ..] => {
             let length = u32::from_le_bytes([*a, *b, *c, *d]) as usize;
+            if length > LONGEST_BODY {
+                return Err(damaged());
+            }
             zstd::bulk::decompress(body, length).map_err(|error| StoreError::Damaged(error.to_string()))?
         }
         _ => return Err(damaged()),
@@ -73,13 +94,16 @@ fn damaged() -> StoreError {
 }
 
 fn read_block(data_type: DataType, channel: Channel, reader: &mut Reader<'_>) -> Option<Block> {
-    let rows = usize::try_from(reader.varint()?).ok()?;
+    let rows = usize::try_from(reader.varint()?).ok().filter(|rows| *rows <= MOST_ROWS)?;
     let times_us = reader.times(rows)?;
     let columns = data_type.columns().iter().map(|_| reader.cells(rows)).collect::<Option<Vec<_>>>()?;
     let mut zones = ZoneRuns::default();
     for _ in 0..reader.varint()? {
         let run = usize::try_from(reader.varint()?).ok()?;
-        zones.push(reader.text()?, run);
+        if run > rows - zones.rows() as usize {
+            return None;
+        }
+        zones.push(reader.text()?.into(), run);
     }
     (zones.rows() as usize == rows).then_some(Block { data_type, channel, times_us, columns, zones })
 }
@@ -194,13 +218,13 @@ impl<'bytes> Reader<'bytes> {
         None
     }
 
-    fn text(&mut self) -> Option<Arc<str>> {
+    fn text(&mut self) -> Option<&'bytes str> {
         let length = usize::try_from(self.varint()?).ok()?;
         self.text_of(length)
     }
 
-    fn text_of(&mut self, length: usize) -> Option<Arc<str>> {
-        std::str::from_utf8(self.take(length)?).ok().map(Arc::from)
+    fn text_of(&mut self, length: usize) -> Option<&'bytes str> {
+        std::str::from_utf8(self.take(length)?).ok()
     }
 
     fn planes<Step>(&mut self, count: usize) -> Option<Vec<Step>>
@@ -250,11 +274,16 @@ impl<'bytes> Reader<'bytes> {
                 Some(Cells::Values(cells))
             }
             TEXT => {
-                let text = |reader: &mut Self| match reader.varint()? {
+                // A constant text is written in each row; it must not take as much memory again.
+                let mut shared: HashMap<&str, Arc<str>> = HashMap::new();
+                let mut text = || match self.varint()? {
                     0 => Some(None),
-                    length => reader.text_of(usize::try_from(length - 1).ok()?).map(Some),
+                    length => {
+                        let text = self.text_of(usize::try_from(length - 1).ok()?)?;
+                        Some(Some(shared.entry(text).or_insert_with(|| text.into()).clone()))
+                    }
                 };
-                Some(Cells::Text((0..rows).map(|_| text(self)).collect::<Option<Vec<_>>>()?))
+                Some(Cells::Text((0..rows).map(|_| text()).collect::<Option<Vec<_>>>()?))
             }
             _ => None,
         }
@@ -315,6 +344,29 @@ mod tests {
         block.zones = ZoneRuns::constant("UTC".into(), 2);
         let bytes = encode(&block).unwrap();
         assert_eq!(decode(DataType::Tests, block.channel, &bytes).unwrap(), block);
+    }
+
+    #[test]
+    fn a_few_bytes_cannot_claim_much_memory() {
+        let stored = |body: &[u8]| [&[FORMAT, STORED], body].concat();
+        let mut most = Vec::new();
+        put_varint(&mut most, MOST_ROWS as u64 + 1);
+        let no_such_length = [FORMAT, ZSTD, 0xff, 0xff, 0xff, 0xff, 0];
+        let a_run_too_long = [
+            1, // row
+            0, 0, // its time
+            CONSTANT, 0, CONSTANT, 0, CONSTANT, 0, // metric_id, chunk_index, value
+            1, 0xff, 0xff, 0xff, 0xff, 0x1f, 0, // a zone of more rows than 32 bits count
+        ];
+        let endless = stored(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0]);
+        for bytes in
+            [endless, stored(&[&most[..], &[0, 0, 0]].concat()), no_such_length.to_vec(), stored(&a_run_too_long)]
+        {
+            assert!(decode(DataType::Bioz, Channel::default(), &bytes).is_err(), "{bytes:?}");
+        }
+        let mut block = Block::empty(DataType::Bioz, Channel::default());
+        block.times_us = (0..=MOST_ROWS as i64).collect();
+        assert!(encode(&block).is_err());
     }
 
     #[test]

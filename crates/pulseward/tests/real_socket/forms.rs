@@ -20,8 +20,6 @@ pub enum Form {
 }
 
 impl Form {
-    pub const ALL: [Form; 4] = [Form::Json, Form::Csv, Form::Arrow, Form::Parquet];
-
     /// What to ask for.
     pub fn accept(self) -> &'static str {
         match self {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // a test that cannot go on says so by stopping
 
 mod administration;
+mod bad_input;
 mod clients;
 mod forms;
 mod harness;
@@ -10,5 +11,6 @@ mod journey;
 mod kill;
 mod real_input;
 mod recordings;
+mod secrets;
 mod start_and_end;
 mod two_nodes;

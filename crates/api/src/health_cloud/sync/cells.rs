@@ -65,6 +65,22 @@ impl Field {
         }
     }
 
+    /// Appends the cells of some rows.
+    pub(super) fn append_cells(self, rows: usize, cells: &mut Vec<i32>) {
+        match self {
+            Field::Each { cells: each, .. } => cells.extend(each),
+            constant => cells.resize(cells.len() + rows, constant.cell()),
+        }
+    }
+
+    /// Appends the texts of some rows.
+    pub(super) fn append_texts(self, rows: usize, texts: &mut Vec<Option<Arc<str>>>) {
+        match self {
+            Field::EachText { texts: each, .. } => texts.extend(each),
+            constant => texts.resize(texts.len() + rows, constant.into_text()),
+        }
+    }
+
     /// The cells of all rows.
     pub(super) fn into_cells(self, rows: usize) -> Cells {
         match self {
