@@ -82,6 +82,9 @@ fn own_streams() -> Vec<(String, Vec<u8>)> {
     streams
 }
 
+/// Columns of a batch by name.
+type Columns = Vec<(&'static str, ArrayRef)>;
+
 /// Streams as others may write them: every type that a column can have.
 fn foreign_streams() -> Vec<(String, Vec<u8>)> {
     let ms = |rows: i64| -> ArrayRef { Arc::new(Int64Array::from_iter_values((0..rows).map(|row| TIME_MS + row))) };
@@ -92,7 +95,7 @@ fn foreign_streams() -> Vec<(String, Vec<u8>)> {
     let numbers: ArrayRef = Arc::new(Int16Array::from(vec![Some(300), Some(60), None]));
     let coded_numbers = DictionaryArray::<UInt32Type>::new(vec![1, 0, 2].into(), numbers);
     let halves = Float16Array::from_iter_values([1.5, f32::NAN, 3.0].map(Half::from_f32));
-    let columns: Vec<(&str, DataType, Vec<(&str, ArrayRef)>)> = vec![
+    let columns: Vec<(&str, DataType, Columns)> = vec![
         (
             "integers",
             DataType::Activity,

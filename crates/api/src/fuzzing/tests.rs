@@ -36,8 +36,8 @@ fn payload_seeds_hold() {
 /// A poor man's fuzzing for machines without the instruments: each seed with each of its bytes changed or cut off.
 #[test]
 fn seeds_with_a_changed_byte_never_panic() {
-    let targets: [(&str, fn(&[u8]) -> Outcome); 3] =
-        [("sync_json", sync_json), ("sync_arrow", sync_arrow), ("payload", payload)];
+    type Target = fn(&[u8]) -> Outcome;
+    let targets: [(&str, Target); 3] = [("sync_json", sync_json), ("sync_arrow", sync_arrow), ("payload", payload)];
     let mut refused = 0;
     for (target, run) in targets {
         for seed in files(target).into_values() {

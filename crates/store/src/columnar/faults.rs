@@ -10,7 +10,7 @@ use vitals::registry::CellError;
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     column: &'static str,
-    faults: Vec<Fault>,
+    noted: Vec<Fault>,
     /// The rows that have a fault, as far as the last of them.
     is_bad: Vec<bool>,
 }
@@ -29,10 +29,10 @@ impl Faults {
         if std::mem::replace(&mut self.is_bad[row], true) {
             return;
         }
-        self.faults.push(Fault { row: row as u32, column: self.column, error });
+        self.noted.push(Fault { row: row as u32, column: self.column, error });
     }
 
     pub(super) fn into_vec(self) -> Vec<Fault> {
-        self.faults
+        self.noted
     }
 }

@@ -60,8 +60,11 @@ pub(super) fn check_batches(stream: &[u8]) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// A message without its body, and what follows it; `None` at the end of the stream.
-fn next_message(stream: &[u8]) -> Result<Option<(&[u8], &[u8])>, &'static str> {
+/// The head of a message, and what follows it: its body and the messages after it.
+type Message<'stream> = (&'stream [u8], &'stream [u8]);
+
+/// The message that a stream begins with; `None` at its end.
+fn next_message(stream: &[u8]) -> Result<Option<Message<'_>>, &'static str> {
     const ENDS_EARLY: &str = "it ends within a message";
     if stream.is_empty() {
         return Ok(None);
