@@ -11,7 +11,7 @@ use platform::{PatientDay, PlatformError};
 use vitals::summary::Section;
 use vitals::zone::LocalDay;
 
-use crate::error::Result;
+use crate::error::{Result, broken_off};
 use crate::parameters::Parameters;
 
 /// Days with slots that are written at once.
@@ -138,11 +138,6 @@ fn written(
         out.extend(after);
         yield Bytes::from(out);
     }
-}
-
-fn broken_off(error: PlatformError) -> std::io::Error {
-    tracing::error!(%error, "summaries were broken off");
-    std::io::Error::other("broken off")
 }
 
 #[cfg(test)]

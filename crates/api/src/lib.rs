@@ -7,6 +7,9 @@ mod body;
 mod days;
 mod error;
 mod extract;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod health_cloud;
 mod integration;
 mod operations;

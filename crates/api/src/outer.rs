@@ -58,6 +58,7 @@ async fn surround(State(state): State<ApiState>, request: Request, next: Next) -
         Err(_) => span.in_scope(panicked),
     };
     let mut response = shape_error(response);
+    span.in_scope(|| tracing::debug!(status = response.status().as_u16(), "answered"));
     let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(&request_id) {
         headers.insert(REQUEST_ID, value);

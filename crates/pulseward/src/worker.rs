@@ -13,13 +13,14 @@ const INTENTS_EVERY: Duration = Duration::from_secs(30);
 const INTENTS_OLDER_THAN_MS: i64 = 30_000;
 /// How long background work may take to end.
 const LONGEST_END: Duration = Duration::from_secs(10);
+/// Patients that are folded at the same time: the work is reading and computing in turn.
+const FOLDS_AT_ONCE: usize = 4;
 
 /// Starts the background work; each task ends at its next quiet moment once `stop` becomes true.
 pub fn start(platform: &Platform, stop: &watch::Receiver<bool>) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(finish_intents(platform.clone(), stop.clone()));
-    let folds_at_once = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    tasks.spawn(FoldWorker::new(platform.clone(), folds_at_once).run(stop.clone()));
+    tasks.spawn(FoldWorker::new(platform.clone(), FOLDS_AT_ONCE).run(stop.clone()));
     tasks.spawn(housekeeping::run(platform.clone(), stop.clone()));
     tasks
 }

@@ -11,6 +11,8 @@ pub mod columnar;
 mod contract;
 pub mod engine;
 mod error;
+#[doc(hidden)]
+pub mod fuzzing;
 mod health;
 mod objects;
 mod payload;

@@ -3,7 +3,12 @@
 //! Columns one after the other; a constant is a number, a column of integers is differenced, zigzagged and split into
 //! byte planes, so that zstd sees the high bytes of small steps as runs of zeros. Times are differenced twice: an even
 //! sampling becomes zeros. Measured against other encodings in docs/benchmarks.md.
+//!
+//! A few damaged bytes can claim any number of rows, because even times and constants take no room at all. So there
+//! is a most that is ever written, and more than that is never believed.
 
+use std::collections::HashMap;
+use std::ops::{BitOr, BitOrAssign, Shl};
 use std::sync::Arc;
 
 use vitals::block::{Block, Cells};
@@ -19,12 +24,23 @@ const ZSTD: u8 = 1;
 const SMALLEST_COMPRESSED: usize = 256;
 const ZSTD_LEVEL: i32 = 1;
 
+/// The most rows of a payload: an hour at 1165 Hz. Chunks are much smaller; what merges them leaves more apart.
+const MOST_ROWS: usize = 1 << 22;
+/// The most bytes of a payload before compression.
+const LONGEST_BODY: usize = 1 << 29;
+
 const CONSTANT: u8 = 0;
 const VALUES: u8 = 1;
 const TEXT: u8 = 2;
 
 /// The bytes of a block.
+///
+/// # Errors
+/// [`StoreError::Damaged`] when the block is larger than [`decode`] would believe.
 pub fn encode(block: &Block) -> Result<Vec<u8>> {
+    if block.rows() > MOST_ROWS {
+        return Err(StoreError::Damaged("a chunk has too many rows".to_owned()));
+    }
     let mut body = Vec::with_capacity(64 + block.rows() * 2);
     put_varint(&mut body, block.rows() as u64);
     put_times(&mut body, &block.times_us);
@@ -38,6 +54,9 @@ pub fn encode(block: &Block) -> Result<Vec<u8>> {
         put_text(&mut body, zone);
     }
 
+    if body.len() > LONGEST_BODY {
+        return Err(StoreError::Damaged("a chunk has too long texts".to_owned()));
+    }
     let mut bytes = vec![FORMAT];
     if body.len() < SMALLEST_COMPRESSED {
         bytes.push(STORED);
@@ -60,6 +79,9 @@ pub fn decode(data_type: DataType, channel: Channel, bytes: &[u8]) -> Result<Blo
         [FORMAT, STORED, body @ ..] => body.to_vec(),
         [FORMAT, ZSTD, a, b, c, d, body @ ..] => {
             let length = u32::from_le_bytes([*a, *b, *c, *d]) as usize;
+            if length > LONGEST_BODY {
+                return Err(damaged());
+            }
             zstd::bulk::decompress(body, length).map_err(|error| StoreError::Damaged(error.to_string()))?
         }
         _ => return Err(damaged()),
@@ -72,19 +94,30 @@ fn damaged() -> StoreError {
 }
 
 fn read_block(data_type: DataType, channel: Channel, reader: &mut Reader<'_>) -> Option<Block> {
-    let rows = usize::try_from(reader.varint()?).ok()?;
+    let rows = usize::try_from(reader.varint()?).ok().filter(|rows| *rows <= MOST_ROWS)?;
     let times_us = reader.times(rows)?;
     let columns = data_type.columns().iter().map(|_| reader.cells(rows)).collect::<Option<Vec<_>>>()?;
     let mut zones = ZoneRuns::default();
     for _ in 0..reader.varint()? {
         let run = usize::try_from(reader.varint()?).ok()?;
-        zones.push(reader.text()?, run);
+        if run > rows - zones.rows() as usize {
+            return None;
+        }
+        zones.push(reader.text()?.into(), run);
     }
     (zones.rows() as usize == rows).then_some(Block { data_type, channel, times_us, columns, zones })
 }
 
 fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
+}
+
+fn zigzag32(value: i32) -> u32 {
+    ((value << 1) ^ (value >> 31)) as u32
+}
+
+fn unzigzag32(value: u32) -> i32 {
+    (value >> 1) as i32 ^ -((value & 1) as i32)
 }
 
 fn unzigzag(value: u64) -> i64 {
@@ -129,13 +162,9 @@ fn put_cells(bytes: &mut Vec<u8>, cells: &Cells) {
         }
         Cells::Values(cells) => {
             bytes.push(VALUES);
-            let mut last = cells.first().copied().unwrap_or(0);
-            put_varint(bytes, zigzag(i64::from(last)));
-            let mut steps = Vec::with_capacity(cells.len());
-            for cell in cells.iter().skip(1) {
-                steps.push(zigzag(i64::from(*cell) - i64::from(last)));
-                last = *cell;
-            }
+            put_varint(bytes, zigzag(i64::from(cells.first().copied().unwrap_or(0))));
+            // Differences that wrap around come back by wrapping around.
+            let steps: Vec<u32> = cells.windows(2).map(|pair| zigzag32(pair[1].wrapping_sub(pair[0]))).collect();
             put_planes(bytes, &steps);
         }
         Cells::Text(texts) => {
@@ -154,12 +183,12 @@ fn put_cells(bytes: &mut Vec<u8>, cells: &Cells) {
 }
 
 /// The number of bytes that the largest value needs, then all lowest bytes, all second bytes, and so on.
-fn put_planes(bytes: &mut Vec<u8>, values: &[u64]) {
-    let largest = values.iter().fold(0, |all, value| all | value);
-    let width = 8 - (largest.leading_zeros() / 8) as usize;
+fn put_planes<Step: Copy + Default + Into<u64> + BitOr<Output = Step>>(bytes: &mut Vec<u8>, values: &[Step]) {
+    let bits: u64 = values.iter().fold(Step::default(), |all, value| all | *value).into();
+    let width = 8 - (bits.leading_zeros() / 8) as usize;
     bytes.push(width as u8);
     for plane in 0..width {
-        bytes.extend(values.iter().map(|value| (value >> (8 * plane)) as u8));
+        bytes.extend(values.iter().map(|value| ((*value).into() >> (8 * plane)) as u8));
     }
 }
 
@@ -189,22 +218,25 @@ impl<'bytes> Reader<'bytes> {
         None
     }
 
-    fn text(&mut self) -> Option<Arc<str>> {
+    fn text(&mut self) -> Option<&'bytes str> {
         let length = usize::try_from(self.varint()?).ok()?;
         self.text_of(length)
     }
 
-    fn text_of(&mut self, length: usize) -> Option<Arc<str>> {
-        std::str::from_utf8(self.take(length)?).ok().map(Arc::from)
+    fn text_of(&mut self, length: usize) -> Option<&'bytes str> {
+        std::str::from_utf8(self.take(length)?).ok()
     }
 
-    fn planes(&mut self, count: usize) -> Option<Vec<u64>> {
-        let width = Some(self.byte()? as usize).filter(|width| *width <= 8)?;
+    fn planes<Step>(&mut self, count: usize) -> Option<Vec<Step>>
+    where
+        Step: Copy + Default + From<u8> + BitOrAssign + Shl<usize, Output = Step>,
+    {
+        let width = Some(self.byte()? as usize).filter(|width| *width <= size_of::<Step>())?;
         let planes = self.take(count.checked_mul(width)?)?;
-        let mut values = vec![0_u64; count];
+        let mut values = vec![Step::default(); count];
         for (plane, bytes) in planes.chunks_exact(count.max(1)).enumerate() {
             for (value, byte) in values.iter_mut().zip(bytes) {
-                *value |= u64::from(*byte) << (8 * plane);
+                *value |= Step::from(*byte) << (8 * plane);
             }
         }
         Some(values)
@@ -213,7 +245,7 @@ impl<'bytes> Reader<'bytes> {
     fn times(&mut self, rows: usize) -> Option<Vec<i64>> {
         let head = rows.min(2);
         let mut steps = (0..head).map(|_| self.varint()).collect::<Option<Vec<_>>>()?;
-        steps.extend(self.planes(rows - head)?);
+        steps.extend(self.planes::<u64>(rows - head)?);
         let (mut time, mut step) = (0_i64, 0_i64);
         Some(
             steps
@@ -231,21 +263,27 @@ impl<'bytes> Reader<'bytes> {
         match self.byte()? {
             CONSTANT => Some(Cells::Constant(i32::try_from(unzigzag(self.varint()?)).ok()?)),
             VALUES => {
-                let mut cell = unzigzag(self.varint()?);
+                let mut cell = i32::try_from(unzigzag(self.varint()?)).ok()?;
+                let steps = self.planes::<u32>(rows.checked_sub(1)?)?;
                 let mut cells = Vec::with_capacity(rows);
-                cells.push(i32::try_from(cell).ok()?);
-                for step in self.planes(rows.checked_sub(1)?)? {
-                    cell = cell.checked_add(unzigzag(step))?;
-                    cells.push(i32::try_from(cell).ok()?);
+                cells.push(cell);
+                for step in steps {
+                    cell = cell.wrapping_add(unzigzag32(step));
+                    cells.push(cell);
                 }
                 Some(Cells::Values(cells))
             }
             TEXT => {
-                let text = |reader: &mut Self| match reader.varint()? {
+                // A constant text is written in each row; it must not take as much memory again.
+                let mut shared: HashMap<&str, Arc<str>> = HashMap::new();
+                let mut text = || match self.varint()? {
                     0 => Some(None),
-                    length => reader.text_of(usize::try_from(length - 1).ok()?).map(Some),
+                    length => {
+                        let text = self.text_of(usize::try_from(length - 1).ok()?)?;
+                        Some(Some(shared.entry(text).or_insert_with(|| text.into()).clone()))
+                    }
                 };
-                Some(Cells::Text((0..rows).map(|_| text(self)).collect::<Option<Vec<_>>>()?))
+                Some(Cells::Text((0..rows).map(|_| text()).collect::<Option<Vec<_>>>()?))
             }
             _ => None,
         }
@@ -306,6 +344,29 @@ mod tests {
         block.zones = ZoneRuns::constant("UTC".into(), 2);
         let bytes = encode(&block).unwrap();
         assert_eq!(decode(DataType::Tests, block.channel, &bytes).unwrap(), block);
+    }
+
+    #[test]
+    fn a_few_bytes_cannot_claim_much_memory() {
+        let stored = |body: &[u8]| [&[FORMAT, STORED], body].concat();
+        let mut most = Vec::new();
+        put_varint(&mut most, MOST_ROWS as u64 + 1);
+        let no_such_length = [FORMAT, ZSTD, 0xff, 0xff, 0xff, 0xff, 0];
+        let a_run_too_long = [
+            1, // row
+            0, 0, // its time
+            CONSTANT, 0, CONSTANT, 0, CONSTANT, 0, // metric_id, chunk_index, value
+            1, 0xff, 0xff, 0xff, 0xff, 0x1f, 0, // a zone of more rows than 32 bits count
+        ];
+        let endless = stored(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0]);
+        for bytes in
+            [endless, stored(&[&most[..], &[0, 0, 0]].concat()), no_such_length.to_vec(), stored(&a_run_too_long)]
+        {
+            assert!(decode(DataType::Bioz, Channel::default(), &bytes).is_err(), "{bytes:?}");
+        }
+        let mut block = Block::empty(DataType::Bioz, Channel::default());
+        block.times_us = (0..=MOST_ROWS as i64).collect();
+        assert!(encode(&block).is_err());
     }
 
     #[test]

@@ -241,6 +241,7 @@ mod tests {
         block(DataType::Tests, channel, &[time_ms], &[("value", &[thousandths])])
     }
 
+    #[allow(clippy::unnecessary_wraps, reason = "it is compared with the fields")]
     fn timed(value: f64, timestamp_ms: i64) -> Option<Timed> {
         Some(Timed { value, timestamp_ms })
     }

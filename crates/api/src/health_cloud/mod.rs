@@ -2,7 +2,7 @@
 
 mod login;
 mod raw_metrics;
-mod sync;
+pub(crate) mod sync;
 mod user_summaries;
 
 use axum::Json;

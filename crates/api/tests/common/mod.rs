@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use platform::fold::FoldWorker;
 use platform::{NewAccount, NewApiKey, Platform, Role, Settings, SubscriptionStart};
@@ -155,6 +155,18 @@ impl Story {
             body => request.header("content-type", "application/json").body(Body::from(body.to_string())),
         };
         self.send(request.expect("a request")).await
+    }
+
+    /// The bytes of an answer in a form, as they are; a token goes as Bearer.
+    pub async fn bytes_of(&self, path: &str, token: &str, accept: &str) -> (StatusCode, Bytes) {
+        let mut request = Request::get(path).header("accept", accept);
+        if !token.is_empty() {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let request = request.body(Body::empty()).expect("a request");
+        let response = self.router.clone().oneshot(request).await.expect("the router answers");
+        let (parts, body) = response.into_parts();
+        (parts.status, axum::body::to_bytes(body, usize::MAX).await.expect("a body"))
     }
 
     /// A PUT of JSON.

@@ -2,7 +2,7 @@
 
 use clap::{ArgMatches, Args};
 use platform::Settings;
-use platform::seal::{Until, seal};
+use platform::seal::{Until, seal, sweep_dead_objects};
 use serde_json::json;
 
 use crate::commands::simulate::progress_bar;
@@ -33,7 +33,8 @@ impl Seal {
         let bar = progress_bar();
         bar.set_message("sealing");
         let until = if self.now { Until::Now } else { Until::Finished };
-        let sealed = seal(&platform, until, |sealed| bar.inc(sealed.segments as u64)).await?;
+        let sealed = seal(&platform, until, |sealed| bar.inc(sealed.segments)).await?;
+        sweep_dead_objects(&platform).await?;
         bar.finish_and_clear();
         self.output.print(&json!({"segments": sealed.segments, "rows": sealed.rows, "bytes": sealed.bytes}))
     }

@@ -3,9 +3,14 @@
 #![allow(clippy::unwrap_used)] // a test that cannot go on says so by stopping
 
 mod administration;
+mod bad_input;
 mod clients;
+mod forms;
 mod harness;
 mod journey;
 mod kill;
+mod real_input;
+mod recordings;
+mod secrets;
 mod start_and_end;
 mod two_nodes;

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use arrow_array::RecordBatch;
+use arrow_schema::{DataType as ArrowType, Schema};
 use vitals::block::Cells;
 use vitals::intake::Batch;
 use vitals::registry::{DataType, NULL};
@@ -11,6 +12,7 @@ use vitals::zone::ZoneName;
 
 use super::faults::Faults;
 use super::schema::{TIMESTAMP, ZONE};
+use super::texts::SharedTexts;
 use super::{cells, texts, times};
 
 /// The derived column of JSON and CSV answers. Whoever sends it back means nothing by it.
@@ -51,12 +53,17 @@ impl std::error::Error for StructureFault {}
 /// can be integers, floats or decimals of any width, in the column's unit, or booleans where the column is 0 or 1;
 /// codes are text or integers; any of it can be dictionary-encoded. A column that is not there is null. `zone` and
 /// `date` may be there: the first gives each row's zone where it is not null, the second is ignored. Values that
-/// cannot be cells are noted as faults of their rows.
+/// cannot be cells are noted as faults of their rows, one a row. `texts` are those of the whole upload.
 ///
 /// # Errors
 /// [`StructureFault`] names the column that makes the batch unreadable.
-pub fn read_batch(data_type: DataType, batch: &RecordBatch, zone: &ZoneName) -> Result<Batch, StructureFault> {
-    check_names(data_type, batch)?;
+pub fn read_batch(
+    data_type: DataType,
+    batch: &RecordBatch,
+    zone: &ZoneName,
+    texts: &mut SharedTexts,
+) -> Result<Batch, StructureFault> {
+    check_schema(data_type, batch.schema_ref())?;
     let timestamp = batch.column_by_name(TIMESTAMP).ok_or(StructureFault::NoTimestamp)?;
     let times_us = times::read(timestamp.as_ref());
     let times_us = times_us.ok_or_else(|| StructureFault::WrongKind(TIMESTAMP.to_owned()))?;
@@ -66,7 +73,7 @@ pub fn read_batch(data_type: DataType, batch: &RecordBatch, zone: &ZoneName) -> 
     for column in data_type.columns() {
         faults.turn_to(column.name);
         let read = match batch.column_by_name(column.name) {
-            Some(array) if column.is_text() => texts::read(column, array.as_ref(), &mut faults),
+            Some(array) if column.is_text() => texts::read(column, array.as_ref(), texts, &mut faults),
             Some(array) => cells::read(column, array.as_ref(), &mut faults),
             None => Some(Cells::Constant(NULL)),
         };
@@ -76,9 +83,15 @@ pub fn read_batch(data_type: DataType, batch: &RecordBatch, zone: &ZoneName) -> 
     Ok(Batch { times_us, columns, faults: faults.into_vec(), zones: Some(zones) })
 }
 
-fn check_names(data_type: DataType, batch: &RecordBatch) -> Result<(), StructureFault> {
+/// Holds the schema of an upload to the columns that there are, before any of its batches is decoded.
+///
+/// Lists, structures and dictionaries of dictionaries are of the wrong kind for every column, `date` among them.
+///
+/// # Errors
+/// [`StructureFault`] names the first column at fault.
+pub fn check_schema(data_type: DataType, schema: &Schema) -> Result<(), StructureFault> {
     let mut seen = HashSet::new();
-    for field in batch.schema_ref().fields() {
+    for field in schema.fields() {
         let name = field.name();
         if !seen.insert(name) {
             return Err(StructureFault::RepeatedColumn(name.clone()));
@@ -87,6 +100,21 @@ fn check_names(data_type: DataType, batch: &RecordBatch) -> Result<(), Structure
         if !ours && data_type.column(name).is_none() {
             return Err(StructureFault::UnknownColumn(name.clone()));
         }
+        if !is_flat(field.data_type()) {
+            return Err(StructureFault::WrongKind(name.clone()));
+        }
     }
     Ok(())
+}
+
+/// Whether a type is one value a row, perhaps by way of a dictionary. A dictionary of nothing but nulls has any
+/// number of entries and no bytes, so it is none.
+fn is_flat(arrow_type: &ArrowType) -> bool {
+    match arrow_type {
+        ArrowType::Dictionary(_, value) => {
+            is_flat(value) && !matches!(**value, ArrowType::Dictionary(..) | ArrowType::Null)
+        }
+        ArrowType::RunEndEncoded(..) => false,
+        other => !other.is_nested(),
+    }
 }

@@ -195,11 +195,16 @@ fn null_cell(column: &Column) -> Result<i32, CellError> {
     if column.nullable { Ok(NULL) } else { Err(CellError::Null) }
 }
 
-/// Judges each entry of the dictionary once.
+/// Judges each entry of the dictionary once, unless there are more entries than rows: a large dictionary under many
+/// small batches would else be judged over and over.
 fn dictionary(column: &Column, array: &dyn Array, faults: &mut Faults) -> Option<Cells> {
     let dictionary = array.as_any_dictionary_opt()?;
     let values = dictionary.values();
     let cell = cell_reader(column, values.as_ref())?;
+    if values.len() > array.len() {
+        let keys = dictionary.normalized_keys();
+        return Some(row_by_row(column, array, faults, |row| cell(keys[row])));
+    }
     let value_nulls = values.logical_nulls();
     let cells: Vec<Result<i32, CellError>> = (0..values.len())
         .map(|entry| match &value_nulls {

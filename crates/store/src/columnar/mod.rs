@@ -14,9 +14,10 @@ mod schema;
 mod texts;
 mod times;
 
-pub use accept::{StructureFault, read_batch};
+pub use accept::{StructureFault, check_schema, read_batch};
 pub use batch::{record_batch, record_batches};
 pub use schema::{TIMESTAMP, ZONE, arrow_schema};
+pub use texts::SharedTexts;
 
 pub(crate) use batch::{Run, batch_of_runs};
 pub(crate) use decode::{RowsOfBatch, block_of_rows};

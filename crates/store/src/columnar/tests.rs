@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use arrow_array::builder::StringViewBuilder;
 use arrow_array::types::{Int8Type, Int16Type, UInt8Type};
 use arrow_array::{
     ArrayRef, BooleanArray, Decimal128Array, DictionaryArray, Float32Array, Float64Array, Int16Array, Int32Array,
@@ -8,9 +9,10 @@ use arrow_array::{
 };
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{DataType as ArrowType, Field, Schema};
 use proptest::prelude::*;
 use vitals::block::{Block, Cells};
-use vitals::intake::{Accepted, EARLIEST_US, Intake};
+use vitals::intake::{Accepted, Batch, EARLIEST_US, Intake};
 use vitals::merge::{admit, in_time_order};
 use vitals::registry::{Channel, DataType, NULL};
 use vitals::zone::ZoneName;
@@ -20,6 +22,10 @@ use crate::random_blocks::{DAY_START_US, blocks_of, data_types};
 
 fn utc() -> ZoneName {
     "UTC".into()
+}
+
+fn read(data_type: DataType, batch: &RecordBatch, zone: &ZoneName) -> Result<Batch, StructureFault> {
+    read_batch(data_type, batch, zone, &mut SharedTexts::within(batch.get_array_memory_size()))
 }
 
 fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
@@ -41,12 +47,12 @@ fn accept(data_type: DataType, batch: &RecordBatch) -> Accepted {
 
 fn accept_in(data_type: DataType, batch: &RecordBatch, zone: &ZoneName) -> Accepted {
     let mut intake = Intake::new(data_type, DAY_START_US);
-    intake.push(read_batch(data_type, batch, zone).unwrap(), zone);
+    intake.push(read(data_type, batch, zone).unwrap(), zone);
     intake.finish()
 }
 
 fn fault(data_type: DataType, batch: &RecordBatch) -> StructureFault {
-    read_batch(data_type, batch, &utc()).unwrap_err()
+    read(data_type, batch, &utc()).unwrap_err()
 }
 
 fn rejected(accepted: &Accepted) -> Vec<(u64, &str, &str)> {
@@ -96,7 +102,7 @@ proptest! {
         let tokyo: ZoneName = "Asia/Tokyo".into();
         let mut intake = Intake::new(data_type, DAY_START_US);
         for batch in through_ipc(data_type, &answer) {
-            intake.push(read_batch(data_type, &batch, &tokyo).unwrap(), &tokyo);
+            intake.push(read(data_type, &batch, &tokyo).unwrap(), &tokyo);
         }
         let back = intake.finish();
         prop_assert_eq!(back.rejected, 0);
@@ -149,8 +155,7 @@ proptest! {
 
 #[test]
 fn times_of_any_unit_become_microseconds() {
-    let sent =
-        |array: ArrayRef| read_batch(DataType::Sleep, &batch(vec![(TIMESTAMP, array)]), &utc()).unwrap().times_us;
+    let sent = |array: ArrayRef| read(DataType::Sleep, &batch(vec![(TIMESTAMP, array)]), &utc()).unwrap().times_us;
     assert_eq!(sent(Arc::new(Int64Array::from(vec![1_763_600_000_000]))), [1_763_600_000_000_000]);
     assert_eq!(sent(Arc::new(UInt64Array::from(vec![1_763_600_000_000]))), [1_763_600_000_000_000]);
     assert_eq!(sent(Arc::new(TimestampSecondArray::from(vec![-2]))), [-2_000_000]);
@@ -321,6 +326,66 @@ fn long_texts_are_refused_by_characters_and_not_bytes() {
         &batch(vec![(TIMESTAMP, times(2)), ("test_type", kinds), ("value", values), ("note", notes)]),
     );
     assert_eq!(rejected(&accepted), [(1, "note", "text too long")]);
+}
+
+#[test]
+fn only_flat_columns_are_taken() {
+    let data_type = |arrow_type| {
+        check_schema(DataType::Ppg2, &Schema::new(vec![Field::new("date", arrow_type, true)])).map_err(|fault| {
+            assert_eq!(fault, StructureFault::WrongKind("date".to_owned()));
+        })
+    };
+    let dictionary_of = |value| ArrowType::Dictionary(Box::new(ArrowType::Int8), Box::new(value));
+    let field = Arc::new(Field::new("item", ArrowType::Int8, true));
+    let flat = [ArrowType::Null, ArrowType::Utf8View, ArrowType::Float16, dictionary_of(ArrowType::Utf8)];
+    assert!(flat.into_iter().all(|arrow_type| data_type(arrow_type).is_ok()));
+    let others = [
+        ArrowType::List(field.clone()),
+        ArrowType::FixedSizeList(field.clone(), 2),
+        ArrowType::Struct(vec![field.clone()].into()),
+        ArrowType::RunEndEncoded(Arc::new(Field::new("ends", ArrowType::Int32, false)), field.clone()),
+        dictionary_of(ArrowType::Null),
+        dictionary_of(dictionary_of(ArrowType::Utf8)),
+        dictionary_of(ArrowType::List(field)),
+    ];
+    assert!(others.into_iter().all(|arrow_type| data_type(arrow_type).is_err()));
+}
+
+#[test]
+fn overlapping_views_hold_no_more_text_than_was_sent() {
+    let text = "a note that every row sees another part of, and all together are more than was sent";
+    let mut notes = StringViewBuilder::new();
+    let block = notes.append_block(text.as_bytes().into());
+    for row in 0..40 {
+        notes.try_append_view(block, row, 40).unwrap();
+    }
+    let (kinds, values) = (StringArray::from(vec!["other"; 40]), Int32Array::from(vec![1; 40]));
+    let batch = batch(vec![
+        (TIMESTAMP, times(40)),
+        ("test_type", Arc::new(kinds)),
+        ("value", Arc::new(values)),
+        ("note", Arc::new(notes.finish())),
+    ]);
+    let read = |bytes| read_batch(DataType::Tests, &batch, &utc(), &mut SharedTexts::within(bytes));
+    assert_eq!(read(40 * 40).unwrap().times_us.len(), 40);
+    assert_eq!(read(40 * 40 - 1).unwrap_err(), StructureFault::WrongKind("note".to_owned()));
+}
+
+#[test]
+fn a_row_has_one_fault_however_many_of_its_values_are_wrong() {
+    let wrong: ArrayRef = Arc::new(Int32Array::from(vec![-1, 1, -1]));
+    let batch = batch(vec![(TIMESTAMP, times(3)), ("value", wrong.clone()), ("gain", wrong)]);
+    let faults = read(DataType::Ppg2, &batch, &utc()).unwrap().faults;
+    let found: Vec<(u32, &str)> = faults.iter().map(|fault| (fault.row, fault.column)).collect();
+    assert_eq!(found, [(0, "gain"), (2, "gain")]);
+}
+
+#[test]
+fn a_dictionary_larger_than_its_batch_is_read_by_its_rows() {
+    let entries: ArrayRef = Arc::new(Int32Array::from(vec![Some(70_000), None, Some(5), Some(6), Some(7), Some(8)]));
+    let keys = Int16Array::from(vec![Some(1), Some(0), None, Some(2)]);
+    let array = DictionaryArray::<Int16Type>::new(keys, entries);
+    assert_eq!(cells(DataType::Ppg2, "value", array), (vec![NULL, NULL, 5], vec![1]));
 }
 
 #[test]

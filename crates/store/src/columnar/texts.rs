@@ -1,6 +1,6 @@
 //! Texts and zones from a batch.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::Array;
@@ -13,6 +13,34 @@ use vitals::zone::{ZoneName, ZoneRuns, is_known_zone};
 use super::accept::StructureFault;
 use super::faults::Faults;
 use super::schema::ZONE;
+
+/// The texts of an upload. Each different one is kept once, however many rows and batches repeat it.
+///
+/// A dictionary can be named by any number of rows, and the views of one buffer can overlap. So what is kept is held
+/// to the bytes that were sent, which no sound upload exceeds.
+#[derive(Debug)]
+pub struct SharedTexts {
+    known: HashSet<Arc<str>>,
+    room: usize,
+}
+
+impl SharedTexts {
+    /// No texts yet. `bytes_sent` is the size of the whole upload.
+    pub fn within(bytes_sent: usize) -> Self {
+        SharedTexts { known: HashSet::new(), room: bytes_sent }
+    }
+
+    /// A text; `None` when there is more of it than was sent.
+    fn share(&mut self, text: &str) -> Option<Arc<str>> {
+        if let Some(known) = self.known.get(text) {
+            return Some(known.clone());
+        }
+        self.room = self.room.checked_sub(text.len())?;
+        let shared: Arc<str> = text.into();
+        self.known.insert(shared.clone());
+        Some(shared)
+    }
+}
 
 /// What reads the text of one row that is not null; `None` when the array holds no texts.
 pub(super) fn text_reader<'array>(array: &'array dyn Array) -> Option<Box<dyn Fn(usize) -> &'array str + 'array>> {
@@ -39,8 +67,8 @@ pub(super) fn text_reader<'array>(array: &'array dyn Array) -> Option<Box<dyn Fn
     })
 }
 
-/// The cells of a text column; `None` when the array holds no texts.
-pub(super) fn read(column: &Column, array: &dyn Array, faults: &mut Faults) -> Option<Cells> {
+/// The cells of a text column; `None` when the array holds no texts, or more than were sent.
+pub(super) fn read(column: &Column, array: &dyn Array, shared: &mut SharedTexts, faults: &mut Faults) -> Option<Cells> {
     if *array.data_type() == ArrowType::Null {
         return Some(Cells::Constant(NULL));
     }
@@ -49,7 +77,6 @@ pub(super) fn read(column: &Column, array: &dyn Array, faults: &mut Faults) -> O
     };
     let text = text_reader(array)?;
     let nulls = array.logical_nulls();
-    let mut shared: HashMap<&str, Arc<str>> = HashMap::new();
     let mut texts = Vec::with_capacity(array.len());
     for row in 0..array.len() {
         if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
@@ -62,7 +89,7 @@ pub(super) fn read(column: &Column, array: &dyn Array, faults: &mut Faults) -> O
             texts.push(None);
             continue;
         }
-        texts.push(Some(shared.entry(text).or_insert_with(|| text.into()).clone()));
+        texts.push(Some(shared.share(text)?));
     }
     Some(Cells::Text(texts).simplified())
 }

@@ -118,11 +118,12 @@ fn merge_channel(
     let blocks =
         arrived.iter().map(|chunk| payload::decode(data_type, channel, &chunk.payload)).collect::<Result<Vec<_>>>()?;
     let block = overlay(&blocks.iter().collect::<Vec<_>>());
+    // What is too large for one payload stays as it is.
+    let Ok(payload) = payload::encode(&block) else { return Ok(()) };
     for chunk in arrived {
         let key: [&dyn crate::engine::Param; 6] =
             [&patient, &data_type.number(), &chunk.last_us, &channel.0, &chunk.arrival, &chunk.first_us];
         tx.execute(DELETE_CHUNK, &key)?;
     }
-    let payload = payload::encode(&block)?;
     chunks::insert(tx, patient, last.arrival, &Prepared { block, payload })
 }

@@ -46,7 +46,7 @@ impl HealthDb {
         self.db
             .read(move |tx| {
                 let days = (i64::from(first.0), i64::from(last.0));
-                known(tx.query(FIND_DAYS, &[&patient, &days.0, &days.1], read_row)?)
+                known(&tx.query(FIND_DAYS, &[&patient, &days.0, &days.1], read_row)?)
             })
             .await
     }
@@ -54,13 +54,13 @@ impl HealthDb {
     /// The last rows of cells of a patient before a local day, the latest day first.
     pub async fn slots_before(&self, patient: &str, day: LocalDay, limit: i64) -> Result<Vec<SlotRow>> {
         let patient = patient.to_owned();
-        self.db.read(move |tx| known(tx.query(FIND_BEFORE, &[&patient, &i64::from(day.0), &limit], read_row)?)).await
+        self.db.read(move |tx| known(&tx.query(FIND_BEFORE, &[&patient, &i64::from(day.0), &limit], read_row)?)).await
     }
 
     /// The first rows of cells of a patient after a local day.
     pub async fn slots_after(&self, patient: &str, day: LocalDay, limit: i64) -> Result<Vec<SlotRow>> {
         let patient = patient.to_owned();
-        self.db.read(move |tx| known(tx.query(FIND_AFTER, &[&patient, &i64::from(day.0), &limit], read_row)?)).await
+        self.db.read(move |tx| known(&tx.query(FIND_AFTER, &[&patient, &i64::from(day.0), &limit], read_row)?)).await
     }
 
     /// The cells of several patients on one local day, by patient; those without any are left out.
@@ -89,9 +89,9 @@ impl HealthDb {
 }
 
 /// The parameters of a list and one more.
-pub(super) fn with_last<'params>(list: &[&'params dyn Param], last: &'params dyn Param) -> Vec<&'params dyn Param> {
+pub(super) fn with_last<'params>(list: &[&'params dyn Param], more: &'params dyn Param) -> Vec<&'params dyn Param> {
     debug_assert_eq!(list.len(), LIST_LENGTH);
-    list.iter().copied().chain([last]).collect()
+    list.iter().copied().chain([more]).collect()
 }
 
 /// Writes the cells of a day, or removes the row when there is none.
@@ -128,7 +128,7 @@ fn read_row(row: &Row<'_>) -> Result<Stored> {
     Ok(Stored { patient: row.get(0)?, day: row.get(1)?, data_type: row.get(2)?, cells: row.get(3)? })
 }
 
-fn known(rows: Vec<Stored>) -> Result<Vec<SlotRow>> {
+fn known(rows: &[Stored]) -> Result<Vec<SlotRow>> {
     let rows: Result<Vec<Option<SlotRow>>> = rows.iter().map(Stored::known).collect();
     Ok(rows?.into_iter().flatten().collect())
 }

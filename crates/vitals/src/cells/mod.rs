@@ -60,6 +60,7 @@ impl Place {
     }
 
     /// The thirty-minute slot of the local clock that the cell lies in.
+    #[must_use]
     pub fn half_hour(self) -> Place {
         let into_slot = self.local_minute() % HALF_HOUR_MINUTES;
         Place { start_minute: self.start_minute - into_slot, ..self }
@@ -76,6 +77,7 @@ pub trait WindowCell: Clone + PartialEq + std::fmt::Debug {
     /// Where the cell lies.
     fn place(&self) -> Place;
     /// A cell of no rows.
+    #[must_use]
     fn at(place: Place) -> Self;
     /// Adds the rows of another cell: how slots of thirty minutes are made.
     fn absorb(&mut self, other: &Self);

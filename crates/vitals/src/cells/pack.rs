@@ -87,6 +87,7 @@ impl<'bytes> Unpacker<'bytes> {
     }
 
     /// Reads one byte.
+    #[inline]
     pub fn byte(&mut self) -> Option<u8> {
         let (byte, rest) = self.bytes.split_first()?;
         self.bytes = rest;
@@ -94,7 +95,19 @@ impl<'bytes> Unpacker<'bytes> {
     }
 
     /// Reads what [`Packer::unsigned`] wrote.
+    #[inline]
     pub fn unsigned(&mut self) -> Option<u64> {
+        // Most numbers are one byte.
+        match self.bytes {
+            [byte, rest @ ..] if *byte < 0x80 => {
+                self.bytes = rest;
+                Some(u64::from(*byte))
+            }
+            _ => self.long_unsigned(),
+        }
+    }
+
+    fn long_unsigned(&mut self) -> Option<u64> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -107,6 +120,7 @@ impl<'bytes> Unpacker<'bytes> {
     }
 
     /// Reads a number that fits an integer type.
+    #[inline]
     pub fn number<T: TryFrom<u64>>(&mut self) -> Option<T> {
         T::try_from(self.unsigned()?).ok()
     }

@@ -51,7 +51,7 @@ impl TemperatureSection {
             max_temp_sk1: highest(|cell| cell.sk1),
             max_temp_sk2: highest(|cell| cell.sk2),
             start_timestamp: valid().next().map(|cell| cell.place.start_ms()),
-            end_timestamp: valid().last().map(|cell| cell.place.start_ms() + WINDOW_MS),
+            end_timestamp: valid().next_back().map(|cell| cell.place.start_ms() + WINDOW_MS),
         })
     }
 }

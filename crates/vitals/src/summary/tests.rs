@@ -20,7 +20,7 @@ fn block(data_type: DataType, times_us: Vec<i64>, zone: &str, columns: &[(&str, 
 
 /// A patient's day in a zone.
 struct Day {
-    day: LocalDay,
+    date: LocalDay,
     clock: LocalClock,
     activity: DayCells<ActivityCell>,
     temperature: DayCells<TemperatureCell>,
@@ -30,7 +30,7 @@ struct Day {
 impl Day {
     fn new(date: &str, zone: &str) -> Self {
         Day {
-            day: LocalDay::parse(date).unwrap(),
+            date: LocalDay::parse(date).unwrap(),
             clock: LocalClock::new(zone),
             activity: DayCells::default(),
             temperature: DayCells::default(),
@@ -39,19 +39,19 @@ impl Day {
     }
 
     fn start_us(&self) -> i64 {
-        self.day.span_us(&self.clock).0
+        self.date.span_us(&self.clock).0
     }
 
     fn with_activity(mut self, block: &Block) -> Self {
-        let max_bpm = max_bpm_on(self.day, &self.profile, &SummarySettings::default());
+        let max_bpm = max_bpm_on(self.date, &self.profile, &SummarySettings::default());
         let mut days = activity_cells(block, |_| max_bpm);
-        self.activity.replace(i64::MIN..i64::MAX, days.remove(&self.day).unwrap_or_default());
+        self.activity.replace(i64::MIN..i64::MAX, days.remove(&self.date).unwrap_or_default());
         self
     }
 
     fn with_temperature(mut self, block: &Block) -> Self {
         let mut days = temperature_cells(block);
-        self.temperature.replace(i64::MIN..i64::MAX, days.remove(&self.day).unwrap_or_default());
+        self.temperature.replace(i64::MIN..i64::MAX, days.remove(&self.date).unwrap_or_default());
         self
     }
 
@@ -61,8 +61,8 @@ impl Day {
 
     fn summary_asleep(&self, asleep_ms: &[(i64, i64)]) -> DailySummary {
         DailySummary::of(&DaySource {
-            day: self.day,
-            slot_count: self.day.slot_count(&self.clock),
+            day: self.date,
+            slot_count: self.date.slot_count(&self.clock),
             activity: &self.activity,
             temperature: &self.temperature,
             asleep_ms,
@@ -74,7 +74,7 @@ impl Day {
     fn json(&self, wanted: &[Section], slots: bool) -> Value {
         let slots = slots.then(|| DaySlots::new(self.activity.clone(), self.temperature.clone()));
         let mut out = Vec::new();
-        write_day(&mut out, self.day, wanted, &self.summary().bodies(), slots.as_ref());
+        write_day(&mut out, self.date, wanted, &self.summary().bodies(), slots.as_ref());
         serde_json::from_slice(&out).unwrap()
     }
 }
@@ -200,7 +200,7 @@ fn slots_have_the_shape_of_the_specification() {
 /// One row a minute over the whole day.
 fn full_day(date: &str, zone: &str) -> Day {
     let day = Day::new(date, zone);
-    let (start_us, end_us) = day.day.span_us(&day.clock);
+    let (start_us, end_us) = day.date.span_us(&day.clock);
     let times: Vec<i64> = (start_us..end_us).step_by(MINUTE_US as usize).collect();
     let rows = times.len();
     let columns = [("bpm", vec![60; rows]), ("last_steps", vec![10; rows]), ("spo2", vec![975; rows])];
@@ -226,7 +226,7 @@ fn days_of_a_clock_change_are_full_with_their_own_number_of_slots() {
         assert_eq!(heart_rate["all_time"], slots * 300, "{date} {zone}");
         assert_eq!(json["activity"]["total_steps"], slots * 50, "{date} {zone}");
         assert_eq!(json["spo2"]["avg_spo2"], 97.5);
-        let span_us = day.day.span_us(&day.clock);
+        let span_us = day.date.span_us(&day.clock);
         assert_eq!(json["spo2"]["start_timestamp"], span_us.0 / 1000);
         assert_eq!(json["spo2"]["end_timestamp"], span_us.1 / 1000);
     }
@@ -311,8 +311,8 @@ fn pressures_are_split_by_sleep_where_it_is_known() {
     let unknown = day.summary().non_invasive_blood_pressure.unwrap();
     assert_eq!(unknown.daily_average_systolic_pressure, Some(117.33));
     assert_eq!(unknown.awaken_average_systolic_pressure, None);
-    let start_ms = start_us / 1000;
-    let known = day.summary_asleep(&[(start_ms, start_ms + 3_600_000)]).non_invasive_blood_pressure.unwrap();
+    let midnight_ms = start_us / 1000;
+    let known = day.summary_asleep(&[(midnight_ms, midnight_ms + 3_600_000)]).non_invasive_blood_pressure.unwrap();
     assert_eq!(known.sleeping_average_systolic_pressure, Some(111.0));
     assert_eq!(known.sleeping_average_diastolic_pressure, Some(71.0));
     assert_eq!((known.awaken_average_systolic_pressure, known.awaken_average_diastolic_pressure), (Some(130.0), None));

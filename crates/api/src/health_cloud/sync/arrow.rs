@@ -1,23 +1,55 @@
 //! Reads one Arrow IPC stream of one type.
+//!
+//! Every length in a stream is a claim of whoever sent it. The stream is therefore walked before it is decoded
+//! ([`claims`]), and its schema is held to flat columns before any batch is. What is left is decoded by a reader that
+//! was written for trusted files and panics where it was never contradicted before; such a panic ends as the same 400
+//! as any other damaged stream, because the fault is the sender's and the next request is not concerned: the reader
+//! works on its own copies, and all of it is dropped.
 
+mod claims;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
+use arrow_schema::ArrowError;
 use platform::ingest::TypeBatches;
-use store::columnar::{StructureFault, TIMESTAMP, ZONE, read_batch};
+use store::columnar::{SharedTexts, StructureFault, TIMESTAMP, ZONE, check_schema, read_batch};
 use vitals::registry::DataType;
 use vitals::zone::ZoneName;
 
 use super::body::BodyError;
 
 /// The rows of a stream. `zone` is that of rows that name none.
-pub(super) fn read(data_type: DataType, bytes: &[u8], zone: &ZoneName) -> Result<TypeBatches, BodyError> {
-    let not_a_stream = |error: arrow_schema::ArrowError| BodyError::Syntax(format!("not an Arrow stream: {error}"));
-    let stream = StreamReader::try_new(bytes, None).map_err(not_a_stream)?;
+pub(crate) fn read(data_type: DataType, bytes: &[u8], zone: &ZoneName) -> Result<TypeBatches, BodyError> {
+    let at_its_place = |fault: StructureFault| at_its_place(data_type, &fault);
+    claims::check_schema(bytes).map_err(not_a_stream)?;
+    let mut stream = guarded(|| StreamReader::try_new(bytes, None))?;
+    check_schema(data_type, &stream.schema()).map_err(at_its_place)?;
+    claims::check_batches(bytes).map_err(not_a_stream)?;
+
+    let mut texts = SharedTexts::within(bytes.len());
     let mut batches = Vec::new();
-    for batch in stream {
-        let batch = batch.map_err(not_a_stream)?;
-        batches.push(read_batch(data_type, &batch, zone).map_err(|fault| at_its_place(data_type, &fault))?);
+    while let Some(batch) = guarded(|| stream.next().transpose())? {
+        let batch: RecordBatch = batch;
+        let batch = read_batch(data_type, &batch, zone, &mut texts).map_err(at_its_place)?;
+        if !batch.times_us.is_empty() {
+            batches.push(batch);
+        }
     }
     Ok(TypeBatches { data_type, batches })
+}
+
+/// What the reader answers; a panic of it is an answer too.
+fn guarded<T>(read: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, BodyError> {
+    match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(read) => read.map_err(not_a_stream),
+        Err(_) => Err(not_a_stream("it contradicts itself")),
+    }
+}
+
+fn not_a_stream(reason: impl std::fmt::Display) -> BodyError {
+    BodyError::Syntax(format!("not an Arrow stream: {reason}"))
 }
 
 fn at_its_place(data_type: DataType, fault: &StructureFault) -> BodyError {
@@ -30,3 +62,6 @@ fn at_its_place(data_type: DataType, fault: &StructureFault) -> BodyError {
     };
     BodyError::Structure { place: format!("data.{}.{column}", data_type.name()), message: fault.to_string() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,8 +2,11 @@
 //!
 //! The body can be large and most of it is numbers, so no tree is built: each column goes from the text into cells as
 //! the parser meets it. What is wrong with the structure is told with its place.
+//!
+//! A row that leaves a column out is short as text and as long as any in memory. So the memory is held to the size of
+//! the body.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use platform::ingest::{DeviceReport, SyncBody, TypeBatches};
@@ -16,7 +19,7 @@ use super::columns::RowsSeed;
 
 /// Why a body cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum BodyError {
+pub(crate) enum BodyError {
     /// It is not JSON.
     #[error("the body is not JSON: {0}")]
     Syntax(String),
@@ -30,33 +33,98 @@ pub(super) enum BodyError {
     },
 }
 
+/// The deepest nesting of brackets that is read, as everywhere else in the service.
+const DEEPEST: usize = 128;
+/// Memory that rows may take for each byte of the body. Columns of the shortest numbers take six, recordings one or
+/// two; only columns that most rows leave out take more.
+const ROOM_PER_BYTE: usize = 16;
+/// Memory that rows may take in any body, bytes.
+const LEAST_ROOM: usize = 16 << 20;
+
 /// Where the parser is wrong, kept beside it because its own errors carry only a text.
-#[derive(Default)]
-pub(super) struct Place(RefCell<Option<(String, String)>>);
+pub(super) struct Place {
+    fault: RefCell<Option<(String, String)>>,
+    /// What is being read; of this place is what the parser itself finds wrong.
+    at: RefCell<Option<String>>,
+    /// Memory that rows may still take, bytes.
+    room: Cell<usize>,
+}
 
 impl Place {
+    fn of_body(bytes: &[u8]) -> Self {
+        let room = LEAST_ROOM.saturating_add(bytes.len().saturating_mul(ROOM_PER_BYTE));
+        Place { fault: RefCell::default(), at: RefCell::default(), room: Cell::new(room) }
+    }
+
+    /// Counts memory that is about to be taken for rows.
+    pub(super) fn take_room<E: Error>(&self, data_type: DataType, bytes: usize) -> Result<(), E> {
+        match self.room.get().checked_sub(bytes) {
+            Some(room) => {
+                self.room.set(room);
+                Ok(())
+            }
+            None => Err(self.fail(format!("data.{}", data_type.name()), "leaves out too much in too many rows")),
+        }
+    }
+
     /// Notes what is wrong and makes the error that ends the parsing.
     pub(super) fn fail<E: Error>(&self, place: impl Into<String>, message: impl Into<String>) -> E {
         let (place, message) = (place.into(), message.into());
         let error = E::custom(&message);
-        self.0.borrow_mut().get_or_insert((place, message));
+        self.fault.borrow_mut().get_or_insert((place, message));
         error
+    }
+
+    fn enter(&self, place: impl Into<String>) {
+        *self.at.borrow_mut() = Some(place.into());
+    }
+
+    fn leave(&self) {
+        *self.at.borrow_mut() = None;
     }
 }
 
 /// Reads a body.
-pub(super) fn read(bytes: &[u8]) -> Result<SyncBody, BodyError> {
-    let place = Place::default();
+pub(crate) fn read(bytes: &[u8]) -> Result<SyncBody, BodyError> {
+    let place = Place::of_body(bytes);
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let read = BodySeed { place: &place }.deserialize(&mut deserializer).and_then(|body| {
         deserializer.end()?;
         Ok(body)
     });
-    read.map_err(|error| match place.0.into_inner() {
-        Some((place, message)) => BodyError::Structure { place, message },
-        None if error.is_data() => BodyError::Structure { place: "body".to_owned(), message: error.to_string() },
-        None => BodyError::Syntax(error.to_string()),
+    read.map_err(|error| {
+        // What is not a value of its column is met long before the bottom of such a body.
+        if is_nested_too_deeply(bytes) {
+            return BodyError::Syntax(format!("brackets are nested more than {DEEPEST} deep"));
+        }
+        match place.fault.into_inner() {
+            Some((place, message)) => BodyError::Structure { place, message },
+            None if error.is_data() => {
+                let at = place.at.into_inner().unwrap_or_else(|| "body".to_owned());
+                BodyError::Structure { place: at, message: error.to_string() }
+            }
+            None => BodyError::Syntax(error.to_string()),
+        }
     })
+}
+
+/// Whether brackets outside texts are nested deeper than is read.
+fn is_nested_too_deeply(bytes: &[u8]) -> bool {
+    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
+    for byte in bytes {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'[' | b'{' if !in_text => depth += 1,
+            b']' | b'}' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEEPEST {
+            return true;
+        }
+    }
+    false
 }
 
 struct BodySeed<'place> {
@@ -91,7 +159,11 @@ impl<'de> Visitor<'de> for BodySeed<'_> {
                     let device: Option<DeviceBody> = self.small(&key, map.next_value()?)?;
                     body.device = device.map(DeviceBody::into_device);
                 }
-                "data" => body.data = map.next_value_seed(DataSeed { place: self.place })?,
+                "data" => {
+                    self.place.enter("data");
+                    body.data = map.next_value_seed(DataSeed { place: self.place })?;
+                    self.place.leave();
+                }
                 _ => return Err(self.place.fail(key, "is not a field of a sync")),
             }
             seen.push(key);
@@ -158,7 +230,9 @@ impl<'de> Visitor<'de> for DataSeed<'_> {
             if types.iter().any(|one| one.data_type == data_type) {
                 return Err(self.place.fail(format!("data.{name}"), "is given twice"));
             }
+            self.place.enter(format!("data.{name}"));
             let batches = map.next_value_seed(RowsSeed { data_type, place: self.place })?;
+            self.place.enter("data");
             types.push(TypeBatches { data_type, batches });
         }
         Ok(types)

@@ -1,8 +1,9 @@
 //! The rows of one data type, in each of their three forms: columns, an array of column blocks, an array of rows.
 
 use std::fmt;
+use std::sync::Arc;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use vitals::block::Cells;
 use vitals::intake::{Batch, Fault};
@@ -14,6 +15,9 @@ use super::cells::{Field, FieldSeed, TimeField, TimeSeed};
 
 /// The most samples that one evenly sampled block may have: a day at 512 Hz.
 const LONGEST_BLOCK: usize = 512 * 86_400;
+/// A block of fewer rows is gathered like single rows. A batch has a vector for each column that there is, which for a
+/// row or two would be fifty times the memory of their text.
+const SHORT_BLOCK: usize = 64;
 
 /// Reads what stands under a data type.
 pub(super) struct RowsSeed<'place> {
@@ -21,11 +25,21 @@ pub(super) struct RowsSeed<'place> {
     pub place: &'place Place,
 }
 
+/// What a batch takes without its rows, bytes.
+fn bytes_of_batch(data_type: DataType) -> usize {
+    size_of::<Batch>() + data_type.columns().len() * size_of::<Cells>()
+}
+
+/// What a cell of a column takes, bytes; a text without its characters.
+fn bytes_of_cell(data_type: DataType, index: usize) -> usize {
+    if data_type.columns()[index].is_text() { size_of::<Option<Arc<str>>>() } else { size_of::<i32>() }
+}
+
 /// One object: columns of many rows, or one row.
 struct ObjectSeed<'rows, 'place> {
     data_type: DataType,
     place: &'place Place,
-    /// Rows that came one by one and are not a batch yet.
+    /// Rows that came one by one or a few at a time and are not a batch yet.
     rows: &'rows mut RowCollector,
 }
 
@@ -46,8 +60,8 @@ impl<'de> Visitor<'de> for RowsSeed<'_> {
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Batch>, A::Error> {
         let mut rows = RowCollector::new(self.data_type);
         let object = ObjectSeed { data_type: self.data_type, place: self.place, rows: &mut rows };
-        let batch = object.visit_map(map)?;
-        Ok(batch.into_iter().chain(rows.take()).collect())
+        let block = object.visit_map(map)?;
+        Ok(block.or_else(|| rows.take()).into_iter().collect())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut objects: A) -> Result<Vec<Batch>, A::Error> {
@@ -59,6 +73,8 @@ impl<'de> Visitor<'de> for RowsSeed<'_> {
                 break;
             };
             if let Some(block) = block {
+                // Those two are batches.
+                self.place.take_room(self.data_type, 2 * bytes_of_batch(self.data_type))?;
                 // The single rows before a block of columns come first.
                 batches.extend(rows.take());
                 batches.push(block);
@@ -94,10 +110,15 @@ impl<'de> Visitor<'de> for ObjectSeed<'_, '_> {
                     let seed = TimeSeed { data_type: self.data_type, place: self.place };
                     fields.times = Some(map.next_value_seed(seed)?);
                 }
+                "start" if fields.start.is_some() => return Err(self.fail("start", "is given twice")),
                 "start" => fields.start = Some(self.decimal("start", map.next_value()?)?),
+                "rate_hz" if fields.rate_hz.is_some() => return Err(self.fail("rate_hz", "is given twice")),
                 "rate_hz" => fields.rate_hz = Some(self.decimal("rate_hz", map.next_value()?)?),
                 "date" => {
-                    map.next_value::<IgnoredAny>()?;
+                    // Derived, so it is not read; but it is no place to hide a tree in.
+                    if map.next_value::<&RawValue>()?.get().starts_with(['[', '{']) {
+                        return Err(self.fail("date", "is of the wrong kind"));
+                    }
                 }
                 name => {
                     let Some(index) = self.data_type.column_index(name) else {
@@ -136,6 +157,13 @@ impl ObjectSeed<'_, '_> {
         decimal.ok_or_else(|| self.fail(name, "is not a number of at most 20 digits, 12 behind the point"))
     }
 
+    /// Gathers short rows, when there is room for them.
+    fn append<E: serde::de::Error>(self, times_us: Vec<i64>, fields: Vec<(usize, Field)>) -> Result<(), E> {
+        self.place.take_room(self.data_type, self.rows.bytes_for(times_us.len(), &fields))?;
+        self.rows.append(times_us, fields);
+        Ok(())
+    }
+
     fn assemble<E: serde::de::Error>(self, fields: Fields) -> Result<Option<Batch>, E> {
         let times_us = match (fields.times, fields.start, fields.rate_hz) {
             (Some(TimeField::Each(times_us)), None, None) => times_us,
@@ -144,7 +172,7 @@ impl ObjectSeed<'_, '_> {
                     let name = self.data_type.columns()[*index].name;
                     return Err(self.fail(name, "is an array while timestamp is not"));
                 }
-                self.rows.push(time_us, fields.columns);
+                self.append(vec![time_us], fields.columns)?;
                 return Ok(None);
             }
             (None, Some(start_ms), Some(rate_hz)) => {
@@ -163,61 +191,105 @@ impl ObjectSeed<'_, '_> {
             }
         };
         let rows = times_us.len();
+        if let Some((index, _)) =
+            fields.columns.iter().find(|(_, field)| field.rows().is_some_and(|length| length != rows))
+        {
+            let name = self.data_type.columns()[*index].name;
+            return Err(self.fail(name, &format!("has another length than the {rows} times")));
+        }
+        if rows < SHORT_BLOCK {
+            self.append(times_us, fields.columns)?;
+            return Ok(None);
+        }
+        self.place.take_room(self.data_type, bytes_of_block(self.data_type, &fields.columns, rows))?;
+        let faults = faults_of(self.data_type, &fields.columns, rows);
         let mut columns = vec![Cells::Constant(NULL); self.data_type.columns().len()];
-        let mut faults = Vec::new();
         for (index, field) in fields.columns {
-            let name = self.data_type.columns()[index].name;
-            if field.rows().is_some_and(|length| length != rows) {
-                return Err(self.fail(name, &format!("has another length than the {rows} times")));
-            }
-            match field.fault() {
-                // A bad constant is bad in every row.
-                Some(error) => faults.extend((0..rows as u32).map(|row| Fault { row, column: name, error })),
-                None => faults.extend(field.faults().iter().map(|(row, error)| Fault {
-                    row: *row,
-                    column: name,
-                    error: *error,
-                })),
-            }
             columns[index] = field.into_cells(rows);
         }
         Ok(Some(Batch { times_us, columns, faults, zones: None }))
     }
 }
 
-/// Rows that come one by one, gathered into columns.
+/// What the rows of a long block take, bytes. A constant number takes nothing.
+fn bytes_of_block(data_type: DataType, fields: &[(usize, Field)], rows: usize) -> usize {
+    let is_long = |(index, field): &&(usize, Field)| field.rows().is_some() || data_type.columns()[*index].is_text();
+    let cells: usize = fields.iter().filter(is_long).map(|(index, _)| bytes_of_cell(data_type, *index)).sum();
+    rows * (size_of::<i64>() + cells) + bytes_of_faults(fields, rows)
+}
+
+/// What the faults of some rows take, bytes.
+fn bytes_of_faults(fields: &[(usize, Field)], rows: usize) -> usize {
+    let mut faults = 0;
+    for (_, field) in fields {
+        if field.fault().is_some() {
+            faults += rows;
+            break;
+        }
+        faults += field.faults().len();
+    }
+    faults * size_of::<Fault>()
+}
+
+/// What is wrong with the rows of an object, in the order of its columns. A bad constant is bad in every row, so what
+/// comes after it adds nothing.
+fn faults_of(data_type: DataType, fields: &[(usize, Field)], rows: usize) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (index, field) in fields {
+        let column = data_type.columns()[*index].name;
+        if let Some(error) = field.fault() {
+            faults.extend((0..rows as u32).map(|row| Fault { row, column, error }));
+            break;
+        }
+        faults.extend(field.faults().iter().map(|(row, error)| Fault { row: *row, column, error: *error }));
+    }
+    faults
+}
+
+/// Rows that come one by one or a few at a time, gathered into columns.
 struct RowCollector {
     data_type: DataType,
     times_us: Vec<i64>,
     columns: Vec<Option<Cells>>,
+    /// What a cell takes in each of the columns that a row has given, bytes.
+    bytes_of_cells: usize,
     faults: Vec<Fault>,
 }
 
 impl RowCollector {
     fn new(data_type: DataType) -> Self {
         let columns = vec![None; data_type.columns().len()];
-        RowCollector { data_type, times_us: Vec::new(), columns, faults: Vec::new() }
+        RowCollector { data_type, times_us: Vec::new(), columns, bytes_of_cells: 0, faults: Vec::new() }
     }
 
-    fn push(&mut self, time_us: i64, fields: Vec<(usize, Field)>) {
-        let row = self.times_us.len();
-        self.times_us.push(time_us);
+    /// The memory that more rows take: a column that is new to the rows is filled up from the first of them.
+    fn bytes_for(&self, rows: usize, fields: &[(usize, Field)]) -> usize {
+        let new = fields.iter().filter(|(index, _)| self.columns[*index].is_none());
+        let bytes_of_new: usize = new.map(|(index, _)| bytes_of_cell(self.data_type, *index)).sum();
+        rows * (size_of::<i64>() + self.bytes_of_cells)
+            + (self.times_us.len() + rows) * bytes_of_new
+            + bytes_of_faults(fields, rows)
+    }
+
+    fn append(&mut self, times_us: Vec<i64>, fields: Vec<(usize, Field)>) {
+        let (first, rows) = (self.times_us.len(), times_us.len());
+        self.times_us.extend(times_us);
+        let faults = faults_of(self.data_type, &fields, rows).into_iter();
+        self.faults.extend(faults.map(|fault| Fault { row: first as u32 + fault.row, ..fault }));
         for (index, field) in fields {
-            let column = &self.data_type.columns()[index];
-            if let Some(error) = field.fault() {
-                self.faults.push(Fault { row: row as u32, column: column.name, error });
+            let is_text = self.data_type.columns()[index].is_text();
+            let empty = || if is_text { Cells::Text(Vec::new()) } else { Cells::Values(Vec::new()) };
+            if self.columns[index].is_none() {
+                self.bytes_of_cells += bytes_of_cell(self.data_type, index);
             }
-            let empty = || {
-                if column.is_text() { Cells::Text(Vec::new()) } else { Cells::Values(Vec::new()) }
-            };
             match self.columns[index].get_or_insert_with(empty) {
                 Cells::Values(cells) => {
-                    cells.resize(row, NULL);
-                    cells.push(field.cell());
+                    cells.resize(first, NULL);
+                    field.append_cells(rows, cells);
                 }
                 Cells::Text(texts) => {
-                    texts.resize(row, None);
-                    texts.push(field.into_text());
+                    texts.resize(first, None);
+                    field.append_texts(rows, texts);
                 }
                 Cells::Constant(_) => {}
             }

@@ -31,6 +31,13 @@ use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::HealthCall;
 use crate::parameters::Parameters;
 
+/// The readers of bodies, for the fuzz targets.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod readers {
+    pub(crate) use super::arrow::read as read_arrow;
+    pub(crate) use super::body::read as read_json;
+}
+
 /// The scope of a token that may send.
 const SYNC: &str = "patient.sync";
 /// Bodies up to this size are read where they arrive; reading a larger one would hold up other requests.
@@ -199,12 +206,23 @@ where
 impl From<BodyError> for ApiError {
     fn from(error: BodyError) -> Self {
         match error {
-            BodyError::Structure { place, message } => PlatformError::invalid(&place, message).into(),
+            BodyError::Structure { place, message } => PlatformError::invalid(&short(place), short(message)).into(),
             BodyError::Syntax(_) => {
-                PlatformError::Malformed { code: "malformed_body", message: error.to_string() }.into()
+                PlatformError::Malformed { code: "malformed_body", message: short(error.to_string()) }.into()
             }
         }
     }
+}
+
+/// What a body says of itself, such as the name of a column that there is not, can be as long as the body. An answer
+/// repeats no more than this of it.
+fn short(mut text: String) -> String {
+    const LONGEST: usize = 300;
+    if let Some((end, _)) = text.char_indices().nth(LONGEST) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
 }
 
 impl From<ExpandError> for ApiError {

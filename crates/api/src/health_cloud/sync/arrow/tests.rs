@@ -1,0 +1,125 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, ListArray, NullArray, RecordBatch};
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{Field, Schema};
+
+use super::*;
+
+/// A number of rows that nothing else in a stream looks like.
+const ROWS: i64 = 0x3a5;
+
+fn stream_of(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
+    let columns = columns.into_iter().map(|(name, array)| (name, array, true));
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn times() -> ArrayRef {
+    Arc::new(Int64Array::from_iter_values((0..ROWS).map(|row| 1_763_600_000_000 + row)))
+}
+
+fn sleep(bytes: &[u8]) -> Result<TypeBatches, BodyError> {
+    read(DataType::Sleep, bytes, &"UTC".into())
+}
+
+fn refusal(bytes: &[u8]) -> String {
+    match sleep(bytes) {
+        Err(BodyError::Syntax(message)) => message,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The stream with one number in place of another, wherever it stands.
+fn with_number(stream: &[u8], number: i64, other: i64) -> Vec<u8> {
+    let mut changed = stream.to_vec();
+    let mut found = 0;
+    for at in 0..stream.len() - 7 {
+        if stream[at..at + 8] == number.to_le_bytes() {
+            changed[at..at + 8].copy_from_slice(&other.to_le_bytes());
+            found += 1;
+        }
+    }
+    assert!(found > 0, "{number} is not in the stream");
+    changed
+}
+
+#[test]
+fn batches_without_rows_are_left_out() {
+    let stream = stream_of(vec![("timestamp", Arc::new(Int64Array::from(Vec::<i64>::new())) as ArrayRef)]);
+    assert!(sleep(&stream).unwrap().batches.is_empty());
+    let stream = stream_of(vec![("timestamp", times())]);
+    assert_eq!(sleep(&stream).unwrap().batches[0].times_us.len(), ROWS as usize);
+}
+
+#[test]
+fn what_a_stream_claims_is_held_to_its_bytes() {
+    let stream = stream_of(vec![("timestamp", times()), ("quality", Arc::new(NullArray::new(ROWS as usize)))]);
+    assert!(sleep(&stream).is_ok());
+    let bytes = ROWS * 8;
+    let cases = [
+        (ROWS, 1 << 60, "not an Arrow stream: a batch has more rows than bits"),
+        (ROWS, -1, "not an Arrow stream: a batch has more rows than bits"),
+        (bytes, 1 << 60, "not an Arrow stream: a buffer reaches beyond its message"),
+        (bytes, -1, "not an Arrow stream: a buffer has no place"),
+    ];
+    for (number, other, message) in cases {
+        assert_eq!(refusal(&with_number(&stream, number, other)), message);
+    }
+    // More rows than the times have bytes for: the reader notices.
+    assert!(refusal(&with_number(&stream, ROWS, ROWS + 1)).starts_with("not an Arrow stream: "));
+}
+
+#[test]
+fn columns_that_share_bytes_are_refused() {
+    let stream = stream_of(vec![("timestamp", times()), ("quality", times())]);
+    assert!(sleep(&stream).is_ok());
+    // The second column's values begin where the first one's do.
+    let offset = ROWS * 8;
+    let padded = (offset + 63) / 64 * 64;
+    let shared = with_number(&stream, padded, 0);
+    let stretched = with_number(&shared, offset, padded + offset);
+    assert_eq!(refusal(&stretched), "not an Arrow stream: buffers share bytes");
+}
+
+#[test]
+fn a_stream_that_ends_early_is_told() {
+    let stream = stream_of(vec![("timestamp", times())]);
+    assert_eq!(refusal(b""), "not an Arrow stream: it is empty");
+    assert_eq!(refusal(&[0xff; 3]), "not an Arrow stream: it ends within a message");
+    assert_eq!(refusal(&stream[..100]), "not an Arrow stream: it ends within a message");
+    assert_eq!(refusal(&stream[..stream.len() - 100]), "not an Arrow stream: a message ends early");
+    let mut claims_much = stream.clone();
+    claims_much[4..8].copy_from_slice(&i32::MAX.to_le_bytes());
+    assert_eq!(refusal(&claims_much), "not an Arrow stream: it ends within a message");
+}
+
+#[test]
+fn a_long_schema_is_refused() {
+    let metadata = HashMap::from([("key".to_owned(), "x".repeat(70_000))]);
+    let schema =
+        Schema::new(vec![Field::new("timestamp", arrow_schema::DataType::Int64, true)]).with_metadata(metadata);
+    let stream = StreamWriter::try_new(Vec::new(), &schema).unwrap().into_inner().unwrap();
+    assert_eq!(refusal(&stream), "not an Arrow stream: its schema is too long");
+}
+
+#[test]
+fn nested_columns_are_refused_before_they_are_decoded() {
+    let lists = ListArray::from_iter_primitive::<arrow_array::types::Int32Type, _, _>(vec![Some(vec![Some(1)]), None]);
+    let times: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    let stream = stream_of(vec![("timestamp", times), ("quality", Arc::new(lists))]);
+    let refused = BodyError::Structure {
+        place: "data.sleep.quality".to_owned(),
+        message: "column quality is of the wrong kind".to_owned(),
+    };
+    assert_eq!(sleep(&stream).unwrap_err(), refused);
+}
+
+#[test]
+fn a_panic_of_the_reader_is_a_refusal() {
+    let refused = guarded(|| -> Result<(), ArrowError> { panic!("the reader met what it never expected") });
+    assert_eq!(refused, Err(BodyError::Syntax("not an Arrow stream: it contradicts itself".to_owned())));
+}

@@ -1,0 +1,38 @@
+//! The service's speed, end to end over HTTP, with the data on disk and every answer durable.
+//!
+//! `cargo bench -p pulseward --bench spine [-- SCENARIO…]` runs all scenarios or the named ones and prints a line each.
+//! What each measures, and the figures reached, are in docs/benchmarks.md.
+
+mod client;
+mod ingest;
+mod load;
+mod reading;
+mod server;
+
+use server::Server;
+
+/// A part of the benchmark: its name, and what it does with a server of its own.
+type Scenario = (&'static str, fn(&Server));
+
+fn main() {
+    let named: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let scenarios: [Scenario; 7] = [
+        ("rows", ingest::rows),
+        ("day", ingest::day),
+        ("waveforms", ingest::waveforms),
+        ("burst", load::burst),
+        ("sustained", load::sustained),
+        ("list", reading::patient_list),
+        ("summaries", reading::summaries),
+    ];
+    for (name, scenario) in scenarios {
+        if !named.is_empty() && !named.iter().any(|wanted| wanted == name) {
+            continue;
+        }
+        let server = Server::start();
+        let (at_rest, _) = server.memory_mib();
+        println!("== {name} (resident at rest {at_rest} MiB)");
+        scenario(&server);
+        println!("  resident at worst {} MiB, CPU {:.1} s", server.memory_mib().1, server.cpu_s());
+    }
+}
