@@ -13,6 +13,7 @@ use crate::profile::Person;
 
 /// Which columns of a patient row are wanted; what is not wanted is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each column is wanted or not")]
 pub struct PatientColumns {
     /// His names and so on.
     pub person: bool,
