@@ -161,7 +161,8 @@ fn time(sample: &Sample) -> Value {
 
 fn stream(samples: &[Sample]) -> Vec<u8> {
     let times = TimestampMicrosecondArray::from_iter_values(samples.iter().map(|sample| sample.time_us));
-    let number = |name: &str| Int32Array::from_iter(samples.iter().map(|sample| Some(sample.cells[name].as_i64()? as i32)));
+    let number =
+        |name: &str| Int32Array::from_iter(samples.iter().map(|sample| Some(sample.cells[name].as_i64()? as i32)));
     let colours = samples.iter().map(|sample| sample.cells["metric_id"].as_str());
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("timestamp", Arc::new(times)),

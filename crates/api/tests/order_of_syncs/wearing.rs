@@ -35,7 +35,8 @@ pub struct Wearing {
 impl Wearing {
     /// A day that ends a little after the present.
     pub fn of(random: &mut ChaCha8Rng) -> Self {
-        let mut day = Day { samples: Vec::new(), travel_us: START_MS * 1000 - random.random_range(2..20) * 60 * MINUTE_US };
+        let mut day =
+            Day { samples: Vec::new(), travel_us: START_MS * 1000 - random.random_range(2..20) * 60 * MINUTE_US };
         day.activity(random);
         day.temperature(random);
         day.tests(random);
@@ -113,7 +114,8 @@ impl Day {
                 2 => ("temperature", json!(f64::from(random.random_range(3550..3950)) / 100.0), json!("°C")),
                 3 => ("glucose", json!(5.25), json!("mmol/L")),
                 _ => {
-                    let systolic = json!({"test_type": "blood_pressure_systolic", "value": random.random_range(95..170)});
+                    let systolic =
+                        json!({"test_type": "blood_pressure_systolic", "value": random.random_range(95..170)});
                     self.push("tests", time_us, systolic);
                     ("blood_pressure_diastolic", json!(random.random_range(55..100)), Value::Null)
                 }
@@ -130,7 +132,11 @@ impl Day {
         for _ in 0..400 {
             let rr_us = random.random_range(400_000..1_400_000);
             time_us += rr_us;
-            self.push("rr-interval", time_us, json!({"rr": rr_us as f64 / 1000.0, "quality": random.random_range(0..=4)}));
+            self.push(
+                "rr-interval",
+                time_us,
+                json!({"rr": rr_us as f64 / 1000.0, "quality": random.random_range(0..=4)}),
+            );
         }
     }
 

@@ -194,7 +194,9 @@ async fn a_fault_of_structure_is_422_and_tells_its_place() {
             let places: Vec<&String> = body["errors"].as_object().unwrap().keys().collect();
             assert_eq!(places, [place], "{text}");
         }
-        for zone in ["", "Mars/Olympus", "europe", "../../etc/passwd", "+01:00", "Europe/Zurich\u{0}", &"x".repeat(5000)] {
+        for zone in
+            ["", "Mars/Olympus", "europe", "../../etc/passwd", "+01:00", "Europe/Zurich\u{0}", &"x".repeat(5000)]
+        {
             let rows = json!({"timestamp": [NOW_MS], "bpm": [60]});
             let body = json!({"time_zone": zone, "data": {"activity": rows}});
             let body = app.refused(zone, &plain(body.to_string()), 422, "invalid").await;
@@ -248,7 +250,10 @@ async fn a_bad_row_is_rejected_and_named() {
             let text = format!(r#"{{"data": {{"activity": {{"timestamp": [{NOW_MS}], "bpm": [{number}]}}}}}}"#);
             let (status, body) = app.send(&plain(text)).await;
             let is_rejected = status == 200 && body["types"]["activity"]["rejected"] == 1;
-            assert!(is_rejected || (status, body["code"].as_str()) == (400, Some("malformed_body")), "{number}: {body}");
+            assert!(
+                is_rejected || (status, body["code"].as_str()) == (400, Some("malformed_body")),
+                "{number}: {body}"
+            );
         }
     })
     .await;

@@ -99,10 +99,8 @@ fn batch_rows(batch: &RecordBatch, columns: &[&str]) -> Vec<Row> {
         assert!(is_known || array.null_count() == batch.num_rows(), "{}", field.name());
     }
     let wanted: Vec<&dyn Array> = columns.iter().map(|name| &**batch.column_by_name(name).unwrap()).collect();
-    let row = |row: usize| Row {
-        time_us: times.value(row),
-        cells: wanted.iter().map(|array| cell(*array, row)).collect(),
-    };
+    let row =
+        |row: usize| Row { time_us: times.value(row), cells: wanted.iter().map(|array| cell(*array, row)).collect() };
     (0..batch.num_rows()).map(row).collect()
 }
 

@@ -78,8 +78,7 @@ fn what_is_not_json_is_a_fault_of_syntax() {
     let deep_under_column = format!(r#"{{"data": {{"activity": {{"bpm": {deep}"#);
     let closed = "]".repeat(10_000);
     let deep_date = format!(r#"{{"data": {{"activity": [{{"timestamp": 1, "date": {deep}{closed}}}]}}}}"#);
-    let texts =
-        ["", "{", "{\"data\": NaN}", "{\"data\": {}} {}", "\u{feff}{}", &deep, &deep_under_column, &deep_date];
+    let texts = ["", "{", "{\"data\": NaN}", "{\"data\": {}} {}", "\u{feff}{}", &deep, &deep_under_column, &deep_date];
     for text in texts {
         let error = read(text.as_bytes()).unwrap_err();
         assert!(matches!(&error, BodyError::Syntax(_)), "{text:.40}: {error:?}");
