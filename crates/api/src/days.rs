@@ -11,7 +11,7 @@ use platform::{PatientDay, PlatformError};
 use vitals::summary::Section;
 use vitals::zone::LocalDay;
 
-use crate::error::Result;
+use crate::error::{Result, broken_off};
 use crate::parameters::Parameters;
 
 /// Days with slots that are written at once.
@@ -60,7 +60,10 @@ pub(crate) fn date(field: &str, text: &str) -> std::result::Result<LocalDay, Pla
 }
 
 /// A date in a query. Invalid when it is not there or not one.
-pub(crate) fn required_date(parameters: &Parameters, field: &'static str) -> std::result::Result<LocalDay, PlatformError> {
+pub(crate) fn required_date(
+    parameters: &Parameters,
+    field: &'static str,
+) -> std::result::Result<LocalDay, PlatformError> {
     date(field, parameters.one(field).ok_or_else(|| PlatformError::invalid(field, "is required"))?)
 }
 
@@ -137,11 +140,6 @@ fn written(
     }
 }
 
-fn broken_off(error: PlatformError) -> std::io::Error {
-    tracing::error!(%error, "summaries were broken off");
-    std::io::Error::other("broken off")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,9 +151,14 @@ mod tests {
     #[test]
     fn sections_are_chosen_in_every_way_to_write_a_list() {
         assert_eq!(form("").expect("valid").sections, Section::ALL);
-        for query in ["types=spo2,sleep", "types[]=spo2&types[]=sleep", "types=spo2&types=sleep", "types[0]=spo2&types[1]=sleep"] {
+        for query in
+            ["types=spo2,sleep", "types[]=spo2&types[]=sleep", "types=spo2&types=sleep", "types[0]=spo2&types[1]=sleep"]
+        {
             let form = form(query).expect("valid");
-            assert_eq!((form.sections.as_slice(), form.include_slots), ([Section::Spo2, Section::Sleep].as_slice(), false));
+            assert_eq!(
+                (form.sections.as_slice(), form.include_slots),
+                ([Section::Spo2, Section::Sleep].as_slice(), false)
+            );
         }
         assert!(matches!(form("types=spo2,mood"), Err(PlatformError::Invalid(_))));
         assert!(matches!(form("include_slots=yes"), Err(PlatformError::Malformed { .. })));

@@ -116,6 +116,12 @@ pub(crate) fn platform_status(error: &PlatformError) -> (StatusCode, String) {
     (status, code.to_owned())
 }
 
+/// Ends a streamed answer in its middle, when its status has long been sent: the connection is broken off.
+pub(crate) fn broken_off(error: PlatformError) -> std::io::Error {
+    tracing::error!(%error, "an answer was broken off");
+    std::io::Error::other(error)
+}
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (status, code) = self.status_and_code();

@@ -154,7 +154,11 @@ async fn ranges_that_cannot_be_are_refused() {
     assert_eq!(study.get("raw-data-compliance/2025-11-20?utc=maybe").await.error(), (400, "malformed_parameter"));
 
     let bob = study.story.key_of("bob@example.org", Role::Researcher).await;
-    for path in ["raw-data-compliance/2025-11-20".to_owned(), format!("raw-data-compliance?{from}&{to}"), "compliance/2025-11-20".to_owned()] {
+    for path in [
+        "raw-data-compliance/2025-11-20".to_owned(),
+        format!("raw-data-compliance?{from}&{to}"),
+        "compliance/2025-11-20".to_owned(),
+    ] {
         let joint = if path.contains('?') { '&' } else { '?' };
         for (uuid, key, answer) in [
             (study.patient.uuid.as_str(), bob.as_str(), (403, "forbidden")),

@@ -121,7 +121,8 @@ async fn acceleration_tells_how_much_the_patient_moved() {
     study.story.sync(&study.patient, healthy_row(taken_ms)).await;
     let rest = vec![0; 320];
     let shaking: Vec<i32> = (0..320).map(|row| if row % 2 == 0 { 512 } else { 640 }).collect();
-    let acc = json!({"acc": [{"start": taken_ms - 10_000, "rate_hz": 32, "accX": rest, "accY": rest, "accZ": shaking}]});
+    let acc =
+        json!({"acc": [{"start": taken_ms - 10_000, "rate_hz": 32, "accX": rest, "accY": rest, "accZ": shaking}]});
     study.story.sync(&study.patient, acc).await;
     // The lengths lie an eighth of a g around their mean.
     assert_eq!(study.news().await["movement_level"], 3);

@@ -117,7 +117,7 @@ fn day_of_half_an_hour() -> Value {
 }
 
 /// The slot of the five minutes on the wrist, or the one half an hour later in which nothing could be measured.
-fn slot(is_later: bool, values: Value) -> Value {
+fn slot(is_later: bool, values: &Value) -> Value {
     let timestamp = MIDNIGHT_MS + if is_later { 30 * MINUTE_MS } else { 0 };
     let mut slot = json!({"is_wearing": true, "is_charging": false, "is_low_battery": is_later,
         "timestamp": timestamp, "date": if is_later { "00:30" } else { "00:00" }});
@@ -161,12 +161,12 @@ async fn a_sync_becomes_a_summary() {
         ("spo2", json!({"spo2": 97.4, "spo2_q": null}), json!({"spo2": null, "spo2_q": null})),
     ];
     for (section, first, later) in pairs {
-        let slots = json!([slot(false, first), slot(true, later)]);
+        let slots = json!([slot(false, &first), slot(true, &later)]);
         let five_minutes = if section == "heart_rate" { "slots" } else { "slots_five_minutes" };
         expected[section][five_minutes] = slots.clone();
         expected[section]["slots_thirty_minutes"] = slots;
     }
-    let skin = json!([slot(false, json!({"temp_sk1": 33.15, "temp_sk2": 34}))]);
+    let skin = json!([slot(false, &json!({"temp_sk1": 33.15, "temp_sk2": 34}))]);
     expected["temperature"]["slots_five_minutes"] = skin.clone();
     expected["temperature"]["slots_thirty_minutes"] = skin;
     expected["non_invasive_blood_pressure"]["slots"] = json!([{"systolic_pressure_combine": 120,

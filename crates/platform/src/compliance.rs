@@ -271,6 +271,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::float_cmp, reason = "what is rounded to a decimal is exactly that decimal")]
     fn a_percentage_has_one_decimal_and_ends_at_100() {
         assert_eq!([percent(0, 288), percent(1, 288), percent(96, 288), percent(288, 288)], [0.0, 0.3, 33.3, 100.0]);
         assert_eq!([percent(300, 288), percent(1, 0), percent(0, 0)], [100.0, 100.0, 0.0]);

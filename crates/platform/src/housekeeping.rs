@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::seal::{self, Until};
 
 const MERGE_EVERY: Duration = Duration::from_secs(30);
-const SEAL_EVERY: Duration = Duration::from_secs(3600);
+const SEAL_EVERY: Duration = Duration::from_hours(1);
 const HOURS_AT_ONCE: i64 = 256;
 
 /// Keeps house until `stop` turns true.

@@ -73,7 +73,8 @@ impl Platform {
         self.patient_access(researcher, patient).await?;
         let now_ms = self.now_ms();
         let mut entry = self.entry(Action::PatientUpdate, researcher, patient_entity(patient), None);
-        entry.details = Some(Value::from(Map::from_iter([("news_settings".to_owned(), fields.clone().into())])).to_string());
+        entry.details =
+            Some(Value::from(Map::from_iter([("news_settings".to_owned(), fields.clone().into())])).to_string());
         let change = HealthChange::SetSetting {
             uuid: patient.to_owned(),
             name: NEWS_SETTING.to_owned(),

@@ -5,6 +5,9 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::commands::{admin, completions, demo, import, man, migrate, openapi, seal, serve, simulate};
 use crate::failure::Failure;
 
+/// Threads for store work and computing. More would not be faster, and each keeps memory of its own.
+const BLOCKING_THREADS: usize = 32;
+
 /// A cloud for remote patient monitoring with wearable bracelets, run by yourself
 #[derive(Parser)]
 #[command(name = "pulseward", version, propagate_version = true)]
@@ -31,7 +34,8 @@ enum Command {
 pub fn run() -> Result<(), Failure> {
     let matches = Cli::command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.enable_all().max_blocking_threads(BLOCKING_THREADS).build();
     let runtime = runtime.map_err(|error| Failure::io("start threads", error))?;
     let ended = runtime.block_on(dispatch(cli.command, innermost(&matches)));
     // Blocking work of a request that nobody waits for any more must not hold the end up.

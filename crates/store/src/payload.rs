@@ -4,6 +4,7 @@
 //! byte planes, so that zstd sees the high bytes of small steps as runs of zeros. Times are differenced twice: an even
 //! sampling becomes zeros. Measured against other encodings in docs/benchmarks.md.
 
+use std::ops::{BitOr, BitOrAssign, Shl};
 use std::sync::Arc;
 
 use vitals::block::{Block, Cells};
@@ -87,6 +88,14 @@ fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
+fn zigzag32(value: i32) -> u32 {
+    ((value << 1) ^ (value >> 31)) as u32
+}
+
+fn unzigzag32(value: u32) -> i32 {
+    (value >> 1) as i32 ^ -((value & 1) as i32)
+}
+
 fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
@@ -129,13 +138,9 @@ fn put_cells(bytes: &mut Vec<u8>, cells: &Cells) {
         }
         Cells::Values(cells) => {
             bytes.push(VALUES);
-            let mut last = cells.first().copied().unwrap_or(0);
-            put_varint(bytes, zigzag(i64::from(last)));
-            let mut steps = Vec::with_capacity(cells.len());
-            for cell in cells.iter().skip(1) {
-                steps.push(zigzag(i64::from(*cell) - i64::from(last)));
-                last = *cell;
-            }
+            put_varint(bytes, zigzag(i64::from(cells.first().copied().unwrap_or(0))));
+            // Differences that wrap around come back by wrapping around.
+            let steps: Vec<u32> = cells.windows(2).map(|pair| zigzag32(pair[1].wrapping_sub(pair[0]))).collect();
             put_planes(bytes, &steps);
         }
         Cells::Text(texts) => {
@@ -154,12 +159,12 @@ fn put_cells(bytes: &mut Vec<u8>, cells: &Cells) {
 }
 
 /// The number of bytes that the largest value needs, then all lowest bytes, all second bytes, and so on.
-fn put_planes(bytes: &mut Vec<u8>, values: &[u64]) {
-    let largest = values.iter().fold(0, |all, value| all | value);
-    let width = 8 - (largest.leading_zeros() / 8) as usize;
+fn put_planes<Step: Copy + Default + Into<u64> + BitOr<Output = Step>>(bytes: &mut Vec<u8>, values: &[Step]) {
+    let bits: u64 = values.iter().fold(Step::default(), |all, value| all | *value).into();
+    let width = 8 - (bits.leading_zeros() / 8) as usize;
     bytes.push(width as u8);
     for plane in 0..width {
-        bytes.extend(values.iter().map(|value| (value >> (8 * plane)) as u8));
+        bytes.extend(values.iter().map(|value| ((*value).into() >> (8 * plane)) as u8));
     }
 }
 
@@ -198,13 +203,16 @@ impl<'bytes> Reader<'bytes> {
         std::str::from_utf8(self.take(length)?).ok().map(Arc::from)
     }
 
-    fn planes(&mut self, count: usize) -> Option<Vec<u64>> {
-        let width = Some(self.byte()? as usize).filter(|width| *width <= 8)?;
+    fn planes<Step>(&mut self, count: usize) -> Option<Vec<Step>>
+    where
+        Step: Copy + Default + From<u8> + BitOrAssign + Shl<usize, Output = Step>,
+    {
+        let width = Some(self.byte()? as usize).filter(|width| *width <= size_of::<Step>())?;
         let planes = self.take(count.checked_mul(width)?)?;
-        let mut values = vec![0_u64; count];
+        let mut values = vec![Step::default(); count];
         for (plane, bytes) in planes.chunks_exact(count.max(1)).enumerate() {
             for (value, byte) in values.iter_mut().zip(bytes) {
-                *value |= u64::from(*byte) << (8 * plane);
+                *value |= Step::from(*byte) << (8 * plane);
             }
         }
         Some(values)
@@ -213,7 +221,7 @@ impl<'bytes> Reader<'bytes> {
     fn times(&mut self, rows: usize) -> Option<Vec<i64>> {
         let head = rows.min(2);
         let mut steps = (0..head).map(|_| self.varint()).collect::<Option<Vec<_>>>()?;
-        steps.extend(self.planes(rows - head)?);
+        steps.extend(self.planes::<u64>(rows - head)?);
         let (mut time, mut step) = (0_i64, 0_i64);
         Some(
             steps
@@ -231,12 +239,13 @@ impl<'bytes> Reader<'bytes> {
         match self.byte()? {
             CONSTANT => Some(Cells::Constant(i32::try_from(unzigzag(self.varint()?)).ok()?)),
             VALUES => {
-                let mut cell = unzigzag(self.varint()?);
+                let mut cell = i32::try_from(unzigzag(self.varint()?)).ok()?;
+                let steps = self.planes::<u32>(rows.checked_sub(1)?)?;
                 let mut cells = Vec::with_capacity(rows);
-                cells.push(i32::try_from(cell).ok()?);
-                for step in self.planes(rows.checked_sub(1)?)? {
-                    cell = cell.checked_add(unzigzag(step))?;
-                    cells.push(i32::try_from(cell).ok()?);
+                cells.push(cell);
+                for step in steps {
+                    cell = cell.wrapping_add(unzigzag32(step));
+                    cells.push(cell);
                 }
                 Some(Cells::Values(cells))
             }

@@ -1,4 +1,5 @@
 //! What a sync stores, counts and leaves to be read, on every engine.
+#![allow(clippy::unwrap_used, reason = "the lint spares tests but not their functions")]
 
 mod common;
 
@@ -66,7 +67,7 @@ async fn counts_are_exact_and_the_last_arrival_stands() {
 #[tokio::test]
 async fn rows_are_counted_on_the_local_day_of_the_zone_they_first_came_in() {
     on_each_engine(|health| async move {
-        let late_us = LocalDay::parse("2025-11-20").unwrap().0 as i64 * DAY_US + DAY_US - 1_800_000_000;
+        let late_us = i64::from(LocalDay::parse("2025-11-20").unwrap().0) * DAY_US + DAY_US - 1_800_000_000;
         let day = |text: &str| LocalDay::parse(text).unwrap();
         send(&health, rows_of(DataType::Sleep, "sleep_state", &[(late_us, 1)], "Europe/Zurich")).await;
         let again = send(&health, rows_of(DataType::Sleep, "sleep_state", &[(late_us, 1)], "UTC")).await;

@@ -41,6 +41,7 @@ impl Cells {
     }
 
     /// The same cells as a constant where they are all alike. Keeps equal blocks equal however they were built.
+    #[must_use]
     pub fn simplified(self) -> Self {
         match self {
             Cells::Values(cells) if cells.iter().all(|cell| *cell == cells[0]) => {
@@ -117,6 +118,7 @@ impl Block {
     }
 
     /// Some of the rows.
+    #[must_use]
     pub fn slice(&self, rows: Range<usize>) -> Block {
         Block {
             data_type: self.data_type,
@@ -158,17 +160,24 @@ impl Block {
         }
     }
 
-    /// One block after the other; each must begin after the one before has ended.
+    /// One block after the other. Where rows are to be in the order of time, each must begin after the one before has
+    /// ended.
+    ///
+    /// # Panics
+    /// When there is no block.
     pub fn concatenated(blocks: &[&Block]) -> Block {
-        let mut picks = Vec::with_capacity(blocks.iter().map(|block| block.rows()).sum());
+        let first = blocks[0];
+        let rows = blocks.iter().map(|block| block.rows()).sum();
+        let mut times_us = Vec::with_capacity(rows);
         let mut zones = ZoneRuns::default();
-        for (number, block) in blocks.iter().enumerate() {
-            picks.extend((0..block.rows() as u32).map(|row| Pick { block: number as u32, row }));
+        for block in blocks {
+            times_us.extend_from_slice(&block.times_us);
             for (run, zone) in block.zones.iter() {
                 zones.push(zone.clone(), run.len());
             }
         }
-        Block::gather(blocks, &picks, zones)
+        let columns = (0..first.columns.len()).map(|column| concatenated_column(blocks, column, rows)).collect();
+        Block { data_type: first.data_type, channel: first.channel, times_us, columns, zones }
     }
 }
 
@@ -179,6 +188,26 @@ pub struct Pick {
     pub block: u32,
     /// Which of its rows.
     pub row: u32,
+}
+
+fn concatenated_column(blocks: &[&Block], column: usize, rows: usize) -> Cells {
+    if let Cells::Constant(cell) = blocks[0].columns[column]
+        && blocks.iter().all(|block| block.columns[column] == Cells::Constant(cell))
+    {
+        return Cells::Constant(cell);
+    }
+    if blocks.iter().any(|block| matches!(block.columns[column], Cells::Text(_))) {
+        let texts = |block: &&Block| (0..block.rows()).map(|row| block.columns[column].text(row).cloned()).collect();
+        return Cells::Text(blocks.iter().flat_map(|block| -> Vec<_> { texts(block) }).collect()).simplified();
+    }
+    let mut cells = Vec::with_capacity(rows);
+    for block in blocks {
+        match &block.columns[column] {
+            Cells::Values(values) => cells.extend_from_slice(values),
+            constant => cells.resize(cells.len() + block.rows(), constant.get(0)),
+        }
+    }
+    Cells::Values(cells).simplified()
 }
 
 fn gather_column(blocks: &[&Block], column: usize, picks: &[Pick]) -> Cells {

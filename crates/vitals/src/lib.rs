@@ -20,6 +20,7 @@ pub mod latest;
 pub mod merge;
 pub mod news2;
 pub mod news_timeline;
+#[cfg(doctest)]
 mod readme;
 pub mod recovery;
 pub mod registry;

@@ -74,6 +74,7 @@ impl ZoneRuns {
     }
 
     /// The runs of some of the rows.
+    #[must_use]
     pub fn slice(&self, rows: std::ops::Range<usize>) -> Self {
         let mut part = ZoneRuns::default();
         for (run, zone) in self.iter() {

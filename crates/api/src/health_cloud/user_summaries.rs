@@ -122,13 +122,12 @@ impl Envelope {
 fn url_of_page(path: &str, pages: &Pages, form: &DayForm, page: i64) -> String {
     let Pages { first, last, per_page, .. } = pages;
     let slots = u8::from(form.include_slots);
-    let mut url = format!("{path}?date_from={first}&date_to={last}&include_slots={slots}&per_page={per_page}");
+    let mut types = String::new();
     if form.sections.len() < Section::ALL.len() {
         let names: Vec<&str> = form.sections.iter().map(|section| section.name()).collect();
-        url.push_str(&format!("&types={}", names.join(",")));
+        types = format!("&types={}", names.join(","));
     }
-    url.push_str(&format!("&page={page}"));
-    url
+    format!("{path}?date_from={first}&date_to={last}&include_slots={slots}&per_page={per_page}{types}&page={page}")
 }
 
 /// The daily summaries of the token's patient, ascending. Every day of the range is there, also one without data.

@@ -146,7 +146,9 @@ mod tests {
     #[test]
     fn every_type_has_the_key_of_the_specification() {
         let keys: Vec<String> = DataType::ALL.into_iter().map(short_name).collect();
-        for key in ["activity", "hrv", "rr_interval", "sleep", "temperature", "acc", "ppg1", "ppg2", "bioz", "ecg", "tests"] {
+        for key in
+            ["activity", "hrv", "rr_interval", "sleep", "temperature", "acc", "ppg1", "ppg2", "bioz", "ecg", "tests"]
+        {
             assert!(keys.iter().any(|found| found == key), "{key}");
         }
     }

@@ -7,8 +7,8 @@ use platform::{NewsReading, NewsSettingsChange};
 use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use vitals::news2::{Availability, Parameter};
 use vitals::news_timeline::{Assumed, EntryPart, SettingsAt};
+use vitals::news2::{Availability, Parameter};
 
 use crate::ApiState;
 use crate::body::Fields;
@@ -114,11 +114,8 @@ impl From<NewsReading> for NewsBody {
 
 /// The settings that nobody has set.
 fn names_of(assumed: Assumed) -> Vec<&'static str> {
-    let named = [
-        ("spo2_scale", assumed.spo2_scale),
-        ("oxygen", assumed.oxygen),
-        ("consciousness", assumed.consciousness),
-    ];
+    let named =
+        [("spo2_scale", assumed.spo2_scale), ("oxygen", assumed.oxygen), ("consciousness", assumed.consciousness)];
     named.into_iter().filter(|(_, is_assumed)| *is_assumed).map(|(name, _)| name).collect()
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn read_days(rows: &[SlotRow]) -> BTreeMap<LocalDay, Day> {
 /// The days that a fold has in hand.
 #[derive(Clone, Debug)]
 pub(crate) struct Days {
-    days: BTreeMap<LocalDay, Day>,
+    by_date: BTreeMap<LocalDay, Day>,
     loaded: RangeInclusive<LocalDay>,
     changed: BTreeSet<(LocalDay, DataType)>,
 }
@@ -105,15 +105,15 @@ impl Days {
     pub async fn load(source: &impl FoldSource, windows: &Windows) -> store::Result<Self> {
         let loaded = days_around(windows);
         let rows = source.slots(*loaded.start(), *loaded.end()).await?;
-        Ok(Days { days: read_days(&rows), loaded, changed: BTreeSet::new() })
+        Ok(Days { by_date: read_days(&rows), loaded, changed: BTreeSet::new() })
     }
 
     /// Puts new cells in the place of all that lie in some windows; takes note of the days that change by it.
     pub fn replace<C: Kept>(&mut self, windows: &Windows, mut cells: CellsByDay<C>) {
         for day in cells.keys() {
-            self.days.entry(*day).or_default();
+            self.by_date.entry(*day).or_default();
         }
-        for (date, day) in &mut self.days {
+        for (date, day) in &mut self.by_date {
             let new = cells.remove(date).unwrap_or_default();
             let kept = C::cells_of(day);
             if kept.in_windows(windows.clone()) != new.as_slice() {
@@ -126,7 +126,7 @@ impl Days {
     /// The newest values measured in some windows that are loaded.
     pub fn newest(&self, windows: &Windows) -> LatestValues {
         let mut newest = LatestValues::default();
-        for (_, day) in self.days.range(days_around(windows)) {
+        for (_, day) in self.by_date.range(days_around(windows)) {
             newest.merge_newer(&day.newest(windows));
         }
         newest
@@ -134,7 +134,7 @@ impl Days {
 
     /// Whether any of the windows has rows that could hold vital signs.
     pub fn has_vitals(&self, windows: &Windows) -> bool {
-        self.days.range(days_around(windows)).any(|(_, day)| {
+        self.by_date.range(days_around(windows)).any(|(_, day)| {
             let activity = day.activity.in_windows(windows.clone());
             !activity.is_empty() || !day.spot.in_windows(windows.clone()).is_empty()
         })
@@ -145,7 +145,7 @@ impl Days {
         let first_in = |days: &BTreeMap<LocalDay, Day>| {
             days.values().flat_map(Day::scored_windows).filter(|window| *window >= from).min()
         };
-        let mut found = first_in(&self.days);
+        let mut found = first_in(&self.by_date);
         let mut after = *self.loaded.end();
         while found.is_none() {
             let rows = source.slots_after(after).await?;
@@ -170,7 +170,7 @@ impl Days {
         let last_in = |days: &BTreeMap<LocalDay, Day>| {
             days.values().flat_map(Day::scored_windows).filter(|window| *window < before).max()
         };
-        let mut found = last_in(&self.days);
+        let mut found = last_in(&self.by_date);
         let mut day = *self.loaded.start();
         while found.is_none() {
             let rows = source.slots_before(day).await?;
@@ -196,7 +196,7 @@ impl Days {
         if !in_hand {
             days = read_days(&source.slots(*needed.start(), *needed.end()).await?);
         }
-        days.extend(self.days.range(needed).map(|(date, day)| (*date, day.clone())));
+        days.extend(self.by_date.range(needed).map(|(date, day)| (*date, day.clone())));
         Ok(days)
     }
 
@@ -207,12 +207,12 @@ impl Days {
 
     /// A day in hand.
     pub fn get(&self, day: LocalDay) -> Option<&Day> {
-        self.days.get(&day)
+        self.by_date.get(&day)
     }
 
     /// The days in hand, the latest first.
     pub fn latest_first(&self) -> impl Iterator<Item = (LocalDay, &Day)> {
-        self.days.iter().rev().map(|(date, day)| (*date, day))
+        self.by_date.iter().rev().map(|(date, day)| (*date, day))
     }
 
     /// The stored days after those that were loaded.
@@ -235,7 +235,7 @@ impl Days {
     /// What is to be stored: the days that have changed.
     pub fn rows(&self) -> Vec<SlotRow> {
         let packed = |(date, data_type): &(LocalDay, DataType)| {
-            let day = self.days.get(date)?;
+            let day = self.by_date.get(date)?;
             let cells = match data_type {
                 DataType::Activity => pack(&day.activity),
                 DataType::Temperature => pack(&day.temperature),

@@ -115,7 +115,7 @@ mod tests {
         let far = due(DataType::Temperature, 5_000, 5_000);
         let waveform = due(DataType::Ppg1, 0, 20_000);
         let plan = Plan::of(vec![far, long, waveform]);
-        assert_eq!(plan.windows_of(DataType::Activity), [0..LONGEST_SPAN_WINDOWS]);
+        assert_eq!(plan.windows_of(DataType::Activity), std::slice::from_ref(&(0..LONGEST_SPAN_WINDOWS)));
         assert!(plan.windows_of(DataType::Temperature).is_empty());
         assert_eq!(plan.left, [DueRange { first_us: LONGEST_SPAN_WINDOWS * WINDOW_US, ..long }]);
         assert!(plan.done.contains(&long) && plan.done.contains(&waveform) && !plan.done.contains(&far));

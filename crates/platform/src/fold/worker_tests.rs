@@ -160,7 +160,7 @@ async fn a_running_worker_folds_what_is_synced_and_stops_when_told() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), folded).await.unwrap();
+    tokio::time::timeout(Duration::from_mins(1), folded).await.unwrap();
     stop.send(true).unwrap();
     worker.await.unwrap();
     // Nothing is of an older format here, so nothing becomes due.

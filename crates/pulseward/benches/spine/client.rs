@@ -86,12 +86,12 @@ impl Connection {
 
 /// The bytes of a request.
 pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
-    let mut text = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n", body.len());
-    for (name, value) in headers {
-        text.push_str(&format!("{name}: {value}\r\n"));
+    let length = body.len().to_string();
+    let mut bytes = format!("{method} {path} HTTP/1.1\r\n").into_bytes();
+    for (name, value) in headers.iter().chain(&[("host", "localhost"), ("content-length", &length)]) {
+        bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
     }
-    text.push_str("\r\n");
-    let mut bytes = text.into_bytes();
+    bytes.extend_from_slice(b"\r\n");
     bytes.extend_from_slice(body);
     bytes
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::client::{Connection, Answer, json as json_request, percentile_ms, request};
+use crate::client::{Answer, Connection, json as json_request, percentile_ms, request};
 use crate::server::{Sender, Server};
 
 /// Noon of today, ms.
@@ -56,7 +56,8 @@ pub fn rows(server: &Server) {
             "spo2": column(94, 6), "wearing": column(1, 4), "battery": column(20, 80)}})
     };
     let senders = server.senders(100);
-    let requests: Vec<Vec<u8>> = senders.iter().enumerate().map(|(number, sender)| sync(sender, &body(number))).collect();
+    let requests: Vec<Vec<u8>> =
+        senders.iter().enumerate().map(|(number, sender)| sync(sender, &body(number))).collect();
     let (took, mut each) = send_all(server, &requests, 8);
     let values = 100.0 * 1440.0 * 7.0 / took.as_secs_f64();
     println!("  minute rows: {values:.0} values/s durable, p99 {:.0} ms", percentile_ms(&mut each, 99));

@@ -62,7 +62,7 @@ pub fn burst(server: &Server) {
     let date = jiff::Timestamp::from_millisecond(start_ms).expect("a time").strftime("%Y-%m-%d").to_string();
     let path = format!("/v1/groups/{}/summaries?date={date}", server.group);
     while total_steps(&server.integration("GET", &path, &Value::Null)) < syncs as u64 * STEPS {
-        assert!(stopped.elapsed() < Duration::from_secs(300), "the folds end");
+        assert!(stopped.elapsed() < Duration::from_mins(5), "the folds end");
         std::thread::sleep(Duration::from_millis(100));
     }
     println!("  all folds done {:.1} s after the last sync", stopped.elapsed().as_secs_f64());
@@ -99,7 +99,7 @@ pub fn sustained(server: &Server) {
                     let answer = connection.send(&minute(sender, start_ms, at));
                     assert_ok(&answer);
                     times.lock().expect("the times").push(answer.whole);
-                    if number % 97 == 0 {
+                    if number.is_multiple_of(97) {
                         let waited = until_visible(server, &mut connection, sender, &date, (at as u64 + 1) * STEPS);
                         visible.lock().expect("the times").push(waited);
                     }
@@ -128,7 +128,7 @@ fn until_visible(server: &Server, connection: &mut Connection, sender: &Sender, 
         if body["activity"]["total_steps"].as_u64().unwrap_or(0) >= steps {
             return answered.elapsed();
         }
-        assert!(answered.elapsed() < Duration::from_secs(60), "the slot came");
+        assert!(answered.elapsed() < Duration::from_mins(1), "the slot came");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -11,9 +11,12 @@ mod server;
 
 use server::Server;
 
+/// A part of the benchmark: its name, and what it does with a server of its own.
+type Scenario = (&'static str, fn(&Server));
+
 fn main() {
     let named: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
-    let scenarios: [(&str, fn(&Server)); 7] = [
+    let scenarios: [Scenario; 7] = [
         ("rows", ingest::rows),
         ("day", ingest::day),
         ("waveforms", ingest::waveforms),

@@ -44,9 +44,9 @@ impl Server {
         let mut server = Server { child, data, address, key: String::new(), group: String::new() };
         server.admin(&["create-account", "--email", "bench@example.org", "--role", "researcher"]);
         let key = server.admin(&["create-api-key", "--account", "bench@example.org"]);
-        server.key = key["token"].as_str().expect("a key").to_owned();
+        server.key = text_of(&key["token"]);
         let group = server.integration("POST", "/v1/groups", &json!({"name": "bench", "description": "bench"}));
-        server.group = group["code"].as_str().expect("a code").to_owned();
+        server.group = text_of(&group["code"]);
         server
     }
 
@@ -66,7 +66,8 @@ impl Server {
     pub fn cpu_s(&self) -> f64 {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid())).expect("a process");
         let after_name = stat.rsplit_once(')').expect("a name").1;
-        let ticks: f64 = after_name.split_whitespace().skip(11).take(2).map(|text| text.parse::<f64>().unwrap_or(0.0)).sum();
+        let ticks: f64 =
+            after_name.split_whitespace().skip(11).take(2).map(|text| text.parse::<f64>().unwrap_or(0.0)).sum();
         ticks / 100.0
     }
 
@@ -146,4 +147,8 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
 }

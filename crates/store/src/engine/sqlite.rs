@@ -33,10 +33,13 @@ struct Readers {
     permits: Arc<Semaphore>,
 }
 
+/// The work of a transaction; an error asks for a rollback and says nothing more, for the caller is told elsewhere.
+type Work = dyn FnMut(&mut Tx<'_>) -> std::result::Result<(), ()> + Send;
+
 /// A transaction that waits for the writer.
 struct Job {
     /// Does the work behind a savepoint; `Err` rolls it back.
-    run: Box<dyn FnMut(&mut Tx<'_>) -> std::result::Result<(), ()> + Send>,
+    run: Box<Work>,
     /// Tells the caller how it ended, once the group is committed or has failed.
     finish: Box<dyn FnOnce(Result<()>) + Send>,
 }
@@ -153,7 +156,7 @@ fn connect(path: &Path) -> Result<Connection> {
          PRAGMA journal_mode = WAL;
          PRAGMA synchronous = FULL;
          PRAGMA wal_autocheckpoint = 4000;
-         PRAGMA cache_size = -8192;
+         PRAGMA cache_size = -2048;
          PRAGMA foreign_keys = ON;",
     )?;
     connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);

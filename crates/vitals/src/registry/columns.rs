@@ -81,7 +81,13 @@ impl Column {
 
     /// The number of cell steps in one unit.
     pub const fn steps_per_unit(&self) -> i32 {
-        10_i32.pow(self.decimals() as u32)
+        match self.decimals() {
+            0 => 1,
+            1 => 10,
+            2 => 100,
+            3 => 1000,
+            more => 10_i32.pow(more as u32),
+        }
     }
 
     /// The cell of a whole number.
@@ -173,11 +179,11 @@ const QUALITY: Kind = number(0, 0, 4);
 pub(super) const ACTIVITY: &[Column] = &[
     column("bpm", number(0, 0, 255), "/min", "heart rate; 0 means no value"),
     column("bpm_q", QUALITY, "", "quality of bpm, 0 worst to 4 best"),
-    column("last_steps", number(0, 0, 100000), "steps", "steps in the period of the row"),
+    column("last_steps", number(0, 0, 100_000), "steps", "steps in the period of the row"),
     column("activity_type", number(0, 0, 7), "", "0 unspecified, 1 other, 2 walk, 4 run, 6 cycle, 7 rest"),
     column("speed", number(0, 0, 1000), "0.1 m/s", "speed of movement"),
-    column("skin_proximity", number(0, 0, 1000000), "", "raw value of the proximity sensor"),
-    column("energy_exp", number(0, 0, 100000000), "cal", "energy expended in the period of the row"),
+    column("skin_proximity", number(0, 0, 1_000_000), "", "raw value of the proximity sensor"),
+    column("energy_exp", number(0, 0, 100_000_000), "cal", "energy expended in the period of the row"),
     column("respiration_rate", number(1, 0, 255), "/min", "breaths per minute; 0 means no value"),
     column("resp_q", QUALITY, "", "quality of respiration_rate, 0 worst to 4 best"),
     column("spo2", number(1, 0, 100), "%", "oxygen saturation; 0 means no value"),
@@ -198,20 +204,20 @@ pub(super) const ACTIVITY: &[Column] = &[
     column("nibp_diastolic_combine", number(0, 0, 400), "mmHg", "diastolic blood pressure, combined estimate"),
     column("hta", Kind::Text { max_chars: 32 }, "", "hypertension assessment as the bracelet sends it"),
     column("hta_q", QUALITY, "", "quality of hta, 0 worst to 4 best"),
-    column("pha", number(0, 0, 1000000), "", "physical activity index").deprecated(),
+    column("pha", number(0, 0, 1_000_000), "", "physical activity index").deprecated(),
     column("pha_q", QUALITY, "", "quality of pha").deprecated(),
     column("move_alert", number(0, 0, 255), "", "reminder to move").deprecated(),
-    column("cw", number(0, 0, 1000000), "", "continuous wear counter").deprecated(),
-    column("cwt", number(0, 0, 1000000), "", "continuous wear time").deprecated(),
-    column("step_calories", number(0, 0, 100000000), "cal", "energy of steps").deprecated(),
-    column("rest_calories", number(0, 0, 100000000), "cal", "energy at rest").deprecated(),
-    column("distance", number(0, 0, 10000000), "m", "distance in the period of the row").deprecated(),
-    column("step_duration", number(0, 0, 1000000), "s", "time spent walking").deprecated(),
+    column("cw", number(0, 0, 1_000_000), "", "continuous wear counter").deprecated(),
+    column("cwt", number(0, 0, 1_000_000), "", "continuous wear time").deprecated(),
+    column("step_calories", number(0, 0, 100_000_000), "cal", "energy of steps").deprecated(),
+    column("rest_calories", number(0, 0, 100_000_000), "cal", "energy at rest").deprecated(),
+    column("distance", number(0, 0, 10_000_000), "m", "distance in the period of the row").deprecated(),
+    column("step_duration", number(0, 0, 1_000_000), "s", "time spent walking").deprecated(),
 ];
 
 /// Columns of `rr-interval`.
 pub(super) const RR_INTERVAL: &[Column] = &[
-    column("rr", number(3, 0, 60000), "ms", "interval between two beats"),
+    column("rr", number(3, 0, 60_000), "ms", "interval between two beats"),
     column("quality", QUALITY, "", "quality of the beat, 0 worst to 4 best"),
 ];
 
@@ -230,30 +236,30 @@ pub(super) const TEMPERATURE: &[Column] = &[
 
 /// Columns of `heart-rate-variability`.
 pub(super) const HEART_RATE_VARIABILITY: &[Column] = &[
-    column("si", number(3, 0, 1000000), "", "stress index"),
-    column("si_n", number(3, 0, 100000), "", "stress index, normalised"),
-    column("mrr", number(3, 0, 60000), "ms", "mean interval"),
-    column("sdnn", number(3, 0, 60000), "ms", "standard deviation of the intervals"),
-    column("rmssd", number(3, 0, 60000), "ms", "root mean square of successive differences"),
+    column("si", number(3, 0, 1_000_000), "", "stress index"),
+    column("si_n", number(3, 0, 100_000), "", "stress index, normalised"),
+    column("mrr", number(3, 0, 60_000), "ms", "mean interval"),
+    column("sdnn", number(3, 0, 60_000), "ms", "standard deviation of the intervals"),
+    column("rmssd", number(3, 0, 60_000), "ms", "root mean square of successive differences"),
     column("pnn50", number(3, 0, 100), "%", "successive differences above 50 ms"),
-    column("vlf", number(3, 0, 2000000), "ms²", "power 0.003 to 0.04 Hz"),
+    column("vlf", number(3, 0, 2_000_000), "ms²", "power 0.003 to 0.04 Hz"),
     column("vlf_percent", number(3, 0, 100), "%", "share of vlf"),
-    column("lf", number(3, 0, 2000000), "ms²", "power 0.04 to 0.15 Hz"),
+    column("lf", number(3, 0, 2_000_000), "ms²", "power 0.04 to 0.15 Hz"),
     column("lf_percent", number(3, 0, 100), "%", "share of lf"),
-    column("hf", number(3, 0, 2000000), "ms²", "power 0.15 to 0.4 Hz"),
+    column("hf", number(3, 0, 2_000_000), "ms²", "power 0.15 to 0.4 Hz"),
     column("hf_percent", number(3, 0, 100), "%", "share of hf"),
-    column("hrv", number(3, 0, 60000), "ms", "heart-rate variability as the bracelet summarises it"),
-    column("mo", number(3, 0, 60000), "ms", "mode of the intervals"),
+    column("hrv", number(3, 0, 60_000), "ms", "heart-rate variability as the bracelet summarises it"),
+    column("mo", number(3, 0, 60_000), "ms", "mode of the intervals"),
     column("amo", number(3, 0, 100), "%", "amplitude of the mode"),
 ];
 
 /// Columns of `ppg1`.
 pub(super) const PPG1: &[Column] = &[
-    column("ppg", number(0, -2000000000, 2000000000), "counts", "photoplethysmogram"),
-    column("acc", number(0, -32768, 32767), "1/64 g", "magnitude of the acceleration"),
-    column("accx", number(0, -32768, 32767), "1/64 g", "acceleration, x"),
-    column("accy", number(0, -32768, 32767), "1/64 g", "acceleration, y"),
-    column("accz", number(0, -32768, 32767), "1/64 g", "acceleration, z"),
+    column("ppg", number(0, -2_000_000_000, 2_000_000_000), "counts", "photoplethysmogram"),
+    column("acc", number(0, -32_768, 32_767), "1/64 g", "magnitude of the acceleration"),
+    column("accx", number(0, -32_768, 32_767), "1/64 g", "acceleration, x"),
+    column("accy", number(0, -32_768, 32_767), "1/64 g", "acceleration, y"),
+    column("accz", number(0, -32_768, 32_767), "1/64 g", "acceleration, z"),
     column("bpm", number(0, 0, 255), "/min", "heart rate; 0 means no value"),
     column("bpm_q", QUALITY, "", "quality of bpm, 0 worst to 4 best"),
 ];
@@ -261,21 +267,21 @@ pub(super) const PPG1: &[Column] = &[
 /// Columns of `ppg2`.
 pub(super) const PPG2: &[Column] = &[
     column("metric_id", Kind::Hex, "", "0x7e green, 0x7c red, 0x7b infra-red, 0x7f ambient"),
-    column("chunk_index", number(0, 0, 2000000000), "", "number of the packet that carried the sample"),
+    column("chunk_index", number(0, 0, 2_000_000_000), "", "number of the packet that carried the sample"),
     column("quality", number(0, 0, 255), "", "quality of the signal"),
     column("body_pose", number(0, 0, 255), "", "pose of the body"),
     column("led_pd_pos", number(0, 0, 255), "", "position of light source and sensor"),
-    column("offset", number(0, -2000000000, 2000000000), "counts", "offset of the converter"),
-    column("exp", number(0, -2000000000, 2000000000), "", "exposure"),
-    column("led", number(0, 0, 2000000000), "", "current of the light source"),
-    column("gain", number(0, 0, 2000000000), "", "gain of the amplifier"),
-    column("value", number(0, 0, 65535), "counts", "photoplethysmogram"),
+    column("offset", number(0, -2_000_000_000, 2_000_000_000), "counts", "offset of the converter"),
+    column("exp", number(0, -2_000_000_000, 2_000_000_000), "", "exposure"),
+    column("led", number(0, 0, 2_000_000_000), "", "current of the light source"),
+    column("gain", number(0, 0, 2_000_000_000), "", "gain of the amplifier"),
+    column("value", number(0, 0, 65_535), "counts", "photoplethysmogram"),
 ];
 
 /// Columns of `acc`.
 pub(super) const ACC: &[Column] = &[
     column("metric_id", Kind::Hex, "", "source of the signal"),
-    column("chunk_index", number(0, 0, 2000000000), "", "number of the packet that carried the sample"),
+    column("chunk_index", number(0, 0, 2_000_000_000), "", "number of the packet that carried the sample"),
     column("quality", number(0, 0, 255), "", "quality of the signal"),
     column("body_pose", number(0, 0, 255), "", "pose of the body"),
     column("accX", number(0, -4096, 4096), "1/512 g", "acceleration, x"),
@@ -286,22 +292,22 @@ pub(super) const ACC: &[Column] = &[
 /// Columns of `bioz`.
 pub(super) const BIOZ: &[Column] = &[
     column("metric_id", Kind::Hex, "", "source of the signal"),
-    column("chunk_index", number(0, 0, 2000000000), "", "number of the packet that carried the sample"),
-    column("value", number(0, -2000000000, 2000000000), "counts", "bioimpedance"),
+    column("chunk_index", number(0, 0, 2_000_000_000), "", "number of the packet that carried the sample"),
+    column("value", number(0, -2_000_000_000, 2_000_000_000), "counts", "bioimpedance"),
 ];
 
 /// Columns of `ecg`.
 pub(super) const ECG: &[Column] = &[
     column("metric_id", Kind::Hex, "", "source of the signal"),
-    column("chunk_index", number(0, 0, 2000000000), "", "number of the packet that carried the sample"),
-    column("value", number(0, -2000000000, 2000000000), "counts", "electrocardiogram, raw"),
+    column("chunk_index", number(0, 0, 2_000_000_000), "", "number of the packet that carried the sample"),
+    column("value", number(0, -2_000_000_000, 2_000_000_000), "counts", "electrocardiogram, raw"),
     column("ecg", number(3, -1000, 1000), "mV", "electrocardiogram"),
 ];
 
 /// Columns of `tests`.
 pub(super) const TESTS: &[Column] = &[
     column("test_type", Kind::TestType, "", "what was measured").required(),
-    column("value", number(3, -1000000, 1000000), "as unit", "the measured value").required(),
+    column("value", number(3, -1_000_000, 1_000_000), "as unit", "the measured value").required(),
     column("unit", Kind::Text { max_chars: 32 }, "", "unit of the value"),
     column("quality", QUALITY, "", "quality of the measurement, 0 worst to 4 best"),
     column("note", Kind::Text { max_chars: 1000 }, "", "remark of whoever measured"),

@@ -18,7 +18,7 @@ use vitals::registry::DataType;
 
 use self::form::{Form, Writer};
 use crate::ApiState;
-use crate::error::{ErrorBody, Result};
+use crate::error::{ErrorBody, Result, broken_off};
 use crate::extract::HealthCall;
 use crate::parameters::Parameters;
 
@@ -83,9 +83,4 @@ fn written(
         }
         yield Bytes::from(writer.finish().map_err(broken_off)?);
     }
-}
-
-fn broken_off(error: PlatformError) -> std::io::Error {
-    tracing::error!(%error, "raw metrics were broken off");
-    std::io::Error::other("broken off")
 }

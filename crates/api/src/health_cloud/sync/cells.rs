@@ -96,11 +96,8 @@ impl FieldSeed<'_> {
         self.place.fail(place, "is of the wrong kind")
     }
 
-    fn number<E: Error>(&self, cell: Result<i32, CellError>) -> Result<Field, E> {
-        if self.column().is_text() || matches!(self.column().kind, Kind::TestType) {
-            return Err(self.wrong_kind());
-        }
-        Ok(Field::One(cell))
+    fn cell(&self) -> CellSeed<'_> {
+        CellSeed { column: self.column(), field: self }
     }
 }
 
@@ -119,24 +116,19 @@ impl<'de> Visitor<'de> for FieldSeed<'_> {
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Field, E> {
-        let cell = i64::try_from(value).map_err(|_| CellError::OutOfRange);
-        self.number(cell.and_then(|value| self.column().cell_from_i64(value)))
+        self.cell().visit_u64(value).map(Field::One)
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<Field, E> {
-        self.number(self.column().cell_from_i64(value))
+        self.cell().visit_i64(value).map(Field::One)
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Field, E> {
-        self.number(self.column().cell_from_f64(value))
+        self.cell().visit_f64(value).map(Field::One)
     }
 
-    /// Flags may be written as booleans; other columns may not.
     fn visit_bool<E: Error>(self, value: bool) -> Result<Field, E> {
-        match self.column().kind {
-            Kind::Number { decimals: 0, min: 0, max: 1 } => Ok(Field::One(Ok(i32::from(value)))),
-            _ => Err(self.wrong_kind()),
-        }
+        self.cell().visit_bool(value).map(Field::One)
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Field, E> {
@@ -145,8 +137,7 @@ impl<'de> Visitor<'de> for FieldSeed<'_> {
                 Ok(Field::OneText(Err(CellError::TooLong)))
             }
             Kind::Text { .. } => Ok(Field::OneText(Ok(Some(Arc::from(value))))),
-            Kind::Hex | Kind::TestType => Ok(Field::One(self.column().cell_from_text(value))),
-            Kind::Number { .. } => Err(self.wrong_kind()),
+            _ => self.cell().visit_str(value).map(Field::One),
         }
     }
 
@@ -162,11 +153,10 @@ impl<'de> Visitor<'de> for FieldSeed<'_> {
         if self.inside_array {
             return Err(self.wrong_kind());
         }
-        let element = || FieldSeed { inside_array: true, ..self };
         let mut faults = Vec::new();
         if self.column().is_text() {
             let mut texts = Vec::new();
-            while let Some(field) = elements.next_element_seed(element())? {
+            while let Some(field) = elements.next_element_seed(FieldSeed { inside_array: true, ..self })? {
                 let row = texts.len() as u32;
                 faults.extend(field.fault().map(|error| (row, error)));
                 texts.push(field.into_text());
@@ -174,12 +164,86 @@ impl<'de> Visitor<'de> for FieldSeed<'_> {
             return Ok(Field::EachText { texts, faults });
         }
         let mut cells = Vec::new();
-        while let Some(field) = elements.next_element_seed(element())? {
-            let row = cells.len() as u32;
-            faults.extend(field.fault().map(|error| (row, error)));
-            cells.push(field.cell());
+        while let Some(cell) = elements.next_element_seed(self.cell())? {
+            if let Err(error) = cell {
+                faults.push((cells.len() as u32, error));
+            }
+            cells.push(cell.unwrap_or(NULL));
         }
         Ok(Field::Each { cells, faults })
+    }
+}
+
+/// Reads one cell of a column that is not text. Most of a body goes through here, so the answer is as small as it
+/// can be.
+#[derive(Clone, Copy)]
+struct CellSeed<'field> {
+    column: &'static Column,
+    field: &'field FieldSeed<'field>,
+}
+
+impl CellSeed<'_> {
+    /// Numbers are cells of numbers and of codes that are numbers.
+    fn number<E: Error>(self, cell: Result<i32, CellError>) -> Result<Result<i32, CellError>, E> {
+        match self.column.kind {
+            Kind::Number { .. } | Kind::Hex => Ok(cell),
+            Kind::TestType | Kind::Text { .. } => Err(self.field.wrong_kind()),
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for CellSeed<'_> {
+    type Value = Result<i32, CellError>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for CellSeed<'_> {
+    type Value = Result<i32, CellError>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "a value for {}", self.column.name)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
+        let whole = i64::try_from(value).map_err(|_| CellError::OutOfRange);
+        self.number(whole.and_then(|whole| self.column.cell_from_i64(whole)))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
+        self.number(self.column.cell_from_i64(value))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
+        self.number(self.column.cell_from_f64(value))
+    }
+
+    /// Flags may be written as booleans; other columns may not.
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Self::Value, E> {
+        match self.column.kind {
+            Kind::Number { decimals: 0, min: 0, max: 1 } => Ok(Ok(i32::from(value))),
+            _ => Err(self.field.wrong_kind()),
+        }
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Self::Value, E> {
+        match self.column.kind {
+            Kind::Hex | Kind::TestType => Ok(self.column.cell_from_text(value)),
+            Kind::Number { .. } | Kind::Text { .. } => Err(self.field.wrong_kind()),
+        }
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(Ok(NULL))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<Self::Value, A::Error> {
+        Err(self.field.wrong_kind())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Self::Value, A::Error> {
+        Err(self.field.wrong_kind())
     }
 }
 
