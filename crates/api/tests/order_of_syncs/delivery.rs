@@ -61,7 +61,7 @@ pub fn as_it_is(wearing: &Wearing) -> Vec<Delivery> {
     let sync = |(zone, types): (&str, BTreeMap<&str, Vec<Sample>>)| {
         let data: Map<String, Value> =
             types.iter().map(|(data_type, samples)| ((*data_type).to_owned(), columns(samples))).collect();
-        Delivery::Json(body(zone, data))
+        Delivery::Json(body(zone, &data))
     };
     by_zone.into_iter().map(sync).collect()
 }
@@ -87,7 +87,7 @@ pub fn disordered(wearing: &Wearing, random: &mut ChaCha8Rng) -> Vec<Delivery> {
             };
             data.insert(next[0].data_type.to_owned(), in_some_form(&next, random));
         }
-        deliveries.push(Delivery::Json(body(zone, data)));
+        deliveries.push(Delivery::Json(body(zone, &data)));
     }
     deliveries
 }
@@ -114,7 +114,7 @@ fn pieces(wearing: &Wearing, random: &mut ChaCha8Rng) -> Vec<Vec<Sample>> {
     pieces
 }
 
-fn body(zone: &str, data: Map<String, Value>) -> Value {
+fn body(zone: &str, data: &Map<String, Value>) -> Value {
     json!({"time_zone": zone, "device": {"serial_number": "B-1", "battery_level": 71}, "data": data})
 }
 
@@ -161,12 +161,12 @@ fn time(sample: &Sample) -> Value {
 
 fn stream(samples: &[Sample]) -> Vec<u8> {
     let times = TimestampMicrosecondArray::from_iter_values(samples.iter().map(|sample| sample.time_us));
-    let number =
-        |name: &str| Int32Array::from_iter(samples.iter().map(|sample| Some(sample.cells[name].as_i64()? as i32)));
-    let colours = samples.iter().map(|sample| sample.cells["metric_id"].as_str());
+    let cell = |sample: &Sample, name: &str| sample.cells[name].as_i64().map(|cell| cell as i32);
+    let number = |name: &str| samples.iter().map(|sample| cell(sample, name)).collect::<Int32Array>();
+    let colours: StringArray = samples.iter().map(|sample| sample.cells["metric_id"].as_str()).collect();
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("timestamp", Arc::new(times)),
-        ("metric_id", Arc::new(StringArray::from_iter(colours))),
+        ("metric_id", Arc::new(colours)),
         ("led_pd_pos", Arc::new(number("led_pd_pos"))),
         ("quality", Arc::new(number("quality"))),
         ("value", Arc::new(number("value"))),
