@@ -101,17 +101,28 @@ impl LatestValues {
         self
     }
 
-    /// Keeps the vital signs that fulfil a condition.
-    pub fn retain(&mut self, keep: impl Fn(&Timed) -> bool) {
-        for value in [
+    /// The vital signs, always in the same order; the score is none.
+    pub fn signs(&self) -> [Option<Timed>; 6] {
+        let mut copy = *self;
+        copy.signs_mut().map(|sign| *sign)
+    }
+
+    /// The vital signs to be changed, in the order of [`LatestValues::signs`].
+    pub fn signs_mut(&mut self) -> [&mut Option<Timed>; 6] {
+        [
             &mut self.heart_rate,
             &mut self.respiration_rate,
             &mut self.temperature,
             &mut self.spo2,
             &mut self.nibp_systolic,
             &mut self.nibp_diastolic,
-        ] {
-            *value = value.filter(&keep);
+        ]
+    }
+
+    /// Keeps the vital signs that fulfil a condition.
+    pub fn retain(&mut self, keep: impl Fn(&Timed) -> bool) {
+        for sign in self.signs_mut() {
+            *sign = sign.filter(&keep);
         }
     }
 

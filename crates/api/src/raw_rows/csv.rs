@@ -1,11 +1,10 @@
 //! CSV lines: `timestamp,date`, then every column of the registry in its order; empty where there is no value.
 
-use vitals::block::{Block, Cells};
-use vitals::registry::{Column, DataType, Kind, NULL};
+use vitals::block::Block;
+use vitals::registry::DataType;
 
-use super::in_time_order;
 use super::local_date::LocalDates;
-use super::number::push_number;
+use super::{in_time_order, push_value};
 
 /// The header line.
 pub fn header(data_type: DataType) -> Vec<u8> {
@@ -42,24 +41,9 @@ impl CsvRows {
         text.extend_from_slice(self.dates.format(time_us, block.zone_of(row)));
         for (column, cells) in block.data_type.columns().iter().zip(&block.columns) {
             text.push(b',');
-            push_value(text, column, cells, row);
+            push_value(text, column, cells, row, b"", push_text);
         }
         text.push(b'\n');
-    }
-}
-
-fn push_value(text: &mut Vec<u8>, column: &Column, cells: &Cells, row: usize) {
-    if let Some(value) = cells.text(row) {
-        push_text(text, value);
-        return;
-    }
-    let cell = cells.get(row);
-    if cell == NULL {
-        return;
-    }
-    match column.kind {
-        Kind::Number { .. } => push_number(text, column, cell),
-        _ => push_text(text, &column.text_of(cell).unwrap_or_default()),
     }
 }
 
@@ -77,6 +61,7 @@ fn push_text(text: &mut Vec<u8>, value: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vitals::block::Cells;
     use vitals::registry::Channel;
     use vitals::zone::ZoneRuns;
 

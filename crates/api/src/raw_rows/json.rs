@@ -1,11 +1,10 @@
 //! Row objects: a bare JSON array, written piece by piece.
 
-use vitals::block::{Block, Cells};
-use vitals::registry::{Column, DataType, Kind, NULL};
+use vitals::block::Block;
+use vitals::registry::{Column, DataType, NULL};
 
-use super::in_time_order;
 use super::local_date::LocalDates;
-use super::number::push_number;
+use super::{in_time_order, push_value};
 
 /// Writes a JSON array of rows. Every column stands in each row, null where there is no value; deprecated columns only
 /// where there is one.
@@ -48,25 +47,9 @@ impl JsonRows {
                 continue;
             }
             text.extend_from_slice(key);
-            push_value(text, column, cells, row);
+            push_value(text, column, cells, row, b"null", push_text);
         }
         text.push(b'}');
-    }
-}
-
-fn push_value(text: &mut Vec<u8>, column: &Column, cells: &Cells, row: usize) {
-    if let Some(value) = cells.text(row) {
-        push_text(text, value);
-        return;
-    }
-    let cell = cells.get(row);
-    if cell == NULL {
-        text.extend_from_slice(b"null");
-        return;
-    }
-    match column.kind {
-        Kind::Number { .. } => push_number(text, column, cell),
-        _ => push_text(text, &column.text_of(cell).unwrap_or_default()),
     }
 }
 
@@ -78,6 +61,7 @@ fn push_text(text: &mut Vec<u8>, value: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vitals::block::Cells;
     use vitals::registry::Channel;
     use vitals::zone::ZoneRuns;
 

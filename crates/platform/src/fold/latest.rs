@@ -46,14 +46,7 @@ pub(crate) async fn compute(
 }
 
 fn present(values: &LatestValues) -> [bool; 6] {
-    [
-        values.heart_rate.is_some(),
-        values.respiration_rate.is_some(),
-        values.temperature.is_some(),
-        values.spo2.is_some(),
-        values.nibp_systolic.is_some(),
-        values.nibp_diastolic.is_some(),
-    ]
+    values.signs().map(|sign| sign.is_some())
 }
 
 fn has_all(values: &LatestValues, wanted: [bool; 6]) -> bool {

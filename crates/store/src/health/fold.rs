@@ -3,7 +3,7 @@
 //! A fold reads without a lock and commits all it derived of a patient at once, together with the end of the marks
 //! that it saw. A sync that comes between leaves a mark of its own, so nothing it brought is forgotten.
 
-use vitals::latest::{LatestValues, Timed};
+use vitals::latest::LatestValues;
 use vitals::news_timeline::NewsEntry;
 
 use super::claims::{self, Claim, DueRange};
@@ -106,24 +106,11 @@ fn settle(known: &LatestValues, change: &LatestChange) -> LatestValues {
     let LatestChange { seen, computed } = change;
     let mut values = *known;
     values.merge_newer(computed);
-    let untouched = |known: Option<Timed>, seen: Option<Timed>| known == seen;
-    if untouched(known.heart_rate, seen.heart_rate) {
-        values.heart_rate = computed.heart_rate;
-    }
-    if untouched(known.respiration_rate, seen.respiration_rate) {
-        values.respiration_rate = computed.respiration_rate;
-    }
-    if untouched(known.temperature, seen.temperature) {
-        values.temperature = computed.temperature;
-    }
-    if untouched(known.spo2, seen.spo2) {
-        values.spo2 = computed.spo2;
-    }
-    if untouched(known.nibp_systolic, seen.nibp_systolic) {
-        values.nibp_systolic = computed.nibp_systolic;
-    }
-    if untouched(known.nibp_diastolic, seen.nibp_diastolic) {
-        values.nibp_diastolic = computed.nibp_diastolic;
+    let untouched = known.signs().into_iter().zip(seen.signs()).map(|(known, seen)| known == seen);
+    for ((sign, computed), untouched) in values.signs_mut().into_iter().zip(computed.signs()).zip(untouched) {
+        if untouched {
+            *sign = computed;
+        }
     }
     // Only folds write the score.
     values.news_score = computed.news_score;
@@ -133,6 +120,7 @@ fn settle(known: &LatestValues, change: &LatestChange) -> LatestValues {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vitals::latest::Timed;
 
     fn heart_rate(value: f64, timestamp_ms: i64) -> LatestValues {
         LatestValues { heart_rate: Some(Timed { value, timestamp_ms }), ..LatestValues::default() }
