@@ -18,6 +18,8 @@ pub const EARLIEST_US: i64 = 946_684_800_000_000;
 pub const NO_TIME: i64 = i64::MIN;
 /// Samples further ahead of the server's clock than this are rejected.
 pub const FURTHEST_AHEAD_US: i64 = DAY_US;
+/// Blocks that may wait to be joined: some times the number of channels that ppg2 can have.
+const MOST_PARTS: usize = 1 << 18;
 
 /// A row that is not stored, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +63,10 @@ pub struct Intake {
     latest_allowed_us: i64,
     rows_seen: u64,
     parts: BTreeMap<Channel, Vec<Block>>,
+    /// Blocks in `parts`, and how many there may be before those of each channel are joined.
+    part_count: usize,
+    most_parts: usize,
+    groups: GroupOfCode,
     rejected: u64,
     rejections: Vec<Rejection>,
 }
@@ -86,6 +92,9 @@ impl Intake {
             latest_allowed_us: now_us + FURTHEST_AHEAD_US,
             rows_seen: 0,
             parts: BTreeMap::new(),
+            part_count: 0,
+            most_parts: MOST_PARTS,
+            groups: GroupOfCode::default(),
             rejected: 0,
             rejections: Vec::new(),
         }
@@ -118,18 +127,29 @@ impl Intake {
             columns: batch.columns,
             zones: batch.zones.unwrap_or_else(|| ZoneRuns::constant(zone.clone(), rows)),
         };
-        for block in split_by_channel(all, &bad) {
+        for block in split_by_channel(all, &bad, &mut self.groups) {
             self.parts.entry(block.channel).or_default().push(block);
+            self.part_count += 1;
         }
+        if self.part_count > self.most_parts {
+            self.join_parts();
+        }
+    }
+
+    /// Makes one block of those of each channel. A block of one row takes fifty times the memory of the row, and a
+    /// batch can have a block for each of its rows.
+    fn join_parts(&mut self) {
+        for parts in self.parts.values_mut() {
+            *parts = vec![joined(std::mem::take(parts))];
+        }
+        self.part_count = self.parts.len();
+        // The more there is to copy, the longer until the next time, so that all in all each row is copied a few times.
+        self.most_parts = MOST_PARTS.max(self.rows_seen as usize / 8);
     }
 
     /// What was taken in.
     pub fn finish(self) -> Accepted {
-        let join = |parts: Vec<Block>| match <[Block; 1]>::try_from(parts) {
-            Ok([only]) => only,
-            Err(parts) => Block::concatenated(&parts.iter().collect::<Vec<_>>()),
-        };
-        let blocks = self.parts.into_values().map(join).collect();
+        let blocks = self.parts.into_values().map(joined).collect();
         Accepted { data_type: self.data_type, blocks, rejected: self.rejected, rejections: self.rejections }
     }
 
@@ -163,6 +183,13 @@ impl Intake {
             check_tests(batch, &mut bad);
         }
         bad
+    }
+}
+
+fn joined(parts: Vec<Block>) -> Block {
+    match <[Block; 1]>::try_from(parts) {
+        Ok([only]) => only,
+        Err(parts) => Block::concatenated(&parts.iter().collect::<Vec<_>>()),
     }
 }
 
@@ -224,14 +251,14 @@ fn check_tests(batch: &mut Batch, bad: &mut BadRows) {
 }
 
 /// One block for each channel that has a good row.
-fn split_by_channel(all: Block, bad: &BadRows) -> Vec<Block> {
+fn split_by_channel(all: Block, bad: &BadRows, groups: &mut GroupOfCode) -> Vec<Block> {
     let positions = all.data_type.channel_columns();
     let one_channel = positions.iter().all(|position| matches!(all.columns[*position], Cells::Constant(_)));
     if one_channel && bad.count == 0 {
         let channel = channel_of(&all, 0);
         return vec![Block { channel, ..all }];
     }
-    rows_by_channel(&all, bad).into_iter().map(|(channel, rows)| block_of(&all, channel, &rows)).collect()
+    rows_by_channel(&all, bad, groups).into_iter().map(|(channel, rows)| block_of(&all, channel, &rows)).collect()
 }
 
 fn channel_of(all: &Block, row: usize) -> Channel {
@@ -240,32 +267,45 @@ fn channel_of(all: &Block, row: usize) -> Channel {
     all.data_type.channel(&cells)
 }
 
-/// The good rows of each channel, ascending. The channel's cells are the index into a table, so that a batch of many
-/// channels costs no more than one of few.
-fn rows_by_channel(all: &Block, bad: &BadRows) -> Vec<(Channel, Vec<u32>)> {
-    /// Values that a channel column can take: 0 to 255, and null.
-    const CODES: usize = 257;
-    const NO_GROUP: u32 = u32::MAX;
+/// Values that a channel column can take: 0 to 255, and null.
+const CODES: usize = 257;
+const NO_GROUP: u32 = u32::MAX;
+
+/// The group of rows that the cells of a channel belong to. A batch of many channels costs no more than one of few,
+/// and as the table is kept from batch to batch, many small ones no more than a large one.
+#[derive(Clone, Debug, Default)]
+struct GroupOfCode {
+    table: Vec<u32>,
+}
+
+/// The good rows of each channel, ascending.
+fn rows_by_channel(all: &Block, bad: &BadRows, groups: &mut GroupOfCode) -> Vec<(Channel, Vec<u32>)> {
     let code_of = |cell: i32| if cell == NULL { 0 } else { cell as usize + 1 };
     let columns: Vec<&Cells> = all.data_type.channel_columns().iter().map(|position| &all.columns[*position]).collect();
-    let mut group_of_code = vec![NO_GROUP; CODES.pow(columns.len() as u32)];
-    let mut groups: Vec<(Channel, Vec<u32>)> = Vec::new();
+    groups.table.resize(CODES.pow(columns.len() as u32), NO_GROUP);
+    let mut codes = Vec::new();
+    let mut found: Vec<(Channel, Vec<u32>)> = Vec::new();
     for row in (0..all.rows()).filter(|row| !bad.is_bad[*row]) {
         let code = columns.iter().fold(0, |code, cells| code * CODES + code_of(cells.get(row)));
-        if group_of_code[code] == NO_GROUP {
-            group_of_code[code] = groups.len() as u32;
-            groups.push((channel_of(all, row), Vec::new()));
+        if groups.table[code] == NO_GROUP {
+            groups.table[code] = found.len() as u32;
+            codes.push(code);
+            found.push((channel_of(all, row), Vec::new()));
         }
-        groups[group_of_code[code] as usize].1.push(row as u32);
+        found[groups.table[code] as usize].1.push(row as u32);
     }
-    groups
+    for code in codes {
+        groups.table[code] = NO_GROUP;
+    }
+    found
 }
 
 fn block_of(all: &Block, channel: Channel, rows: &[u32]) -> Block {
     let mut zones = ZoneRuns::default();
     let mut remaining = rows;
-    for (run, zone) in all.zones.iter() {
-        let of_run = remaining.partition_point(|row| (*row as usize) < run.end);
+    while let Some(first) = remaining.first() {
+        let (end, zone) = all.zones.run_of(*first as usize);
+        let of_run = remaining.partition_point(|row| (*row as usize) < end);
         zones.push(ZoneName::clone(zone), of_run);
         remaining = &remaining[of_run..];
     }
@@ -347,6 +387,25 @@ mod tests {
         assert_eq!(accepted.blocks[0].column("unit").text(0).map(AsRef::as_ref), Some("°C"));
         let columns: Vec<&str> = accepted.rejections.iter().map(|one| one.column).collect();
         assert_eq!(columns, ["unit", "value", "value"]);
+    }
+
+    #[test]
+    fn many_small_batches_of_many_channels_are_joined_on_the_way() {
+        let mut intake = Intake::new(DataType::Ppg2, NOW_US);
+        intake.most_parts = 1000;
+        for number in 0..100 {
+            let times: Vec<i64> = (0..256).map(|row| NOW_US - i64::from(row) - 1000 * number).collect();
+            let positions = Cells::Values((0..256).collect());
+            intake.push(batch(DataType::Ppg2, &times, &[("led_pd_pos", positions)]), &utc());
+        }
+        assert!(intake.part_count < 100 * 256, "{} were never joined", intake.part_count);
+        let accepted = intake.finish();
+        assert_eq!(accepted.blocks.len(), 256);
+        for (position, block) in accepted.blocks.iter().enumerate() {
+            let times: Vec<i64> = (0..100).map(|number| NOW_US - position as i64 - 1000 * number).collect();
+            assert_eq!(block.times_us, times);
+            assert_eq!(block.column("led_pd_pos"), &Cells::Constant(position as i32));
+        }
     }
 
     #[test]

@@ -63,8 +63,16 @@ impl ZoneRuns {
     /// # Panics
     /// When there is no such row.
     pub fn zone_of(&self, row: usize) -> &ZoneName {
-        let run = self.runs.partition_point(|(end, _)| *end as usize <= row);
-        &self.runs[run].1
+        self.run_of(row).1
+    }
+
+    /// The run that a row belongs to: the row after its last one, and its zone.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    pub fn run_of(&self, row: usize) -> (usize, &ZoneName) {
+        let (end, zone) = &self.runs[self.runs.partition_point(|(end, _)| *end as usize <= row)];
+        (*end as usize, zone)
     }
 
     /// The runs in order: rows from, to (exclusive), zone.
@@ -77,10 +85,12 @@ impl ZoneRuns {
     #[must_use]
     pub fn slice(&self, rows: std::ops::Range<usize>) -> Self {
         let mut part = ZoneRuns::default();
-        for (run, zone) in self.iter() {
-            let start = run.start.max(rows.start);
-            let end = run.end.min(rows.end);
-            part.push(zone.clone(), end.saturating_sub(start));
+        let mut start = rows.start;
+        let last = rows.end.min(self.rows() as usize);
+        while start < last {
+            let (end, zone) = self.run_of(start);
+            part.push(zone.clone(), end.min(last) - start);
+            start = end;
         }
         part
     }

@@ -41,7 +41,7 @@ fn seeds_with_a_changed_byte_never_panic() {
     let mut refused = 0;
     for (target, run) in targets {
         for seed in files(target).into_values() {
-            for at in (0..seed.len()).step_by(seed.len() / 200 + 1) {
+            for at in (0..seed.len()).step_by(seed.len() / 100 + 1) {
                 let mut changed = seed.clone();
                 changed[at] = changed[at].wrapping_add(1 + (at % 254) as u8);
                 refused += u64::from(run(&changed) == Outcome::Refused);
@@ -49,5 +49,5 @@ fn seeds_with_a_changed_byte_never_panic() {
             }
         }
     }
-    assert!(refused > 1000);
+    assert!(refused > 500);
 }

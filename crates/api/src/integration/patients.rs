@@ -52,6 +52,9 @@ const FIELD_NAMES: [&str; 18] = [
     "latest_values",
 ];
 
+/// Fields of the person.
+const PERSON_FIELDS: [&str; 5] = ["first_name", "last_name", "country", "customer_tag", "external_patient_id"];
+
 /// Fields that come from the health database.
 const PROFILE_FIELDS: [&str; 6] = ["birthday", "gender", "height", "weight", "skin_color", "hair_density"];
 
@@ -196,6 +199,7 @@ impl Wanted {
 
     fn columns(&self) -> PatientColumns {
         PatientColumns {
+            person: PERSON_FIELDS.iter().any(|field| self.has(field)),
             profile: PROFILE_FIELDS.iter().any(|field| self.has(field)),
             device: self.has("device"),
             latest_values: self.latest_values,

@@ -161,12 +161,12 @@ fn time(sample: &Sample) -> Value {
 
 fn stream(samples: &[Sample]) -> Vec<u8> {
     let times = TimestampMicrosecondArray::from_iter_values(samples.iter().map(|sample| sample.time_us));
-    let cell = |sample: &Sample, name: &str| Some(sample.cells[name].as_i64()? as i32);
+    let cell = |sample: &Sample, name: &str| sample.cells[name].as_i64().map(|cell| cell as i32);
     let number = |name: &str| samples.iter().map(|sample| cell(sample, name)).collect::<Int32Array>();
-    let colours = samples.iter().map(|sample| sample.cells["metric_id"].as_str());
+    let colours: StringArray = samples.iter().map(|sample| sample.cells["metric_id"].as_str()).collect();
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("timestamp", Arc::new(times)),
-        ("metric_id", Arc::new(colours.collect::<StringArray>())),
+        ("metric_id", Arc::new(colours)),
         ("led_pd_pos", Arc::new(number("led_pd_pos"))),
         ("quality", Arc::new(number("quality"))),
         ("value", Arc::new(number("value"))),

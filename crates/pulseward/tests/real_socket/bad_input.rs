@@ -207,7 +207,7 @@ async fn a_fault_of_structure_is_422_and_tells_its_place() {
 }
 
 #[tokio::test]
-#[expect(clippy::disallowed_methods, reason = "the server under test goes by the wall clock")]
+#[allow(clippy::disallowed_methods)] // the service under test goes by the clock of the machine
 async fn a_bad_row_is_rejected_and_named() {
     with_app(async |app| {
         let day_ms = 86_400_000;

@@ -51,6 +51,7 @@ async fn there_and_back(data: &Path, store: &[&str]) {
     }
     reader.compare(&recordings, [Form::Json, Form::Csv, Form::Arrow]).await;
     compare_counts(&researcher, &patient, &recordings).await;
+    reader.give_back(&recordings[1], data).await;
 
     let sealed = store_command(data, &[&["seal", "--now"], store].concat());
     assert_eq!(sealed["rows"], recordings.iter().map(|recording| recording.rows.len()).sum::<usize>());
@@ -60,6 +61,7 @@ async fn there_and_back(data: &Path, store: &[&str]) {
     compare_counts(&researcher, &patient, &recordings).await;
 
     // What is sealed is known when it comes again.
+    reader.give_back(&recordings[1], data).await;
     let walk = recordings.last().unwrap();
     let again = import(&service.url, &patient, walk.data_type, "zstd", &data.join(NAMES[3].0));
     let rows = walk.rows.len();
@@ -105,6 +107,18 @@ impl Reader<'_> {
                 assert_eq!(first_other, None, "{place}");
             }
         }
+    }
+
+    /// Imports the CSV of a waveform that raw-metrics answers: its whole milliseconds stand for the samples that are
+    /// there already, to the microsecond.
+    async fn give_back(&self, recording: &Recording, folder: &Path) {
+        let (from_ms, to_ms) = windows(recording)[0];
+        let answer = self.window(recording.data_type, Form::Csv, from_ms, to_ms).await;
+        let rows = Form::Csv.rows(answer.clone(), recording.columns).len();
+        let file = folder.join("given-back.csv");
+        std::fs::write(&file, &answer).unwrap();
+        let counts = import(self.url, self.patient, recording.data_type, "gzip", &file);
+        assert_eq!(counts, json!({"rows": rows, "stored": 0, "duplicate": rows, "rejected": 0}));
     }
 
     async fn window(&self, data_type: &str, form: Form, from_ms: i64, to_ms: i64) -> Bytes {
