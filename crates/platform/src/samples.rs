@@ -36,9 +36,9 @@ struct Part {
     offset_s: Option<i32>,
 }
 
-/// Span that is read at once: about as many rows of the fastest signal as of the slowest.
+/// Span that is read at once: a few thousand rows of the fastest signal, so that an answer takes little memory.
 const fn step_us(data_type: DataType) -> i64 {
-    if data_type.is_waveform() { 60 * SECOND_US } else { 6 * 3600 * SECOND_US }
+    if data_type.is_waveform() { 15 * SECOND_US } else { 3600 * SECOND_US }
 }
 
 /// The samples of a range in the order of time: a stream of pieces, each with one block for a channel.
