@@ -42,7 +42,7 @@ pub use health_sessions::{HealthCaller, HealthLogin};
 pub use latest::NewsReading;
 pub use login::{Credentials, LoginName, Owner, PatientOwner, UsersLogin};
 pub use news_settings::NewsSettingsChange;
-pub use patients::{PatientColumns, PatientRow};
+pub use patients::{PatientColumns, PatientRow, ROWS_AT_ONCE};
 pub use profile::Person;
 pub use summaries::{PATIENTS_AT_ONCE, PatientDay};
 pub use tokens::{Cloud, Issued, UsersCaller};

@@ -202,7 +202,9 @@ async fn a_patient_is_activated_once(stores: Stores) {
         updated_ms: 9,
         ..patient("grace")
     };
-    assert_eq!(stores.users.patients_of("AAAAA").await.expect("a list"), [confirmed]);
+    let uuids = stores.users.uuids_of("AAAAA").await.expect("a list");
+    let found = stores.users.patients(uuids).await.expect("a list");
+    assert_eq!(found.into_values().collect::<Vec<_>>(), [confirmed]);
     // Neither the failed one nor the repeated one owes anything.
     assert_eq!(stores.users.intents_until(0).await.expect("a list").len(), 2);
 }

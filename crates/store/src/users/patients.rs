@@ -1,10 +1,12 @@
 //! Patients as persons: how they are enrolled and how they log in. What they measure is in the other database.
 
+use std::collections::HashMap;
+
 use super::UsersDb;
 use super::intents::Intent;
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
-use crate::texts::sql;
+use crate::texts::{in_lists, list_of_64, sql};
 
 /// A patient as a person.
 #[derive(Clone, PartialEq, Eq)]
@@ -66,9 +68,8 @@ sql! {
         must_change_password, person, created_ms, updated_ms FROM patient WHERE voucher_code = $1";
     FIND_BY_EMAIL = "SELECT uuid, record_id, state, voucher_code, voucher_expires_ms, email, password_hash,
         must_change_password, person, created_ms, updated_ms FROM patient WHERE email = $1";
-    OF_GROUP = "SELECT p.uuid, p.record_id, p.state, p.voucher_code, p.voucher_expires_ms, p.email, p.password_hash,
-        p.must_change_password, p.person, p.created_ms, p.updated_ms, h.attached_ms
-        FROM group_patient h JOIN patient p ON p.uuid = h.patient WHERE h.group_code = $1";
+    FIND_ALL = concat!("SELECT uuid, record_id, state, voucher_code, voucher_expires_ms, email, password_hash,
+        must_change_password, person, created_ms, updated_ms FROM patient WHERE uuid IN (", list_of_64!(), ")");
     UUIDS_OF_GROUP = "SELECT patient FROM group_patient WHERE group_code = $1 ORDER BY attached_ms, patient";
     FIRST_GROUP = "SELECT group_code FROM group_patient WHERE patient = $1 ORDER BY attached_ms, group_code LIMIT 1";
     ACTIVATE = "UPDATE patient SET state = 'confirmed', email = $2, password_hash = $3, must_change_password = $4,
@@ -126,14 +127,19 @@ impl UsersDb {
         self.db.read(move |tx| tx.query_opt(FIND_BY_EMAIL, &[&email], read_patient)).await
     }
 
-    /// The patients of a group, in the order in which they joined.
-    pub async fn patients_of(&self, group_code: &str) -> Result<Vec<Patient>> {
-        let group_code = group_code.to_owned();
-        let read = |row: &Row<'_>| Ok((row.get::<i64>(11)?, read_patient(row)?));
-        let mut patients = self.db.read(move |tx| tx.query(OF_GROUP, &[&group_code], read)).await?;
-        // Here and not in the statement: the engine would sort whole rows, which takes it longer than reading them.
-        patients.sort_unstable_by(|one, other| (one.0, &one.1.uuid).cmp(&(other.0, &other.1.uuid)));
-        Ok(patients.into_iter().map(|(_, patient)| patient).collect())
+    /// The patients with these uuids, by uuid; the unknown are left out.
+    pub async fn patients(&self, uuids: Vec<String>) -> Result<HashMap<String, Patient>> {
+        self.db
+            .read(move |tx| {
+                let mut found = HashMap::with_capacity(uuids.len());
+                in_lists(&uuids, |list| {
+                    let patients = tx.query(FIND_ALL, list, read_patient)?;
+                    found.extend(patients.into_iter().map(|patient| (patient.uuid.clone(), patient)));
+                    Ok(())
+                })?;
+                Ok(found)
+            })
+            .await
     }
 
     /// The uuids of the patients of a group, in the order in which they joined.
