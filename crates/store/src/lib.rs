@@ -26,11 +26,11 @@ mod users;
 pub use engine::Address;
 pub use error::{Result, StoreError};
 pub use health::{
-    AHEAD_MS, Claim, Counts, Device, DeviceReport, DueRange, FoldCommit, FoldOutcome, HealthChange, HealthDb,
-    HealthPatient, HealthSession, LatestChange, LocalQuarter, OlderDays, Profile, SettingRow, SlotRow, SummaryRow,
-    Sync, SyncId, SyncOutcome,
+    AHEAD_MS, Claim, Counts, Device, DeviceReport, DueRange, ExportClaim, ExportJob, ExportState, ExportTurn,
+    FoldCommit, FoldOutcome, HealthChange, HealthDb, HealthPatient, HealthSession, LatestChange, LocalQuarter,
+    NewExport, OlderDays, OwedEntry, Profile, SettingRow, SlotRow, SummaryRow, Sync, SyncId, SyncOutcome,
 };
-pub use objects::Objects;
+pub use objects::{ByteRange, ListedObject, ObjectRead, Objects, S3Address, Upload};
 pub use signing_key::SigningKey;
 pub use users::{
     Account, Activation, ApiKey, Audit, AuditEntry, AuditQuery, Entity, Group, GroupAccess, Intent, KeyHolder, Member,

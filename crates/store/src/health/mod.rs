@@ -4,6 +4,7 @@ mod chunks;
 mod claims;
 mod devices;
 mod due;
+mod exports;
 mod fold;
 mod hours;
 mod latest;
@@ -23,6 +24,7 @@ mod zones;
 pub use claims::{Claim, DueRange};
 pub use devices::Device;
 pub use due::AHEAD_MS;
+pub use exports::{ExportClaim, ExportJob, ExportState, ExportTurn, NewExport, OwedEntry};
 pub use fold::{FoldCommit, FoldOutcome, LatestChange};
 pub use patients::{HealthChange, HealthPatient, Profile};
 pub(crate) use reader::merge;
@@ -37,7 +39,10 @@ use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
 use crate::objects::Objects;
 
-const MIGRATIONS: Migrations = Migrations(&[include_str!("../../migrations/health/0001_spine.sql")]);
+const MIGRATIONS: Migrations = Migrations(&[
+    include_str!("../../migrations/health/0001_spine.sql"),
+    include_str!("../../migrations/health/0005_exports.sql"),
+]);
 
 /// The health database and the objects that its segments lie in. Clones share it.
 #[derive(Clone, Debug)]
@@ -66,6 +71,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         claims::TEXTS,
         devices::TEXTS,
         due::TEXTS,
+        exports::TEXTS,
         hours::TEXTS,
         latest::TEXTS,
         news::TEXTS,

@@ -16,6 +16,7 @@ mod period;
 mod pieces;
 mod read;
 mod seal;
+mod stream;
 mod write;
 
 pub(crate) use catalog::segments_between;
@@ -25,6 +26,7 @@ pub use name::SegmentName;
 pub use period::SealedPeriod;
 pub use read::{SegmentPieces, SegmentReader};
 pub use seal::Sealed;
+pub use stream::{PeriodContent, PeriodRows};
 pub use write::{SegmentWriter, WrittenSegment};
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod accounts;
 mod api_keys;
 mod audit;
+mod exports;
 mod groups;
 mod intents;
 mod memberships;
@@ -49,6 +50,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         accounts::TEXTS,
         api_keys::TEXTS,
         audit::TEXTS,
+        exports::TEXTS,
         groups::TEXTS,
         intents::TEXTS,
         memberships::TEXTS,
