@@ -136,6 +136,29 @@ impl Fields {
         }
     }
 
+    /// A list of texts, which may be absent or null.
+    pub fn texts(&mut self, field: &str) -> Option<Vec<String>> {
+        let text = |value: Value| match value {
+            Value::String(text) => Some(text),
+            _ => None,
+        };
+        match self.values.remove(field)? {
+            Value::Null => None,
+            Value::Array(values) => match values.into_iter().map(text).collect() {
+                Some(texts) => Some(texts),
+                None => self.wrong(field, "must be a list of texts"),
+            },
+            _ => self.wrong(field, "must be a list of texts"),
+        }
+    }
+
+    /// Notes that a field is not valid, unless something has been noted of it already.
+    pub fn note_once(&mut self, field: &str, message: &str) {
+        if !self.errors.contains_key(field) {
+            self.note(field, message);
+        }
+    }
+
     /// Notes that a field is not valid.
     pub fn note(&mut self, field: &str, message: &str) {
         self.errors.entry(field.to_owned()).or_default().push(message.to_owned());

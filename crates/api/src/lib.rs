@@ -5,6 +5,7 @@
 
 mod body;
 mod days;
+mod downloads;
 mod error;
 mod extract;
 #[cfg(any(test, feature = "fuzzing"))]

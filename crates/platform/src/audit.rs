@@ -17,6 +17,8 @@ pub enum Action {
     PatientUpdate,
     /// A patient joined a group.
     PatientAttachGroup,
+    /// A patient's raw data were asked for as an archive.
+    PatientApiExport,
     /// A group was created.
     GroupCreate,
     /// A patient used his voucher.
@@ -32,6 +34,7 @@ impl Action {
             Action::PatientCreate => "PATIENT_CREATE",
             Action::PatientUpdate => "PATIENT_UPDATE",
             Action::PatientAttachGroup => "PATIENT_ATTACH_GROUP",
+            Action::PatientApiExport => "PATIENT_API_EXPORT",
             Action::GroupCreate => "GROUP_CREATE",
             Action::UserRegistered => "USER_REGISTERED",
             Action::UserLogin => "USER_LOGIN",

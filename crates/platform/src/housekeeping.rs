@@ -41,6 +41,7 @@ async fn merge_hours(platform: &Platform) -> Result<()> {
 
 async fn seal_and_sweep(platform: &Platform) -> Result<()> {
     let sealed = seal::seal(platform, Until::Finished, |_| {}).await?;
+    platform.forget_old_exports().await?;
     let swept = seal::sweep_dead_objects(platform).await?;
     if sealed.segments > 0 || swept > 0 {
         tracing::info!(segments = sealed.segments, rows = sealed.rows, bytes = sealed.bytes, swept, "sealed");

@@ -3,6 +3,7 @@
 mod audit;
 mod compliance;
 mod devices;
+mod exports;
 mod groups;
 mod news;
 mod patients;
@@ -21,5 +22,7 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
         .merge(news::routes())
         .merge(summaries::routes())
         .merge(compliance::routes())
+        .merge(exports::routes())
         .merge(audit::routes())
+        .merge(crate::downloads::routes())
 }
