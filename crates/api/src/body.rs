@@ -238,7 +238,7 @@ mod tests {
         for number in ["1e400", "-1e400", "9e308", "1E+309", "0.1e310", digits.as_str(), "1797693134862315800000e288"] {
             let json = format!(r#"{{"weight": {number}, "name": "1e400\\\" 1e400", "height": 180.5}}"#);
             let mut fields = fields(&json);
-            assert!(fields.number("weight").is_some_and(|weight| weight.abs() == 1e308), "{number}");
+            assert!(fields.number("weight").is_some_and(|weight| weight.abs() > 9e307), "{number}");
             assert_eq!(fields.required_text("name"), "1e400\\\" 1e400");
             assert_eq!(fields.number("height"), Some(180.5));
         }

@@ -164,7 +164,9 @@ async fn no_text_has_a_nul_character() {
     let code = text(&story.post(&enrol, Value::Null).await.ok()["code"]);
     let texts = ["first_name", "last_name", "email", "country", "birthday", "gender", "time_zone"];
     let mut body = json!({"code": code, "password": format!("{PASSWORD}\0")});
-    texts.iter().for_each(|field| body[*field] = json!("x\0"));
+    for field in texts {
+        body[field] = json!("x\0");
+    }
     let answer = story.post("/users/activate", body).await;
     assert_eq!(answer.error(), (422, "invalid"));
     for field in texts.iter().chain(&["password"]) {

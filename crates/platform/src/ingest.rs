@@ -125,7 +125,9 @@ fn clean_sync_id(text: &str) -> Result<String> {
 fn content_hash(data: &[TypeBatches], zone: &ZoneName, zone_is_named: bool) -> Vec<u8> {
     let mut hash = ContentHash::default();
     for TypeBatches { data_type, batches } in data {
-        batches.iter().for_each(|batch| hash.add(*data_type, batch, zone, zone_is_named));
+        for batch in batches {
+            hash.add(*data_type, batch, zone, zone_is_named);
+        }
     }
     hash.bytes().to_vec()
 }

@@ -38,7 +38,7 @@ impl ContentHash {
         };
         let (constants, varied): (Vec<_>, Vec<_>) =
             batch.columns.iter().enumerate().partition(|(_, cells)| matches!(cells, Cells::Constant(_)));
-        let seed = |column: usize| mix(PI[2].wrapping_add(column as u64), u64::from(data_type.number().unsigned_abs()));
+        let seed = |column: usize| mix(PI[2].wrapping_add(column as u64), data_type.number().unsigned_abs());
         let mut same_in_all =
             constants.iter().fold(0_u64, |sum, (column, cells)| sum.wrapping_add(term(seed(*column), cells.get(0))));
         if batch.zones.is_none() {
@@ -58,7 +58,9 @@ impl ContentHash {
             if let Some(zones) = &batch.zones {
                 for (run, name) in zones.slice(part).iter() {
                     let term = term_of_zone(name);
-                    hashes[run].iter_mut().for_each(|hash| *hash = hash.wrapping_add(term));
+                    for hash in &mut hashes[run] {
+                        *hash = hash.wrapping_add(term);
+                    }
                 }
             }
             for hash in hashes {
@@ -125,7 +127,9 @@ mod tests {
 
     fn hash(batches: &[Batch]) -> ContentHash {
         let mut hash = ContentHash::default();
-        batches.iter().for_each(|batch| hash.add(DataType::RrInterval, batch, "UTC", false));
+        for batch in batches {
+            hash.add(DataType::RrInterval, batch, "UTC", false);
+        }
         hash
     }
 

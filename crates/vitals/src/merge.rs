@@ -206,7 +206,9 @@ pub fn in_time_order(block: Block) -> Ordered {
         zones.push(block.zone_of(row as usize).clone(), 1);
     }
     let mut first_zones = ZoneRuns::default();
-    firsts.iter().for_each(|first| first_zones.push(block.zone_of(first.row as usize).clone(), 1));
+    for first in &firsts {
+        first_zones.push(block.zone_of(first.row as usize).clone(), 1);
+    }
     let firsts = Block::gather(&[&block], &firsts, first_zones);
     Ordered { block: Block::gather(&[&block], &picks, zones), duplicate, replaced, firsts }
 }
