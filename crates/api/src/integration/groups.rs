@@ -22,7 +22,8 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 #[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
 struct NewStudy {
     name: String,
-    description: Option<String>,
+    /// May be empty.
+    description: String,
 }
 
 /// A study.
@@ -72,7 +73,7 @@ async fn create(
     mut fields: Fields,
 ) -> Result<Json<Study>> {
     let name = fields.required_text("name");
-    let description = fields.text("description").unwrap_or_default();
+    let description = fields.required_text("description");
     fields.finish()?;
     Ok(Json(state.platform.create_group(&researcher, &name, &description).await?.into()))
 }

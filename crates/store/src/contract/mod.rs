@@ -2,6 +2,7 @@
 
 mod audit;
 mod columns;
+mod errors;
 mod folds;
 mod health;
 mod people;
