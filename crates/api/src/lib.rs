@@ -16,6 +16,7 @@ mod operations;
 mod outer;
 mod parameters;
 mod raw_rows;
+mod refreshed;
 mod times;
 mod users_cloud;
 mod well_known;

@@ -4,7 +4,9 @@ mod audit;
 mod columns;
 mod folds;
 mod health;
+mod oauth;
 mod people;
+mod sessions;
 mod texts;
 
 use std::sync::Arc;
