@@ -17,6 +17,7 @@ mod outer;
 mod parameters;
 mod raw_rows;
 mod streamed;
+mod refreshed;
 mod times;
 mod users_cloud;
 mod well_known;

@@ -25,11 +25,13 @@ mod news_settings;
 mod passwords;
 mod patients;
 mod profile;
+mod revocation;
 pub mod samples;
 pub mod seal;
 mod signing;
 mod summaries;
 mod tokens;
+mod users_sessions;
 
 pub use access::Researcher;
 pub use accounts::{NewAccount, NewApiKey, Role, SubscriptionStart};

@@ -18,6 +18,7 @@ mod objects;
 mod payload;
 #[cfg(test)]
 mod random_blocks;
+mod refresh;
 pub mod segment;
 mod signing_key;
 mod texts;
@@ -26,13 +27,14 @@ mod users;
 pub use engine::Address;
 pub use error::{Result, StoreError};
 pub use health::{
-    AHEAD_MS, Claim, Counts, Device, DeviceReport, DueRange, FoldCommit, FoldOutcome, HealthChange, HealthDb,
-    HealthPatient, HealthSession, LatestChange, LocalQuarter, OlderDays, Profile, SettingRow, SlotRow, SummaryRow,
-    Sync, SyncId, SyncOutcome,
+    AHEAD_MS, AuthorizationCode, Claim, Counts, Device, DeviceReport, DueRange, FoldCommit, FoldOutcome, HealthChange,
+    HealthDb, HealthPatient, HealthSession, LatestChange, LocalQuarter, OauthRefreshToken, OlderDays, Profile,
+    SettingRow, SlotRow, SummaryRow, Sync, SyncId, SyncOutcome,
 };
 pub use objects::Objects;
+pub use refresh::{Refreshed, Successor};
 pub use signing_key::SigningKey;
 pub use users::{
-    Account, Activation, ApiKey, Audit, AuditEntry, AuditQuery, Entity, Group, GroupAccess, Intent, KeyHolder, Member,
-    NewAuditEntry, Patient, PatientAccess, Session, UsersDb,
+    Account, Activation, ApiKey, Audit, AuditEntry, AuditQuery, Consent, Entity, Group, GroupAccess, Intent, KeyHolder,
+    Member, NewAuditEntry, OauthClient, Patient, PatientAccess, Session, UsersDb,
 };

@@ -5,7 +5,9 @@ mod columns;
 mod errors;
 mod folds;
 mod health;
+mod oauth;
 mod people;
+mod sessions;
 mod texts;
 
 use std::sync::Arc;

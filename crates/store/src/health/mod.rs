@@ -8,6 +8,7 @@ mod fold;
 mod hours;
 mod latest;
 mod news;
+mod oauth;
 mod patients;
 mod reader;
 mod sealed;
@@ -24,6 +25,7 @@ pub use claims::{Claim, DueRange};
 pub use devices::Device;
 pub use due::AHEAD_MS;
 pub use fold::{FoldCommit, FoldOutcome, LatestChange};
+pub use oauth::{AuthorizationCode, OauthRefreshToken};
 pub use patients::{HealthChange, HealthPatient, Profile};
 pub(crate) use reader::merge;
 pub use sessions::HealthSession;
@@ -37,7 +39,10 @@ use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
 use crate::objects::Objects;
 
-const MIGRATIONS: Migrations = Migrations(&[include_str!("../../migrations/health/0001_spine.sql")]);
+const MIGRATIONS: Migrations = Migrations(&[
+    include_str!("../../migrations/health/0001_spine.sql"),
+    include_str!("../../migrations/health/0002_identity.sql"),
+]);
 
 /// The health database and the objects that its segments lie in. Clones share it.
 #[derive(Clone, Debug)]
@@ -69,6 +74,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         hours::TEXTS,
         latest::TEXTS,
         news::TEXTS,
+        oauth::TEXTS,
         patients::TEXTS,
         sessions::TEXTS,
         settings::TEXTS,

@@ -95,6 +95,34 @@ pub enum HealthChange {
         /// The time, ms.
         at_ms: i64,
     },
+    /// Ends the tokens by which anyone reads in a patient's stead.
+    EndReadersOfPatient {
+        /// The patient.
+        uuid: String,
+        /// The time, ms.
+        at_ms: i64,
+    },
+    /// Ends the tokens that tokens of a login on the Users Cloud were exchanged for.
+    EndSessionsOfLogin {
+        /// The login: the first of its tokens.
+        login: String,
+        /// The time, ms.
+        at_ms: i64,
+    },
+    /// Ends the tokens that were issued to an OAuth client.
+    EndSessionsOfClient {
+        /// The client.
+        client: String,
+        /// The time, ms.
+        at_ms: i64,
+    },
+    /// Ends the tokens that rest on a consent.
+    EndSessionsOfConsent {
+        /// The consent.
+        consent: String,
+        /// The time, ms.
+        at_ms: i64,
+    },
 }
 
 sql! {
@@ -119,6 +147,12 @@ sql! {
     END_OF_PATIENT = "UPDATE session SET ended_ms = $2 WHERE patient = $1 AND ended_ms IS NULL";
     END_OF_KEY = "UPDATE session SET ended_ms = $2 WHERE api_key = $1 AND ended_ms IS NULL";
     END_OF_ACTOR = "UPDATE session SET ended_ms = $2 WHERE actor = $1 AND ended_ms IS NULL";
+    END_OF_READERS = "UPDATE session SET ended_ms = $2 WHERE patient = $1 AND actor IS NOT NULL AND ended_ms IS NULL";
+    END_OF_LOGIN = "UPDATE session SET ended_ms = $2 WHERE login = $1 AND ended_ms IS NULL";
+    END_OF_CLIENT = "UPDATE session SET ended_ms = $2 WHERE client = $1 AND ended_ms IS NULL";
+    END_OF_CONSENT = "UPDATE session SET ended_ms = $2 WHERE consent = $1 AND ended_ms IS NULL";
+    /// Before the sessions: it waits for who redeems a code just now, whose session the next statement then sees.
+    DROP_CODES = "DELETE FROM oauth_code WHERE patient = $1";
 }
 
 impl HealthDb {
@@ -170,9 +204,16 @@ fn apply(tx: &mut Tx<'_>, change: &HealthChange) -> Result<()> {
         HealthChange::SetSetting { uuid, name, valid_from_ms, fields, at_ms } => {
             return settings::set_fields(tx, uuid, name, *valid_from_ms, fields, *at_ms);
         }
-        HealthChange::EndSessionsOfPatient { uuid, at_ms } => tx.execute(END_OF_PATIENT, &[uuid, at_ms]),
+        HealthChange::EndSessionsOfPatient { uuid, at_ms } => {
+            tx.execute(DROP_CODES, &[uuid])?;
+            tx.execute(END_OF_PATIENT, &[uuid, at_ms])
+        }
         HealthChange::EndSessionsOfKey { key_id, at_ms } => tx.execute(END_OF_KEY, &[key_id, at_ms]),
         HealthChange::EndSessionsOfActor { account, at_ms } => tx.execute(END_OF_ACTOR, &[account, at_ms]),
+        HealthChange::EndReadersOfPatient { uuid, at_ms } => tx.execute(END_OF_READERS, &[uuid, at_ms]),
+        HealthChange::EndSessionsOfLogin { login, at_ms } => tx.execute(END_OF_LOGIN, &[login, at_ms]),
+        HealthChange::EndSessionsOfClient { client, at_ms } => tx.execute(END_OF_CLIENT, &[client, at_ms]),
+        HealthChange::EndSessionsOfConsent { consent, at_ms } => tx.execute(END_OF_CONSENT, &[consent, at_ms]),
     }
     .map(drop)
 }

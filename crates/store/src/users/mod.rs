@@ -6,6 +6,7 @@ mod audit;
 mod groups;
 mod intents;
 mod memberships;
+mod oauth;
 mod patients;
 mod sessions;
 mod signing_keys;
@@ -16,13 +17,17 @@ pub use audit::{Audit, AuditEntry, AuditQuery, Entity, NewAuditEntry};
 pub use groups::Group;
 pub use intents::Intent;
 pub use memberships::{GroupAccess, Member, PatientAccess};
+pub use oauth::{Consent, OauthClient};
 pub use patients::{Activation, Patient};
 pub use sessions::Session;
 
 use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
 
-const MIGRATIONS: Migrations = Migrations(&[include_str!("../../migrations/users/0001_spine.sql")]);
+const MIGRATIONS: Migrations = Migrations(&[
+    include_str!("../../migrations/users/0001_spine.sql"),
+    include_str!("../../migrations/users/0002_identity.sql"),
+]);
 
 /// The users database. Clones share it.
 #[derive(Clone, Debug)]
@@ -52,6 +57,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         groups::TEXTS,
         intents::TEXTS,
         memberships::TEXTS,
+        oauth::TEXTS,
         patients::TEXTS,
         sessions::TEXTS,
         crate::signing_key::TEXTS,

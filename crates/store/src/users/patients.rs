@@ -78,6 +78,7 @@ sql! {
     SET_PASSWORD = "UPDATE patient SET password_hash = $2, must_change_password = $3, updated_ms = $4
         WHERE uuid = $1 AND state = 'confirmed'";
     END_SESSIONS = "UPDATE session SET ended_ms = $2 WHERE owner = $1 AND ended_ms IS NULL";
+    END_CONSENTS = "UPDATE oauth_consent SET ended_ms = $2 WHERE patient = $1 AND ended_ms IS NULL";
 }
 
 impl UsersDb {
@@ -173,8 +174,8 @@ impl UsersDb {
             .await
     }
 
-    /// Sets the password of a confirmed patient, ends his sessions on the Users Cloud and owes the health database
-    /// the end of those there. False, and nothing is changed, when he is not `confirmed`.
+    /// Sets the password of a confirmed patient, ends his sessions on the Users Cloud and his consents, and owes the
+    /// health database the end of the tokens there. False, and nothing is changed, when he is not `confirmed`.
     pub async fn set_patient_password(
         &self,
         uuid: &str,
@@ -190,6 +191,7 @@ impl UsersDb {
                     return Ok(false);
                 }
                 tx.execute(END_SESSIONS, &[&uuid, &now_ms])?;
+                tx.execute(END_CONSENTS, &[&uuid, &now_ms])?;
                 intent.note(tx)?;
                 Ok(true)
             })
