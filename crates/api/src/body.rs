@@ -136,6 +136,42 @@ impl Fields {
         }
     }
 
+    /// An object that may be absent or null.
+    pub fn object(&mut self, field: &str) -> Option<Map<String, Value>> {
+        match self.values.remove(field)? {
+            Value::Null => None,
+            Value::Object(object) => Some(object),
+            _ => self.wrong(field, "must be an object"),
+        }
+    }
+
+    /// A list of objects that has to be there, each to be read by itself; empty when it is not there, which
+    /// [`Fields::finish`] then tells. What `read` finds wrong of the first is told as of `field.0.…`.
+    pub fn required_list<T>(&mut self, field: &str, read: impl Fn(&mut Fields) -> T) -> Vec<T> {
+        let elements = match self.values.remove(field) {
+            Some(Value::Array(elements)) => elements,
+            None | Some(Value::Null) => {
+                self.note(field, "is required");
+                return Vec::new();
+            }
+            Some(_) => {
+                self.note(field, "must be a list");
+                return Vec::new();
+            }
+        };
+        let mut list = Vec::with_capacity(elements.len());
+        for (at, element) in elements.into_iter().enumerate() {
+            let Value::Object(values) = element else {
+                self.note(&format!("{field}.{at}"), "must be an object");
+                continue;
+            };
+            let mut inner = Fields { values, errors: BTreeMap::new() };
+            list.push(read(&mut inner));
+            self.errors.extend(inner.errors.into_iter().map(|(name, what)| (format!("{field}.{at}.{name}"), what)));
+        }
+        list
+    }
+
     /// Notes that a field is not valid.
     pub fn note(&mut self, field: &str, message: &str) {
         self.errors.entry(field.to_owned()).or_default().push(message.to_owned());
@@ -172,6 +208,25 @@ mod tests {
         assert_eq!(errors.keys().collect::<Vec<_>>(), ["agreed", "height", "name", "password", "skin_color"]);
         assert_eq!(errors["password"], ["is required"]);
         assert_eq!(errors["name"], ["must be a text"]);
+    }
+
+    #[test]
+    fn elements_of_a_list_are_named_by_their_place() {
+        let read = |fields: &mut Fields| fields.required_text("vital");
+        let mut good = fields(r#"{"alarms": [{"vital": "spo2"}]}"#);
+        assert_eq!(good.required_list("alarms", read), ["spo2"]);
+        assert!(good.finish().is_ok());
+        for (body, expected) in [
+            ("{}", "alarms"),
+            (r#"{"alarms": {}}"#, "alarms"),
+            (r#"{"alarms": [{"vital": "spo2"}, 7]}"#, "alarms.1"),
+            (r#"{"alarms": [{"vital": "spo2"}, {"vital": 7}]}"#, "alarms.1.vital"),
+        ] {
+            let mut fields = fields(body);
+            fields.required_list("alarms", read);
+            let Err(PlatformError::Invalid(errors)) = fields.finish() else { panic!("{body} is valid") };
+            assert_eq!(errors.into_keys().collect::<Vec<_>>(), [expected], "{body}");
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod integration;
 mod operations;
 mod outer;
 mod parameters;
+mod person;
 mod raw_rows;
 mod times;
 mod users_cloud;

@@ -5,7 +5,7 @@ mod common;
 use common::{START_MS, Story, text};
 use platform::Role;
 use serde_json::{Value, json};
-use store::{Entity, HealthChange, Intent, NewAuditEntry, Patient, Profile};
+use store::{EffectiveSettings, Entity, HealthChange, Intent, NewAuditEntry, Patient, Profile};
 
 #[tokio::test]
 async fn the_log_tells_what_the_caller_did() {
@@ -69,8 +69,12 @@ async fn half_enrolled(story: &Story, group: &str, name: &str) -> String {
         created_ms: story.now_ms(),
         updated_ms: story.now_ms(),
     };
-    story.platform.users.add_patient(patient, group, intent(story, name)).await.expect("a patient");
+    story.platform.users.add_patient(patient, group, intent(story, name), no_settings(story)).await.expect("a patient");
     uuid
+}
+
+fn no_settings(story: &Story) -> EffectiveSettings {
+    EffectiveSettings { rule: |_| serde_json::Map::new(), intent_id: "none".to_owned(), at_ms: story.now_ms() }
 }
 
 fn intent(story: &Story, name: &str) -> Intent {

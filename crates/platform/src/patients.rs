@@ -78,6 +78,14 @@ impl Platform {
         rows.await.map_err(|error| PlatformError::Internal(error.to_string()))?
     }
 
+    /// A patient whom the caller has been found to have access to.
+    pub(crate) async fn patient_row(&self, uuid: &str) -> Result<PatientRow> {
+        let patient = self.users.patient(uuid).await?.ok_or(PlatformError::NotFound("patient"))?;
+        let profile = self.health.patient(uuid).await?.map(|body| body.profile).unwrap_or_default();
+        let device = self.health.devices(uuid).await?.into_iter().next();
+        Ok(PatientRow { person: Person::from_json(&patient.person)?, patient, profile, device, latest_values: None })
+    }
+
     async fn persons_of(&self, group_code: &str) -> Result<Vec<Patient>> {
         Ok(self.users.patients_of(group_code).await?)
     }

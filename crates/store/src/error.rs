@@ -9,6 +9,9 @@ pub enum StoreError {
     /// A row with this identity is already there.
     #[error("already exists: {0}")]
     Conflict(String),
+    /// What the operation is about is not there, or not any more; the word names its kind.
+    #[error("{0} is not there")]
+    Gone(&'static str),
     /// Stored bytes are not what was written.
     #[error("stored data are damaged: {0}")]
     Damaged(String),

@@ -26,13 +26,15 @@ mod users;
 pub use engine::Address;
 pub use error::{Result, StoreError};
 pub use health::{
-    AHEAD_MS, Claim, Counts, Device, DeviceReport, DueRange, FoldCommit, FoldOutcome, HealthChange, HealthDb,
-    HealthPatient, HealthSession, LatestChange, LocalQuarter, OlderDays, Profile, SettingRow, SlotRow, SummaryRow,
-    Sync, SyncId, SyncOutcome,
+    AHEAD_MS, Alarm, Claim, Counts, Device, DeviceReport, DueRange, ErasedPatient, FoldCommit, FoldOutcome,
+    HealthChange, HealthDb, HealthPatient, HealthSession, LatestChange, LocalQuarter, OlderDays, Profile, SettingRow,
+    SlotRow, SummaryRow, Sync, SyncId, SyncOutcome,
 };
 pub use objects::Objects;
 pub use signing_key::SigningKey;
 pub use users::{
-    Account, Activation, ApiKey, Audit, AuditEntry, AuditQuery, Entity, Group, GroupAccess, Intent, KeyHolder, Member,
-    NewAuditEntry, Patient, PatientAccess, Session, UsersDb,
+    Account, AccountErasure, Activation, ApiKey, Attachment, Audit, AuditEntry, AuditQuery, Bracelet, Completion,
+    EffectiveSettings, Entity, Erasure, ErasureCounts, Group, GroupAccess, GroupDeletion, GroupSetting, Intent,
+    KeyHolder, Member, MemberRemoval, NewAuditEntry, NumberedIntent, Patient, PatientAccess, PatientDetachment,
+    PersonChange, Session, SettingsOfGroup, UsersDb,
 };
