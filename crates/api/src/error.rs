@@ -93,6 +93,7 @@ impl ApiError {
     fn fields(&self) -> Option<BTreeMap<String, Vec<String>>> {
         match self {
             ApiError::Platform(PlatformError::Invalid(fields)) => Some(fields.clone()),
+            ApiError::Body(rejection) => rejection.fields(),
             _ => None,
         }
     }

@@ -17,6 +17,8 @@ mod outer;
 mod parameters;
 mod person;
 mod raw_rows;
+mod refreshed;
+mod streamed;
 mod times;
 mod users_cloud;
 mod well_known;

@@ -12,7 +12,10 @@ async fn the_log_tells_what_the_caller_did() {
     let story = Story::begin().await;
     let key = story.key_of("ada@example.org", Role::Researcher).await;
     let ada = story.platform.account_by_email("ada@example.org").await.expect("an account").uuid;
-    let created = story.post(&format!("/integration/v1/groups?token={key}"), json!({"name": "Sleep"})).await.ok();
+    let created = story
+        .post(&format!("/integration/v1/groups?token={key}"), json!({"name": "Sleep", "description": ""}))
+        .await
+        .ok();
     let (group, group_id) = (text(&created["code"]), text(&created["id"]));
     story.pass_ms(10);
     let grace = story.patient(&key, &group, Value::Null).await;

@@ -23,6 +23,8 @@ pub struct Researcher {
     pub role: Role,
     /// The key that was used.
     pub key_id: String,
+    /// When the key ends by itself, ms.
+    pub key_expires_ms: Option<i64>,
     /// Whether the key acts on named groups only.
     pub key_scoped: bool,
     /// Until when the subscription is active, ms.
@@ -67,6 +69,7 @@ impl Platform {
             account: holder.account,
             role: Role::of(&holder.role)?,
             key_id: holder.key_id,
+            key_expires_ms: holder.key_expires_ms,
             key_scoped: holder.key_scoped,
             subscription_until_ms: holder.subscription_until_ms,
         })

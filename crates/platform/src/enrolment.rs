@@ -178,7 +178,7 @@ impl Platform {
         let activation = Activation {
             uuid: patient.uuid.clone(),
             email,
-            password_hash: self.hash_new_password(&new.password).await?,
+            password_hash: self.hash_new_password("password", &new.password).await?,
             person: person.to_json()?,
             now_ms,
         };
@@ -209,7 +209,9 @@ impl Platform {
         new.person.check(&mut errors);
         check_profile(&new.profile, self.today(), &mut errors);
         let email = new.email.as_deref().map(clean_email).transpose();
-        for error in [email.as_ref().err(), check_new_password(&new.password).as_ref().err()].into_iter().flatten() {
+        for error in
+            [email.as_ref().err(), check_new_password("password", &new.password).as_ref().err()].into_iter().flatten()
+        {
             if let PlatformError::Invalid(found) = error {
                 errors.extend(found.clone());
             }

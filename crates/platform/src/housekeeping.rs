@@ -1,5 +1,5 @@
 //! What a worker does besides folding: merges the small chunks of closed hours, seals finished periods, deletes dead
-//! objects. Any number of nodes may do it at once.
+//! objects, forgets tokens that have long ended. Any number of nodes may do it at once.
 
 use std::time::Duration;
 
@@ -20,7 +20,10 @@ pub async fn run(platform: Platform, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             _ = merge.tick() => report("merging chunks", merge_hours(&platform).await),
-            _ = seal.tick() => report("sealing", seal_and_sweep(&platform).await),
+            _ = seal.tick() => {
+                report("sealing", seal_and_sweep(&platform).await);
+                report("forgetting old tokens", platform.tidy_identity().await.map(drop));
+            }
             changed = stop.changed() => if changed.is_err() || *stop.borrow() { return },
         }
     }

@@ -18,6 +18,7 @@ mod objects;
 mod payload;
 #[cfg(test)]
 mod random_blocks;
+mod refresh;
 pub mod segment;
 mod signing_key;
 mod texts;
@@ -26,15 +27,16 @@ mod users;
 pub use engine::Address;
 pub use error::{Result, StoreError};
 pub use health::{
-    AHEAD_MS, Alarm, Claim, Counts, Device, DeviceReport, DueRange, ErasedPatient, FoldCommit, FoldOutcome,
-    HealthChange, HealthDb, HealthPatient, HealthSession, LatestChange, LocalQuarter, OlderDays, Profile, SettingRow,
-    SlotRow, SummaryRow, Sync, SyncId, SyncOutcome,
+    AHEAD_MS, Alarm, AuthorizationCode, Claim, Counts, Device, DeviceReport, DueRange, ErasedPatient, FoldCommit,
+    FoldOutcome, HealthChange, HealthDb, HealthPatient, HealthSession, LatestChange, LocalQuarter, OauthRefreshToken,
+    OlderDays, Profile, SettingRow, SlotRow, SummaryRow, Sync, SyncId, SyncOutcome,
 };
 pub use objects::Objects;
+pub use refresh::{Refreshed, Successor};
 pub use signing_key::SigningKey;
 pub use users::{
     Account, AccountErasure, Activation, ApiKey, Attachment, Audit, AuditEntry, AuditQuery, Bracelet, Completion,
-    EffectiveSettings, Entity, Erasure, ErasureCounts, Group, GroupAccess, GroupDeletion, GroupSetting, Intent,
-    KeyHolder, Member, MemberRemoval, NewAuditEntry, NumberedIntent, Patient, PatientAccess, PatientDetachment,
-    PersonChange, Session, SettingsOfGroup, UsersDb,
+    Consent, EffectiveSettings, Entity, Erasure, ErasureCounts, Group, GroupAccess, GroupDeletion, GroupSetting,
+    Intent, KeyHolder, Member, MemberRemoval, NewAuditEntry, NumberedIntent, OauthClient, Patient, PatientAccess,
+    PatientDetachment, PersonChange, Session, SettingsOfGroup, UsersDb,
 };

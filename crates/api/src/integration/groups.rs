@@ -24,7 +24,8 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 #[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
 struct NewStudy {
     name: String,
-    description: Option<String>,
+    /// May be empty.
+    description: String,
 }
 
 /// Texts of a study to change; those that are left out stay as they are.
@@ -82,7 +83,7 @@ async fn create(
     mut fields: Fields,
 ) -> Result<Json<Study>> {
     let name = fields.required_text("name");
-    let description = fields.text("description").unwrap_or_default();
+    let description = fields.required_text("description");
     fields.finish()?;
     Ok(Json(state.platform.create_group(&researcher, &name, &description).await?.into()))
 }

@@ -4,10 +4,13 @@ mod audit;
 mod bracelets;
 mod columns;
 mod erasure;
+mod errors;
 mod folds;
 mod groups;
 mod health;
+mod oauth;
 mod people;
+mod sessions;
 mod texts;
 
 use std::sync::Arc;

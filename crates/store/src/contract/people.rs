@@ -1,7 +1,7 @@
 //! Accounts, keys, groups, patients and sessions of the users database.
 
 use super::{Stores, audit, no_settings, on_both_engines};
-use crate::{Account, Activation, ApiKey, Group, HealthChange, Intent, Patient, Session, SigningKey, StoreError};
+use crate::{Account, Activation, ApiKey, Group, HealthChange, Intent, Patient, SigningKey, StoreError};
 
 on_both_engines! {
     an_account_is_found_by_uuid_and_by_email
@@ -10,9 +10,7 @@ on_both_engines! {
     a_scoped_key_acts_on_its_groups
     access_follows_membership
     a_patient_is_activated_once
-    a_password_is_set_for_the_confirmed_and_ends_sessions
     an_intent_is_completed_once
-    a_session_ends_once
     the_newest_signing_key_signs
 }
 
@@ -78,7 +76,7 @@ pub(super) fn intent(id: &str, created_ms: i64) -> Intent {
     Intent { id: id.to_owned(), change, entries: Vec::new(), created_ms }
 }
 
-fn activation(name: &str, email: Option<&str>) -> Activation {
+pub(super) fn activation(name: &str, email: Option<&str>) -> Activation {
     Activation {
         uuid: format!("uuid-{name}"),
         email: email.map(str::to_owned),
@@ -205,31 +203,11 @@ async fn a_patient_is_activated_once(stores: Stores) {
         updated_ms: 9,
         ..patient("grace")
     };
-    assert_eq!(stores.users.patients_of("AAAAA").await.expect("a list"), [confirmed]);
+    let uuids = stores.users.uuids_of("AAAAA").await.expect("a list");
+    let found = stores.users.patients(uuids).await.expect("a list");
+    assert_eq!(found.into_values().collect::<Vec<_>>(), [confirmed]);
     // Neither the failed one nor the repeated one owes anything.
     assert_eq!(stores.users.intents_until(0).await.expect("a list").len(), 2);
-}
-
-async fn a_password_is_set_for_the_confirmed_and_ends_sessions(stores: Stores) {
-    with_ada_in(&stores, &["AAAAA"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
-    let set = async |id: &str| {
-        let set = stores.users.set_patient_password("uuid-grace", "new", true, 20, intent(id, 0)).await;
-        set.expect("an answer")
-    };
-    assert!(!set("i2").await);
-    stores.users.activate_patient(activation("grace", None), intent("i3", 0)).await.expect("an answer");
-    stores.users.add_session(session("s1", "uuid-grace"), audit(Vec::new(), 0)).await.expect("a session");
-    stores.users.add_session(session("s2", "uuid-hedy"), audit(Vec::new(), 0)).await.expect("a session");
-    assert!(set("i4").await);
-    let changed = stores.users.patient("uuid-grace").await.expect("an answer").expect("a patient");
-    assert_eq!((changed.password_hash.as_deref(), changed.must_change_password), (Some("new"), true));
-    assert_eq!(stores.users.session("s1").await.expect("an answer").expect("a session").ended_ms, Some(20));
-    assert_eq!(stores.users.session("s2").await.expect("an answer").expect("a session").ended_ms, None);
-
-    stores.users.add_session(session("s3", "uuid-ada"), audit(Vec::new(), 0)).await.expect("a session");
-    assert!(stores.users.set_account_password("uuid-ada", "new", 30).await.expect("an answer"));
-    assert_eq!(stores.users.session("s3").await.expect("an answer").expect("a session").ended_ms, Some(30));
 }
 
 async fn an_intent_is_completed_once(stores: Stores) {
@@ -247,27 +225,6 @@ async fn an_intent_is_completed_once(stores: Stores) {
     assert_eq!(ids(20).await, ["i2"]);
 }
 
-fn session(id: &str, owner: &str) -> Session {
-    Session {
-        id: id.to_owned(),
-        owner: owner.to_owned(),
-        first_issued_ms: 1,
-        issued_ms: 2,
-        expires_ms: 3,
-        replaced_ms: None,
-        ended_ms: None,
-    }
-}
-
-async fn a_session_ends_once(stores: Stores) {
-    stores.users.add_session(session("s1", "uuid-ada"), audit(Vec::new(), 0)).await.expect("a session");
-    assert_eq!(stores.users.session("s1").await.expect("an answer"), Some(session("s1", "uuid-ada")));
-    assert!(stores.users.end_session("s1", 5).await.expect("an answer"));
-    assert!(!stores.users.end_session("s1", 6).await.expect("an answer"));
-    assert_eq!(stores.users.session("s1").await.expect("an answer").expect("a session").ended_ms, Some(5));
-    assert_eq!(stores.users.session("s2").await.expect("an answer"), None);
-}
-
 async fn the_newest_signing_key_signs(stores: Stores) {
     let key = |kid: &str, created_ms, retired_ms| SigningKey {
         kid: kid.to_owned(),
@@ -280,6 +237,9 @@ async fn the_newest_signing_key_signs(stores: Stores) {
     stores.users.rotate_signing_key(key("a", 1, None)).await.expect("a key");
     stores.users.rotate_signing_key(key("b", 9, None)).await.expect("a key");
     assert_eq!(stores.users.signing_keys().await.expect("a list"), [key("a", 1, Some(9)), key("b", 9, None)]);
+    assert_eq!(stores.users.purge_signing_keys(9).await.expect("purged"), 0);
+    assert_eq!(stores.users.purge_signing_keys(10).await.expect("purged"), 1);
+    assert_eq!(stores.users.signing_keys().await.expect("a list"), [key("b", 9, None)]);
     stores.health.rotate_signing_key(key("c", 1, None)).await.expect("a key");
     assert_eq!(stores.health.signing_keys().await.expect("a list"), [key("c", 1, None)]);
 }

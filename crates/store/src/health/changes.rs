@@ -105,6 +105,27 @@ pub enum HealthChange {
         /// The time, ms.
         at_ms: i64,
     },
+    /// Ends the tokens that tokens of a login on the Users Cloud were exchanged for.
+    EndSessionsOfLogin {
+        /// The login: the first of its tokens.
+        login: String,
+        /// The time, ms.
+        at_ms: i64,
+    },
+    /// Ends the tokens that were issued to an OAuth client.
+    EndSessionsOfClient {
+        /// The client.
+        client: String,
+        /// The time, ms.
+        at_ms: i64,
+    },
+    /// Ends the tokens that rest on a consent.
+    EndSessionsOfConsent {
+        /// The consent.
+        consent: String,
+        /// The time, ms.
+        at_ms: i64,
+    },
     /// Erases a patient from database and objects.
     ErasePatient {
         /// The patient.
@@ -127,7 +148,11 @@ impl HealthChange {
             | HealthChange::EndSessionsOfPatient { uuid, .. }
             | HealthChange::EndReadersOfPatient { uuid, .. }
             | HealthChange::ErasePatient { uuid, .. } => Some(uuid),
-            HealthChange::EndSessionsOfKey { .. } | HealthChange::EndSessionsOfActor { .. } => None,
+            HealthChange::EndSessionsOfKey { .. }
+            | HealthChange::EndSessionsOfActor { .. }
+            | HealthChange::EndSessionsOfLogin { .. }
+            | HealthChange::EndSessionsOfClient { .. }
+            | HealthChange::EndSessionsOfConsent { .. } => None,
         }
     }
 }
@@ -141,6 +166,11 @@ sql! {
         WHERE patient = $1 AND actor IS NOT NULL AND ended_ms IS NULL";
     END_OF_KEY = "UPDATE session SET ended_ms = $2 WHERE api_key = $1 AND ended_ms IS NULL";
     END_OF_ACTOR = "UPDATE session SET ended_ms = $2 WHERE actor = $1 AND ended_ms IS NULL";
+    END_OF_LOGIN = "UPDATE session SET ended_ms = $2 WHERE login = $1 AND ended_ms IS NULL";
+    END_OF_CLIENT = "UPDATE session SET ended_ms = $2 WHERE client = $1 AND ended_ms IS NULL";
+    END_OF_CONSENT = "UPDATE session SET ended_ms = $2 WHERE consent = $1 AND ended_ms IS NULL";
+    /// Before the sessions: it waits for who redeems a code just now, whose session the next statement then sees.
+    DROP_CODES = "DELETE FROM oauth_code WHERE patient = $1";
 }
 
 impl HealthDb {
@@ -189,10 +219,16 @@ fn apply(tx: &mut Tx<'_>, change: &HealthChange) -> Result<()> {
             return devices::put(tx, uuid, serial_number, device_type, firmware_version.as_deref(), *at_ms);
         }
         HealthChange::RemoveDevice { uuid, serial_number } => return devices::remove(tx, uuid, serial_number),
-        HealthChange::EndSessionsOfPatient { uuid, at_ms } => tx.execute(END_OF_PATIENT, &[uuid, at_ms]),
+        HealthChange::EndSessionsOfPatient { uuid, at_ms } => {
+            tx.execute(DROP_CODES, &[uuid])?;
+            tx.execute(END_OF_PATIENT, &[uuid, at_ms])
+        }
         HealthChange::EndReadersOfPatient { uuid, at_ms } => tx.execute(END_OF_READERS, &[uuid, at_ms]),
         HealthChange::EndSessionsOfKey { key_id, at_ms } => tx.execute(END_OF_KEY, &[key_id, at_ms]),
         HealthChange::EndSessionsOfActor { account, at_ms } => tx.execute(END_OF_ACTOR, &[account, at_ms]),
+        HealthChange::EndSessionsOfLogin { login, at_ms } => tx.execute(END_OF_LOGIN, &[login, at_ms]),
+        HealthChange::EndSessionsOfClient { client, at_ms } => tx.execute(END_OF_CLIENT, &[client, at_ms]),
+        HealthChange::EndSessionsOfConsent { consent, at_ms } => tx.execute(END_OF_CONSENT, &[consent, at_ms]),
         // It is made in steps of its own, see `HealthDb::apply`.
         HealthChange::ErasePatient { .. } => return Ok(()),
     }

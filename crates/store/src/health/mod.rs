@@ -11,6 +11,7 @@ mod fold;
 mod hours;
 mod latest;
 mod news;
+mod oauth;
 pub(crate) mod patient_tables;
 mod patients;
 mod reader;
@@ -31,6 +32,7 @@ pub use devices::Device;
 pub use due::AHEAD_MS;
 pub use erasure::ErasedPatient;
 pub use fold::{FoldCommit, FoldOutcome, LatestChange};
+pub use oauth::{AuthorizationCode, OauthRefreshToken};
 pub use patients::{HealthPatient, Profile};
 pub(crate) use reader::merge;
 pub use sessions::HealthSession;
@@ -46,6 +48,7 @@ use crate::objects::Objects;
 
 const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0001_spine.sql"),
+    include_str!("../../migrations/health/0002_identity.sql"),
     include_str!("../../migrations/health/0004_operations.sql"),
 ]);
 
@@ -82,6 +85,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         hours::TEXTS,
         latest::TEXTS,
         news::TEXTS,
+        oauth::TEXTS,
         patient_tables::TEXTS,
         patients::TEXTS,
         sessions::TEXTS,

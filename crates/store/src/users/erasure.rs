@@ -46,6 +46,7 @@ sql! {
     DELETE_ATTACHMENTS = "DELETE FROM bracelet_attachment WHERE patient = $1";
     DELETE_GROUPS = "DELETE FROM group_patient WHERE patient = $1";
     DELETE_SESSIONS = "DELETE FROM session WHERE owner = $1";
+    DELETE_CONSENTS = "DELETE FROM oauth_consent WHERE patient = $1";
     DELETE_PATIENT = "DELETE FROM patient WHERE uuid = $1";
     NOT_OVERWRITTEN = "SELECT e.patient FROM erasure e WHERE e.overwritten_ms IS NULL
         AND NOT EXISTS (SELECT 1 FROM health_intent i WHERE i.patient = e.patient)";
@@ -135,6 +136,7 @@ fn erase_patient(tx: &mut Tx<'_>, patient: &str, at_ms: i64, intent: &Intent) ->
         ("bracelet_attachments".to_owned(), tx.execute(DELETE_ATTACHMENTS, &[&patient])?),
         ("groups".to_owned(), tx.execute(DELETE_GROUPS, &[&patient])?),
         ("users_sessions".to_owned(), tx.execute(DELETE_SESSIONS, &[&patient])?),
+        ("consents".to_owned(), tx.execute(DELETE_CONSENTS, &[&patient])?),
         ("persons".to_owned(), tx.execute(DELETE_PATIENT, &[&patient])?),
     ]);
     let counts = serde_json::to_string(&counts).map_err(|error| StoreError::Damaged(error.to_string()))?;

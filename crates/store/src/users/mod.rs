@@ -9,6 +9,7 @@ mod group_settings;
 mod groups;
 mod intents;
 mod memberships;
+mod oauth;
 mod patients;
 mod sessions;
 mod signing_keys;
@@ -22,6 +23,7 @@ pub use group_settings::{EffectiveSettings, GroupSetting, SettingsOfGroup};
 pub use groups::{Group, GroupDeletion};
 pub use intents::{Intent, NumberedIntent};
 pub use memberships::{GroupAccess, Member, MemberRemoval, PatientAccess, PatientDetachment};
+pub use oauth::{Consent, OauthClient};
 pub use patients::{Activation, Patient, PersonChange};
 pub use sessions::Session;
 
@@ -30,6 +32,7 @@ use crate::error::Result;
 
 const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/users/0001_spine.sql"),
+    include_str!("../../migrations/users/0002_identity.sql"),
     include_str!("../../migrations/users/0003_operations.sql"),
 ]);
 
@@ -64,6 +67,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         groups::TEXTS,
         intents::TEXTS,
         memberships::TEXTS,
+        oauth::TEXTS,
         patients::TEXTS,
         sessions::TEXTS,
         crate::signing_key::TEXTS,

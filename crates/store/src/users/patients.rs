@@ -1,11 +1,13 @@
 //! Patients as persons: how they are enrolled and how they log in. What they measure is in the other database.
 
+use std::collections::HashMap;
+
 use super::UsersDb;
 use super::group_settings::{EffectiveSettings, hold_group};
 use super::intents::Intent;
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
-use crate::texts::sql;
+use crate::texts::{in_lists, list_of_64, sql};
 
 /// A patient as a person.
 #[derive(Clone, PartialEq, Eq)]
@@ -82,9 +84,8 @@ sql! {
         must_change_password, person, created_ms, updated_ms FROM patient WHERE voucher_code = $1";
     FIND_BY_EMAIL = "SELECT uuid, record_id, state, voucher_code, voucher_expires_ms, email, password_hash,
         must_change_password, person, created_ms, updated_ms FROM patient WHERE email = $1";
-    OF_GROUP = "SELECT p.uuid, p.record_id, p.state, p.voucher_code, p.voucher_expires_ms, p.email, p.password_hash,
-        p.must_change_password, p.person, p.created_ms, p.updated_ms, h.attached_ms
-        FROM group_patient h JOIN patient p ON p.uuid = h.patient WHERE h.group_code = $1";
+    FIND_ALL = concat!("SELECT uuid, record_id, state, voucher_code, voucher_expires_ms, email, password_hash,
+        must_change_password, person, created_ms, updated_ms FROM patient WHERE uuid IN (", list_of_64!(), ")");
     UUIDS_OF_GROUP = "SELECT patient FROM group_patient WHERE group_code = $1 ORDER BY attached_ms, patient";
     FIRST_GROUP = "SELECT group_code FROM group_patient WHERE patient = $1 ORDER BY attached_ms, group_code LIMIT 1";
     ACTIVATE = "UPDATE patient SET state = 'confirmed', email = COALESCE($2, email), password_hash = $3, must_change_password = $4,
@@ -95,6 +96,7 @@ sql! {
     CHANGE_PERSON = "UPDATE patient SET email = COALESCE($2, email), person = $3, updated_ms = $4
         WHERE uuid = $1 AND person = $5";
     END_SESSIONS = "UPDATE session SET ended_ms = $2 WHERE owner = $1 AND ended_ms IS NULL";
+    END_CONSENTS = "UPDATE oauth_consent SET ended_ms = $2 WHERE patient = $1 AND ended_ms IS NULL";
 }
 
 impl UsersDb {
@@ -154,14 +156,19 @@ impl UsersDb {
         self.db.read(move |tx| tx.query_opt(FIND_BY_EMAIL, &[&email], read_patient)).await
     }
 
-    /// The patients of a group, in the order in which they joined.
-    pub async fn patients_of(&self, group_code: &str) -> Result<Vec<Patient>> {
-        let group_code = group_code.to_owned();
-        let read = |row: &Row<'_>| Ok((row.get::<i64>(11)?, read_patient(row)?));
-        let mut patients = self.db.read(move |tx| tx.query(OF_GROUP, &[&group_code], read)).await?;
-        // Here and not in the statement: the engine would sort whole rows, which takes it longer than reading them.
-        patients.sort_unstable_by(|one, other| (one.0, &one.1.uuid).cmp(&(other.0, &other.1.uuid)));
-        Ok(patients.into_iter().map(|(_, patient)| patient).collect())
+    /// The patients with these uuids, by uuid; the unknown are left out.
+    pub async fn patients(&self, uuids: Vec<String>) -> Result<HashMap<String, Patient>> {
+        self.db
+            .read(move |tx| {
+                let mut found = HashMap::with_capacity(uuids.len());
+                in_lists(&uuids, |list| {
+                    let patients = tx.query(FIND_ALL, list, read_patient)?;
+                    found.extend(patients.into_iter().map(|patient| (patient.uuid.clone(), patient)));
+                    Ok(())
+                })?;
+                Ok(found)
+            })
+            .await
     }
 
     /// The uuids of the patients of a group, in the order in which they joined.
@@ -214,8 +221,8 @@ impl UsersDb {
             .await
     }
 
-    /// Sets the password of a confirmed patient, ends his sessions on the Users Cloud and owes the health database
-    /// the end of those there. False, and nothing is changed, when he is not `confirmed`.
+    /// Sets the password of a confirmed patient, ends his sessions on the Users Cloud and his consents, and owes the
+    /// health database the end of the tokens there. False, and nothing is changed, when he is not `confirmed`.
     pub async fn set_patient_password(
         &self,
         uuid: &str,
@@ -231,6 +238,7 @@ impl UsersDb {
                     return Ok(false);
                 }
                 tx.execute(END_SESSIONS, &[&uuid, &now_ms])?;
+                tx.execute(END_CONSENTS, &[&uuid, &now_ms])?;
                 intent.note(tx)?;
                 Ok(true)
             })
