@@ -14,7 +14,7 @@ use futures::TryStreamExt;
 use object_store::aws::AmazonS3;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as Location;
-use object_store::{ObjectStore, ObjectStoreExt};
+use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 
 pub use read::{ByteRange, ObjectRead};
 pub use s3::S3Address;
@@ -22,6 +22,8 @@ pub use upload::Upload;
 
 use crate::error::{Result, StoreError};
 
+/// The folder of the list of the erased: an object for each, which holds when, ms.
+const ERASED: &str = "erased";
 /// An object that says nothing: whether it can be written says whether the store is there.
 const PROBE: &str = "probe";
 /// How long a store may take to answer the question whether it is there.
@@ -128,6 +130,23 @@ impl Objects {
             modified_ms: object.last_modified.timestamp_millis(),
         });
         Ok(found.try_collect().await?)
+    }
+
+    /// Adds a patient to the list of the erased. It lies here and not in a database, so that whoever restores a backup
+    /// of the databases can read who was erased since. Adding him again changes nothing.
+    pub async fn note_erased(&self, patient: &str, at_ms: i64) -> Result<()> {
+        let location = Location::parse(format!("{ERASED}/{patient}"));
+        let location = location.map_err(|error| StoreError::Damaged(error.to_string()))?;
+        self.store.put(&location, PutPayload::from(at_ms.to_string())).await?;
+        Ok(())
+    }
+
+    /// The uuids of all patients who were ever erased.
+    pub async fn erased(&self) -> Result<Vec<String>> {
+        let mut paths: Vec<String> = self.listed(ERASED).await?.into_iter().map(|object| object.path).collect();
+        paths.sort_unstable();
+        let uuid_of = |path: &String| path.rsplit('/').next().map(str::to_owned);
+        Ok(paths.iter().filter_map(uuid_of).collect())
     }
 }
 

@@ -86,7 +86,8 @@ impl ExportWorker {
         let request = ExportRequest::from_json(&claim.job.request)?;
         let patient = &claim.job.patient;
         let random = u64::from_be_bytes(self.platform.random_bytes());
-        let path = format!("exports/patient={patient}/{}-{:03}-{random:016x}.zip", claim.job.id, claim.token);
+        let folder = store::export_folder(patient);
+        let path = format!("{folder}/{}-{:03}-{random:016x}.zip", claim.job.id, claim.token);
         if !self.platform.health.place_export(claim, &path).await? {
             return Err(StoreError::LeaseLost.into());
         }
