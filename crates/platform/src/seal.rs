@@ -72,6 +72,9 @@ async fn seal_one(platform: &Platform, period: UnsealedPeriod) -> Result<Sealed>
 
 /// Deletes objects that nobody can be reading any more; answers how many.
 pub async fn sweep_dead_objects(platform: &Platform) -> Result<usize> {
+    if platform.health.objects_held_until(platform.now_ms()).await?.is_some() {
+        return Ok(0);
+    }
     let before_ms = platform.now_ms() - DEAD_FOR_MS;
     let dead = platform.health.dead_objects(before_ms, 1000).await?;
     for path in &dead {

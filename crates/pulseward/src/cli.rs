@@ -2,7 +2,9 @@
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::commands::{admin, completions, demo, import, man, migrate, openapi, seal, serve, simulate};
+use crate::commands::{
+    admin, backup, completions, demo, doctor, import, lake, man, migrate, openapi, seal, serve, simulate,
+};
 use crate::failure::Failure;
 
 /// Threads for store work and computing. More would not be faster, and each keeps memory of its own.
@@ -23,8 +25,12 @@ enum Command {
     Admin(admin::Admin),
     Simulate(simulate::Simulate),
     Import(import::Import),
+    Lake(lake::Lake),
     Migrate(migrate::Migrate),
     Seal(seal::Seal),
+    Doctor(doctor::Doctor),
+    Backup(backup::Backup),
+    Restore(backup::Restore),
     Openapi(openapi::Openapi),
     Completions(completions::Completions),
     Man(man::Man),
@@ -50,8 +56,12 @@ async fn dispatch(command: Command, given: &ArgMatches) -> Result<(), Failure> {
         Command::Admin(admin) => admin.run(given).await,
         Command::Simulate(simulate) => simulate.run().await,
         Command::Import(import) => import.run().await,
+        Command::Lake(lake) => lake.run().await,
         Command::Migrate(migrate) => migrate.run(given).await,
         Command::Seal(seal) => seal.run(given).await,
+        Command::Doctor(doctor) => doctor.run(given).await,
+        Command::Backup(backup) => backup.run(given).await,
+        Command::Restore(restore) => restore.run(given).await,
         Command::Openapi(_) => openapi::Openapi::run(),
         Command::Completions(completions) => completions.run(),
         Command::Man(_) => man::Man::run(),

@@ -1,9 +1,12 @@
 //! The commands, one file each.
 
 pub mod admin;
+pub mod backup;
 pub mod completions;
 pub mod demo;
+pub mod doctor;
 pub mod import;
+pub mod lake;
 pub mod man;
 pub mod migrate;
 pub mod openapi;

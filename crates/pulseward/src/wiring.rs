@@ -9,7 +9,7 @@ use std::sync::Arc;
 use platform::{Platform, Settings};
 use rand::TryRng;
 use rand::rngs::SysRng;
-use store::{Address, HealthDb, UsersDb};
+use store::{Address, HealthDb, Objects, UsersDb};
 
 use crate::config::{ServeOptions, StoreOptions};
 use crate::failure::Failure;
@@ -45,6 +45,11 @@ pub fn settings(options: &ServeOptions, public_url: &str) -> Settings {
         export_interval_s: options.export_interval.seconds,
         ..Settings::default()
     }
+}
+
+/// Opens the object store alone.
+pub fn objects_of(options: &StoreOptions) -> Result<Objects, Failure> {
+    objects::open(options)
 }
 
 /// The wall clock, ms since 1970.

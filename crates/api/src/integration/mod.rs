@@ -9,6 +9,7 @@ mod exports;
 mod group_settings;
 mod groups;
 mod hcps;
+mod lake;
 mod news;
 mod patients;
 mod profile;
@@ -28,6 +29,7 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
         .merge(summaries::routes())
         .merge(compliance::routes())
         .merge(exports::routes())
+        .merge(lake::routes())
         .merge(audit::routes())
         .merge(crate::downloads::routes())
         .merge(group_settings::routes())

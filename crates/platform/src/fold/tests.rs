@@ -112,7 +112,8 @@ impl Memory {
                 return;
             }
             let claim = Claim { patient: "p".to_owned(), token: 1 };
-            let input = FoldInput { claim, due, seen: self.latest, subject: subject(), now_ms };
+            let input =
+                FoldInput { claim, due, seen: self.latest, subject: subject(), kept_from_us: BTreeMap::new(), now_ms };
             let commit = fold(&*self, input).await.unwrap();
             self.commit(commit);
         }

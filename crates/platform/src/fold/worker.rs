@@ -159,8 +159,9 @@ async fn fold_patient(platform: &Platform, claim: Claim) -> store::Result<FoldCo
     let seen = health.stored_latest(patient).await?;
     let body = health.patient(patient).await?.map(|found| found.profile).unwrap_or_default();
     let subject = Subject::new(&body, health.patient_settings(patient).await?);
+    let kept_from_us = health.retired(patient).await?;
     let source = StoredPatient { health: health.clone(), patient: patient.to_owned() };
-    fold(&source, FoldInput { claim, due, seen, subject, now_ms }).await
+    fold(&source, FoldInput { claim, due, seen, subject, kept_from_us, now_ms }).await
 }
 
 #[cfg(test)]

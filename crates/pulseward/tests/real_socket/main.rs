@@ -5,9 +5,11 @@
 mod administration;
 mod bad_input;
 mod clients;
+mod exports;
 mod forms;
 mod harness;
 mod journey;
+mod keeping;
 mod kill;
 mod real_input;
 mod recordings;

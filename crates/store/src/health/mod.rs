@@ -16,6 +16,7 @@ mod oauth;
 pub(crate) mod patient_tables;
 mod patients;
 mod reader;
+mod retention;
 mod sealed;
 mod sessions;
 mod settings;
@@ -38,6 +39,7 @@ pub use fold::{FoldCommit, FoldOutcome, LatestChange};
 pub use oauth::{AuthorizationCode, OauthRefreshToken};
 pub use patients::{HealthPatient, Profile};
 pub(crate) use reader::merge;
+pub use retention::Retirement;
 pub use sessions::HealthSession;
 pub use settings::SettingRow;
 pub use slots::SlotRow;
@@ -98,6 +100,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         oauth::TEXTS,
         patient_tables::TEXTS,
         patients::TEXTS,
+        retention::TEXTS,
         sessions::TEXTS,
         settings::TEXTS,
         slots::TEXTS,
@@ -107,6 +110,8 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         zones::TEXTS,
         crate::segment::TEXTS,
         crate::segment::SEAL_TEXTS,
+        crate::segment::CHECK_TEXTS,
+        crate::segment::LAKE_TEXTS,
         crate::signing_key::TEXTS,
     ]
     .concat()

@@ -3,6 +3,7 @@
 //! The period is read step by step, so the memory that it takes does not grow with it. What arrives meanwhile is not
 //! touched and waits for the next sealing.
 
+use uuid::Uuid;
 use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::SECOND_US;
@@ -75,6 +76,43 @@ impl HealthDb {
             return Err(error);
         }
         Ok(sealed)
+    }
+
+    /// Seals a period anew without what lies before a time. What has come since the last sealing stays as it is.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`] when another worker seals the period meanwhile; nothing is changed then.
+    pub(crate) async fn reseal_from(
+        &self,
+        patient: Uuid,
+        data_type: DataType,
+        period: SealedPeriod,
+        from_us: i64,
+        now_ms: i64,
+        random: u64,
+    ) -> Result<()> {
+        let Some(segment) = self.segment_of(patient, data_type, period).await? else { return Ok(()) };
+        let expected_generation = segment.generation;
+        let name = SegmentName { patient, data_type, period, generation: expected_generation + 1, random };
+        let mut writer = SegmentWriter::new(&self.objects, &name)?;
+        let kept = SealedPeriod { start_us: from_us, end_us: period.end_us };
+        let unsealed = UnsealedPeriod { patient, data_type, period: kept };
+        if let Err(error) = self.write_period(&mut writer, unsealed, Some(&segment), &[]).await {
+            writer.abort().await?;
+            return Err(error);
+        }
+        let Some(object) = writer.finish().await? else {
+            return self.drop_segment(patient, data_type, segment, now_ms).await;
+        };
+        let path = object.path.clone();
+        let chunks = Vec::new();
+        let publication =
+            Publication { patient, data_type, period, expected_generation, object, chunks, sealed_ms: now_ms };
+        if let Err(error) = self.publish_segment(publication).await {
+            self.objects.delete(&path).await?;
+            return Err(error);
+        }
+        Ok(())
     }
 
     async fn write_period(
