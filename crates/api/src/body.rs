@@ -127,6 +127,15 @@ impl Fields {
         }
     }
 
+    /// A whole number that has to be there; `None` when it is not, which [`Fields::finish`] then tells.
+    pub fn required_integer(&mut self, field: &str) -> Option<i64> {
+        let number = self.integer(field);
+        if number.is_none() && !self.errors.contains_key(field) {
+            self.note(field, "is required");
+        }
+        number
+    }
+
     /// True or false, which may be absent or null.
     pub fn flag(&mut self, field: &str) -> Option<bool> {
         match self.values.remove(field)? {

@@ -5,6 +5,7 @@
 
 mod access;
 mod accounts;
+mod afib;
 mod audit;
 mod backoff;
 mod compliance;
@@ -33,6 +34,7 @@ mod tokens;
 
 pub use access::Researcher;
 pub use accounts::{NewAccount, NewApiKey, Role, SubscriptionStart};
+pub use afib::{AfReading, LONGEST_AF_RANGE_MS};
 pub use audit::Action;
 pub use compliance::{ComplianceCounts, CountedSpan, LONGEST_RANGE_MS};
 pub use enrolment::{Enrolled, NewActivation, VoucherCheck};

@@ -26,9 +26,9 @@ mod users;
 pub use engine::Address;
 pub use error::{Result, StoreError};
 pub use health::{
-    AHEAD_MS, Claim, Counts, Device, DeviceReport, DueRange, FoldCommit, FoldOutcome, HealthChange, HealthDb,
-    HealthPatient, HealthSession, LatestChange, LocalQuarter, OlderDays, Profile, SettingRow, SlotRow, SummaryRow,
-    Sync, SyncId, SyncOutcome,
+    AHEAD_MS, AfHourRow, Claim, Counts, Device, DeviceReport, DueRange, FactsRow, FoldCommit, FoldOutcome,
+    HealthChange, HealthDb, HealthPatient, HealthSession, LatestChange, LocalQuarter, OlderDays, Profile, SettingRow,
+    SlotRow, StoredSection, SummaryRow, Sync, SyncId, SyncOutcome,
 };
 pub use objects::Objects;
 pub use signing_key::SigningKey;

@@ -1,5 +1,6 @@
 //! The integration API: what researchers and practitioners call with an API key.
 
+mod afib;
 mod audit;
 mod compliance;
 mod devices;
@@ -21,5 +22,6 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
         .merge(news::routes())
         .merge(summaries::routes())
         .merge(compliance::routes())
+        .merge(afib::routes())
         .merge(audit::routes())
 }

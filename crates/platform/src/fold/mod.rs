@@ -4,16 +4,21 @@
 //! touched windows as a pure function of the stored rows, and commits it together with the end of the marks it saw.
 //! So it does not matter in which order, how often or how finely cut samples arrive, nor how often a fold is begun.
 
+mod beats;
 mod days;
+#[cfg(test)]
+mod derived;
 mod latest;
 mod news;
 mod older;
 mod patient;
 mod plan;
+mod sections;
 mod source;
 mod subject;
 #[cfg(test)]
 mod tests;
+mod waveforms;
 mod worker;
 #[cfg(test)]
 mod worker_tests;

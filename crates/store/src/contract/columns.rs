@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 /// Every column that the health database may have. A new one has to be added here, by someone who has asked himself
 /// whether it tells who the patient is.
 const ALLOWED: &[&str] = &[
+    "afib_hour.hour_ms",
+    "afib_hour.patient",
+    "afib_hour.records",
     "chunk.arrival",
     "chunk.channel",
     "chunk.data_type",
@@ -18,6 +21,9 @@ const ALLOWED: &[&str] = &[
     "daily_summary.local_day",
     "daily_summary.patient",
     "daily_summary.section",
+    "day_fact.facts",
+    "day_fact.local_day",
+    "day_fact.patient",
     "dead_object.dead_since_ms",
     "dead_object.path",
     "device.battery_level",

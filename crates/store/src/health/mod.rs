@@ -1,9 +1,11 @@
 //! The health database: samples of uuids and what is derived from them.
 
+mod afib;
 mod chunks;
 mod claims;
 mod devices;
 mod due;
+mod facts;
 mod fold;
 mod hours;
 mod latest;
@@ -20,16 +22,18 @@ mod sync;
 mod tally;
 mod zones;
 
+pub use afib::AfHourRow;
 pub use claims::{Claim, DueRange};
 pub use devices::Device;
 pub use due::AHEAD_MS;
+pub use facts::FactsRow;
 pub use fold::{FoldCommit, FoldOutcome, LatestChange};
 pub use patients::{HealthChange, HealthPatient, Profile};
 pub(crate) use reader::merge;
 pub use sessions::HealthSession;
 pub use settings::SettingRow;
 pub use slots::SlotRow;
-pub use summaries::{OlderDays, SummaryRow};
+pub use summaries::{OlderDays, StoredSection, SummaryRow};
 pub use sync::{Counts, DeviceReport, Sync, SyncId, SyncOutcome};
 pub use tally::LocalQuarter;
 
@@ -37,7 +41,10 @@ use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
 use crate::objects::Objects;
 
-const MIGRATIONS: Migrations = Migrations(&[include_str!("../../migrations/health/0001_spine.sql")]);
+const MIGRATIONS: Migrations = Migrations(&[
+    include_str!("../../migrations/health/0001_spine.sql"),
+    include_str!("../../migrations/health/0002_day.sql"),
+]);
 
 /// The health database and the objects that its segments lie in. Clones share it.
 #[derive(Clone, Debug)]
@@ -62,10 +69,12 @@ impl HealthDb {
 #[cfg(test)]
 pub(crate) fn all_texts() -> Vec<&'static str> {
     [
+        afib::TEXTS,
         chunks::TEXTS,
         claims::TEXTS,
         devices::TEXTS,
         due::TEXTS,
+        facts::TEXTS,
         hours::TEXTS,
         latest::TEXTS,
         news::TEXTS,
