@@ -6,13 +6,13 @@
 
 mod beats;
 mod days;
-#[cfg(test)]
 mod derived;
 mod latest;
 mod news;
 mod older;
 mod patient;
 mod plan;
+mod recompute;
 mod sections;
 mod source;
 mod subject;
@@ -24,6 +24,7 @@ mod worker;
 mod worker_tests;
 
 pub use older::mark_older_days;
+pub use recompute::{Recomputed, recompute};
 pub(crate) use subject::Subject;
 pub use subject::{GOAL_SETTING, NEWS_SETTING, RULE_SETTING};
 pub use worker::FoldWorker;

@@ -71,6 +71,11 @@ macro_rules! kept {
                 false $(|| !self.$field.in_windows(windows.clone()).is_empty())*
             }
 
+            /// Number of cells, of all types.
+            pub fn cell_count(&self) -> usize {
+                0 $(+ self.$field.cells().len())*
+            }
+
             /// The cells of a type as bytes; empty when there are none.
             pub fn pack(&self, data_type: DataType) -> Vec<u8> {
                 $(if data_type == $cell::DATA_TYPE && !self.$field.is_empty() {

@@ -8,9 +8,10 @@ use super::activity::Sum;
 use super::{CellsByDay, Packer, Place, Unpacker, WindowCell, groups};
 use crate::beats::beats_of;
 use crate::block::Block;
-use crate::hrv::{Window, window};
+use crate::hrv::{FrequencyDomain, Window, window};
 use crate::registry::DataType;
 use crate::signal::spectrum::Welch;
+use crate::stress_index::StressIndex;
 
 /// Number of measures: one for each column of `heart-rate-variability`.
 pub const MEASURES: usize = 15;
@@ -28,17 +29,17 @@ impl Measures {
         let (time, frequency, stress) = (&window.time, window.frequency.as_ref(), window.stress.as_ref());
         let values = [
             stress.map(|stress| stress.si),
-            stress.map(|stress| stress.normalised()),
+            stress.map(StressIndex::normalised),
             Some(time.mean_rr_ms),
             Some(time.sdnn_ms),
             Some(time.rmssd_ms),
             Some(time.pnn50_percent),
             frequency.map(|bands| bands.vlf_ms2),
-            frequency.and_then(|bands| bands.vlf_percent()),
+            frequency.and_then(FrequencyDomain::vlf_percent),
             frequency.map(|bands| bands.lf_ms2),
-            frequency.and_then(|bands| bands.lf_percent()),
+            frequency.and_then(FrequencyDomain::lf_percent),
             frequency.map(|bands| bands.hf_ms2),
-            frequency.and_then(|bands| bands.hf_percent()),
+            frequency.and_then(FrequencyDomain::hf_percent),
             Some(time.rmssd_ms),
             stress.map(|stress| stress.mode_s),
             stress.map(|stress| stress.mode_share_percent),

@@ -90,10 +90,7 @@ impl DayFacts {
         let (rmssd_ms, resting_bpm) = (unpacker.decimal(THOUSANDTHS)?, unpacker.decimal(HUNDREDTHS)?);
         let skin_temperature = unpacker.decimal(HUNDREDTHS)?;
         let mut night = || -> Option<Option<Night>> {
-            match unpacker.byte()? {
-                0 => Some(None),
-                _ => Some(Some(Night::unpack(&mut unpacker)?)),
-            }
+            if unpacker.byte()? == 0 { Some(None) } else { Some(Some(Night::unpack(&mut unpacker)?)) }
         };
         let (night, service_night) = (night()?, night()?);
         Some(DayFacts { rmssd_ms, resting_bpm, skin_temperature, night, service_night })

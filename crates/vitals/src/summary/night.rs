@@ -77,12 +77,11 @@ impl Night {
         let (sleep_duration_s, awake_s) = (unpacker.signed()?, unpacker.signed()?);
         let (wake_after_onset_s, all_sleep_s) = (unpacker.signed()?, unpacker.signed()?);
         let awakenings = unpacker.number()?;
-        let stages = match unpacker.byte()? {
-            0 => None,
-            _ => {
-                let (rem_s, light_s, deep_s) = (unpacker.signed()?, unpacker.signed()?, unpacker.signed()?);
-                Some(StageSums { rem_s, light_s, deep_s })
-            }
+        let stages = if unpacker.byte()? == 0 {
+            None
+        } else {
+            let (rem_s, light_s, deep_s) = (unpacker.signed()?, unpacker.signed()?, unpacker.signed()?);
+            Some(StageSums { rem_s, light_s, deep_s })
         };
         let session = Session {
             start_ms,
