@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use store::SlotRow;
-use vitals::cells::{ActivityCell, DayCells, TemperatureCell, WindowCell};
+use vitals::cells::{ActivityCell, BeatCell, DayCells, TemperatureCell, WindowCell};
 use vitals::registry::DataType;
 use vitals::summary::Section;
 use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US, WINDOW_US};
@@ -49,8 +49,8 @@ impl CountedSpan {
 pub struct ComplianceCounts {
     /// Rows by type.
     pub rows: BTreeMap<DataType, u64>,
-    /// Slots with data by section: five-minute slots of the heart rate, thirty-minute slots of the others, 30-second
-    /// epochs of sleep.
+    /// Slots with data by section: five-minute slots of the heart rate, valid five-minute windows of stress, thirty-minute
+    /// slots of the others, 30-second epochs of sleep.
     pub slots: BTreeMap<Section, u64>,
 }
 
@@ -180,6 +180,10 @@ fn count_slots(rows: &[SlotRow], is_wanted: impl Fn(i64) -> bool) -> BTreeMap<Se
                 }
             }
         }
+        if let Some(cells) = cells_of::<BeatCell>(std::slice::from_ref(row)) {
+            let valid = cells.cells().iter().filter(|cell| cell.valid_windows > 0);
+            valid.for_each(|cell| note(Section::Stress, cell.place.start_ms()));
+        }
         if let Some(cells) = cells_of::<TemperatureCell>(std::slice::from_ref(row)) {
             let measured = cells.half_hours().into_iter().filter(|slot| slot.sk1.count + slot.sk2.count > 0);
             measured.for_each(|slot| note(Section::Temperature, slot.place.start_ms()));
@@ -214,9 +218,12 @@ fn slots_so_far(day: LocalDay, clock: &LocalClock, now_ms: i64) -> u32 {
     day.slot_count(clock)
 }
 
-/// A percentage with one decimal, at most 100.
+/// A percentage with one decimal, at most 100; 0 of a day that does not exist in its zone.
 fn percent(slots: usize, of_slots: u32) -> f64 {
-    let tenths = (slots as f64 * 1000.0 / f64::from(of_slots.max(1))).round();
+    if of_slots == 0 {
+        return 0.0;
+    }
+    let tenths = (slots as f64 * 1000.0 / f64::from(of_slots)).round();
     tenths.min(1000.0) / 10.0
 }
 
@@ -274,6 +281,9 @@ mod tests {
     #[expect(clippy::float_cmp, reason = "what is rounded to a decimal is exactly that decimal")]
     fn a_percentage_has_one_decimal_and_ends_at_100() {
         assert_eq!([percent(0, 288), percent(1, 288), percent(96, 288), percent(288, 288)], [0.0, 0.3, 33.3, 100.0]);
-        assert_eq!([percent(300, 288), percent(1, 0), percent(0, 0)], [100.0, 100.0, 0.0]);
+        assert_eq!([percent(300, 288), percent(1, 0), percent(0, 0)], [100.0, 0.0, 0.0]);
+        let apia = LocalClock::new("Pacific/Apia");
+        let skipped = LocalDay::parse("2011-12-30").expect("a day");
+        assert_eq!(slots_so_far(skipped, &apia, 0), 0);
     }
 }

@@ -10,6 +10,7 @@ mod harness;
 mod journey;
 mod kill;
 mod real_input;
+mod recompute;
 mod recordings;
 mod secrets;
 mod start_and_end;

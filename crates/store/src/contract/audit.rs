@@ -1,7 +1,7 @@
 //! The audit log: its order, its stamps and its chain.
 
 use super::{Stores, audit, on_both_engines};
-use crate::{AuditQuery, Entity, NewAuditEntry, Session};
+use crate::{AuditQuery, Entity, HealthChange, Intent, NewAuditEntry};
 
 const CHANGE: &str = "UPDATE audit_entry SET user_id = 'eve' WHERE number = 2";
 const CHANGE_BACK: &str = "UPDATE audit_entry SET user_id = 'ada' WHERE number = 2";
@@ -33,16 +33,11 @@ fn entry(id: &str, action: &str, user: &str, primary: &str, secondary: Option<&s
 
 /// Writes entries by the shortest operation that writes any.
 async fn write(stores: &Stores, entries: Vec<NewAuditEntry>, now_ms: i64) {
-    let session = Session {
-        id: entries.iter().map(|entry| entry.id.as_str()).collect(),
-        owner: "u".to_owned(),
-        first_issued_ms: 0,
-        issued_ms: 0,
-        expires_ms: 0,
-        replaced_ms: None,
-        ended_ms: None,
-    };
-    stores.users.add_session(session, audit(entries, now_ms)).await.expect("written");
+    let id: String = entries.iter().map(|entry| entry.id.as_str()).collect();
+    let change = HealthChange::EndSessionsOfPatient { uuid: "u".to_owned(), at_ms: now_ms };
+    let intent = Intent { id: id.clone(), change, entries: Vec::new(), created_ms: now_ms };
+    stores.users.add_intent(intent).await.expect("noted");
+    assert!(stores.users.complete_intent(&id, audit(entries, now_ms)).await.expect("written"));
 }
 
 fn query(appears: &str, from_ms: i64, to_ms: i64, action: Option<&str>) -> AuditQuery {

@@ -1,15 +1,21 @@
 //! The health database: samples of uuids and what is derived from them.
 
 mod afib;
+mod alarms;
+mod changes;
 mod chunks;
 mod claims;
 mod devices;
 mod due;
+mod erasure;
+mod exports;
 mod facts;
 mod fold;
 mod hours;
 mod latest;
 mod news;
+mod oauth;
+pub(crate) mod patient_tables;
 mod patients;
 mod reader;
 mod sealed;
@@ -23,15 +29,20 @@ mod tally;
 mod zones;
 
 pub use afib::AfHourRow;
+pub use alarms::Alarm;
+pub use changes::HealthChange;
 pub use claims::{Claim, DueRange};
 pub use devices::Device;
 pub use due::AHEAD_MS;
+pub use erasure::ErasedPatient;
+pub use exports::{ExportClaim, ExportJob, ExportState, ExportTurn, NewExport, OwedEntry};
 pub use facts::FactsRow;
 pub use fold::{FoldCommit, FoldOutcome, LatestChange};
-pub use patients::{HealthChange, HealthPatient, Profile};
+pub use oauth::{AuthorizationCode, OauthRefreshToken};
+pub use patients::{HealthPatient, Profile};
 pub(crate) use reader::merge;
 pub use sessions::HealthSession;
-pub use settings::SettingRow;
+pub use settings::{SettingRow, WEIGHT_SETTING};
 pub use slots::SlotRow;
 pub use summaries::{OlderDays, StoredSection, SummaryRow};
 pub use sync::{Counts, DeviceReport, Sync, SyncId, SyncOutcome};
@@ -43,7 +54,10 @@ use crate::objects::Objects;
 
 const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0001_spine.sql"),
-    include_str!("../../migrations/health/0002_day.sql"),
+    include_str!("../../migrations/health/0002_identity.sql"),
+    include_str!("../../migrations/health/0004_operations.sql"),
+    include_str!("../../migrations/health/0005_exports.sql"),
+    include_str!("../../migrations/health/0006_day.sql"),
 ]);
 
 /// The health database and the objects that its segments lie in. Clones share it.
@@ -70,14 +84,20 @@ impl HealthDb {
 pub(crate) fn all_texts() -> Vec<&'static str> {
     [
         afib::TEXTS,
+        alarms::TEXTS,
+        changes::TEXTS,
         chunks::TEXTS,
         claims::TEXTS,
         devices::TEXTS,
         due::TEXTS,
         facts::TEXTS,
+        erasure::TEXTS,
+        exports::TEXTS,
         hours::TEXTS,
         latest::TEXTS,
         news::TEXTS,
+        oauth::TEXTS,
+        patient_tables::TEXTS,
         patients::TEXTS,
         sessions::TEXTS,
         settings::TEXTS,
