@@ -52,7 +52,9 @@ async fn surround(State(state): State<ApiState>, request: Request, next: Next) -
     // The route and not the path: a path can hold a voucher code, and a query can hold an API key.
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str);
     let span = tracing::info_span!("request", method = %request.method(), route, request_id);
-    let answering = AssertUnwindSafe(next.run(request)).catch_unwind();
+    let nowhere = has_nul(request.uri().path());
+    let answering = async { if nowhere { StatusCode::NOT_FOUND.into_response() } else { next.run(request).await } };
+    let answering = AssertUnwindSafe(answering).catch_unwind();
     let response = match answering.instrument(span.clone()).await {
         Ok(response) => response,
         Err(_) => span.in_scope(panicked),
@@ -66,6 +68,11 @@ async fn surround(State(state): State<ApiState>, request: Request, next: Next) -
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.entry(REFERRER_POLICY).or_insert(HeaderValue::from_static("no-referrer"));
     response
+}
+
+/// Whether a path names something with a NUL character. There is no such thing, and PostgreSQL cannot even look for it.
+fn has_nul(path: &str) -> bool {
+    path.contains("%00")
 }
 
 fn panicked() -> Response {

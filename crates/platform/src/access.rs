@@ -85,6 +85,20 @@ impl Platform {
         Ok(found.group)
     }
 
+    /// The group, when the caller may act on it and manages it: a practitioner only reads.
+    pub async fn managed_group(&self, researcher: &Researcher, code: &str) -> Result<Group> {
+        let group = self.group_access(researcher, code).await?;
+        researcher.require_manager()?;
+        Ok(group)
+    }
+
+    /// The patient, when the caller manages a group that holds him: a practitioner only reads.
+    pub async fn managed_patient(&self, researcher: &Researcher, uuid: &str) -> Result<PatientAccess> {
+        let patient = self.patient_access(researcher, uuid).await?;
+        researcher.require_manager()?;
+        Ok(patient)
+    }
+
     /// The patient, when a group that the caller may act on holds him.
     pub async fn patient_access(&self, researcher: &Researcher, uuid: &str) -> Result<PatientAccess> {
         let found = self.users.patient_access(uuid, &researcher.account, &researcher.key_id).await?;

@@ -45,6 +45,11 @@ async fn merge_hours(platform: &Platform) -> Result<()> {
 async fn seal_and_sweep(platform: &Platform) -> Result<()> {
     let sealed = seal::seal(platform, Until::Finished, |_| {}).await?;
     let swept = seal::sweep_dead_objects(platform).await?;
+    platform.sweep_erased().await?;
+    let overwritten = platform.overwrite_erased().await?;
+    if overwritten > 0 {
+        tracing::info!(overwritten, "the database files were rewritten after erasures");
+    }
     if sealed.segments > 0 || swept > 0 {
         tracing::info!(segments = sealed.segments, rows = sealed.rows, bytes = sealed.bytes, swept, "sealed");
     }

@@ -11,6 +11,9 @@ use crate::error::{PlatformError, Result};
 use crate::health_sessions::HealthCaller;
 use crate::profile::Person;
 
+/// Patients whose rows are best read together: a longer list is streamed in such parts.
+pub const ROWS_AT_ONCE: usize = 512;
+
 /// Which columns of a patient row are wanted; what is not wanted is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each column is wanted or not")]
@@ -47,23 +50,23 @@ impl Platform {
         Ok(self.health.devices(&caller.patient).await?)
     }
 
-    /// The patients of a group, in the order in which they joined.
-    pub async fn group_patients(
-        &self,
-        researcher: &Researcher,
-        group_code: &str,
-        columns: PatientColumns,
-    ) -> Result<Vec<PatientRow>> {
+    /// The uuids of the patients of a group, in the order in which they joined. What is shown of them is then read
+    /// part by part, so that a study of thousands takes no more memory than a small one.
+    pub async fn uuids_of_group(&self, researcher: &Researcher, group_code: &str) -> Result<Vec<String>> {
         let group = self.group_access(researcher, group_code).await?;
-        // Everything is read at once; for that the uuids have to be known first.
-        let uuids = self.users.uuids_of(&group.code).await?;
-        let (patients, mut bodies, mut devices, mut latest) = tokio::try_join!(
-            self.persons_of(&group.code),
-            self.bodies_of(columns.profile, &uuids),
-            self.newest_devices_of(columns.device, &uuids),
-            self.latest_of(columns.latest_values, &uuids),
+        Ok(self.users.uuids_of(&group.code).await?)
+    }
+
+    /// The rows of patients whom the caller has been found to have access to, in their order. Best called with
+    /// [`ROWS_AT_ONCE`]; who has been removed meanwhile is left out.
+    pub async fn patient_rows(&self, uuids: &[String], columns: PatientColumns) -> Result<Vec<PatientRow>> {
+        let (mut patients, mut bodies, mut devices, mut latest) = tokio::try_join!(
+            self.persons_of(uuids),
+            self.bodies_of(columns.profile, uuids),
+            self.newest_devices_of(columns.device, uuids),
+            self.latest_of(columns.latest_values, uuids),
         )?;
-        let row_of = move |patient: Patient| {
+        let row_of = |patient: Patient| {
             let person = if columns.person { Person::from_json(&patient.person)? } else { Person::default() };
             Ok(PatientRow {
                 person,
@@ -73,13 +76,19 @@ impl Platform {
                 patient,
             })
         };
-        // Of a study of thousands this is work of many milliseconds.
-        let rows = tokio::task::spawn_blocking(move || patients.into_iter().map(row_of).collect());
-        rows.await.map_err(|error| PlatformError::Internal(error.to_string()))?
+        uuids.iter().filter_map(|uuid| patients.remove(uuid)).map(row_of).collect()
     }
 
-    async fn persons_of(&self, group_code: &str) -> Result<Vec<Patient>> {
-        Ok(self.users.patients_of(group_code).await?)
+    /// A patient whom the caller has been found to have access to.
+    pub(crate) async fn patient_row(&self, uuid: &str) -> Result<PatientRow> {
+        let patient = self.users.patient(uuid).await?.ok_or(PlatformError::NotFound("patient"))?;
+        let profile = self.health.patient(uuid).await?.map(|body| body.profile).unwrap_or_default();
+        let device = self.health.devices(uuid).await?.into_iter().next();
+        Ok(PatientRow { person: Person::from_json(&patient.person)?, patient, profile, device, latest_values: None })
+    }
+
+    async fn persons_of(&self, uuids: &[String]) -> Result<HashMap<String, Patient>> {
+        Ok(self.users.patients(uuids.to_vec()).await?)
     }
 
     async fn bodies_of(&self, wanted: bool, uuids: &[String]) -> Result<HashMap<String, HealthPatient>> {

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::health_sessions::HealthCaller;
 
 /// Patients whose days are best read together: an answer over more is streamed in such parts.
-pub const PATIENTS_AT_ONCE: usize = 64;
+pub const PATIENTS_AT_ONCE: usize = 32;
 
 /// A patient's day.
 #[derive(Clone, Debug)]
@@ -52,12 +52,6 @@ fn day_slots(rows: &[SlotRow]) -> DaySlots {
 }
 
 impl Platform {
-    /// The patients of a group, whose days [`Platform::days_of_patients`] then reads part by part.
-    pub async fn patients_to_summarise(&self, researcher: &Researcher, group_code: &str) -> Result<Vec<String>> {
-        let group = self.group_access(researcher, group_code).await?;
-        Ok(self.users.uuids_of(&group.code).await?)
-    }
-
     /// The same day of several patients whom the caller has been found to have access to, in their order; also of
     /// those who have no data. Best called with [`PATIENTS_AT_ONCE`].
     pub async fn days_of_patients(

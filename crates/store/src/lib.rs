@@ -27,14 +27,16 @@ mod users;
 pub use engine::Address;
 pub use error::{Result, StoreError};
 pub use health::{
-    AHEAD_MS, AuthorizationCode, Claim, Counts, Device, DeviceReport, DueRange, FoldCommit, FoldOutcome, HealthChange,
-    HealthDb, HealthPatient, HealthSession, LatestChange, LocalQuarter, OauthRefreshToken, OlderDays, Profile,
-    SettingRow, SlotRow, SummaryRow, Sync, SyncId, SyncOutcome,
+    AHEAD_MS, Alarm, AuthorizationCode, Claim, Counts, Device, DeviceReport, DueRange, ErasedPatient, FoldCommit,
+    FoldOutcome, HealthChange, HealthDb, HealthPatient, HealthSession, LatestChange, LocalQuarter, OauthRefreshToken,
+    OlderDays, Profile, SettingRow, SlotRow, SummaryRow, Sync, SyncId, SyncOutcome,
 };
 pub use objects::Objects;
 pub use refresh::{Refreshed, Successor};
 pub use signing_key::SigningKey;
 pub use users::{
-    Account, Activation, ApiKey, Audit, AuditEntry, AuditQuery, Consent, Entity, Group, GroupAccess, Intent, KeyHolder,
-    Member, NewAuditEntry, OauthClient, Patient, PatientAccess, Session, UsersDb,
+    Account, AccountErasure, Activation, ApiKey, Attachment, Audit, AuditEntry, AuditQuery, Bracelet, Completion,
+    Consent, EffectiveSettings, Entity, Erasure, ErasureCounts, Group, GroupAccess, GroupDeletion, GroupSetting,
+    Intent, KeyHolder, Member, MemberRemoval, NewAuditEntry, NumberedIntent, OauthClient, Patient, PatientAccess,
+    PatientDetachment, PersonChange, Session, SettingsOfGroup, UsersDb,
 };

@@ -3,11 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use futures::TryStreamExt;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as Location;
-use object_store::{ObjectStore, ObjectStoreExt};
+use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 
 use crate::error::{Result, StoreError};
+
+/// The folder of the list of the erased: an object for each, which holds when, ms.
+const ERASED: &str = "erased";
 
 /// An object store. Clones share it.
 #[derive(Clone, Debug)]
@@ -33,5 +37,29 @@ impl Objects {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The paths of the objects below a folder.
+    pub async fn list(&self, folder: &str) -> Result<Vec<String>> {
+        let folder = Location::parse(folder).map_err(|error| StoreError::Damaged(error.to_string()))?;
+        let found = self.store.list(Some(&folder)).map_ok(|object| object.location.to_string());
+        Ok(found.try_collect().await?)
+    }
+
+    /// Adds a patient to the list of the erased. It lies here and not in a database, so that whoever restores a backup
+    /// of the databases can read who was erased since. Adding him again changes nothing.
+    pub async fn note_erased(&self, patient: &str, at_ms: i64) -> Result<()> {
+        let location = Location::parse(format!("{ERASED}/{patient}"));
+        let location = location.map_err(|error| StoreError::Damaged(error.to_string()))?;
+        self.store.put(&location, PutPayload::from(at_ms.to_string())).await?;
+        Ok(())
+    }
+
+    /// The uuids of all patients who were ever erased.
+    pub async fn erased(&self) -> Result<Vec<String>> {
+        let mut paths = self.list(ERASED).await?;
+        paths.sort_unstable();
+        let uuid_of = |path: &String| path.rsplit('/').next().map(str::to_owned);
+        Ok(paths.iter().filter_map(uuid_of).collect())
     }
 }

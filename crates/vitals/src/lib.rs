@@ -13,6 +13,7 @@ pub mod af;
 pub mod beats;
 pub mod block;
 pub mod cells;
+pub mod content_hash;
 pub mod heart;
 pub mod hrv;
 pub mod intake;

@@ -10,10 +10,11 @@ use vitals::summary::Section;
 use vitals::zone::LocalDay;
 
 use crate::ApiState;
-use crate::days::{DayForm, Frame, many_days, required_date};
+use crate::days::{DayForm, many_days, required_date};
 use crate::error::{ErrorBody, Result};
 use crate::extract::HealthCall;
 use crate::parameters::{Parameters, malformed};
+use crate::streamed::Frame;
 
 /// The most days of a range: ten years. Pages beyond that are not what anybody means.
 const LONGEST_RANGE_DAYS: i64 = 3_660;
@@ -159,8 +160,8 @@ async fn user_summaries(
     let envelope = envelope.map_err(|error| PlatformError::Internal(error.to_string()))?;
     // The members of the envelope follow the days in the same object.
     let after = format!("],{}", &envelope[1..]).into_bytes();
-    let frame = Frame { before: b"{\"data\":[".to_vec(), after, by_patient: false };
-    many_days(futures::stream::iter([Ok(days)]), form, frame).await
+    let frame = Frame { before: b"{\"data\":[".to_vec(), after };
+    many_days(futures::stream::iter([Ok(days)]), form, frame, false).await
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! Patients: lists, vouchers, and what a researcher does for one of them.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::{IntoResponse, Response};
-use platform::{Enrolled, PatientColumns, PatientRow, PlatformError, VoucherCheck};
+use axum::response::Response;
+use futures::StreamExt;
+use platform::{Enrolled, PatientColumns, PatientRow, PlatformError, ROWS_AT_ONCE, VoucherCheck};
 use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -19,6 +20,7 @@ use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::parameters::Parameters;
+use crate::streamed::{Frame, streamed};
 use crate::times::iso_ms;
 
 /// The routes.
@@ -29,6 +31,9 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
         .routes(routes!(reset_password))
         .routes(routes!(health_token))
 }
+
+/// Parts of the list that are read ahead while one is written.
+const PARTS_AHEAD: usize = 2;
 
 /// The names that `fields[]` knows.
 const FIELD_NAMES: [&str; 18] = [
@@ -60,7 +65,7 @@ const PROFILE_FIELDS: [&str; 6] = ["birthday", "gender", "height", "weight", "sk
 
 /// A patient of a study. What is not set is left out.
 #[derive(Serialize, utoipa::ToSchema)]
-struct PatientBody {
+pub(super) struct PatientBody {
     uuid: String,
     /// Record identifier.
     #[serde(rename = "_id", skip_serializing_if = "Option::is_none")]
@@ -150,6 +155,13 @@ struct LatestBody {
     nibp_systolic_timestamp: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     news_score_timestamp: Option<i64>,
+}
+
+impl From<PatientRow> for PatientBody {
+    /// With every field that is set.
+    fn from(row: PatientRow) -> Self {
+        Wanted { named: HashSet::new(), latest_values: false }.body(row)
+    }
 }
 
 impl From<LatestValues> for LatestBody {
@@ -300,15 +312,16 @@ async fn list(
     parameters: Parameters,
 ) -> Result<Response> {
     let wanted = Wanted::read(&parameters)?;
-    let rows = state.platform.group_patients(&researcher, &group_code, wanted.columns()).await?;
-    // Of a study of thousands this is work of many milliseconds.
-    let written = tokio::task::spawn_blocking(move || {
-        let bodies: Vec<PatientBody> = rows.into_iter().map(|row| wanted.body(row)).collect();
-        serde_json::to_vec(&bodies)
-    });
-    let written = written.await.map_err(|error| PlatformError::Internal(error.to_string()))?;
-    let body = written.map_err(|error| PlatformError::Internal(error.to_string()))?;
-    Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
+    let (platform, columns) = (state.platform, wanted.columns());
+    let uuids = platform.uuids_of_group(&researcher, &group_code).await?;
+    let parts: Vec<Vec<String>> = uuids.chunks(ROWS_AT_ONCE).map(<[String]>::to_vec).collect();
+    let read = move |part: Vec<String>| {
+        let platform = platform.clone();
+        async move { platform.patient_rows(&part, columns).await }
+    };
+    let batches = futures::stream::iter(parts).map(read).buffered(PARTS_AHEAD);
+    let wanted = Arc::new(wanted);
+    streamed(batches, Frame::array(), ROWS_AT_ONCE, move |out, row| serde_json::to_writer(out, &wanted.body(row))).await
 }
 
 /// Adds an anonymous patient to a study.

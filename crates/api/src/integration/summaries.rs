@@ -8,10 +8,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::ApiState;
-use crate::days::{DayForm, Frame, date, many_days, one_day, required_date};
+use crate::days::{DayForm, date, many_days, one_day, required_date};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::parameters::Parameters;
+use crate::streamed::Frame;
 
 /// Batches that are read ahead while one is written.
 const BATCHES_AHEAD: usize = 2;
@@ -39,14 +40,14 @@ async fn of_group(
     let form = DayForm::of_all_sections(&parameters)?;
     let with_slots = form.include_slots;
     let platform = state.platform;
-    let patients = platform.patients_to_summarise(&researcher, &group_code).await?;
+    let patients = platform.uuids_of_group(&researcher, &group_code).await?;
     let parts: Vec<Vec<String>> = patients.chunks(PATIENTS_AT_ONCE).map(<[String]>::to_vec).collect();
     let read = move |part: Vec<String>| {
         let platform = platform.clone();
         async move { platform.days_of_patients(&part, day, with_slots).await }
     };
     let batches = futures::stream::iter(parts).map(read).buffered(BATCHES_AHEAD);
-    many_days(batches, form, Frame { before: b"{".to_vec(), after: b"}".to_vec(), by_patient: true }).await
+    many_days(batches, form, Frame::object(), true).await
 }
 
 /// The daily summary of a patient. Sections without data are empty objects.

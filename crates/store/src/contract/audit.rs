@@ -34,7 +34,7 @@ fn entry(id: &str, action: &str, user: &str, primary: &str, secondary: Option<&s
 /// Writes entries by the shortest operation that writes any.
 async fn write(stores: &Stores, entries: Vec<NewAuditEntry>, now_ms: i64) {
     let id: String = entries.iter().map(|entry| entry.id.as_str()).collect();
-    let change = HealthChange::EndSessionsOfPatient { uuid: "u".to_owned(), at_ms: now_ms };
+    let change = HealthChange::EndSessionsOfKey { key_id: "k".to_owned(), at_ms: now_ms };
     let intent = Intent { id: id.clone(), change, entries: Vec::new(), created_ms: now_ms };
     stores.users.add_intent(intent).await.expect("noted");
     assert!(stores.users.complete_intent(&id, audit(entries, now_ms)).await.expect("written"));

@@ -2,7 +2,7 @@
 
 use super::people::{activation, intent, patient, with_ada_in};
 use super::sessions::{health_session, successor};
-use super::{Stores, on_both_engines};
+use super::{Stores, no_settings, on_both_engines};
 use crate::{AuthorizationCode, Consent, HealthChange, HealthSession, OauthClient, Refreshed};
 
 on_both_engines! {
@@ -55,7 +55,7 @@ fn token_of(name: &str) -> HealthSession {
 
 async fn with_grace(stores: &Stores) {
     with_ada_in(stores, &["AAAAA"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0)).await.expect("a patient");
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
     stores.users.activate_patient(activation("grace", None), intent("i2", 0)).await.expect("an answer");
 }
 

@@ -1,6 +1,6 @@
 //! Accounts, keys, groups, patients and sessions of the users database.
 
-use super::{Stores, audit, on_both_engines};
+use super::{Stores, audit, no_settings, on_both_engines};
 use crate::{Account, Activation, ApiKey, Group, HealthChange, Intent, Patient, SigningKey, StoreError};
 
 on_both_engines! {
@@ -44,7 +44,7 @@ fn key(name: &str, account: &str) -> ApiKey {
     }
 }
 
-fn group(code: &str, created_ms: i64) -> Group {
+pub(super) fn group(code: &str, created_ms: i64) -> Group {
     Group {
         code: code.to_owned(),
         id: format!("id-{code}"),
@@ -72,7 +72,7 @@ pub(super) fn patient(name: &str) -> Patient {
 }
 
 pub(super) fn intent(id: &str, created_ms: i64) -> Intent {
-    let change = HealthChange::EndSessionsOfPatient { uuid: "uuid-grace".to_owned(), at_ms: created_ms };
+    let change = HealthChange::EndSessionsOfKey { key_id: "k".to_owned(), at_ms: created_ms };
     Intent { id: id.to_owned(), change, entries: Vec::new(), created_ms }
 }
 
@@ -113,14 +113,14 @@ async fn an_email_belongs_to_one_person(stores: Stores) {
     let again = Account { uuid: "another".to_owned(), id: "another".to_owned(), ..account("ada") };
     assert!(matches!(stores.users.add_account(again).await, Err(StoreError::Conflict(_))));
 
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0)).await.expect("a patient");
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
     let taken = stores.users.activate_patient(activation("grace", Some("ada@example.org")), intent("i2", 0)).await;
     assert!(matches!(taken, Err(StoreError::Conflict(_))));
     let own = stores.users.activate_patient(activation("grace", Some("grace@example.org")), intent("i2", 0)).await;
     assert!(own.expect("an answer"));
     assert!(matches!(stores.users.add_account(account("grace")).await, Err(StoreError::Conflict(_))));
 
-    stores.users.add_patient(patient("hedy"), "AAAAA", intent("i3", 0)).await.expect("a patient");
+    stores.users.add_patient(patient("hedy"), "AAAAA", intent("i3", 0), no_settings()).await.expect("a patient");
     let taken = stores.users.activate_patient(activation("hedy", Some("grace@example.org")), intent("i4", 0)).await;
     assert!(matches!(taken, Err(StoreError::Conflict(_))));
 }
@@ -144,7 +144,7 @@ async fn a_key_tells_its_holder(stores: Stores) {
 
 async fn a_scoped_key_acts_on_its_groups(stores: Stores) {
     with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0)).await.expect("a patient");
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
     stores.users.add_api_key(key("all", "ada"), Vec::new()).await.expect("a key");
     stores.users.add_api_key(key("only", "ada"), vec!["BBBBB".to_owned()]).await.expect("a key");
     assert!(stores.users.key_holder(b"only").await.expect("an answer").expect("a holder").key_scoped);
@@ -165,7 +165,7 @@ async fn a_scoped_key_acts_on_its_groups(stores: Stores) {
 async fn access_follows_membership(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
     stores.users.add_account(account("bob")).await.expect("an account");
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0)).await.expect("a patient");
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
     let group_access = async || stores.users.group_access("AAAAA", "uuid-bob", "").await.expect("an answer");
     let patient_access = async || stores.users.patient_access("uuid-grace", "uuid-bob", "").await.expect("an answer");
     assert!(!group_access().await.expect("a group").allowed);
@@ -183,9 +183,12 @@ async fn access_follows_membership(stores: Stores) {
 
 async fn a_patient_is_activated_once(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0)).await.expect("a patient");
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
     let taken = Patient { uuid: "u".to_owned(), record_id: "r".to_owned(), ..patient("grace") };
-    assert!(matches!(stores.users.add_patient(taken, "AAAAA", intent("i2", 0)).await, Err(StoreError::Conflict(_))));
+    assert!(matches!(
+        stores.users.add_patient(taken, "AAAAA", intent("i2", 0), no_settings()).await,
+        Err(StoreError::Conflict(_))
+    ));
     assert_eq!(stores.users.patient_by_voucher("GRACE").await.expect("an answer"), Some(patient("grace")));
     assert_eq!(stores.users.first_group_of("uuid-grace").await.expect("an answer").as_deref(), Some("AAAAA"));
 
@@ -200,15 +203,17 @@ async fn a_patient_is_activated_once(stores: Stores) {
         updated_ms: 9,
         ..patient("grace")
     };
-    assert_eq!(stores.users.patients_of("AAAAA").await.expect("a list"), [confirmed]);
+    let uuids = stores.users.uuids_of("AAAAA").await.expect("a list");
+    let found = stores.users.patients(uuids).await.expect("a list");
+    assert_eq!(found.into_values().collect::<Vec<_>>(), [confirmed]);
     // Neither the failed one nor the repeated one owes anything.
     assert_eq!(stores.users.intents_until(0).await.expect("a list").len(), 2);
 }
 
 async fn an_intent_is_completed_once(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 10)).await.expect("a patient");
-    stores.users.add_patient(patient("hedy"), "AAAAA", intent("i2", 20)).await.expect("a patient");
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 10), no_settings()).await.expect("a patient");
+    stores.users.add_patient(patient("hedy"), "AAAAA", intent("i2", 20), no_settings()).await.expect("a patient");
     let ids = async |until_ms| {
         let intents = stores.users.intents_until(until_ms).await.expect("a list");
         intents.into_iter().map(|intent| intent.id).collect::<Vec<_>>()

@@ -1,7 +1,7 @@
 //! Sessions of both databases: how they begin, are refreshed and end.
 
 use super::people::{account, activation, intent, patient, with_ada_in};
-use super::{Stores, audit, on_both_engines};
+use super::{Stores, audit, no_settings, on_both_engines};
 use crate::{HealthChange, HealthSession, Refreshed, Session, Successor};
 
 on_both_engines! {
@@ -63,7 +63,7 @@ async fn ended_ms(stores: &Stores, id: &str) -> Option<i64> {
 
 async fn a_session_begins_while_the_password_stands(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0)).await.expect("a patient");
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
     assert!(!begin(&stores, session("s0", "uuid-grace")).await, "she has no password yet");
     stores.users.activate_patient(activation("grace", None), intent("i2", 0)).await.expect("an answer");
     assert!(begin(&stores, session("s1", "uuid-grace")).await);
@@ -80,7 +80,7 @@ async fn a_session_begins_while_the_password_stands(stores: Stores) {
 
 async fn a_password_ends_sessions_and_consents(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0)).await.expect("a patient");
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
     let set = async |id: &str| {
         let set = stores.users.set_patient_password("uuid-grace", "new", true, 20, intent(id, 0)).await;
         set.expect("an answer")
