@@ -70,7 +70,10 @@ struct Document;
 /// Everything that is served: the three clouds, the probes and the OpenAPI document.
 pub fn router(state: ApiState) -> Router {
     let (router, document) = open_api_router().split_for_parts();
-    let router = router.merge(operations::document_route(&document)).layer(DefaultBodyLimit::max(LARGEST_BODY));
+    let router = router
+        .merge(operations::document_route(&document))
+        .merge(health_cloud::oauth::at_the_root())
+        .layer(DefaultBodyLimit::max(LARGEST_BODY));
     outer::wrap(router, state.clone()).with_state(state)
 }
 

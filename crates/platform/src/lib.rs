@@ -28,6 +28,7 @@ mod login;
 mod memory;
 mod movement;
 mod news_settings;
+pub mod oauth;
 mod passwords;
 mod patients;
 mod profile;

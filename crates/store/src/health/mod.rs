@@ -54,7 +54,7 @@ use crate::objects::Objects;
 
 const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0001_spine.sql"),
-    include_str!("../../migrations/health/0002_identity.sql"),
+    include_str!("../../migrations/health/0003_identity.sql"),
     include_str!("../../migrations/health/0004_operations.sql"),
     include_str!("../../migrations/health/0005_exports.sql"),
     include_str!("../../migrations/health/0002_day.sql"),
