@@ -10,6 +10,7 @@ use platform::{HealthCaller, PlatformError, Researcher, UsersCaller};
 use crate::ApiState;
 use crate::error::{ApiError, platform_status};
 use crate::parameters::Parameters;
+use crate::rate_limit::prove;
 
 /// A call of the integration API. The key comes as `?token=`, as `Authorization: Bearer` or as `X-Api-Key`.
 pub struct ResearcherCall(pub Researcher);
@@ -54,7 +55,9 @@ impl FromRequestParts<ApiState> for ResearcherCall {
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
         let key = api_key(parts)?;
-        Ok(ResearcherCall(state.platform.researcher(&key).await.map_err(CallRejection::Refused)?))
+        let researcher = state.platform.researcher(&key).await.map_err(CallRejection::Refused)?;
+        prove(parts);
+        Ok(ResearcherCall(researcher))
     }
 }
 
@@ -63,7 +66,9 @@ impl FromRequestParts<ApiState> for HealthCall {
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
         let token = bearer(parts)?.ok_or(CallRejection::NoCredential)?;
-        Ok(HealthCall(state.platform.health_caller(token).await.map_err(CallRejection::Refused)?))
+        let caller = state.platform.health_caller(token).await.map_err(CallRejection::Refused)?;
+        prove(parts);
+        Ok(HealthCall(caller))
     }
 }
 
@@ -72,7 +77,9 @@ impl FromRequestParts<ApiState> for UsersCall {
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
         let token = bearer(parts)?.ok_or(CallRejection::NoCredential)?;
-        Ok(UsersCall(state.platform.users_caller(token).await.map_err(CallRejection::Refused)?))
+        let caller = state.platform.users_caller(token).await.map_err(CallRejection::Refused)?;
+        prove(parts);
+        Ok(UsersCall(caller))
     }
 }
 

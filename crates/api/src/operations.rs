@@ -18,7 +18,7 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
 }
 
 /// The route of the OpenAPI document.
-pub(crate) fn document_route(document: &OpenApi) -> Router<ApiState> {
+pub(crate) fn document_routes(document: &OpenApi) -> Router<ApiState> {
     // Serialising plain data into memory cannot fail.
     let text = document.to_json().unwrap_or_default();
     Router::new().route("/openapi.json", get(async move || ([(CONTENT_TYPE, "application/json")], text)))

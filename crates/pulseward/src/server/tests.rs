@@ -8,13 +8,20 @@ use tokio::time::{Instant, sleep};
 
 use super::*;
 
+const PATIENCE: Patience = Patience {
+    header: Duration::from_secs(10),
+    body: Duration::from_secs(30),
+    header_bytes: 16 << 10,
+    connections: 100,
+};
+
 /// A server whose one route answers with the length of the body, and the switch that stops it.
 async fn start() -> (SocketAddr, watch::Sender<bool>, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let router = Router::new().route("/length", post(async |body: String| body.len().to_string()));
     let (say_stop, stop) = watch::channel(false);
-    let server = Server { listener, router, certificate: None };
+    let server = Server { listener, router, certificate: None, doorway: Doorway::default(), patience: PATIENCE };
     (address, say_stop, tokio::spawn(server.run(stop)))
 }
 
@@ -35,7 +42,7 @@ async fn a_client_that_does_not_finish_its_head_is_cut_off() {
         let mut client = TcpStream::connect(address).await.unwrap();
         client.write_all(head).await.unwrap();
         assert_eq!(read_to_end(&mut client).await, "");
-        assert_eq!(begin.elapsed().as_secs(), HEADER_PATIENCE.as_secs());
+        assert_eq!(begin.elapsed().as_secs(), PATIENCE.header.as_secs());
     }
 }
 
@@ -48,7 +55,7 @@ async fn a_client_that_sends_no_byte_of_its_body_is_cut_off() {
     client.write_all(b"ab").await.unwrap();
     let answer = read_to_end(&mut client).await;
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
-    assert_eq!(begin.elapsed().as_secs(), BODY_PATIENCE.as_secs());
+    assert_eq!(begin.elapsed().as_secs(), PATIENCE.body.as_secs());
 }
 
 #[tokio::test(start_paused = true)]
@@ -57,7 +64,7 @@ async fn a_slow_client_that_goes_on_sending_is_served() {
     let mut client = TcpStream::connect(address).await.unwrap();
     client.write_all(HEAD).await.unwrap();
     for byte in b"abcde" {
-        sleep(BODY_PATIENCE * 5 / 6).await;
+        sleep(PATIENCE.body * 5 / 6).await;
         client.write_all(&[*byte]).await.unwrap();
     }
     let answer = read_to_end(&mut client).await;
@@ -89,7 +96,7 @@ async fn draining_ends_although_a_client_does_not() {
     let begin = Instant::now();
     let feeding = tokio::spawn(async move {
         for byte in b"abcd" {
-            sleep(BODY_PATIENCE * 5 / 6).await;
+            sleep(PATIENCE.body * 5 / 6).await;
             client.write_all(&[*byte]).await.unwrap();
         }
     });

@@ -60,8 +60,10 @@ impl Service {
     /// Starts the service with more options.
     pub fn start_with(data: &Path, options: &[&str]) -> Self {
         let data = data.to_str().unwrap();
+        // Tests ask more often than anybody should, but for those of the limit.
         let basic = ["serve", "--data", data, "--listen", "127.0.0.1:0"];
-        let mut child = pulseward(&[&basic, options].concat()).stderr(Stdio::piped()).spawn().unwrap();
+        let unlimited: &[&str] = if options.contains(&"--rate-limit") { &[] } else { &["--rate-limit", "off"] };
+        let mut child = pulseward(&[&basic, unlimited, options].concat()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut said = Vec::new();
         let url = loop {

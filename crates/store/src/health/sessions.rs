@@ -66,7 +66,7 @@ impl HealthDb {
     /// The session with this identity, ended or not.
     pub async fn session(&self, id: &str) -> Result<Option<HealthSession>> {
         let id = id.to_owned();
-        self.db.read(move |tx| tx.query_opt(FIND, &[&id], read_session)).await
+        self.db.look_up(move |tx| tx.query_opt(FIND, &[&id], read_session)).await
     }
 
     /// Ends a session. Whether it still stood.
