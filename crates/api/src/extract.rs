@@ -30,6 +30,9 @@ pub enum CallRejection {
     /// The header is there, but of another scheme.
     #[error("the Authorization header is not of the Bearer scheme")]
     NotBearer,
+    /// A header is there more than once: whoever passed the request on may have looked at another one.
+    #[error("the credential is there more than once")]
+    Repeated,
     /// A header has bytes that are not text.
     #[error("the credential is not text")]
     NotText,
@@ -42,9 +45,10 @@ impl CallRejection {
     /// Status and code.
     pub(crate) fn status_and_code(&self) -> (StatusCode, String) {
         match self {
-            CallRejection::NoCredential | CallRejection::NotBearer | CallRejection::NotText => {
-                (StatusCode::UNAUTHORIZED, "unauthenticated".to_owned())
-            }
+            CallRejection::NoCredential
+            | CallRejection::NotBearer
+            | CallRejection::Repeated
+            | CallRejection::NotText => (StatusCode::UNAUTHORIZED, "unauthenticated".to_owned()),
             CallRejection::Refused(error) => platform_status(error),
         }
     }
@@ -105,7 +109,11 @@ fn bearer(parts: &Parts) -> Result<Option<&str>, CallRejection> {
 
 /// The text of a header; none when it is not there or empty.
 pub(crate) fn header_text<'parts>(parts: &'parts Parts, name: &str) -> Result<Option<&'parts str>, CallRejection> {
-    let Some(value) = parts.headers.get(name) else { return Ok(None) };
+    let mut values = parts.headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(CallRejection::Repeated);
+    }
     let text = value.to_str().map_err(|_| CallRejection::NotText)?.trim();
     Ok((!text.is_empty()).then_some(text))
 }

@@ -104,3 +104,80 @@ async fn draining_ends_although_a_client_does_not() {
     assert_eq!(begin.elapsed().as_secs(), DRAIN.as_secs());
     feeding.abort();
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_head_that_is_too_large_is_refused() {
+    let (address, _say_stop, _server) = start().await;
+    let header = format!("GET /length HTTP/1.1\r\nHost: x\r\nX-Long: {}\r\n\r\n", "a".repeat(20 << 10));
+    let many = format!("GET /length HTTP/1.1\r\nHost: x\r\n{}\r\n", "X-A: b\r\n".repeat(101));
+    for head in [header, many] {
+        let mut client = TcpStream::connect(address).await.unwrap();
+        let _ = client.write_all(head.as_bytes()).await;
+        let answer = read_to_end(&mut client).await;
+        assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_takes_nothing_of_its_answer_is_given_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let held = Arc::new(());
+    let watched = held.clone();
+    let endless = move || {
+        let body = axum::body::Body::new(Endless(held.clone()));
+        async { body }
+    };
+    let router = Router::new().route("/endless", axum::routing::get(endless));
+    let (_say_stop, stop) = watch::channel(false);
+    let server = Server { listener, router, certificate: None, doorway: Doorway::default(), patience: PATIENCE };
+    tokio::spawn(server.run(stop));
+    let mut client = TcpStream::connect(address).await.unwrap();
+    let begin = Instant::now();
+    client.write_all(b"GET /endless HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    // The test and the handler hold one each, and a body that is being sent one more.
+    while Arc::strong_count(&watched) < 3 {
+        sleep(Duration::from_millis(10)).await;
+    }
+    while Arc::strong_count(&watched) > 2 {
+        assert!(begin.elapsed() < PATIENCE.body * 3, "the body is still held");
+        sleep(Duration::from_secs(1)).await;
+    }
+    assert!(begin.elapsed() >= PATIENCE.body);
+    drop(client);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_beyond_the_limit_waits_for_a_place() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let router = Router::new().route("/length", post(async |body: String| body.len().to_string()));
+    let (_say_stop, stop) = watch::channel(false);
+    let patience = Patience { connections: 1, ..PATIENCE };
+    let server = Server { listener, router, certificate: None, doorway: Doorway::default(), patience };
+    tokio::spawn(server.run(stop));
+    let mut idle = TcpStream::connect(address).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    let mut waiting = TcpStream::connect(address).await.unwrap();
+    waiting.write_all(HEAD).await.unwrap();
+    waiting.write_all(b"abcde").await.unwrap();
+    let begin = Instant::now();
+    assert!(read_to_end(&mut waiting).await.ends_with("\r\n5"));
+    assert!(begin.elapsed() >= PATIENCE.header - Duration::from_secs(2), "the first connection had its place");
+    assert_eq!(read_to_end(&mut idle).await, "");
+}
+
+/// A body without end, which holds something for as long as it is there.
+struct Endless<T>(T);
+
+impl<T: Unpin> hyper::body::Body for Endless<T> {
+    type Data = bytes::Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        self: std::pin::Pin<&mut Self>,
+        _context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<hyper::body::Frame<Self::Data>, Self::Error>>> {
+        std::task::Poll::Ready(Some(Ok(hyper::body::Frame::data(vec![b'x'; 1 << 16].into()))))
+    }
+}
