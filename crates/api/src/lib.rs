@@ -5,6 +5,7 @@
 
 mod body;
 mod days;
+mod document;
 mod error;
 mod extract;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -146,7 +147,11 @@ impl Part {
 #[derive(OpenApi)]
 #[openapi(info(
     title = "Pulseward",
-    description = "Remote patient monitoring: the integration API, the Users Cloud and the Health Cloud."
+    description = "Remote patient monitoring: the integration API for researchers' programs, the Users Cloud that knows \
+        persons, and the Health Cloud that knows samples of uuids.\n\nErrors are JSON with `message`, `code` and, with \
+        422, `errors` by field. Every answer has `X-Request-Id`. Unknown query parameters are ignored, empty ones count \
+        as absent. Any address can also answer 405 (with `Allow`), 414 and 431. Times are milliseconds since 1970 UTC \
+        unless said otherwise; both ends of ranges are included."
 ))]
 struct Document;
 
@@ -158,13 +163,18 @@ pub fn router(state: ApiState) -> Router {
 /// The parts that a node serves, with the probes and the OpenAPI document of the whole.
 pub fn router_of(state: ApiState, parts: &[Part]) -> Router {
     let (router, _) = open_api_router(parts).split_for_parts();
-    let router = router.merge(operations::document_routes(&document())).layer(DefaultBodyLimit::max(LARGEST_BODY));
+    let router = router.merge(operations::document_routes()).layer(DefaultBodyLimit::max(LARGEST_BODY));
     outer::wrap(router, state.clone()).with_state(state)
 }
 
 /// The OpenAPI document.
-pub fn document() -> utoipa::openapi::OpenApi {
-    open_api_router(&Part::ALL).into_openapi()
+pub fn document() -> serde_json::Value {
+    document::complete(&open_api_router(&Part::ALL).into_openapi())
+}
+
+/// The OpenAPI document as it is written to files and served.
+pub fn document_text() -> String {
+    format!("{:#}\n", document())
 }
 
 fn open_api_router(parts: &[Part]) -> OpenApiRouter<ApiState> {
