@@ -12,9 +12,12 @@ use store::StoreError;
 
 use crate::body::BodyRejection;
 use crate::extract::CallRejection;
+use crate::load::NoRoom;
 
 /// Seconds after which a client may try again when the store was away.
 const RETRY_STORE_AFTER_S: u64 = 2;
+/// Seconds after which a client may try again when there was too much to do.
+pub(crate) const RETRY_OVERLOAD_AFTER_S: u64 = 2;
 
 /// Why a request is not answered with what it asked for.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +31,9 @@ pub enum ApiError {
     /// The body cannot be read.
     #[error(transparent)]
     Body(#[from] BodyRejection),
+    /// There is too much to do just now.
+    #[error(transparent)]
+    Overloaded(#[from] NoRoom),
     /// Something that only one endpoint answers.
     #[error("{message}")]
     Particular {
@@ -75,12 +81,16 @@ impl ApiError {
             ApiError::Particular { status, code, .. } => (*status, *code),
             ApiError::Call(rejection) => return rejection.status_and_code(),
             ApiError::Body(rejection) => rejection.status_and_code(),
+            ApiError::Overloaded(_) => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
             ApiError::Platform(error) => return platform_status(error),
         };
         (status, code.to_owned())
     }
 
     fn retry_after_s(&self) -> Option<u64> {
+        if matches!(self, ApiError::Overloaded(_)) {
+            return Some(RETRY_OVERLOAD_AFTER_S);
+        }
         match self.platform() {
             Some(PlatformError::TooMany { retry_after_s }) => Some(*retry_after_s),
             Some(PlatformError::Store(StoreError::Unavailable(_))) => Some(RETRY_STORE_AFTER_S),
@@ -136,8 +146,10 @@ impl IntoResponse for ApiError {
         let (status, code) = self.status_and_code();
         let mut body = ErrorBody { errors: self.fields(), ..ErrorBody::new(code, self.to_string()) };
         if status.is_server_error() {
-            // The span around the request carries its id.
-            tracing::error!(error = %self, status = status.as_u16(), "the request failed");
+            // The span around the request carries its id. Overload is told by the metrics: a line for each would add to it.
+            if !matches!(self, ApiError::Overloaded(_)) {
+                tracing::error!(error = %self, status = status.as_u16(), "the request failed");
+            }
             body.message = match status {
                 StatusCode::SERVICE_UNAVAILABLE => "the service is not available just now; nothing was lost".to_owned(),
                 _ => "something went wrong on our side".to_owned(),

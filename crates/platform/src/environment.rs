@@ -44,6 +44,8 @@ pub struct Settings {
     pub token_refresh_minutes: i64,
     /// Days that a voucher can be used.
     pub voucher_days: i64,
+    /// Address of the integration API as clients see it.
+    pub integration_url: String,
     /// Address of the Users Cloud as clients see it: the issuer of its tokens.
     pub users_url: String,
     /// Address of the Health Cloud as clients see it: the issuer of its tokens.
@@ -58,6 +60,7 @@ impl Default for Settings {
             token_ttl_minutes: 60,
             token_refresh_minutes: 518_400,
             voucher_days: 90,
+            integration_url: "http://127.0.0.1:8080/integration".to_owned(),
             users_url: "http://127.0.0.1:8080/users".to_owned(),
             health_url: "http://127.0.0.1:8080/health".to_owned(),
             password_hashes_at_once: 2,
@@ -93,6 +96,11 @@ impl Platform {
     pub async fn check_stores(&self) -> crate::Result<()> {
         self.users.ping().await?;
         Ok(self.health.ping().await?)
+    }
+
+    /// Patients whose derived values wait to be computed, whichever node will do it.
+    pub async fn patients_due(&self) -> crate::Result<u64> {
+        Ok(self.health.count_due(self.now_ms()).await?)
     }
 
     /// The time, ms since 1970.

@@ -27,6 +27,8 @@ pub const PASSWORD: &str = "correct horse battery";
 pub struct Story {
     /// The operations, for what the story's operator does.
     pub platform: Platform,
+    /// What handlers share.
+    pub state: api::ApiState,
     router: Router,
     now_ms: Arc<AtomicI64>,
     _folder: tempfile::TempDir,
@@ -58,6 +60,11 @@ pub struct Enrolled {
 impl Story {
     /// A new, empty service.
     pub async fn begin() -> Self {
+        Self::begin_with(api::Limits::default()).await
+    }
+
+    /// A new, empty service with limits.
+    pub async fn begin_with(limits: api::Limits) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let users = UsersDb::open(Address::File(folder.path().join("users.sqlite"))).await.expect("a database");
         let objects = Objects::folder(&folder.path().join("objects")).expect("a folder");
@@ -75,8 +82,8 @@ impl Story {
             [7; 32],
             Settings::default(),
         );
-        let router = api::router(api::ApiState { platform: platform.clone(), limits: api::Limits::default() });
-        Story { platform, router, now_ms, _folder: folder }
+        let state = api::ApiState::new(platform.clone(), limits);
+        Story { platform, router: api::router(state.clone()), state, now_ms, _folder: folder }
     }
 
     /// Lets time pass.

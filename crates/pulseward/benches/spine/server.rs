@@ -32,7 +32,7 @@ impl Server {
     pub fn start() -> Self {
         let data = tempfile::Builder::new().prefix("bench-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
         let mut child = Command::new(BINARY)
-            .args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--data"])
+            .args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--rate-limit", "off", "--data"])
             .arg(data.path())
             .stderr(Stdio::piped())
             .spawn()

@@ -1,6 +1,7 @@
 //! Starts the program, ends it by the id of the process that was started, and runs its commands.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
@@ -43,6 +44,8 @@ pub struct Service {
     child: Child,
     /// Where it listens.
     pub url: String,
+    /// What it said before.
+    pub said: Vec<String>,
 }
 
 impl Service {
@@ -60,8 +63,10 @@ impl Service {
     /// Starts the service with more options.
     pub fn start_with(data: &Path, options: &[&str]) -> Self {
         let data = data.to_str().unwrap();
+        // Tests ask more often than anybody should, but for those of the limit.
         let basic = ["serve", "--data", data, "--listen", "127.0.0.1:0"];
-        let mut child = pulseward(&[&basic, options].concat()).stderr(Stdio::piped()).spawn().unwrap();
+        let unlimited: &[&str] = if options.contains(&"--rate-limit") { &[] } else { &["--rate-limit", "off"] };
+        let mut child = pulseward(&[&basic, unlimited, options].concat()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut said = Vec::new();
         let url = loop {
@@ -73,7 +78,22 @@ impl Service {
         };
         // A pipe that nobody reads would fill and hold the service up. The lines are shown by a test that fails.
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(|line| println!("service: {line}")));
-        Service { child, url }
+        Service { child, url, said }
+    }
+
+    /// The address that it listens on, without scheme.
+    pub fn address(&self) -> &str {
+        self.url.split_once("://").unwrap().1
+    }
+
+    /// Sends bytes as they are, and reads until the service closes the connection, which it has to do.
+    pub fn raw(&self, bytes: &[u8]) -> String {
+        let mut client = TcpStream::connect(self.address()).unwrap();
+        // A service that refuses early may close before it has read everything.
+        let _ = client.write_all(bytes);
+        let mut answer = Vec::new();
+        let _ = client.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
     }
 
     /// Sends a signal to the process that was started.

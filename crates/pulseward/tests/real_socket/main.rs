@@ -5,10 +5,12 @@
 mod administration;
 mod bad_input;
 mod clients;
+mod entrances;
 mod forms;
 mod harness;
 mod journey;
 mod kill;
+mod odd_input;
 mod real_input;
 mod recordings;
 mod secrets;

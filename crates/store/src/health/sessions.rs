@@ -67,7 +67,7 @@ impl HealthDb {
     /// The session with this identity, ended or not.
     pub async fn session(&self, id: &str) -> Result<Option<HealthSession>> {
         let id = id.to_owned();
-        self.db.read(move |tx| find(tx, &id)).await
+        self.db.look_up(move |tx| find(tx, &id)).await
     }
 
     /// Replaces a token by its successor. A token that was replaced less than `grace_ms` ago may be replaced again;

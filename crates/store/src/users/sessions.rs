@@ -84,7 +84,7 @@ impl UsersDb {
     /// The session with this identity, ended or not.
     pub async fn session(&self, id: &str) -> Result<Option<Session>> {
         let id = id.to_owned();
-        self.db.read(move |tx| find(tx, &id)).await
+        self.db.look_up(move |tx| find(tx, &id)).await
     }
 
     /// Replaces a token by its successor. A token that was replaced no longer than `grace_ms` ago may be replaced
