@@ -192,6 +192,13 @@ impl Story {
         FoldWorker::new(self.platform.clone(), 2).drain().await.expect("folded");
     }
 
+    /// Any request, answered with its bytes as they are.
+    pub async fn raw(&self, request: Request<Body>) -> (axum::http::response::Parts, Bytes) {
+        let response = self.router.clone().oneshot(request).await.expect("the router answers");
+        let (parts, body) = response.into_parts();
+        (parts, axum::body::to_bytes(body, usize::MAX).await.expect("a body"))
+    }
+
     /// Any request.
     pub async fn send(&self, request: Request<Body>) -> Answer {
         let response = self.router.clone().oneshot(request).await.expect("the router answers");

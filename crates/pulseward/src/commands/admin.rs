@@ -2,6 +2,7 @@
 
 mod accounts;
 mod api_keys;
+mod exports;
 mod password;
 
 use clap::{ArgMatches, Args, Subcommand};
@@ -30,6 +31,7 @@ enum Operation {
     CreateApiKey(Task<api_keys::CreateApiKey>),
     ListApiKeys(Task<api_keys::ListApiKeys>),
     RevokeApiKey(Task<api_keys::RevokeApiKey>),
+    SetExportLimit(Task<exports::SetExportLimit>),
 }
 
 /// What is done, where the store is, and how the result is printed.
@@ -61,6 +63,7 @@ impl Admin {
             Operation::CreateApiKey(task) => task.run(matches).await,
             Operation::ListApiKeys(task) => task.run(matches).await,
             Operation::RevokeApiKey(task) => task.run(matches).await,
+            Operation::SetExportLimit(task) => task.run(matches).await,
         }
     }
 }

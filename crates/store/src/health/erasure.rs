@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use vitals::registry::DataType;
 
 use super::patients::{self, Profile};
-use super::{HealthDb, patient_tables};
+use super::{HealthDb, exports, patient_tables};
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::segment::{SealedPeriod, patient_folder};
@@ -70,10 +70,13 @@ impl HealthDb {
         let owner = patient.to_owned();
         let periods =
             self.db.read(move |tx| tx.query(PERIODS, &[&owner], |row| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?))));
-        let mut deleted = 0;
+        let mut folders = vec![exports::folder(patient)];
         for (data_type, start_us) in periods.await? {
             let Some(data_type) = DataType::from_number(data_type) else { continue };
-            let folder = patient_folder(data_type, SealedPeriod::of(data_type, start_us), patient);
+            folders.push(patient_folder(data_type, SealedPeriod::of(data_type, start_us), patient));
+        }
+        let mut deleted = 0;
+        for folder in folders {
             for object in self.objects.listed(&folder).await? {
                 self.objects.delete(&object.path).await?;
                 deleted += 1;
