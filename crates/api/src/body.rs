@@ -304,6 +304,25 @@ mod tests {
     }
 
     #[test]
+    fn elements_of_a_list_are_named_by_their_place() {
+        let read = |fields: &mut Fields| fields.required_text("vital");
+        let mut good = fields(r#"{"alarms": [{"vital": "spo2"}]}"#);
+        assert_eq!(good.required_list("alarms", read), ["spo2"]);
+        assert!(good.finish().is_ok());
+        for (body, expected) in [
+            ("{}", "alarms"),
+            (r#"{"alarms": {}}"#, "alarms"),
+            (r#"{"alarms": [{"vital": "spo2"}, 7]}"#, "alarms.1"),
+            (r#"{"alarms": [{"vital": "spo2"}, {"vital": 7}]}"#, "alarms.1.vital"),
+        ] {
+            let mut fields = fields(body);
+            fields.required_list("alarms", read);
+            let Err(PlatformError::Invalid(errors)) = fields.finish() else { panic!("{body} is valid") };
+            assert_eq!(errors.into_keys().collect::<Vec<_>>(), [expected], "{body}");
+        }
+    }
+
+    #[test]
     fn null_is_absent() {
         let mut fields = fields(r#"{"email": null}"#);
         assert_eq!(fields.text("email"), None);

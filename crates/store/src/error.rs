@@ -98,8 +98,22 @@ impl From<arrow_schema::ArrowError> for StoreError {
 
 impl From<object_store::Error> for StoreError {
     fn from(error: object_store::Error) -> Self {
-        StoreError::Unavailable(error.to_string())
+        StoreError::Unavailable(with_causes(&error))
     }
+}
+
+/// The text of an error and of what caused it, which the store's own text leaves out.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let further = error.to_string();
+        if !text.contains(&further) {
+            text = format!("{text}: {further}");
+        }
+        cause = error.source();
+    }
+    text
 }
 
 #[cfg(test)]

@@ -27,11 +27,12 @@ mod users;
 pub use engine::Address;
 pub use error::{Result, StoreError};
 pub use health::{
-    AHEAD_MS, Alarm, AuthorizationCode, Claim, Counts, Device, DeviceReport, DueRange, ErasedPatient, FoldCommit,
-    FoldOutcome, HealthChange, HealthDb, HealthPatient, HealthSession, LatestChange, LocalQuarter, OauthRefreshToken,
-    OlderDays, Profile, SettingRow, SlotRow, SummaryRow, Sync, SyncId, SyncOutcome,
+    AHEAD_MS, Alarm, AuthorizationCode, Claim, Counts, Device, DeviceReport, DueRange, ErasedPatient, ExportClaim,
+    ExportJob, ExportState, ExportTurn, FoldCommit, FoldOutcome, HealthChange, HealthDb, HealthPatient, HealthSession,
+    LatestChange, LocalQuarter, NewExport, OauthRefreshToken, OlderDays, OwedEntry, Profile, SettingRow, SlotRow,
+    SummaryRow, Sync, SyncId, SyncOutcome,
 };
-pub use objects::Objects;
+pub use objects::{ByteRange, ListedObject, ObjectRead, Objects, S3Address, Upload};
 pub use refresh::{Refreshed, Successor};
 pub use signing_key::SigningKey;
 pub use users::{

@@ -30,6 +30,7 @@ pub mod signal;
 pub mod sleep;
 pub mod stress_index;
 pub mod summary;
+pub mod text;
 pub mod vital_rows;
 pub mod waveform;
 pub mod zone;

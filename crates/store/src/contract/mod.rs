@@ -5,6 +5,7 @@ mod bracelets;
 mod columns;
 mod erasure;
 mod errors;
+mod exports;
 mod folds;
 mod groups;
 mod health;

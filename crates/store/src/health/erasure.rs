@@ -74,8 +74,8 @@ impl HealthDb {
         for (data_type, start_us) in periods.await? {
             let Some(data_type) = DataType::from_number(data_type) else { continue };
             let folder = patient_folder(data_type, SealedPeriod::of(data_type, start_us), patient);
-            for path in self.objects.list(&folder).await? {
-                self.objects.delete(&path).await?;
+            for object in self.objects.listed(&folder).await? {
+                self.objects.delete(&object.path).await?;
                 deleted += 1;
             }
         }

@@ -7,6 +7,7 @@ mod claims;
 mod devices;
 mod due;
 mod erasure;
+mod exports;
 mod fold;
 mod hours;
 mod latest;
@@ -31,6 +32,7 @@ pub use claims::{Claim, DueRange};
 pub use devices::Device;
 pub use due::AHEAD_MS;
 pub use erasure::ErasedPatient;
+pub use exports::{ExportClaim, ExportJob, ExportState, ExportTurn, NewExport, OwedEntry};
 pub use fold::{FoldCommit, FoldOutcome, LatestChange};
 pub use oauth::{AuthorizationCode, OauthRefreshToken};
 pub use patients::{HealthPatient, Profile};
@@ -50,6 +52,7 @@ const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0001_spine.sql"),
     include_str!("../../migrations/health/0002_identity.sql"),
     include_str!("../../migrations/health/0004_operations.sql"),
+    include_str!("../../migrations/health/0005_exports.sql"),
 ]);
 
 /// The health database and the objects that its segments lie in. Clones share it.
@@ -82,6 +85,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         devices::TEXTS,
         due::TEXTS,
         erasure::TEXTS,
+        exports::TEXTS,
         hours::TEXTS,
         latest::TEXTS,
         news::TEXTS,

@@ -17,10 +17,12 @@ sql! {
     PATIENT_SETTING = "DELETE FROM patient_setting WHERE patient = $1";
     PATIENT_ALARM = "DELETE FROM patient_alarm WHERE patient = $1";
     DEVICE = "DELETE FROM device WHERE patient = $1";
-    OAUTH_CODE = "DELETE FROM oauth_code WHERE patient = $1";
-    /// Before the sessions, which alone tell whose they are.
+    /// Before the sessions, which tell whose they are.
     OAUTH_REFRESH_TOKEN = "DELETE FROM oauth_refresh_token
-        WHERE family IN (SELECT id FROM session WHERE patient = $1)";
+        WHERE family IN (SELECT family FROM session WHERE patient = $1)";
+    OAUTH_CODE = "DELETE FROM oauth_code WHERE patient = $1";
+    EXPORT_JOB = "DELETE FROM export_job WHERE patient = $1";
+    EXPORT_LIMIT = "DELETE FROM export_limit WHERE patient = $1";
     SESSION = "DELETE FROM session WHERE patient = $1";
     SYNC = "DELETE FROM sync WHERE patient = $1";
     PATIENT = "DELETE FROM patient WHERE uuid = $1";
@@ -28,7 +30,7 @@ sql! {
 
 /// The kind that a receipt counts the rows of a table under, or nothing for rows that tell nobody anything, and the
 /// statement that removes those of a patient.
-pub(crate) const DELETE: [(&str, &str); 17] = [
+pub(crate) const DELETE: [(&str, &str); 19] = [
     ("chunks", CHUNK),
     ("segments", SEGMENT),
     ("", OPEN_HOUR),
@@ -41,8 +43,10 @@ pub(crate) const DELETE: [(&str, &str); 17] = [
     ("settings", PATIENT_SETTING),
     ("alarms", PATIENT_ALARM),
     ("devices", DEVICE),
-    ("", OAUTH_CODE),
+    ("exports", EXPORT_JOB),
+    ("", EXPORT_LIMIT),
     ("", OAUTH_REFRESH_TOKEN),
+    ("", OAUTH_CODE),
     ("health_sessions", SESSION),
     ("syncs", SYNC),
     ("profiles", PATIENT),

@@ -16,6 +16,7 @@ mod period;
 mod pieces;
 mod read;
 mod seal;
+mod stream;
 mod write;
 
 pub(crate) use catalog::segments_between;
@@ -26,6 +27,7 @@ pub(crate) use name::patient_folder;
 pub use period::SealedPeriod;
 pub use read::{SegmentPieces, SegmentReader};
 pub use seal::Sealed;
+pub use stream::{PeriodContent, PeriodRows};
 pub use write::{SegmentWriter, WrittenSegment};
 
 #[cfg(test)]

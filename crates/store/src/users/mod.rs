@@ -5,6 +5,7 @@ mod api_keys;
 mod audit;
 mod bracelets;
 mod erasure;
+mod exports;
 mod group_settings;
 mod groups;
 mod intents;
@@ -64,6 +65,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         bracelets::TEXTS,
         erasure::TEXTS,
         group_settings::TEXTS,
+        exports::TEXTS,
         groups::TEXTS,
         intents::TEXTS,
         memberships::TEXTS,
