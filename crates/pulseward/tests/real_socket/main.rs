@@ -7,6 +7,7 @@ mod bad_input;
 mod clients;
 mod forms;
 mod harness;
+mod identity;
 mod journey;
 mod kill;
 mod real_input;
