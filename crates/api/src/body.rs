@@ -25,16 +25,16 @@ pub struct Fields {
 /// Why a body cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BodyRejection {
-    /// The Content-Type is not JSON's.
-    #[error("the Content-Type must be application/json")]
-    OtherKind,
+    /// The Content-Type is another than the one that is taken.
+    #[error("the Content-Type must be {0}")]
+    OtherKind(&'static str),
     /// The body is larger than is taken here.
     #[error("the body is too large")]
     TooLarge,
     /// The body ended early.
     #[error("the body could not be read to its end")]
     CutOff,
-    /// The bytes are not JSON.
+    /// The bytes are not JSON; where they cease to be.
     #[error("the body is not JSON: {0}")]
     NotJson(String),
     /// The JSON is something else than an object.
@@ -46,13 +46,65 @@ impl BodyRejection {
     /// Status and code.
     pub(crate) fn status_and_code(&self) -> (StatusCode, &'static str) {
         match self {
-            BodyRejection::OtherKind => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
+            BodyRejection::OtherKind(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
             BodyRejection::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
             BodyRejection::CutOff => (StatusCode::BAD_REQUEST, "cut_off"),
             BodyRejection::NotJson(_) => (StatusCode::BAD_REQUEST, "not_json"),
             BodyRejection::NotAnObject => (StatusCode::UNPROCESSABLE_ENTITY, "invalid"),
         }
     }
+
+    /// What is wrong by field, for those that are 422.
+    pub(crate) fn fields(&self) -> Option<BTreeMap<String, Vec<String>>> {
+        let is_other = matches!(self, BodyRejection::NotAnObject);
+        is_other.then(|| BTreeMap::from([("body".to_owned(), vec!["must be a JSON object".to_owned()])]))
+    }
+}
+
+/// Where a text ceases to be JSON. The parser's own words are those of its inside.
+pub(crate) fn place_of(error: &serde_json::Error) -> String {
+    if error.is_eof() {
+        return "it ends too early".to_owned();
+    }
+    format!("line {}, column {}", error.line(), error.column())
+}
+
+/// The largest number that is written with as few characters as the smallest that no machine number holds.
+const STILL_A_NUMBER: &[u8] = b"1e308";
+
+/// The JSON with numbers in the place of those that are too large for a machine number; `None` when there are none.
+///
+/// What takes their place is out of every range too, so that it is told of where the number stood and not of the
+/// whole body. Nothing moves: the shortest number that is too large has as many characters as what replaces it.
+pub(crate) fn with_machine_numbers(json: &[u8]) -> Option<Vec<u8>> {
+    let mut changed: Option<Vec<u8>> = None;
+    let (mut at, mut in_text) = (0, false);
+    while let Some(byte) = json.get(at) {
+        match byte {
+            b'\\' if in_text => at += 2,
+            b'"' => {
+                in_text = !in_text;
+                at += 1;
+            }
+            b'0'..=b'9' if !in_text => {
+                let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-');
+                let length = json[at..].iter().position(|byte| !is_part(byte)).unwrap_or(json.len() - at);
+                if is_too_large(&json[at..at + length]) {
+                    let place = &mut changed.get_or_insert_with(|| json.to_vec())[at..at + length];
+                    place.fill(b' ');
+                    place[..STILL_A_NUMBER.len()].copy_from_slice(STILL_A_NUMBER);
+                }
+                at += length;
+            }
+            _ => at += 1,
+        }
+    }
+    changed
+}
+
+fn is_too_large(digits: &[u8]) -> bool {
+    digits.len() >= STILL_A_NUMBER.len()
+        && std::str::from_utf8(digits).is_ok_and(|text| text.parse().is_ok_and(|number: f64| number.is_infinite()))
 }
 
 impl From<BytesRejection> for BodyRejection {
@@ -69,7 +121,7 @@ impl<S: Send + Sync> FromRequest<S> for Fields {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Self::Rejection> {
         if !is_json(&request) {
-            return Err(BodyRejection::OtherKind.into());
+            return Err(BodyRejection::OtherKind("application/json").into());
         }
         let bytes = Bytes::from_request(request, state).await.map_err(BodyRejection::from)?;
         Ok(Fields::read(&bytes)?)
@@ -84,10 +136,14 @@ fn is_json(request: &Request) -> bool {
 
 impl Fields {
     fn read(bytes: &[u8]) -> Result<Self, BodyRejection> {
-        match serde_json::from_slice(bytes) {
+        let read = serde_json::from_slice(bytes).or_else(|error| match with_machine_numbers(bytes) {
+            Some(changed) => serde_json::from_slice(&changed),
+            None => Err(error),
+        });
+        match read {
             Ok(Value::Object(values)) => Ok(Fields { values, errors: BTreeMap::new() }),
             Ok(_) => Err(BodyRejection::NotAnObject),
-            Err(error) => Err(BodyRejection::NotJson(error.to_string())),
+            Err(error) => Err(BodyRejection::NotJson(place_of(&error))),
         }
     }
 
@@ -104,6 +160,8 @@ impl Fields {
     pub fn text(&mut self, field: &str) -> Option<String> {
         match self.values.remove(field)? {
             Value::Null => None,
+            // PostgreSQL cannot keep it, and no text needs it.
+            Value::String(text) if text.contains('\0') => self.wrong(field, "must not have a NUL character"),
             Value::String(text) => Some(text),
             _ => self.wrong(field, "must be a text"),
         }
@@ -134,6 +192,42 @@ impl Fields {
             Value::Bool(flag) => Some(flag),
             _ => self.wrong(field, "must be true or false"),
         }
+    }
+
+    /// An object that may be absent or null.
+    pub fn object(&mut self, field: &str) -> Option<Map<String, Value>> {
+        match self.values.remove(field)? {
+            Value::Null => None,
+            Value::Object(object) => Some(object),
+            _ => self.wrong(field, "must be an object"),
+        }
+    }
+
+    /// A list of objects that has to be there, each to be read by itself; empty when it is not there, which
+    /// [`Fields::finish`] then tells. What `read` finds wrong of the first is told as of `field.0.…`.
+    pub fn required_list<T>(&mut self, field: &str, read: impl Fn(&mut Fields) -> T) -> Vec<T> {
+        let elements = match self.values.remove(field) {
+            Some(Value::Array(elements)) => elements,
+            None | Some(Value::Null) => {
+                self.note(field, "is required");
+                return Vec::new();
+            }
+            Some(_) => {
+                self.note(field, "must be a list");
+                return Vec::new();
+            }
+        };
+        let mut list = Vec::with_capacity(elements.len());
+        for (at, element) in elements.into_iter().enumerate() {
+            let Value::Object(values) = element else {
+                self.note(&format!("{field}.{at}"), "must be an object");
+                continue;
+            };
+            let mut inner = Fields { values, errors: BTreeMap::new() };
+            list.push(read(&mut inner));
+            self.errors.extend(inner.errors.into_iter().map(|(name, what)| (format!("{field}.{at}.{name}"), what)));
+        }
+        list
     }
 
     /// Notes that a field is not valid.
@@ -172,6 +266,41 @@ mod tests {
         assert_eq!(errors.keys().collect::<Vec<_>>(), ["agreed", "height", "name", "password", "skin_color"]);
         assert_eq!(errors["password"], ["is required"]);
         assert_eq!(errors["name"], ["must be a text"]);
+    }
+
+    #[test]
+    fn numbers_that_no_machine_number_holds_are_told_by_field() {
+        let digits = "9".repeat(400);
+        for number in ["1e400", "-1e400", "9e308", "1E+309", "0.1e310", digits.as_str(), "1797693134862315800000e288"] {
+            let json = format!(r#"{{"weight": {number}, "name": "1e400\\\" 1e400", "height": 180.5}}"#);
+            let mut fields = fields(&json);
+            assert!(fields.number("weight").is_some_and(|weight| weight.abs() > 9e307), "{number}");
+            assert_eq!(fields.required_text("name"), "1e400\\\" 1e400");
+            assert_eq!(fields.number("height"), Some(180.5));
+        }
+        for sound in ["{}", "[1.5, 1e308, -2E-400]", "\"1e400\"", "1e", "{\"a\": 1e400", "1e4000-"] {
+            let changed = with_machine_numbers(sound.as_bytes());
+            assert_eq!(changed.is_some(), sound.contains(": 1e400"), "{sound}");
+        }
+    }
+
+    #[test]
+    fn elements_of_a_list_are_named_by_their_place() {
+        let read = |fields: &mut Fields| fields.required_text("vital");
+        let mut good = fields(r#"{"alarms": [{"vital": "spo2"}]}"#);
+        assert_eq!(good.required_list("alarms", read), ["spo2"]);
+        assert!(good.finish().is_ok());
+        for (body, expected) in [
+            ("{}", "alarms"),
+            (r#"{"alarms": {}}"#, "alarms"),
+            (r#"{"alarms": [{"vital": "spo2"}, 7]}"#, "alarms.1"),
+            (r#"{"alarms": [{"vital": "spo2"}, {"vital": 7}]}"#, "alarms.1.vital"),
+        ] {
+            let mut fields = fields(body);
+            fields.required_list("alarms", read);
+            let Err(PlatformError::Invalid(errors)) = fields.finish() else { panic!("{body} is valid") };
+            assert_eq!(errors.into_keys().collect::<Vec<_>>(), [expected], "{body}");
+        }
     }
 
     #[test]

@@ -103,6 +103,7 @@ impl ApiError {
     fn fields(&self) -> Option<BTreeMap<String, Vec<String>>> {
         match self {
             ApiError::Platform(PlatformError::Invalid(fields)) => Some(fields.clone()),
+            ApiError::Body(rejection) => rejection.fields(),
             _ => None,
         }
     }
@@ -113,7 +114,7 @@ pub(crate) fn platform_status(error: &PlatformError) -> (StatusCode, String) {
     let (status, code) = match error {
         PlatformError::Unauthenticated(_) => (StatusCode::UNAUTHORIZED, "unauthenticated"),
         PlatformError::Forbidden(_) => (StatusCode::FORBIDDEN, "forbidden"),
-        PlatformError::NotFound(what) => {
+        PlatformError::NotFound(what) | PlatformError::Store(StoreError::Gone(what)) => {
             return (StatusCode::NOT_FOUND, format!("{}_not_found", what.to_lowercase().replace(' ', "_")));
         }
         PlatformError::Conflict { code, .. } => (StatusCode::CONFLICT, *code),

@@ -21,6 +21,9 @@ pub struct HealthCall(pub HealthCaller);
 /// A call of the Users Cloud, with a token as `Authorization: Bearer`.
 pub struct UsersCall(pub UsersCaller);
 
+/// A token as `Authorization: Bearer`, not looked at yet: what is refreshed may have expired.
+pub struct BearerToken(pub String);
+
 /// Why nobody is taken to be calling.
 #[derive(Debug, thiserror::Error)]
 pub enum CallRejection {
@@ -84,6 +87,15 @@ impl FromRequestParts<ApiState> for UsersCall {
         let caller = state.platform.users_caller(token).await.map_err(CallRejection::Refused)?;
         prove(parts);
         Ok(UsersCall(caller))
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for BearerToken {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Self::Rejection> {
+        let token = bearer(parts)?.ok_or(CallRejection::NoCredential)?;
+        Ok(BearerToken(token.to_owned()))
     }
 }
 

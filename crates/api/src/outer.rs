@@ -132,7 +132,9 @@ async fn admit(state: &ApiState, route: &str, request: Request, next: Next, span
         Err(_) if PROBES.contains(&route) => None,
         Err(_) => return ApiError::Overloaded(NoRoom).into_response(),
     };
-    let answering = AssertUnwindSafe(next.run(request)).catch_unwind();
+    let nowhere = has_nul(request.uri().path());
+    let answering = async { if nowhere { StatusCode::NOT_FOUND.into_response() } else { next.run(request).await } };
+    let answering = AssertUnwindSafe(answering).catch_unwind();
     let response = match answering.instrument(span.clone()).await {
         Ok(response) => response,
         Err(_) => span.in_scope(panicked),
@@ -154,6 +156,11 @@ fn hold_on(body: Body, permit: OwnedSemaphorePermit) -> Body {
 
 fn too_many_requests(retry_after_s: u64) -> Response {
     ApiError::from(PlatformError::TooMany { retry_after_s }).into_response()
+}
+
+/// Whether a path names something with a NUL character. There is no such thing, and PostgreSQL cannot even look for it.
+fn has_nul(path: &str) -> bool {
+    path.contains("%00")
 }
 
 fn panicked() -> Response {

@@ -5,14 +5,17 @@ mod common;
 use common::{START_MS, Story, text};
 use platform::Role;
 use serde_json::{Value, json};
-use store::{Entity, HealthChange, Intent, NewAuditEntry, Patient, Profile};
+use store::{EffectiveSettings, Entity, HealthChange, Intent, NewAuditEntry, Patient, Profile};
 
 #[tokio::test]
 async fn the_log_tells_what_the_caller_did() {
     let story = Story::begin().await;
     let key = story.key_of("ada@example.org", Role::Researcher).await;
     let ada = story.platform.account_by_email("ada@example.org").await.expect("an account").uuid;
-    let created = story.post(&format!("/integration/v1/groups?token={key}"), json!({"name": "Sleep"})).await.ok();
+    let created = story
+        .post(&format!("/integration/v1/groups?token={key}"), json!({"name": "Sleep", "description": ""}))
+        .await
+        .ok();
     let (group, group_id) = (text(&created["code"]), text(&created["id"]));
     story.pass_ms(10);
     let grace = story.patient(&key, &group, Value::Null).await;
@@ -69,8 +72,12 @@ async fn half_enrolled(story: &Story, group: &str, name: &str) -> String {
         created_ms: story.now_ms(),
         updated_ms: story.now_ms(),
     };
-    story.platform.users.add_patient(patient, group, intent(story, name)).await.expect("a patient");
+    story.platform.users.add_patient(patient, group, intent(story, name), no_settings(story)).await.expect("a patient");
     uuid
+}
+
+fn no_settings(story: &Story) -> EffectiveSettings {
+    EffectiveSettings { rule: |_| serde_json::Map::new(), intent_id: "none".to_owned(), at_ms: story.now_ms() }
 }
 
 fn intent(story: &Story, name: &str) -> Intent {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Enrolled, START_MS, Story};
+use common::{Enrolled, START_MS, Story, text};
 use platform::Role;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
@@ -187,4 +187,22 @@ async fn the_compliance_of_today_counts_what_has_elapsed() {
     assert_eq!(study.get("compliance/2025-11-20").await.ok()["compliance"], 3.5);
     assert_eq!(study.get("compliance/2025-11-21").await.ok()["compliance"], 0.0);
     assert_eq!(study.get("compliance/2025-11-22").await.ok()["compliance"], 0.0);
+}
+
+#[tokio::test]
+async fn a_day_that_was_skipped_has_no_slots_to_fill() {
+    let study = Study::begin().await;
+    let group = text(&study.story.get(&format!("/integration/v1/groups?token={}", study.key)).await.ok()[0]["code"]);
+    // Samoa went over the date line: after 29 December 2011 came the 31st.
+    let patient = study.story.patient(&study.key, &group, json!({"time_zone": "Pacific/Apia"})).await;
+    let study = Study { patient, ..study };
+    let noon_ms = jiff::Timestamp::from_second(1_325_246_400).expect("a time").as_millisecond();
+    let data = json!({"activity": {"timestamp": [noon_ms], "bpm": [60]}});
+    let body = json!({"time_zone": "UTC", "data": data});
+    study.story.post_as("/health/v1/sync", &study.patient.health_token, body).await.ok();
+    study.story.fold().await;
+    let compliance = study.get("compliance/2011-12-30").await.ok();
+    assert_eq!(compliance, json!({"date": "2011-12-30", "compliance": 0.0}));
+    let summary = study.get("summary/2011-12-30?types=heart_rate").await.ok();
+    assert_eq!(summary["heart_rate"]["daily_percent"], 0.0, "{summary}");
 }

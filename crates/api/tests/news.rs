@@ -214,3 +214,51 @@ async fn settings_are_checked_and_a_practitioner_may_change_them() {
     study.story.platform.users.add_member(&account.uuid, &study.group, START_MS).await.expect("a member");
     assert_eq!(study.story.put(&of(uuid, "news-settings", &hcp), oxygen).await.ok()["oxygen"], true);
 }
+
+#[tokio::test]
+async fn what_was_measured_long_ago_is_stale_and_not_missing() {
+    let study = Study::begin().await;
+    let old_ms = START_MS - 3 * 24 * 60 * MINUTE_MS;
+    let data = json!({"activity": {"timestamp": [old_ms], "bpm": [70], "spo2": [96], "nibp_systolic": [120]}});
+    study.story.sync(&study.patient, data).await;
+    let now_ms = START_MS - MINUTE_MS;
+    study.story.sync(&study.patient, json!({"activity": {"timestamp": [now_ms], "bpm": [72]}})).await;
+    study.story.pass_ms(MINUTE_MS);
+    let news = study.news().await;
+    assert_eq!((&news["timestamp"], &news["age_s"], &news["heart_rate"]), (&json!(now_ms), &json!(120), &json!(72.0)));
+    // All ages count up to the reading, as that of the entry does.
+    let stale_s = (START_MS + MINUTE_MS - old_ms) / 1000;
+    let stale = |parameter| json!({"parameter": parameter, "reason": "stale", "age_s": stale_s});
+    let never = |parameter| json!({"parameter": parameter, "reason": "missing", "age_s": null});
+    let missing = json!([never("respiration_rate"), stale("spo2"), stale("blood_pressure"), never("temperature")]);
+    assert_eq!(news["missing"], missing);
+    assert_eq!(
+        (&news["spo2"], &news["spo2_timestamp"], &news["score_spo2"]),
+        (&json!(96.0), &json!(old_ms), &Value::Null)
+    );
+    assert_eq!(news["value"], Value::Null);
+}
+
+#[tokio::test]
+async fn each_half_of_a_pressure_has_its_own_time() {
+    let study = Study::begin().await;
+    let (first_ms, later_ms) = (START_MS - 10 * MINUTE_MS, START_MS - MINUTE_MS);
+    study.story.sync(&study.patient, healthy_row(first_ms)).await;
+    let alone = json!({"tests": {"timestamp": [later_ms], "test_type": "blood_pressure_systolic", "value": [141]}});
+    study.story.sync(&study.patient, alone).await;
+    let latest = study.latest_values().await;
+    assert_eq!((&latest["nibp_systolic"], &latest["nibp_systolic_timestamp"]), (&json!(141.0), &json!(later_ms)));
+    assert_eq!((&latest["nibp_diastolic"], &latest["nibp_diastolic_timestamp"]), (&json!(81.0), &json!(first_ms)));
+}
+
+#[tokio::test]
+async fn latest_values_may_be_named_and_come_only_when_asked_for() {
+    let study = Study::begin().await;
+    study.story.sync(&study.patient, healthy_row(START_MS - MINUTE_MS)).await;
+    let list = format!("/integration/v1/groups/{}/patients?token={}", study.group, study.key);
+    let row = async |query: &str| study.story.get(&format!("{list}&{query}")).await.ok()[0].clone();
+    assert_eq!(row("fields[]=latest_values").await, json!({"uuid": study.patient.uuid}));
+    for query in ["fields[]=latest_values&with_latest_values=1", "fields[]=uuid&with_latest_values=1"] {
+        assert_eq!(row(query).await["latest_values"]["heart_rate"], 72.0, "{query}");
+    }
+}

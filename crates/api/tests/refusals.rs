@@ -85,7 +85,8 @@ async fn a_practitioner_reads_but_does_not_manage() {
     assert_eq!(story.post(&reset, json!({"password": PASSWORD})).await.error(), (403, "forbidden"));
     let enrol = format!("/integration/v1/groups/{group}/patients?token={hcp}");
     assert_eq!(story.post(&enrol, Value::Null).await.error(), (403, "forbidden"));
-    let create = story.post(&format!("/integration/v1/groups?token={hcp}"), json!({"name": "Own"})).await;
+    let create =
+        story.post(&format!("/integration/v1/groups?token={hcp}"), json!({"name": "Own", "description": ""})).await;
     assert_eq!(create.error(), (403, "forbidden"));
 }
 
@@ -110,7 +111,8 @@ async fn a_key_for_one_group_reaches_no_other() {
     story.get(&list(&second)).await.ok();
     let token = format!("/integration/v1/patients/{}/health-token?token={scoped}", grace.uuid);
     assert_eq!(story.get(&token).await.error(), (403, "forbidden"));
-    let create = story.post(&format!("/integration/v1/groups?token={scoped}"), json!({"name": "Own"})).await;
+    let create =
+        story.post(&format!("/integration/v1/groups?token={scoped}"), json!({"name": "Own", "description": ""})).await;
     assert_eq!(create.error(), (403, "forbidden"));
     story.pass_ms(10);
     assert_eq!(story.get(&list(&second)).await.error(), (401, "unauthenticated"));
@@ -133,8 +135,57 @@ async fn a_body_is_refused_for_what_is_wrong_with_it() {
     let wrong = send("application/json; charset=utf-8", "{\"description\": 7}".to_owned()).await;
     assert_eq!(wrong.error(), (422, "invalid"));
     assert_eq!(wrong.body["errors"], json!({"name": ["is required"], "description": ["must be a text"]}));
-    let blank = send("application/json", "{\"name\": \" \"}".to_owned()).await;
+    let blank = send("application/json", "{\"name\": \" \", \"description\": \"\"}".to_owned()).await;
     assert_eq!(blank.body["errors"], json!({"name": ["must not be empty"]}));
+    let short = send("application/json", "{\"name\": \"Sleep\", \"description\": null}".to_owned()).await;
+    assert_eq!(short.error(), (422, "invalid"));
+    assert_eq!(short.body["errors"], json!({"description": ["is required"]}));
+    assert_eq!(send("application/json", "{\"name\": \"Sleep\", \"description\": \"\"}".to_owned()).await.status, 200);
+    for other in ["[]", "7", "null", "\"name\""] {
+        let answer = send("application/json", other.to_owned()).await;
+        assert_eq!(answer.error(), (422, "invalid"), "{other}");
+        assert_eq!(answer.body["errors"], json!({"body": ["must be a JSON object"]}), "{other}");
+    }
+    let cut = send("application/json", "{\"name\": }".to_owned()).await;
+    assert_eq!(cut.body["message"], "the body is not JSON: line 1, column 10");
+}
+
+#[tokio::test]
+async fn no_text_has_a_nul_character() {
+    let story = Story::begin().await;
+    let key = story.key_of("ada@example.org", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let create = format!("/integration/v1/groups?token={key}");
+    let answer = story.post(&create, json!({"name": "a\0b", "description": "\0"})).await;
+    assert_eq!(answer.error(), (422, "invalid"));
+    let nul = json!(["must not have a NUL character"]);
+    assert_eq!(answer.body["errors"], json!({"name": nul, "description": nul}));
+    let enrol = format!("/integration/v1/groups/{group}/patients?token={key}");
+    let code = text(&story.post(&enrol, Value::Null).await.ok()["code"]);
+    let texts = ["first_name", "last_name", "email", "country", "birthday", "gender", "time_zone"];
+    let mut body = json!({"code": code, "password": format!("{PASSWORD}\0")});
+    for field in texts {
+        body[field] = json!("x\0");
+    }
+    let answer = story.post("/users/activate", body).await;
+    assert_eq!(answer.error(), (422, "invalid"));
+    for field in texts.iter().chain(&["password"]) {
+        assert_eq!(answer.body["errors"][field], nul, "{field}");
+    }
+    // A path that names such a thing names nothing.
+    for path in ["/integration/v1/groups/AB%00CD/patients", "/integration/v1/check-voucher-code/%00"] {
+        assert_eq!(story.get(&format!("{path}?token={key}")).await.error(), (404, "not_found"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_form_asked_for_does_not_matter_where_there_is_only_json() {
+    let story = Story::begin().await;
+    let key = story.key_of("ada@example.org", Role::Researcher).await;
+    for accept in ["text/html", "application/xml", "application/json;q=0", "image/*", "not a type"] {
+        let (status, body) = story.bytes_of(&format!("/integration/v1/groups?token={key}"), "", accept).await;
+        assert_eq!((status.as_u16(), &body[..]), (200, &b"[]"[..]), "{accept}");
+    }
 }
 
 #[tokio::test]

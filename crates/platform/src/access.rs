@@ -23,6 +23,8 @@ pub struct Researcher {
     pub role: Role,
     /// The key that was used.
     pub key_id: String,
+    /// When the key ends by itself, ms.
+    pub key_expires_ms: Option<i64>,
     /// Whether the key acts on named groups only.
     pub key_scoped: bool,
     /// Until when the subscription is active, ms.
@@ -67,6 +69,7 @@ impl Platform {
             account: holder.account,
             role: Role::of(&holder.role)?,
             key_id: holder.key_id,
+            key_expires_ms: holder.key_expires_ms,
             key_scoped: holder.key_scoped,
             subscription_until_ms: holder.subscription_until_ms,
         })
@@ -80,6 +83,20 @@ impl Platform {
             return Err(PlatformError::Forbidden("the caller has no access to this group"));
         }
         Ok(found.group)
+    }
+
+    /// The group, when the caller may act on it and manages it: a practitioner only reads.
+    pub async fn managed_group(&self, researcher: &Researcher, code: &str) -> Result<Group> {
+        let group = self.group_access(researcher, code).await?;
+        researcher.require_manager()?;
+        Ok(group)
+    }
+
+    /// The patient, when the caller manages a group that holds him: a practitioner only reads.
+    pub async fn managed_patient(&self, researcher: &Researcher, uuid: &str) -> Result<PatientAccess> {
+        let patient = self.patient_access(researcher, uuid).await?;
+        researcher.require_manager()?;
+        Ok(patient)
     }
 
     /// The patient, when a group that the caller may act on holds him.

@@ -88,7 +88,7 @@ impl Platform {
     pub async fn create_account(&self, new: NewAccount) -> Result<(Account, String)> {
         let email = clean_email(&new.email)?;
         let password = new.password.unwrap_or_else(|| self.new_password());
-        let password_hash = self.hash_new_password(&password).await?;
+        let password_hash = self.hash_new_password("password", &password).await?;
         let now_ms = self.now_ms();
         let account = Account {
             uuid: self.new_uuid(),
@@ -178,7 +178,7 @@ impl Platform {
     /// Gives an account another password, made up when there is none, and ends its sessions. Answers the password.
     pub async fn reset_account_password(&self, account: &Account, password: Option<String>) -> Result<String> {
         let password = password.unwrap_or_else(|| self.new_password());
-        let hash = self.hash_new_password(&password).await?;
+        let hash = self.hash_new_password("password", &password).await?;
         self.users.set_account_password(&account.uuid, &hash, self.now_ms()).await?;
         Ok(password)
     }

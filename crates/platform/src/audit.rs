@@ -8,33 +8,111 @@ use crate::access::Researcher;
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
 
-/// What an entry tells of.
+/// What an entry tells of, in the order of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A patient was enrolled.
     PatientCreate,
     /// Something about a patient was changed.
     PatientUpdate,
+    /// A patient was erased.
+    PatientDelete,
     /// A patient joined a group.
     PatientAttachGroup,
+    /// A patient left a group.
+    PatientDetachGroup,
+    /// A patient's person or body was changed.
+    PatientProfileUpdate,
+    /// The alarms of a patient were changed.
+    PatientAlarmChange,
+    /// Raw data of a patient were exported from the portal.
+    PatientPortalExport,
+    /// Raw data of a patient were exported over the API.
+    PatientApiExport,
     /// A group was created.
     GroupCreate,
+    /// The texts of a group were changed.
+    GroupUpdate,
+    /// A group was deleted.
+    GroupDelete,
+    /// The settings of a group were changed.
+    GroupSettingsChange,
     /// A patient used his voucher.
     UserRegistered,
     /// Someone logged in with a password.
     UserLogin,
+    /// Someone erased himself.
+    UserDelete,
+    /// An account became a member of a group.
+    AddHcp,
+    /// An account is no longer a member of a group.
+    RemoveHcp,
+    /// A bracelet was registered.
+    BraceletCreate,
+    /// A bracelet was changed.
+    BraceletUpdate,
+    /// A bracelet was removed.
+    BraceletDelete,
+    /// A patient was given a bracelet.
+    BraceletAttach,
+    /// A patient gave a bracelet back.
+    BraceletDetach,
 }
 
 impl Action {
+    /// Every action that there is.
+    pub const ALL: [Action; 23] = [
+        Action::PatientCreate,
+        Action::PatientUpdate,
+        Action::PatientDelete,
+        Action::PatientAttachGroup,
+        Action::PatientDetachGroup,
+        Action::PatientProfileUpdate,
+        Action::PatientAlarmChange,
+        Action::PatientPortalExport,
+        Action::PatientApiExport,
+        Action::GroupCreate,
+        Action::GroupUpdate,
+        Action::GroupDelete,
+        Action::GroupSettingsChange,
+        Action::UserRegistered,
+        Action::UserLogin,
+        Action::UserDelete,
+        Action::AddHcp,
+        Action::RemoveHcp,
+        Action::BraceletCreate,
+        Action::BraceletUpdate,
+        Action::BraceletDelete,
+        Action::BraceletAttach,
+        Action::BraceletDetach,
+    ];
+
     /// The action code.
     pub fn code(self) -> &'static str {
         match self {
             Action::PatientCreate => "PATIENT_CREATE",
             Action::PatientUpdate => "PATIENT_UPDATE",
+            Action::PatientDelete => "PATIENT_DELETE",
             Action::PatientAttachGroup => "PATIENT_ATTACH_GROUP",
+            Action::PatientDetachGroup => "PATIENT_DETACH_GROUP",
+            Action::PatientProfileUpdate => "PATIENT_PROFILE_UPDATE",
+            Action::PatientAlarmChange => "PATIENT_ALARM_CHANGE",
+            Action::PatientPortalExport => "PATIENT_PORTAL_EXPORT",
+            Action::PatientApiExport => "PATIENT_API_EXPORT",
             Action::GroupCreate => "GROUP_CREATE",
+            Action::GroupUpdate => "GROUP_UPDATE",
+            Action::GroupDelete => "GROUP_DELETE",
+            Action::GroupSettingsChange => "GROUP_SETTINGS_CHANGE",
             Action::UserRegistered => "USER_REGISTERED",
             Action::UserLogin => "USER_LOGIN",
+            Action::UserDelete => "USER_DELETE",
+            Action::AddHcp => "ADD_HCP",
+            Action::RemoveHcp => "REMOVE_HCP",
+            Action::BraceletCreate => "BRACELET_CREATE",
+            Action::BraceletUpdate => "BRACELET_UPDATE",
+            Action::BraceletDelete => "BRACELET_DELETE",
+            Action::BraceletAttach => "BRACELET_ATTACH",
+            Action::BraceletDetach => "BRACELET_DETACH",
         }
     }
 }
@@ -54,32 +132,25 @@ pub(crate) fn user_entity(uuid: &str) -> Entity {
     Entity { id: uuid.to_owned(), kind: "user.id".to_owned() }
 }
 
-/// Every action code there is.
-const ACTION_CODES: [&str; 23] = [
-    "PATIENT_CREATE",
-    "PATIENT_UPDATE",
-    "PATIENT_DELETE",
-    "PATIENT_ATTACH_GROUP",
-    "PATIENT_DETACH_GROUP",
-    "PATIENT_PROFILE_UPDATE",
-    "PATIENT_ALARM_CHANGE",
-    "PATIENT_PORTAL_EXPORT",
-    "PATIENT_API_EXPORT",
-    "GROUP_CREATE",
-    "GROUP_UPDATE",
-    "GROUP_DELETE",
-    "GROUP_SETTINGS_CHANGE",
-    "USER_REGISTERED",
-    "USER_LOGIN",
-    "USER_DELETE",
-    "ADD_HCP",
-    "REMOVE_HCP",
-    "BRACELET_CREATE",
-    "BRACELET_UPDATE",
-    "BRACELET_DELETE",
-    "BRACELET_ATTACH",
-    "BRACELET_DETACH",
-];
+/// A member of a group as an entity of an entry.
+pub(crate) fn hcp_entity(account: &str) -> Entity {
+    Entity { id: account.to_owned(), kind: "hcp.uuid".to_owned() }
+}
+
+/// The account that acts on a member, as an entity of an entry.
+pub(crate) fn doctor_entity(account: &str) -> Entity {
+    Entity { id: account.to_owned(), kind: "doctor.uuid".to_owned() }
+}
+
+/// The account that acts on a patient, as an entity of an entry.
+pub(crate) fn hcp_admin_entity(account: &str) -> Entity {
+    Entity { id: account.to_owned(), kind: "hcp_admin.id".to_owned() }
+}
+
+/// A bracelet as an entity of an entry.
+pub(crate) fn bracelet_entity(id: &str) -> Entity {
+    Entity { id: id.to_owned(), kind: "bracelet.id".to_owned() }
+}
 
 impl Platform {
     /// The entries in which the caller appears, ascending; of those, only the ones of an action code when one is
@@ -93,7 +164,7 @@ impl Platform {
     ) -> Result<Vec<AuditEntry>> {
         let now_ms = self.now_ms();
         researcher.require_subscription(now_ms)?;
-        if action_code.is_some_and(|code| !ACTION_CODES.contains(&code)) {
+        if action_code.is_some_and(|code| Action::ALL.into_iter().all(|action| action.code() != code)) {
             return Err(PlatformError::invalid("action_type", "is not an action code"));
         }
         let appears = researcher.account.clone();

@@ -5,6 +5,7 @@
 //! Counters live on one node; the waits are meant to make guessing hopeless, not to be exact.
 
 use std::collections::HashMap;
+use std::net::Ipv6Addr;
 use std::sync::{Mutex, PoisonError};
 
 /// Failures that cost nothing, of one account from one address.
@@ -48,8 +49,19 @@ impl Backoff {
         (wait_ms > 0).then(|| wait_ms.unsigned_abs().div_ceil(1000))
     }
 
-    /// Counts a failure.
+    /// Counts a failure that was a guess.
     pub(crate) fn failed(&self, account: &str, address: &str, now_ms: i64) {
+        self.count(both(account, address), now_ms);
+    }
+
+    /// Counts a failure that was no guess, such as a token that has ended: of the account from the address, and not
+    /// of the address.
+    pub(crate) fn failed_again(&self, account: &str, address: &str, now_ms: i64) {
+        let [pair, _] = both(account, address);
+        self.count([pair], now_ms);
+    }
+
+    fn count(&self, who_failed: impl IntoIterator<Item = Who>, now_ms: i64) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         if failures.len() >= REMEMBERED {
             failures.retain(|_, failed| now_ms - failed.last_ms < LONGEST_WAIT_MS);
@@ -57,7 +69,7 @@ impl Backoff {
                 failures.clear();
             }
         }
-        for who in both(account, address) {
+        for who in who_failed {
             let failed = failures.entry(who).or_insert(Failures { count: 0, last_ms: now_ms });
             if now_ms - failed.last_ms > FORGOTTEN_AFTER_MS {
                 failed.count = 0;
@@ -75,8 +87,19 @@ impl Backoff {
 }
 
 fn both(account: &str, address: &str) -> [Who; 2] {
-    let (account, address) = (account.to_owned(), address.to_owned());
+    let (account, address) = (account.to_owned(), origin(address));
     [Who::Pair { account, address: address.clone() }, Who::Address(address)]
+}
+
+/// What an address is counted as: of IPv6 the network, since whoever has one address has all of its /64.
+fn origin(address: &str) -> String {
+    match address.parse::<Ipv6Addr>() {
+        Ok(v6) => match v6.to_ipv4_mapped() {
+            Some(v4) => v4.to_string(),
+            None => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).to_string(),
+        },
+        Err(_) => address.to_owned(),
+    }
 }
 
 /// One second after the last free failure, then twice as long each time.
@@ -131,6 +154,27 @@ mod tests {
             backoff.failed(&account.to_string(), "192.0.2.1", 0);
         }
         assert!(backoff.wait_s("another", "192.0.2.1", 0).is_some());
+    }
+
+    #[test]
+    fn a_network_of_version_six_is_one_place() {
+        let backoff = Backoff::default();
+        for host in 1..=5 {
+            backoff.failed("ada", &format!("2001:db8:0:1::{host:x}"), 0);
+        }
+        assert_eq!(backoff.wait_s("ada", "2001:db8:0:1::99", 0), Some(1));
+        assert_eq!(backoff.wait_s("ada", "2001:db8:0:2::1", 0), None);
+        assert_eq!(origin("::ffff:192.0.2.1"), "192.0.2.1");
+    }
+
+    #[test]
+    fn what_is_no_guess_holds_up_nobody_else() {
+        let backoff = Backoff::default();
+        for _ in 0..FREE_OF_ADDRESS * 2 {
+            backoff.failed_again("ada", "192.0.2.1", 0);
+        }
+        assert!(backoff.wait_s("ada", "192.0.2.1", 0).is_some());
+        assert_eq!(backoff.wait_s("eve", "192.0.2.1", 0), None);
     }
 
     #[test]

@@ -214,9 +214,12 @@ fn slots_so_far(day: LocalDay, clock: &LocalClock, now_ms: i64) -> u32 {
     day.slot_count(clock)
 }
 
-/// A percentage with one decimal, at most 100.
+/// A percentage with one decimal, at most 100; 0 of a day that does not exist in its zone.
 fn percent(slots: usize, of_slots: u32) -> f64 {
-    let tenths = (slots as f64 * 1000.0 / f64::from(of_slots.max(1))).round();
+    if of_slots == 0 {
+        return 0.0;
+    }
+    let tenths = (slots as f64 * 1000.0 / f64::from(of_slots)).round();
     tenths.min(1000.0) / 10.0
 }
 
@@ -274,6 +277,9 @@ mod tests {
     #[expect(clippy::float_cmp, reason = "what is rounded to a decimal is exactly that decimal")]
     fn a_percentage_has_one_decimal_and_ends_at_100() {
         assert_eq!([percent(0, 288), percent(1, 288), percent(96, 288), percent(288, 288)], [0.0, 0.3, 33.3, 100.0]);
-        assert_eq!([percent(300, 288), percent(1, 0), percent(0, 0)], [100.0, 100.0, 0.0]);
+        assert_eq!([percent(300, 288), percent(1, 0), percent(0, 0)], [100.0, 0.0, 0.0]);
+        let apia = LocalClock::new("Pacific/Apia");
+        let skipped = LocalDay::parse("2011-12-30").expect("a day");
+        assert_eq!(slots_so_far(skipped, &apia, 0), 0);
     }
 }

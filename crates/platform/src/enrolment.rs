@@ -91,11 +91,11 @@ impl Platform {
 
     /// Adds an anonymous patient to a group.
     pub async fn enrol_patient(&self, researcher: &Researcher, group_code: &str) -> Result<Enrolled> {
-        let group = self.group_access(researcher, group_code).await?;
-        researcher.require_manager()?;
+        let group = self.managed_group(researcher, group_code).await?;
         for _ in 0..TRIES {
             let (patient, intent) = self.new_patient(researcher, &group)?;
-            match self.users.add_patient(patient.clone(), &group.code, intent.clone()).await {
+            let effective = self.effective_settings(&intent.id);
+            match self.users.add_patient(patient.clone(), &group.code, intent.clone(), effective).await {
                 Err(StoreError::Conflict(_)) => continue,
                 Err(error) => return Err(error.into()),
                 Ok(()) => self.finish(intent).await?,
@@ -165,13 +165,20 @@ impl Platform {
         if now_ms >= patient.voucher_expires_ms {
             return Err(PlatformError::Conflict { code: "voucher_expired", message: "the voucher has expired" });
         }
+        // What staff has entered before stands where the patient says nothing.
         let known = Person::from_json(&patient.person)?;
-        let person =
-            Person { external_patient_id: known.external_patient_id, customer_tag: known.customer_tag, ..new.person };
+        let person = Person {
+            first_name: new.person.first_name.or(known.first_name),
+            last_name: new.person.last_name.or(known.last_name),
+            country: new.person.country.or(known.country),
+            external_patient_id: known.external_patient_id,
+            customer_tag: known.customer_tag,
+            ..new.person
+        };
         let activation = Activation {
             uuid: patient.uuid.clone(),
             email,
-            password_hash: self.hash_new_password(&new.password).await?,
+            password_hash: self.hash_new_password("password", &new.password).await?,
             person: person.to_json()?,
             now_ms,
         };
@@ -199,11 +206,12 @@ impl Platform {
     /// The e-mail of a valid activation, as it is stored. Invalid with everything that is wrong at once.
     fn check_activation(&self, new: &NewActivation) -> Result<Option<String>> {
         let mut errors = BTreeMap::new();
-        let today = vitals::zone::timestamp_of(self.now_ms() * 1000).to_zoned(jiff::tz::TimeZone::UTC).date();
         new.person.check(&mut errors);
-        check_profile(&new.profile, today, &mut errors);
+        check_profile(&new.profile, self.today(), &mut errors);
         let email = new.email.as_deref().map(clean_email).transpose();
-        for error in [email.as_ref().err(), check_new_password(&new.password).as_ref().err()].into_iter().flatten() {
+        for error in
+            [email.as_ref().err(), check_new_password("password", &new.password).as_ref().err()].into_iter().flatten()
+        {
             if let PlatformError::Invalid(found) = error {
                 errors.extend(found.clone());
             }
@@ -224,7 +232,7 @@ fn voucher_used() -> PlatformError {
     PlatformError::Conflict { code: "voucher_used", message: "the voucher has been used" }
 }
 
-fn check_group_texts(name: &str, description: &str) -> Result<()> {
+pub(crate) fn check_group_texts(name: &str, description: &str) -> Result<()> {
     let mut errors = BTreeMap::new();
     if name.trim().is_empty() {
         note(&mut errors, "name", "must not be empty");

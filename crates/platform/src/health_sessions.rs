@@ -1,18 +1,21 @@
 //! Sessions on the Health Cloud: a patient's own, and those by which someone reads in his stead.
+//!
+//! What allows a session is in the users database, and no transaction spans both. So a session is written first and
+//! what allows it is looked up again after that: whoever withdraws it meanwhile either is seen here, or comes later and
+//! ends the session that he then finds.
 
-use store::{HealthPatient, HealthSession};
+use store::{HealthPatient, HealthSession, Refreshed};
 
 use crate::access::Researcher;
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
-use crate::tokens::{Cloud, Issued, Subject};
+use crate::tokens::{Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned};
+use crate::users_sessions::REFRESH_GRACE_MS;
 
 /// What a patient's own token allows.
 const OWN_SCOPE: &str = "patient.read patient.sync";
 /// What a token of someone who reads in the patient's stead allows.
 const READ_SCOPE: &str = "patient.read";
-
-const NOT_VALID: PlatformError = PlatformError::Unauthenticated("the token is not valid");
 
 /// Who calls the Health Cloud, and whose data the token opens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,8 +26,12 @@ pub struct HealthCaller {
     pub scope: String,
     /// The account that reads in the patient's stead.
     pub actor: Option<String>,
+    /// The OAuth client that the token was issued to.
+    pub client: Option<String>,
     /// The session behind the token.
     pub session_id: String,
+    /// The first session of the token's family.
+    pub family: String,
 }
 
 impl HealthCaller {
@@ -54,14 +61,42 @@ impl Platform {
             return Err(PlatformError::Forbidden("only a patient has data on the Health Cloud"));
         }
         let patient = self.health.patient(&caller.owner).await?.ok_or(NOT_VALID)?;
-        let issued = self.start_health_session(&caller.owner, None, OWN_SCOPE).await?;
+        let now_ms = self.now_ms();
+        let refresh_minutes = if caller.refreshable { self.settings.token_refresh_minutes } else { 0 };
+        let session = HealthSession {
+            login: Some(caller.login.clone()),
+            refresh_until_ms: now_ms + refresh_minutes * MINUTE_MS,
+            ..self.new_health_session(&caller.owner, OWN_SCOPE, now_ms)
+        };
+        let family = session.family.clone();
+        let issued = self.start_health_session(session).await?;
+        if self.users.session(&caller.session_id).await?.is_none_or(|session| session.ended_ms.is_some()) {
+            self.health.end_family(&family, self.now_ms()).await?;
+            return Err(NOT_VALID);
+        }
         Ok(HealthLogin { issued, patient })
     }
 
-    /// A token by which a researcher reads a patient's data in his stead.
+    /// A token by which a researcher reads a patient's data in his stead. It ends with the key that it was asked for
+    /// with, and cannot be refreshed.
     pub async fn health_token(&self, researcher: &Researcher, patient: &str) -> Result<Issued> {
         self.patient_access(researcher, patient).await?;
-        self.start_health_session(patient, Some(researcher), READ_SCOPE).await
+        let now_ms = self.now_ms();
+        let session = self.new_health_session(patient, READ_SCOPE, now_ms);
+        let key_end_ms = researcher.key_expires_ms.unwrap_or(i64::MAX);
+        let session = HealthSession {
+            actor: Some(researcher.account.clone()),
+            api_key: Some(researcher.key_id.clone()),
+            expires_ms: session.expires_ms.min(key_end_ms),
+            ..session
+        };
+        let family = session.family.clone();
+        let issued = self.start_health_session(session).await?;
+        if let Err(error) = self.still_reads(researcher, patient).await {
+            self.health.end_family(&family, self.now_ms()).await?;
+            return Err(error);
+        }
+        Ok(issued)
     }
 
     /// Who calls the Health Cloud with this token.
@@ -78,34 +113,97 @@ impl Platform {
             patient: session.patient,
             scope: session.scope,
             actor: session.actor,
+            client: session.client,
             session_id: session.id,
+            family: session.family,
         })
     }
 
-    /// Ends the token of a caller.
+    /// A new token for an old one, expired or not. The old one ends, but can be refreshed again for a minute; reuse
+    /// after that ends them all. Forbidden for tokens of those who read in a patient's stead, and for OAuth's, which
+    /// have refresh tokens. `address` is where the call comes from.
+    pub async fn health_refresh(&self, token: &str, address: &str) -> Result<Issued> {
+        let claims = self.claims_to_refresh(Cloud::Health, token, address).await?;
+        let session = self.health.session(&claims.jti).await?;
+        let Some(session) = session.filter(|session| session.patient == claims.sub && session.ended_ms.is_none())
+        else {
+            return Err(self.refresh_refused(&claims.sub, address));
+        };
+        if session.actor.is_some() || session.client.is_some() {
+            return Err(PlatformError::Forbidden("only a token that the patient has logged in for is refreshed here"));
+        }
+        match self.health.refresh_session(&session.id, self.successor(), REFRESH_GRACE_MS).await? {
+            Refreshed::Done(session) => {
+                let token = self.sign_health_token(&session).await?;
+                Ok(self.issued(token, session.first_issued_ms, session.refresh_until_ms))
+            }
+            Refreshed::Reused => {
+                tracing::warn!("a token was refreshed twice, and its family has been ended");
+                Err(self.refresh_refused(&claims.sub, address))
+            }
+            Refreshed::Ended | Refreshed::Late => Err(self.refresh_refused(&claims.sub, address)),
+        }
+    }
+
+    /// Ends the token of a caller, with those that it was refreshed from.
     pub async fn health_logout(&self, caller: &HealthCaller) -> Result<()> {
-        self.health.end_session(&caller.session_id, self.now_ms()).await?;
+        self.health.end_family(&caller.family, self.now_ms()).await?;
         Ok(())
     }
 
-    async fn start_health_session(&self, patient: &str, actor: Option<&Researcher>, scope: &str) -> Result<Issued> {
-        let now_ms = self.now_ms();
-        let account = actor.map(|researcher| researcher.account.as_str());
-        let session = HealthSession {
-            id: self.new_record_id(),
+    /// The first session of a family, which cannot be refreshed.
+    pub(crate) fn new_health_session(&self, patient: &str, scope: &str, now_ms: i64) -> HealthSession {
+        let id = self.new_record_id();
+        HealthSession {
+            family: id.clone(),
+            id,
             patient: patient.to_owned(),
-            actor: account.map(str::to_owned),
-            api_key: actor.map(|researcher| researcher.key_id.clone()),
+            actor: None,
+            api_key: None,
+            login: None,
+            client: None,
+            consent: None,
             scope: scope.to_owned(),
             first_issued_ms: now_ms,
             issued_ms: now_ms,
-            expires_ms: now_ms + self.settings.token_ttl_minutes * 60_000,
+            expires_ms: self.token_end_ms(now_ms),
+            refresh_until_ms: now_ms,
             replaced_ms: None,
             ended_ms: None,
+        }
+    }
+
+    /// Signs the token of a session.
+    pub(crate) async fn sign_health_token(&self, session: &HealthSession) -> Result<String> {
+        let unsigned = Unsigned {
+            session_id: &session.id,
+            issued_ms: session.issued_ms,
+            expires_ms: session.expires_ms,
+            uuid: &session.patient,
+            role: "patient",
+            scope: Some(&session.scope),
+            actor: session.actor.as_deref(),
+            client: session.client.as_deref(),
         };
-        let subject = Subject { uuid: patient, role: "patient", scope: Some(scope), actor: account };
-        let issued = self.sign(Cloud::Health, &session.id, now_ms, subject).await?;
+        self.sign(Cloud::Health, unsigned).await
+    }
+
+    async fn start_health_session(&self, session: HealthSession) -> Result<Issued> {
+        let token = self.sign_health_token(&session).await?;
+        let issued = self.issued(token, session.first_issued_ms, session.refresh_until_ms);
         self.health.add_session(session).await?;
         Ok(issued)
+    }
+
+    /// Whether key, account, membership and attachment still stand.
+    async fn still_reads(&self, researcher: &Researcher, patient: &str) -> Result<()> {
+        let key = self.users.api_key(&researcher.key_id).await?;
+        let account = self.users.account(&researcher.account).await?;
+        let stands = key.is_some_and(|key| key.revoked_ms.is_none())
+            && account.is_some_and(|account| account.disabled_ms.is_none());
+        if !stands {
+            return Err(PlatformError::Unauthenticated("the API key is not valid"));
+        }
+        self.patient_access(researcher, patient).await.map(drop)
     }
 }

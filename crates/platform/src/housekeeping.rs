@@ -1,5 +1,5 @@
 //! What a worker does besides folding: merges the small chunks of closed hours, seals finished periods, deletes dead
-//! objects. Any number of nodes may do it at once.
+//! objects, forgets tokens that have long ended. Any number of nodes may do it at once.
 
 use std::time::Duration;
 
@@ -20,7 +20,10 @@ pub async fn run(platform: Platform, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             _ = merge.tick() => report("merging chunks", merge_hours(&platform).await),
-            _ = seal.tick() => report("sealing", seal_and_sweep(&platform).await),
+            _ = seal.tick() => {
+                report("sealing", seal_and_sweep(&platform).await);
+                report("forgetting old tokens", platform.tidy_identity().await.map(drop));
+            }
             changed = stop.changed() => if changed.is_err() || *stop.borrow() { return },
         }
     }
@@ -42,6 +45,11 @@ async fn merge_hours(platform: &Platform) -> Result<()> {
 async fn seal_and_sweep(platform: &Platform) -> Result<()> {
     let sealed = seal::seal(platform, Until::Finished, |_| {}).await?;
     let swept = seal::sweep_dead_objects(platform).await?;
+    platform.sweep_erased().await?;
+    let overwritten = platform.overwrite_erased().await?;
+    if overwritten > 0 {
+        tracing::info!(overwritten, "the database files were rewritten after erasures");
+    }
     if sealed.segments > 0 || swept > 0 {
         tracing::info!(segments = sealed.segments, rows = sealed.rows, bytes = sealed.bytes, swept, "sealed");
     }

@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use sha2::Digest;
 pub use store::DeviceReport;
 use store::{Counts, SyncId, SyncOutcome};
+use vitals::content_hash::ContentHash;
 use vitals::intake::{Batch, Intake, Rejection};
 use vitals::registry::DataType;
 use vitals::zone::{ZoneName, is_known_zone};
 
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
+use crate::profile::note;
 
 /// A sync as it was read from its body.
 #[derive(Clone, Debug, Default)]
 pub struct SyncBody {
-    /// The app's own name for the sync.
+    /// The app's own name for the sync, a uuid.
     pub sync_id: Option<String>,
     /// The IANA zone that the samples' local times are in; the patient's when it is left out.
     pub time_zone: Option<String>,
@@ -23,8 +24,6 @@ pub struct SyncBody {
     pub device: Option<DeviceReport>,
     /// Rows by type.
     pub data: Vec<TypeBatches>,
-    /// Tells whether the same name comes again with other content.
-    pub content_hash: Vec<u8>,
 }
 
 /// The rows of one type, as they were sent.
@@ -52,26 +51,25 @@ pub struct TypeOutcome {
 /// What became of a sync.
 #[derive(Clone, Debug)]
 pub struct Receipt {
-    /// The app's name for it, or ours.
+    /// The app's name for it as it was sent, or ours.
     pub sync_id: String,
     /// By type, in the order of the types.
     pub types: Vec<TypeOutcome>,
 }
 
-const LONGEST_SYNC_ID: usize = 100;
+/// The length of a uuid with its four hyphens.
+const UUID_CHARS: usize = 36;
+/// The longest text that tells of a bracelet, in characters.
+const LONGEST_DEVICE_TEXT: usize = 100;
 
 /// Stores a sync of a patient. When this returns, the counted rows are durable.
 pub async fn store_sync(platform: &Platform, patient: &str, body: SyncBody) -> Result<Receipt> {
     let now_ms = platform.now_ms();
     check_device(body.device.as_ref())?;
-    let id = match &body.sync_id {
-        Some(id) if id.is_empty() || id.len() > LONGEST_SYNC_ID => {
-            return Err(PlatformError::invalid("sync_id", "must have 1 to 100 characters"));
-        }
-        Some(id) => Some(SyncId { id: id.clone(), content_hash: body.content_hash }),
-        None => None,
-    };
+    let id = body.sync_id.as_deref().map(clean_sync_id).transpose()?;
+    let zone_is_named = body.time_zone.is_some();
     let zone = zone_of(platform, patient, body.time_zone).await?;
+    let id = id.map(|id| SyncId { id, content_hash: content_hash(&body.data, &zone, zone_is_named) });
     let mut outcomes: BTreeMap<DataType, TypeOutcome> = BTreeMap::new();
     let mut blocks = Vec::new();
     for TypeBatches { data_type, batches } in body.data {
@@ -84,7 +82,7 @@ pub async fn store_sync(platform: &Platform, patient: &str, body: SyncBody) -> R
         let (rejected, rejections) = (accepted.rejected, accepted.rejections);
         outcomes.insert(data_type, TypeOutcome { data_type, counts: Counts::default(), rejected, rejections });
     }
-    let sync_id = id.as_ref().map_or_else(|| random_sync_id(platform), |id| id.id.clone());
+    let sync_id = body.sync_id.unwrap_or_else(|| random_sync_id(platform));
     let sync = store::Sync { patient: patient.to_owned(), received_ms: now_ms, id, device: body.device, blocks };
     match platform.health.store_sync(sync).await? {
         SyncOutcome::Stored(counts) => {
@@ -116,25 +114,48 @@ pub async fn zone_of(platform: &Platform, patient: &str, named: Option<String>) 
     Ok(known.unwrap_or_else(|| "UTC".to_owned()).into())
 }
 
-/// What tells whether a sync id comes again with other content.
-pub fn content_hash(bytes: &[u8]) -> Vec<u8> {
-    sha2::Sha256::digest(bytes).to_vec()
+/// A sync id as it is kept: in small letters, because apps write uuids in either.
+fn clean_sync_id(text: &str) -> Result<String> {
+    let uuid = Some(text).filter(|text| text.len() == UUID_CHARS).and_then(|text| uuid::Uuid::try_parse(text).ok());
+    uuid.map(|uuid| uuid.to_string()).ok_or_else(|| PlatformError::invalid("sync_id", "must be a uuid"))
+}
+
+/// What tells whether a sync id comes again with other content. What is said of the bracelet is not content: an app
+/// that sends a sync again may well tell of a battery that has run down meanwhile.
+fn content_hash(data: &[TypeBatches], zone: &ZoneName, zone_is_named: bool) -> Vec<u8> {
+    let mut hash = ContentHash::default();
+    for TypeBatches { data_type, batches } in data {
+        for batch in batches {
+            hash.add(*data_type, batch, zone, zone_is_named);
+        }
+    }
+    hash.bytes().to_vec()
 }
 
 fn check_device(device: Option<&DeviceReport>) -> Result<()> {
     let Some(device) = device else { return Ok(()) };
-    let short = |text: &str| text.chars().count() <= 100;
-    if device.serial_number.is_empty() || !short(&device.serial_number) {
-        return Err(PlatformError::invalid("device.serial_number", "must have 1 to 100 characters"));
+    let mut errors = BTreeMap::new();
+    let texts = [
+        ("device.serial_number", Some(&device.serial_number)),
+        ("device.device_type", device.device_type.as_ref()),
+        ("device.firmware_version", device.firmware_version.as_ref()),
+    ];
+    for (field, text) in texts {
+        let Some(text) = text else { continue };
+        if text.chars().count() > LONGEST_DEVICE_TEXT {
+            note(&mut errors, field, "must have at most 100 characters");
+        }
+        if text.contains('\0') {
+            note(&mut errors, field, "must not have a NUL character");
+        }
     }
-    let texts = [&device.device_type, &device.firmware_version];
-    if !texts.into_iter().flatten().all(|text| short(text)) {
-        return Err(PlatformError::invalid("device", "has a text of more than 100 characters"));
+    if device.serial_number.is_empty() {
+        note(&mut errors, "device.serial_number", "must not be empty");
     }
     if device.battery_level.is_some_and(|level| !(0..=100).contains(&level)) {
-        return Err(PlatformError::invalid("device.battery_level", "must be 0 to 100"));
+        note(&mut errors, "device.battery_level", "must be 0 to 100");
     }
-    Ok(())
+    if errors.is_empty() { Ok(()) } else { Err(PlatformError::Invalid(errors)) }
 }
 
 fn random_sync_id(platform: &Platform) -> String {

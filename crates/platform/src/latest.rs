@@ -26,7 +26,7 @@ impl NewsReading {
         age_s(self.read_ms, self.entry.time_ms)
     }
 
-    /// Age of a part's measurement, whole seconds; `None` when there is none.
+    /// Age of a part's measurement when it was read, whole seconds; `None` when there is none.
     pub fn part_age_s(&self, part: &EntryPart) -> Option<i64> {
         part.measured.map(|measured| age_s(self.read_ms, measured.timestamp_ms))
     }
@@ -40,17 +40,15 @@ impl Platform {
     /// Latest values with the NEWS score of patients whom the caller has been found to have access to; those without
     /// any value are left out.
     pub async fn latest_values(&self, patients: Vec<String>) -> Result<HashMap<String, LatestValues>> {
-        let mut found = self.health.latest_of_patients(patients).await?;
-        for values in found.values_mut() {
-            *values = values.paired();
-        }
-        Ok(found)
+        Ok(self.health.latest_of_patients(patients).await?)
     }
 
     /// The newest NEWS entry of a patient; `None` when nothing has been scored yet.
     pub async fn latest_news_score(&self, researcher: &Researcher, patient: &str) -> Result<Option<NewsReading>> {
         self.patient_access(researcher, patient).await?;
-        let Some(entry) = self.health.newest_news(patient).await? else { return Ok(None) };
+        let Some(mut entry) = self.health.newest_news(patient).await? else { return Ok(None) };
+        let known = self.health.latest_of_patients(vec![patient.to_owned()]).await?.remove(patient);
+        entry.name_forgotten(&known.unwrap_or_default());
         let movement_level = self.movement_at(patient, entry.time_ms).await?;
         Ok(Some(NewsReading { entry, read_ms: self.now_ms(), movement_level }))
     }

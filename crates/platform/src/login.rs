@@ -2,15 +2,17 @@
 //!
 //! An unknown name and a wrong password answer the same after the same work.
 
-use store::{Account, HealthChange, Intent, Patient, Profile};
+use store::{Account, HealthChange, Intent, NewAuditEntry, Patient, Profile};
 
 use crate::access::Researcher;
 use crate::audit::{Action, user_entity};
 use crate::enrolment::clean_voucher;
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
+use crate::passwords::check_new_password;
 use crate::profile::Person;
-use crate::tokens::Issued;
+use crate::tokens::{Issued, UsersCaller};
+use crate::users_sessions::NewSession;
 
 /// What one logs in with beside the password.
 #[derive(Clone)]
@@ -62,7 +64,7 @@ pub struct UsersLogin {
 }
 
 /// Whom a name stands for.
-enum Found {
+pub(crate) enum Found {
     Patient(Patient),
     Account(Account),
 }
@@ -83,34 +85,99 @@ impl Found {
     }
 
     /// The hash that the password has to fit; none for someone who cannot log in.
-    fn password_hash(&self) -> Option<String> {
+    pub(crate) fn password_hash(&self) -> Option<&str> {
         match self {
-            Found::Patient(patient) => patient.password_hash.clone(),
-            Found::Account(account) => account.disabled_ms.is_none().then(|| account.password_hash.clone()),
+            Found::Patient(patient) => patient.password_hash.as_deref(),
+            Found::Account(account) => account.disabled_ms.is_none().then_some(account.password_hash.as_str()),
+        }
+    }
+
+    /// Whether staff chose the password.
+    pub(crate) fn must_change_password(&self) -> bool {
+        matches!(self, Found::Patient(patient) if patient.must_change_password)
+    }
+}
+
+impl LoginName {
+    /// The name as it is stored, which is also what failures are counted under.
+    fn clean(&self) -> String {
+        match self {
+            LoginName::Email(email) => email.trim().to_lowercase(),
+            LoginName::Code(code) => clean_voucher(code),
         }
     }
 }
 
 impl Platform {
-    /// Logs in. `address` is where the call comes from.
+    /// Logs in. A password that staff chose lets in as well, but only for the life of one token: it cannot be
+    /// refreshed until the patient has chosen a new one. `address` is where the call comes from.
     pub async fn login(&self, credentials: Credentials, address: &str) -> Result<UsersLogin> {
-        let name = match &credentials.name {
-            LoginName::Email(email) => email.trim().to_lowercase(),
-            LoginName::Code(code) => clean_voucher(code),
-        };
+        let found = self.check_password(&credentials, address).await?;
+        self.start_login(found).await
+    }
+
+    /// Logs in and chooses a new password at once, which ends every earlier token.
+    pub async fn login_and_change_password(
+        &self,
+        credentials: Credentials,
+        new_password: &str,
+        address: &str,
+    ) -> Result<UsersLogin> {
+        check_new_password("new_password", new_password)?;
+        let found = self.check_password(&credentials, address).await?;
+        let found = self.choose_password(found, &credentials.password, new_password).await?;
+        self.start_login(found).await
+    }
+
+    /// Chooses a new password for someone who has logged in and names the present one. Ends every token, also the one
+    /// of this call, and answers a new login.
+    pub async fn change_password(
+        &self,
+        caller: &UsersCaller,
+        password: &str,
+        new_password: &str,
+        address: &str,
+    ) -> Result<UsersLogin> {
+        check_new_password("new_password", new_password)?;
+        let found = self.find_by_uuid(&caller.owner).await?.ok_or(PlatformError::NotFound("user"))?;
+        let hash = found.password_hash().map(str::to_owned);
+        if !self.password_fits(&caller.owner, address, password, hash).await? {
+            return Err(PlatformError::invalid("password", "is not the present password"));
+        }
+        let found = self.choose_password(found, password, new_password).await?;
+        self.start_login(found).await
+    }
+
+    /// Whom these credentials are of. Unauthenticated when nobody's, after the same work; too many when they were
+    /// tried too often.
+    pub(crate) async fn check_password(&self, credentials: &Credentials, address: &str) -> Result<Found> {
+        let name = credentials.name.clean();
         self.check_backoff(&name, address)?;
         let found = match credentials.name {
             LoginName::Email(_) => self.find_by_email(&name).await?,
             LoginName::Code(_) => self.users.patient_by_voucher(&name).await?.map(Found::Patient),
         };
-        let hash = found.as_ref().and_then(Found::password_hash);
-        let fits = self.password_fits(&credentials.password, hash).await?;
-        let Some(found) = found.filter(|_| fits) else {
-            self.memory.backoff.failed(&name, address, self.now_ms());
-            return Err(PlatformError::Unauthenticated("the credentials are not valid"));
-        };
-        self.memory.backoff.succeeded(&name, address);
-        self.start_login(found).await
+        let hash = found.as_ref().and_then(Found::password_hash).map(str::to_owned);
+        let fits = self.password_fits(&name, address, &credentials.password, hash).await?;
+        found.filter(|_| fits).ok_or(PlatformError::Unauthenticated("the credentials are not valid"))
+    }
+
+    /// Gives someone the password that he has chosen himself, which ends his tokens. Answers him as he then stands.
+    pub(crate) async fn choose_password(&self, found: Found, password: &str, new_password: &str) -> Result<Found> {
+        if password == new_password {
+            return Err(PlatformError::invalid("new_password", "must differ from the present password"));
+        }
+        let hash = self.hash_new_password("new_password", new_password).await?;
+        match found {
+            Found::Patient(patient) => {
+                self.set_patient_password(&patient.uuid, &hash, false).await?;
+                Ok(Found::Patient(Patient { password_hash: Some(hash), must_change_password: false, ..patient }))
+            }
+            Found::Account(account) => {
+                self.users.set_account_password(&account.uuid, &hash, self.now_ms()).await?;
+                Ok(Found::Account(Account { password_hash: hash, ..account }))
+            }
+        }
     }
 
     /// The login of a patient who has just used his voucher.
@@ -120,11 +187,8 @@ impl Platform {
 
     /// Who calls the Users Cloud, as a login tells it.
     pub async fn owner(&self, uuid: &str) -> Result<Owner> {
-        if let Some(patient) = self.users.patient(uuid).await? {
-            return self.compose(Found::Patient(patient)).await;
-        }
-        let account = self.users.account(uuid).await?.ok_or(PlatformError::NotFound("user"))?;
-        self.compose(Found::Account(account)).await
+        let found = self.find_by_uuid(uuid).await?.ok_or(PlatformError::NotFound("user"))?;
+        self.compose(found).await
     }
 
     /// Gives a confirmed patient a password that staff chose, which ends his tokens on both clouds.
@@ -134,7 +198,12 @@ impl Platform {
         if access.state != "confirmed" {
             return Err(not_confirmed());
         }
-        let password_hash = self.hash_new_password(password).await?;
+        let password_hash = self.hash_new_password("password", password).await?;
+        self.set_patient_password(patient, &password_hash, true).await
+    }
+
+    /// Sets the password of a confirmed patient and ends his tokens on both clouds, and what he has consented to.
+    async fn set_patient_password(&self, patient: &str, password_hash: &str, must_change: bool) -> Result<()> {
         let now_ms = self.now_ms();
         let intent = Intent {
             id: self.new_record_id(),
@@ -142,18 +211,17 @@ impl Platform {
             entries: Vec::new(),
             created_ms: now_ms,
         };
-        if !self.users.set_patient_password(patient, &password_hash, true, now_ms, intent.clone()).await? {
+        if !self.users.set_patient_password(patient, password_hash, must_change, now_ms, intent.clone()).await? {
             return Err(not_confirmed());
         }
         self.finish(intent).await
     }
 
-    /// Too many when this name has been tried too often from this address.
-    pub(crate) fn check_backoff(&self, name: &str, address: &str) -> Result<()> {
-        match self.memory.backoff.wait_s(name, address, self.now_ms()) {
-            Some(retry_after_s) => Err(PlatformError::TooMany { retry_after_s }),
-            None => Ok(()),
+    async fn find_by_uuid(&self, uuid: &str) -> Result<Option<Found>> {
+        if let Some(patient) = self.users.patient(uuid).await? {
+            return Ok(Some(Found::Patient(patient)));
         }
+        Ok(self.users.account(uuid).await?.map(Found::Account))
     }
 
     async fn find_by_email(&self, email: &str) -> Result<Option<Found>> {
@@ -164,10 +232,20 @@ impl Platform {
     }
 
     async fn start_login(&self, found: Found) -> Result<UsersLogin> {
-        let (uuid, role) = (found.uuid(), found.role());
-        let entry = self.entry_by(Action::UserLogin, uuid, role, user_entity(uuid), None);
-        let issued = self.start_users_session(uuid, role, entry).await?;
+        let session = NewSession {
+            owner: found.uuid(),
+            role: found.role(),
+            password_hash: found.password_hash().unwrap_or_default(),
+            refreshable: !found.must_change_password(),
+        };
+        let issued = self.start_users_session(session, self.login_entry(&found)).await?;
         Ok(UsersLogin { issued, owner: self.compose(found).await? })
+    }
+
+    /// The entry of a login.
+    pub(crate) fn login_entry(&self, found: &Found) -> NewAuditEntry {
+        let uuid = found.uuid();
+        self.entry_by(Action::UserLogin, uuid, found.role(), user_entity(uuid), None)
     }
 
     async fn compose(&self, found: Found) -> Result<Owner> {

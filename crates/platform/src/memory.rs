@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
 
 use tokio::sync::Semaphore;
 
@@ -17,6 +18,8 @@ pub(crate) struct Memory {
     pub health_keys: Keyring,
     /// Lets only so many password hashes be computed at once.
     pub hashing: Semaphore,
+    /// How many passwords have been checked, of people who exist and of those who do not.
+    pub hashes_verified: AtomicU64,
     /// Logins that failed.
     pub backoff: Backoff,
     /// When this node last noted the use of an API key, ms, by the key's record identifier.
@@ -29,6 +32,7 @@ impl Memory {
             users_keys: Keyring::default(),
             health_keys: Keyring::default(),
             hashing: Semaphore::new(settings.password_hashes_at_once.max(1)),
+            hashes_verified: AtomicU64::new(0),
             backoff: Backoff::default(),
             key_uses: Mutex::default(),
         }

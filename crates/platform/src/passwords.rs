@@ -1,6 +1,6 @@
 //! Passwords: Argon2id with the parameters that OWASP names, off the async threads and only a few at once.
 
-use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
@@ -8,6 +8,7 @@ use argon2::{Algorithm, Argon2, Params, Version};
 
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
+use crate::memory::Memory;
 
 /// KiB of memory, passes, lanes: the second of the choices in OWASP's password storage cheat sheet.
 const MEMORY_KIB: u32 = 19 * 1024;
@@ -18,30 +19,50 @@ const SHORTEST_PASSWORD: usize = 10;
 /// Longer ones only cost work.
 const LONGEST_PASSWORD: usize = 1024;
 
-/// A hash that no password has: what is checked for a user who does not exist, so that it costs the same.
-static NOBODY: OnceLock<String> = OnceLock::new();
+/// What is checked for a user who does not exist, so that it costs the same.
+const NOBODY: &str =
+    "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5cyBwYXNzd29yZA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 impl Platform {
-    /// The hash of a new password, in PHC form. Invalid when it is too short.
-    pub(crate) async fn hash_new_password(&self, password: &str) -> Result<String> {
-        check_new_password(password)?;
+    /// The hash of a new password, in PHC form. Invalid when it is too short; `field` is what it came as.
+    pub(crate) async fn hash_new_password(&self, field: &str, password: &str) -> Result<String> {
+        check_new_password(field, password)?;
         let (password, salt) = (password.to_owned(), self.random_bytes::<16>());
         self.hashing(move || hash(&password, &salt)).await
     }
 
-    /// Whether a password is the one of a hash. Without a hash the answer is no, after equal work.
-    pub(crate) async fn password_fits(&self, password: &str, hash: Option<String>) -> Result<bool> {
-        let password: String = password.chars().take(LONGEST_PASSWORD).collect();
-        self.hashing(move || {
-            let known = hash.is_some();
-            let hash = match hash {
-                Some(hash) => hash,
-                None => nobody()?,
-            };
-            let hash = PasswordHash::new(&hash).map_err(broken)?;
-            Ok(argon2()?.verify_password(password.as_bytes(), &hash).is_ok() && known)
-        })
-        .await
+    /// Whether a password is the one of a hash. Without a hash the answer is no, after equal work. `name` is what was
+    /// logged in with, `address` where the call comes from; too many failures of these make the next ones wait.
+    ///
+    /// Failures are looked at and counted while the permit to hash is held: otherwise a thousand guesses sent at once
+    /// would all be looked at before the first was counted.
+    pub(crate) async fn password_fits(
+        &self,
+        name: &str,
+        address: &str,
+        password: &str,
+        hash: Option<String>,
+    ) -> Result<bool> {
+        self.check_backoff(name, address)?;
+        let password: String = password.chars().take(LONGEST_PASSWORD + 1).collect();
+        let _permit = self.memory.hashing.acquire().await.map_err(broken)?;
+        self.check_backoff(name, address)?;
+        let memory = self.memory.clone();
+        let verifying = tokio::task::spawn_blocking(move || verify(&memory, &password, hash.as_deref()));
+        let fits = verifying.await.map_err(broken)??;
+        match fits {
+            true => self.memory.backoff.succeeded(name, address),
+            false => self.memory.backoff.failed(name, address, self.now_ms()),
+        }
+        Ok(fits)
+    }
+
+    /// Too many when this name has been tried too often from this address.
+    pub(crate) fn check_backoff(&self, name: &str, address: &str) -> Result<()> {
+        match self.memory.backoff.wait_s(name, address, self.now_ms()) {
+            Some(retry_after_s) => Err(PlatformError::TooMany { retry_after_s }),
+            None => Ok(()),
+        }
     }
 
     async fn hashing<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
@@ -50,14 +71,21 @@ impl Platform {
     }
 }
 
-/// Invalid when a password is shorter than ten characters or absurdly long.
-pub(crate) fn check_new_password(password: &str) -> Result<()> {
+/// Checks a password against a hash, or against nobody's.
+fn verify(memory: &Memory, password: &str, hash: Option<&str>) -> Result<bool> {
+    let parsed = PasswordHash::new(hash.unwrap_or(NOBODY)).map_err(broken)?;
+    memory.hashes_verified.fetch_add(1, Ordering::Relaxed);
+    Ok(argon2()?.verify_password(password.as_bytes(), &parsed).is_ok() && hash.is_some())
+}
+
+/// Invalid when a password is shorter than ten characters or absurdly long; `field` is what it came as.
+pub(crate) fn check_new_password(field: &str, password: &str) -> Result<()> {
     let length = password.chars().count();
     if length < SHORTEST_PASSWORD {
-        return Err(PlatformError::invalid("password", "must have at least 10 characters"));
+        return Err(PlatformError::invalid(field, "must have at least 10 characters"));
     }
     if length > LONGEST_PASSWORD {
-        return Err(PlatformError::invalid("password", "must have at most 1024 characters"));
+        return Err(PlatformError::invalid(field, "must have at most 1024 characters"));
     }
     Ok(())
 }
@@ -67,14 +95,6 @@ fn hash(password: &str, salt: &[u8]) -> Result<String> {
     Ok(hash.to_string())
 }
 
-fn nobody() -> Result<String> {
-    if let Some(hash) = NOBODY.get() {
-        return Ok(hash.clone());
-    }
-    let made = hash("", b"nobody's password")?;
-    Ok(NOBODY.get_or_init(|| made).clone())
-}
-
 fn argon2() -> Result<Argon2<'static>> {
     let params = Params::new(MEMORY_KIB, PASSES, LANES, None).map_err(broken)?;
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
@@ -82,4 +102,33 @@ fn argon2() -> Result<Argon2<'static>> {
 
 fn broken(error: impl std::fmt::Display) -> PlatformError {
     PlatformError::Internal(format!("password hashing: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::Settings;
+
+    #[test]
+    fn nobody_costs_what_anybody_costs() {
+        let real = hash("correct horse", b"sixteen bytes of").expect("a hash");
+        let (real, nobody) = (PasswordHash::new(&real).expect("a hash"), PasswordHash::new(NOBODY).expect("a hash"));
+        assert_eq!((real.algorithm, real.version, &real.params), (nobody.algorithm, nobody.version, &nobody.params));
+        let length = |hash: &PasswordHash| {
+            let digest = hash.hash.as_ref().expect("a digest");
+            (hash.salt.as_ref().expect("a salt").len(), digest.len())
+        };
+        assert_eq!(length(&real), length(&nobody));
+    }
+
+    #[test]
+    fn every_look_computes_one_hash() {
+        let memory = Memory::new(&Settings::default());
+        let known = hash("correct horse", b"sixteen bytes of").expect("a hash");
+        let cases = [("correct horse", Some(known.as_str()), true), ("wrong", Some(&known), false), ("", None, false)];
+        for (done, (password, hash, fits)) in cases.into_iter().enumerate() {
+            assert_eq!(verify(&memory, password, hash).expect("an answer"), fits);
+            assert_eq!(memory.hashes_verified.load(Ordering::Relaxed), done as u64 + 1);
+        }
+    }
 }

@@ -7,7 +7,7 @@ use vitals::latest::LatestValues;
 
 use crate::access::Researcher;
 use crate::environment::Platform;
-use crate::error::Result;
+use crate::error::{PlatformError, Result};
 use crate::health_sessions::HealthCaller;
 use crate::profile::Person;
 
@@ -77,6 +77,14 @@ impl Platform {
             })
         };
         uuids.iter().filter_map(|uuid| patients.remove(uuid)).map(row_of).collect()
+    }
+
+    /// A patient whom the caller has been found to have access to.
+    pub(crate) async fn patient_row(&self, uuid: &str) -> Result<PatientRow> {
+        let patient = self.users.patient(uuid).await?.ok_or(PlatformError::NotFound("patient"))?;
+        let profile = self.health.patient(uuid).await?.map(|body| body.profile).unwrap_or_default();
+        let device = self.health.devices(uuid).await?.into_iter().next();
+        Ok(PatientRow { person: Person::from_json(&patient.person)?, patient, profile, device, latest_values: None })
     }
 
     async fn persons_of(&self, uuids: &[String]) -> Result<HashMap<String, Patient>> {

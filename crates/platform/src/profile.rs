@@ -1,15 +1,25 @@
-//! What a person tells of himself: names for the users database, his body for the health database.
+//! What is told of a person: names for the users database, his body for the health database; and how it is changed.
 
 use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
-use store::Profile;
+use serde_json::json;
+use store::{HealthChange, Intent, NewAuditEntry, PersonChange, Profile, StoreError};
 
+use crate::access::Researcher;
+use crate::accounts::email_taken;
+use crate::audit::{Action, hcp_admin_entity, patient_entity};
+use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
+use crate::login::Owner;
+use crate::patients::PatientRow;
+use crate::tokens::UsersCaller;
 
 /// The longest text that an attribute holds, in characters.
 const LONGEST_TEXT: usize = 200;
+/// How often a change is tried again that meets another.
+const TRIES: usize = 5;
 
 /// Personal attributes. Absent ones are not set.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,12 +58,218 @@ impl Person {
 
     /// Notes what is not valid, by field.
     pub(crate) fn check(&self, errors: &mut BTreeMap<String, Vec<String>>) {
-        let texts = [("first_name", &self.first_name), ("last_name", &self.last_name), ("country", &self.country)];
+        let texts = [
+            ("first_name", &self.first_name),
+            ("last_name", &self.last_name),
+            ("country", &self.country),
+            ("external_patient_id", &self.external_patient_id),
+        ];
         for (field, text) in texts {
             if text.as_ref().is_some_and(|text| text.chars().count() > LONGEST_TEXT) {
                 note(errors, field, "must have at most 200 characters");
             }
         }
+        let is_tag = |tag: &String| tag.len() == 5 && tag.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if self.customer_tag.as_ref().is_some_and(|tag| !tag.is_empty() && !is_tag(tag)) {
+            note(errors, "customer_tag", "must be five letters or digits");
+        }
+    }
+
+    /// Takes over what is named; an empty text takes an attribute away.
+    fn take_over(&mut self, change: &Person) {
+        let texts = [
+            (&mut self.first_name, &change.first_name),
+            (&mut self.last_name, &change.last_name),
+            (&mut self.country, &change.country),
+            (&mut self.external_patient_id, &change.external_patient_id),
+            (&mut self.customer_tag, &change.customer_tag),
+        ];
+        for (known, new) in texts {
+            if let Some(new) = new {
+                *known = Some(new.clone()).filter(|text| !text.trim().is_empty());
+            }
+        }
+        self.agreement_to_terms_of_use = change.agreement_to_terms_of_use.or(self.agreement_to_terms_of_use);
+    }
+
+    /// The names of the attributes that are set.
+    fn fields(&self) -> Vec<&'static str> {
+        let fields = [
+            ("first_name", self.first_name.is_some()),
+            ("last_name", self.last_name.is_some()),
+            ("country", self.country.is_some()),
+            ("external_patient_id", self.external_patient_id.is_some()),
+            ("customer_tag", self.customer_tag.is_some()),
+            ("agreement_to_terms_of_use", self.agreement_to_terms_of_use.is_some()),
+        ];
+        fields.into_iter().filter(|(_, is_set)| *is_set).map(|(field, _)| field).collect()
+    }
+}
+
+/// How staff files a patient; what is absent stays as it is, an empty text takes away.
+#[derive(Clone, Default)]
+pub struct PatientChange {
+    /// Identifier in the customer's own system.
+    pub external_patient_id: Option<String>,
+    /// Study code, five characters.
+    pub customer_tag: Option<String>,
+    /// IANA name.
+    pub time_zone: Option<String>,
+}
+
+/// Attributes of a person to change; what is absent stays as it is, an empty text takes away.
+#[derive(Clone, Default)]
+pub struct ProfileChange {
+    /// Names and so on.
+    pub person: Person,
+    /// Address to log in with.
+    pub email: Option<String>,
+    /// His body.
+    pub profile: Profile,
+}
+
+impl ProfileChange {
+    /// The names of the attributes that are named.
+    fn fields(&self) -> Vec<&'static str> {
+        let profile = &self.profile;
+        let more = [
+            ("email", self.email.is_some()),
+            ("birthday", profile.birthday.is_some()),
+            ("gender", profile.gender.is_some()),
+            ("height", profile.height.is_some()),
+            ("weight", profile.weight.is_some()),
+            ("skin_color", profile.skin_color.is_some()),
+            ("hair_density", profile.hair_density.is_some()),
+            ("time_zone", profile.time_zone.is_some()),
+        ];
+        let mut fields = self.person.fields();
+        fields.extend(more.into_iter().filter(|(_, is_set)| *is_set).map(|(field, _)| field));
+        fields
+    }
+}
+
+impl Platform {
+    /// Files a patient otherwise; answers him as he then stands.
+    pub async fn change_patient(
+        &self,
+        researcher: &Researcher,
+        uuid: &str,
+        change: PatientChange,
+    ) -> Result<PatientRow> {
+        self.managed_patient(researcher, uuid).await?;
+        let change = ProfileChange {
+            person: Person {
+                external_patient_id: change.external_patient_id,
+                customer_tag: change.customer_tag,
+                ..Person::default()
+            },
+            profile: Profile { time_zone: change.time_zone, ..Profile::default() },
+            email: None,
+        };
+        let entry = self.entry(Action::PatientUpdate, researcher, patient_entity(uuid), None);
+        self.write_profile(uuid, change, entry, "external_patient_id").await?;
+        self.patient_row(uuid).await
+    }
+
+    /// Changes person and body of a patient; answers him as he then stands.
+    pub async fn change_profile(
+        &self,
+        researcher: &Researcher,
+        uuid: &str,
+        change: ProfileChange,
+    ) -> Result<PatientRow> {
+        self.managed_patient(researcher, uuid).await?;
+        let secondary = Some(hcp_admin_entity(&researcher.account));
+        let entry = self.entry(Action::PatientProfileUpdate, researcher, patient_entity(uuid), secondary);
+        self.write_profile(uuid, change, entry, "first_name").await?;
+        self.patient_row(uuid).await
+    }
+
+    /// Changes what the caller has told of himself; an account has only names. Answers him as he then stands.
+    pub async fn change_self(&self, caller: &UsersCaller, change: ProfileChange) -> Result<Owner> {
+        if caller.role == "patient" {
+            let primary = patient_entity(&caller.owner);
+            let entry = self.entry_by(Action::PatientProfileUpdate, &caller.owner, &caller.role, primary, None);
+            self.write_profile(&caller.owner, change, entry, "first_name").await?;
+            return self.owner(&caller.owner).await;
+        }
+        let mut errors = BTreeMap::new();
+        change.person.check(&mut errors);
+        for field in change.fields().into_iter().filter(|field| !["first_name", "last_name"].contains(field)) {
+            note(&mut errors, field, "is an attribute of patients only");
+        }
+        if change.fields().is_empty() {
+            note(&mut errors, "first_name", "or another attribute is required");
+        }
+        if !errors.is_empty() {
+            return Err(PlatformError::Invalid(errors));
+        }
+        let Person { first_name, last_name, .. } = change.person;
+        self.users.set_account_names(&caller.owner, first_name, last_name, self.now_ms()).await?;
+        self.owner(&caller.owner).await
+    }
+
+    /// Writes what is named, with an entry that names the attributes and not their values. `first` is the field that
+    /// is told when none is named.
+    async fn write_profile(
+        &self,
+        uuid: &str,
+        change: ProfileChange,
+        mut entry: NewAuditEntry,
+        first: &str,
+    ) -> Result<()> {
+        let email = self.check_change(&change, first)?;
+        entry.details = Some(json!({ "fields": change.fields() }).to_string());
+        for _ in 0..TRIES {
+            let patient = self.users.patient(uuid).await?.ok_or(PlatformError::NotFound("patient"))?;
+            let mut person = Person::from_json(&patient.person)?;
+            person.take_over(&change.person);
+            let now_ms = self.now_ms();
+            let put = HealthChange::PutPatient {
+                uuid: uuid.to_owned(),
+                record_id: patient.record_id,
+                customer_code: None,
+                profile: change.profile.clone(),
+                at_ms: now_ms,
+            };
+            let entries = vec![entry.clone()];
+            let intent = Intent { id: self.new_record_id(), change: put, entries, created_ms: now_ms };
+            let person = person.to_json()?;
+            let change =
+                PersonChange { uuid: uuid.to_owned(), email: email.clone(), known: patient.person, person, now_ms };
+            match self.users.change_person(change, intent).await {
+                Ok(true) => {
+                    self.finish_changes_of(uuid).await?;
+                    self.due_bell.notify_one();
+                    return Ok(());
+                }
+                // Someone else has changed him meanwhile: what he wrote stays where it is not named here.
+                Ok(false) => {}
+                Err(StoreError::Conflict(_)) => return Err(email_taken()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(PlatformError::Internal("a profile changes faster than it can be written".to_owned()))
+    }
+
+    /// The e-mail of a valid change, as it is stored. Invalid with everything that is wrong at once.
+    fn check_change(&self, change: &ProfileChange, first: &str) -> Result<Option<String>> {
+        let mut errors = BTreeMap::new();
+        change.person.check(&mut errors);
+        check_profile(&change.profile, self.today(), &mut errors);
+        if change.fields().is_empty() {
+            note(&mut errors, first, "or another attribute is required");
+        }
+        let email = change.email.as_deref().map(clean_email).transpose();
+        if let Err(PlatformError::Invalid(found)) = &email {
+            errors.extend(found.clone());
+        }
+        if errors.is_empty() { email } else { Err(PlatformError::Invalid(errors)) }
+    }
+
+    /// The date in UTC.
+    pub(crate) fn today(&self) -> Date {
+        vitals::zone::timestamp_of(self.now_ms() * 1000).to_zoned(jiff::tz::TimeZone::UTC).date()
     }
 }
 

@@ -4,12 +4,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, Header, Validation};
 use serde::{Deserialize, Serialize};
-use store::{NewAuditEntry, Session};
 
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
 
-const MINUTE_MS: i64 = 60_000;
+pub(crate) const MINUTE_MS: i64 = 60_000;
 
 /// Which cloud a token belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +36,7 @@ pub struct Issued {
     pub token: String,
     /// Minutes that it lives.
     pub ttl_minutes: i64,
-    /// Minutes from its first issue within which it can be refreshed.
+    /// Minutes from its first issue within which it can be refreshed; 0 when it cannot.
     pub refresh_minutes: i64,
 }
 
@@ -50,9 +49,13 @@ pub struct UsersCaller {
     pub role: String,
     /// The session behind the token.
     pub session_id: String,
+    /// The login that the token goes back to.
+    pub login: String,
+    /// Whether the login can be prolonged: not when staff chose its password.
+    pub refreshable: bool,
 }
 
-/// What a token says. The names are those of RFC 7519 and RFC 8693.
+/// What a token says. The names are those of RFC 7519, RFC 8693 and RFC 9068.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Claims {
     pub iss: String,
@@ -66,6 +69,8 @@ pub(crate) struct Claims {
     pub scope: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub act: Option<Actor>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
 /// Who acts in the stead of a token's subject.
@@ -74,42 +79,50 @@ pub(crate) struct Actor {
     pub sub: String,
 }
 
-/// Whom a token is for, before it has an identity and a time.
-pub(crate) struct Subject<'a> {
+/// A token before it is signed.
+pub(crate) struct Unsigned<'a> {
+    pub session_id: &'a str,
+    pub issued_ms: i64,
+    pub expires_ms: i64,
     pub uuid: &'a str,
     pub role: &'a str,
     pub scope: Option<&'a str>,
     pub actor: Option<&'a str>,
+    pub client: Option<&'a str>,
 }
 
-const NOT_VALID: PlatformError = PlatformError::Unauthenticated("the token is not valid");
+pub(crate) const NOT_VALID: PlatformError = PlatformError::Unauthenticated("the token is not valid");
 
 impl Platform {
-    /// Signs a token for a session identity.
-    pub(crate) async fn sign(
-        &self,
-        cloud: Cloud,
-        session_id: &str,
-        issued_ms: i64,
-        subject: Subject<'_>,
-    ) -> Result<Issued> {
-        let ttl_minutes = self.settings.token_ttl_minutes;
+    /// Signs a token.
+    pub(crate) async fn sign(&self, cloud: Cloud, unsigned: Unsigned<'_>) -> Result<String> {
         let claims = Claims {
             iss: self.issuer(cloud).to_owned(),
             aud: cloud.name().to_owned(),
-            sub: subject.uuid.to_owned(),
-            jti: session_id.to_owned(),
-            iat: issued_ms.div_euclid(1000),
-            exp: (issued_ms + ttl_minutes * MINUTE_MS).div_euclid(1000),
-            role: subject.role.to_owned(),
-            scope: subject.scope.map(str::to_owned),
-            act: subject.actor.map(|actor| Actor { sub: actor.to_owned() }),
+            sub: unsigned.uuid.to_owned(),
+            jti: unsigned.session_id.to_owned(),
+            iat: unsigned.issued_ms.div_euclid(1000),
+            exp: unsigned.expires_ms.div_euclid(1000),
+            role: unsigned.role.to_owned(),
+            scope: unsigned.scope.map(str::to_owned),
+            act: unsigned.actor.map(|actor| Actor { sub: actor.to_owned() }),
+            client_id: unsigned.client.map(str::to_owned),
         };
         let keys = self.keys(cloud).await?;
         let header = Header { kid: Some(keys.signing_kid.clone()), ..Header::new(Algorithm::EdDSA) };
-        let token = jsonwebtoken::encode(&header, &claims, &keys.signing)
-            .map_err(|error| PlatformError::Internal(format!("signing a token: {error}")))?;
-        Ok(Issued { token, ttl_minutes, refresh_minutes: self.settings.token_refresh_minutes })
+        jsonwebtoken::encode(&header, &claims, &keys.signing)
+            .map_err(|error| PlatformError::Internal(format!("signing a token: {error}")))
+    }
+
+    /// When an access token that is issued now ends, ms.
+    pub(crate) fn token_end_ms(&self, now_ms: i64) -> i64 {
+        now_ms + self.settings.token_ttl_minutes * MINUTE_MS
+    }
+
+    /// A signed token with the times that a client is told.
+    pub(crate) fn issued(&self, token: String, first_issued_ms: i64, refresh_until_ms: i64) -> Issued {
+        let refresh_minutes = (refresh_until_ms - first_issued_ms) / MINUTE_MS;
+        Issued { token, ttl_minutes: self.settings.token_ttl_minutes, refresh_minutes }
     }
 
     /// What a token of this cloud says, when its signature, issuer and audience hold. Its session and its end are
@@ -129,24 +142,6 @@ impl Platform {
         Ok(data.claims)
     }
 
-    /// Starts a session on the Users Cloud, with the entry of the login that it comes from.
-    pub(crate) async fn start_users_session(&self, owner: &str, role: &str, entry: NewAuditEntry) -> Result<Issued> {
-        let now_ms = self.now_ms();
-        let session = Session {
-            id: self.new_record_id(),
-            owner: owner.to_owned(),
-            first_issued_ms: now_ms,
-            issued_ms: now_ms,
-            expires_ms: now_ms + self.settings.token_ttl_minutes * MINUTE_MS,
-            replaced_ms: None,
-            ended_ms: None,
-        };
-        let subject = Subject { uuid: owner, role, scope: None, actor: None };
-        let issued = self.sign(Cloud::Users, &session.id, now_ms, subject).await?;
-        self.users.add_session(session, self.audit(vec![entry])).await?;
-        Ok(issued)
-    }
-
     /// Who calls the Users Cloud with this token.
     pub async fn users_caller(&self, token: &str) -> Result<UsersCaller> {
         let claims = self.read_token(Cloud::Users, token).await?;
@@ -157,13 +152,13 @@ impl Platform {
         if self.now_ms() >= session.expires_ms {
             return Err(PlatformError::Unauthenticated("the token has expired"));
         }
-        Ok(UsersCaller { owner: session.owner, role: claims.role, session_id: session.id })
-    }
-
-    /// Ends the token of a caller.
-    pub async fn users_logout(&self, caller: &UsersCaller) -> Result<()> {
-        self.users.end_session(&caller.session_id, self.now_ms()).await?;
-        Ok(())
+        Ok(UsersCaller {
+            owner: session.owner,
+            role: claims.role,
+            session_id: session.id,
+            login: session.family,
+            refreshable: session.refresh_until_ms > session.first_issued_ms,
+        })
     }
 
     /// The public keys of a cloud, by name, as base64 without padding.
@@ -175,7 +170,7 @@ impl Platform {
         Ok(encoded)
     }
 
-    fn issuer(&self, cloud: Cloud) -> &str {
+    pub(crate) fn issuer(&self, cloud: Cloud) -> &str {
         match cloud {
             Cloud::Users => &self.settings.users_url,
             Cloud::Health => &self.settings.health_url,

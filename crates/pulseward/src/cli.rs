@@ -6,7 +6,7 @@ use crate::commands::{admin, completions, demo, import, man, migrate, openapi, s
 use crate::failure::Failure;
 
 /// Threads for store work and computing. More would not be faster, and each keeps memory of its own.
-const BLOCKING_THREADS: usize = 32;
+const BLOCKING_THREADS: usize = 16;
 
 /// A cloud for remote patient monitoring with wearable bracelets, run by yourself
 #[derive(Parser)]

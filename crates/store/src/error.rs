@@ -9,6 +9,9 @@ pub enum StoreError {
     /// A row with this identity is already there.
     #[error("already exists: {0}")]
     Conflict(String),
+    /// What the operation is about is not there, or not any more; the word names its kind.
+    #[error("{0} is not there")]
+    Gone(&'static str),
     /// Stored bytes are not what was written.
     #[error("stored data are damaged: {0}")]
     Damaged(String),
@@ -51,16 +54,34 @@ impl From<postgres::Error> for StoreError {
         // The driver's own text says only "db error"; the server's message is in the source. It names tables and
         // constraints, never values, because the detail field is left out.
         let message = error.as_db_error().map_or_else(|| error.to_string(), |db| db.message().to_owned());
-        let Some(state) = error.code() else {
-            return StoreError::Unavailable(message);
-        };
-        match state.code() {
-            code if code.starts_with("23") => StoreError::Conflict(message),
-            // Connection failures, insufficient resources, operator intervention, conflicts of transactions.
-            code if ["08", "53", "57", "40", "55"].contains(&&code[..2]) => StoreError::Unavailable(message),
-            _ => StoreError::Database(message),
+        match error.code() {
+            Some(state) => of_sqlstate(state.code(), message),
+            None if is_of_our_values(&error) => StoreError::Database(message),
+            None => StoreError::Unavailable(message),
         }
     }
+}
+
+/// What an error of the server means, by its SQLSTATE.
+fn of_sqlstate(code: &str, message: String) -> StoreError {
+    // Connection failures, conflicts of transactions, insufficient resources, a server that stops or starts, its
+    // operating system; a lock that was not to be had.
+    let passing = ["08", "40", "53", "57P", "58", "55P03"];
+    if code.starts_with("23") {
+        StoreError::Conflict(message)
+    } else if passing.iter().any(|class| code.starts_with(class)) {
+        StoreError::Unavailable(message)
+    } else {
+        StoreError::Database(message)
+    }
+}
+
+/// Whether the driver found a value that does not fit its parameter or column, before or after the server saw it.
+fn is_of_our_values(error: &postgres::Error) -> bool {
+    use std::error::Error as _;
+
+    use postgres::types::{WasNull, WrongType};
+    error.source().is_some_and(|source| source.is::<WrongType>() || source.is::<WasNull>())
 }
 
 impl From<parquet::errors::ParquetError> for StoreError {
@@ -77,6 +98,38 @@ impl From<arrow_schema::ArrowError> for StoreError {
 
 impl From<object_store::Error> for StoreError {
     fn from(error: object_store::Error) -> Self {
-        StoreError::Unavailable(error.to_string())
+        StoreError::Unavailable(with_causes(&error))
+    }
+}
+
+/// The text of an error and of what caused it, which the store's own text leaves out.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let further = error.to_string();
+        if !text.contains(&further) {
+            text = format!("{text}: {further}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_passes_is_unavailable() {
+        for code in ["08006", "08P01", "40001", "40P01", "53100", "53300", "55P03", "57P01", "57P03", "58030"] {
+            let error = of_sqlstate(code, String::new());
+            assert!(matches!(error, StoreError::Unavailable(_)), "{code}: {error:?}");
+        }
+        for code in ["22021", "22P02", "22003", "42804", "42883", "42P01", "25006", "55000", "XX000", "0A000"] {
+            let error = of_sqlstate(code, String::new());
+            assert!(matches!(error, StoreError::Database(_)), "{code}: {error:?}");
+        }
+        assert!(matches!(of_sqlstate("23505", String::new()), StoreError::Conflict(_)));
     }
 }

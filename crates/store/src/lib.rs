@@ -18,6 +18,7 @@ mod objects;
 mod payload;
 #[cfg(test)]
 mod random_blocks;
+mod refresh;
 pub mod segment;
 mod signing_key;
 mod texts;
@@ -26,13 +27,17 @@ mod users;
 pub use engine::Address;
 pub use error::{Result, StoreError};
 pub use health::{
-    AHEAD_MS, Claim, Counts, Device, DeviceReport, DueRange, FoldCommit, FoldOutcome, HealthChange, HealthDb,
-    HealthPatient, HealthSession, LatestChange, LocalQuarter, OlderDays, Profile, SettingRow, SlotRow, SummaryRow,
-    Sync, SyncId, SyncOutcome,
+    AHEAD_MS, Alarm, AuthorizationCode, Claim, Counts, Device, DeviceReport, DueRange, ErasedPatient, ExportClaim,
+    ExportJob, ExportState, ExportTurn, FoldCommit, FoldOutcome, HealthChange, HealthDb, HealthPatient, HealthSession,
+    LatestChange, LocalQuarter, NewExport, OauthRefreshToken, OlderDays, OwedEntry, Profile, SettingRow, SlotRow,
+    SummaryRow, Sync, SyncId, SyncOutcome,
 };
-pub use objects::Objects;
+pub use objects::{ByteRange, ListedObject, ObjectRead, Objects, S3Address, Upload};
+pub use refresh::{Refreshed, Successor};
 pub use signing_key::SigningKey;
 pub use users::{
-    Account, Activation, ApiKey, Audit, AuditEntry, AuditQuery, Entity, Group, GroupAccess, Intent, KeyHolder, Member,
-    NewAuditEntry, Patient, PatientAccess, Session, UsersDb,
+    Account, AccountErasure, Activation, ApiKey, Attachment, Audit, AuditEntry, AuditQuery, Bracelet, Completion,
+    Consent, EffectiveSettings, Entity, Erasure, ErasureCounts, Group, GroupAccess, GroupDeletion, GroupSetting,
+    Intent, KeyHolder, Member, MemberRemoval, NewAuditEntry, NumberedIntent, OauthClient, Patient, PatientAccess,
+    PatientDetachment, PersonChange, Session, SettingsOfGroup, UsersDb,
 };

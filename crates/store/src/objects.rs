@@ -1,19 +1,63 @@
-//! Where sealed segments lie: a folder, or any other object store behind the same trait.
+//! Where sealed segments and archives lie: a folder, or an S3-compatible store, behind one trait.
 
-use std::path::Path;
+mod read;
+mod s3;
+mod sign;
+mod sweep;
+mod upload;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures::TryStreamExt;
+use object_store::aws::AmazonS3;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as Location;
-use object_store::{ObjectStore, ObjectStoreExt};
+use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
+
+pub use read::{ByteRange, ObjectRead};
+pub use s3::S3Address;
+pub use upload::Upload;
 
 use crate::error::{Result, StoreError};
+
+/// The folder of the list of the erased: an object for each, which holds when, ms.
+const ERASED: &str = "erased";
+/// An object that says nothing: whether it can be written says whether the store is there.
+const PROBE: &str = "probe";
+/// How long a store may take to answer the question whether it is there.
+const LONGEST_CHECK: Duration = Duration::from_secs(5);
 
 /// An object store. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Objects {
     /// The store behind the trait.
     pub(crate) store: Arc<dyn ObjectStore>,
+    place: Place,
+}
+
+/// What an object store can do beside what all can.
+#[derive(Clone, Debug)]
+enum Place {
+    /// Files of a folder.
+    Folder(PathBuf),
+    /// A bucket, which signs addresses; all objects lie below the prefix.
+    Bucket { signer: Arc<AmazonS3>, prefix: String },
+    /// Memory of a test.
+    #[cfg(test)]
+    Memory,
+}
+
+/// An object as a listing tells of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedObject {
+    /// Path in the store.
+    pub path: String,
+    /// Size.
+    pub bytes: u64,
+    /// When it was written, ms since 1970.
+    pub modified_ms: i64,
 }
 
 impl Objects {
@@ -23,15 +67,89 @@ impl Objects {
         std::fs::create_dir_all(path)
             .map_err(|error| StoreError::Unavailable(format!("{}: {error}", path.display())))?;
         let store = LocalFileSystem::new_with_prefix(path)?.with_fsync(true);
-        Ok(Objects { store: Arc::new(store) })
+        Ok(Objects { store: Arc::new(store), place: Place::Folder(path.to_owned()) })
+    }
+
+    /// Objects of a test, in a store of its own.
+    #[cfg(test)]
+    pub(crate) fn of_test(store: Arc<dyn ObjectStore>) -> Self {
+        Objects { store, place: Place::Memory }
+    }
+
+    /// The folder that the objects are files of; none when they lie in a bucket.
+    pub fn as_folder(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Folder(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Whether objects can be written just now.
+    pub async fn check(&self) -> Result<()> {
+        let away = || StoreError::Unavailable("the object store does not answer".to_owned());
+        tokio::time::timeout(LONGEST_CHECK, self.check_once()).await.map_err(|_| away())?
+    }
+
+    async fn check_once(&self) -> Result<()> {
+        let probe = Location::from(PROBE);
+        match &self.place {
+            Place::Folder(_) => {
+                self.store.put(&probe, "a disk that is full shows here".into()).await?;
+                Ok(())
+            }
+            // A question costs less than a write, and a bucket does not fill up.
+            _ => match self.store.head(&probe).await {
+                Ok(_) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+                Err(error) => Err(error.into()),
+            },
+        }
     }
 
     /// Deletes an object. One that is not there any more is no error, so a deletion can be repeated.
     pub async fn delete(&self, path: &str) -> Result<()> {
-        let location = Location::parse(path).map_err(|error| StoreError::Damaged(error.to_string()))?;
-        match self.store.delete(&location).await {
+        match self.store.delete(&location(path)?).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
+
+    /// The size of an object; none when it is not there.
+    pub async fn size(&self, path: &str) -> Result<Option<u64>> {
+        match self.store.head(&location(path)?).await {
+            Ok(object) => Ok(Some(object.size)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The objects below a folder, which is a whole part of their paths.
+    pub async fn listed(&self, folder: &str) -> Result<Vec<ListedObject>> {
+        let found = self.store.list(Some(&location(folder)?)).map_ok(|object| ListedObject {
+            path: object.location.to_string(),
+            bytes: object.size,
+            modified_ms: object.last_modified.timestamp_millis(),
+        });
+        Ok(found.try_collect().await?)
+    }
+
+    /// Adds a patient to the list of the erased. It lies here and not in a database, so that whoever restores a backup
+    /// of the databases can read who was erased since. Adding him again changes nothing.
+    pub async fn note_erased(&self, patient: &str, at_ms: i64) -> Result<()> {
+        let location = Location::parse(format!("{ERASED}/{patient}"));
+        let location = location.map_err(|error| StoreError::Damaged(error.to_string()))?;
+        self.store.put(&location, PutPayload::from(at_ms.to_string())).await?;
+        Ok(())
+    }
+
+    /// The uuids of all patients who were ever erased.
+    pub async fn erased(&self) -> Result<Vec<String>> {
+        let mut paths: Vec<String> = self.listed(ERASED).await?.into_iter().map(|object| object.path).collect();
+        paths.sort_unstable();
+        let uuid_of = |path: &String| path.rsplit('/').next().map(str::to_owned);
+        Ok(paths.iter().filter_map(uuid_of).collect())
+    }
+}
+
+fn location(path: &str) -> Result<Location> {
+    Location::parse(path).map_err(|error| StoreError::Damaged(error.to_string()))
 }

@@ -63,7 +63,8 @@ fn cells_of(column: &'static Column, rows: usize) -> BoxedStrategy<Cells> {
         }
         Kind::Number { min, max, .. } => {
             let steps = column.steps_per_unit();
-            (min * steps..=max * steps).boxed()
+            let sound = move |cell: i32| if column.gaps.contains(&cell) { min * steps } else { cell };
+            (min * steps..=max * steps).prop_map(sound).boxed()
         }
         Kind::Hex => (0..256).boxed(),
         Kind::TestType => (0..TestKind::ALL.len() as i32).boxed(),

@@ -28,6 +28,7 @@ impl std::fmt::Debug for SigningKey {
 sql! {
     LIST = "SELECT kid, sealed_key, public_key, created_ms, retired_ms FROM signing_key ORDER BY created_ms, kid";
     RETIRE = "UPDATE signing_key SET retired_ms = $1 WHERE retired_ms IS NULL";
+    PURGE = "DELETE FROM signing_key WHERE retired_ms < $1";
     ADD = "INSERT INTO signing_key (kid, sealed_key, public_key, created_ms, retired_ms)
         VALUES ($1, $2, $3, $4, $5)";
 }
@@ -46,6 +47,11 @@ pub(crate) async fn rotate(db: &Db, key: SigningKey) -> Result<()> {
         Ok(())
     })
     .await
+}
+
+/// Removes keys that have only verified since before a time.
+pub(crate) async fn purge(db: &Db, retired_before_ms: i64) -> Result<u64> {
+    db.write(move |tx| tx.execute(PURGE, &[&retired_before_ms])).await
 }
 
 fn read_key(row: &Row<'_>) -> Result<SigningKey> {

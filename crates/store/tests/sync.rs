@@ -65,6 +65,28 @@ async fn counts_are_exact_and_the_last_arrival_stands() {
 }
 
 #[tokio::test]
+async fn copies_within_a_sync_count_as_if_they_came_one_by_one() {
+    on_each_engine(|health| async move {
+        let counts = |stored, duplicate, replaced| Counts { stored, duplicate, replaced };
+        let copies = |values: &[i32]| bpm(&values.iter().map(|value| (NOON_US, *value)).collect::<Vec<_>>());
+        assert_eq!(send(&health, copies(&[70, 71, 70])).await, counts(1, 0, 2));
+        assert_eq!(send(&health, copies(&[70, 71, 70])).await, counts(0, 1, 2));
+        // The first copy replaces what is stored, although the last one equals it.
+        assert_eq!(send(&health, copies(&[71, 70])).await, counts(0, 0, 2));
+        assert_eq!(send(&health, copies(&[71, 71, 70, 70])).await, counts(0, 2, 2));
+        assert_eq!(send(&health, copies(&[72, 72])).await, counts(0, 1, 1));
+        assert_eq!(stored(&health, DataType::Activity).await, [(NOON_US, 72)]);
+
+        let ppg = |rows: &[(i64, i32)]| rows_of(DataType::Ppg1, "ppg", rows, "UTC");
+        assert_eq!(send(&health, ppg(&[(NOON_US + 813, 5), (NOON_US + 8000, 6)])).await, counts(2, 0, 0));
+        // At the whole millisecond it is the same sample.
+        assert_eq!(send(&health, ppg(&[(NOON_US, 7), (NOON_US, 5), (NOON_US + 8000, 6)])).await, counts(0, 1, 2));
+        assert_eq!(stored(&health, DataType::Ppg1).await, [(NOON_US + 813, 5), (NOON_US + 8000, 6)]);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn rows_are_counted_on_the_local_day_of_the_zone_they_first_came_in() {
     on_each_engine(|health| async move {
         let late_us = i64::from(LocalDay::parse("2025-11-20").unwrap().0) * DAY_US + DAY_US - 1_800_000_000;

@@ -14,7 +14,7 @@ use crate::zone::{DAY_US, ZoneName, ZoneRuns};
 pub const NAMED_REJECTIONS: usize = 100;
 /// Samples before this time are rejected: 2000-01-01T00:00Z.
 pub const EARLIEST_US: i64 = 946_684_800_000_000;
-/// Stands for a time that could not be read.
+/// Stands for a time that is not there or could not be read.
 pub const NO_TIME: i64 = i64::MIN;
 /// Samples further ahead of the server's clock than this are rejected.
 pub const FURTHEST_AHEAD_US: i64 = DAY_US;
@@ -46,7 +46,7 @@ pub struct Fault {
 /// Rows of one type in the order they were sent, of any channel, not checked for time and completeness yet.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// Times in µs; [`NO_TIME`] where one could not be read.
+    /// Times in µs; [`NO_TIME`] where there is none.
     pub times_us: Vec<i64>,
     /// Cells of each of the type's columns.
     pub columns: Vec<Cells>,
@@ -165,7 +165,7 @@ impl Intake {
                 continue;
             }
             let reason = match *time {
-                NO_TIME => "not a time",
+                NO_TIME => "there is no time",
                 early if early < EARLIEST_US => "before the year 2000",
                 _ => "more than 24 h ahead",
             };

@@ -31,10 +31,8 @@ impl From<Timed> for (f64, i64) {
     }
 }
 
-/// The newest valid values of a patient.
-///
-/// A row or a spot measurement brings both pressures at once, so they normally share their time; [`LatestValues::paired`]
-/// takes care of a lone half.
+/// The newest valid values of a patient, each with its own time: of the two pressures one can be older, when a row
+/// brought the other half alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LatestValues {
@@ -74,18 +72,6 @@ impl LatestValues {
         self.nibp_systolic = newer(self.nibp_systolic, other.nibp_systolic);
         self.nibp_diastolic = newer(self.nibp_diastolic, other.nibp_diastolic);
         *self != before
-    }
-
-    /// The values as they are shown: a diastolic pressure only together with the systolic one of the same time and
-    /// source, or alone when there is no other.
-    #[must_use]
-    pub fn paired(mut self) -> Self {
-        if let (Some(systolic), Some(diastolic)) = (self.nibp_systolic, self.nibp_diastolic)
-            && systolic.timestamp_ms != diastolic.timestamp_ms
-        {
-            self.nibp_diastolic = None;
-        }
-        self
     }
 
     /// The newest time of a vital sign that NEWS scores, ms.
@@ -296,10 +282,6 @@ mod tests {
         );
         let newest = newest_of(&rows, 1000);
         assert_eq!((newest.nibp_systolic, newest.nibp_diastolic), (timed(121.0, 1), None));
-        let mut later_half = LatestValues { nibp_diastolic: timed(80.0, 2), ..newest };
-        assert_eq!(later_half.paired(), newest);
-        later_half.nibp_systolic = None;
-        assert_eq!(later_half.paired(), later_half);
         let newest = newest_of(&rows, 2000);
         assert_eq!((newest.nibp_systolic, newest.nibp_diastolic), (timed(131.0, 2), timed(86.0, 2)));
     }
@@ -320,6 +302,13 @@ mod tests {
         assert!(newest.merge_newer(&newest_of(&spot("blood_pressure_systolic", 9, 118_000), i64::MAX)));
         assert!(!newest.merge_newer(&newest_of(&rows, i64::MAX)));
         assert_eq!((newest.nibp_systolic, newest.nibp_diastolic), (timed(118.0, 9), timed(70.0, 9)));
+    }
+
+    #[test]
+    fn a_lone_half_of_a_pressure_leaves_the_other_half_as_it_is() {
+        let rows = activity(&[1, 2], &[("nibp_systolic", &[130, 141]), ("nibp_diastolic", &[85, NULL])]);
+        let newest = newest_of(&rows, i64::MAX);
+        assert_eq!((newest.nibp_systolic, newest.nibp_diastolic), (timed(141.0, 2), timed(85.0, 1)));
     }
 
     #[test]

@@ -18,17 +18,19 @@ pub struct Admission {
     pub replaces: Vec<bool>,
     /// Rows that equal what is stored.
     pub duplicate: u64,
+    /// Rows that take the place of another.
+    pub replaced: u64,
 }
 
 impl Admission {
+    /// Everything is new.
+    fn of_new(novel: Block) -> Self {
+        Admission { replaces: vec![false; novel.rows()], novel, duplicate: 0, replaced: 0 }
+    }
+
     /// How many rows are new.
     pub fn stored(&self) -> u64 {
         self.replaces.iter().filter(|replaces| !**replaces).count() as u64
-    }
-
-    /// How many rows take the place of another.
-    pub fn replaced(&self) -> u64 {
-        self.replaces.iter().filter(|replaces| **replaces).count() as u64
     }
 }
 
@@ -84,36 +86,37 @@ fn walk(older: &Block, newer: &Block, mut step: impl FnMut(Option<usize>, Option
 
 /// Compares what arrives with what is stored in its range.
 ///
-/// Both are blocks of the same channel; `stored` is what [`overlay`] gives for the range of `incoming`.
-pub fn admit(stored: &Block, incoming: Block) -> Admission {
-    if stored.is_empty() {
-        let replaces = vec![false; incoming.rows()];
-        return Admission { novel: incoming, replaces, duplicate: 0 };
-    }
-    let mut matches: Vec<(usize, usize)> = Vec::new();
-    walk(stored, &incoming, |stored_row, incoming_row| {
-        if let (Some(stored_row), Some(incoming_row)) = (stored_row, incoming_row) {
-            matches.push((stored_row, incoming_row));
-        }
-    });
+/// All are blocks of the same channel; `stored` is what [`overlay`] gives for the range of `incoming`. `firsts` are
+/// the first copies of rows that came several times (of [`Ordered`]): the last copy is what is stored, but the first
+/// one met what was stored before, so that one counts.
+pub fn admit(stored: &Block, incoming: Block, firsts: &Block) -> Admission {
+    let matches = twins(stored, &incoming);
     if matches.is_empty() {
-        let replaces = vec![false; incoming.rows()];
-        return Admission { novel: incoming, replaces, duplicate: 0 };
+        return Admission::of_new(incoming);
     }
     let equal = rows_equal(stored, &incoming, &matches);
+    let (mut duplicate, mut replaced) = counted(&equal);
+    if !firsts.is_empty() {
+        let first_matches = twins(stored, firsts);
+        let (first_duplicate, first_replaced) = counted(&rows_equal(stored, firsts, &first_matches));
+        let last_matches: Vec<(usize, usize)> = matches
+            .iter()
+            .copied()
+            .filter(|(_, row)| firsts.times_us.binary_search(&incoming.times_us[*row]).is_ok())
+            .collect();
+        let (last_duplicate, last_replaced) = counted(&rows_equal(stored, &incoming, &last_matches));
+        duplicate = duplicate + first_duplicate - last_duplicate;
+        replaced = replaced + first_replaced - last_replaced;
+    }
 
     let mut next_match = matches.iter().zip(equal).peekable();
     let mut picks = Vec::with_capacity(incoming.rows());
     let mut replaces = Vec::with_capacity(incoming.rows());
     let mut zones = ZoneRuns::default();
-    let mut duplicate = 0;
     for row in 0..incoming.rows() {
         let twin = next_match.next_if(|((_, incoming_row), _)| *incoming_row == row);
         let zone = match twin {
-            Some((_, true)) => {
-                duplicate += 1;
-                continue;
-            }
+            Some((_, true)) => continue,
             Some(((stored_row, _), false)) => stored.zone_of(*stored_row),
             None => incoming.zone_of(row),
         };
@@ -121,7 +124,27 @@ pub fn admit(stored: &Block, incoming: Block) -> Admission {
         picks.push(Pick { block: 0, row: row as u32 });
         replaces.push(twin.is_some());
     }
-    Admission { novel: Block::gather(&[&incoming], &picks, zones), replaces, duplicate }
+    Admission { novel: Block::gather(&[&incoming], &picks, zones), replaces, duplicate, replaced }
+}
+
+/// The rows of two blocks that are copies of one sample.
+fn twins(stored: &Block, incoming: &Block) -> Vec<(usize, usize)> {
+    let mut twins = Vec::new();
+    if stored.is_empty() {
+        return twins;
+    }
+    walk(stored, incoming, |stored_row, incoming_row| {
+        if let (Some(stored_row), Some(incoming_row)) = (stored_row, incoming_row) {
+            twins.push((stored_row, incoming_row));
+        }
+    });
+    twins
+}
+
+/// How many rows are equal, and how many are not.
+fn counted(equal: &[bool]) -> (u64, u64) {
+    let duplicate = equal.iter().filter(|equal| **equal).count();
+    (duplicate as u64, (equal.len() - duplicate) as u64)
 }
 
 fn rows_equal(stored: &Block, incoming: &Block, matches: &[(usize, usize)]) -> Vec<bool> {
@@ -148,18 +171,23 @@ pub struct Ordered {
     pub duplicate: u64,
     /// Rows of the same sync that a later row replaced.
     pub replaced: u64,
+    /// The first copy of each row of which there are several.
+    pub firsts: Block,
 }
 
 /// Puts the rows of one sync in the order of time. `block.times_us` may be in any order and repeat.
 pub fn in_time_order(block: Block) -> Ordered {
     if block.times_us.is_sorted_by(|earlier, later| earlier < later) {
-        return Ordered { block, duplicate: 0, replaced: 0 };
+        let firsts = Block::empty(block.data_type, block.channel);
+        return Ordered { block, duplicate: 0, replaced: 0, firsts };
     }
     let mut order: Vec<u32> = (0..block.rows() as u32).collect();
     order.sort_by_key(|row| block.times_us[*row as usize]);
     let mut picks: Vec<Pick> = Vec::with_capacity(order.len());
+    let mut firsts: Vec<Pick> = Vec::new();
     let mut zones = ZoneRuns::default();
     let (mut duplicate, mut replaced) = (0, 0);
+    let time_us = |pick: &Pick| block.times_us[pick.row as usize];
     for row in order {
         if let Some(last) = picks.last_mut()
             && block.times_us[last.row as usize] == block.times_us[row as usize]
@@ -168,13 +196,21 @@ pub fn in_time_order(block: Block) -> Ordered {
             let same = block.columns.iter().all(|cells| cells.row_equals(earlier, cells, later));
             duplicate += u64::from(same);
             replaced += u64::from(!same);
+            if firsts.last().is_none_or(|first| time_us(first) != time_us(last)) {
+                firsts.push(*last);
+            }
             last.row = row;
             continue;
         }
         picks.push(Pick { block: 0, row });
         zones.push(block.zone_of(row as usize).clone(), 1);
     }
-    Ordered { block: Block::gather(&[&block], &picks, zones), duplicate, replaced }
+    let mut first_zones = ZoneRuns::default();
+    for first in &firsts {
+        first_zones.push(block.zone_of(first.row as usize).clone(), 1);
+    }
+    let firsts = Block::gather(&[&block], &firsts, first_zones);
+    Ordered { block: Block::gather(&[&block], &picks, zones), duplicate, replaced, firsts }
 }
 
 /// Gives rows at whole milliseconds the exact time of the stored sample that they are a rounded copy of.

@@ -113,13 +113,7 @@ impl NewsEntry {
     /// to it but for time and values.
     pub fn at(time_ms: i64, known: &LatestValues, settings: &SettingsAt, previous: Option<&NewsEntry>) -> Self {
         let within = |timed: Option<Timed>| timed.filter(|timed| time_ms - timed.timestamp_ms <= LOOK_BACK_MS);
-        let measured = [
-            within(known.respiration_rate),
-            within(known.spo2),
-            within(known.nibp_systolic),
-            within(known.heart_rate),
-            within(known.temperature),
-        ];
+        let measured = scored(known).map(within);
         let good = |timed: Option<Timed>| {
             timed.map(|timed| Measurement { value: timed.value, time_ms: timed.timestamp_ms, good: true })
         };
@@ -154,12 +148,31 @@ impl NewsEntry {
         &self.parts[position.unwrap_or(0)]
     }
 
+    /// Makes stale what is missing only because it was measured longer ago than an evaluation looks back. `known` are
+    /// the newest valid values of the patient; later ones than T are left alone.
+    ///
+    /// Entries follow from the rows of twelve hours, so that a late row changes few of them. The newest entry is no
+    /// older than any newest value, so when it is read, these tell what was ever measured.
+    pub fn name_forgotten(&mut self, known: &LatestValues) {
+        for (part, known) in self.parts.iter_mut().zip(scored(known)) {
+            let forgotten = known.filter(|timed| timed.timestamp_ms <= self.time_ms);
+            if part.availability == Availability::Missing && forgotten.is_some() {
+                (part.availability, part.measured) = (Availability::Stale, forgotten);
+            }
+        }
+    }
+
     /// Whether a sub-score, the total, or what is missing and why differs.
     pub fn differs_from(&self, other: &NewsEntry) -> bool {
         let reasons = |entry: &NewsEntry| entry.parts.map(|part| (part.score, part.availability));
         let set = |entry: &NewsEntry| (entry.total, entry.score_oxygen, entry.score_consciousness);
         reasons(self) != reasons(other) || set(self) != set(other)
     }
+}
+
+/// The vital signs that are scored, in the order of [`Parameter::ALL`].
+fn scored(known: &LatestValues) -> [Option<Timed>; 5] {
+    [known.respiration_rate, known.spo2, known.nibp_systolic, known.heart_rate, known.temperature]
 }
 
 /// The vital signs in the rows of some blocks up to a time (included), one moment a millisecond, in the order of time.
@@ -247,9 +260,19 @@ mod tests {
         assert_eq!((stale.total, stale.changed), (None, true));
         assert_eq!(stale.part(Parameter::Spo2).availability, Availability::Stale);
         assert_eq!(stale.part(Parameter::BloodPressure).score, Some(0));
-        let forgotten = timeline.step(&heart_rate_at(95.0, 12 * 60 * MINUTE_MS + 1), &settings);
+        let mut forgotten = timeline.step(&heart_rate_at(95.0, 12 * 60 * MINUTE_MS + 1), &settings);
         assert_eq!(forgotten.part(Parameter::Spo2).availability, Availability::Missing);
         assert_eq!(forgotten.part(Parameter::BloodPressure).availability, Availability::Missing);
+        let mut known = timeline.known;
+        known.temperature = None;
+        known.nibp_systolic = Some(Timed { value: 120.0, timestamp_ms: forgotten.time_ms + 1 });
+        forgotten.name_forgotten(&known);
+        let spo2 = forgotten.part(Parameter::Spo2);
+        assert_eq!((spo2.availability, spo2.score, spo2.measured), (Availability::Stale, None, all_at(0).spo2));
+        assert_eq!(forgotten.part(Parameter::HeartRate).availability, Availability::Fresh);
+        for unknown in [Parameter::Temperature, Parameter::BloodPressure] {
+            assert_eq!(forgotten.part(unknown).availability, Availability::Missing, "{unknown:?}");
+        }
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use platform::HealthLogin;
 use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
@@ -11,12 +10,11 @@ use utoipa_axum::routes;
 use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
-use crate::extract::HealthCall;
 use crate::times::iso_ms;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
-    OpenApiRouter::new().routes(routes!(login)).routes(routes!(logout))
+    OpenApiRouter::new().routes(routes!(login))
 }
 
 /// What is exchanged.
@@ -91,11 +89,4 @@ async fn login(State(state): State<ApiState>, mut fields: Fields) -> Result<Json
     let token = fields.required_text("user_api_token");
     fields.finish()?;
     Ok(Json(state.platform.health_login(&token).await?.into()))
-}
-
-/// Ends the token.
-#[utoipa::path(post, path = "/auth/logout", tag = "logins", responses((status = 204), (status = 401, body = ErrorBody)))]
-async fn logout(State(state): State<ApiState>, HealthCall(caller): HealthCall) -> Result<StatusCode> {
-    state.platform.health_logout(&caller).await?;
-    Ok(StatusCode::NO_CONTENT)
 }

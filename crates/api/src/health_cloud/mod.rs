@@ -1,5 +1,6 @@
 //! The Health Cloud: samples of uuids, sent and read with a token.
 
+mod auth;
 mod login;
 mod raw_metrics;
 pub(crate) mod sync;
@@ -19,6 +20,7 @@ use crate::well_known::{JsonWebKeys, public_keys};
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new()
         .merge(login::routes())
+        .merge(auth::routes())
         .merge(sync::routes())
         .merge(raw_metrics::routes())
         .merge(user_summaries::routes())

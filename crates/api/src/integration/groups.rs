@@ -1,7 +1,9 @@
 //! Groups: the studies.
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use platform::GroupChange;
 use serde::{Deserialize, Serialize};
 use store::Group;
 use utoipa_axum::router::OpenApiRouter;
@@ -14,7 +16,7 @@ use crate::extract::ResearcherCall;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
-    OpenApiRouter::new().routes(routes!(list, create))
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(change, delete)).routes(routes!(attach, detach))
 }
 
 /// A study to create.
@@ -22,6 +24,15 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 #[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
 struct NewStudy {
     name: String,
+    /// May be empty.
+    description: String,
+}
+
+/// Texts of a study to change; those that are left out stay as they are.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
+struct StudyChange {
+    name: Option<String>,
     description: Option<String>,
 }
 
@@ -72,7 +83,66 @@ async fn create(
     mut fields: Fields,
 ) -> Result<Json<Study>> {
     let name = fields.required_text("name");
-    let description = fields.text("description").unwrap_or_default();
+    let description = fields.required_text("description");
     fields.finish()?;
     Ok(Json(state.platform.create_group(&researcher, &name, &description).await?.into()))
+}
+
+/// Changes name and description of a study.
+#[utoipa::path(patch, path = "/v1/groups/{group_code}", tag = "studies",
+    params(("group_code" = String, Path), ("token" = Option<String>, Query)), request_body = StudyChange,
+    responses((status = 200, body = Study), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
+    (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 415, body = ErrorBody),
+    (status = 422, body = ErrorBody)))]
+async fn change(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(group_code): Path<String>,
+    mut fields: Fields,
+) -> Result<Json<Study>> {
+    let change = GroupChange { name: fields.text("name"), description: fields.text("description") };
+    fields.finish()?;
+    Ok(Json(state.platform.change_group(&researcher, &group_code, change).await?.into()))
+}
+
+/// Deletes a study that holds no patient; 409 `group_has_patients` otherwise.
+#[utoipa::path(delete, path = "/v1/groups/{group_code}", tag = "studies",
+    params(("group_code" = String, Path), ("token" = Option<String>, Query)),
+    responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+    (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
+async fn delete(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(group_code): Path<String>,
+) -> Result<StatusCode> {
+    state.platform.delete_group(&researcher, &group_code).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Adds a patient, whom another study of the caller holds, to this one.
+#[utoipa::path(put, path = "/v1/groups/{group_code}/patients/{uuid}", tag = "studies",
+    params(("group_code" = String, Path), ("uuid" = String, Path), ("token" = Option<String>, Query)),
+    responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+    (status = 404, body = ErrorBody)))]
+async fn attach(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path((group_code, uuid)): Path<(String, String)>,
+) -> Result<StatusCode> {
+    state.platform.attach_patient(&researcher, &group_code, &uuid).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Takes a patient out of a study; 409 `last_group` when no other holds him.
+#[utoipa::path(delete, path = "/v1/groups/{group_code}/patients/{uuid}", tag = "studies",
+    params(("group_code" = String, Path), ("uuid" = String, Path), ("token" = Option<String>, Query)),
+    responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+    (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
+async fn detach(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path((group_code, uuid)): Path<(String, String)>,
+) -> Result<StatusCode> {
+    state.platform.detach_patient(&researcher, &group_code, &uuid).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

@@ -1,18 +1,25 @@
 //! The integration API: what researchers and practitioners call with an API key.
 
+mod alarms;
 mod audit;
+mod bracelets;
 mod compliance;
 mod devices;
+mod group_settings;
 mod groups;
+mod hcps;
 mod news;
 mod patients;
+mod profile;
 mod summaries;
 
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::ApiState;
 
-/// The routes, in the order of the specification.
+pub(crate) use patients::FIELD_NAMES;
+
+/// The routes, in the order of the specification; then those that its audit codes imply.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new()
         .merge(groups::routes())
@@ -22,4 +29,9 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
         .merge(summaries::routes())
         .merge(compliance::routes())
         .merge(audit::routes())
+        .merge(group_settings::routes())
+        .merge(hcps::routes())
+        .merge(profile::routes())
+        .merge(alarms::routes())
+        .merge(bracelets::routes())
 }

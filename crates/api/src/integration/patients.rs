@@ -36,7 +36,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 const PARTS_AHEAD: usize = 2;
 
 /// The names that `fields[]` knows.
-const FIELD_NAMES: [&str; 18] = [
+pub(crate) const FIELD_NAMES: [&str; 18] = [
     "_id",
     "uuid",
     "first_name",
@@ -65,7 +65,7 @@ const PROFILE_FIELDS: [&str; 6] = ["birthday", "gender", "height", "weight", "sk
 
 /// A patient of a study. What is not set is left out.
 #[derive(Serialize, utoipa::ToSchema)]
-struct PatientBody {
+pub(super) struct PatientBody {
     uuid: String,
     /// Record identifier.
     #[serde(rename = "_id", skip_serializing_if = "Option::is_none")]
@@ -155,6 +155,13 @@ struct LatestBody {
     nibp_systolic_timestamp: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     news_score_timestamp: Option<i64>,
+}
+
+impl From<PatientRow> for PatientBody {
+    /// With every field that is set.
+    fn from(row: PatientRow) -> Self {
+        Wanted { named: HashSet::new(), latest_values: false }.body(row)
+    }
 }
 
 impl From<LatestValues> for LatestBody {

@@ -2,9 +2,9 @@
 
 use vitals::block::Block;
 use vitals::registry::{Column, DataType, NULL};
+use vitals::text::{LocalDates, in_time_order};
 
-use super::local_date::LocalDates;
-use super::{in_time_order, push_value};
+use super::push_value;
 
 /// Writes a JSON array of rows. Every column stands in each row, null where there is no value; deprecated columns only
 /// where there is one.
@@ -18,7 +18,7 @@ impl JsonRows {
     /// Nothing written yet.
     pub fn new(data_type: DataType) -> Self {
         let key = |column: &'static Column| (column, format!(",\"{}\":", column.name).into_bytes());
-        JsonRows { columns: data_type.columns().iter().map(key).collect(), dates: LocalDates::new(), any: false }
+        JsonRows { columns: data_type.columns().iter().map(key).collect(), dates: LocalDates::default(), any: false }
     }
 
     /// The rows of some blocks, as the next part of the array.

@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use platform::{Credentials, LoginName, Owner, PatientOwner, UsersLogin};
 use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
@@ -11,13 +10,12 @@ use utoipa_axum::routes;
 use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
-use crate::extract::UsersCall;
 use crate::outer::ClientAddress;
 use crate::times::iso_ms;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
-    OpenApiRouter::new().routes(routes!(login)).routes(routes!(logout))
+    OpenApiRouter::new().routes(routes!(login))
 }
 
 /// Either an e-mail or a code, and the password.
@@ -28,6 +26,8 @@ struct LoginRequest {
     /// Voucher code.
     code: Option<String>,
     password: String,
+    /// A new password of at least 10 characters, which is then the one to log in with. Every earlier token ends.
+    new_password: Option<String>,
 }
 
 /// A login on the Users Cloud.
@@ -36,7 +36,8 @@ pub(super) struct UsersLoginBody {
     token: String,
     /// Minutes that the token lives.
     ttl: i64,
-    /// Minutes from its first issue within which the token can be refreshed.
+    /// Minutes from its first issue within which the token can be refreshed; 0 when staff chose the password and it
+    /// has not been changed yet.
     refresh_ttl: String,
     user: UserBody,
 }
@@ -137,7 +138,7 @@ async fn login(
     mut fields: Fields,
 ) -> Result<Json<UsersLoginBody>> {
     let (email, code) = (fields.text("email"), fields.text("code"));
-    let password = fields.required_text("password");
+    let (password, new_password) = (fields.required_text("password"), fields.text("new_password"));
     let name = match (email, code) {
         (Some(email), None) => LoginName::Email(email),
         (None, Some(code)) => LoginName::Code(code),
@@ -151,12 +152,10 @@ async fn login(
         }
     };
     fields.finish()?;
-    Ok(Json(state.platform.login(Credentials { name, password }, &address.text()).await?.into()))
-}
-
-/// Ends the token.
-#[utoipa::path(post, path = "/auth/logout", tag = "logins", responses((status = 204), (status = 401, body = ErrorBody)))]
-async fn logout(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<StatusCode> {
-    state.platform.users_logout(&caller).await?;
-    Ok(StatusCode::NO_CONTENT)
+    let (credentials, address) = (Credentials { name, password }, address.text());
+    let login = match new_password {
+        Some(new) => state.platform.login_and_change_password(credentials, &new, &address).await?,
+        None => state.platform.login(credentials, &address).await?,
+    };
+    Ok(Json(login.into()))
 }

@@ -7,12 +7,14 @@ use utoipa_axum::routes;
 
 use super::login::UserBody;
 use crate::ApiState;
+use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::extract::UsersCall;
+use crate::person::{OwnFields, ReceiptBody, read_profile};
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
-    OpenApiRouter::new().routes(routes!(read))
+    OpenApiRouter::new().routes(routes!(read, change, erase))
 }
 
 /// The caller, as a login tells him.
@@ -20,4 +22,28 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     responses((status = 200, body = UserBody), (status = 401, body = ErrorBody)))]
 async fn read(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<UserBody>> {
     Ok(Json(state.platform.owner(&caller.owner).await?.into()))
+}
+
+/// Changes what the caller has told of himself. An account has only its names here.
+#[utoipa::path(patch, path = "/me", tag = "users", request_body = OwnFields,
+    responses((status = 200, body = UserBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
+    (status = 409, body = ErrorBody), (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]
+async fn change(
+    State(state): State<ApiState>,
+    UsersCall(caller): UsersCall,
+    mut fields: Fields,
+) -> Result<Json<UserBody>> {
+    let mut change = read_profile(&mut fields);
+    change.profile.time_zone = fields.text("time_zone");
+    change.person.agreement_to_terms_of_use = fields.flag("agreement_to_terms_of_use");
+    fields.finish()?;
+    Ok(Json(state.platform.change_self(&caller, change).await?.into()))
+}
+
+/// Erases the caller with everything that was measured of him, for good. An account cannot go (409 `last_manager`) while
+/// a study would have patients and nobody who manages it.
+#[utoipa::path(delete, path = "/me", tag = "users",
+    responses((status = 200, body = ReceiptBody), (status = 401, body = ErrorBody), (status = 409, body = ErrorBody)))]
+async fn erase(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<ReceiptBody>> {
+    Ok(Json(state.platform.erase_self(&caller).await?.into()))
 }

@@ -1,6 +1,7 @@
 //! The Users Cloud: who people are.
 
 mod activate;
+mod auth;
 mod login;
 mod me;
 
@@ -16,7 +17,12 @@ use crate::well_known::{JsonWebKeys, public_keys};
 
 /// The routes.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {
-    OpenApiRouter::new().merge(login::routes()).merge(activate::routes()).merge(me::routes()).routes(routes!(keys))
+    OpenApiRouter::new()
+        .merge(login::routes())
+        .merge(auth::routes())
+        .merge(activate::routes())
+        .merge(me::routes())
+        .routes(routes!(keys))
 }
 
 /// The public keys of the Users Cloud.

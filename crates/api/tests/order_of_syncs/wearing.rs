@@ -73,7 +73,7 @@ impl Day {
                 "bpm": measured(random, bpm..bpm + 1, 1),
                 "bpm_q": random.random_range(0..=4),
                 "last_steps": random.random_range(0..120),
-                "activity_type": random.random_range(0..=7),
+                "activity_type": ([0, 1, 2, 4, 6, 7][random.random_range(0..6)]),
                 "speed": random.random_range(0..40),
                 "energy_exp": random.random_range(0..9000),
                 "respiration_rate": measured(random, 80..280, 10),

@@ -1,8 +1,8 @@
 //! Numbers and codes from a batch.
 //!
 //! Integers are judged by their smallest and largest value: when both are in the column's range, so are all, and the
-//! rows are converted in one loop that the compiler turns into vector instructions. Only a column with a null or a
-//! fault is looked at row by row.
+//! rows are converted in one loop that the compiler turns into vector instructions. Only a column with a null, a gap
+//! in its range or a fault is looked at row by row.
 
 use std::cell::RefCell;
 
@@ -158,6 +158,7 @@ where
     let array: &PrimitiveArray<T> = array.as_primitive();
     let values = array.values();
     if array.null_count() == 0
+        && column.gaps.is_empty()
         && let Some((smallest, largest)) = smallest_and_largest(values)
         && let (Ok(lowest), Ok(_)) =
             (cell_of_integer(column, smallest.saturated()), cell_of_integer(column, largest.saturated()))
@@ -250,7 +251,12 @@ fn cell_of_decimal(column: &Column, digits: i128, scale: i32) -> Result<i32, Cel
         Kind::Number { min, max, .. } => {
             let steps = i64::from(column.steps_per_unit());
             let range = i64::from(min) * steps..=i64::from(max) * steps;
-            if range.contains(&cell) { Ok(cell as i32) } else { Err(CellError::OutOfRange) }
+            let in_range = range.contains(&cell);
+            match cell as i32 {
+                cell if in_range && !column.gaps.contains(&cell) => Ok(cell),
+                _ if in_range => Err(CellError::UnknownCode),
+                _ => Err(CellError::OutOfRange),
+            }
         }
         _ => cell_of_integer(column, cell),
     }

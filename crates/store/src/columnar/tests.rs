@@ -110,7 +110,7 @@ proptest! {
         prop_assert_eq!(&back, &blocks);
         for (stored, sent) in blocks.iter().zip(back) {
             let rows = sent.rows() as u64;
-            prop_assert_eq!(admit(stored, sent).duplicate, rows);
+            prop_assert_eq!(admit(stored, sent, &Block::empty(stored.data_type, stored.channel)).duplicate, rows);
         }
     }
 
@@ -170,8 +170,8 @@ fn bad_times_refuse_their_rows() {
     let times = Int64Array::from(vec![Some(first), None, Some(i64::MAX), Some(i64::MIN), Some(last), Some(last + 1)]);
     let accepted = accept(DataType::Sleep, &batch(vec![(TIMESTAMP, Arc::new(times))]));
     assert_eq!(accepted.blocks[0].times_us, [first * 1000, last * 1000]);
-    let (ahead, not_a_time) = ("more than 24 h ahead", "not a time");
-    let named = [(1, not_a_time), (2, ahead), (3, not_a_time), (5, ahead)];
+    let (ahead, no_time) = ("more than 24 h ahead", "there is no time");
+    let named = [(1, no_time), (2, ahead), (3, no_time), (5, ahead)];
     assert_eq!(rejected(&accepted), named.map(|(row, reason)| (row, TIMESTAMP, reason)));
 }
 

@@ -7,7 +7,7 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_schema::DataType as ArrowType;
 use vitals::block::Cells;
-use vitals::registry::{CellError, Column, Kind, NULL};
+use vitals::registry::{Column, NULL};
 use vitals::zone::{ZoneName, ZoneRuns, is_known_zone};
 
 use super::accept::StructureFault;
@@ -72,9 +72,9 @@ pub(super) fn read(column: &Column, array: &dyn Array, shared: &mut SharedTexts,
     if *array.data_type() == ArrowType::Null {
         return Some(Cells::Constant(NULL));
     }
-    let Kind::Text { max_chars } = column.kind else {
+    if !column.is_text() {
         return None;
-    };
+    }
     let text = text_reader(array)?;
     let nulls = array.logical_nulls();
     let mut texts = Vec::with_capacity(array.len());
@@ -84,8 +84,8 @@ pub(super) fn read(column: &Column, array: &dyn Array, shared: &mut SharedTexts,
             continue;
         }
         let text = text(row);
-        if text.len() > max_chars && text.chars().count() > max_chars {
-            faults.note(row, CellError::TooLong);
+        if let Err(error) = column.check_text(text) {
+            faults.note(row, error);
             texts.push(None);
             continue;
         }

@@ -1,13 +1,12 @@
 //! Patients, devices and sessions of the health database.
 
 use super::{Stores, on_both_engines};
-use crate::{Device, HealthChange, HealthPatient, HealthSession, Profile};
+use crate::{Device, HealthChange, HealthPatient, Profile};
 
 on_both_engines! {
     a_change_made_twice_is_made_once
     many_patients_are_found_at_once
     the_newest_device_is_told
-    sessions_end_by_patient_key_and_actor
 }
 
 fn put(name: &str, profile: Profile, at_ms: i64) -> HealthChange {
@@ -85,53 +84,4 @@ async fn the_newest_device_is_told(stores: Stores) {
         updated_ms: 5,
     };
     assert_eq!(newest["hedy"], expected);
-}
-
-async fn sessions_end_by_patient_key_and_actor(stores: Stores) {
-    let session = |id: &str, patient: &str, actor: Option<&str>, key: Option<&str>| HealthSession {
-        id: id.to_owned(),
-        patient: patient.to_owned(),
-        actor: actor.map(str::to_owned),
-        api_key: key.map(str::to_owned),
-        scope: "patient.read".to_owned(),
-        first_issued_ms: 1,
-        issued_ms: 2,
-        expires_ms: 3,
-        replaced_ms: None,
-        ended_ms: None,
-    };
-    let all = [
-        session("own", "grace", None, None),
-        session("ada", "grace", Some("ada"), Some("k1")),
-        session("ada2", "hedy", Some("ada"), Some("k2")),
-        session("bob", "hedy", Some("bob"), Some("k3")),
-        session("hedy", "hedy", None, None),
-    ];
-    for session in all.clone() {
-        stores.health.add_session(session).await.expect("a session");
-    }
-    assert_eq!(stores.health.session("ada").await.expect("an answer"), Some(all[1].clone()));
-    let standing = async || {
-        let mut standing = Vec::new();
-        for session in &all {
-            let found = stores.health.session(&session.id).await.expect("an answer").expect("a session");
-            if found.ended_ms.is_none() {
-                standing.push(found.id);
-            }
-        }
-        standing
-    };
-    let uuid = "grace".to_owned();
-    let changes = [
-        (HealthChange::EndSessionsOfKey { key_id: "k1".to_owned(), at_ms: 5 }, vec!["own", "ada2", "bob", "hedy"]),
-        (HealthChange::EndSessionsOfPatient { uuid, at_ms: 5 }, vec!["ada2", "bob", "hedy"]),
-        (HealthChange::EndSessionsOfActor { account: "ada".to_owned(), at_ms: 5 }, vec!["bob", "hedy"]),
-    ];
-    for (change, left) in changes {
-        stores.health.apply(change).await.expect("made");
-        assert_eq!(standing().await, left);
-    }
-    assert!(stores.health.end_session("bob", 5).await.expect("an answer"));
-    assert!(!stores.health.end_session("bob", 6).await.expect("an answer"));
-    assert_eq!(standing().await, ["hedy"]);
 }

@@ -1,16 +1,23 @@
 //! The same tests on both engines: what a store function promises, it promises on SQLite and on PostgreSQL.
 
 mod audit;
+mod bracelets;
 mod columns;
+mod erasure;
+mod errors;
+mod exports;
 mod folds;
+mod groups;
 mod health;
+mod oauth;
 mod people;
+mod sessions;
 mod texts;
 
 use std::sync::Arc;
 
 use crate::engine::Address;
-use crate::{Audit, HealthDb, NewAuditEntry, Objects, UsersDb};
+use crate::{Audit, EffectiveSettings, HealthDb, NewAuditEntry, Objects, UsersDb};
 
 /// Both databases on one engine.
 pub(crate) struct Stores {
@@ -65,4 +72,9 @@ pub(crate) use on_both_engines;
 /// Entries stamped with a fixed time.
 pub(crate) fn audit(entries: Vec<NewAuditEntry>, now_ms: i64) -> Audit {
     Audit { entries, clock: Arc::new(move || now_ms) }
+}
+
+/// Groups that have set nothing.
+pub(crate) fn no_settings() -> EffectiveSettings {
+    EffectiveSettings { rule: |_| serde_json::Map::new(), intent_id: "settings".to_owned(), at_ms: 0 }
 }

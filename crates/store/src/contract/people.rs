@@ -1,7 +1,7 @@
 //! Accounts, keys, groups, patients and sessions of the users database.
 
-use super::{Stores, audit, on_both_engines};
-use crate::{Account, Activation, ApiKey, Group, HealthChange, Intent, Patient, Session, SigningKey, StoreError};
+use super::{Stores, audit, no_settings, on_both_engines};
+use crate::{Account, Activation, ApiKey, Group, HealthChange, Intent, Patient, SigningKey, StoreError};
 
 on_both_engines! {
     an_account_is_found_by_uuid_and_by_email
@@ -10,13 +10,11 @@ on_both_engines! {
     a_scoped_key_acts_on_its_groups
     access_follows_membership
     a_patient_is_activated_once
-    a_password_is_set_for_the_confirmed_and_ends_sessions
     an_intent_is_completed_once
-    a_session_ends_once
     the_newest_signing_key_signs
 }
 
-fn account(name: &str) -> Account {
+pub(super) fn account(name: &str) -> Account {
     Account {
         uuid: format!("uuid-{name}"),
         id: format!("id-{name}"),
@@ -46,7 +44,7 @@ fn key(name: &str, account: &str) -> ApiKey {
     }
 }
 
-fn group(code: &str, created_ms: i64) -> Group {
+pub(super) fn group(code: &str, created_ms: i64) -> Group {
     Group {
         code: code.to_owned(),
         id: format!("id-{code}"),
@@ -57,7 +55,7 @@ fn group(code: &str, created_ms: i64) -> Group {
     }
 }
 
-fn patient(name: &str) -> Patient {
+pub(super) fn patient(name: &str) -> Patient {
     Patient {
         uuid: format!("uuid-{name}"),
         record_id: format!("id-{name}"),
@@ -73,12 +71,12 @@ fn patient(name: &str) -> Patient {
     }
 }
 
-fn intent(id: &str, created_ms: i64) -> Intent {
-    let change = HealthChange::EndSessionsOfPatient { uuid: "uuid-grace".to_owned(), at_ms: created_ms };
+pub(super) fn intent(id: &str, created_ms: i64) -> Intent {
+    let change = HealthChange::EndSessionsOfKey { key_id: "k".to_owned(), at_ms: created_ms };
     Intent { id: id.to_owned(), change, entries: Vec::new(), created_ms }
 }
 
-fn activation(name: &str, email: Option<&str>) -> Activation {
+pub(super) fn activation(name: &str, email: Option<&str>) -> Activation {
     Activation {
         uuid: format!("uuid-{name}"),
         email: email.map(str::to_owned),
@@ -88,7 +86,7 @@ fn activation(name: &str, email: Option<&str>) -> Activation {
     }
 }
 
-async fn with_ada_in(stores: &Stores, codes: &[&str]) {
+pub(super) async fn with_ada_in(stores: &Stores, codes: &[&str]) {
     stores.users.add_account(account("ada")).await.expect("an account");
     for (at, code) in codes.iter().enumerate() {
         let created = stores.users.add_group(group(code, at as i64), "uuid-ada", audit(Vec::new(), 0)).await;
@@ -115,14 +113,14 @@ async fn an_email_belongs_to_one_person(stores: Stores) {
     let again = Account { uuid: "another".to_owned(), id: "another".to_owned(), ..account("ada") };
     assert!(matches!(stores.users.add_account(again).await, Err(StoreError::Conflict(_))));
 
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0)).await.expect("a patient");
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
     let taken = stores.users.activate_patient(activation("grace", Some("ada@example.org")), intent("i2", 0)).await;
     assert!(matches!(taken, Err(StoreError::Conflict(_))));
     let own = stores.users.activate_patient(activation("grace", Some("grace@example.org")), intent("i2", 0)).await;
     assert!(own.expect("an answer"));
     assert!(matches!(stores.users.add_account(account("grace")).await, Err(StoreError::Conflict(_))));
 
-    stores.users.add_patient(patient("hedy"), "AAAAA", intent("i3", 0)).await.expect("a patient");
+    stores.users.add_patient(patient("hedy"), "AAAAA", intent("i3", 0), no_settings()).await.expect("a patient");
     let taken = stores.users.activate_patient(activation("hedy", Some("grace@example.org")), intent("i4", 0)).await;
     assert!(matches!(taken, Err(StoreError::Conflict(_))));
 }
@@ -146,7 +144,7 @@ async fn a_key_tells_its_holder(stores: Stores) {
 
 async fn a_scoped_key_acts_on_its_groups(stores: Stores) {
     with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0)).await.expect("a patient");
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
     stores.users.add_api_key(key("all", "ada"), Vec::new()).await.expect("a key");
     stores.users.add_api_key(key("only", "ada"), vec!["BBBBB".to_owned()]).await.expect("a key");
     assert!(stores.users.key_holder(b"only").await.expect("an answer").expect("a holder").key_scoped);
@@ -167,7 +165,7 @@ async fn a_scoped_key_acts_on_its_groups(stores: Stores) {
 async fn access_follows_membership(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
     stores.users.add_account(account("bob")).await.expect("an account");
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0)).await.expect("a patient");
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
     let group_access = async || stores.users.group_access("AAAAA", "uuid-bob", "").await.expect("an answer");
     let patient_access = async || stores.users.patient_access("uuid-grace", "uuid-bob", "").await.expect("an answer");
     assert!(!group_access().await.expect("a group").allowed);
@@ -185,9 +183,12 @@ async fn access_follows_membership(stores: Stores) {
 
 async fn a_patient_is_activated_once(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0)).await.expect("a patient");
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
     let taken = Patient { uuid: "u".to_owned(), record_id: "r".to_owned(), ..patient("grace") };
-    assert!(matches!(stores.users.add_patient(taken, "AAAAA", intent("i2", 0)).await, Err(StoreError::Conflict(_))));
+    assert!(matches!(
+        stores.users.add_patient(taken, "AAAAA", intent("i2", 0), no_settings()).await,
+        Err(StoreError::Conflict(_))
+    ));
     assert_eq!(stores.users.patient_by_voucher("GRACE").await.expect("an answer"), Some(patient("grace")));
     assert_eq!(stores.users.first_group_of("uuid-grace").await.expect("an answer").as_deref(), Some("AAAAA"));
 
@@ -209,32 +210,10 @@ async fn a_patient_is_activated_once(stores: Stores) {
     assert_eq!(stores.users.intents_until(0).await.expect("a list").len(), 2);
 }
 
-async fn a_password_is_set_for_the_confirmed_and_ends_sessions(stores: Stores) {
-    with_ada_in(&stores, &["AAAAA"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0)).await.expect("a patient");
-    let set = async |id: &str| {
-        let set = stores.users.set_patient_password("uuid-grace", "new", true, 20, intent(id, 0)).await;
-        set.expect("an answer")
-    };
-    assert!(!set("i2").await);
-    stores.users.activate_patient(activation("grace", None), intent("i3", 0)).await.expect("an answer");
-    stores.users.add_session(session("s1", "uuid-grace"), audit(Vec::new(), 0)).await.expect("a session");
-    stores.users.add_session(session("s2", "uuid-hedy"), audit(Vec::new(), 0)).await.expect("a session");
-    assert!(set("i4").await);
-    let changed = stores.users.patient("uuid-grace").await.expect("an answer").expect("a patient");
-    assert_eq!((changed.password_hash.as_deref(), changed.must_change_password), (Some("new"), true));
-    assert_eq!(stores.users.session("s1").await.expect("an answer").expect("a session").ended_ms, Some(20));
-    assert_eq!(stores.users.session("s2").await.expect("an answer").expect("a session").ended_ms, None);
-
-    stores.users.add_session(session("s3", "uuid-ada"), audit(Vec::new(), 0)).await.expect("a session");
-    assert!(stores.users.set_account_password("uuid-ada", "new", 30).await.expect("an answer"));
-    assert_eq!(stores.users.session("s3").await.expect("an answer").expect("a session").ended_ms, Some(30));
-}
-
 async fn an_intent_is_completed_once(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 10)).await.expect("a patient");
-    stores.users.add_patient(patient("hedy"), "AAAAA", intent("i2", 20)).await.expect("a patient");
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 10), no_settings()).await.expect("a patient");
+    stores.users.add_patient(patient("hedy"), "AAAAA", intent("i2", 20), no_settings()).await.expect("a patient");
     let ids = async |until_ms| {
         let intents = stores.users.intents_until(until_ms).await.expect("a list");
         intents.into_iter().map(|intent| intent.id).collect::<Vec<_>>()
@@ -244,27 +223,6 @@ async fn an_intent_is_completed_once(stores: Stores) {
     assert!(stores.users.complete_intent("i1", audit(Vec::new(), 30)).await.expect("an answer"));
     assert!(!stores.users.complete_intent("i1", audit(Vec::new(), 30)).await.expect("an answer"));
     assert_eq!(ids(20).await, ["i2"]);
-}
-
-fn session(id: &str, owner: &str) -> Session {
-    Session {
-        id: id.to_owned(),
-        owner: owner.to_owned(),
-        first_issued_ms: 1,
-        issued_ms: 2,
-        expires_ms: 3,
-        replaced_ms: None,
-        ended_ms: None,
-    }
-}
-
-async fn a_session_ends_once(stores: Stores) {
-    stores.users.add_session(session("s1", "uuid-ada"), audit(Vec::new(), 0)).await.expect("a session");
-    assert_eq!(stores.users.session("s1").await.expect("an answer"), Some(session("s1", "uuid-ada")));
-    assert!(stores.users.end_session("s1", 5).await.expect("an answer"));
-    assert!(!stores.users.end_session("s1", 6).await.expect("an answer"));
-    assert_eq!(stores.users.session("s1").await.expect("an answer").expect("a session").ended_ms, Some(5));
-    assert_eq!(stores.users.session("s2").await.expect("an answer"), None);
 }
 
 async fn the_newest_signing_key_signs(stores: Stores) {
@@ -279,6 +237,9 @@ async fn the_newest_signing_key_signs(stores: Stores) {
     stores.users.rotate_signing_key(key("a", 1, None)).await.expect("a key");
     stores.users.rotate_signing_key(key("b", 9, None)).await.expect("a key");
     assert_eq!(stores.users.signing_keys().await.expect("a list"), [key("a", 1, Some(9)), key("b", 9, None)]);
+    assert_eq!(stores.users.purge_signing_keys(9).await.expect("purged"), 0);
+    assert_eq!(stores.users.purge_signing_keys(10).await.expect("purged"), 1);
+    assert_eq!(stores.users.signing_keys().await.expect("a list"), [key("b", 9, None)]);
     stores.health.rotate_signing_key(key("c", 1, None)).await.expect("a key");
     assert_eq!(stores.health.signing_keys().await.expect("a list"), [key("c", 1, None)]);
 }

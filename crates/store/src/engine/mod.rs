@@ -98,6 +98,19 @@ impl Db {
         }
     }
 
+    /// Rewrites a database file without anything that was deleted, and empties its write-ahead log; writers wait
+    /// meanwhile. On PostgreSQL, whose files are not ours, nothing is done: its vacuum does the same in its time.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] when somebody reads for too long or the disk has no room for a second copy; trying
+    /// again later is safe.
+    pub async fn rewrite(&self) -> Result<()> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.rewrite().await,
+            Engine::Postgres(_) => Ok(()),
+        }
+    }
+
     /// Prepares a statement without running it: how the tests show that a text is understood by both engines.
     pub async fn prepare(&self, text: &'static str) -> Result<()> {
         self.read(move |tx| tx.prepare(text)).await

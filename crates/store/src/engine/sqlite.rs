@@ -38,8 +38,16 @@ struct Readers {
 /// The work of a transaction; an error asks for a rollback and says nothing more, for the caller is told elsewhere.
 type Work = dyn FnMut(&mut Tx<'_>) -> std::result::Result<(), ()> + Send;
 
+/// What waits for the writer.
+enum Job {
+    /// A transaction, to be committed with others.
+    Transaction(Transaction),
+    /// The whole file is to be rewritten. The reply is how that ended.
+    Rewrite(oneshot::Sender<Result<()>>),
+}
+
 /// A transaction that waits for the writer.
-struct Job {
+struct Transaction {
     /// Does the work behind a savepoint; `Err` rolls it back.
     run: Box<Work>,
     /// Tells the caller how it ended, once the group is committed or has failed.
@@ -119,7 +127,14 @@ impl Sqlite {
             // A caller that no longer listens has been cut off; the work is done all the same.
             let _ = reply.send(committed.and(result));
         });
-        self.submit(Job { run, finish }).await?;
+        self.submit(Job::Transaction(Transaction { run, finish })).await?;
+        answer.await.unwrap_or_else(|_| Err(stopped()))
+    }
+
+    /// Rewrites the file without what was deleted.
+    pub(super) async fn rewrite(&self) -> Result<()> {
+        let (reply, answer) = oneshot::channel();
+        self.submit(Job::Rewrite(reply)).await?;
         answer.await.unwrap_or_else(|_| Err(stopped()))
     }
 
@@ -175,6 +190,7 @@ fn connect(path: &Path) -> Result<Connection> {
          PRAGMA synchronous = FULL;
          PRAGMA wal_autocheckpoint = 4000;
          PRAGMA cache_size = -2048;
+         PRAGMA secure_delete = FAST;
          PRAGMA foreign_keys = ON;",
     )?;
     connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
@@ -183,32 +199,60 @@ fn connect(path: &Path) -> Result<Connection> {
 
 /// The writer thread: takes what waits, runs each behind a savepoint, commits once, then tells each caller.
 fn write_groups(connection: &Connection, jobs: &mpsc::Receiver<Job>) {
-    while let Ok(first) = jobs.recv() {
-        if let Err(error) = connection.execute_batch("BEGIN IMMEDIATE") {
-            (first.finish)(Err(error.into()));
-            continue;
-        }
-        let started = Instant::now();
-        let mut finished = Vec::new();
-        let mut next = Some(first);
-        while let Some(mut job) = next {
-            run_behind_savepoint(connection, &mut job);
-            finished.push(job.finish);
-            next = if started.elapsed() < GROUP_TIME { jobs.try_recv().ok() } else { None };
-        }
-        let committed = connection.execute_batch("COMMIT");
-        if committed.is_err() {
-            // The commit may have rolled back by itself; a second rollback then fails and changes nothing.
-            let _ = connection.execute_batch("ROLLBACK");
-        }
-        let failure = committed.err().map(|error| StoreError::from(error).to_string());
-        for finish in finished {
-            finish(failure.clone().map_or(Ok(()), |message| Err(StoreError::Unavailable(message))));
+    let mut waiting = None;
+    while let Some(job) = waiting.take().or_else(|| jobs.recv().ok()) {
+        match job {
+            Job::Transaction(first) => waiting = write_group(connection, jobs, first),
+            // A caller that no longer listens has been cut off; the work is done all the same.
+            Job::Rewrite(reply) => drop(reply.send(rewrite(connection))),
         }
     }
 }
 
-fn run_behind_savepoint(connection: &Connection, job: &mut Job) {
+/// Runs one group, which ends with the first transaction that does not wait yet; answers what came instead of one.
+fn write_group(connection: &Connection, jobs: &mpsc::Receiver<Job>, first: Transaction) -> Option<Job> {
+    if let Err(error) = connection.execute_batch("BEGIN IMMEDIATE") {
+        (first.finish)(Err(error.into()));
+        return None;
+    }
+    let started = Instant::now();
+    let mut finished = Vec::new();
+    let mut next = Some(first);
+    let mut other = None;
+    while let Some(mut transaction) = next.take() {
+        run_behind_savepoint(connection, &mut transaction);
+        finished.push(transaction.finish);
+        if started.elapsed() < GROUP_TIME {
+            match jobs.try_recv().ok() {
+                Some(Job::Transaction(transaction)) => next = Some(transaction),
+                job => other = job,
+            }
+        }
+    }
+    let committed = connection.execute_batch("COMMIT");
+    if committed.is_err() {
+        // The commit may have rolled back by itself; a second rollback then fails and changes nothing.
+        let _ = connection.execute_batch("ROLLBACK");
+    }
+    let failure = committed.err().map(|error| StoreError::from(error).to_string());
+    for finish in finished {
+        finish(failure.clone().map_or(Ok(()), |message| Err(StoreError::Unavailable(message))));
+    }
+    other
+}
+
+/// Writes every row into new pages, and then over the old ones: deleted rows can lie in pages that are in use, where a
+/// row once stood that was moved since, and the pragma for secure deletion does not reach these.
+fn rewrite(connection: &Connection) -> Result<()> {
+    connection.execute_batch("VACUUM")?;
+    let is_busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0))?;
+    if is_busy {
+        return Err(StoreError::Unavailable("the write-ahead log is being read".to_owned()));
+    }
+    Ok(())
+}
+
+fn run_behind_savepoint(connection: &Connection, job: &mut Transaction) {
     let step = |text: &str| connection.prepare_cached(text).and_then(|mut statement| statement.execute([]));
     if step("SAVEPOINT job").is_err() {
         return;

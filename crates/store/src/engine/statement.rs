@@ -102,6 +102,19 @@ impl Tx<'_> {
         }
     }
 
+    /// Whether what is deleted from now on in this transaction is overwritten wherever it lies, also in pages that
+    /// become free. That costs a write for each of them, so it is on for erasure alone. It is to be turned off again.
+    /// PostgreSQL keeps deleted rows until it vacuums, and has no such switch.
+    pub(crate) fn overwrite_deleted(&mut self, on: bool) -> Result<()> {
+        match self {
+            Tx::Sqlite(connection) => {
+                let text = if on { "PRAGMA secure_delete = ON" } else { "PRAGMA secure_delete = FAST" };
+                Ok(connection.execute_batch(text)?)
+            }
+            Tx::Postgres { .. } => Ok(()),
+        }
+    }
+
     /// Prepares a statement without running it.
     pub fn prepare(&mut self, text: &'static str) -> Result<()> {
         match self {

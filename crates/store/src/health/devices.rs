@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::HealthDb;
-use crate::engine::Row;
+use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::texts::{in_lists, list_of_64, sql};
 
@@ -28,6 +28,12 @@ sql! {
     OF_PATIENTS = concat!(
         "SELECT serial_number, device_type, firmware_version, battery_level, updated_ms, patient FROM device
         WHERE patient IN (", list_of_64!(), ") ORDER BY updated_ms, serial_number DESC");
+    PUT = "INSERT INTO device (patient, serial_number, device_type, firmware_version, updated_ms)
+        VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (patient, serial_number) DO UPDATE SET device_type = excluded.device_type,
+        firmware_version = COALESCE(excluded.firmware_version, device.firmware_version),
+        updated_ms = excluded.updated_ms";
+    REMOVE = "DELETE FROM device WHERE patient = $1 AND serial_number = $2";
 }
 
 impl HealthDb {
@@ -51,6 +57,23 @@ impl HealthDb {
             })
             .await
     }
+}
+
+/// Adds a bracelet of a patient, or changes what is known of it.
+pub(super) fn put(
+    tx: &mut Tx<'_>,
+    patient: &str,
+    serial_number: &str,
+    device_type: &str,
+    firmware_version: Option<&str>,
+    at_ms: i64,
+) -> Result<()> {
+    tx.execute(PUT, &[&patient, &serial_number, &device_type, &firmware_version, &at_ms]).map(drop)
+}
+
+/// Removes a bracelet of a patient.
+pub(super) fn remove(tx: &mut Tx<'_>, patient: &str, serial_number: &str) -> Result<()> {
+    tx.execute(REMOVE, &[&patient, &serial_number]).map(drop)
 }
 
 fn read_device(row: &Row<'_>) -> Result<Device> {

@@ -1,6 +1,8 @@
 //! Due marks: ranges whose derived values are to be computed again.
 
 use vitals::block::Block;
+use vitals::registry::DataType;
+use vitals::zone::QUARTER_US;
 
 use crate::engine::Tx;
 use crate::error::Result;
@@ -9,7 +11,16 @@ use crate::texts::sql;
 sql! {
     MARK = "INSERT INTO due (patient, arrival, data_type, first_us, last_us, ready_ms) VALUES ($1, $2, $3, $4, $5, $6)
         ON CONFLICT (patient, arrival, data_type, first_us, ready_ms) DO NOTHING";
+    RAISE = "INSERT INTO due (patient, arrival, data_type, first_us, last_us, ready_ms) VALUES ($1, $2, $3, $4, $5, $6)
+        ON CONFLICT (patient, arrival, data_type, first_us, ready_ms) DO UPDATE SET
+        last_us = CASE WHEN excluded.last_us > due.last_us THEN excluded.last_us ELSE due.last_us END";
+    FIRST_QUARTER = "SELECT quarter_us FROM tally WHERE patient = $1 AND data_type = $2 ORDER BY quarter_us LIMIT 1";
+    LAST_QUARTER = "SELECT quarter_us FROM tally WHERE patient = $1 AND data_type = $2
+        ORDER BY quarter_us DESC LIMIT 1";
 }
+
+/// Arrival of what no sync brought.
+const OF_NO_SYNC: i64 = 0;
 
 /// Rows further ahead than this enter latest values and scores only when their time has come.
 pub const AHEAD_MS: i64 = 5 * 60 * 1000;
@@ -26,6 +37,34 @@ pub(crate) fn mark(tx: &mut Tx<'_>, patient: &str, arrival: i64, block: &Block, 
         let ahead = block.times_us[block.times_us.partition_point(|time| *time <= ahead_from_us)];
         let ready_ms = ahead.div_euclid(1000) - AHEAD_MS;
         tx.execute(MARK, &[&patient, &arrival, &data_type, &ahead, &last_us, &ready_ms])?;
+    }
+    Ok(())
+}
+
+/// Marks everything that was ever measured and that sections of a day follow from.
+pub(super) fn mark_all(tx: &mut Tx<'_>, patient: &str, ready_ms: i64) -> Result<()> {
+    for data_type in DataType::ALL.into_iter().filter(|data_type| !data_type.is_waveform()) {
+        let first_us = tx.query_opt(FIRST_QUARTER, &[&patient, &data_type.number()], |row| row.get::<i64>(0))?;
+        if let Some(first_us) = first_us {
+            mark_since(tx, patient, data_type, first_us, ready_ms)?;
+        }
+    }
+    Ok(())
+}
+
+/// Marks what was measured of a type since a time; nothing when there is nothing.
+pub(super) fn mark_since(
+    tx: &mut Tx<'_>,
+    patient: &str,
+    data_type: DataType,
+    first_us: i64,
+    ready_ms: i64,
+) -> Result<()> {
+    let data_type = data_type.number();
+    let last_quarter_us = tx.query_opt(LAST_QUARTER, &[&patient, &data_type], |row| row.get::<i64>(0))?;
+    let last_us = last_quarter_us.map(|quarter_us| quarter_us + QUARTER_US - 1);
+    if let Some(last_us) = last_us.filter(|last_us| *last_us >= first_us) {
+        tx.execute(RAISE, &[&patient, &OF_NO_SYNC, &data_type, &first_us, &last_us, &ready_ms])?;
     }
     Ok(())
 }

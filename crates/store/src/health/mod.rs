@@ -1,13 +1,19 @@
 //! The health database: samples of uuids and what is derived from them.
 
+mod alarms;
+mod changes;
 mod chunks;
 mod claims;
 mod devices;
 mod due;
+mod erasure;
+mod exports;
 mod fold;
 mod hours;
 mod latest;
 mod news;
+mod oauth;
+pub(crate) mod patient_tables;
 mod patients;
 mod reader;
 mod sealed;
@@ -20,11 +26,16 @@ mod sync;
 mod tally;
 mod zones;
 
+pub use alarms::Alarm;
+pub use changes::HealthChange;
 pub use claims::{Claim, DueRange};
 pub use devices::Device;
 pub use due::AHEAD_MS;
+pub use erasure::ErasedPatient;
+pub use exports::{ExportClaim, ExportJob, ExportState, ExportTurn, NewExport, OwedEntry};
 pub use fold::{FoldCommit, FoldOutcome, LatestChange};
-pub use patients::{HealthChange, HealthPatient, Profile};
+pub use oauth::{AuthorizationCode, OauthRefreshToken};
+pub use patients::{HealthPatient, Profile};
 pub(crate) use reader::merge;
 pub use sessions::HealthSession;
 pub use settings::SettingRow;
@@ -37,7 +48,12 @@ use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
 use crate::objects::Objects;
 
-const MIGRATIONS: Migrations = Migrations(&[include_str!("../../migrations/health/0001_spine.sql")]);
+const MIGRATIONS: Migrations = Migrations(&[
+    include_str!("../../migrations/health/0001_spine.sql"),
+    include_str!("../../migrations/health/0002_identity.sql"),
+    include_str!("../../migrations/health/0004_operations.sql"),
+    include_str!("../../migrations/health/0005_exports.sql"),
+]);
 
 /// The health database and the objects that its segments lie in. Clones share it.
 #[derive(Clone, Debug)]
@@ -62,13 +78,19 @@ impl HealthDb {
 #[cfg(test)]
 pub(crate) fn all_texts() -> Vec<&'static str> {
     [
+        alarms::TEXTS,
+        changes::TEXTS,
         chunks::TEXTS,
         claims::TEXTS,
         devices::TEXTS,
         due::TEXTS,
+        erasure::TEXTS,
+        exports::TEXTS,
         hours::TEXTS,
         latest::TEXTS,
         news::TEXTS,
+        oauth::TEXTS,
+        patient_tables::TEXTS,
         patients::TEXTS,
         sessions::TEXTS,
         settings::TEXTS,

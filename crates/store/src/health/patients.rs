@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{HealthDb, settings};
+use super::{HealthDb, due};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::texts::{in_lists, list_of_64, sql};
@@ -45,58 +45,6 @@ pub struct HealthPatient {
     pub updated_ms: i64,
 }
 
-/// A change that an operation of the users database owes to this one. Making it twice is making it once.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum HealthChange {
-    /// Adds a patient, or changes those attributes of his that are named.
-    PutPatient {
-        /// Identity.
-        uuid: String,
-        /// Record identifier, 24 hex digits.
-        record_id: String,
-        /// Five capitals.
-        customer_code: Option<String>,
-        /// What to set.
-        profile: Profile,
-        /// The time, ms.
-        at_ms: i64,
-    },
-    /// Sets fields of a setting that enters a formula, from a time on.
-    SetSetting {
-        /// The patient.
-        uuid: String,
-        /// Which setting.
-        name: String,
-        /// From when on it is valid, ms.
-        valid_from_ms: i64,
-        /// What to set; fields that are not named keep what was valid.
-        fields: serde_json::Map<String, serde_json::Value>,
-        /// The time, ms.
-        at_ms: i64,
-    },
-    /// Ends the tokens that open a patient's data.
-    EndSessionsOfPatient {
-        /// The patient.
-        uuid: String,
-        /// The time, ms.
-        at_ms: i64,
-    },
-    /// Ends the tokens that were asked for with an API key.
-    EndSessionsOfKey {
-        /// The key's record identifier.
-        key_id: String,
-        /// The time, ms.
-        at_ms: i64,
-    },
-    /// Ends the tokens by which an account reads in patients' stead.
-    EndSessionsOfActor {
-        /// The account.
-        account: String,
-        /// The time, ms.
-        at_ms: i64,
-    },
-}
-
 sql! {
     PUT = "INSERT INTO patient (uuid, record_id, customer_code, birthday, gender, height, weight, skin_color,
         hair_density, time_zone, created_ms, updated_ms, arrivals, fold_token, fold_lease_until_ms)
@@ -116,17 +64,11 @@ sql! {
     FIND_ALL = concat!(
         "SELECT uuid, record_id, customer_code, birthday, gender, height, weight, skin_color, hair_density,
         time_zone, created_ms, updated_ms FROM patient WHERE uuid IN (", list_of_64!(), ")");
-    END_OF_PATIENT = "UPDATE session SET ended_ms = $2 WHERE patient = $1 AND ended_ms IS NULL";
-    END_OF_KEY = "UPDATE session SET ended_ms = $2 WHERE api_key = $1 AND ended_ms IS NULL";
-    END_OF_ACTOR = "UPDATE session SET ended_ms = $2 WHERE actor = $1 AND ended_ms IS NULL";
+    IS_ERASED = "SELECT uuid FROM erased_patient WHERE uuid = $1";
+    DELETE = "DELETE FROM patient WHERE uuid = $1";
 }
 
 impl HealthDb {
-    /// Makes a change that is owed, also when it is made already.
-    pub async fn apply(&self, change: HealthChange) -> Result<()> {
-        self.db.write(move |tx| apply(tx, &change)).await
-    }
-
     /// The patient with this uuid.
     pub async fn patient(&self, uuid: &str) -> Result<Option<HealthPatient>> {
         let uuid = uuid.to_owned();
@@ -149,32 +91,55 @@ impl HealthDb {
     }
 }
 
-fn apply(tx: &mut Tx<'_>, change: &HealthChange) -> Result<()> {
-    match change {
-        HealthChange::PutPatient { uuid, record_id, customer_code, profile, at_ms } => tx.execute(
-            PUT,
-            &[
-                uuid,
-                record_id,
-                customer_code,
-                &profile.birthday,
-                &profile.gender,
-                &profile.height,
-                &profile.weight,
-                &profile.skin_color,
-                &profile.hair_density,
-                &profile.time_zone,
-                at_ms,
-            ],
-        ),
-        HealthChange::SetSetting { uuid, name, valid_from_ms, fields, at_ms } => {
-            return settings::set_fields(tx, uuid, name, *valid_from_ms, fields, *at_ms);
-        }
-        HealthChange::EndSessionsOfPatient { uuid, at_ms } => tx.execute(END_OF_PATIENT, &[uuid, at_ms]),
-        HealthChange::EndSessionsOfKey { key_id, at_ms } => tx.execute(END_OF_KEY, &[key_id, at_ms]),
-        HealthChange::EndSessionsOfActor { account, at_ms } => tx.execute(END_OF_ACTOR, &[account, at_ms]),
+/// Adds a patient, or changes those attributes of his that are named; marks due what follows from a changed body. One
+/// who was erased does not come back.
+pub(super) fn put(
+    tx: &mut Tx<'_>,
+    uuid: &str,
+    record_id: &str,
+    customer_code: Option<&str>,
+    profile: &Profile,
+    at_ms: i64,
+) -> Result<()> {
+    let before = tx.query_opt(FIND, &[&uuid], read_patient)?;
+    tx.execute(
+        PUT,
+        &[
+            &uuid,
+            &record_id,
+            &customer_code,
+            &profile.birthday,
+            &profile.gender,
+            &profile.height,
+            &profile.weight,
+            &profile.skin_color,
+            &profile.hair_density,
+            &profile.time_zone,
+            &at_ms,
+        ],
+    )?;
+    // After the row is written, which waits for an erasure that is under way.
+    if tx.query_opt(IS_ERASED, &[&uuid], |_| Ok(()))?.is_some() {
+        return tx.execute(DELETE, &[&uuid]).map(drop);
     }
-    .map(drop)
+    match before {
+        Some(before) if profile.changes_formulas(&before.profile) => due::mark_all(tx, uuid, at_ms),
+        _ => Ok(()),
+    }
+}
+
+impl Profile {
+    /// Whether setting this over what was known changes something that a formula takes: days have to be computed again.
+    fn changes_formulas(&self, known: &Profile) -> bool {
+        fn changes<T: PartialEq>(new: &Option<T>, known: &Option<T>) -> bool {
+            new.is_some() && new != known
+        }
+        changes(&self.birthday, &known.birthday)
+            || changes(&self.gender, &known.gender)
+            || changes(&self.height, &known.height)
+            || changes(&self.weight, &known.weight)
+            || changes(&self.time_zone, &known.time_zone)
+    }
 }
 
 fn read_patient(row: &Row<'_>) -> Result<HealthPatient> {

@@ -1,8 +1,12 @@
 //! One row for every token of the Health Cloud: what makes a signed token end before its time.
+//!
+//! Tokens that are refreshed from one another are a family. It ends by its first row, which every look-up reads as
+//! well: so it ends at once and as a whole, also for a token that another transaction is just adding.
 
 use super::HealthDb;
-use crate::engine::Row;
+use crate::engine::{Row, Tx};
 use crate::error::Result;
+use crate::refresh::{Refreshed, Successor, verdict};
 use crate::texts::sql;
 
 /// What stands behind a token of the Health Cloud.
@@ -16,64 +20,143 @@ pub struct HealthSession {
     pub actor: Option<String>,
     /// The API key that the actor asked for it with.
     pub api_key: Option<String>,
+    /// The login on the Users Cloud that it was exchanged for.
+    pub login: Option<String>,
+    /// The OAuth client that it was issued to.
+    pub client: Option<String>,
+    /// The consent that the client acts on.
+    pub consent: Option<String>,
     /// What it allows, words with blanks between.
     pub scope: String,
+    /// Identity of the first token of its family.
+    pub family: String,
     /// When the first token of this family was issued, ms.
     pub first_issued_ms: i64,
     /// When this token was issued, ms.
     pub issued_ms: i64,
     /// When this token ends by itself, ms.
     pub expires_ms: i64,
+    /// Until when it can be refreshed, ms.
+    pub refresh_until_ms: i64,
     /// When it was refreshed, ms.
     pub replaced_ms: Option<i64>,
-    /// When it was ended, ms.
+    /// When it or its family was ended, ms.
     pub ended_ms: Option<i64>,
 }
 
 sql! {
-    ADD = "INSERT INTO session (id, patient, actor, api_key, scope, first_issued_ms, issued_ms, expires_ms,
-        replaced_ms, ended_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
-    FIND = "SELECT id, patient, actor, api_key, scope, first_issued_ms, issued_ms, expires_ms, replaced_ms, ended_ms
-        FROM session WHERE id = $1";
+    ADD = "INSERT INTO session (id, patient, actor, api_key, login, client, consent, scope, family, first_issued_ms,
+        issued_ms, expires_ms, refresh_until_ms, replaced_ms, ended_ms)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
+    FIND = "SELECT s.id, s.patient, s.actor, s.api_key, s.login, s.client, s.consent, s.scope, s.family,
+        s.first_issued_ms, s.issued_ms, s.expires_ms, s.refresh_until_ms, s.replaced_ms,
+        COALESCE(s.ended_ms, f.ended_ms)
+        FROM session s JOIN session f ON f.id = s.family WHERE s.id = $1";
+    HOLD = "UPDATE session SET replaced_ms = replaced_ms WHERE id = $1";
+    REPLACE = "UPDATE session SET replaced_ms = $2 WHERE id = $1 AND replaced_ms IS NULL";
     END = "UPDATE session SET ended_ms = $2 WHERE id = $1 AND ended_ms IS NULL";
+    PURGE = "DELETE FROM session WHERE refresh_until_ms < $1";
 }
 
 impl HealthDb {
-    /// Adds a session.
+    /// Adds the first session of a family.
     pub async fn add_session(&self, session: HealthSession) -> Result<()> {
-        self.db
-            .write(move |tx| {
-                tx.execute(
-                    ADD,
-                    &[
-                        &session.id,
-                        &session.patient,
-                        &session.actor,
-                        &session.api_key,
-                        &session.scope,
-                        &session.first_issued_ms,
-                        &session.issued_ms,
-                        &session.expires_ms,
-                        &session.replaced_ms,
-                        &session.ended_ms,
-                    ],
-                )
-                .map(drop)
-            })
-            .await
+        self.db.write(move |tx| add(tx, &session)).await
     }
 
     /// The session with this identity, ended or not.
     pub async fn session(&self, id: &str) -> Result<Option<HealthSession>> {
         let id = id.to_owned();
-        self.db.look_up(move |tx| tx.query_opt(FIND, &[&id], read_session)).await
+        self.db.look_up(move |tx| find(tx, &id)).await
     }
 
-    /// Ends a session. Whether it still stood.
-    pub async fn end_session(&self, id: &str, now_ms: i64) -> Result<bool> {
+    /// Replaces a token by its successor. A token that was replaced less than `grace_ms` ago may be replaced again;
+    /// later its whole family ends.
+    pub async fn refresh_session(
+        &self,
+        id: &str,
+        successor: Successor,
+        grace_ms: i64,
+    ) -> Result<Refreshed<HealthSession>> {
         let id = id.to_owned();
-        self.db.write(move |tx| Ok(tx.execute(END, &[&id, &now_ms])? > 0)).await
+        self.db
+            .write(move |tx| {
+                tx.execute(HOLD, &[&id])?;
+                let Some(old) = find(tx, &id)? else { return Ok(Refreshed::Ended) };
+                let now_ms = successor.issued_ms;
+                match verdict(old.ended_ms.is_some(), old.refresh_until_ms, old.replaced_ms, now_ms, grace_ms) {
+                    Refreshed::Ended => Ok(Refreshed::Ended),
+                    Refreshed::Late => Ok(Refreshed::Late),
+                    Refreshed::Reused => {
+                        end(tx, &old.family, now_ms)?;
+                        Ok(Refreshed::Reused)
+                    }
+                    Refreshed::Done(()) => {
+                        tx.execute(REPLACE, &[&id, &now_ms])?;
+                        let new = succeed(old, &successor);
+                        add(tx, &new)?;
+                        Ok(Refreshed::Done(new))
+                    }
+                }
+            })
+            .await
     }
+
+    /// Ends a family of tokens. Whether it still stood.
+    pub async fn end_family(&self, family: &str, now_ms: i64) -> Result<bool> {
+        let family = family.to_owned();
+        self.db.write(move |tx| end(tx, &family, now_ms)).await
+    }
+
+    /// Removes families that cannot have been refreshed since a time. Answers how many rows there were.
+    pub async fn purge_sessions(&self, refresh_until_ms: i64) -> Result<u64> {
+        self.db.write(move |tx| tx.execute(PURGE, &[&refresh_until_ms])).await
+    }
+}
+
+/// The session of a token that takes another's place.
+pub(super) fn succeed(old: HealthSession, successor: &Successor) -> HealthSession {
+    HealthSession {
+        id: successor.id.clone(),
+        issued_ms: successor.issued_ms,
+        expires_ms: successor.expires_ms,
+        replaced_ms: None,
+        ended_ms: None,
+        ..old
+    }
+}
+
+pub(super) fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<HealthSession>> {
+    tx.query_opt(FIND, &[&id], read_session)
+}
+
+/// Ends a family by its first row. Whether it still stood.
+pub(super) fn end(tx: &mut Tx<'_>, family: &str, now_ms: i64) -> Result<bool> {
+    Ok(tx.execute(END, &[&family, &now_ms])? > 0)
+}
+
+pub(super) fn add(tx: &mut Tx<'_>, session: &HealthSession) -> Result<()> {
+    tx.execute(
+        ADD,
+        &[
+            &session.id,
+            &session.patient,
+            &session.actor,
+            &session.api_key,
+            &session.login,
+            &session.client,
+            &session.consent,
+            &session.scope,
+            &session.family,
+            &session.first_issued_ms,
+            &session.issued_ms,
+            &session.expires_ms,
+            &session.refresh_until_ms,
+            &session.replaced_ms,
+            &session.ended_ms,
+        ],
+    )
+    .map(drop)
 }
 
 fn read_session(row: &Row<'_>) -> Result<HealthSession> {
@@ -82,11 +165,16 @@ fn read_session(row: &Row<'_>) -> Result<HealthSession> {
         patient: row.get(1)?,
         actor: row.get(2)?,
         api_key: row.get(3)?,
-        scope: row.get(4)?,
-        first_issued_ms: row.get(5)?,
-        issued_ms: row.get(6)?,
-        expires_ms: row.get(7)?,
-        replaced_ms: row.get(8)?,
-        ended_ms: row.get(9)?,
+        login: row.get(4)?,
+        client: row.get(5)?,
+        consent: row.get(6)?,
+        scope: row.get(7)?,
+        family: row.get(8)?,
+        first_issued_ms: row.get(9)?,
+        issued_ms: row.get(10)?,
+        expires_ms: row.get(11)?,
+        refresh_until_ms: row.get(12)?,
+        replaced_ms: row.get(13)?,
+        ended_ms: row.get(14)?,
     })
 }

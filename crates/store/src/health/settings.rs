@@ -5,10 +5,9 @@
 
 use serde_json::{Map, Value};
 use vitals::registry::DataType;
-use vitals::zone::QUARTER_US;
+use vitals::zone::SECOND_US;
 
-use super::HealthDb;
-use super::claims::{DueRange, mark};
+use super::{HealthDb, due};
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::texts::sql;
@@ -19,9 +18,12 @@ sql! {
         ON CONFLICT (patient, name, valid_from_ms) DO UPDATE SET body = excluded.body";
     FIND_EXACT = "SELECT body FROM patient_setting WHERE patient = $1 AND name = $2 AND valid_from_ms = $3";
     HOLD = "UPDATE patient SET updated_ms = $2 WHERE uuid = $1";
-    LAST_QUARTER = "SELECT quarter_us FROM tally WHERE patient = $1 AND data_type = $2
-        ORDER BY quarter_us DESC LIMIT 1";
+    FIND_VALID = "SELECT body FROM patient_setting WHERE patient = $1 AND name = $2 AND valid_from_ms <= $3
+        ORDER BY valid_from_ms DESC LIMIT 1";
 }
+
+/// A local day that ends after a moment began at most so long before it, wherever in the world it was and is.
+const LONGEST_DAY_US: i64 = 52 * 3600 * SECOND_US;
 
 /// A value of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,14 +83,31 @@ pub(super) fn set_fields(
     let body = serde_json::to_string(&body).map_err(unreadable)?;
     tx.execute(PUT, &[&patient, &name, &valid_from_ms, &body])?;
     for data_type in [DataType::Activity, DataType::Tests] {
-        let params: [&dyn crate::engine::Param; 2] = [&patient, &data_type.number()];
-        let last_quarter_us: Option<i64> = tx.query_opt(LAST_QUARTER, &params, |row| row.get(0))?;
-        let last_us = last_quarter_us.map(|quarter_us| quarter_us + QUARTER_US - 1);
-        let first_us = valid_from_ms * 1000;
-        if let Some(last_us) = last_us.filter(|last_us| *last_us >= first_us) {
-            const OF_NO_SYNC: i64 = 0;
-            let data_type = data_type.number();
-            mark(tx, patient, &DueRange { arrival: OF_NO_SYNC, data_type, first_us, last_us, ready_ms: at_ms })?;
+        due::mark_since(tx, patient, data_type, valid_from_ms * 1000, at_ms)?;
+    }
+    Ok(())
+}
+
+/// Sets values from a time on, those that differ from what is valid then, and marks due the days that they count for:
+/// a day takes what is valid when it ends. Doing it twice is doing it once.
+pub(super) fn set_values(tx: &mut Tx<'_>, patient: &str, values: &Map<String, Value>, at_ms: i64) -> Result<()> {
+    if tx.execute(HOLD, &[&patient, &at_ms])? == 0 {
+        return Ok(());
+    }
+    let mut is_changed = false;
+    for (name, value) in values {
+        let valid = tx.query_opt(FIND_VALID, &[&patient, &name, &at_ms], |row| row.get::<String>(0))?;
+        let body = value.to_string();
+        if valid.as_deref().unwrap_or("null") != body {
+            tx.execute(PUT, &[&patient, &name, &at_ms, &body])?;
+            is_changed = true;
+        }
+    }
+    if is_changed {
+        // The local day of this moment is not known for each sample; days before it are computed again for nothing.
+        let first_us = at_ms * 1000 - LONGEST_DAY_US;
+        for data_type in DataType::ALL.into_iter().filter(|data_type| !data_type.is_waveform()) {
+            due::mark_since(tx, patient, data_type, first_us, at_ms)?;
         }
     }
     Ok(())

@@ -14,4 +14,9 @@ impl HealthDb {
     pub async fn rotate_signing_key(&self, key: SigningKey) -> Result<()> {
         signing_key::rotate(&self.db, key).await
     }
+
+    /// Removes keys that were retired before a time. Answers how many there were.
+    pub async fn purge_signing_keys(&self, retired_before_ms: i64) -> Result<u64> {
+        signing_key::purge(&self.db, retired_before_ms).await
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use vitals::block::Block;
-use vitals::merge::{admit, in_time_order, overlay, with_exact_times};
+use vitals::merge::{Ordered, admit, in_time_order, overlay, with_exact_times};
 use vitals::registry::{Channel, DataType};
 
 use super::chunks::{self, Prepared};
@@ -93,6 +93,8 @@ struct Channelful {
     data_type: DataType,
     chunks: Vec<Prepared>,
     counts: Counts,
+    /// The first copies of rows that came several times.
+    firsts: Block,
 }
 
 impl HealthDb {
@@ -164,7 +166,7 @@ fn prepare(block: Block) -> Result<Channelful> {
     let data_type = block.data_type;
     let ordered = in_time_order(block);
     let counts = Counts { stored: 0, duplicate: ordered.duplicate, replaced: ordered.replaced };
-    Ok(Channelful { data_type, chunks: chunks::cut(ordered.block)?, counts })
+    Ok(Channelful { data_type, chunks: chunks::cut(ordered.block)?, counts, firsts: ordered.firsts })
 }
 
 fn write(tx: &mut Tx<'_>, sync: &Sync, channels: &[Channelful], sealed: &[Sealed]) -> Result<SyncOutcome> {
@@ -187,7 +189,7 @@ fn write(tx: &mut Tx<'_>, sync: &Sync, channels: &[Channelful], sealed: &[Sealed
         total.replaced += channel.counts.replaced;
         for chunk in &channel.chunks {
             let sealed = sealed.next().ok_or(StoreError::LeaseLost)?;
-            let counts = write_chunk(tx, sync, arrival, chunk, sealed)?;
+            let counts = write_chunk(tx, sync, arrival, chunk, &channel.firsts, sealed)?;
             total.stored += counts.stored;
             total.duplicate += counts.duplicate;
             total.replaced += counts.replaced;
@@ -223,7 +225,14 @@ fn upsert_device(tx: &mut Tx<'_>, patient: &str, device: &DeviceReport, now_ms: 
     Ok(())
 }
 
-fn write_chunk(tx: &mut Tx<'_>, sync: &Sync, arrival: i64, chunk: &Prepared, sealed: &Sealed) -> Result<Counts> {
+fn write_chunk(
+    tx: &mut Tx<'_>,
+    sync: &Sync,
+    arrival: i64,
+    chunk: &Prepared,
+    firsts: &Block,
+    sealed: &Sealed,
+) -> Result<Counts> {
     let block = &chunk.block;
     let Some(stored) = stored_around(tx, &sync.patient, chunk, sealed)? else {
         // Nothing lies in its range: what was prepared outside the transaction is stored as it is.
@@ -232,7 +241,8 @@ fn write_chunk(tx: &mut Tx<'_>, sync: &Sync, arrival: i64, chunk: &Prepared, sea
     };
     let incoming = if block.data_type.is_waveform() { with_exact_times(&stored, block.clone()) } else { block.clone() };
     let ordered = in_time_order(incoming);
-    let admission = admit(&stored, ordered.block);
+    let firsts = first_copies(&stored, firsts, &ordered);
+    let admission = admit(&stored, ordered.block, &firsts);
     let mut row = 0;
     // Exact times can move a row across midnight by less than a millisecond, so it may be cut again.
     for novel in chunks::cut(admission.novel.clone())? {
@@ -243,8 +253,21 @@ fn write_chunk(tx: &mut Tx<'_>, sync: &Sync, arrival: i64, chunk: &Prepared, sea
     Ok(Counts {
         stored: admission.stored(),
         duplicate: ordered.duplicate + admission.duplicate,
-        replaced: ordered.replaced + admission.replaced(),
+        replaced: ordered.replaced + admission.replaced,
     })
+}
+
+/// The first copies among the rows of a chunk: those of the sync, and those that meet only at their exact times.
+fn first_copies(stored: &Block, of_sync: &Block, ordered: &Ordered) -> Block {
+    let (Some(first_us), Some(last_us)) = (ordered.block.first_us(), ordered.block.last_us()) else {
+        return ordered.firsts.clone();
+    };
+    // An exact time lies up to a millisecond after the whole one that stood for it.
+    let mut of_sync = of_sync.clone().clipped(first_us.div_euclid(1000) * 1000, last_us);
+    if of_sync.data_type.is_waveform() {
+        of_sync = in_time_order(with_exact_times(stored, of_sync)).block;
+    }
+    overlay(&[&ordered.firsts, &of_sync.clipped(first_us, last_us)])
 }
 
 /// What is stored in the range of a block, merged; `None` when nothing is.

@@ -73,12 +73,13 @@ sql! {
         ORDER BY period_start_us";
     SEGMENT_OF_PERIOD = "SELECT period_start_us, generation, path, first_us, last_us, row_count, bytes, sha256
         FROM segment WHERE patient = $1 AND data_type = $2 AND period_start_us = $3";
-    INSERT_SEGMENT = "INSERT INTO segment
-        (patient, data_type, period_start_us, generation, path, first_us, last_us, row_count, bytes, sha256, sealed_ms)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+    /// Also makes publications follow each other, so that a number never becomes visible after a greater one.
+    NEXT_NUMBER = "UPDATE catalog_head SET published = published + 1 RETURNING published";
+    INSERT_SEGMENT = "INSERT INTO segment (patient, data_type, period_start_us, generation, path, first_us, last_us,
+        row_count, bytes, sha256, sealed_ms, published) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
     REPLACE_SEGMENT = "UPDATE segment SET generation = $4, path = $5, first_us = $6, last_us = $7, row_count = $8,
-        bytes = $9, sha256 = $10, sealed_ms = $11
-        WHERE patient = $1 AND data_type = $2 AND period_start_us = $3 AND generation = $12";
+        bytes = $9, sha256 = $10, sealed_ms = $11, published = $12
+        WHERE patient = $1 AND data_type = $2 AND period_start_us = $3 AND generation = $13";
     INSERT_DEAD = "INSERT INTO dead_object (path, dead_since_ms) VALUES ($1, $2)";
     DELETE_CHUNK = "DELETE FROM chunk
         WHERE patient = $1 AND data_type = $2 AND last_us = $3 AND channel = $4 AND arrival = $5 AND first_us = $6";
@@ -211,6 +212,7 @@ fn publish(tx: &mut Tx<'_>, publication: &Publication) -> Result<()> {
     }
     // Between the look and the write another node may come: then the first insert meets a row that is there, and the
     // update finds the generation changed.
+    let published = tx.query_opt(NEXT_NUMBER, &[], |row| row.get::<i64>(0))?.unwrap_or(0);
     let number = data_type.number();
     let next = generation + 1;
     let (rows, bytes) = (object.rows as i64, object.bytes as i64);
@@ -226,6 +228,7 @@ fn publish(tx: &mut Tx<'_>, publication: &Publication) -> Result<()> {
         &bytes,
         &object.sha256,
         &publication.sealed_ms,
+        &published,
     ];
     let written = if replaced.is_some() {
         params.push(&generation);

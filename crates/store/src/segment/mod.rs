@@ -16,18 +16,20 @@ mod period;
 mod pieces;
 mod read;
 mod seal;
+mod stream;
 mod write;
 
 pub(crate) use catalog::segments_between;
 pub use catalog::{ChunkKey, Publication, SegmentRow, UnsealedPeriod};
 pub use layout::file_properties;
 pub use name::SegmentName;
+pub(crate) use name::patient_folder;
 pub use period::SealedPeriod;
 pub use read::{SegmentPieces, SegmentReader};
 pub use seal::Sealed;
+pub use stream::{PeriodContent, PeriodRows};
 pub use write::{SegmentWriter, WrittenSegment};
 
-#[cfg(test)]
 #[cfg(test)]
 pub(crate) use catalog::TEXTS;
 #[cfg(test)]

@@ -23,15 +23,14 @@ pub struct SegmentName {
 impl SegmentName {
     /// The path, in the form that DuckDB, Spark and polars read type, period and patient from.
     pub fn path(&self) -> String {
-        format!(
-            "v1/type={}/{}/patient={}/{:06}-{:016x}.parquet",
-            self.data_type.name(),
-            self.period.folder(self.data_type),
-            self.patient.hyphenated(),
-            self.generation,
-            self.random,
-        )
+        let folder = patient_folder(self.data_type, self.period, &self.patient.hyphenated().to_string());
+        format!("{folder}/{:06}-{:016x}.parquet", self.generation, self.random)
     }
+}
+
+/// The folder of all segments of a patient, type and period.
+pub(crate) fn patient_folder(data_type: DataType, period: SealedPeriod, patient: &str) -> String {
+    format!("v1/type={}/{}/patient={patient}", data_type.name(), period.folder(data_type))
 }
 
 #[cfg(test)]

@@ -52,6 +52,14 @@ impl SegmentReader {
         .await
     }
 
+    /// The channels that have rows, each once.
+    pub fn channels(&self) -> Vec<Channel> {
+        let mut channels: Vec<Channel> = self.pieces.iter().flat_map(|piece| &piece.runs).map(|run| run.0).collect();
+        channels.sort_unstable();
+        channels.dedup();
+        channels
+    }
+
     /// The rows whose times lie in the range, both ends included; of some channels, or of all.
     ///
     /// Fetches and decodes no more than the pages in which they lie.

@@ -9,6 +9,7 @@ use vitals::zone::SECOND_US;
 
 use super::catalog::{ChunkKey, Publication, UnsealedPeriod, segment_of};
 use super::name::SegmentName;
+use super::period::SealedPeriod;
 use super::write::SegmentWriter;
 use super::{SegmentReader, SegmentRow};
 use crate::engine::{Tx, blocking};
@@ -36,7 +37,7 @@ pub struct Sealed {
 }
 
 /// Span that is merged at once.
-const fn step_us(data_type: DataType) -> i64 {
+pub(super) const fn step_us(data_type: DataType) -> i64 {
     if data_type.is_waveform() { 600 * SECOND_US } else { 86_400 * SECOND_US }
 }
 
@@ -51,16 +52,7 @@ impl HealthDb {
         let uuid = patient.to_string();
         let found = self.db.read(move |tx| {
             let segment = segment_of(tx, &uuid, data_type, period.start_us)?;
-            let params: [&dyn crate::engine::Param; 4] = [&uuid, &data_type.number(), &period.start_us, &period.end_us];
-            let chunks = tx.query(CHUNKS_OF_PERIOD, &params, |row| {
-                Ok(ChunkKey {
-                    channel: Channel(row.get(0)?),
-                    first_us: row.get(1)?,
-                    last_us: row.get(2)?,
-                    arrival: row.get(3)?,
-                })
-            })?;
-            Ok((segment, chunks))
+            Ok((segment, chunks_of_period(tx, &uuid, data_type, period)?))
         });
         let (segment, chunks) = found.await?;
         if chunks.is_empty() {
@@ -126,7 +118,26 @@ impl HealthDb {
     }
 }
 
-fn chunk_block(tx: &mut Tx<'_>, patient: &str, data_type: DataType, key: &ChunkKey) -> Result<Block> {
+/// The chunks of a period in the order of their arrival.
+pub(super) fn chunks_of_period(
+    tx: &mut Tx<'_>,
+    patient: &str,
+    data_type: DataType,
+    period: SealedPeriod,
+) -> Result<Vec<ChunkKey>> {
+    let params: [&dyn crate::engine::Param; 4] = [&patient, &data_type.number(), &period.start_us, &period.end_us];
+    tx.query(CHUNKS_OF_PERIOD, &params, |row| {
+        Ok(ChunkKey {
+            channel: Channel(row.get(0)?),
+            first_us: row.get(1)?,
+            last_us: row.get(2)?,
+            arrival: row.get(3)?,
+        })
+    })
+}
+
+/// The rows of a chunk. [`StoreError::LeaseLost`] when it has been merged or sealed meanwhile.
+pub(super) fn chunk_block(tx: &mut Tx<'_>, patient: &str, data_type: DataType, key: &ChunkKey) -> Result<Block> {
     let params: [&dyn crate::engine::Param; 6] =
         [&patient, &data_type.number(), &key.last_us, &key.channel.0, &key.arrival, &key.first_us];
     let payload = tx.query_opt(PAYLOAD, &params, |row| row.get::<Vec<u8>>(0))?;

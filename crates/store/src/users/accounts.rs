@@ -52,6 +52,8 @@ sql! {
         created_ms, updated_ms FROM account ORDER BY created_ms, uuid";
     SET_SUBSCRIPTION = "UPDATE account SET subscription_until_ms = $2, updated_ms = $3 WHERE uuid = $1";
     SET_PASSWORD = "UPDATE account SET password_hash = $2, updated_ms = $3 WHERE uuid = $1";
+    SET_NAMES = "UPDATE account SET first_name = COALESCE($2, first_name), last_name = COALESCE($3, last_name),
+        updated_ms = $4 WHERE uuid = $1";
     DISABLE = "UPDATE account SET disabled_ms = $2, updated_ms = $2 WHERE uuid = $1 AND disabled_ms IS NULL";
     END_SESSIONS = "UPDATE session SET ended_ms = $2 WHERE owner = $1 AND ended_ms IS NULL";
 }
@@ -118,6 +120,18 @@ impl UsersDb {
                 Ok(tx.execute(SET_PASSWORD, &[&uuid, &password_hash, &now_ms])? > 0)
             })
             .await
+    }
+
+    /// Sets the names of an account, those that are given. Whether there is such an account.
+    pub async fn set_account_names(
+        &self,
+        uuid: &str,
+        first_name: Option<String>,
+        last_name: Option<String>,
+        now_ms: i64,
+    ) -> Result<bool> {
+        let uuid = uuid.to_owned();
+        self.db.write(move |tx| Ok(tx.execute(SET_NAMES, &[&uuid, &first_name, &last_name, &now_ms])? > 0)).await
     }
 
     /// Disables an account, ends its sessions on the Users Cloud, and owes the health database the end of the tokens

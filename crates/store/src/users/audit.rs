@@ -107,6 +107,14 @@ sql! {
     CHAIN = "SELECT number, time_ms, id, action_type, user_id, user_role, primary_entity_id, primary_entity_type,
         secondary_entity_id, secondary_entity_type, details, salt, details_hash, entry_hash FROM audit_entry
         WHERE number > $1 ORDER BY number LIMIT 1000";
+    /// Makes entries that are under way come before or after what follows in this transaction.
+    HOLD = "UPDATE audit_head SET number = number";
+    /// Whether an entry is about somebody who was erased.
+    ABOUT_ERASED = "SELECT patient FROM erasure WHERE patient IN ($1, $2, $3) LIMIT 1";
+    FORGET_DETAILS = "UPDATE audit_entry SET details = NULL, salt = NULL
+        WHERE (user_id = $1 OR primary_entity_id = $1 OR secondary_entity_id = $1) AND details IS NOT NULL";
+    FORGET_MENTIONS = "UPDATE audit_entry SET details = NULL, salt = NULL
+        WHERE primary_entity_id = $1 AND details LIKE $2";
     END_OF_CHAIN = "SELECT number, entry_hash FROM audit_head";
 }
 
@@ -120,8 +128,34 @@ impl Audit {
     }
 }
 
+/// Drops the details of all entries in which somebody appears, and of those of `mentioned_by` (bracelets) that mention
+/// him; entries that are under way lose theirs when they are written. Answers how many lost theirs. The erasure's own
+/// row has to stand before.
+pub(super) fn forget_details(tx: &mut Tx<'_>, uuid: &str, mentioned_by: &[String]) -> Result<u64> {
+    tx.execute(HOLD, &[])?;
+    let mut forgotten = tx.execute(FORGET_DETAILS, &[&uuid])?;
+    let mention = format!("%{uuid}%");
+    for entity in mentioned_by {
+        forgotten += tx.execute(FORGET_MENTIONS, &[entity, &mention])?;
+    }
+    Ok(forgotten)
+}
+
+/// Without details that would tell of somebody who was erased.
+fn without_erased(tx: &mut Tx<'_>, new: &NewAuditEntry) -> Result<NewAuditEntry> {
+    let mut entry = new.clone();
+    if entry.details.is_some() {
+        let secondary = entry.secondary.as_ref().map(|entity| &entity.id);
+        if tx.query_opt(ABOUT_ERASED, &[&entry.user_id, &entry.primary.id, &secondary], |_| Ok(()))?.is_some() {
+            entry.details = None;
+        }
+    }
+    Ok(entry)
+}
+
 fn append(tx: &mut Tx<'_>, new: &NewAuditEntry, now_ms: i64) -> Result<()> {
     let head = tx.query_opt(NEXT, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let new = &without_erased(tx, new)?;
     let (number, last_ms, last_hash): (i64, i64, Option<Vec<u8>>) = head.unwrap_or_default();
     let last_hash = last_hash.unwrap_or_default();
     let entry = AuditEntry {

@@ -2,8 +2,9 @@
 
 use super::UsersDb;
 use super::audit::Audit;
+use super::group_settings;
 use crate::engine::Row;
-use crate::error::Result;
+use crate::error::{Result, StoreError};
 use crate::texts::sql;
 
 /// A study.
@@ -23,6 +24,15 @@ pub struct Group {
     pub created_ms: i64,
 }
 
+/// How the deletion of a group ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupDeletion {
+    /// It is gone.
+    Deleted,
+    /// It holds patients. Nothing was changed.
+    HasPatients,
+}
+
 sql! {
     ADD = "INSERT INTO study_group (code, id, hcp_code, name, description, created_ms)
         VALUES ($1, $2, $3, $4, $5, $6)";
@@ -34,6 +44,11 @@ sql! {
         FROM membership m JOIN study_group g ON g.code = m.group_code
         JOIN api_key_group s ON s.group_code = g.code
         WHERE m.account = $1 AND s.api_key = $2 ORDER BY g.created_ms, g.code";
+    CHANGE = "UPDATE study_group SET name = COALESCE($2, name), description = COALESCE($3, description)
+        WHERE code = $1 RETURNING code, id, hcp_code, name, description, created_ms";
+    ANY_PATIENT = "SELECT patient FROM group_patient WHERE group_code = $1 LIMIT 1";
+    REMOVE_MEMBERS = "DELETE FROM membership WHERE group_code = $1";
+    REMOVE = "DELETE FROM study_group WHERE code = $1";
 }
 
 impl UsersDb {
@@ -61,6 +76,47 @@ impl UsersDb {
             .look_up(move |tx| match &scoped_key {
                 None => tx.query(LIST, &[&account], read_group),
                 Some(key) => tx.query(LIST_IN_SCOPE, &[&account, key], read_group),
+            })
+            .await
+    }
+
+    /// Changes name and description of a group, those that are given, and writes the entries; answers the group as it
+    /// then stands. [`StoreError::Gone`] when there is none such.
+    pub async fn change_group(
+        &self,
+        code: &str,
+        name: Option<String>,
+        description: Option<String>,
+        audit: Audit,
+    ) -> Result<Group> {
+        let code = code.to_owned();
+        self.db
+            .write(move |tx| {
+                let changed = tx.query_opt(CHANGE, &[&code, &name, &description], read_group)?;
+                let changed = changed.ok_or(StoreError::Gone("group"))?;
+                audit.append(tx)?;
+                Ok(changed)
+            })
+            .await
+    }
+
+    /// Deletes a group that holds no patient, with its members and settings, and writes the entries. What API keys are
+    /// scoped to stays: a key whose groups are all gone acts on none. [`StoreError::Gone`] when there is none such.
+    pub async fn delete_group(&self, code: &str, audit: Audit) -> Result<GroupDeletion> {
+        let code = code.to_owned();
+        self.db
+            .write(move |tx| {
+                if !group_settings::hold_group(tx, &code)? {
+                    return Err(StoreError::Gone("group"));
+                }
+                if tx.query_opt(ANY_PATIENT, &[&code], |_| Ok(()))?.is_some() {
+                    return Ok(GroupDeletion::HasPatients);
+                }
+                group_settings::forget(tx, &code)?;
+                tx.execute(REMOVE_MEMBERS, &[&code])?;
+                tx.execute(REMOVE, &[&code])?;
+                audit.append(tx)?;
+                Ok(GroupDeletion::Deleted)
             })
             .await
     }

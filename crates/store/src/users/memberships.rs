@@ -1,8 +1,11 @@
 //! Who belongs to which group, and what follows from it: one look-up per question of access.
 
 use super::UsersDb;
+use super::audit::Audit;
+use super::group_settings::{EffectiveSettings, hold_group};
 use super::groups::{Group, read_group};
-use crate::error::Result;
+use super::intents::Intent;
+use crate::error::{Result, StoreError};
 use crate::texts::sql;
 
 /// A group as one caller sees it.
@@ -34,6 +37,28 @@ pub struct Member {
     pub role: String,
 }
 
+/// How the end of a membership ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberRemoval {
+    /// The account is no longer a member.
+    Removed,
+    /// It was none. Nothing was changed.
+    NoMember,
+    /// Nobody would be left who manages the group. Nothing was changed.
+    LastManager,
+}
+
+/// How the detachment of a patient from a group ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatientDetachment {
+    /// The group no longer holds him.
+    Detached,
+    /// It did not hold him. Nothing was changed.
+    NotHeld,
+    /// It is the only one that holds him. Nothing was changed.
+    LastGroup,
+}
+
 sql! {
     GROUP = "SELECT g.code, g.id, g.hcp_code, g.name, g.description, g.created_ms,
         EXISTS (SELECT 1 FROM membership m WHERE m.account = $2 AND m.group_code = g.code)
@@ -50,6 +75,15 @@ sql! {
         WHERE m.group_code = $1 ORDER BY m.created_ms, a.uuid";
     ADD = "INSERT INTO membership (account, group_code, created_ms) VALUES ($1, $2, $3)
         ON CONFLICT (account, group_code) DO NOTHING";
+    IS_MEMBER = "SELECT account FROM membership WHERE account = $1 AND group_code = $2";
+    OTHER_MANAGER = "SELECT m.account FROM membership m JOIN account a ON a.uuid = m.account
+        WHERE m.group_code = $2 AND m.account <> $1 AND a.role <> 'hcp' AND a.disabled_ms IS NULL LIMIT 1";
+    REMOVE = "DELETE FROM membership WHERE account = $1 AND group_code = $2";
+    IS_HELD = "SELECT patient FROM group_patient WHERE group_code = $1 AND patient = $2";
+    HOLD_PATIENT = "UPDATE patient SET updated_ms = updated_ms WHERE uuid = $1";
+    ATTACH = "INSERT INTO group_patient (group_code, patient, attached_ms) VALUES ($1, $2, $3)";
+    HELD_ELSEWHERE = "SELECT group_code FROM group_patient WHERE patient = $2 AND group_code <> $1 LIMIT 1";
+    DETACH = "DELETE FROM group_patient WHERE group_code = $1 AND patient = $2";
 }
 
 impl UsersDb {
@@ -93,5 +127,103 @@ impl UsersDb {
     pub async fn add_member(&self, account: &str, group_code: &str, now_ms: i64) -> Result<bool> {
         let (account, group_code) = (account.to_owned(), group_code.to_owned());
         self.db.write(move |tx| Ok(tx.execute(ADD, &[&account, &group_code, &now_ms])? > 0)).await
+    }
+
+    /// Makes an account a member of a group and writes the entries. False, and nothing is written, when it was one.
+    pub async fn admit_member(&self, account: &str, group_code: &str, now_ms: i64, audit: Audit) -> Result<bool> {
+        let (account, group_code) = (account.to_owned(), group_code.to_owned());
+        self.db
+            .write(move |tx| {
+                if !hold_group(tx, &group_code)? {
+                    return Err(StoreError::Gone("group"));
+                }
+                if tx.execute(ADD, &[&account, &group_code, &now_ms])? == 0 {
+                    return Ok(false);
+                }
+                audit.append(tx)?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// Ends a membership and owes the health database the end of the tokens by which the account reads.
+    pub async fn remove_member(&self, account: &str, group_code: &str, intent: Intent) -> Result<MemberRemoval> {
+        let (account, group_code) = (account.to_owned(), group_code.to_owned());
+        self.db
+            .write(move |tx| {
+                if !hold_group(tx, &group_code)? {
+                    return Err(StoreError::Gone("group"));
+                }
+                if tx.query_opt(IS_MEMBER, &[&account, &group_code], |_| Ok(()))?.is_none() {
+                    return Ok(MemberRemoval::NoMember);
+                }
+                if tx.query_opt(OTHER_MANAGER, &[&account, &group_code], |_| Ok(()))?.is_none() {
+                    return Ok(MemberRemoval::LastManager);
+                }
+                tx.execute(REMOVE, &[&account, &group_code])?;
+                intent.note(tx)?;
+                Ok(MemberRemoval::Removed)
+            })
+            .await
+    }
+
+    /// Adds a patient to one more group, writes the entries, and owes the health database the settings that then hold
+    /// for him. False, and nothing is written, when the group held him.
+    pub async fn attach_patient(
+        &self,
+        group_code: &str,
+        patient: &str,
+        effective: EffectiveSettings,
+        audit: Audit,
+    ) -> Result<bool> {
+        let (group_code, patient) = (group_code.to_owned(), patient.to_owned());
+        self.db
+            .write(move |tx| {
+                if !hold_group(tx, &group_code)? {
+                    return Err(StoreError::Gone("group"));
+                }
+                if tx.query_opt(IS_HELD, &[&group_code, &patient], |_| Ok(()))?.is_some() {
+                    return Ok(false);
+                }
+                if tx.execute(HOLD_PATIENT, &[&patient])? == 0 {
+                    return Err(StoreError::Gone("patient"));
+                }
+                tx.execute(ATTACH, &[&group_code, &patient, &effective.at_ms])?;
+                effective.note(tx, &patient)?;
+                audit.append(tx)?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// Takes a patient out of a group, and owes the health database the settings that then hold for him and the
+    /// change of the intent.
+    pub async fn detach_patient(
+        &self,
+        group_code: &str,
+        patient: &str,
+        effective: EffectiveSettings,
+        intent: Intent,
+    ) -> Result<PatientDetachment> {
+        let (group_code, patient) = (group_code.to_owned(), patient.to_owned());
+        self.db
+            .write(move |tx| {
+                if !hold_group(tx, &group_code)? {
+                    return Err(StoreError::Gone("group"));
+                }
+                if tx.query_opt(IS_HELD, &[&group_code, &patient], |_| Ok(()))?.is_none() {
+                    return Ok(PatientDetachment::NotHeld);
+                }
+                // So that he cannot leave two groups at once.
+                tx.execute(HOLD_PATIENT, &[&patient])?;
+                if tx.query_opt(HELD_ELSEWHERE, &[&group_code, &patient], |_| Ok(()))?.is_none() {
+                    return Ok(PatientDetachment::LastGroup);
+                }
+                tx.execute(DETACH, &[&group_code, &patient])?;
+                intent.note(tx)?;
+                effective.note(tx, &patient)?;
+                Ok(PatientDetachment::Detached)
+            })
+            .await
     }
 }

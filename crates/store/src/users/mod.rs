@@ -3,9 +3,14 @@
 mod accounts;
 mod api_keys;
 mod audit;
+mod bracelets;
+mod erasure;
+mod exports;
+mod group_settings;
 mod groups;
 mod intents;
 mod memberships;
+mod oauth;
 mod patients;
 mod sessions;
 mod signing_keys;
@@ -13,16 +18,24 @@ mod signing_keys;
 pub use accounts::Account;
 pub use api_keys::{ApiKey, KeyHolder};
 pub use audit::{Audit, AuditEntry, AuditQuery, Entity, NewAuditEntry};
-pub use groups::Group;
-pub use intents::Intent;
-pub use memberships::{GroupAccess, Member, PatientAccess};
-pub use patients::{Activation, Patient};
+pub use bracelets::{Attachment, Bracelet, Completion};
+pub use erasure::{AccountErasure, Counts as ErasureCounts, Erasure};
+pub use group_settings::{EffectiveSettings, GroupSetting, SettingsOfGroup};
+pub use groups::{Group, GroupDeletion};
+pub use intents::{Intent, NumberedIntent};
+pub use memberships::{GroupAccess, Member, MemberRemoval, PatientAccess, PatientDetachment};
+pub use oauth::{Consent, OauthClient};
+pub use patients::{Activation, Patient, PersonChange};
 pub use sessions::Session;
 
 use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
 
-const MIGRATIONS: Migrations = Migrations(&[include_str!("../../migrations/users/0001_spine.sql")]);
+const MIGRATIONS: Migrations = Migrations(&[
+    include_str!("../../migrations/users/0001_spine.sql"),
+    include_str!("../../migrations/users/0002_identity.sql"),
+    include_str!("../../migrations/users/0003_operations.sql"),
+]);
 
 /// The users database. Clones share it.
 #[derive(Clone, Debug)]
@@ -49,9 +62,14 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         accounts::TEXTS,
         api_keys::TEXTS,
         audit::TEXTS,
+        bracelets::TEXTS,
+        erasure::TEXTS,
+        group_settings::TEXTS,
+        exports::TEXTS,
         groups::TEXTS,
         intents::TEXTS,
         memberships::TEXTS,
+        oauth::TEXTS,
         patients::TEXTS,
         sessions::TEXTS,
         crate::signing_key::TEXTS,

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::UsersDb;
+use super::group_settings::{EffectiveSettings, hold_group};
 use super::intents::Intent;
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
@@ -57,6 +58,21 @@ pub struct Activation {
     pub now_ms: i64,
 }
 
+/// Personal attributes to write.
+#[derive(Clone)]
+pub struct PersonChange {
+    /// The patient.
+    pub uuid: String,
+    /// Address to log in with, in lower case; absent to leave it as it is.
+    pub email: Option<String>,
+    /// What the attributes were read as, JSON.
+    pub known: String,
+    /// What they become, JSON.
+    pub person: String,
+    /// The time, ms.
+    pub now_ms: i64,
+}
+
 sql! {
     ADD = "INSERT INTO patient (uuid, record_id, state, voucher_code, voucher_expires_ms, email, password_hash,
         must_change_password, person, created_ms, updated_ms)
@@ -72,21 +88,33 @@ sql! {
         must_change_password, person, created_ms, updated_ms FROM patient WHERE uuid IN (", list_of_64!(), ")");
     UUIDS_OF_GROUP = "SELECT patient FROM group_patient WHERE group_code = $1 ORDER BY attached_ms, patient";
     FIRST_GROUP = "SELECT group_code FROM group_patient WHERE patient = $1 ORDER BY attached_ms, group_code LIMIT 1";
-    ACTIVATE = "UPDATE patient SET state = 'confirmed', email = $2, password_hash = $3, must_change_password = $4,
+    ACTIVATE = "UPDATE patient SET state = 'confirmed', email = COALESCE($2, email), password_hash = $3, must_change_password = $4,
         person = $5, updated_ms = $6 WHERE uuid = $1 AND state = 'pre_created'";
     EMAIL_OF_ACCOUNT = "SELECT uuid FROM account WHERE email = $1";
     SET_PASSWORD = "UPDATE patient SET password_hash = $2, must_change_password = $3, updated_ms = $4
         WHERE uuid = $1 AND state = 'confirmed'";
+    CHANGE_PERSON = "UPDATE patient SET email = COALESCE($2, email), person = $3, updated_ms = $4
+        WHERE uuid = $1 AND person = $5";
     END_SESSIONS = "UPDATE session SET ended_ms = $2 WHERE owner = $1 AND ended_ms IS NULL";
+    END_CONSENTS = "UPDATE oauth_consent SET ended_ms = $2 WHERE patient = $1 AND ended_ms IS NULL";
 }
 
 impl UsersDb {
-    /// Adds a patient to a group and owes the health database his row. [`StoreError::Conflict`] when the voucher
-    /// code is taken.
-    pub async fn add_patient(&self, patient: Patient, group_code: &str, intent: Intent) -> Result<()> {
+    /// Adds a patient to a group and owes the health database his row, and the settings that hold for him.
+    /// [`StoreError::Conflict`] when the voucher code is taken, [`StoreError::Gone`] when the group is not there.
+    pub async fn add_patient(
+        &self,
+        patient: Patient,
+        group_code: &str,
+        intent: Intent,
+        effective: EffectiveSettings,
+    ) -> Result<()> {
         let group_code = group_code.to_owned();
         self.db
             .write(move |tx| {
+                if !hold_group(tx, &group_code)? {
+                    return Err(StoreError::Gone("group"));
+                }
                 tx.execute(
                     ADD,
                     &[
@@ -104,7 +132,8 @@ impl UsersDb {
                     ],
                 )?;
                 tx.execute(ATTACH, &[&group_code, &patient.uuid, &patient.created_ms])?;
-                intent.note(tx)
+                intent.note(tx)?;
+                effective.note_if_any(tx, &patient.uuid)
             })
             .await
     }
@@ -173,8 +202,27 @@ impl UsersDb {
             .await
     }
 
-    /// Sets the password of a confirmed patient, ends his sessions on the Users Cloud and owes the health database
-    /// the end of those there. False, and nothing is changed, when he is not `confirmed`.
+    /// Writes a patient's personal attributes, and his e-mail when one is given, and owes the health database what the
+    /// intent says. `known` is what the attributes were read as: false, and nothing is changed, when they are no longer
+    /// that, or he is gone. [`StoreError::Conflict`] when the e-mail is taken, by an account or by a patient.
+    pub async fn change_person(&self, change: PersonChange, intent: Intent) -> Result<bool> {
+        self.db
+            .write(move |tx| {
+                let PersonChange { uuid, email, known, person, now_ms } = &change;
+                if tx.query_opt(EMAIL_OF_ACCOUNT, &[email], |_| Ok(()))?.is_some() {
+                    return Err(StoreError::Conflict("an account has this e-mail".to_owned()));
+                }
+                if tx.execute(CHANGE_PERSON, &[uuid, email, person, now_ms, known])? == 0 {
+                    return Ok(false);
+                }
+                intent.note(tx)?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// Sets the password of a confirmed patient, ends his sessions on the Users Cloud and his consents, and owes the
+    /// health database the end of the tokens there. False, and nothing is changed, when he is not `confirmed`.
     pub async fn set_patient_password(
         &self,
         uuid: &str,
@@ -190,6 +238,7 @@ impl UsersDb {
                     return Ok(false);
                 }
                 tx.execute(END_SESSIONS, &[&uuid, &now_ms])?;
+                tx.execute(END_CONSENTS, &[&uuid, &now_ms])?;
                 intent.note(tx)?;
                 Ok(true)
             })

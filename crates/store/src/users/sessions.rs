@@ -1,9 +1,14 @@
 //! One row for every token of the Users Cloud: what makes a signed token end before its time.
+//!
+//! A login begins a family of tokens; each refresh adds one. A family ends by its first row, which every look-up
+//! reads as well: so it ends at once and as a whole, also for a token that another transaction is just adding.
 
 use super::UsersDb;
 use super::audit::Audit;
+use super::intents::Intent;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
+use crate::refresh::{Refreshed, Successor, verdict};
 use crate::texts::sql;
 
 /// What stands behind a token of the Users Cloud.
@@ -13,33 +18,51 @@ pub struct Session {
     pub id: String,
     /// The uuid of a patient or of an account.
     pub owner: String,
+    /// Identity of the first token of its family: of the login.
+    pub family: String,
     /// When the first token of this family was issued, ms.
     pub first_issued_ms: i64,
     /// When this token was issued, ms.
     pub issued_ms: i64,
     /// When this token ends by itself, ms.
     pub expires_ms: i64,
+    /// Until when it can be refreshed, ms.
+    pub refresh_until_ms: i64,
     /// When it was refreshed, ms.
     pub replaced_ms: Option<i64>,
-    /// When it was ended, ms.
+    /// When it or its family was ended, ms.
     pub ended_ms: Option<i64>,
 }
 
 sql! {
-    ADD = "INSERT INTO session (id, owner, first_issued_ms, issued_ms, expires_ms, replaced_ms, ended_ms)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)";
-    FIND = "SELECT id, owner, first_issued_ms, issued_ms, expires_ms, replaced_ms, ended_ms
-        FROM session WHERE id = $1";
+    /// Holds a person's row, unless the password has changed meanwhile.
+    HOLD_PATIENT = "UPDATE patient SET updated_ms = updated_ms WHERE uuid = $1 AND password_hash = $2";
+    HOLD_ACCOUNT = "UPDATE account SET updated_ms = updated_ms
+        WHERE uuid = $1 AND password_hash = $2 AND disabled_ms IS NULL";
+    ADD = "INSERT INTO session (id, owner, family, first_issued_ms, issued_ms, expires_ms, refresh_until_ms,
+        replaced_ms, ended_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    FIND = "SELECT s.id, s.owner, s.family, s.first_issued_ms, s.issued_ms, s.expires_ms, s.refresh_until_ms,
+        s.replaced_ms, COALESCE(s.ended_ms, f.ended_ms)
+        FROM session s JOIN session f ON f.id = s.family WHERE s.id = $1";
+    HOLD = "UPDATE session SET replaced_ms = replaced_ms WHERE id = $1";
+    REPLACE = "UPDATE session SET replaced_ms = $2 WHERE id = $1 AND replaced_ms IS NULL";
     END = "UPDATE session SET ended_ms = $2 WHERE id = $1 AND ended_ms IS NULL";
+    PURGE = "DELETE FROM session WHERE refresh_until_ms < $1";
 }
 
 impl UsersDb {
-    /// Adds a session and writes the entries of the login that it comes from.
-    pub async fn add_session(&self, session: Session, audit: Audit) -> Result<()> {
+    /// Adds the first session of a login and writes the login's entries. False, and nothing is written, when the
+    /// owner's password is not the one of this hash any more or his account is disabled: then the login came too late.
+    pub async fn add_session(&self, session: Session, password_hash: &str, audit: Audit) -> Result<bool> {
+        let password_hash = password_hash.to_owned();
         self.db
             .write(move |tx| {
+                if !hold_person(tx, &session.owner, &password_hash)? {
+                    return Ok(false);
+                }
                 add(tx, &session)?;
-                audit.append(tx)
+                audit.append(tx)?;
+                Ok(true)
             })
             .await
     }
@@ -47,14 +70,80 @@ impl UsersDb {
     /// The session with this identity, ended or not.
     pub async fn session(&self, id: &str) -> Result<Option<Session>> {
         let id = id.to_owned();
-        self.db.look_up(move |tx| tx.query_opt(FIND, &[&id], read_session)).await
+        self.db.look_up(move |tx| find(tx, &id)).await
     }
 
-    /// Ends a session. Whether it still stood.
-    pub async fn end_session(&self, id: &str, now_ms: i64) -> Result<bool> {
+    /// Replaces a token by its successor. A token that was replaced no longer than `grace_ms` ago may be replaced
+    /// again; later its whole family ends, and the health database is owed the end of what came from it.
+    pub async fn refresh_session(
+        &self,
+        id: &str,
+        successor: Successor,
+        grace_ms: i64,
+        reused: Intent,
+    ) -> Result<Refreshed<Session>> {
         let id = id.to_owned();
-        self.db.write(move |tx| Ok(tx.execute(END, &[&id, &now_ms])? > 0)).await
+        self.db
+            .write(move |tx| {
+                tx.execute(HOLD, &[&id])?;
+                let Some(old) = find(tx, &id)? else { return Ok(Refreshed::Ended) };
+                let now_ms = successor.issued_ms;
+                let verdict = verdict(old.ended_ms.is_some(), old.refresh_until_ms, old.replaced_ms, now_ms, grace_ms);
+                match verdict {
+                    Refreshed::Ended => Ok(Refreshed::Ended),
+                    Refreshed::Late => Ok(Refreshed::Late),
+                    Refreshed::Reused => {
+                        tx.execute(END, &[&old.family, &now_ms])?;
+                        reused.note(tx)?;
+                        Ok(Refreshed::Reused)
+                    }
+                    Refreshed::Done(()) => {
+                        tx.execute(REPLACE, &[&id, &now_ms])?;
+                        let new = Session {
+                            id: successor.id.clone(),
+                            issued_ms: now_ms,
+                            expires_ms: successor.expires_ms,
+                            replaced_ms: None,
+                            ..old
+                        };
+                        add(tx, &new)?;
+                        Ok(Refreshed::Done(new))
+                    }
+                }
+            })
+            .await
     }
+
+    /// Ends a login with all its tokens and owes the health database the end of those that came from it. Whether it
+    /// still stood.
+    pub async fn end_login(&self, family: &str, now_ms: i64, intent: Intent) -> Result<bool> {
+        let family = family.to_owned();
+        self.db
+            .write(move |tx| {
+                if tx.execute(END, &[&family, &now_ms])? == 0 {
+                    return Ok(false);
+                }
+                intent.note(tx)?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// Removes families that cannot have been refreshed since a time. Answers how many rows there were.
+    pub async fn purge_sessions(&self, refresh_until_ms: i64) -> Result<u64> {
+        self.db.write(move |tx| tx.execute(PURGE, &[&refresh_until_ms])).await
+    }
+}
+
+/// Makes whoever changes a person's password or disables his account wait for the end of this transaction. False when
+/// that has been done already.
+pub(super) fn hold_person(tx: &mut Tx<'_>, owner: &str, password_hash: &str) -> Result<bool> {
+    let held = tx.execute(HOLD_PATIENT, &[&owner, &password_hash])?;
+    Ok(held > 0 || tx.execute(HOLD_ACCOUNT, &[&owner, &password_hash])? > 0)
+}
+
+fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<Session>> {
+    tx.query_opt(FIND, &[&id], read_session)
 }
 
 fn add(tx: &mut Tx<'_>, session: &Session) -> Result<()> {
@@ -63,9 +152,11 @@ fn add(tx: &mut Tx<'_>, session: &Session) -> Result<()> {
         &[
             &session.id,
             &session.owner,
+            &session.family,
             &session.first_issued_ms,
             &session.issued_ms,
             &session.expires_ms,
+            &session.refresh_until_ms,
             &session.replaced_ms,
             &session.ended_ms,
         ],
@@ -77,10 +168,12 @@ fn read_session(row: &Row<'_>) -> Result<Session> {
     Ok(Session {
         id: row.get(0)?,
         owner: row.get(1)?,
-        first_issued_ms: row.get(2)?,
-        issued_ms: row.get(3)?,
-        expires_ms: row.get(4)?,
-        replaced_ms: row.get(5)?,
-        ended_ms: row.get(6)?,
+        family: row.get(2)?,
+        first_issued_ms: row.get(3)?,
+        issued_ms: row.get(4)?,
+        expires_ms: row.get(5)?,
+        refresh_until_ms: row.get(6)?,
+        replaced_ms: row.get(7)?,
+        ended_ms: row.get(8)?,
     })
 }

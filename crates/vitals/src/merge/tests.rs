@@ -10,6 +10,10 @@ fn block(rows: &[(i64, i32)]) -> Block {
     block
 }
 
+fn none() -> Block {
+    Block::empty(DataType::Activity, Channel::default())
+}
+
 fn rows(block: &Block) -> Vec<(i64, i32)> {
     (0..block.rows()).map(|row| (block.times_us[row], block.columns[0].get(row))).collect()
 }
@@ -29,10 +33,10 @@ fn the_later_arrival_wins_and_the_first_zone_stays() {
 fn a_repeat_is_a_duplicate_until_another_value_has_replaced_it() {
     let a = block(&[(10, 60)]);
     let b = block(&[(10, 70)]);
-    assert_eq!(admit(&a, a.clone()).duplicate, 1);
-    assert_eq!(admit(&a, b.clone()).replaced(), 1);
-    let again = admit(&overlay(&[&a, &b]), a.clone());
-    assert_eq!((again.replaced(), again.duplicate), (1, 0));
+    assert_eq!(admit(&a, a.clone(), &none()).duplicate, 1);
+    assert_eq!(admit(&a, b.clone(), &none()).replaced, 1);
+    let again = admit(&overlay(&[&a, &b]), a.clone(), &none());
+    assert_eq!((again.replaced, again.duplicate), (1, 0));
     assert_eq!(rows(&overlay(&[&a, &b, &again.novel])), [(10, 60)]);
 }
 
@@ -48,10 +52,34 @@ fn whole_milliseconds_find_their_exact_sample() {
     let stored = block(&[(1_007_813, 1), (1_015_625, 2), (1_020_100, 3), (1_020_900, 4)]);
     let back = with_exact_times(&stored, block(&[(1_007_000, 1), (1_015_000, 2), (1_020_000, 5), (1_030_000, 6)]));
     assert_eq!(back.times_us, [1_007_813, 1_015_625, 1_020_000, 1_030_000]);
-    assert_eq!(admit(&stored, back).duplicate, 2);
+    assert_eq!(admit(&stored, back, &none()).duplicate, 2);
 }
 
 proptest! {
+    /// A sync counts as if its rows were sent one by one.
+    #[test]
+    fn copies_within_a_sync_count_as_if_sent_one_by_one(
+        before in proptest::collection::vec((0_i64..6, 0_i32..3), 0..6),
+        sent in proptest::collection::vec((0_i64..6, 0_i32..3), 1..14),
+    ) {
+        let stored = in_time_order(block(&before)).block;
+        let mut one_by_one = stored.clone();
+        let (mut new_rows, mut duplicate, mut replaced) = (0, 0, 0);
+        for row in &sent {
+            let admission = admit(&one_by_one, block(&[*row]), &none());
+            new_rows += admission.stored();
+            duplicate += admission.duplicate;
+            replaced += admission.replaced;
+            one_by_one = overlay(&[&one_by_one, &admission.novel]);
+        }
+        let ordered = in_time_order(block(&sent));
+        let admission = admit(&stored, ordered.block, &ordered.firsts);
+        prop_assert_eq!(admission.stored(), new_rows);
+        prop_assert_eq!(admission.duplicate + ordered.duplicate, duplicate);
+        prop_assert_eq!(admission.replaced + ordered.replaced, replaced);
+        prop_assert_eq!(rows(&overlay(&[&stored, &admission.novel])), rows(&one_by_one));
+    }
+
     /// Cut, repeated and shuffled syncs of agreeing copies store the same rows, and count each once.
     #[test]
     fn order_and_cuts_do_not_matter(
@@ -78,8 +106,8 @@ proptest! {
             } else {
                 overlay(&stored.iter().collect::<Vec<_>>())
             };
-            let admission = admit(&before, part);
-            prop_assert_eq!(admission.replaced(), 0);
+            let admission = admit(&before, part, &none());
+            prop_assert_eq!(admission.replaced, 0);
             new_rows += admission.stored();
             seen -= admission.stored() + admission.duplicate;
             stored.push(admission.novel);

@@ -43,6 +43,8 @@ pub struct Column {
     pub nullable: bool,
     /// Whether it is accepted only for old apps.
     pub deprecated: bool,
+    /// Whole numbers inside the range that mean nothing.
+    pub gaps: &'static [i32],
 }
 
 /// Why a value cannot be a cell of its column. Such a value rejects its row.
@@ -60,6 +62,9 @@ pub enum CellError {
     /// The text is longer than the column allows.
     #[error("text too long")]
     TooLong,
+    /// The text holds the character U+0000, which not every store can keep.
+    #[error("text with a NUL character")]
+    NulCharacter,
     /// The column must have a value.
     #[error("must not be null")]
     Null,
@@ -97,7 +102,7 @@ impl Column {
                 if value < i64::from(min) || value > i64::from(max) {
                     return Err(CellError::OutOfRange);
                 }
-                Ok(value as i32 * self.steps_per_unit())
+                self.outside_gaps(value as i32 * self.steps_per_unit())
             }
             Kind::Hex => u8::try_from(value).map(i32::from).map_err(|_| CellError::OutOfRange),
             Kind::TestType | Kind::Text { .. } => Err(CellError::UnknownCode),
@@ -116,11 +121,26 @@ impl Column {
                 if cell < f64::from(min) * steps || cell > f64::from(max) * steps {
                     return Err(CellError::OutOfRange);
                 }
-                Ok(cell as i32)
+                self.outside_gaps(cell as i32)
             }
             Kind::Hex if value.fract() == 0.0 && (0.0..256.0).contains(&value) => Ok(value as i32),
             _ => Err(CellError::UnknownCode),
         }
+    }
+
+    /// The cell, unless it is one of the column's gaps.
+    fn outside_gaps(&self, cell: i32) -> Result<i32, CellError> {
+        if self.gaps.contains(&cell) { Err(CellError::UnknownCode) } else { Ok(cell) }
+    }
+
+    /// Whether a text can be kept by a text column.
+    pub fn check_text(&self, text: &str) -> Result<(), CellError> {
+        let Kind::Text { max_chars } = self.kind else { return Err(CellError::NotANumber) };
+        // Bytes are counted first: they are never fewer than the characters.
+        if text.len() > max_chars && text.chars().count() > max_chars {
+            return Err(CellError::TooLong);
+        }
+        if text.contains('\0') { Err(CellError::NulCharacter) } else { Ok(()) }
     }
 
     /// The cell of a name or of a hexadecimal code.
@@ -154,6 +174,11 @@ impl Column {
         }
     }
 
+    const fn without(mut self, gaps: &'static [i32]) -> Self {
+        self.gaps = gaps;
+        self
+    }
+
     const fn required(mut self) -> Self {
         self.nullable = false;
         self
@@ -166,7 +191,7 @@ impl Column {
 }
 
 const fn column(name: &'static str, kind: Kind, unit: &'static str, meaning: &'static str) -> Column {
-    Column { name, kind, unit, meaning, nullable: true, deprecated: false }
+    Column { name, kind, unit, meaning, nullable: true, deprecated: false, gaps: &[] }
 }
 
 const fn number(decimals: u8, min: i32, max: i32) -> Kind {
@@ -180,7 +205,8 @@ pub(super) const ACTIVITY: &[Column] = &[
     column("bpm", number(0, 0, 255), "/min", "heart rate; 0 means no value"),
     column("bpm_q", QUALITY, "", "quality of bpm, 0 worst to 4 best"),
     column("last_steps", number(0, 0, 100_000), "steps", "steps in the period of the row"),
-    column("activity_type", number(0, 0, 7), "", "0 unspecified, 1 other, 2 walk, 4 run, 6 cycle, 7 rest"),
+    column("activity_type", number(0, 0, 7), "", "0 unspecified, 1 other, 2 walk, 4 run, 6 cycle, 7 rest")
+        .without(&[3, 5]),
     column("speed", number(0, 0, 1000), "0.1 m/s", "speed of movement"),
     column("skin_proximity", number(0, 0, 1_000_000), "", "raw value of the proximity sensor"),
     column("energy_exp", number(0, 0, 100_000_000), "cal", "energy expended in the period of the row"),

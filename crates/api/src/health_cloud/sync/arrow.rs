@@ -49,7 +49,7 @@ fn guarded<T>(read: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, BodyErr
 }
 
 fn not_a_stream(reason: impl std::fmt::Display) -> BodyError {
-    BodyError::Syntax(format!("not an Arrow stream: {reason}"))
+    BodyError::NotArrow(reason.to_string())
 }
 
 fn at_its_place(data_type: DataType, fault: &StructureFault) -> BodyError {

@@ -10,12 +10,13 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use platform::ingest::{DeviceReport, SyncBody, TypeBatches};
-use serde::Deserialize;
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use vitals::registry::DataType;
 
 use super::columns::RowsSeed;
+use crate::body::{place_of, with_machine_numbers};
 
 /// Why a body cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,6 +24,9 @@ pub(crate) enum BodyError {
     /// It is not JSON.
     #[error("the body is not JSON: {0}")]
     Syntax(String),
+    /// It is not an Arrow IPC stream.
+    #[error("the body is not an Arrow stream: {0}")]
+    NotArrow(String),
     /// It is JSON of another shape.
     #[error("{place}: {message}")]
     Structure {
@@ -85,7 +89,20 @@ impl Place {
 }
 
 /// Reads a body.
+///
+/// The parser gives up at a number that no machine number holds. Such a number is a bad value like any other, so the
+/// body is then read again with another in its place; a body without one is read once.
 pub(crate) fn read(bytes: &[u8]) -> Result<SyncBody, BodyError> {
+    match read_numbers(bytes) {
+        Err(BodyError::Syntax(told)) => match with_machine_numbers(bytes) {
+            Some(changed) => read_numbers(&changed),
+            None => Err(BodyError::Syntax(told)),
+        },
+        read => read,
+    }
+}
+
+fn read_numbers(bytes: &[u8]) -> Result<SyncBody, BodyError> {
     let place = Place::of_body(bytes);
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let read = BodySeed { place: &place }.deserialize(&mut deserializer).and_then(|body| {
@@ -99,11 +116,11 @@ pub(crate) fn read(bytes: &[u8]) -> Result<SyncBody, BodyError> {
         }
         match place.fault.into_inner() {
             Some((place, message)) => BodyError::Structure { place, message },
-            None if error.is_data() => {
-                let at = place.at.into_inner().unwrap_or_else(|| "body".to_owned());
-                BodyError::Structure { place: at, message: error.to_string() }
-            }
-            None => BodyError::Syntax(error.to_string()),
+            None if error.is_data() => match place.at.into_inner() {
+                Some(place) => BodyError::Structure { place, message: "is of the wrong kind".to_owned() },
+                None => BodyError::Structure { place: "body".to_owned(), message: "must be a JSON object".to_owned() },
+            },
+            None => BodyError::Syntax(place_of(&error)),
         }
     })
 }
@@ -153,12 +170,9 @@ impl<'de> Visitor<'de> for BodySeed<'_> {
                 return Err(self.place.fail(key, "is given twice"));
             }
             match key.as_str() {
-                "sync_id" => body.sync_id = self.small(&key, map.next_value()?)?,
-                "time_zone" => body.time_zone = self.small(&key, map.next_value()?)?,
-                "device" => {
-                    let device: Option<DeviceBody> = self.small(&key, map.next_value()?)?;
-                    body.device = device.map(DeviceBody::into_device);
-                }
+                "sync_id" => body.sync_id = self.text(&key, self.small(&key, map.next_value()?)?)?,
+                "time_zone" => body.time_zone = self.text(&key, self.small(&key, map.next_value()?)?)?,
+                "device" => body.device = self.device(self.small(&key, map.next_value()?)?)?,
                 "data" => {
                     self.place.enter("data");
                     body.data = map.next_value_seed(DataSeed { place: self.place })?;
@@ -177,28 +191,48 @@ impl<'de> Visitor<'de> for BodySeed<'_> {
 
 impl BodySeed<'_> {
     /// A field that is small enough to be read on its own.
-    fn small<T: DeserializeOwned, E: Error>(&self, key: &str, text: &RawValue) -> Result<T, E> {
-        serde_json::from_str(text.get()).map_err(|error| self.place.fail(key, error.to_string()))
+    fn small<E: Error>(&self, key: &str, text: &RawValue) -> Result<Value, E> {
+        let read =
+            serde_json::from_str(text.get()).or_else(|error| match with_machine_numbers(text.get().as_bytes()) {
+                Some(changed) => serde_json::from_slice(&changed),
+                None => Err(error),
+            });
+        read.map_err(|_| self.place.fail(key, "cannot be read"))
     }
-}
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct DeviceBody {
-    serial_number: String,
-    device_type: Option<String>,
-    firmware_version: Option<String>,
-    battery_level: Option<i64>,
-}
-
-impl DeviceBody {
-    fn into_device(self) -> DeviceReport {
-        DeviceReport {
-            serial_number: self.serial_number,
-            device_type: self.device_type,
-            firmware_version: self.firmware_version,
-            battery_level: self.battery_level,
+    /// A text that may be null.
+    fn text<E: Error>(&self, place: &str, value: Value) -> Result<Option<String>, E> {
+        match value {
+            Value::Null => Ok(None),
+            Value::String(text) => Ok(Some(text)),
+            _ => Err(self.place.fail(place, "must be a text")),
         }
+    }
+
+    fn device<E: Error>(&self, value: Value) -> Result<Option<DeviceReport>, E> {
+        let fields = match value {
+            Value::Null => return Ok(None),
+            Value::Object(fields) => fields,
+            _ => return Err(self.place.fail("device", "must be an object")),
+        };
+        let mut serial_number = None;
+        let mut device = DeviceReport::default();
+        for (name, value) in fields {
+            let place = format!("device.{name}");
+            match name.as_str() {
+                "serial_number" => serial_number = self.text(&place, value)?,
+                "device_type" => device.device_type = self.text(&place, value)?,
+                "firmware_version" => device.firmware_version = self.text(&place, value)?,
+                "battery_level" if value.is_null() => {}
+                "battery_level" => {
+                    let level = value.as_i64().ok_or_else(|| self.place.fail(place, "must be a whole number"))?;
+                    device.battery_level = Some(level);
+                }
+                _ => return Err(self.place.fail("device", format!("has no field {name}"))),
+            }
+        }
+        device.serial_number = serial_number.ok_or_else(|| self.place.fail("device.serial_number", "is required"))?;
+        Ok(Some(device))
     }
 }
 

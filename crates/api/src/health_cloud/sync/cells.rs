@@ -148,13 +148,10 @@ impl<'de> Visitor<'de> for FieldSeed<'_> {
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Field, E> {
-        match self.column().kind {
-            Kind::Text { max_chars } if value.chars().count() > max_chars => {
-                Ok(Field::OneText(Err(CellError::TooLong)))
-            }
-            Kind::Text { .. } => Ok(Field::OneText(Ok(Some(Arc::from(value))))),
-            _ => self.cell().visit_str(value).map(Field::One),
+        if !self.column().is_text() {
+            return self.cell().visit_str(value).map(Field::One);
         }
+        Ok(Field::OneText(self.column().check_text(value).map(|()| Some(Arc::from(value)))))
     }
 
     fn visit_unit<E: Error>(self) -> Result<Field, E> {

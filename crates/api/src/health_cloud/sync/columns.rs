@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use vitals::block::Cells;
-use vitals::intake::{Batch, Fault};
+use vitals::intake::{Batch, Fault, NO_TIME};
 use vitals::registry::{DataType, NULL};
 use vitals::sample_time::{Decimal, EvenSampling};
 
@@ -41,6 +41,8 @@ struct ObjectSeed<'rows, 'place> {
     place: &'place Place,
     /// Rows that came one by one or a few at a time and are not a batch yet.
     rows: &'rows mut RowCollector,
+    /// Whether it stands in an array, where an object can be a row that lacks its time.
+    in_array: bool,
 }
 
 impl<'de> DeserializeSeed<'de> for RowsSeed<'_> {
@@ -59,7 +61,7 @@ impl<'de> Visitor<'de> for RowsSeed<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Batch>, A::Error> {
         let mut rows = RowCollector::new(self.data_type);
-        let object = ObjectSeed { data_type: self.data_type, place: self.place, rows: &mut rows };
+        let object = ObjectSeed { data_type: self.data_type, place: self.place, rows: &mut rows, in_array: false };
         let block = object.visit_map(map)?;
         Ok(block.or_else(|| rows.take()).into_iter().collect())
     }
@@ -68,7 +70,7 @@ impl<'de> Visitor<'de> for RowsSeed<'_> {
         let mut batches = Vec::new();
         let mut rows = RowCollector::new(self.data_type);
         loop {
-            let object = ObjectSeed { data_type: self.data_type, place: self.place, rows: &mut rows };
+            let object = ObjectSeed { data_type: self.data_type, place: self.place, rows: &mut rows, in_array: true };
             let Some(block) = objects.next_element_seed(object)? else {
                 break;
             };
@@ -114,12 +116,7 @@ impl<'de> Visitor<'de> for ObjectSeed<'_, '_> {
                 "start" => fields.start = Some(self.decimal("start", map.next_value()?)?),
                 "rate_hz" if fields.rate_hz.is_some() => return Err(self.fail("rate_hz", "is given twice")),
                 "rate_hz" => fields.rate_hz = Some(self.decimal("rate_hz", map.next_value()?)?),
-                "date" => {
-                    // Derived, so it is not read; but it is no place to hide a tree in.
-                    if map.next_value::<&RawValue>()?.get().starts_with(['[', '{']) {
-                        return Err(self.fail("date", "is of the wrong kind"));
-                    }
-                }
+                "date" => map.next_value_seed(PassedOver { seed: &self, inside_array: false })?,
                 name => {
                     let Some(index) = self.data_type.column_index(name) else {
                         return Err(self.fail(name, "is not a column of this type"));
@@ -185,6 +182,11 @@ impl ObjectSeed<'_, '_> {
                 let times_us = EvenSampling { start_ms, rate_hz }.times_us(rows);
                 times_us.ok_or_else(|| self.fail("rate_hz", "gives no times with this start"))?
             }
+            // The row is rejected for it like any other with a bad value.
+            (None, None, None) if self.in_array && fields.columns.iter().all(|(_, field)| field.rows().is_none()) => {
+                self.append(vec![NO_TIME], fields.columns)?;
+                return Ok(None);
+            }
             (None, None, None) => return Err(self.fail("timestamp", "is missing")),
             _ => {
                 return Err(self.fail("timestamp", "or start with rate_hz must be given, not both"));
@@ -208,6 +210,70 @@ impl ObjectSeed<'_, '_> {
             columns[index] = field.into_cells(rows);
         }
         Ok(Some(Batch { times_us, columns, faults, zones: None }))
+    }
+}
+
+/// Steps over `date`, in a row or as a column. It is derived and means nothing, but is no place to hide a tree in.
+#[derive(Clone, Copy)]
+struct PassedOver<'object, 'rows, 'place> {
+    seed: &'object ObjectSeed<'rows, 'place>,
+    inside_array: bool,
+}
+
+impl PassedOver<'_, '_, '_> {
+    fn wrong_kind<E: serde::de::Error>(&self) -> E {
+        self.seed.fail("date", "is of the wrong kind")
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for PassedOver<'_, '_, '_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for PassedOver<'_, '_, '_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a date or an array of dates")
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E: serde::de::Error>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<(), A::Error> {
+        Err(self.wrong_kind())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
+        if self.inside_array {
+            return Err(self.wrong_kind());
+        }
+        while elements.next_element_seed(PassedOver { inside_array: true, ..self })?.is_some() {}
+        Ok(())
     }
 }
 

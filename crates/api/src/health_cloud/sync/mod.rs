@@ -42,6 +42,8 @@ pub(crate) mod readers {
 
 /// The scope of a token that may send.
 const SYNC: &str = "patient.sync";
+/// The content type of an Arrow IPC stream.
+const ARROW_STREAM: &str = "application/vnd.apache.arrow.stream";
 /// Bodies up to this size are read where they arrive; reading a larger one would hold up other requests.
 const READ_IN_PLACE: usize = 16 * 1024;
 
@@ -119,14 +121,8 @@ async fn sync(
     sent: Body,
 ) -> Result<Json<SyncAnswer>> {
     caller.require(SYNC)?;
-    require_content_type(&headers, &["application/json"])?;
-    let body = read_off_thread(&state, &headers, sent, |bytes| {
-        let mut read = body::read(&bytes)?;
-        if read.sync_id.is_some() {
-            read.content_hash = ingest::content_hash(&bytes);
-        }
-        Ok(read)
-    });
+    require_content_type(&headers, &["application/json"], "application/json")?;
+    let body = read_off_thread(&state, &headers, sent, |bytes| body::read(&bytes));
     store(&state, &caller.patient, body.await?).await
 }
 
@@ -134,7 +130,7 @@ async fn sync(
 #[utoipa::path(post, path = "/v1/sync/{type}", tag = "sync",
     params(("type" = String, Path, description = "data type"),
         ("time_zone" = Option<String>, Query, description = "IANA zone of the samples"),
-        ("sync_id" = Option<String>, Query, description = "the sync's own id"),
+        ("sync_id" = Option<String>, Query, description = "the sync's own id, a uuid"),
         ("serial_number" = Option<String>, Query, description = "bracelet")),
     request_body(content = Vec<u8>, content_type = "application/vnd.apache.arrow.stream"),
     responses((status = 200, body = SyncAnswer), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
@@ -151,15 +147,14 @@ async fn sync_arrow(
 ) -> Result<Json<SyncAnswer>> {
     caller.require(SYNC)?;
     let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("data type"))?;
-    require_content_type(&headers, &["application/vnd.apache.arrow.stream", "application/octet-stream"])?;
+    require_content_type(&headers, &[ARROW_STREAM, "application/octet-stream"], ARROW_STREAM)?;
     let one = |name: &str| parameters.one(name).map(str::to_owned);
     let (sync_id, time_zone, serial_number) = (one("sync_id"), one("time_zone"), one("serial_number"));
-    let zone = ingest::zone_of(&state.platform, &caller.patient, time_zone).await?;
+    let zone = ingest::zone_of(&state.platform, &caller.patient, time_zone.clone()).await?;
     let device = serial_number.map(|serial_number| ingest::DeviceReport { serial_number, ..Default::default() });
     let body = read_off_thread(&state, &headers, sent, move |bytes| {
-        let content_hash = if sync_id.is_some() { ingest::content_hash(&bytes) } else { Vec::new() };
         let data = vec![arrow::read(data_type, &bytes, &zone)?];
-        Ok(SyncBody { sync_id, time_zone: Some(zone.to_string()), device, data, content_hash })
+        Ok(SyncBody { sync_id, time_zone, device, data })
     });
     store(&state, &caller.patient, body.await?).await
 }
@@ -170,13 +165,13 @@ async fn store(state: &ApiState, patient: &str, (body, _room): (SyncBody, Room))
     Ok(Json(receipt.into()))
 }
 
-fn require_content_type(headers: &HeaderMap, accepted: &[&str]) -> Result<()> {
+fn require_content_type(headers: &HeaderMap, accepted: &[&str], named: &'static str) -> Result<()> {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if accepted.iter().any(|accepted| kind.eq_ignore_ascii_case(accepted)) {
         return Ok(());
     }
-    Err(BodyRejection::OtherKind.into())
+    Err(BodyRejection::OtherKind(named).into())
 }
 
 /// A body as it was sent, up to a limit and as far as there is room.
@@ -236,7 +231,7 @@ impl From<BodyError> for ApiError {
     fn from(error: BodyError) -> Self {
         match error {
             BodyError::Structure { place, message } => PlatformError::invalid(&short(place), short(message)).into(),
-            BodyError::Syntax(_) => {
+            BodyError::Syntax(_) | BodyError::NotArrow(_) => {
                 PlatformError::Malformed { code: "malformed_body", message: short(error.to_string()) }.into()
             }
         }

@@ -20,7 +20,7 @@ use crate::random_blocks::DAY_START_US;
 
 /// Objects in memory.
 fn objects() -> Objects {
-    Objects { store: Arc::new(InMemory::new()) }
+    Objects::of_test(Arc::new(InMemory::new()))
 }
 
 fn name(data_type: DataType, generation: i64) -> SegmentName {

@@ -104,13 +104,21 @@ fn faulty_structure_is_told_with_its_place() {
         (r#"{"data": 5}"#, "data"),
         (r#"{"data": {"activity": 5}}"#, "data.activity"),
         (r#"{"data": {"sleep": {"timestamp": [], "quality": []}, "activity": [5]}}"#, "data.activity"),
-        (r#"{"data": {"activity": [{"timestamp": 1, "date": ["2025"]}]}}"#, "data.activity.date"),
+        (r#"{"data": {"activity": [{"timestamp": 1, "date": [["2025"]]}]}}"#, "data.activity.date"),
+        (r#"{"data": {"activity": [{"timestamp": 1, "date": {}}]}}"#, "data.activity.date"),
         (r#"{"data": {}, "device": {"serial_number": "[[[[", "battery": "\"[["}}"#, "device"),
         (r"{}", "data"),
         (r#"{"data": {}, "dat": 1}"#, "dat"),
         (r#"{"data": {}, "data": {}}"#, "data"),
         (r#"{"time_zone": 5, "data": {}}"#, "time_zone"),
         (r#"{"device": {"serial": "x"}, "data": {}}"#, "device"),
+        (r#"{"device": {"device_type": "x"}, "data": {}}"#, "device.serial_number"),
+        (r#"{"device": {"serial_number": 5}, "data": {}}"#, "device.serial_number"),
+        (r#"{"device": {"serial_number": "x", "battery_level": 1e400}, "data": {}}"#, "device.battery_level"),
+        (r#"{"data": {"activity": [{"bpm": [60]}]}}"#, "data.activity.timestamp"),
+        (r#"{"data": {"activity": [{"start": 5, "bpm": 60}]}}"#, "data.activity.timestamp"),
+        (r#"{"data": {"ppg1": [{"start": 1e400, "rate_hz": 25, "ppg": [5]}]}}"#, "data.ppg1.start"),
+        (r#"{"data": {"tests": [{"timestamp": 1, "note": 1e400}]}}"#, "data.tests.note"),
         (r#"{"data": {"heart-rate": {}}}"#, "data.heart-rate"),
         (r#"{"data": {"activity": {"timestamp": [1], "pulse": [60]}}}"#, "data.activity.pulse"),
         (r#"{"data": {"activity": {"timestamp": [1], "bpm": ["60"]}}}"#, "data.activity.bpm"),
@@ -148,9 +156,46 @@ fn what_is_not_json_is_a_fault_of_syntax() {
 }
 
 #[test]
+fn nothing_is_told_in_the_words_of_the_parser() {
+    let message = |body: &str| match read(body.as_bytes()) {
+        Err(error) => error.to_string(),
+        Ok(body) => panic!("{body:?}"),
+    };
+    assert_eq!(message("[]"), "body: must be a JSON object");
+    assert_eq!(message(r#"{"data": {"activity": 5}}"#), "data.activity: is of the wrong kind");
+    assert_eq!(message(r#"{"data": {}, "device": 5}"#), "device: must be an object");
+    assert_eq!(message(r#"{"data": {}, "sync_id": 5}"#), "sync_id: must be a text");
+    assert_eq!(message("{\"data\":\n nul}"), "the body is not JSON: line 2, column 5");
+    assert_eq!(message("{\"data\":"), "the body is not JSON: it ends too early");
+}
+
+#[test]
+fn a_row_without_a_time_has_none() {
+    let text = r#"{"data": {"activity": [{"bpm": 60}, {"timestamp": 2000, "bpm": 61}, {}, {"timestamp": null}]}}"#;
+    let batch = read(text.as_bytes()).unwrap().data.remove(0).batches.remove(0);
+    assert_eq!(batch.times_us, [NO_TIME, 2_000_000, NO_TIME, NO_TIME]);
+    assert_eq!(batch.columns[0], Cells::Values(vec![60, 61, NULL, NULL]));
+}
+
+#[test]
+fn a_column_of_dates_is_passed_over() {
+    let text =
+        r#"{"data": {"activity": {"date": ["2025-11-20T01:00:00+01:00", null], "timestamp": [1, 2], "bpm": 60}}}"#;
+    let batch = read(text.as_bytes()).unwrap().data.remove(0).batches.remove(0);
+    assert_eq!(batch.times_us, [1000, 2000]);
+}
+
+#[test]
 fn values_out_of_range_are_noted_for_their_row() {
     let text = r#"{"data": {"activity": {"timestamp": [1, null, 1e300, -5, 3.5],
         "bpm": [60, 256, -1, 1e300, 99999999999999999999], "wearing": 9}}}"#;
+    values_are_noted(text);
+    // The same with numbers that no machine number holds.
+    let text = text.replace("1e300", "1e400").replace("99999999999999999999", &"9".repeat(400));
+    values_are_noted(&text);
+}
+
+fn values_are_noted(text: &str) {
     let batch = read(text.as_bytes()).unwrap().data.remove(0).batches.remove(0);
     assert_eq!(batch.times_us, [1000, NO_TIME, i64::MAX, -5000, 3500]);
     let rows_of = |column: &str| -> Vec<u32> {

@@ -1,9 +1,9 @@
 //! Cells as decimal text.
 
-use vitals::registry::Column;
+use crate::registry::Column;
 
 /// Appends the number of a cell, with no more digits behind the point than it needs.
-pub(super) fn push_number(text: &mut Vec<u8>, column: &Column, cell: i32) {
+pub fn push_number(text: &mut Vec<u8>, column: &Column, cell: i32) {
     let mut digits = itoa::Buffer::new();
     let decimals = column.decimals() as usize;
     if decimals == 0 {
@@ -30,7 +30,7 @@ pub(super) fn push_number(text: &mut Vec<u8>, column: &Column, cell: i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vitals::registry::DataType;
+    use crate::registry::DataType;
 
     #[test]
     fn digits_behind_the_point_are_as_few_as_needed() {

@@ -1,10 +1,11 @@
 //! The `date` column: the local date and time of a sample with its offset, such as `2026-03-29T03:00:00.000+02:00`.
 
-use vitals::zone::{DAY_US, LocalClock, LocalDay, ZoneName};
+use crate::zone::{DAY_US, LocalClock, LocalDay, ZoneName};
 
 /// Writes dates. Rows come in the order of time, so the text of the last second is kept and only changed where it
 /// differs.
-pub(super) struct LocalDates {
+#[derive(Debug)]
+pub struct LocalDates {
     zone: Option<ZoneName>,
     clock: LocalClock,
     second: i64,
@@ -12,8 +13,8 @@ pub(super) struct LocalDates {
     text: [u8; 29],
 }
 
-impl LocalDates {
-    pub(super) fn new() -> Self {
+impl Default for LocalDates {
+    fn default() -> Self {
         LocalDates {
             zone: None,
             clock: LocalClock::new("UTC"),
@@ -22,9 +23,11 @@ impl LocalDates {
             text: *b"0000-00-00T00:00:00.000+00:00",
         }
     }
+}
 
-    /// The date of a time in a zone. Valid until the next call.
-    pub(super) fn format(&mut self, time_us: i64, zone: &ZoneName) -> &[u8] {
+impl LocalDates {
+    /// The date of a time in a zone, 29 characters. Valid until the next call.
+    pub fn format(&mut self, time_us: i64, zone: &ZoneName) -> &[u8] {
         if self.zone.as_ref() != Some(zone) {
             self.clock = LocalClock::new(zone);
             self.zone = Some(zone.clone());
@@ -71,7 +74,7 @@ mod tests {
 
     #[test]
     fn dates_follow_the_zone_and_its_clock_changes() {
-        let mut dates = LocalDates::new();
+        let mut dates = LocalDates::default();
         let zurich: ZoneName = "Europe/Zurich".into();
         let new_york: ZoneName = "America/New_York".into();
         let kathmandu: ZoneName = "Asia/Kathmandu".into();

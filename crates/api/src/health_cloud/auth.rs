@@ -1,0 +1,46 @@
+//! What becomes of a token of the Health Cloud: it is refreshed, or ended.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::ApiState;
+use crate::error::{ErrorBody, Result};
+use crate::extract::{BearerToken, HealthCall};
+use crate::outer::ClientAddress;
+use crate::refreshed::{RefreshBody, RefreshedToken};
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(refresh)).routes(routes!(refresh_by_post)).routes(routes!(logout))
+}
+
+/// A new token for an old one, which may have expired. The old one ends; for one minute more it can be refreshed
+/// again, in case the answer was lost. Whoever refreshes it later ends all tokens that go back to the same exchange.
+/// Tokens of OAuth and those by which someone reads in a patient's stead are refused.
+#[utoipa::path(get, path = "/auth/refresh", tag = "logins",
+    responses((status = 200, body = RefreshBody, headers(("Authorization" = String, description = "Bearer and the new token"))),
+    (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 429, body = ErrorBody)))]
+async fn refresh(
+    State(state): State<ApiState>,
+    address: ClientAddress,
+    BearerToken(token): BearerToken,
+) -> Result<RefreshedToken> {
+    Ok(RefreshedToken(state.platform.health_refresh(&token, &address.text()).await?))
+}
+
+/// The same as GET.
+#[utoipa::path(post, path = "/auth/refresh", tag = "logins",
+    responses((status = 200, body = RefreshBody, headers(("Authorization" = String, description = "Bearer and the new token"))),
+    (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 429, body = ErrorBody)))]
+async fn refresh_by_post(state: State<ApiState>, address: ClientAddress, token: BearerToken) -> Result<RefreshedToken> {
+    refresh(state, address, token).await
+}
+
+/// Ends the token, and those that it was refreshed from.
+#[utoipa::path(post, path = "/auth/logout", tag = "logins", responses((status = 204), (status = 401, body = ErrorBody)))]
+async fn logout(State(state): State<ApiState>, HealthCall(caller): HealthCall) -> Result<StatusCode> {
+    state.platform.health_logout(&caller).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,157 @@
+//! Bracelets as an inventory, and who wears which.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use platform::{BraceletChange, NewBracelet};
+use serde::{Deserialize, Serialize};
+use store::Bracelet;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::ApiState;
+use crate::body::Fields;
+use crate::error::{ErrorBody, Result};
+use crate::extract::ResearcherCall;
+use crate::times::iso_ms;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(list, register)).routes(routes!(change, remove)).routes(routes!(attach, detach))
+}
+
+/// A bracelet to register.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
+struct BraceletFields {
+    serial_number: String,
+    device_type: String,
+    firmware_version: Option<String>,
+}
+
+/// Attributes of a bracelet to change; those that are left out stay as they are.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
+struct BraceletChangeFields {
+    device_type: Option<String>,
+    firmware_version: Option<String>,
+}
+
+/// A bracelet. What is not known is left out.
+#[derive(Serialize, utoipa::ToSchema)]
+struct BraceletBody {
+    /// Record identifier, 24 hex digits.
+    id: String,
+    serial_number: String,
+    device_type: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    firmware_version: Option<String>,
+    /// ISO 8601 in UTC with milliseconds.
+    created_at: String,
+    /// The patient who wears it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patient_uuid: Option<String>,
+}
+
+impl From<Bracelet> for BraceletBody {
+    fn from(bracelet: Bracelet) -> Self {
+        BraceletBody {
+            id: bracelet.id,
+            serial_number: bracelet.serial_number,
+            device_type: bracelet.device_type,
+            firmware_version: bracelet.firmware_version,
+            created_at: iso_ms(bracelet.created_ms),
+            patient_uuid: bracelet.worn_by,
+        }
+    }
+}
+
+/// The bracelets that the caller's patients wear, and those that nobody wears and somebody of his studies has registered.
+#[utoipa::path(get, path = "/v1/bracelets", tag = "bracelets", params(("token" = Option<String>, Query)),
+    responses((status = 200, body = Vec<BraceletBody>), (status = 401, body = ErrorBody)))]
+async fn list(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+) -> Result<Json<Vec<BraceletBody>>> {
+    let bracelets = state.platform.bracelets(&researcher).await?;
+    Ok(Json(bracelets.into_iter().map(BraceletBody::from).collect()))
+}
+
+/// Registers a bracelet.
+#[utoipa::path(post, path = "/v1/bracelets", tag = "bracelets", params(("token" = Option<String>, Query)),
+    request_body = BraceletFields,
+    responses((status = 200, body = BraceletBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
+    (status = 409, body = ErrorBody), (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]
+async fn register(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    mut fields: Fields,
+) -> Result<Json<BraceletBody>> {
+    let new = NewBracelet {
+        serial_number: fields.required_text("serial_number"),
+        device_type: fields.required_text("device_type"),
+        firmware_version: fields.text("firmware_version"),
+    };
+    fields.finish()?;
+    Ok(Json(state.platform.register_bracelet(&researcher, new).await?.into()))
+}
+
+/// Changes model or firmware of a bracelet.
+#[utoipa::path(patch, path = "/v1/bracelets/{serial}", tag = "bracelets",
+    params(("serial" = String, Path), ("token" = Option<String>, Query)), request_body = BraceletChangeFields,
+    responses((status = 200, body = BraceletBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
+    (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
+    (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]
+async fn change(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(serial): Path<String>,
+    mut fields: Fields,
+) -> Result<Json<BraceletBody>> {
+    let change =
+        BraceletChange { device_type: fields.text("device_type"), firmware_version: fields.text("firmware_version") };
+    fields.finish()?;
+    Ok(Json(state.platform.change_bracelet(&researcher, &serial, change).await?.into()))
+}
+
+/// Removes a bracelet; 409 `bracelet_attached` while a patient wears it.
+#[utoipa::path(delete, path = "/v1/bracelets/{serial}", tag = "bracelets",
+    params(("serial" = String, Path), ("token" = Option<String>, Query)),
+    responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+    (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
+async fn remove(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(serial): Path<String>,
+) -> Result<StatusCode> {
+    state.platform.remove_bracelet(&researcher, &serial).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Puts a bracelet on a patient's wrist; 409 `bracelet_attached` while another wears it.
+#[utoipa::path(put, path = "/v1/patients/{uuid}/bracelets/{serial}", tag = "bracelets",
+    params(("uuid" = String, Path), ("serial" = String, Path), ("token" = Option<String>, Query)),
+    responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+    (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
+async fn attach(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path((uuid, serial)): Path<(String, String)>,
+) -> Result<StatusCode> {
+    state.platform.attach_bracelet(&researcher, &uuid, &serial).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Takes a bracelet off a patient's wrist.
+#[utoipa::path(delete, path = "/v1/patients/{uuid}/bracelets/{serial}", tag = "bracelets",
+    params(("uuid" = String, Path), ("serial" = String, Path), ("token" = Option<String>, Query)),
+    responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+    (status = 404, body = ErrorBody)))]
+async fn detach(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path((uuid, serial)): Path<(String, String)>,
+) -> Result<StatusCode> {
+    state.platform.detach_bracelet(&researcher, &uuid, &serial).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

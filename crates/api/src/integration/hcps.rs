@@ -1,0 +1,87 @@
+//! The members of a study: researchers and practitioners.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use store::Member;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::ApiState;
+use crate::body::Fields;
+use crate::error::{ErrorBody, Result};
+use crate::extract::ResearcherCall;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(list, add)).routes(routes!(remove))
+}
+
+/// Who is to become a member.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
+struct NewHcp {
+    /// Of an account that is there.
+    email: String,
+}
+
+/// A member.
+#[derive(Serialize, utoipa::ToSchema)]
+struct HcpBody {
+    uuid: String,
+    email: String,
+    /// `researcher`, `hcp` or `admin`.
+    role: String,
+}
+
+impl From<Member> for HcpBody {
+    fn from(member: Member) -> Self {
+        HcpBody { uuid: member.uuid, email: member.email, role: member.role }
+    }
+}
+
+/// The members of a study, longest first.
+#[utoipa::path(get, path = "/v1/groups/{group_code}/hcps", tag = "studies",
+    params(("group_code" = String, Path), ("token" = Option<String>, Query)),
+    responses((status = 200, body = Vec<HcpBody>), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+    (status = 404, body = ErrorBody)))]
+async fn list(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(group_code): Path<String>,
+) -> Result<Json<Vec<HcpBody>>> {
+    let members = state.platform.hcps(&researcher, &group_code).await?;
+    Ok(Json(members.into_iter().map(HcpBody::from).collect()))
+}
+
+/// Makes an account a member of a study. One that is a member stays it.
+#[utoipa::path(post, path = "/v1/groups/{group_code}/hcps", tag = "studies",
+    params(("group_code" = String, Path), ("token" = Option<String>, Query)), request_body = NewHcp,
+    responses((status = 200, body = HcpBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
+    (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
+    (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]
+async fn add(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(group_code): Path<String>,
+    mut fields: Fields,
+) -> Result<Json<HcpBody>> {
+    let email = fields.required_text("email");
+    fields.finish()?;
+    Ok(Json(state.platform.add_hcp(&researcher, &group_code, &email).await?.into()))
+}
+
+/// Ends a membership; 409 `last_manager` when nobody else in the study could manage it.
+#[utoipa::path(delete, path = "/v1/groups/{group_code}/hcps/{uuid}", tag = "studies",
+    params(("group_code" = String, Path), ("uuid" = String, Path), ("token" = Option<String>, Query)),
+    responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+    (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
+async fn remove(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path((group_code, uuid)): Path<(String, String)>,
+) -> Result<StatusCode> {
+    state.platform.remove_hcp(&researcher, &group_code, &uuid).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,83 @@
+//! What staff changes of a patient, and his erasure.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use platform::PatientChange;
+use serde::Deserialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::patients::PatientBody;
+use crate::ApiState;
+use crate::body::Fields;
+use crate::error::{ErrorBody, Result};
+use crate::extract::ResearcherCall;
+use crate::person::{ProfileFields, ReceiptBody, read_profile};
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(change, erase)).routes(routes!(change_profile))
+}
+
+/// How a patient is filed; what is left out stays as it is, an empty text takes away.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
+struct PatientFields {
+    /// Identifier in the customer's own system.
+    external_patient_id: Option<String>,
+    /// Five letters or digits.
+    customer_tag: Option<String>,
+    /// IANA name.
+    time_zone: Option<String>,
+}
+
+/// Files a patient otherwise.
+#[utoipa::path(patch, path = "/v1/patients/{uuid}", tag = "patients",
+    params(("uuid" = String, Path), ("token" = Option<String>, Query)), request_body = PatientFields,
+    responses((status = 200, body = PatientBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
+    (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 415, body = ErrorBody),
+    (status = 422, body = ErrorBody)))]
+async fn change(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(uuid): Path<String>,
+    mut fields: Fields,
+) -> Result<Json<PatientBody>> {
+    let change = PatientChange {
+        external_patient_id: fields.text("external_patient_id"),
+        customer_tag: fields.text("customer_tag"),
+        time_zone: fields.text("time_zone"),
+    };
+    fields.finish()?;
+    Ok(Json(state.platform.change_patient(&researcher, &uuid, change).await?.into()))
+}
+
+/// Erases a patient with everything that was measured of him, for good.
+#[utoipa::path(delete, path = "/v1/patients/{uuid}", tag = "patients",
+    params(("uuid" = String, Path), ("token" = Option<String>, Query)),
+    responses((status = 200, body = ReceiptBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+    (status = 404, body = ErrorBody)))]
+async fn erase(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(uuid): Path<String>,
+) -> Result<Json<ReceiptBody>> {
+    Ok(Json(state.platform.erase_patient(&researcher, &uuid).await?.into()))
+}
+
+/// Changes person and body of a patient. Days that follow from his body are computed again.
+#[utoipa::path(put, path = "/v1/patients/{uuid}/profile", tag = "patients",
+    params(("uuid" = String, Path), ("token" = Option<String>, Query)), request_body = ProfileFields,
+    responses((status = 200, body = PatientBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
+    (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
+    (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]
+async fn change_profile(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(uuid): Path<String>,
+    mut fields: Fields,
+) -> Result<Json<PatientBody>> {
+    let change = read_profile(&mut fields);
+    fields.finish()?;
+    Ok(Json(state.platform.change_profile(&researcher, &uuid, change).await?.into()))
+}

@@ -1,0 +1,39 @@
+//! The answer of a refresh, the same on both clouds.
+
+use axum::Json;
+use axum::http::HeaderValue;
+use axum::http::header::AUTHORIZATION;
+use axum::response::{IntoResponse, Response};
+use platform::Issued;
+use serde::Serialize;
+
+/// A new token. It is also in the header `Authorization`.
+#[derive(Serialize, utoipa::ToSchema)]
+pub(crate) struct RefreshBody {
+    token: String,
+    /// Minutes that the token lives.
+    ttl: i64,
+    /// Minutes from the first token of this login within which tokens can be refreshed.
+    refresh_ttl: String,
+}
+
+/// A refreshed token on its way out.
+pub(crate) struct RefreshedToken(pub Issued);
+
+impl IntoResponse for RefreshedToken {
+    fn into_response(self) -> Response {
+        let RefreshedToken(issued) = self;
+        let header = HeaderValue::from_str(&format!("Bearer {}", issued.token));
+        let body = RefreshBody {
+            token: issued.token,
+            ttl: issued.ttl_minutes,
+            refresh_ttl: issued.refresh_minutes.to_string(),
+        };
+        let mut response = Json(body).into_response();
+        if let Ok(mut header) = header {
+            header.set_sensitive(true);
+            response.headers_mut().insert(AUTHORIZATION, header);
+        }
+        response
+    }
+}

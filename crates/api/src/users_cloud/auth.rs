@@ -1,0 +1,79 @@
+//! What becomes of a token of the Users Cloud: it is refreshed, ended, or replaced with the password.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Deserialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::login::UsersLoginBody;
+use crate::ApiState;
+use crate::body::Fields;
+use crate::error::{ErrorBody, Result};
+use crate::extract::{BearerToken, UsersCall};
+use crate::outer::ClientAddress;
+use crate::refreshed::{RefreshBody, RefreshedToken};
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new()
+        .routes(routes!(refresh))
+        .routes(routes!(refresh_by_post))
+        .routes(routes!(logout))
+        .routes(routes!(change_password))
+}
+
+/// A new token for an old one, which may have expired. The old one ends; for one minute more it can be refreshed
+/// again, in case the answer was lost. Whoever refreshes it later ends the whole login.
+#[utoipa::path(get, path = "/auth/refresh", tag = "logins",
+    responses((status = 200, body = RefreshBody, headers(("Authorization" = String, description = "Bearer and the new token"))),
+    (status = 401, body = ErrorBody), (status = 429, body = ErrorBody)))]
+async fn refresh(
+    State(state): State<ApiState>,
+    address: ClientAddress,
+    BearerToken(token): BearerToken,
+) -> Result<RefreshedToken> {
+    Ok(RefreshedToken(state.platform.users_refresh(&token, &address.text()).await?))
+}
+
+/// The same as GET.
+#[utoipa::path(post, path = "/auth/refresh", tag = "logins",
+    responses((status = 200, body = RefreshBody, headers(("Authorization" = String, description = "Bearer and the new token"))),
+    (status = 401, body = ErrorBody), (status = 429, body = ErrorBody)))]
+async fn refresh_by_post(state: State<ApiState>, address: ClientAddress, token: BearerToken) -> Result<RefreshedToken> {
+    refresh(state, address, token).await
+}
+
+/// Ends the login: its tokens of the Users Cloud, and those of the Health Cloud that they were exchanged for.
+#[utoipa::path(post, path = "/auth/logout", tag = "logins", responses((status = 204), (status = 401, body = ErrorBody)))]
+async fn logout(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<StatusCode> {
+    state.platform.users_logout(&caller).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The present password and a new one.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
+struct PasswordChange {
+    /// The present password.
+    password: String,
+    /// At least 10 characters.
+    new_password: String,
+}
+
+/// Chooses a new password. Every token on both clouds ends, also the one of this call; the answer is a new login.
+#[utoipa::path(post, path = "/auth/password", tag = "logins", request_body = PasswordChange,
+    responses((status = 200, body = UsersLoginBody), (status = 401, body = ErrorBody), (status = 422, body = ErrorBody),
+    (status = 429, body = ErrorBody)))]
+async fn change_password(
+    State(state): State<ApiState>,
+    address: ClientAddress,
+    UsersCall(caller): UsersCall,
+    mut fields: Fields,
+) -> Result<Json<UsersLoginBody>> {
+    let (password, new_password) = (fields.required_text("password"), fields.required_text("new_password"));
+    fields.finish()?;
+    let login = state.platform.change_password(&caller, &password, &new_password, &address.text()).await?;
+    Ok(Json(login.into()))
+}

@@ -1,0 +1,119 @@
+//! Erasure: the end of a person in both databases and in the objects.
+//!
+//! The steps, each of which may be the last before a crash: the users database (his person goes, an intent stays), the
+//! list of the erased, the rows of the health database, the objects, the audit entry. Whoever looks at old intents
+//! takes the rest. What was deleted is overwritten where it lay; the files are rewritten some time later, because pages
+//! that rows were moved out of can keep copies.
+
+use std::collections::BTreeMap;
+
+use store::{AccountErasure, HealthChange, Intent, NewAuditEntry, StoreError};
+
+use crate::access::Researcher;
+use crate::accounts::Role;
+use crate::audit::{Action, patient_entity, user_entity};
+use crate::environment::Platform;
+use crate::error::{PlatformError, Result};
+use crate::tokens::UsersCaller;
+
+/// How long a sealing can go on that began before an erasure.
+const LONGEST_SEALING_MS: i64 = 3_600_000;
+const PATIENTS_TO_SWEEP: i64 = 1_000;
+
+/// What an erasure has removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// Who was erased: a patient or an account.
+    pub uuid: String,
+    /// When, ms.
+    pub erased_ms: i64,
+    /// How much went, by kind.
+    pub counts: BTreeMap<String, u64>,
+}
+
+impl Platform {
+    /// Erases a patient. A member who manages one of his groups may do this, and an administrator.
+    pub async fn erase_patient(&self, researcher: &Researcher, patient: &str) -> Result<Receipt> {
+        if researcher.role == Role::Admin && !researcher.key_scoped {
+            self.users.patient(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
+        } else {
+            self.patient_access(researcher, patient).await?;
+            researcher.require_manager()?;
+        }
+        self.erase(patient, self.entry(Action::PatientDelete, researcher, patient_entity(patient), None)).await
+    }
+
+    /// Erases a patient, for whoever runs the service. One who was erased before answers the receipt of then.
+    pub async fn erase_patient_as_operator(&self, patient: &str) -> Result<Receipt> {
+        let entry = self.entry_by(Action::PatientDelete, "system", "operator", patient_entity(patient), None);
+        match self.erase(patient, entry).await {
+            Err(PlatformError::Store(StoreError::Gone(_))) if self.users.erasure(patient).await?.is_some() => {
+                self.finish_changes_of(patient).await?;
+                self.receipt(patient).await
+            }
+            erased => erased,
+        }
+    }
+
+    /// Erases the caller himself, patient or account.
+    pub async fn erase_self(&self, caller: &UsersCaller) -> Result<Receipt> {
+        let entry = self.entry_by(Action::UserDelete, &caller.owner, &caller.role, user_entity(&caller.owner), None);
+        if caller.role == "patient" {
+            return self.erase(&caller.owner, entry).await;
+        }
+        let now_ms = self.now_ms();
+        let change = self.end_of_reader(&caller.owner);
+        let intent = Intent { id: self.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
+        match self.users.erase_account(&caller.owner, intent.clone()).await? {
+            AccountErasure::Erased(counts) => {
+                self.finish(intent).await?;
+                Ok(Receipt { uuid: caller.owner.clone(), erased_ms: now_ms, counts })
+            }
+            AccountErasure::LastManager => {
+                let message = "a group would have patients and nobody who manages it";
+                Err(PlatformError::Conflict { code: "last_manager", message })
+            }
+        }
+    }
+
+    async fn erase(&self, patient: &str, entry: NewAuditEntry) -> Result<Receipt> {
+        let at_ms = self.now_ms();
+        let change = HealthChange::ErasePatient { uuid: patient.to_owned(), at_ms };
+        let intent = Intent { id: self.new_record_id(), change, entries: vec![entry], created_ms: at_ms };
+        self.users.erase_patient(patient, at_ms, intent).await?;
+        self.finish_changes_of(patient).await?;
+        self.receipt(patient).await
+    }
+
+    /// What went from both databases.
+    async fn receipt(&self, patient: &str) -> Result<Receipt> {
+        let erasure = self.users.erasure(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
+        let mark = self.health.erased_patient(patient).await?;
+        let mut counts = erasure.counts;
+        counts.extend(mark.map(|mark| mark.counts).unwrap_or_default());
+        Ok(Receipt { uuid: erasure.patient, erased_ms: erasure.erased_ms, counts })
+    }
+
+    /// Rewrites the database files after erasures, where they are files of ours; answers how many erasures that
+    /// completes. Uploads wait meanwhile.
+    pub async fn overwrite_erased(&self) -> Result<usize> {
+        let erased = self.users.erasures_to_overwrite().await?;
+        if erased.is_empty() {
+            return Ok(0);
+        }
+        self.users.overwrite_deleted().await?;
+        self.health.overwrite_deleted().await?;
+        let count = erased.len();
+        self.users.note_overwritten(erased, self.now_ms()).await?;
+        Ok(count)
+    }
+
+    /// Looks once more for objects of patients who were erased some time ago; answers how many there were.
+    pub async fn sweep_erased(&self) -> Result<u64> {
+        let found = self.health.sweep_erased(self.now_ms() - LONGEST_SEALING_MS, PATIENTS_TO_SWEEP).await?;
+        if found > 0 {
+            tracing::warn!(found, "objects of erased patients had come after the erasure and are deleted now");
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,48 @@
+//! The members of a group: who works in a study.
+
+use store::{Intent, Member, MemberRemoval};
+
+use crate::access::Researcher;
+use crate::audit::{Action, doctor_entity, hcp_entity};
+use crate::environment::Platform;
+use crate::error::{PlatformError, Result};
+
+impl Platform {
+    /// The members of a group, longest first.
+    pub async fn hcps(&self, researcher: &Researcher, code: &str) -> Result<Vec<Member>> {
+        let group = self.managed_group(researcher, code).await?;
+        Ok(self.users.members(&group.code).await?)
+    }
+
+    /// Makes the account of an e-mail a member of a group. One that is a member stays it.
+    pub async fn add_hcp(&self, researcher: &Researcher, code: &str, email: &str) -> Result<Member> {
+        let group = self.managed_group(researcher, code).await?;
+        let account = self.account_by_email(email).await?;
+        if account.disabled_ms.is_some() {
+            return Err(PlatformError::Conflict { code: "account_disabled", message: "the account is disabled" });
+        }
+        let (hcp, doctor) = (hcp_entity(&account.uuid), doctor_entity(&researcher.account));
+        let entry = self.entry(Action::AddHcp, researcher, hcp, Some(doctor));
+        let audit = self.audit(vec![entry]);
+        self.users.admit_member(&account.uuid, &group.code, self.now_ms(), audit).await?;
+        Ok(Member { uuid: account.uuid, email: account.email, role: account.role })
+    }
+
+    /// Ends a membership. The account's health tokens end with it: for patients to whom it still has access it asks
+    /// for others.
+    pub async fn remove_hcp(&self, researcher: &Researcher, code: &str, account: &str) -> Result<()> {
+        let group = self.managed_group(researcher, code).await?;
+        let (hcp, doctor) = (hcp_entity(account), doctor_entity(&researcher.account));
+        let entry = self.entry(Action::RemoveHcp, researcher, hcp, Some(doctor));
+        let change = self.end_of_reader(account);
+        let intent = Intent { id: self.new_record_id(), change, entries: vec![entry], created_ms: self.now_ms() };
+        match self.users.remove_member(account, &group.code, intent.clone()).await? {
+            MemberRemoval::Removed => self.finish(intent).await,
+            MemberRemoval::NoMember => Err(PlatformError::NotFound("hcp")),
+            MemberRemoval::LastManager => {
+                let message = "nobody else in the group could manage it";
+                Err(PlatformError::Conflict { code: "last_manager", message })
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Erasure: what goes, what stays, and what does not come back.
+
+use std::collections::BTreeSet;
+
+use super::people::{intent, patient, with_ada_in};
+use super::{Stores, audit, no_settings, on_both_engines};
+use crate::{AccountErasure, Entity, HealthChange, Intent, NewAuditEntry, Profile, StoreError};
+
+on_both_engines! {
+    a_person_goes_and_his_entries_stay_without_details
+    a_patient_of_the_health_database_does_not_come_back
+    an_account_goes_unless_patients_would_be_left_alone
+}
+
+fn erase(id: &str) -> Intent {
+    let change = HealthChange::ErasePatient { uuid: "uuid-grace".to_owned(), at_ms: 50 };
+    Intent { id: id.to_owned(), change, entries: Vec::new(), created_ms: 50 }
+}
+
+fn entry(id: &str) -> NewAuditEntry {
+    let entity = |id: &str| Entity { id: id.to_owned(), kind: "patient.id".to_owned() };
+    NewAuditEntry {
+        id: id.to_owned(),
+        action_type: "PATIENT_UPDATE".to_owned(),
+        user_id: "uuid-ada".to_owned(),
+        user_role: "researcher".to_owned(),
+        primary: entity("uuid-grace"),
+        secondary: None,
+        details: Some("{\"first_name\":\"Grace\"}".to_owned()),
+        salt: [3; 16],
+    }
+}
+
+fn put(uuid: &str) -> HealthChange {
+    HealthChange::PutPatient {
+        uuid: uuid.to_owned(),
+        record_id: "r".to_owned(),
+        customer_code: None,
+        profile: Profile { birthday: Some("1906-12-09".to_owned()), ..Profile::default() },
+        at_ms: 1,
+    }
+}
+
+async fn a_person_goes_and_his_entries_stay_without_details(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA"]).await;
+    let users = &stores.users;
+    users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
+    users.complete_intent("i1", audit(vec![entry("e1")], 5)).await.expect("an answer");
+    // Under way when the erasure comes: noted, and read by somebody who will write its entries from memory.
+    let pending = Intent { id: "i2".to_owned(), change: put("uuid-grace"), entries: vec![entry("e2")], created_ms: 6 };
+    users.add_intent(pending).await.expect("noted");
+
+    users.erase_patient("uuid-grace", 50, erase("x1")).await.expect("erased");
+    assert!(matches!(users.erase_patient("uuid-grace", 60, erase("x2")).await, Err(StoreError::Gone("patient"))));
+    assert!(matches!(users.add_intent(erase("x3")).await, Err(StoreError::Gone("patient"))));
+    let erasure = users.erasure("uuid-grace").await.expect("an answer").expect("an erasure");
+    assert_eq!((erasure.erased_ms, erasure.counts["persons"], erasure.counts["audit_details"]), (50, 1, 1));
+
+    let owed = users.intents_of("uuid-grace").await.expect("a list");
+    assert_eq!(owed.iter().map(|owed| owed.intent.id.as_str()).collect::<Vec<_>>(), ["i2", "x1"]);
+    for owed in &owed {
+        assert!(matches!(owed.intent.change, HealthChange::ErasePatient { .. }));
+        assert!(owed.intent.entries.iter().all(|entry| entry.details.is_none()));
+    }
+    assert!(users.erasures_to_overwrite().await.expect("a list").is_empty(), "it is still owed");
+    users.complete_intent("i2", audit(vec![entry("e2")], 51)).await.expect("an answer");
+    users.complete_intent("x1", audit(Vec::new(), 52)).await.expect("an answer");
+
+    let query = crate::AuditQuery { appears: "uuid-grace".to_owned(), from_ms: 0, to_ms: 99, action_type: None };
+    let entries = users.audit_entries(query, 100).await.expect("a list");
+    assert_eq!(
+        entries.iter().map(|entry| (entry.id.as_str(), &entry.details)).collect::<Vec<_>>(),
+        [("e1", &None), ("e2", &None)]
+    );
+    assert_eq!(users.verify_audit().await.expect("an answer"), (2, None));
+    assert_eq!(users.erasures_to_overwrite().await.expect("a list"), ["uuid-grace"]);
+    users.overwrite_deleted().await.expect("rewritten");
+    users.note_overwritten(vec!["uuid-grace".to_owned()], 60).await.expect("noted");
+    assert!(users.erasures_to_overwrite().await.expect("a list").is_empty());
+}
+
+async fn a_patient_of_the_health_database_does_not_come_back(stores: Stores) {
+    let health = &stores.health;
+    for uuid in ["uuid-grace", "uuid-hedy"] {
+        health.apply_numbered(put(uuid), 1).await.expect("made");
+    }
+    let HealthChange::ErasePatient { uuid, at_ms } = erase("x").change else { unreachable!() };
+    health.erase_rows(&uuid, at_ms).await.expect("erased");
+    // Whoever finds this half done begins anew; late changes, numbered or not, bring nothing back.
+    health.apply(erase("x").change).await.expect("erased");
+    health.apply_numbered(put("uuid-grace"), 2).await.expect("not made");
+    health.apply(put("uuid-grace")).await.expect("not made");
+    assert!(health.patient("uuid-grace").await.expect("an answer").is_none());
+    assert!(health.patient("uuid-hedy").await.expect("an answer").is_some());
+    let mark = health.erased_patient("uuid-grace").await.expect("an answer").expect("a mark");
+    assert_eq!((mark.erased_ms, mark.counts["profiles"], mark.counts["samples"]), (50, 1, 0));
+    assert_eq!(health.objects.erased().await.expect("a list"), ["uuid-grace"]);
+    health.overwrite_deleted().await.expect("rewritten");
+}
+
+async fn an_account_goes_unless_patients_would_be_left_alone(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA"]).await;
+    let users = &stores.users;
+    users.add_account(super::people::account("bob")).await.expect("an account");
+    users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
+    let erase = async |id: &str| users.erase_account("uuid-ada", intent(id, 0)).await;
+    assert_eq!(erase("x1").await.expect("an answer"), AccountErasure::LastManager);
+    users.add_member("uuid-bob", "AAAAA", 1).await.expect("a member");
+    let AccountErasure::Erased(counts) = erase("x2").await.expect("an answer") else { panic!("it is still there") };
+    assert_eq!(counts["memberships"], 1);
+    assert!(matches!(erase("x3").await, Err(StoreError::Gone("account"))));
+    assert_eq!(users.account("uuid-ada").await.expect("an answer"), None);
+}
+
+const PATIENT_TABLES: &str = "SELECT DISTINCT t.name FROM sqlite_master t, pragma_table_info(t.name) c
+    WHERE t.type = 'table' AND c.name = 'patient'";
+/// Tables with a column `patient` that an erasure writes and does not empty.
+const KEPT: [&str; 1] = ["erased_period"];
+
+#[tokio::test]
+async fn every_table_of_patients_is_emptied() {
+    let stores = Stores::sqlite().await;
+    let tables = stores.health.db.read(|tx| tx.query(PATIENT_TABLES, &[], |row| row.get::<String>(0))).await;
+    let tables: BTreeSet<String> = tables.expect("the tables").into_iter().collect();
+    let is_emptied = |table: &String| {
+        let start = format!("DELETE FROM {table} WHERE");
+        crate::health::patient_tables::DELETE.iter().any(|(_, text)| text.starts_with(&start))
+    };
+    let left: Vec<&String> =
+        tables.iter().filter(|table| !is_emptied(table) && !KEPT.contains(&table.as_str())).collect();
+    assert!(left.is_empty(), "erasure leaves rows in {left:?}");
+}

@@ -1,0 +1,145 @@
+//! Exports as work items: turns, leases, one archive.
+
+use super::{Stores, audit, on_both_engines};
+use crate::{Entity, ExportState, ExportTurn, HealthChange, NewAuditEntry, NewExport, Profile};
+
+const PATIENT: &str = "11111111-1111-4111-8111-111111111111";
+const MINUTE_MS: i64 = 60_000;
+
+on_both_engines! {
+    a_patient_has_a_turn_every_so_often
+    turns_of_many_at_once_are_given_once
+    a_lease_that_ran_out_passes_the_job_on
+    nobody_works_on_a_job_whose_entry_is_owed
+    finished_exports_are_forgotten_and_their_archives_die
+}
+
+async fn with_patient(stores: &Stores) {
+    let change = HealthChange::PutPatient {
+        uuid: PATIENT.to_owned(),
+        record_id: "1".repeat(24),
+        customer_code: None,
+        profile: Profile::default(),
+        at_ms: 0,
+    };
+    stores.health.apply(change).await.expect("a patient");
+}
+
+fn new_export(number: i64, now_ms: i64) -> NewExport {
+    NewExport {
+        id: format!("{number:024x}"),
+        patient: PATIENT.to_owned(),
+        actor: "an account".to_owned(),
+        request: "{}".to_owned(),
+        owed_entry: "{}".to_owned(),
+        now_ms,
+        interval_ms: 5 * MINUTE_MS,
+    }
+}
+
+async fn begin(stores: &Stores, number: i64, now_ms: i64) -> ExportTurn {
+    stores.health.begin_export(new_export(number, now_ms)).await.expect("an answer")
+}
+
+/// A job that is ready to be worked on.
+async fn ready(stores: &Stores, number: i64, now_ms: i64) {
+    with_patient(stores).await;
+    assert_eq!(begin(stores, number, now_ms).await, ExportTurn::Begun);
+    stores.health.export_entry_written(&format!("{number:024x}")).await.expect("noted");
+}
+
+async fn a_patient_has_a_turn_every_so_often(stores: Stores) {
+    assert_eq!(begin(&stores, 0, 1_000).await, ExportTurn::UnknownPatient);
+    with_patient(&stores).await;
+    assert_eq!(begin(&stores, 1, 1_000).await, ExportTurn::Begun);
+    let wait_ms = 4 * MINUTE_MS;
+    assert_eq!(begin(&stores, 2, 1_000 + MINUTE_MS).await, ExportTurn::TooSoon { wait_ms });
+    assert!(stores.health.export(&format!("{:024x}", 2)).await.expect("an answer").is_none());
+    assert_eq!(begin(&stores, 3, 1_000 + 5 * MINUTE_MS).await, ExportTurn::Begun);
+
+    stores.health.set_export_interval(None, 60).await.expect("set");
+    assert_eq!(begin(&stores, 4, 1_000 + 6 * MINUTE_MS).await, ExportTurn::Begun);
+    stores.health.set_export_interval(Some(PATIENT), 3600).await.expect("set");
+    let wait_ms = 59 * MINUTE_MS;
+    assert_eq!(begin(&stores, 5, 1_000 + 7 * MINUTE_MS).await, ExportTurn::TooSoon { wait_ms });
+    stores.health.set_export_interval(Some(PATIENT), 0).await.expect("set");
+    assert_eq!(begin(&stores, 6, 1_000 + 7 * MINUTE_MS).await, ExportTurn::Begun);
+    assert_eq!(begin(&stores, 7, 1_000 + 7 * MINUTE_MS).await, ExportTurn::Begun);
+}
+
+async fn turns_of_many_at_once_are_given_once(stores: Stores) {
+    with_patient(&stores).await;
+    let asked = (1..=8).map(|number| {
+        let health = stores.health.clone();
+        tokio::spawn(async move { health.begin_export(new_export(number, 1_000)).await.expect("an answer") })
+    });
+    let mut begun = 0;
+    for turn in futures::future::join_all(asked).await {
+        begun += usize::from(turn.expect("no panic") == ExportTurn::Begun);
+    }
+    assert_eq!(begun, 1);
+}
+
+async fn a_lease_that_ran_out_passes_the_job_on(stores: Stores) {
+    ready(&stores, 1, 1_000).await;
+    let health = &stores.health;
+    let first = health.claim_export(2_000, MINUTE_MS).await.expect("an answer").expect("a job");
+    assert!(health.claim_export(3_000, MINUTE_MS).await.expect("an answer").is_none());
+    assert!(health.place_export(&first, "exports/a.zip").await.expect("an answer"));
+    assert!(health.hold_export(&first, 100_000).await.expect("an answer"));
+    assert!(health.claim_export(99_999, MINUTE_MS).await.expect("an answer").is_none());
+
+    let second = health.claim_export(100_000, MINUTE_MS).await.expect("an answer").expect("a job");
+    assert_eq!((second.token, second.job.attempts), (first.token + 1, 2));
+    assert_eq!(health.dead_objects(i64::MAX, 9).await.expect("a list"), ["exports/a.zip"]);
+    assert!(!health.hold_export(&first, 200_000).await.expect("an answer"));
+    assert!(!health.place_export(&first, "exports/late.zip").await.expect("an answer"));
+    assert!(!health.finish_export(&first, 7, 101_000).await.expect("an answer"));
+    assert!(health.place_export(&second, "exports/b.zip").await.expect("an answer"));
+    assert!(health.finish_export(&second, 9, 102_000).await.expect("an answer"));
+    assert!(!health.finish_export(&second, 9, 103_000).await.expect("an answer"));
+    let job = health.export(&second.job.id).await.expect("an answer").expect("a job");
+    assert_eq!(job.state, ExportState::Done { path: "exports/b.zip".to_owned(), bytes: 9 });
+    assert!(health.claim_export(i64::MAX / 2, MINUTE_MS).await.expect("an answer").is_none());
+}
+
+async fn nobody_works_on_a_job_whose_entry_is_owed(stores: Stores) {
+    with_patient(&stores).await;
+    assert_eq!(begin(&stores, 1, 1_000).await, ExportTurn::Begun);
+    let health = &stores.health;
+    assert!(health.claim_export(9_000, MINUTE_MS).await.expect("an answer").is_none());
+    assert!(health.owed_export_entries(999).await.expect("a list").is_empty());
+    assert_eq!(health.owed_export_entries(1_000).await.expect("a list").len(), 1);
+
+    let entry = NewAuditEntry {
+        id: "e".repeat(24),
+        action_type: "PATIENT_API_EXPORT".to_owned(),
+        user_id: "an account".to_owned(),
+        user_role: "researcher".to_owned(),
+        primary: Entity { id: PATIENT.to_owned(), kind: "patient.id".to_owned() },
+        secondary: None,
+        details: None,
+        salt: [1; 16],
+    };
+    for _ in 0..2 {
+        stores.users.record_once(audit(vec![entry.clone()], 1_500)).await.expect("written");
+    }
+    assert_eq!(stores.users.verify_audit().await.expect("a chain"), (1, None));
+    health.export_entry_written(&format!("{:024x}", 1)).await.expect("noted");
+    assert!(health.owed_export_entries(1_000).await.expect("a list").is_empty());
+    assert!(health.claim_export(9_000, MINUTE_MS).await.expect("an answer").is_some());
+}
+
+async fn finished_exports_are_forgotten_and_their_archives_die(stores: Stores) {
+    ready(&stores, 1, 1_000).await;
+    let health = &stores.health;
+    let claim = health.claim_export(2_000, MINUTE_MS).await.expect("an answer").expect("a job");
+    assert!(health.place_export(&claim, "exports/a.zip").await.expect("an answer"));
+    assert!(health.give_export_up(&claim, "too bad", 3_000).await.expect("an answer"));
+    let job = health.export(&claim.job.id).await.expect("an answer").expect("a job");
+    assert_eq!(job.state, ExportState::Failed { error: "too bad".to_owned() });
+    assert_eq!(health.dead_objects(i64::MAX, 9).await.expect("a list"), ["exports/a.zip"]);
+    assert_eq!(health.forget_exports(3_000, 4_000).await.expect("a count"), 0);
+    assert_eq!(health.forget_exports(3_001, 4_000).await.expect("a count"), 1);
+    assert!(health.export(&claim.job.id).await.expect("an answer").is_none());
+}

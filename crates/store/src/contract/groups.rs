@@ -1,0 +1,153 @@
+//! Groups: their members, their patients and their settings, and the order of changes that they owe.
+
+use serde_json::{Map, Value, json};
+
+use super::people::{account, group, intent, patient, with_ada_in};
+use super::{Stores, audit, no_settings, on_both_engines};
+use crate::{
+    EffectiveSettings, GroupDeletion, HealthChange, Intent, MemberRemoval, PatientDetachment, Profile, SettingsOfGroup,
+    StoreError,
+};
+
+on_both_engines! {
+    a_group_is_changed_and_goes_when_it_is_empty
+    a_group_keeps_somebody_who_manages_it
+    a_patient_is_in_one_group_at_least
+    settings_follow_the_groups_of_a_patient
+    changes_of_a_patient_are_made_in_their_order
+}
+
+/// The goal of the first group.
+fn first_goal(groups: &[SettingsOfGroup]) -> Map<String, Value> {
+    let goal = groups.first().and_then(|group| group.settings.get("goal")).cloned();
+    Map::from_iter([("goal".to_owned(), goal.unwrap_or_default())])
+}
+
+fn goals(id: &str, at_ms: i64) -> EffectiveSettings {
+    EffectiveSettings { rule: first_goal, intent_id: id.to_owned(), at_ms }
+}
+
+async fn a_group_is_changed_and_goes_when_it_is_empty(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
+    let users = &stores.users;
+    let changed =
+        users.change_group("AAAAA", None, Some("new".to_owned()), audit(Vec::new(), 0)).await.expect("changed");
+    let expected = crate::Group { description: "new".to_owned(), ..group("AAAAA", 0) };
+    assert_eq!(changed, expected);
+    let unknown = users.change_group("ZZZZZ", None, None, audit(Vec::new(), 0)).await;
+    assert!(matches!(unknown, Err(StoreError::Gone("group"))));
+
+    users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
+    let delete = async |code: &str| users.delete_group(code, audit(Vec::new(), 0)).await;
+    assert_eq!(delete("AAAAA").await.expect("an answer"), GroupDeletion::HasPatients);
+    let values = Map::from_iter([("goal".to_owned(), json!(5))]);
+    users.set_group_settings("BBBBB", values, goals("s", 1), audit(Vec::new(), 0)).await.expect("set");
+    assert_eq!(delete("BBBBB").await.expect("an answer"), GroupDeletion::Deleted);
+    assert!(matches!(delete("BBBBB").await, Err(StoreError::Gone("group"))));
+    assert!(users.group_settings("BBBBB").await.expect("a list").is_empty());
+    assert_eq!(users.groups_of("uuid-ada", None).await.expect("a list"), [expected]);
+}
+
+async fn a_group_keeps_somebody_who_manages_it(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA"]).await;
+    let users = &stores.users;
+    let hcp = crate::Account { role: "hcp".to_owned(), ..account("hal") };
+    for new in [account("bob"), hcp] {
+        users.add_account(new).await.expect("an account");
+    }
+    let admit = async |name: &str| users.admit_member(name, "AAAAA", 5, audit(Vec::new(), 0)).await.expect("an answer");
+    let remove = async |name: &str| users.remove_member(name, "AAAAA", intent(name, 0)).await.expect("an answer");
+    assert_eq!((admit("uuid-hal").await, admit("uuid-hal").await), (true, false));
+    assert_eq!(remove("uuid-ada").await, MemberRemoval::LastManager);
+    assert_eq!(remove("uuid-bob").await, MemberRemoval::NoMember);
+    assert!(admit("uuid-bob").await);
+    assert_eq!(remove("uuid-ada").await, MemberRemoval::Removed);
+    assert_eq!(remove("uuid-hal").await, MemberRemoval::Removed);
+    let left: Vec<String> =
+        users.members("AAAAA").await.expect("a list").into_iter().map(|member| member.uuid).collect();
+    assert_eq!(left, ["uuid-bob"]);
+}
+
+fn readers_end(id: &str) -> Intent {
+    let change = HealthChange::EndReadersOfPatient { uuid: "uuid-grace".to_owned(), at_ms: 0 };
+    Intent { change, ..intent(id, 0) }
+}
+
+async fn a_patient_is_in_one_group_at_least(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
+    let users = &stores.users;
+    users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
+    let attach = async |patient: &str, id: &str| {
+        users.attach_patient("BBBBB", patient, goals(id, 9), audit(Vec::new(), 0)).await
+    };
+    let detach = async |code: &str, id: &str| {
+        users.detach_patient(code, "uuid-grace", goals(id, 10), readers_end(id)).await.expect("an answer")
+    };
+    assert_eq!(detach("AAAAA", "d1").await, PatientDetachment::LastGroup);
+    assert_eq!(detach("BBBBB", "d2").await, PatientDetachment::NotHeld);
+    assert!(attach("uuid-grace", "a1").await.expect("an answer"));
+    assert!(!attach("uuid-grace", "a2").await.expect("an answer"));
+    assert!(matches!(attach("uuid-nobody", "a3").await, Err(StoreError::Gone("patient"))));
+    assert_eq!(detach("AAAAA", "d3").await, PatientDetachment::Detached);
+    assert_eq!(users.first_group_of("uuid-grace").await.expect("an answer").as_deref(), Some("BBBBB"));
+}
+
+async fn settings_follow_the_groups_of_a_patient(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
+    let users = &stores.users;
+    let set = async |code: &str, goal: i64, at_ms: i64| {
+        let values = Map::from_iter([("goal".to_owned(), json!(goal))]);
+        let effective = goals(&format!("set-{at_ms}"), at_ms);
+        users.set_group_settings(code, values, effective, audit(Vec::new(), 0)).await.expect("set")
+    };
+    assert!(set("AAAAA", 1, 1).await.is_empty());
+    users.add_patient(patient("grace"), "AAAAA", intent("i1", 2), goals("enrol", 2)).await.expect("a patient");
+    assert_eq!(set("AAAAA", 3, 3).await, ["uuid-grace"]);
+    users.attach_patient("BBBBB", "uuid-grace", goals("attach", 4), audit(Vec::new(), 0)).await.expect("attached");
+    set("BBBBB", 5, 5).await;
+    users.detach_patient("AAAAA", "uuid-grace", goals("detach", 6), readers_end("r")).await.expect("detached");
+    let owed = users.intents_of("uuid-grace").await.expect("a list");
+    let settings = owed.iter().filter_map(|owed| match &owed.intent.change {
+        HealthChange::SetSettings { values, at_ms, .. } => Some((*at_ms, values["goal"].clone())),
+        _ => None,
+    });
+    let expected = [(2, json!(1)), (3, json!(3)), (4, json!(3)), (5, json!(3)), (6, json!(5))];
+    assert_eq!(settings.collect::<Vec<_>>(), expected);
+    assert_eq!(owed.iter().map(|owed| owed.number).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
+
+    // Making them leaves a row for each time at which the value changed.
+    let put = HealthChange::PutPatient {
+        uuid: "uuid-grace".to_owned(),
+        record_id: String::new(),
+        customer_code: None,
+        profile: Profile::default(),
+        at_ms: 1,
+    };
+    stores.health.apply(put).await.expect("made");
+    for owed in owed.iter().chain(&owed) {
+        stores.health.apply_numbered(owed.intent.change.clone(), owed.number).await.expect("made");
+    }
+    let rows = stores.health.patient_settings("uuid-grace").await.expect("a list");
+    let rows: Vec<_> = rows.into_iter().map(|row| (row.valid_from_ms, row.body)).collect();
+    assert_eq!(rows, [(2, "1".to_owned()), (3, "3".to_owned()), (6, "5".to_owned())]);
+}
+
+async fn changes_of_a_patient_are_made_in_their_order(stores: Stores) {
+    let weight = |weight: f64| HealthChange::PutPatient {
+        uuid: "uuid-grace".to_owned(),
+        record_id: String::new(),
+        customer_code: None,
+        profile: Profile { weight: Some(weight), ..Profile::default() },
+        at_ms: 1,
+    };
+    let known = async || {
+        let found = stores.health.patient("uuid-grace").await.expect("an answer");
+        found.and_then(|patient| patient.profile.weight)
+    };
+    let session = HealthChange::EndSessionsOfPatient { uuid: "uuid-grace".to_owned(), at_ms: 1 };
+    stores.health.apply_numbered(session, 1).await.expect("nothing to do");
+    for (number, expected) in [(2, 60.0), (3, 61.0), (2, 61.0), (3, 61.0)] {
+        stores.health.apply_numbered(weight(58.0 + f64::from(number)), i64::from(number)).await.expect("made");
+        assert_eq!(known().await, Some(expected));
+    }
+}

@@ -1,0 +1,175 @@
+//! OAuth: clients, consents, codes and refresh tokens.
+
+use super::people::{activation, intent, patient, with_ada_in};
+use super::sessions::{health_session, successor};
+use super::{Stores, no_settings, on_both_engines};
+use crate::{AuthorizationCode, Consent, HealthChange, HealthSession, OauthClient, Refreshed};
+
+on_both_engines! {
+    a_client_is_found_until_it_is_removed
+    a_consent_ends_with_client_password_and_withdrawal
+    a_code_is_redeemed_once
+    a_refresh_token_is_used_once
+    old_codes_and_refresh_tokens_are_purged
+}
+
+fn client(id: &str) -> OauthClient {
+    OauthClient {
+        id: id.to_owned(),
+        secret_hash: Some(vec![1, 2, 3]),
+        name: "Diary".to_owned(),
+        privacy_policy_url: "https://diary.example/privacy".to_owned(),
+        created_ms: 5,
+        removed_ms: None,
+    }
+}
+
+fn consent(id: &str, client: &str) -> Consent {
+    Consent {
+        id: id.to_owned(),
+        patient: "uuid-grace".to_owned(),
+        client: client.to_owned(),
+        scope: "patient.read".to_owned(),
+        given_ms: 7,
+    }
+}
+
+fn code(name: &str) -> AuthorizationCode {
+    AuthorizationCode {
+        code_hash: name.as_bytes().to_vec(),
+        client: "c1".to_owned(),
+        consent: "g1".to_owned(),
+        patient: "grace".to_owned(),
+        redirect_uri: "https://diary.example/back".to_owned(),
+        scope: "patient.read".to_owned(),
+        challenge: Some("challenge".to_owned()),
+        expires_ms: 60,
+        family: None,
+    }
+}
+
+fn token_of(name: &str) -> HealthSession {
+    let text = |text: &str| Some(text.to_owned());
+    HealthSession { client: text("c1"), consent: text("g1"), ..health_session(name, "grace") }
+}
+
+async fn with_grace(stores: &Stores) {
+    with_ada_in(stores, &["AAAAA"]).await;
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
+    stores.users.activate_patient(activation("grace", None), intent("i2", 0)).await.expect("an answer");
+}
+
+async fn a_client_is_found_until_it_is_removed(stores: Stores) {
+    let redirects = ["https://b.example/", "https://a.example/"].map(str::to_owned).to_vec();
+    stores.users.add_oauth_client(client("c1"), redirects).await.expect("a client");
+    let public = OauthClient { secret_hash: None, created_ms: 6, ..client("c2") };
+    stores.users.add_oauth_client(public.clone(), Vec::new()).await.expect("a client");
+    assert_eq!(stores.users.oauth_client("c3").await.expect("an answer"), None);
+    let sorted = ["https://a.example/", "https://b.example/"].map(str::to_owned).to_vec();
+    assert_eq!(stores.users.oauth_client("c1").await.expect("an answer"), Some((client("c1"), sorted.clone())));
+    assert!(stores.users.remove_oauth_client("c1", 9, intent("i1", 0)).await.expect("an answer"));
+    assert!(!stores.users.remove_oauth_client("c1", 10, intent("i2", 0)).await.expect("an answer"));
+    let removed = OauthClient { removed_ms: Some(9), ..client("c1") };
+    let expected = [(removed, sorted), (public, Vec::new())];
+    assert_eq!(stores.users.oauth_clients().await.expect("a list"), expected);
+    assert_eq!(stores.users.intents_until(0).await.expect("a list").len(), 1);
+}
+
+async fn a_consent_ends_with_client_password_and_withdrawal(stores: Stores) {
+    with_grace(&stores).await;
+    for id in ["c1", "c2"] {
+        stores.users.add_oauth_client(client(id), Vec::new()).await.expect("a client");
+    }
+    let give = async |id: &str, client: &str, hash: &str| {
+        stores.users.add_consent(consent(id, client), hash).await.expect("an answer")
+    };
+    let stands = async |id: &str| stores.users.consent_stands(id).await.expect("an answer");
+    assert!(!give("g0", "c1", "another hash").await);
+    assert!(!stands("g0").await);
+    for (id, client) in [("g1", "c1"), ("g2", "c1"), ("g3", "c2")] {
+        assert!(give(id, client, "hash").await && stands(id).await, "{id}");
+    }
+    let expected = [consent("g1", "c1"), consent("g2", "c1"), consent("g3", "c2")];
+    assert_eq!(stores.users.consents_of("uuid-grace").await.expect("a list"), expected);
+
+    assert!(stores.users.end_consent("g1", 20, intent("i3", 0)).await.expect("an answer"));
+    assert!(!stores.users.end_consent("g1", 20, intent("i4", 0)).await.expect("an answer"));
+    assert!(!stands("g1").await && stands("g2").await);
+    stores.users.remove_oauth_client("c1", 21, intent("i5", 0)).await.expect("an answer");
+    assert!(!stands("g2").await && stands("g3").await);
+    assert!(!give("g4", "c1", "hash").await);
+    let set = stores.users.set_patient_password("uuid-grace", "new", true, 22, intent("i6", 0)).await;
+    assert!(set.expect("an answer"));
+    assert!(!stands("g3").await);
+    assert!(stores.users.consents_of("uuid-grace").await.expect("a list").is_empty());
+}
+
+async fn a_code_is_redeemed_once(stores: Stores) {
+    stores.health.add_code(code("one")).await.expect("a code");
+    assert_eq!(stores.health.code(b"one").await.expect("an answer"), Some(code("one")));
+    assert_eq!(stores.health.code(b"other").await.expect("an answer"), None);
+    let redeem = async |name: &str, id: &str| {
+        let token_hash = format!("refresh-{id}").into_bytes();
+        stores.health.redeem_code(name.as_bytes(), token_of(id), token_hash).await.expect("an answer")
+    };
+    assert!(!redeem("other", "s0").await);
+    assert!(redeem("one", "s1").await);
+    assert!(!redeem("one", "s2").await);
+    let used = stores.health.code(b"one").await.expect("an answer").expect("it is kept");
+    assert_eq!(used.family.as_deref(), Some("s1"));
+    assert_eq!(stores.health.session("s1").await.expect("an answer"), Some(token_of("s1")));
+    assert_eq!(stores.health.session("s2").await.expect("an answer"), None);
+
+    stores.health.add_code(code("two")).await.expect("a code");
+    stores.health.drop_code(b"two").await.expect("dropped");
+    assert!(!redeem("two", "s3").await);
+    stores.health.add_code(code("three")).await.expect("a code");
+    let uuid = "grace".to_owned();
+    stores.health.apply(HealthChange::EndSessionsOfPatient { uuid, at_ms: 9 }).await.expect("made");
+    assert!(!redeem("three", "s4").await);
+    assert!(stores.health.session("s1").await.expect("an answer").expect("a session").ended_ms.is_some());
+}
+
+async fn a_refresh_token_is_used_once(stores: Stores) {
+    stores.health.add_code(code("one")).await.expect("a code");
+    let first = HealthSession { scope: "patient.read patient.sync".to_owned(), ..token_of("s1") };
+    assert!(stores.health.redeem_code(b"one", first.clone(), b"r1".to_vec()).await.expect("an answer"));
+    let found = stores.health.oauth_refresh_token(b"r1").await.expect("an answer").expect("a token");
+    assert_eq!((found.family.as_str(), found.client.as_str(), found.patient.as_str()), ("s1", "c1", "grace"));
+    let use_token = async |old: &str, new: &str, id: &str, now_ms: i64| {
+        let new_hash = new.as_bytes().to_vec();
+        let used =
+            stores.health.use_oauth_refresh_token(old.as_bytes(), new_hash, "patient.read", successor(id, now_ms));
+        used.await.expect("an answer")
+    };
+    assert_eq!(use_token("r0", "x", "x", 10).await, Refreshed::Ended);
+    let Refreshed::Done(second) = use_token("r1", "r2", "s2", 10).await else { panic!("not refreshed") };
+    let narrower = HealthSession {
+        id: "s2".to_owned(),
+        issued_ms: 10,
+        expires_ms: 60,
+        scope: "patient.read".to_owned(),
+        ..first.clone()
+    };
+    assert_eq!(second, narrower);
+    let next = stores.health.oauth_refresh_token(b"r2").await.expect("an answer").expect("a token");
+    assert_eq!(next.scope, first.scope, "the refresh token keeps what was consented to");
+    assert_eq!(use_token("r2", "x", "x", 1000).await, Refreshed::Late);
+    assert_eq!(use_token("r1", "x", "x", 10).await, Refreshed::Reused, "at once, without a grace");
+    for id in ["s1", "s2"] {
+        assert!(stores.health.session(id).await.expect("an answer").expect("a session").ended_ms.is_some());
+    }
+    assert_eq!(use_token("r2", "x", "x", 11).await, Refreshed::Ended);
+}
+
+async fn old_codes_and_refresh_tokens_are_purged(stores: Stores) {
+    for (name, id) in [("one", "s1"), ("two", "s2")] {
+        stores.health.add_code(code(name)).await.expect("a code");
+        assert!(stores.health.redeem_code(name.as_bytes(), token_of(id), id.into()).await.expect("an answer"));
+    }
+    assert_eq!(stores.health.purge_oauth(60, 1000).await.expect("purged"), 0);
+    assert_eq!(stores.health.purge_oauth(61, 1000).await.expect("purged"), 2);
+    assert_eq!(stores.health.code(b"one").await.expect("an answer"), None);
+    assert_eq!(stores.health.purge_oauth(61, 1001).await.expect("purged"), 2);
+    assert_eq!(stores.health.oauth_refresh_token(b"s1").await.expect("an answer"), None);
+}

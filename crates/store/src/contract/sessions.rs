@@ -1,0 +1,244 @@
+//! Sessions of both databases: how they begin, are refreshed and end.
+
+use super::people::{account, activation, intent, patient, with_ada_in};
+use super::{Stores, audit, no_settings, on_both_engines};
+use crate::{HealthChange, HealthSession, Refreshed, Session, Successor};
+
+on_both_engines! {
+    a_session_begins_while_the_password_stands
+    a_password_ends_sessions_and_consents
+    a_login_ends_once_and_as_a_whole
+    a_token_is_refreshed_and_its_reuse_ends_the_family
+    a_health_token_is_refreshed_and_its_reuse_ends_the_family
+    health_sessions_end_by_what_they_rest_on
+    no_refresh_outlives_the_end_of_its_patient
+    old_families_are_purged
+}
+
+fn session(id: &str, owner: &str) -> Session {
+    Session {
+        id: id.to_owned(),
+        owner: owner.to_owned(),
+        family: id.to_owned(),
+        first_issued_ms: 1,
+        issued_ms: 1,
+        expires_ms: 50,
+        refresh_until_ms: 1000,
+        replaced_ms: None,
+        ended_ms: None,
+    }
+}
+
+pub(super) fn health_session(id: &str, patient: &str) -> HealthSession {
+    HealthSession {
+        id: id.to_owned(),
+        patient: patient.to_owned(),
+        actor: None,
+        api_key: None,
+        login: None,
+        client: None,
+        consent: None,
+        scope: "patient.read".to_owned(),
+        family: id.to_owned(),
+        first_issued_ms: 1,
+        issued_ms: 1,
+        expires_ms: 50,
+        refresh_until_ms: 1000,
+        replaced_ms: None,
+        ended_ms: None,
+    }
+}
+
+pub(super) fn successor(id: &str, issued_ms: i64) -> Successor {
+    Successor { id: id.to_owned(), issued_ms, expires_ms: issued_ms + 50 }
+}
+
+async fn begin(stores: &Stores, session: Session) -> bool {
+    stores.users.add_session(session, "hash", audit(Vec::new(), 0)).await.expect("an answer")
+}
+
+async fn ended_ms(stores: &Stores, id: &str) -> Option<i64> {
+    stores.users.session(id).await.expect("an answer").expect("a session").ended_ms
+}
+
+async fn a_session_begins_while_the_password_stands(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA"]).await;
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
+    assert!(!begin(&stores, session("s0", "uuid-grace")).await, "she has no password yet");
+    stores.users.activate_patient(activation("grace", None), intent("i2", 0)).await.expect("an answer");
+    assert!(begin(&stores, session("s1", "uuid-grace")).await);
+    assert_eq!(stores.users.session("s1").await.expect("an answer"), Some(session("s1", "uuid-grace")));
+    assert_eq!(stores.users.session("s0").await.expect("an answer"), None);
+    assert!(!begin(&stores, session("s2", "uuid-nobody")).await);
+    let late = stores.users.add_session(session("s3", "uuid-grace"), "older hash", audit(Vec::new(), 0)).await;
+    assert!(!late.expect("an answer"));
+
+    assert!(begin(&stores, session("a1", "uuid-ada")).await);
+    assert!(stores.users.disable_account("uuid-ada", 7, intent("i3", 0)).await.expect("an answer"));
+    assert!(!begin(&stores, session("a2", "uuid-ada")).await);
+}
+
+async fn a_password_ends_sessions_and_consents(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA"]).await;
+    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
+    let set = async |id: &str| {
+        let set = stores.users.set_patient_password("uuid-grace", "new", true, 20, intent(id, 0)).await;
+        set.expect("an answer")
+    };
+    assert!(!set("i2").await);
+    stores.users.activate_patient(activation("grace", None), intent("i3", 0)).await.expect("an answer");
+    assert!(begin(&stores, session("s1", "uuid-grace")).await);
+    assert!(begin(&stores, session("s2", "uuid-ada")).await);
+    assert!(set("i4").await);
+    let changed = stores.users.patient("uuid-grace").await.expect("an answer").expect("a patient");
+    assert_eq!((changed.password_hash.as_deref(), changed.must_change_password), (Some("new"), true));
+    assert_eq!((ended_ms(&stores, "s1").await, ended_ms(&stores, "s2").await), (Some(20), None));
+    assert!(stores.users.set_account_password("uuid-ada", "new", 30).await.expect("an answer"));
+    assert_eq!(ended_ms(&stores, "s2").await, Some(30));
+}
+
+async fn a_login_ends_once_and_as_a_whole(stores: Stores) {
+    stores.users.add_account(account("ada")).await.expect("an account");
+    assert!(begin(&stores, session("s1", "uuid-ada")).await);
+    let refreshed = stores.users.refresh_session("s1", successor("s2", 10), 60, intent("i1", 0)).await;
+    assert!(matches!(refreshed.expect("an answer"), Refreshed::Done(_)));
+    assert!(stores.users.end_login("s1", 20, intent("i2", 0)).await.expect("an answer"));
+    assert!(!stores.users.end_login("s1", 21, intent("i3", 0)).await.expect("an answer"));
+    assert_eq!((ended_ms(&stores, "s1").await, ended_ms(&stores, "s2").await), (Some(20), Some(20)));
+    let owed = stores.users.intents_until(0).await.expect("a list");
+    assert_eq!(owed.into_iter().map(|intent| intent.id).collect::<Vec<_>>(), ["i2"]);
+}
+
+async fn a_token_is_refreshed_and_its_reuse_ends_the_family(stores: Stores) {
+    stores.users.add_account(account("ada")).await.expect("an account");
+    assert!(begin(&stores, session("s1", "uuid-ada")).await);
+    let refresh = async |old: &str, new: &str, now_ms: i64| {
+        let owed = intent(&format!("i-{new}"), 0);
+        stores.users.refresh_session(old, successor(new, now_ms), 60, owed).await.expect("an answer")
+    };
+    let Refreshed::Done(second) = refresh("s1", "s2", 100).await else { panic!("not refreshed") };
+    let expected = Session {
+        id: "s2".to_owned(),
+        family: "s1".to_owned(),
+        issued_ms: 100,
+        expires_ms: 150,
+        ..session("", "uuid-ada")
+    };
+    assert_eq!(second, expected);
+    assert_eq!(stores.users.session("s2").await.expect("an answer"), Some(expected));
+    assert_eq!(stores.users.session("s1").await.expect("an answer").expect("the old one").replaced_ms, Some(100));
+
+    assert!(matches!(refresh("s1", "s3", 159).await, Refreshed::Done(_)), "an answer can be lost");
+    assert_eq!(refresh("nobody", "s4", 160).await, Refreshed::Ended);
+    assert_eq!(refresh("s2", "s5", 1000).await, Refreshed::Late);
+    assert!(stores.users.intents_until(0).await.expect("a list").is_empty());
+    assert_eq!(refresh("s1", "s6", 160).await, Refreshed::Reused);
+    for id in ["s1", "s2", "s3"] {
+        assert_eq!(ended_ms(&stores, id).await, Some(160), "{id}");
+    }
+    assert_eq!(refresh("s2", "s7", 161).await, Refreshed::Ended);
+    assert_eq!(stores.users.session("s6").await.expect("an answer"), None);
+    assert_eq!(stores.users.intents_until(0).await.expect("a list").len(), 1);
+}
+
+async fn a_health_token_is_refreshed_and_its_reuse_ends_the_family(stores: Stores) {
+    let first = HealthSession { login: Some("l1".to_owned()), ..health_session("s1", "grace") };
+    stores.health.add_session(first.clone()).await.expect("a session");
+    let refresh = async |old: &str, new: &str, now_ms: i64| {
+        stores.health.refresh_session(old, successor(new, now_ms), 60).await.expect("an answer")
+    };
+    let Refreshed::Done(second) = refresh("s1", "s2", 100).await else { panic!("not refreshed") };
+    assert_eq!(second, HealthSession { id: "s2".to_owned(), issued_ms: 100, expires_ms: 150, ..first });
+    assert!(matches!(refresh("s1", "s3", 159).await, Refreshed::Done(_)));
+    assert_eq!(refresh("s1", "s4", 160).await, Refreshed::Reused);
+    for id in ["s1", "s2", "s3"] {
+        assert!(stores.health.session(id).await.expect("an answer").expect("a session").ended_ms.is_some(), "{id}");
+    }
+    assert_eq!(refresh("s3", "s5", 161).await, Refreshed::Ended);
+}
+
+async fn health_sessions_end_by_what_they_rest_on(stores: Stores) {
+    let of = |id: &str, patient: &str| health_session(id, patient);
+    let text = |text: &str| Some(text.to_owned());
+    let all = [
+        HealthSession { login: text("l1"), ..of("own", "grace") },
+        HealthSession { actor: text("ada"), api_key: text("k1"), ..of("ada", "grace") },
+        HealthSession { actor: text("ada"), api_key: text("k2"), ..of("ada2", "hedy") },
+        HealthSession { actor: text("bob"), api_key: text("k3"), ..of("bob", "hedy") },
+        HealthSession { client: text("c1"), consent: text("g1"), ..of("app1", "hedy") },
+        HealthSession { client: text("c1"), consent: text("g2"), ..of("app2", "ida") },
+        HealthSession { client: text("c2"), consent: text("g3"), ..of("app3", "ida") },
+        of("ida", "ida"),
+    ];
+    for session in all.clone() {
+        stores.health.add_session(session).await.expect("a session");
+    }
+    assert_eq!(stores.health.session("ada").await.expect("an answer"), Some(all[1].clone()));
+    let standing = async || {
+        let mut standing = Vec::new();
+        for session in &all {
+            let found = stores.health.session(&session.id).await.expect("an answer").expect("a session");
+            if found.ended_ms.is_none() {
+                standing.push(found.id);
+            }
+        }
+        standing.join(" ")
+    };
+    let (at_ms, named) = (5, |text: &str| text.to_owned());
+    let changes = [
+        (HealthChange::EndSessionsOfKey { key_id: named("k1"), at_ms }, "own ada2 bob app1 app2 app3 ida"),
+        (HealthChange::EndSessionsOfActor { account: named("ada"), at_ms }, "own bob app1 app2 app3 ida"),
+        (HealthChange::EndReadersOfPatient { uuid: named("hedy"), at_ms }, "own app1 app2 app3 ida"),
+        (HealthChange::EndSessionsOfLogin { login: named("l1"), at_ms }, "app1 app2 app3 ida"),
+        (HealthChange::EndSessionsOfConsent { consent: named("g1"), at_ms }, "app2 app3 ida"),
+        (HealthChange::EndSessionsOfClient { client: named("c1"), at_ms }, "app3 ida"),
+    ];
+    for (change, left) in changes {
+        stores.health.apply(change).await.expect("made");
+        assert_eq!(standing().await, left);
+    }
+    assert!(stores.health.end_family("ida", 5).await.expect("an answer"));
+    assert!(!stores.health.end_family("ida", 6).await.expect("an answer"));
+    assert_eq!(standing().await, "app3");
+    let uuid = "ida".to_owned();
+    stores.health.apply(HealthChange::EndSessionsOfPatient { uuid, at_ms: 7 }).await.expect("made");
+    assert_eq!(standing().await, "");
+}
+
+/// Whichever of the two comes first, no token is left that stands.
+async fn no_refresh_outlives_the_end_of_its_patient(stores: Stores) {
+    for round in 0..40 {
+        let (first, patient) = (format!("s{round}"), format!("p{round}"));
+        stores.health.add_session(health_session(&first, &patient)).await.expect("a session");
+        let refresh = {
+            let (health, old, new) = (stores.health.clone(), first.clone(), format!("{first}-next"));
+            tokio::spawn(async move { health.refresh_session(&old, successor(&new, 10), 60).await })
+        };
+        let end = {
+            let health = stores.health.clone();
+            let change = HealthChange::EndSessionsOfPatient { uuid: patient, at_ms: 10 };
+            tokio::spawn(async move { health.apply(change).await })
+        };
+        let refreshed = refresh.await.expect("no panic").expect("an answer");
+        end.await.expect("no panic").expect("made");
+        for id in [first.clone(), format!("{first}-next")] {
+            let left = stores.health.session(&id).await.expect("an answer");
+            assert!(left.is_none_or(|session| session.ended_ms.is_some()), "{id} stands after {refreshed:?}");
+        }
+    }
+}
+
+async fn old_families_are_purged(stores: Stores) {
+    stores.users.add_account(account("ada")).await.expect("an account");
+    assert!(begin(&stores, session("s1", "uuid-ada")).await);
+    assert!(begin(&stores, Session { refresh_until_ms: 2000, ..session("s2", "uuid-ada") }).await);
+    let refreshed = stores.users.refresh_session("s1", successor("s3", 10), 60, intent("i1", 0)).await;
+    assert!(matches!(refreshed.expect("an answer"), Refreshed::Done(_)));
+    assert_eq!(stores.users.purge_sessions(1000).await.expect("purged"), 0);
+    assert_eq!(stores.users.purge_sessions(1001).await.expect("purged"), 2);
+    assert!(stores.users.session("s2").await.expect("an answer").is_some());
+
+    stores.health.add_session(health_session("h1", "grace")).await.expect("a session");
+    assert_eq!(stores.health.purge_sessions(1000).await.expect("purged"), 0);
+    assert_eq!(stores.health.purge_sessions(1001).await.expect("purged"), 1);
+}

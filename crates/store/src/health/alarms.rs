@@ -1,0 +1,43 @@
+//! Alarms: thresholds at which somebody wants to be told. They are kept here; telling is not built yet.
+
+use serde::{Deserialize, Serialize};
+
+use super::HealthDb;
+use crate::engine::Tx;
+use crate::error::{Result, StoreError};
+use crate::texts::sql;
+
+/// A threshold on a vital sign or on the NEWS score.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Alarm {
+    /// The name that the sign has among latest values, or `news_score`.
+    pub vital: String,
+    /// Values below this alarm, in the sign's unit.
+    pub below: Option<f64>,
+    /// Values above this alarm, in the sign's unit.
+    pub above: Option<f64>,
+    /// For how long values must lie there, s.
+    pub for_s: i64,
+}
+
+sql! {
+    FIND = "SELECT body FROM patient_alarm WHERE patient = $1";
+    PUT = "INSERT INTO patient_alarm (patient, body) VALUES ($1, $2)
+        ON CONFLICT (patient) DO UPDATE SET body = excluded.body";
+}
+
+impl HealthDb {
+    /// The alarms of a patient, in the order in which they were set.
+    pub async fn alarms(&self, patient: &str) -> Result<Vec<Alarm>> {
+        let patient = patient.to_owned();
+        let body = self.db.read(move |tx| tx.query_opt(FIND, &[&patient], |row| row.get::<String>(0))).await?;
+        let alarms = body.map(|body| serde_json::from_str(&body)).transpose();
+        Ok(alarms.map_err(|error| StoreError::Damaged(format!("alarms: {error}")))?.unwrap_or_default())
+    }
+}
+
+/// Puts alarms in the place of those that a patient has.
+pub(super) fn put(tx: &mut Tx<'_>, patient: &str, alarms: &[Alarm]) -> Result<()> {
+    let body = serde_json::to_string(alarms).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    tx.execute(PUT, &[&patient, &body]).map(drop)
+}

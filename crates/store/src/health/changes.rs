@@ -1,0 +1,236 @@
+//! Changes that operations of the users database owe to this one. Making one twice is making it once.
+//!
+//! Those of a patient come numbered, in the order in which they were committed there; a number that was made is not
+//! made again, however late somebody comes with it. See `users/intents.rs`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::patients::{self, Profile};
+use super::{Alarm, HealthDb, alarms, devices, settings};
+use crate::engine::Tx;
+use crate::error::Result;
+use crate::texts::sql;
+
+/// A change that an operation of the users database owes to this one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum HealthChange {
+    /// Adds a patient, or changes those attributes of his that are named.
+    PutPatient {
+        /// Identity.
+        uuid: String,
+        /// Record identifier, 24 hex digits.
+        record_id: String,
+        /// Five capitals.
+        customer_code: Option<String>,
+        /// What to set.
+        profile: Profile,
+        /// The time, ms.
+        at_ms: i64,
+    },
+    /// Sets fields of a setting that enters a formula, from a time on.
+    SetSetting {
+        /// The patient.
+        uuid: String,
+        /// Which setting.
+        name: String,
+        /// From when on it is valid, ms.
+        valid_from_ms: i64,
+        /// What to set; fields that are not named keep what was valid.
+        fields: Map<String, Value>,
+        /// The time, ms.
+        at_ms: i64,
+    },
+    /// Sets what a patient's groups have set, from now on.
+    SetSettings {
+        /// The patient.
+        uuid: String,
+        /// Values by name; null where nothing is set any more.
+        values: Map<String, Value>,
+        /// The time, ms, from which on they are valid.
+        at_ms: i64,
+    },
+    /// Puts alarms in the place of those that a patient has.
+    SetAlarms {
+        /// The patient.
+        uuid: String,
+        /// All of them.
+        alarms: Vec<Alarm>,
+    },
+    /// Adds a bracelet that a patient wears, or changes what is known of it.
+    PutDevice {
+        /// The patient.
+        uuid: String,
+        /// Serial number.
+        serial_number: String,
+        /// Model.
+        device_type: String,
+        /// Version of its firmware.
+        firmware_version: Option<String>,
+        /// The time, ms.
+        at_ms: i64,
+    },
+    /// Removes a bracelet that a patient wears no more.
+    RemoveDevice {
+        /// The patient.
+        uuid: String,
+        /// Serial number.
+        serial_number: String,
+    },
+    /// Ends the tokens that open a patient's data.
+    EndSessionsOfPatient {
+        /// The patient.
+        uuid: String,
+        /// The time, ms.
+        at_ms: i64,
+    },
+    /// Ends the tokens by which anyone reads in a patient's stead.
+    EndReadersOfPatient {
+        /// The patient.
+        uuid: String,
+        /// The time, ms.
+        at_ms: i64,
+    },
+    /// Ends the tokens that were asked for with an API key.
+    EndSessionsOfKey {
+        /// The key's record identifier.
+        key_id: String,
+        /// The time, ms.
+        at_ms: i64,
+    },
+    /// Ends the tokens by which an account reads in patients' stead.
+    EndSessionsOfActor {
+        /// The account.
+        account: String,
+        /// The time, ms.
+        at_ms: i64,
+    },
+    /// Ends the tokens that tokens of a login on the Users Cloud were exchanged for.
+    EndSessionsOfLogin {
+        /// The login: the first of its tokens.
+        login: String,
+        /// The time, ms.
+        at_ms: i64,
+    },
+    /// Ends the tokens that were issued to an OAuth client.
+    EndSessionsOfClient {
+        /// The client.
+        client: String,
+        /// The time, ms.
+        at_ms: i64,
+    },
+    /// Ends the tokens that rest on a consent.
+    EndSessionsOfConsent {
+        /// The consent.
+        consent: String,
+        /// The time, ms.
+        at_ms: i64,
+    },
+    /// Erases a patient from database and objects.
+    ErasePatient {
+        /// The patient.
+        uuid: String,
+        /// The time, ms.
+        at_ms: i64,
+    },
+}
+
+impl HealthChange {
+    /// The patient whom it is about; none when it is about an account or a key.
+    pub fn patient(&self) -> Option<&str> {
+        match self {
+            HealthChange::PutPatient { uuid, .. }
+            | HealthChange::SetSetting { uuid, .. }
+            | HealthChange::SetSettings { uuid, .. }
+            | HealthChange::SetAlarms { uuid, .. }
+            | HealthChange::PutDevice { uuid, .. }
+            | HealthChange::RemoveDevice { uuid, .. }
+            | HealthChange::EndSessionsOfPatient { uuid, .. }
+            | HealthChange::EndReadersOfPatient { uuid, .. }
+            | HealthChange::ErasePatient { uuid, .. } => Some(uuid),
+            HealthChange::EndSessionsOfKey { .. }
+            | HealthChange::EndSessionsOfActor { .. }
+            | HealthChange::EndSessionsOfLogin { .. }
+            | HealthChange::EndSessionsOfClient { .. }
+            | HealthChange::EndSessionsOfConsent { .. } => None,
+        }
+    }
+}
+
+sql! {
+    /// Also holds the patient, so that his syncs and folds wait for what follows.
+    TAKE_NUMBER = "UPDATE patient SET changes = $2 WHERE uuid = $1 AND changes < $2";
+    HOLD = "UPDATE patient SET changes = changes WHERE uuid = $1";
+    END_OF_PATIENT = "UPDATE session SET ended_ms = $2 WHERE patient = $1 AND ended_ms IS NULL";
+    END_OF_READERS = "UPDATE session SET ended_ms = $2
+        WHERE patient = $1 AND actor IS NOT NULL AND ended_ms IS NULL";
+    END_OF_KEY = "UPDATE session SET ended_ms = $2 WHERE api_key = $1 AND ended_ms IS NULL";
+    END_OF_ACTOR = "UPDATE session SET ended_ms = $2 WHERE actor = $1 AND ended_ms IS NULL";
+    END_OF_LOGIN = "UPDATE session SET ended_ms = $2 WHERE login = $1 AND ended_ms IS NULL";
+    END_OF_CLIENT = "UPDATE session SET ended_ms = $2 WHERE client = $1 AND ended_ms IS NULL";
+    END_OF_CONSENT = "UPDATE session SET ended_ms = $2 WHERE consent = $1 AND ended_ms IS NULL";
+    /// Before the sessions: it waits for who redeems a code just now, whose session the next statement then sees.
+    DROP_CODES = "DELETE FROM oauth_code WHERE patient = $1";
+}
+
+impl HealthDb {
+    /// Makes a change that is owed, also when it is made already.
+    pub async fn apply(&self, change: HealthChange) -> Result<()> {
+        if let HealthChange::ErasePatient { uuid, at_ms } = &change {
+            return self.erase_patient(uuid, *at_ms).await;
+        }
+        self.db.write(move |tx| apply(tx, &change)).await
+    }
+
+    /// Makes a change of a patient that has a number, unless that or a later one was made already. Changes to a patient
+    /// who was erased are none.
+    pub async fn apply_numbered(&self, change: HealthChange, number: i64) -> Result<()> {
+        let Some(patient) = change.patient().map(str::to_owned) else { return self.apply(change).await };
+        if matches!(change, HealthChange::ErasePatient { .. }) {
+            return self.apply(change).await;
+        }
+        self.db
+            .write(move |tx| {
+                if tx.execute(TAKE_NUMBER, &[&patient, &number])? == 1 {
+                    return apply(tx, &change);
+                }
+                let is_new = tx.execute(HOLD, &[&patient])? == 0;
+                if is_new && matches!(change, HealthChange::PutPatient { .. }) {
+                    apply(tx, &change)?;
+                    tx.execute(TAKE_NUMBER, &[&patient, &number])?;
+                }
+                Ok(())
+            })
+            .await
+    }
+}
+
+fn apply(tx: &mut Tx<'_>, change: &HealthChange) -> Result<()> {
+    match change {
+        HealthChange::PutPatient { uuid, record_id, customer_code, profile, at_ms } => {
+            return patients::put(tx, uuid, record_id, customer_code.as_deref(), profile, *at_ms);
+        }
+        HealthChange::SetSetting { uuid, name, valid_from_ms, fields, at_ms } => {
+            return settings::set_fields(tx, uuid, name, *valid_from_ms, fields, *at_ms);
+        }
+        HealthChange::SetSettings { uuid, values, at_ms } => return settings::set_values(tx, uuid, values, *at_ms),
+        HealthChange::SetAlarms { uuid, alarms } => return alarms::put(tx, uuid, alarms),
+        HealthChange::PutDevice { uuid, serial_number, device_type, firmware_version, at_ms } => {
+            return devices::put(tx, uuid, serial_number, device_type, firmware_version.as_deref(), *at_ms);
+        }
+        HealthChange::RemoveDevice { uuid, serial_number } => return devices::remove(tx, uuid, serial_number),
+        HealthChange::EndSessionsOfPatient { uuid, at_ms } => {
+            tx.execute(DROP_CODES, &[uuid])?;
+            tx.execute(END_OF_PATIENT, &[uuid, at_ms])
+        }
+        HealthChange::EndReadersOfPatient { uuid, at_ms } => tx.execute(END_OF_READERS, &[uuid, at_ms]),
+        HealthChange::EndSessionsOfKey { key_id, at_ms } => tx.execute(END_OF_KEY, &[key_id, at_ms]),
+        HealthChange::EndSessionsOfActor { account, at_ms } => tx.execute(END_OF_ACTOR, &[account, at_ms]),
+        HealthChange::EndSessionsOfLogin { login, at_ms } => tx.execute(END_OF_LOGIN, &[login, at_ms]),
+        HealthChange::EndSessionsOfClient { client, at_ms } => tx.execute(END_OF_CLIENT, &[client, at_ms]),
+        HealthChange::EndSessionsOfConsent { consent, at_ms } => tx.execute(END_OF_CONSENT, &[consent, at_ms]),
+        // It is made in steps of its own, see `HealthDb::apply`.
+        HealthChange::ErasePatient { .. } => return Ok(()),
+    }
+    .map(drop)
+}

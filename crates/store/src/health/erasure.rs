@@ -1,0 +1,152 @@
+//! The end of a patient's data: rows first, then objects.
+//!
+//! One transaction removes every row of his and leaves a mark, so that nothing comes back: a sync, a fold and a session
+//! need his row, a sealing needs its chunks, and a late change finds the mark. It also notes in which periods he may
+//! have objects. These are then deleted by looking into the folders of those periods, not by the catalog, because a
+//! sealing that was killed leaves objects that no row names. One that is under way may still be writing, so the
+//! folders are looked through once more later.
+//!
+//! Every step can be repeated, and whoever finds the work half done begins anew.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use vitals::registry::DataType;
+
+use super::patients::{self, Profile};
+use super::{HealthDb, patient_tables};
+use crate::engine::Tx;
+use crate::error::{Result, StoreError};
+use crate::segment::{SealedPeriod, patient_folder};
+use crate::texts::sql;
+
+sql! {
+    MARK = "SELECT counts, erased_ms FROM erased_patient WHERE uuid = $1";
+    ADD_MARK = "INSERT INTO erased_patient (uuid, counts, erased_ms) VALUES ($1, $2, $3)";
+    SEALED_PERIODS = "SELECT DISTINCT data_type, period_start_us FROM segment WHERE patient = $1";
+    TALLIED_DAYS = "SELECT DISTINCT data_type, quarter_us / 86400000000 FROM tally WHERE patient = $1";
+    ADD_PERIOD = "INSERT INTO erased_period (patient, data_type, period_start_us, erased_ms) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (patient, data_type, period_start_us) DO NOTHING";
+    PERIODS = "SELECT data_type, period_start_us FROM erased_period WHERE patient = $1";
+    PATIENTS_BEFORE = "SELECT DISTINCT patient FROM erased_period WHERE erased_ms < $1 LIMIT $2";
+    FORGET_PERIODS = "DELETE FROM erased_period WHERE patient = $1";
+    SAMPLES = "SELECT CAST(COALESCE(SUM(samples), 0) AS BIGINT) FROM tally WHERE patient = $1";
+}
+
+/// A mark that a patient was erased.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErasedPatient {
+    /// When, ms.
+    pub erased_ms: i64,
+    /// What went from this database, by kind.
+    pub counts: BTreeMap<String, u64>,
+}
+
+impl HealthDb {
+    /// Erases a patient: notes him in the list of the erased, removes his rows, deletes his objects. Doing so again
+    /// finishes what was begun.
+    pub(crate) async fn erase_patient(&self, patient: &str, at_ms: i64) -> Result<()> {
+        // Before anything is gone: a backup from before knows him, the list does not depend on the databases.
+        self.objects.note_erased(patient, at_ms).await?;
+        self.erase_rows(patient, at_ms).await?;
+        self.erase_objects(patient).await?;
+        Ok(())
+    }
+
+    /// Removes every row of a patient and marks him as erased. What is already done is not done again.
+    pub async fn erase_rows(&self, patient: &str, at_ms: i64) -> Result<()> {
+        let patient = patient.to_owned();
+        self.db
+            .write(move |tx| {
+                tx.overwrite_deleted(true)?;
+                let erased = erase_rows(tx, &patient, at_ms);
+                tx.overwrite_deleted(false)?;
+                erased
+            })
+            .await
+    }
+
+    /// Deletes the objects of an erased patient, also those that no row names; answers how many there were.
+    pub async fn erase_objects(&self, patient: &str) -> Result<u64> {
+        let owner = patient.to_owned();
+        let periods =
+            self.db.read(move |tx| tx.query(PERIODS, &[&owner], |row| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?))));
+        let mut deleted = 0;
+        for (data_type, start_us) in periods.await? {
+            let Some(data_type) = DataType::from_number(data_type) else { continue };
+            let folder = patient_folder(data_type, SealedPeriod::of(data_type, start_us), patient);
+            for object in self.objects.listed(&folder).await? {
+                self.objects.delete(&object.path).await?;
+                deleted += 1;
+            }
+        }
+        Ok(deleted)
+    }
+
+    /// The mark of an erased patient.
+    pub async fn erased_patient(&self, patient: &str) -> Result<Option<ErasedPatient>> {
+        let patient = patient.to_owned();
+        self.db.read(move |tx| find_mark(tx, &patient)).await
+    }
+
+    /// Looks once more through the folders of patients who were erased before a time, at most `limit` of them; answers
+    /// how many objects had come since.
+    pub async fn sweep_erased(&self, before_ms: i64, limit: i64) -> Result<u64> {
+        let patients = self.db.read(move |tx| tx.query(PATIENTS_BEFORE, &[&before_ms, &limit], |row| row.get(0)));
+        let patients: Vec<String> = patients.await?;
+        let mut found = 0;
+        for patient in patients {
+            found += self.erase_objects(&patient).await?;
+            self.db.write(move |tx| tx.execute(FORGET_PERIODS, &[&patient])).await?;
+        }
+        Ok(found)
+    }
+
+    /// Rewrites the database file without what was deleted; see [`crate::UsersDb::overwrite_deleted`].
+    pub async fn overwrite_deleted(&self) -> Result<()> {
+        self.db.rewrite().await
+    }
+}
+
+fn find_mark(tx: &mut Tx<'_>, patient: &str) -> Result<Option<ErasedPatient>> {
+    tx.query_opt(MARK, &[&patient], |row| {
+        let counts = serde_json::from_str(&row.get::<String>(0)?);
+        Ok(ErasedPatient {
+            counts: counts.map_err(|error| StoreError::Damaged(error.to_string()))?,
+            erased_ms: row.get(1)?,
+        })
+    })
+}
+
+fn erase_rows(tx: &mut Tx<'_>, patient: &str, at_ms: i64) -> Result<()> {
+    // Holds his row, also when there is none yet: a change that would add it waits, and then finds the mark.
+    patients::put(tx, patient, "", None, &Profile::default(), at_ms)?;
+    if find_mark(tx, patient)?.is_some() {
+        return Ok(());
+    }
+    for (data_type, period) in periods_with_objects(tx, patient)? {
+        tx.execute(ADD_PERIOD, &[&patient, &data_type.number(), &period.start_us, &at_ms])?;
+    }
+    let samples = tx.query_opt(SAMPLES, &[&patient], |row| row.get::<i64>(0))?.unwrap_or(0);
+    let mut counts = BTreeMap::from([("samples", samples as u64)]);
+    for (kind, delete) in patient_tables::DELETE {
+        let deleted = tx.execute(delete, &[&patient])?;
+        if !kind.is_empty() {
+            *counts.entry(kind).or_default() += deleted;
+        }
+    }
+    let counts = serde_json::to_string(&counts).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    tx.execute(ADD_MARK, &[&patient, &counts, &at_ms]).map(drop)
+}
+
+/// The periods in which anything of a patient was or could have been sealed.
+fn periods_with_objects(tx: &mut Tx<'_>, patient: &str) -> Result<BTreeSet<(DataType, SealedPeriod)>> {
+    let read = |row: &crate::engine::Row<'_>| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?));
+    let sealed = tx.query(SEALED_PERIODS, &[&patient], read)?;
+    let tallied = tx.query(TALLIED_DAYS, &[&patient], read)?;
+    let days = tallied.into_iter().map(|(data_type, day)| (data_type, day * vitals::zone::DAY_US));
+    let periods = sealed.into_iter().chain(days).filter_map(|(data_type, time_us)| {
+        let data_type = DataType::from_number(data_type)?;
+        Some((data_type, SealedPeriod::of(data_type, time_us)))
+    });
+    Ok(periods.collect())
+}

@@ -1,0 +1,207 @@
+//! Authorization codes and refresh tokens of OAuth, by their hashes. The access tokens are sessions.
+
+use super::sessions::{add, end, find, succeed};
+use super::{HealthDb, HealthSession};
+use crate::engine::{Row, Tx};
+use crate::error::Result;
+use crate::refresh::{Refreshed, Successor, verdict};
+use crate::texts::sql;
+
+/// An authorization code, bound to the request that it answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthorizationCode {
+    /// SHA-256 of the code.
+    pub code_hash: Vec<u8>,
+    /// The client that asked.
+    pub client: String,
+    /// The consent that was given.
+    pub consent: String,
+    /// Who gave it.
+    pub patient: String,
+    /// Where the code was sent to.
+    pub redirect_uri: String,
+    /// What it allows, words with blanks between.
+    pub scope: String,
+    /// SHA-256 of the verifier, as base64url; absent when the client sent none.
+    pub challenge: Option<String>,
+    /// When it ends by itself, ms.
+    pub expires_ms: i64,
+    /// The family of tokens that it was redeemed for.
+    pub family: Option<String>,
+}
+
+/// A refresh token, with what it shares with the first token of its family.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OauthRefreshToken {
+    /// The family of tokens.
+    pub family: String,
+    /// What it allows, words with blanks between.
+    pub scope: String,
+    /// Until when it can be used, ms.
+    pub refresh_until_ms: i64,
+    /// When it was used, ms.
+    pub replaced_ms: Option<i64>,
+    /// The client that it was issued to.
+    pub client: String,
+    /// The consent that the client acts on.
+    pub consent: String,
+    /// Whose data it opens.
+    pub patient: String,
+    /// When the family was ended, ms.
+    pub ended_ms: Option<i64>,
+}
+
+sql! {
+    ADD_CODE = "INSERT INTO oauth_code (code_hash, client, consent, patient, redirect_uri, scope, challenge,
+        expires_ms, family) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    FIND_CODE = "SELECT code_hash, client, consent, patient, redirect_uri, scope, challenge, expires_ms, family
+        FROM oauth_code WHERE code_hash = $1";
+    REDEEM = "UPDATE oauth_code SET family = $2 WHERE code_hash = $1 AND family IS NULL";
+    DROP_CODE = "DELETE FROM oauth_code WHERE code_hash = $1";
+    PURGE_CODES = "DELETE FROM oauth_code WHERE expires_ms < $1";
+    ADD_TOKEN = "INSERT INTO oauth_refresh_token (token_hash, family, scope, refresh_until_ms)
+        VALUES ($1, $2, $3, $4)";
+    FIND_TOKEN = "SELECT t.family, t.scope, t.refresh_until_ms, t.replaced_ms, f.client, f.consent, f.patient,
+        f.ended_ms FROM oauth_refresh_token t JOIN session f ON f.id = t.family WHERE t.token_hash = $1";
+    HOLD_TOKEN = "UPDATE oauth_refresh_token SET replaced_ms = replaced_ms WHERE token_hash = $1";
+    REPLACE_TOKEN = "UPDATE oauth_refresh_token SET replaced_ms = $2 WHERE token_hash = $1";
+    PURGE_TOKENS = "DELETE FROM oauth_refresh_token WHERE refresh_until_ms < $1";
+}
+
+impl HealthDb {
+    /// Adds a code.
+    pub async fn add_code(&self, code: AuthorizationCode) -> Result<()> {
+        self.db
+            .write(move |tx| {
+                tx.execute(
+                    ADD_CODE,
+                    &[
+                        &code.code_hash,
+                        &code.client,
+                        &code.consent,
+                        &code.patient,
+                        &code.redirect_uri,
+                        &code.scope,
+                        &code.challenge,
+                        &code.expires_ms,
+                        &code.family,
+                    ],
+                )
+                .map(drop)
+            })
+            .await
+    }
+
+    /// The code with this hash, redeemed or not.
+    pub async fn code(&self, code_hash: &[u8]) -> Result<Option<AuthorizationCode>> {
+        let code_hash = code_hash.to_owned();
+        self.db.read(move |tx| tx.query_opt(FIND_CODE, &[&code_hash], read_code)).await
+    }
+
+    /// Takes a code back.
+    pub async fn drop_code(&self, code_hash: &[u8]) -> Result<()> {
+        let code_hash = code_hash.to_owned();
+        self.db.write(move |tx| tx.execute(DROP_CODE, &[&code_hash]).map(drop)).await
+    }
+
+    /// Redeems a code for the first tokens of a family. False, and nothing is written, when it was redeemed before or
+    /// is gone.
+    pub async fn redeem_code(&self, code_hash: &[u8], session: HealthSession, token_hash: Vec<u8>) -> Result<bool> {
+        let code_hash = code_hash.to_owned();
+        self.db
+            .write(move |tx| {
+                if tx.execute(REDEEM, &[&code_hash, &session.family])? == 0 {
+                    return Ok(false);
+                }
+                add(tx, &session)?;
+                add_token(tx, &token_hash, &session.scope, &session)?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// The refresh token with this hash, used or not.
+    pub async fn oauth_refresh_token(&self, token_hash: &[u8]) -> Result<Option<OauthRefreshToken>> {
+        let token_hash = token_hash.to_owned();
+        self.db.read(move |tx| find_token(tx, &token_hash)).await
+    }
+
+    /// Uses a refresh token up for new ones, the access token of which allows `scope`. One that was used before ends
+    /// its family.
+    pub async fn use_oauth_refresh_token(
+        &self,
+        token_hash: &[u8],
+        new_token_hash: Vec<u8>,
+        scope: &str,
+        successor: Successor,
+    ) -> Result<Refreshed<HealthSession>> {
+        let (token_hash, scope) = (token_hash.to_owned(), scope.to_owned());
+        self.db
+            .write(move |tx| {
+                tx.execute(HOLD_TOKEN, &[&token_hash])?;
+                let Some(old) = find_token(tx, &token_hash)? else { return Ok(Refreshed::Ended) };
+                let now_ms = successor.issued_ms;
+                match verdict(old.ended_ms.is_some(), old.refresh_until_ms, old.replaced_ms, now_ms, 0) {
+                    Refreshed::Ended => Ok(Refreshed::Ended),
+                    Refreshed::Late => Ok(Refreshed::Late),
+                    Refreshed::Reused => {
+                        end(tx, &old.family, now_ms)?;
+                        Ok(Refreshed::Reused)
+                    }
+                    Refreshed::Done(()) => {
+                        let Some(first) = find(tx, &old.family)? else { return Ok(Refreshed::Ended) };
+                        tx.execute(REPLACE_TOKEN, &[&token_hash, &now_ms])?;
+                        let new = HealthSession { scope: scope.clone(), ..succeed(first, &successor) };
+                        add(tx, &new)?;
+                        add_token(tx, &new_token_hash, &old.scope, &new)?;
+                        Ok(Refreshed::Done(new))
+                    }
+                }
+            })
+            .await
+    }
+
+    /// Removes codes that ended before a time, and refresh tokens that could be used until before another. Answers how
+    /// many there were.
+    pub async fn purge_oauth(&self, code_end_ms: i64, refresh_until_ms: i64) -> Result<u64> {
+        self.db
+            .write(move |tx| {
+                let codes = tx.execute(PURGE_CODES, &[&code_end_ms])?;
+                Ok(codes + tx.execute(PURGE_TOKENS, &[&refresh_until_ms])?)
+            })
+            .await
+    }
+}
+
+fn add_token(tx: &mut Tx<'_>, token_hash: &[u8], scope: &str, session: &HealthSession) -> Result<()> {
+    tx.execute(ADD_TOKEN, &[&token_hash, &session.family, &scope, &session.refresh_until_ms]).map(drop)
+}
+
+fn find_token(tx: &mut Tx<'_>, token_hash: &[u8]) -> Result<Option<OauthRefreshToken>> {
+    tx.query_opt(FIND_TOKEN, &[&token_hash], |row| {
+        Ok(OauthRefreshToken {
+            family: row.get(0)?,
+            scope: row.get(1)?,
+            refresh_until_ms: row.get(2)?,
+            replaced_ms: row.get(3)?,
+            client: row.get(4)?,
+            consent: row.get(5)?,
+            patient: row.get(6)?,
+            ended_ms: row.get(7)?,
+        })
+    })
+}
+
+fn read_code(row: &Row<'_>) -> Result<AuthorizationCode> {
+    Ok(AuthorizationCode {
+        code_hash: row.get(0)?,
+        client: row.get(1)?,
+        consent: row.get(2)?,
+        patient: row.get(3)?,
+        redirect_uri: row.get(4)?,
+        scope: row.get(5)?,
+        challenge: row.get(6)?,
+        expires_ms: row.get(7)?,
+        family: row.get(8)?,
+    })
+}

@@ -1,0 +1,53 @@
+//! Every table that holds rows of a patient: what erasure empties.
+//!
+//! `contract/erasure.rs` looks for tables with a column `patient` that are missing here.
+
+use crate::texts::sql;
+
+sql! {
+    CHUNK = "DELETE FROM chunk WHERE patient = $1";
+    SEGMENT = "DELETE FROM segment WHERE patient = $1";
+    OPEN_HOUR = "DELETE FROM open_hour WHERE patient = $1";
+    TALLY = "DELETE FROM tally WHERE patient = $1";
+    DUE = "DELETE FROM due WHERE patient = $1";
+    SLOT = "DELETE FROM slot WHERE patient = $1";
+    DAILY_SUMMARY = "DELETE FROM daily_summary WHERE patient = $1";
+    LATEST_VALUE = "DELETE FROM latest_value WHERE patient = $1";
+    NEWS_ENTRY = "DELETE FROM news_entry WHERE patient = $1";
+    PATIENT_SETTING = "DELETE FROM patient_setting WHERE patient = $1";
+    PATIENT_ALARM = "DELETE FROM patient_alarm WHERE patient = $1";
+    DEVICE = "DELETE FROM device WHERE patient = $1";
+    /// Before the sessions, which tell whose they are.
+    OAUTH_REFRESH_TOKEN = "DELETE FROM oauth_refresh_token
+        WHERE family IN (SELECT family FROM session WHERE patient = $1)";
+    OAUTH_CODE = "DELETE FROM oauth_code WHERE patient = $1";
+    EXPORT_JOB = "DELETE FROM export_job WHERE patient = $1";
+    EXPORT_LIMIT = "DELETE FROM export_limit WHERE patient = $1";
+    SESSION = "DELETE FROM session WHERE patient = $1";
+    SYNC = "DELETE FROM sync WHERE patient = $1";
+    PATIENT = "DELETE FROM patient WHERE uuid = $1";
+}
+
+/// The kind that a receipt counts the rows of a table under, or nothing for rows that tell nobody anything, and the
+/// statement that removes those of a patient.
+pub(crate) const DELETE: [(&str, &str); 19] = [
+    ("chunks", CHUNK),
+    ("segments", SEGMENT),
+    ("", OPEN_HOUR),
+    ("", TALLY),
+    ("", DUE),
+    ("slots", SLOT),
+    ("summaries", DAILY_SUMMARY),
+    ("latest_values", LATEST_VALUE),
+    ("news_entries", NEWS_ENTRY),
+    ("settings", PATIENT_SETTING),
+    ("alarms", PATIENT_ALARM),
+    ("devices", DEVICE),
+    ("exports", EXPORT_JOB),
+    ("", EXPORT_LIMIT),
+    ("", OAUTH_REFRESH_TOKEN),
+    ("", OAUTH_CODE),
+    ("health_sessions", SESSION),
+    ("syncs", SYNC),
+    ("profiles", PATIENT),
+];

@@ -1,0 +1,111 @@
+//! Reading an object, or a range of it, as a stream.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+
+use bytes::Bytes;
+use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
+use object_store::{GetOptions, GetRange, GetResultPayload, ObjectStore};
+
+use super::{Objects, location};
+use crate::engine::blocking;
+use crate::error::{Result, StoreError};
+
+/// Bytes of a file that are read at once.
+const READ_BYTES: u64 = 256 << 10;
+
+/// Which bytes of an object are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ByteRange {
+    /// From one position to another, both included.
+    Between(u64, u64),
+    /// From a position to the end.
+    From(u64),
+    /// So many at the end.
+    Last(u64),
+}
+
+impl ByteRange {
+    /// The positions in an object of a size, first and one past the last; none when it has no such byte.
+    pub fn within(self, size: u64) -> Option<std::ops::Range<u64>> {
+        let range = match self {
+            ByteRange::Between(first, last) => first..last.saturating_add(1).min(size),
+            ByteRange::From(first) => first..size,
+            ByteRange::Last(count) => size.saturating_sub(count)..size,
+        };
+        (range.start < range.end).then_some(range)
+    }
+}
+
+/// Bytes of an object on their way.
+pub struct ObjectRead {
+    /// Size of the whole object.
+    pub size: u64,
+    /// The positions that are read, first and one past the last.
+    pub range: std::ops::Range<u64>,
+    /// The bytes.
+    pub bytes: BoxStream<'static, Result<Bytes>>,
+}
+
+impl std::fmt::Debug for ObjectRead {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("ObjectRead").field("range", &self.range).finish_non_exhaustive()
+    }
+}
+
+impl Objects {
+    /// Reads an object, or some positions of it, which must lie within; none when it is not there.
+    pub async fn read(&self, path: &str, range: Option<std::ops::Range<u64>>) -> Result<Option<ObjectRead>> {
+        let options = GetOptions::new().with_range(range.map(GetRange::Bounded));
+        let found = match self.store.get_opts(&location(path)?, options).await {
+            Ok(found) => found,
+            Err(object_store::Error::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let (size, range) = (found.meta.size, found.range.clone());
+        let bytes = match found.payload {
+            // The store's own stream of a file comes in pieces of 8 KiB, each by way of another thread.
+            GetResultPayload::File(file, _) => file_bytes(file, range.clone()),
+            GetResultPayload::Stream(stream) => stream.map_err(StoreError::from).boxed(),
+        };
+        Ok(Some(ObjectRead { size, range, bytes }))
+    }
+}
+
+fn file_bytes(file: File, range: std::ops::Range<u64>) -> BoxStream<'static, Result<Bytes>> {
+    stream::try_unfold((file, range), |(mut file, range)| async move {
+        if range.is_empty() {
+            return Ok(None);
+        }
+        blocking(move || {
+            let count = READ_BYTES.min(range.end - range.start);
+            let mut bytes = vec![0; count as usize];
+            file.seek(SeekFrom::Start(range.start)).and_then(|_| file.read_exact(&mut bytes)).map_err(unreadable)?;
+            Ok(Some((Bytes::from(bytes), (file, range.start + count..range.end))))
+        })
+        .await
+    })
+    .boxed()
+}
+
+fn unreadable(error: std::io::Error) -> StoreError {
+    StoreError::Unavailable(format!("an object cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_end_with_the_object() {
+        assert_eq!(ByteRange::Between(2, 5).within(10), Some(2..6));
+        assert_eq!(ByteRange::Between(2, u64::MAX).within(10), Some(2..10));
+        assert_eq!(ByteRange::From(9).within(10), Some(9..10));
+        assert_eq!(ByteRange::Last(3).within(10), Some(7..10));
+        assert_eq!(ByteRange::Last(30).within(10), Some(0..10));
+        for nothing in [ByteRange::Between(10, 12), ByteRange::Between(5, 2), ByteRange::From(10), ByteRange::Last(0)] {
+            assert_eq!(nothing.within(10), None, "{nothing:?}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Bracelets as an inventory: which there are, and who wears which.
+//!
+//! A bracelet that is worn belongs with its patient, and whoever may act on him may act on it. One that nobody wears is
+//! shared by the groups of the account that registered it.
+
+use super::UsersDb;
+use super::audit::Audit;
+use super::intents::Intent;
+use crate::engine::{Row, Tx};
+use crate::error::{Result, StoreError};
+use crate::texts::sql;
+
+/// A bracelet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bracelet {
+    /// Record identifier, 24 hex digits.
+    pub id: String,
+    /// What is printed on it; its name in paths.
+    pub serial_number: String,
+    /// Model.
+    pub device_type: String,
+    /// Version of its firmware.
+    pub firmware_version: Option<String>,
+    /// The account that registered it.
+    pub registered_by: String,
+    /// Registration, ms.
+    pub created_ms: i64,
+    /// The patient who wears it.
+    pub worn_by: Option<String>,
+}
+
+/// How putting a bracelet on a patient's wrist ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attachment {
+    /// He wears it now.
+    Attached,
+    /// He wore it already. Nothing was changed.
+    WornAlready,
+    /// Somebody else wears it. Nothing was changed.
+    WornByAnother,
+}
+
+/// All columns of a bracelet with its wearer.
+macro_rules! columns {
+    () => {
+        "SELECT b.id, b.serial_number, b.device_type, b.firmware_version, b.registered_by, b.created_ms, w.patient"
+    };
+}
+
+/// A bracelet with its wearer.
+macro_rules! with_wearer {
+    () => {
+        " FROM bracelet b LEFT JOIN bracelet_attachment w ON w.bracelet = b.id AND w.detached_ms IS NULL"
+    };
+}
+
+/// Whether an account ($1) with a key ($2) may act on the bracelet.
+macro_rules! allowed {
+    () => {
+        "CASE WHEN w.patient IS NOT NULL THEN
+            EXISTS (SELECT 1 FROM group_patient h JOIN membership m ON m.group_code = h.group_code
+                WHERE h.patient = w.patient AND m.account = $1
+                AND (NOT EXISTS (SELECT 1 FROM api_key_group s WHERE s.api_key = $2)
+                     OR EXISTS (SELECT 1 FROM api_key_group s WHERE s.api_key = $2 AND s.group_code = h.group_code)))
+        ELSE b.registered_by = $1 OR
+            EXISTS (SELECT 1 FROM membership mine JOIN membership theirs ON theirs.group_code = mine.group_code
+                WHERE mine.account = $1 AND theirs.account = b.registered_by
+                AND (NOT EXISTS (SELECT 1 FROM api_key_group s WHERE s.api_key = $2)
+                     OR EXISTS (SELECT 1 FROM api_key_group s
+                                WHERE s.api_key = $2 AND s.group_code = mine.group_code)))
+        END"
+    };
+}
+
+sql! {
+    ADD = "INSERT INTO bracelet (id, serial_number, device_type, firmware_version, registered_by, created_ms)
+        VALUES ($1, $2, $3, $4, $5, $6)";
+    LIST = concat!(columns!(), with_wearer!(), " WHERE ", allowed!(), " ORDER BY b.created_ms, b.id");
+    FIND = concat!(columns!(), ", ", allowed!(), with_wearer!(), " WHERE b.serial_number = $3");
+    CHANGE = "UPDATE bracelet SET device_type = $2, firmware_version = $3 WHERE id = $1";
+    /// Makes what changes a bracelet follow each other.
+    HOLD = "UPDATE bracelet SET id = id WHERE id = $1";
+    WEARER = "SELECT patient FROM bracelet_attachment WHERE bracelet = $1 AND detached_ms IS NULL";
+    REMOVE = "DELETE FROM bracelet WHERE id = $1";
+    ATTACH = "INSERT INTO bracelet_attachment (id, bracelet, patient, attached_ms) VALUES ($1, $2, $3, $4)";
+    DETACH = "UPDATE bracelet_attachment SET detached_ms = $3
+        WHERE bracelet = $1 AND patient = $2 AND detached_ms IS NULL";
+}
+
+/// What an operation on a bracelet ends with.
+#[derive(Clone)]
+pub enum Completion {
+    /// It ends here, with these entries.
+    Here(Audit),
+    /// It owes the health database a change, because the bracelet is worn.
+    Owed(Intent),
+}
+
+impl UsersDb {
+    /// Registers a bracelet and writes the entries. [`StoreError::Conflict`] when its serial number is taken.
+    pub async fn add_bracelet(&self, bracelet: Bracelet, audit: Audit) -> Result<()> {
+        self.db
+            .write(move |tx| {
+                let Bracelet { id, serial_number, device_type, firmware_version, registered_by, created_ms, .. } =
+                    &bracelet;
+                tx.execute(ADD, &[id, serial_number, device_type, firmware_version, registered_by, created_ms])?;
+                audit.append(tx)
+            })
+            .await
+    }
+
+    /// The bracelets that an account may act on with a key, oldest first. An empty key id stands for no key.
+    pub async fn bracelets(&self, account: &str, key_id: &str) -> Result<Vec<Bracelet>> {
+        let (account, key_id) = (account.to_owned(), key_id.to_owned());
+        self.db.read(move |tx| tx.query(LIST, &[&account, &key_id], read_bracelet)).await
+    }
+
+    /// The bracelet with this serial number, and whether an account may act on it with a key.
+    pub async fn bracelet(&self, serial_number: &str, account: &str, key_id: &str) -> Result<Option<(Bracelet, bool)>> {
+        let (serial_number, account, key_id) = (serial_number.to_owned(), account.to_owned(), key_id.to_owned());
+        self.db
+            .read(move |tx| {
+                tx.query_opt(FIND, &[&account, &key_id, &serial_number], |row| {
+                    Ok((read_bracelet(row)?, row.get::<bool>(7)?))
+                })
+            })
+            .await
+    }
+
+    /// Writes model and firmware of a bracelet as they are given. False, and nothing is changed, when it is not there
+    /// or is no longer worn by the one who is given.
+    pub async fn change_bracelet(&self, bracelet: Bracelet, completion: Completion) -> Result<bool> {
+        self.db
+            .write(move |tx| {
+                let Bracelet { id, device_type, firmware_version, worn_by, .. } = &bracelet;
+                if wearer(tx, id)? != *worn_by || tx.execute(CHANGE, &[id, device_type, firmware_version])? == 0 {
+                    return Ok(false);
+                }
+                match &completion {
+                    Completion::Here(audit) => audit.append(tx)?,
+                    Completion::Owed(intent) => intent.note(tx)?,
+                }
+                Ok(true)
+            })
+            .await
+    }
+
+    /// Removes a bracelet that nobody wears and writes the entries. False, and nothing is changed, when it is worn.
+    pub async fn remove_bracelet(&self, id: &str, audit: Audit) -> Result<bool> {
+        let id = id.to_owned();
+        self.db
+            .write(move |tx| {
+                if wearer(tx, &id)?.is_some() {
+                    return Ok(false);
+                }
+                if tx.execute(REMOVE, &[&id])? == 0 {
+                    return Err(StoreError::Gone("bracelet"));
+                }
+                audit.append(tx)?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// Puts a bracelet on a patient's wrist and owes the health database its device.
+    pub async fn attach_bracelet(
+        &self,
+        attachment_id: &str,
+        bracelet: &str,
+        patient: &str,
+        now_ms: i64,
+        intent: Intent,
+    ) -> Result<Attachment> {
+        let (id, bracelet, patient) = (attachment_id.to_owned(), bracelet.to_owned(), patient.to_owned());
+        self.db
+            .write(move |tx| {
+                match wearer(tx, &bracelet)? {
+                    Some(worn_by) if worn_by == patient => return Ok(Attachment::WornAlready),
+                    Some(_) => return Ok(Attachment::WornByAnother),
+                    None => {}
+                }
+                // First, because it tells whether the patient is there.
+                intent.note(tx)?;
+                tx.execute(ATTACH, &[&id, &bracelet, &patient, &now_ms])?;
+                Ok(Attachment::Attached)
+            })
+            .await
+    }
+
+    /// Takes a bracelet off a patient's wrist and owes the health database the end of its device. False, and nothing
+    /// is changed, when he does not wear it.
+    pub async fn detach_bracelet(&self, bracelet: &str, patient: &str, now_ms: i64, intent: Intent) -> Result<bool> {
+        let (bracelet, patient) = (bracelet.to_owned(), patient.to_owned());
+        self.db
+            .write(move |tx| {
+                if tx.execute(DETACH, &[&bracelet, &patient, &now_ms])? == 0 {
+                    return Ok(false);
+                }
+                intent.note(tx)?;
+                Ok(true)
+            })
+            .await
+    }
+}
+
+/// Who wears a bracelet, which is held until the transaction ends.
+fn wearer(tx: &mut Tx<'_>, bracelet: &str) -> Result<Option<String>> {
+    if tx.execute(HOLD, &[&bracelet])? == 0 {
+        return Err(StoreError::Gone("bracelet"));
+    }
+    tx.query_opt(WEARER, &[&bracelet], |row| row.get(0))
+}
+
+fn read_bracelet(row: &Row<'_>) -> Result<Bracelet> {
+    Ok(Bracelet {
+        id: row.get(0)?,
+        serial_number: row.get(1)?,
+        device_type: row.get(2)?,
+        firmware_version: row.get(3)?,
+        registered_by: row.get(4)?,
+        created_ms: row.get(5)?,
+        worn_by: row.get(6)?,
+    })
+}

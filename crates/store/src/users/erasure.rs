@@ -1,0 +1,184 @@
+//! The end of a person in this database.
+//!
+//! Erasing a patient removes his row, his sessions, his place in groups and on bracelets, and the details of every
+//! audit entry in which he appears. The entries stay, with his uuid, which nothing leads back to him any more. A row of
+//! `erasure` stays too: it keeps what is still under way from writing details of his, and holds the receipt.
+
+use std::collections::BTreeMap;
+
+use super::UsersDb;
+use super::audit;
+use super::group_settings::hold_group;
+use super::intents::{self, Intent};
+use crate::engine::{Row, Tx};
+use crate::error::{Result, StoreError};
+use crate::health::HealthChange;
+use crate::texts::sql;
+
+/// What was erased, by kind.
+pub type Counts = BTreeMap<String, u64>;
+
+/// An erasure as this database remembers it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Erasure {
+    /// Who was erased.
+    pub patient: String,
+    /// When, ms.
+    pub erased_ms: i64,
+    /// What went from this database, by kind.
+    pub counts: Counts,
+}
+
+/// How the erasure of an account ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AccountErasure {
+    /// It is gone; what went, by kind.
+    Erased(Counts),
+    /// A group would have patients and nobody who manages it. Nothing was changed.
+    LastManager,
+}
+
+sql! {
+    ADD = "INSERT INTO erasure (patient, counts, erased_ms) VALUES ($1, '{}', $2)";
+    COUNTED = "UPDATE erasure SET counts = $2 WHERE patient = $1";
+    FIND = "SELECT patient, erased_ms, counts FROM erasure WHERE patient = $1";
+    BRACELETS = "SELECT DISTINCT bracelet FROM bracelet_attachment WHERE patient = $1";
+    DELETE_ATTACHMENTS = "DELETE FROM bracelet_attachment WHERE patient = $1";
+    DELETE_GROUPS = "DELETE FROM group_patient WHERE patient = $1";
+    DELETE_SESSIONS = "DELETE FROM session WHERE owner = $1";
+    DELETE_CONSENTS = "DELETE FROM oauth_consent WHERE patient = $1";
+    DELETE_PATIENT = "DELETE FROM patient WHERE uuid = $1";
+    NOT_OVERWRITTEN = "SELECT e.patient FROM erasure e WHERE e.overwritten_ms IS NULL
+        AND NOT EXISTS (SELECT 1 FROM health_intent i WHERE i.patient = e.patient)";
+    OVERWRITTEN = "UPDATE erasure SET overwritten_ms = $2 WHERE patient = $1";
+    GROUPS_OF_ACCOUNT = "SELECT group_code FROM membership WHERE account = $1 ORDER BY group_code";
+    ALONE_WITH_PATIENTS = "SELECT g.patient FROM group_patient g WHERE g.group_code = $2 AND NOT EXISTS (
+        SELECT 1 FROM membership m JOIN account a ON a.uuid = m.account
+        WHERE m.group_code = $2 AND m.account <> $1 AND a.role <> 'hcp' AND a.disabled_ms IS NULL) LIMIT 1";
+    HAND_BRACELETS_ON = "UPDATE bracelet SET registered_by = COALESCE(
+        (SELECT MIN(theirs.account) FROM membership mine JOIN membership theirs ON theirs.group_code = mine.group_code
+         WHERE mine.account = $1 AND theirs.account <> $1), registered_by) WHERE registered_by = $1";
+    DELETE_KEY_GROUPS = "DELETE FROM api_key_group WHERE api_key IN (SELECT id FROM api_key WHERE account = $1)";
+    DELETE_KEYS = "DELETE FROM api_key WHERE account = $1";
+    DELETE_MEMBERSHIPS = "DELETE FROM membership WHERE account = $1";
+    DELETE_ACCOUNT = "DELETE FROM account WHERE uuid = $1";
+}
+
+impl UsersDb {
+    /// Erases a patient from this database and owes the health database the same; `intent` is that change with the
+    /// entries to write when it is made. [`StoreError::Gone`] when there is no such patient.
+    pub async fn erase_patient(&self, patient: &str, at_ms: i64, intent: Intent) -> Result<()> {
+        let patient = patient.to_owned();
+        self.db
+            .write(move |tx| {
+                tx.overwrite_deleted(true)?;
+                let erased = erase_patient(tx, &patient, at_ms, &intent);
+                tx.overwrite_deleted(false)?;
+                erased
+            })
+            .await
+    }
+
+    /// An erasure; `None` when nobody of this uuid was erased.
+    pub async fn erasure(&self, patient: &str) -> Result<Option<Erasure>> {
+        let patient = patient.to_owned();
+        self.db.read(move |tx| tx.query_opt(FIND, &[&patient], read_erasure)).await
+    }
+
+    /// Finished erasures after which the files have not been rewritten yet.
+    pub async fn erasures_to_overwrite(&self) -> Result<Vec<String>> {
+        self.db.read(|tx| tx.query(NOT_OVERWRITTEN, &[], |row| row.get(0))).await
+    }
+
+    /// Notes that the files have been rewritten since these erasures.
+    pub async fn note_overwritten(&self, patients: Vec<String>, now_ms: i64) -> Result<()> {
+        self.db
+            .write(move |tx| {
+                for patient in &patients {
+                    tx.execute(OVERWRITTEN, &[patient, &now_ms])?;
+                }
+                Ok(())
+            })
+            .await
+    }
+
+    /// Rewrites the database file without what was deleted, pages and write-ahead log, where the engine keeps such
+    /// things in files of ours. Writers wait meanwhile.
+    pub async fn overwrite_deleted(&self) -> Result<()> {
+        self.db.rewrite().await
+    }
+
+    /// Erases an account with its keys, memberships and sessions, hands its bracelets on to somebody of its groups,
+    /// and owes the health database the end of the tokens by which it reads. [`StoreError::Gone`] when there is none
+    /// such.
+    pub async fn erase_account(&self, account: &str, intent: Intent) -> Result<AccountErasure> {
+        let account = account.to_owned();
+        self.db
+            .write(move |tx| {
+                tx.overwrite_deleted(true)?;
+                let erased = erase_account(tx, &account, &intent);
+                tx.overwrite_deleted(false)?;
+                erased
+            })
+            .await
+    }
+}
+
+fn erase_patient(tx: &mut Tx<'_>, patient: &str, at_ms: i64, intent: &Intent) -> Result<()> {
+    // First, because it tells whether the patient is there and holds him.
+    intent.note(tx)?;
+    tx.execute(ADD, &[&patient, &at_ms])?;
+    let bracelets: Vec<String> = tx.query(BRACELETS, &[&patient], |row| row.get(0))?;
+    let audit_details = audit::forget_details(tx, patient, &bracelets)?;
+    strip_intents(tx, patient, at_ms)?;
+    let counts = Counts::from([
+        ("audit_details".to_owned(), audit_details),
+        ("bracelet_attachments".to_owned(), tx.execute(DELETE_ATTACHMENTS, &[&patient])?),
+        ("groups".to_owned(), tx.execute(DELETE_GROUPS, &[&patient])?),
+        ("users_sessions".to_owned(), tx.execute(DELETE_SESSIONS, &[&patient])?),
+        ("consents".to_owned(), tx.execute(DELETE_CONSENTS, &[&patient])?),
+        ("persons".to_owned(), tx.execute(DELETE_PATIENT, &[&patient])?),
+    ]);
+    let counts = serde_json::to_string(&counts).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    tx.execute(COUNTED, &[&patient, &counts]).map(drop)
+}
+
+/// What earlier operations still owe becomes the erasure too, and keeps its entries without their details.
+fn strip_intents(tx: &mut Tx<'_>, patient: &str, at_ms: i64) -> Result<()> {
+    for mut owed in intents::of_patient(tx, patient)? {
+        owed.intent.change = HealthChange::ErasePatient { uuid: patient.to_owned(), at_ms };
+        for entry in &mut owed.intent.entries {
+            entry.details = None;
+        }
+        intents::replace(tx, &owed.intent)?;
+    }
+    Ok(())
+}
+
+fn erase_account(tx: &mut Tx<'_>, account: &str, intent: &Intent) -> Result<AccountErasure> {
+    let groups: Vec<String> = tx.query(GROUPS_OF_ACCOUNT, &[&account], |row| row.get(0))?;
+    for group in &groups {
+        hold_group(tx, group)?;
+        if tx.query_opt(ALONE_WITH_PATIENTS, &[&account, group], |_| Ok(()))?.is_some() {
+            return Ok(AccountErasure::LastManager);
+        }
+    }
+    tx.execute(HAND_BRACELETS_ON, &[&account])?;
+    tx.execute(DELETE_KEY_GROUPS, &[&account])?;
+    let counts = Counts::from([
+        ("api_keys".to_owned(), tx.execute(DELETE_KEYS, &[&account])?),
+        ("memberships".to_owned(), tx.execute(DELETE_MEMBERSHIPS, &[&account])?),
+        ("users_sessions".to_owned(), tx.execute(DELETE_SESSIONS, &[&account])?),
+    ]);
+    if tx.execute(DELETE_ACCOUNT, &[&account])? == 0 {
+        return Err(StoreError::Gone("account"));
+    }
+    intent.note(tx)?;
+    Ok(AccountErasure::Erased(counts))
+}
+
+fn read_erasure(row: &Row<'_>) -> Result<Erasure> {
+    let counts: String = row.get(2)?;
+    let counts = serde_json::from_str(&counts).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    Ok(Erasure { patient: row.get(0)?, erased_ms: row.get(1)?, counts })
+}

@@ -1,0 +1,156 @@
+//! Settings of groups, and what follows from them for each patient.
+//!
+//! A patient can be in several groups; what holds for him follows from all of them by a rule that the caller brings,
+//! because it is a rule of the service. Whatever changes a group's settings or a patient's groups notes, in the same
+//! transaction, what his row in the health database is to become, valid from that moment on.
+
+use serde_json::{Map, Value};
+
+use super::UsersDb;
+use super::audit::Audit;
+use super::intents::Intent;
+use crate::engine::Tx;
+use crate::error::{Result, StoreError};
+use crate::health::HealthChange;
+use crate::texts::sql;
+
+/// A setting of a group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupSetting {
+    /// Which.
+    pub name: String,
+    /// Its value.
+    pub value: Value,
+    /// Since when it holds, ms.
+    pub valid_from_ms: i64,
+}
+
+/// The settings of one of a patient's groups.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SettingsOfGroup {
+    /// The group.
+    pub group_code: String,
+    /// Its settings, by name.
+    pub settings: Map<String, Value>,
+}
+
+/// How settings of groups become settings of a patient.
+#[derive(Clone, Debug)]
+pub struct EffectiveSettings {
+    /// The rule: from his groups, in the order in which he joined them, to all his settings; null where none holds.
+    pub rule: fn(&[SettingsOfGroup]) -> Map<String, Value>,
+    /// What the ids of the intents begin with.
+    pub intent_id: String,
+    /// From when on they hold, ms.
+    pub at_ms: i64,
+}
+
+sql! {
+    /// Makes what changes a group, its members or its patients follow each other.
+    HOLD_GROUP = "UPDATE study_group SET code = code WHERE code = $1";
+    OF_GROUP = "SELECT name, body, valid_from_ms FROM group_setting WHERE group_code = $1 ORDER BY name";
+    PUT = "INSERT INTO group_setting (group_code, name, body, valid_from_ms) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (group_code, name) DO UPDATE SET body = excluded.body, valid_from_ms = excluded.valid_from_ms";
+    OF_GROUPS_OF_PATIENT = "SELECT h.group_code, s.name, s.body FROM group_patient h
+        LEFT JOIN group_setting s ON s.group_code = h.group_code
+        WHERE h.patient = $1 ORDER BY h.attached_ms, h.group_code, s.name";
+    PATIENTS = "SELECT patient FROM group_patient WHERE group_code = $1 ORDER BY patient";
+    FORGET = "DELETE FROM group_setting WHERE group_code = $1";
+}
+
+/// Holds a group until the transaction ends. Whether there is such a group.
+pub(super) fn hold_group(tx: &mut Tx<'_>, code: &str) -> Result<bool> {
+    Ok(tx.execute(HOLD_GROUP, &[&code])? == 1)
+}
+
+/// Removes the settings of a group that is going.
+pub(super) fn forget(tx: &mut Tx<'_>, code: &str) -> Result<()> {
+    tx.execute(FORGET, &[&code]).map(drop)
+}
+
+impl EffectiveSettings {
+    /// What holds for a patient as his groups stand in this transaction.
+    fn of(&self, tx: &mut Tx<'_>, patient: &str) -> Result<Map<String, Value>> {
+        let read = |row: &crate::engine::Row<'_>| {
+            Ok((row.get::<String>(0)?, row.get::<Option<String>>(1)?, row.get::<Option<String>>(2)?))
+        };
+        let mut groups: Vec<SettingsOfGroup> = Vec::new();
+        for (group_code, name, body) in tx.query(OF_GROUPS_OF_PATIENT, &[&patient], read)? {
+            if groups.last().is_none_or(|last| last.group_code != group_code) {
+                groups.push(SettingsOfGroup { group_code, settings: Map::new() });
+            }
+            if let (Some(name), Some(body), Some(group)) = (name, body, groups.last_mut()) {
+                group.settings.insert(name, parse(&body)?);
+            }
+        }
+        Ok((self.rule)(&groups))
+    }
+
+    /// Owes the health database what holds for a patient from now on.
+    pub(super) fn note(&self, tx: &mut Tx<'_>, patient: &str) -> Result<()> {
+        let values = self.of(tx, patient)?;
+        self.note_values(tx, patient, values)
+    }
+
+    /// The same for one who has just been enrolled, when anything holds at all.
+    pub(super) fn note_if_any(&self, tx: &mut Tx<'_>, patient: &str) -> Result<()> {
+        let values = self.of(tx, patient)?;
+        if values.values().all(Value::is_null) {
+            return Ok(());
+        }
+        self.note_values(tx, patient, values)
+    }
+
+    fn note_values(&self, tx: &mut Tx<'_>, patient: &str, values: Map<String, Value>) -> Result<()> {
+        let change = HealthChange::SetSettings { uuid: patient.to_owned(), values, at_ms: self.at_ms };
+        let id = format!("{}-{patient}", self.intent_id);
+        Intent { id, change, entries: Vec::new(), created_ms: self.at_ms }.note(tx)
+    }
+}
+
+impl UsersDb {
+    /// The settings of a group that were ever set, by name.
+    pub async fn group_settings(&self, code: &str) -> Result<Vec<GroupSetting>> {
+        let code = code.to_owned();
+        self.db
+            .read(move |tx| {
+                tx.query(OF_GROUP, &[&code], |row| {
+                    let value = parse(&row.get::<String>(1)?)?;
+                    Ok(GroupSetting { name: row.get(0)?, value, valid_from_ms: row.get(2)? })
+                })
+            })
+            .await
+    }
+
+    /// Sets settings of a group, writes the entries, and owes the health database what then holds for its patients.
+    /// Answers their uuids. [`StoreError::Gone`] when there is no such group.
+    pub async fn set_group_settings(
+        &self,
+        code: &str,
+        values: Map<String, Value>,
+        effective: EffectiveSettings,
+        audit: Audit,
+    ) -> Result<Vec<String>> {
+        let code = code.to_owned();
+        self.db
+            .write(move |tx| {
+                if !hold_group(tx, &code)? {
+                    return Err(StoreError::Gone("group"));
+                }
+                for (name, value) in &values {
+                    tx.execute(PUT, &[&code, name, &value.to_string(), &effective.at_ms])?;
+                }
+                let patients: Vec<String> = tx.query(PATIENTS, &[&code], |row| row.get(0))?;
+                for patient in &patients {
+                    effective.note(tx, patient)?;
+                }
+                audit.append(tx)?;
+                Ok(patients)
+            })
+            .await
+    }
+}
+
+fn parse(body: &str) -> Result<Value> {
+    serde_json::from_str(body).map_err(|error| StoreError::Damaged(format!("a group's setting: {error}")))
+}

@@ -1,0 +1,191 @@
+//! OAuth clients, and what patients have consented to. Codes and tokens are in the health database.
+
+use super::UsersDb;
+use super::intents::Intent;
+use super::sessions::hold_person;
+use crate::engine::Row;
+use crate::error::Result;
+use crate::texts::sql;
+
+/// A program that patients can let in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OauthClient {
+    /// Record identifier, 24 hex digits: the `client_id`.
+    pub id: String,
+    /// SHA-256 of its secret; absent for a public client.
+    pub secret_hash: Option<Vec<u8>>,
+    /// What patients are shown.
+    pub name: String,
+    /// Where it says what it does with the data.
+    pub privacy_policy_url: String,
+    /// Creation, ms.
+    pub created_ms: i64,
+    /// When it was removed, ms.
+    pub removed_ms: Option<i64>,
+}
+
+/// A patient's consent that a client acts on his data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Consent {
+    /// Record identifier.
+    pub id: String,
+    /// Who gave it.
+    pub patient: String,
+    /// To whom.
+    pub client: String,
+    /// For what, words with blanks between.
+    pub scope: String,
+    /// When, ms.
+    pub given_ms: i64,
+}
+
+sql! {
+    ADD = "INSERT INTO oauth_client (id, secret_hash, name, privacy_policy_url, created_ms, removed_ms)
+        VALUES ($1, $2, $3, $4, $5, $6)";
+    ADD_REDIRECT = "INSERT INTO oauth_redirect (client, uri) VALUES ($1, $2) ON CONFLICT (client, uri) DO NOTHING";
+    FIND = "SELECT id, secret_hash, name, privacy_policy_url, created_ms, removed_ms FROM oauth_client WHERE id = $1";
+    LIST = "SELECT id, secret_hash, name, privacy_policy_url, created_ms, removed_ms FROM oauth_client
+        ORDER BY created_ms, id";
+    REDIRECTS = "SELECT uri FROM oauth_redirect WHERE client = $1 ORDER BY uri";
+    REMOVE = "UPDATE oauth_client SET removed_ms = $2 WHERE id = $1 AND removed_ms IS NULL";
+    /// Makes whoever removes the client wait for the end of this transaction.
+    HOLD = "UPDATE oauth_client SET removed_ms = removed_ms WHERE id = $1 AND removed_ms IS NULL";
+    GIVE = "INSERT INTO oauth_consent (id, patient, client, scope, given_ms) VALUES ($1, $2, $3, $4, $5)";
+    STANDS = "SELECT c.id FROM oauth_consent c JOIN oauth_client k ON k.id = c.client
+        WHERE c.id = $1 AND c.ended_ms IS NULL AND k.removed_ms IS NULL";
+    GIVEN = "SELECT id, patient, client, scope, given_ms FROM oauth_consent
+        WHERE patient = $1 AND ended_ms IS NULL ORDER BY given_ms, id";
+    END = "UPDATE oauth_consent SET ended_ms = $2 WHERE id = $1 AND ended_ms IS NULL";
+    END_OF_CLIENT = "UPDATE oauth_consent SET ended_ms = $2 WHERE client = $1 AND ended_ms IS NULL";
+}
+
+impl UsersDb {
+    /// Adds a client and the addresses that it may be answered at.
+    pub async fn add_oauth_client(&self, client: OauthClient, redirect_uris: Vec<String>) -> Result<()> {
+        self.db
+            .write(move |tx| {
+                tx.execute(
+                    ADD,
+                    &[
+                        &client.id,
+                        &client.secret_hash,
+                        &client.name,
+                        &client.privacy_policy_url,
+                        &client.created_ms,
+                        &client.removed_ms,
+                    ],
+                )?;
+                for uri in &redirect_uris {
+                    tx.execute(ADD_REDIRECT, &[&client.id, uri])?;
+                }
+                Ok(())
+            })
+            .await
+    }
+
+    /// The client with this identifier, removed or not, and the addresses that it may be answered at.
+    pub async fn oauth_client(&self, id: &str) -> Result<Option<(OauthClient, Vec<String>)>> {
+        let id = id.to_owned();
+        self.db
+            .read(move |tx| {
+                let Some(client) = tx.query_opt(FIND, &[&id], read_client)? else { return Ok(None) };
+                Ok(Some((client, tx.query(REDIRECTS, &[&id], |row| row.get(0))?)))
+            })
+            .await
+    }
+
+    /// All clients, oldest first, with their addresses.
+    pub async fn oauth_clients(&self) -> Result<Vec<(OauthClient, Vec<String>)>> {
+        self.db
+            .read(|tx| {
+                let mut clients = Vec::new();
+                for client in tx.query(LIST, &[], read_client)? {
+                    let redirect_uris = tx.query(REDIRECTS, &[&client.id], |row| row.get(0))?;
+                    clients.push((client, redirect_uris));
+                }
+                Ok(clients)
+            })
+            .await
+    }
+
+    /// Removes a client, ends what was consented to it, and owes the health database the end of its tokens. Whether
+    /// it was there.
+    pub async fn remove_oauth_client(&self, id: &str, now_ms: i64, intent: Intent) -> Result<bool> {
+        let id = id.to_owned();
+        self.db
+            .write(move |tx| {
+                if tx.execute(REMOVE, &[&id, &now_ms])? == 0 {
+                    return Ok(false);
+                }
+                tx.execute(END_OF_CLIENT, &[&id, &now_ms])?;
+                intent.note(tx)?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// Writes a consent. False, and nothing is written, when the patient's password is not the one of this hash any
+    /// more, or the client was removed.
+    pub async fn add_consent(&self, consent: Consent, password_hash: &str) -> Result<bool> {
+        let password_hash = password_hash.to_owned();
+        self.db
+            .write(move |tx| {
+                if !hold_person(tx, &consent.patient, &password_hash)? || tx.execute(HOLD, &[&consent.client])? == 0 {
+                    return Ok(false);
+                }
+                tx.execute(GIVE, &[&consent.id, &consent.patient, &consent.client, &consent.scope, &consent.given_ms])?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// Whether a consent still stands.
+    pub async fn consent_stands(&self, id: &str) -> Result<bool> {
+        let id = id.to_owned();
+        let found = self.db.read(move |tx| tx.query_opt(STANDS, &[&id], |row| row.get::<String>(0))).await?;
+        Ok(found.is_some())
+    }
+
+    /// The consents of a patient that stand, oldest first.
+    pub async fn consents_of(&self, patient: &str) -> Result<Vec<Consent>> {
+        let patient = patient.to_owned();
+        self.db
+            .read(move |tx| {
+                tx.query(GIVEN, &[&patient], |row| {
+                    Ok(Consent {
+                        id: row.get(0)?,
+                        patient: row.get(1)?,
+                        client: row.get(2)?,
+                        scope: row.get(3)?,
+                        given_ms: row.get(4)?,
+                    })
+                })
+            })
+            .await
+    }
+
+    /// Ends a consent and owes the health database the end of its tokens. Whether it still stood.
+    pub async fn end_consent(&self, id: &str, now_ms: i64, intent: Intent) -> Result<bool> {
+        let id = id.to_owned();
+        self.db
+            .write(move |tx| {
+                if tx.execute(END, &[&id, &now_ms])? == 0 {
+                    return Ok(false);
+                }
+                intent.note(tx)?;
+                Ok(true)
+            })
+            .await
+    }
+}
+
+fn read_client(row: &Row<'_>) -> Result<OauthClient> {
+    Ok(OauthClient {
+        id: row.get(0)?,
+        secret_hash: row.get(1)?,
+        name: row.get(2)?,
+        privacy_policy_url: row.get(3)?,
+        created_ms: row.get(4)?,
+        removed_ms: row.get(5)?,
+    })
+}
