@@ -59,12 +59,18 @@ pub struct ErrorBody {
     /// What is wrong, by field; with status 422 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errors: Option<BTreeMap<String, Vec<String>>>,
+    /// The code again, where RFC 6749 names it so: of OAuth only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The sentence again, where RFC 6749 names it so: of OAuth only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_description: Option<String>,
 }
 
 impl ErrorBody {
     /// A body without fields.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
-        ErrorBody { message: message.into(), code: code.into(), errors: None }
+        ErrorBody { message: message.into(), code: code.into(), errors: None, error: None, error_description: None }
     }
 }
 
@@ -119,6 +125,8 @@ pub(crate) fn platform_status(error: &PlatformError) -> (StatusCode, String) {
         }
         PlatformError::Conflict { code, .. } => (StatusCode::CONFLICT, *code),
         PlatformError::Malformed { code, .. } => (StatusCode::BAD_REQUEST, *code),
+        PlatformError::Oauth { code: "invalid_client", .. } => (StatusCode::UNAUTHORIZED, "invalid_client"),
+        PlatformError::Oauth { code, .. } => (StatusCode::BAD_REQUEST, *code),
         PlatformError::Invalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid"),
         PlatformError::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_requests"),
         PlatformError::Store(StoreError::Unavailable(_)) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
@@ -147,13 +155,22 @@ impl IntoResponse for ApiError {
                 _ => "something went wrong on our side".to_owned(),
             };
         }
+        if let Some(PlatformError::Oauth { code, message }) = self.platform() {
+            body.error = Some((*code).to_owned());
+            body.error_description = Some((*message).to_owned());
+        }
         let mut response = (status, Json(body)).into_response();
         let headers = response.headers_mut();
         if let Some(seconds) = self.retry_after_s() {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         if status == StatusCode::UNAUTHORIZED {
-            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"pulseward\""));
+            // Only OAuth clients show themselves with a name and a secret.
+            let challenge = match self.platform() {
+                Some(PlatformError::Oauth { .. }) => "Basic realm=\"pulseward\"",
+                _ => "Bearer realm=\"pulseward\"",
+            };
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
         response
     }

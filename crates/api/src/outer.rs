@@ -172,8 +172,10 @@ fn panicked() -> Response {
 /// Gives an error that the framework made our body, and keeps its headers, `Allow` among them.
 fn shape_error(response: Response) -> Response {
     let status = response.status();
-    let is_json = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().ends_with(b"json"));
-    if !(status.is_client_error() || status.is_server_error()) || is_json {
+    // JSON, or a page for a person.
+    let is_ours = |kind: &HeaderValue| kind.as_bytes().ends_with(b"json") || kind.as_bytes().starts_with(b"text/html");
+    let is_ours = response.headers().get(CONTENT_TYPE).is_some_and(is_ours);
+    if !(status.is_client_error() || status.is_server_error()) || is_ours {
         return response;
     }
     let (code, message) = match status {

@@ -5,6 +5,7 @@
 
 mod access;
 mod accounts;
+mod afib;
 mod alarms;
 mod audit;
 mod backoff;
@@ -27,6 +28,7 @@ mod login;
 mod memory;
 mod movement;
 mod news_settings;
+pub mod oauth;
 mod passwords;
 mod patients;
 mod profile;
@@ -41,6 +43,7 @@ mod users_sessions;
 
 pub use access::Researcher;
 pub use accounts::{NewAccount, NewApiKey, Role, SubscriptionStart};
+pub use afib::{AfReading, LONGEST_AF_RANGE_MS};
 pub use alarms::ALARM_VITALS;
 pub use audit::Action;
 pub use bracelets::{BraceletChange, NewBracelet};

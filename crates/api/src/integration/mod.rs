@@ -1,5 +1,6 @@
 //! The integration API: what researchers and practitioners call with an API key.
 
+mod afib;
 mod alarms;
 mod audit;
 mod bracelets;
@@ -28,6 +29,7 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
         .merge(news::routes())
         .merge(summaries::routes())
         .merge(compliance::routes())
+        .merge(afib::routes())
         .merge(audit::routes())
         .merge(group_settings::routes())
         .merge(hcps::routes())

@@ -135,7 +135,7 @@ async fn a_refresh_token_is_used_once(stores: Stores) {
     let first = HealthSession { scope: "patient.read patient.sync".to_owned(), ..token_of("s1") };
     assert!(stores.health.redeem_code(b"one", first.clone(), b"r1".to_vec()).await.expect("an answer"));
     let found = stores.health.oauth_refresh_token(b"r1").await.expect("an answer").expect("a token");
-    assert_eq!((found.family.as_str(), found.client.as_str(), found.patient.as_str()), ("s1", "c1", "grace"));
+    assert_eq!((found.family.as_str(), found.client.as_deref(), found.patient.as_str()), ("s1", Some("c1"), "grace"));
     let use_token = async |old: &str, new: &str, id: &str, now_ms: i64| {
         let new_hash = new.as_bytes().to_vec();
         let used =

@@ -42,9 +42,7 @@ pub struct OauthRefreshToken {
     /// When it was used, ms.
     pub replaced_ms: Option<i64>,
     /// The client that it was issued to.
-    pub client: String,
-    /// The consent that the client acts on.
-    pub consent: String,
+    pub client: Option<String>,
     /// Whose data it opens.
     pub patient: String,
     /// When the family was ended, ms.
@@ -61,7 +59,7 @@ sql! {
     PURGE_CODES = "DELETE FROM oauth_code WHERE expires_ms < $1";
     ADD_TOKEN = "INSERT INTO oauth_refresh_token (token_hash, family, scope, refresh_until_ms)
         VALUES ($1, $2, $3, $4)";
-    FIND_TOKEN = "SELECT t.family, t.scope, t.refresh_until_ms, t.replaced_ms, f.client, f.consent, f.patient,
+    FIND_TOKEN = "SELECT t.family, t.scope, t.refresh_until_ms, t.replaced_ms, f.client, f.patient,
         f.ended_ms FROM oauth_refresh_token t JOIN session f ON f.id = t.family WHERE t.token_hash = $1";
     HOLD_TOKEN = "UPDATE oauth_refresh_token SET replaced_ms = replaced_ms WHERE token_hash = $1";
     REPLACE_TOKEN = "UPDATE oauth_refresh_token SET replaced_ms = $2 WHERE token_hash = $1";
@@ -185,9 +183,8 @@ fn find_token(tx: &mut Tx<'_>, token_hash: &[u8]) -> Result<Option<OauthRefreshT
             refresh_until_ms: row.get(2)?,
             replaced_ms: row.get(3)?,
             client: row.get(4)?,
-            consent: row.get(5)?,
-            patient: row.get(6)?,
-            ended_ms: row.get(7)?,
+            patient: row.get(5)?,
+            ended_ms: row.get(6)?,
         })
     })
 }
