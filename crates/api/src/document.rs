@@ -5,6 +5,7 @@
 
 mod examples;
 mod page;
+mod parameters;
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
@@ -52,11 +53,11 @@ fn security_schemes() -> Value {
 fn complete_operation(path: &str, method: &str, operation: &mut Map<String, Value>, schemas: &Value) {
     operation.insert("operationId".to_owned(), json!(operation_id(path, method)));
     let is_secured = complete_security(path, operation);
-    complete_parameters(operation);
+    let has_query = parameters::complete(operation);
     let has_body = complete_request_body(operation, schemas);
     let is_probe = ["/livez", "/readyz"].contains(&path);
     let mut own: Vec<u16> = vec![500];
-    if path.contains('{') {
+    if path.contains('{') || has_query {
         own.push(400);
     }
     if has_body {
@@ -115,33 +116,13 @@ fn complete_security(path: &str, operation: &mut Map<String, Value>) -> bool {
     !schemes.is_empty()
 }
 
-/// Says what the parameters mean that many routes share.
-fn complete_parameters(operation: &mut Map<String, Value>) {
-    for parameter in operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten() {
-        let meaning = match parameter["name"].as_str().unwrap_or_default() {
-            "uuid" => "the patient",
-            "group_code" | "code" => "code of the study",
-            "voucher_code" => "the voucher; small letters and blanks around it are forgiven",
-            "date" => "YYYY-MM-DD, a local day of the samples",
-            "serial" | "serial_number" => "serial number of the bracelet",
-            "from" => "begin, Unix epoch ms, included",
-            "to" => "end, Unix epoch ms, included",
-            "action_type" => "only entries with this action code",
-            "fields[]" => "attributes to show, besides `uuid`; all and the device without it",
-            "with_latest_values" => "1 to include `latest_values`",
-            "include_slots" => "1 to include slots",
-            "page" => "number of the page, from 1",
-            _ => continue,
-        };
-        if parameter["description"].as_str().is_none_or(str::is_empty) {
-            parameter["description"] = json!(meaning);
-        }
-    }
-}
-
 fn complete_request_body(operation: &mut Map<String, Value>, schemas: &Value) -> bool {
-    let content = operation.get_mut("requestBody").and_then(|body| body["content"].as_object_mut());
+    let content = operation.get_mut("requestBody").and_then(|body| body.get_mut("content")?.as_object_mut());
     for (kind, media) in content.into_iter().flatten() {
+        if kind.starts_with("application/vnd.apache.") || kind == "application/octet-stream" {
+            // Bytes have no schema in OpenAPI 3.1.
+            media["schema"] = json!({});
+        }
         add_example(kind, media, schemas);
     }
     operation.contains_key("requestBody")
@@ -155,7 +136,7 @@ fn complete_response(path: &str, status: &str, is_probe: bool, response: &mut Va
     if is_error && response["content"].is_null() {
         response["content"] = json!({"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}});
     }
-    for (kind, media) in response["content"].as_object_mut().into_iter().flatten() {
+    for (kind, media) in response.get_mut("content").and_then(Value::as_object_mut).into_iter().flatten() {
         if is_error && media["schema"]["$ref"] == "#/components/schemas/ErrorBody" && media["example"].is_null() {
             media["example"] = error_example(path, status);
         }

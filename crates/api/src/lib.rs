@@ -165,11 +165,11 @@ pub fn router(state: ApiState) -> Router {
 
 /// The parts that a node serves, with the probes and the OpenAPI document of the whole.
 pub fn router_of(state: ApiState, parts: &[Part]) -> Router {
-    let (router, _) = open_api_router(parts).split_for_parts();
-    let router = router
-        .merge(operations::document_routes())
-        .merge(health_cloud::oauth::at_the_root())
-        .layer(DefaultBodyLimit::max(LARGEST_BODY));
+    let (mut router, _) = open_api_router(parts).split_for_parts();
+    if parts.contains(&Part::Health) {
+        router = router.merge(health_cloud::oauth::at_the_root());
+    }
+    let router = router.merge(operations::document_routes()).layer(DefaultBodyLimit::max(LARGEST_BODY));
     outer::wrap(router, state.clone()).with_state(state)
 }
 

@@ -93,11 +93,6 @@ async fn surround(State(state): State<ApiState>, mut request: Request, next: Nex
     response
 }
 
-/// Whether a path names something with a NUL character. There is no such thing, and PostgreSQL cannot even look for it.
-fn has_nul(path: &str) -> bool {
-    path.contains("%00")
-}
-
 /// A request that the rate limit has counted.
 struct Counted {
     limit: Arc<RateLimit>,
@@ -161,6 +156,11 @@ fn hold_on(body: Body, permit: OwnedSemaphorePermit) -> Body {
 
 fn too_many_requests(retry_after_s: u64) -> Response {
     ApiError::from(PlatformError::TooMany { retry_after_s }).into_response()
+}
+
+/// Whether a path names something with a NUL character. There is no such thing, and PostgreSQL cannot even look for it.
+fn has_nul(path: &str) -> bool {
+    path.contains("%00")
 }
 
 fn panicked() -> Response {

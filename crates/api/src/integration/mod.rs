@@ -19,6 +19,8 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::ApiState;
 
+pub(crate) use patients::FIELD_NAMES;
+
 /// The routes, in the order of the specification; then those that its audit codes imply.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new()

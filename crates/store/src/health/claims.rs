@@ -76,6 +76,13 @@ impl HealthDb {
             .await
     }
 
+    /// How many patients have something due, whether or not somebody folds them.
+    pub async fn count_due(&self, now_ms: i64) -> Result<u64> {
+        let count: Option<i64> =
+            self.db.read(move |tx| tx.query_opt(COUNT_READY, &[&now_ms], |row| row.get(0))).await?;
+        Ok(count.unwrap_or(0).unsigned_abs())
+    }
+
     /// Claims one patient, whether something is due of him or not; `None` while somebody else has him, or when there is
     /// no such patient.
     pub async fn claim_patient(&self, patient: &str, now_ms: i64, lease_ms: i64) -> Result<Option<Claim>> {
@@ -114,13 +121,6 @@ impl HealthDb {
             })
         });
         found.await
-    }
-
-    /// How many patients have something due, whether or not somebody folds them.
-    pub async fn count_due(&self, now_ms: i64) -> Result<u64> {
-        let count: Option<i64> =
-            self.db.read(move |tx| tx.query_opt(COUNT_READY, &[&now_ms], |row| row.get(0))).await?;
-        Ok(count.unwrap_or(0).unsigned_abs())
     }
 
     /// Puts a fold off until a time, or gives the patient back at once with a time past.
