@@ -45,6 +45,8 @@ fn security_schemes() -> Value {
             "description": "Token of a login or an activation on the Users Cloud."},
         "health_token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
             "description": "Token of a login on the Health Cloud, of OAuth, or a health token for a patient."},
+        "oauth_client": {"type": "http", "scheme": "basic",
+            "description": "Identity and secret of an OAuth client, which may also stand in the body."},
         "health_token_header": {"type": "apiKey", "in": "header", "name": "x-health-token",
             "description": "Token of the Health Cloud, for this one address of the integration API."},
     })
@@ -103,6 +105,12 @@ fn complete_security(path: &str, operation: &mut Map<String, Value>) -> bool {
     }
     let has_401 = operation.get("responses").is_some_and(|responses| responses["401"].is_object());
     let schemes: Vec<&str> = match path {
+        _ if path.ends_with("/oauth/introspect")
+            || path.ends_with("/oauth/revoke")
+            || path.ends_with("/oauth/token") =>
+        {
+            vec!["oauth_client"]
+        }
         _ if takes_health_header => vec!["health_token_header"],
         _ if takes_key => KEY_SCHEMES.to_vec(),
         // Whoever logs in proves who he is by the body.
@@ -111,7 +119,11 @@ fn complete_security(path: &str, operation: &mut Map<String, Value>) -> bool {
         _ if path.starts_with("/health/") => vec!["health_token"],
         _ => Vec::new(),
     };
-    let security: Vec<Value> = schemes.iter().map(|scheme| json!({ *scheme: [] })).collect();
+    let mut security: Vec<Value> = schemes.iter().map(|scheme| json!({ *scheme: [] })).collect();
+    if schemes.contains(&"oauth_client") {
+        // A client may also name itself in the body, and a public one has no secret.
+        security.push(json!({}));
+    }
     operation.insert("security".to_owned(), json!(security));
     !schemes.is_empty()
 }

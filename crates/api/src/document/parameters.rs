@@ -51,6 +51,10 @@ fn known(name: &str) -> (&'static str, Value) {
         }
         "with_latest_values" => ("1 to include `latest_values`", flag()),
         "include_slots" => ("1 to include slots", flag()),
+        "id" => ("identity of the record", Value::Null),
+        "client_id" => ("identity of the OAuth client", Value::Null),
+        "state" => ("comes back with the redirect", Value::Null),
+        "code_challenge" => ("PKCE: SHA-256 of the verifier, base64url", Value::Null),
         "page" => ("number of the page, from 1; 0 means 1", json!({"type": "integer", "format": "int64"})),
         "per_page" => ("elements of a page, 1 to 100; 10 without it", json!({"type": "integer", "format": "int64"})),
         "raw_metric_type" | "data_type" | "type" => {
