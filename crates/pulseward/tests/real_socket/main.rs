@@ -5,10 +5,13 @@
 mod administration;
 mod bad_input;
 mod clients;
+mod entrances;
 mod forms;
 mod harness;
+mod identity;
 mod journey;
 mod kill;
+mod odd_input;
 mod real_input;
 mod recompute;
 mod recordings;

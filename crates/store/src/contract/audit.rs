@@ -3,16 +3,44 @@
 use super::{Stores, audit, on_both_engines};
 use crate::{AuditQuery, Entity, HealthChange, Intent, NewAuditEntry};
 
-const CHANGE: &str = "UPDATE audit_entry SET user_id = 'eve' WHERE number = 2";
-const CHANGE_BACK: &str = "UPDATE audit_entry SET user_id = 'ada' WHERE number = 2";
-const DROP_LAST: &str = "DELETE FROM audit_entry WHERE number = 3";
+const KEEP: &str = "CREATE TABLE kept AS SELECT * FROM audit_entry";
+const EMPTY: &str = "DELETE FROM audit_entry";
+const RESTORE: &str = "INSERT INTO audit_entry SELECT * FROM kept";
+/// What somebody could do to a log of four entries, and the first entry that is then not what was written.
+const TAMPERINGS: [(&[&str], i64); 16] = [
+    (&["UPDATE audit_entry SET id = 'other' WHERE number = 2"], 2),
+    (&["UPDATE audit_entry SET time_ms = 99 WHERE number = 2"], 2),
+    (&["UPDATE audit_entry SET action_type = 'NAP' WHERE number = 2"], 2),
+    (&["UPDATE audit_entry SET user_id = 'eve' WHERE number = 2"], 2),
+    (&["UPDATE audit_entry SET user_role = 'admin' WHERE number = 2"], 2),
+    (&["UPDATE audit_entry SET primary_entity_id = 'hedy' WHERE number = 2"], 2),
+    (&["UPDATE audit_entry SET primary_entity_type = 'user.id' WHERE number = 2"], 2),
+    (&["UPDATE audit_entry SET secondary_entity_id = 'eve' WHERE number = 2"], 2),
+    (&["UPDATE audit_entry SET details = '{}' WHERE number = 2"], 2),
+    (&["UPDATE audit_entry SET details = NULL WHERE number = 2"], 2),
+    (&["UPDATE audit_entry SET salt = NULL WHERE number = 2"], 2),
+    (&["DELETE FROM audit_entry WHERE number = 1"], 1),
+    (&["DELETE FROM audit_entry WHERE number = 3"], 3),
+    (&["DELETE FROM audit_entry WHERE number = 4"], 4),
+    // Closing the gap does not help.
+    (&["DELETE FROM audit_entry WHERE number = 2", "UPDATE audit_entry SET number = 2 WHERE number = 3"], 2),
+    // Two entries change places.
+    (
+        &[
+            "UPDATE audit_entry SET number = 9 WHERE number = 2",
+            "UPDATE audit_entry SET number = 2 WHERE number = 3",
+            "UPDATE audit_entry SET number = 3 WHERE number = 9",
+        ],
+        2,
+    ),
+];
 const CHANGE_DETAILS: &str = "UPDATE audit_entry SET details = '{}' WHERE number = 1";
 const ERASE: &str = "UPDATE audit_entry SET details = NULL, salt = NULL WHERE number = 1";
 
 on_both_engines! {
     entries_are_found_by_whoever_appears
     a_past_that_was_read_gains_nothing
-    a_changed_entry_breaks_the_chain
+    whatever_is_tampered_with_is_told
     the_chain_outlives_erased_details
     entries_written_at_once_are_all_chained
 }
@@ -34,7 +62,7 @@ fn entry(id: &str, action: &str, user: &str, primary: &str, secondary: Option<&s
 /// Writes entries by the shortest operation that writes any.
 async fn write(stores: &Stores, entries: Vec<NewAuditEntry>, now_ms: i64) {
     let id: String = entries.iter().map(|entry| entry.id.as_str()).collect();
-    let change = HealthChange::EndSessionsOfPatient { uuid: "u".to_owned(), at_ms: now_ms };
+    let change = HealthChange::EndSessionsOfKey { key_id: "k".to_owned(), at_ms: now_ms };
     let intent = Intent { id: id.clone(), change, entries: Vec::new(), created_ms: now_ms };
     stores.users.add_intent(intent).await.expect("noted");
     assert!(stores.users.complete_intent(&id, audit(entries, now_ms)).await.expect("written"));
@@ -72,19 +100,24 @@ async fn a_past_that_was_read_gains_nothing(stores: Stores) {
     assert_eq!(stores.users.verify_audit().await.expect("an answer"), (1, None));
 }
 
-async fn a_changed_entry_breaks_the_chain(stores: Stores) {
+async fn whatever_is_tampered_with_is_told(stores: Stores) {
     assert_eq!(stores.users.verify_audit().await.expect("an answer"), (0, None));
-    for (at, id) in ["a", "b", "c"].iter().enumerate() {
-        write(&stores, vec![entry(id, "X", "ada", "grace", None)], at as i64).await;
+    for (at, id) in ["a", "b", "c", "d"].iter().enumerate() {
+        write(&stores, vec![entry(id, "X", "ada", "grace", Some("bob"))], at as i64).await;
     }
-    assert_eq!(stores.users.verify_audit().await.expect("an answer"), (3, None));
+    assert_eq!(stores.users.verify_audit().await.expect("an answer"), (4, None));
     let run = async |text| stores.users.db.write(move |tx| tx.execute(text, &[])).await.expect("changed");
-    run(CHANGE).await;
-    assert_eq!(stores.users.verify_audit().await.expect("an answer"), (1, Some(2)));
-    run(CHANGE_BACK).await;
-    assert_eq!(stores.users.verify_audit().await.expect("an answer"), (3, None));
-    run(DROP_LAST).await;
-    assert_eq!(stores.users.verify_audit().await.expect("an answer"), (2, Some(3)));
+    run(KEEP).await;
+    for (texts, broken) in TAMPERINGS {
+        for text in texts {
+            run(text).await;
+        }
+        let verdict = stores.users.verify_audit().await.expect("an answer");
+        assert_eq!(verdict, (broken - 1, Some(broken)), "{texts:?}");
+        run(EMPTY).await;
+        run(RESTORE).await;
+        assert_eq!(stores.users.verify_audit().await.expect("an answer"), (4, None));
+    }
 }
 
 async fn the_chain_outlives_erased_details(stores: Stores) {

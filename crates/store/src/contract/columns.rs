@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 /// Every column that the health database may have. A new one has to be added here, by someone who has asked himself
 /// whether it tells who the patient is.
 const ALLOWED: &[&str] = &[
+    "catalog_head.published",
     "afib_hour.hour_ms",
     "afib_hour.patient",
     "afib_hour.records",
-    "catalog_head.published",
     "chunk.arrival",
     "chunk.channel",
     "chunk.data_type",
@@ -39,6 +39,9 @@ const ALLOWED: &[&str] = &[
     "due.last_us",
     "due.patient",
     "due.ready_ms",
+    "erased_object.erased_ms",
+    "erased_object.path",
+    "erased_object.patient",
     "erased_patient.counts",
     "erased_patient.erased_ms",
     "erased_patient.uuid",

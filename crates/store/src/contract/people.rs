@@ -72,7 +72,7 @@ pub(super) fn patient(name: &str) -> Patient {
 }
 
 pub(super) fn intent(id: &str, created_ms: i64) -> Intent {
-    let change = HealthChange::EndSessionsOfPatient { uuid: "uuid-grace".to_owned(), at_ms: created_ms };
+    let change = HealthChange::EndSessionsOfKey { key_id: "k".to_owned(), at_ms: created_ms };
     Intent { id: id.to_owned(), change, entries: Vec::new(), created_ms }
 }
 

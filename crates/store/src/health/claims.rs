@@ -24,6 +24,7 @@ sql! {
     HOLD_UNTIL = "UPDATE patient SET fold_lease_until_ms = $3 WHERE uuid = $1 AND fold_token = $2";
     FIND_DUE = "SELECT arrival, data_type, first_us, last_us, ready_ms FROM due
         WHERE patient = $1 AND ready_ms <= $2 ORDER BY first_us, data_type, arrival";
+    COUNT_READY = "SELECT COUNT(DISTINCT patient) FROM due WHERE ready_ms <= $1";
     FORGET_DUE = "DELETE FROM due
         WHERE patient = $1 AND arrival = $2 AND data_type = $3 AND first_us = $4 AND ready_ms = $5";
     MARK_DUE = "INSERT INTO due (patient, arrival, data_type, first_us, last_us, ready_ms) VALUES ($1, $2, $3, $4, $5, $6)
@@ -73,6 +74,13 @@ impl HealthDb {
                 Ok(claims)
             })
             .await
+    }
+
+    /// How many patients have something due, whether or not somebody folds them.
+    pub async fn count_due(&self, now_ms: i64) -> Result<u64> {
+        let count: Option<i64> =
+            self.db.read(move |tx| tx.query_opt(COUNT_READY, &[&now_ms], |row| row.get(0))).await?;
+        Ok(count.unwrap_or(0).unsigned_abs())
     }
 
     /// Claims one patient, whether something is due of him or not; `None` while somebody else has him, or when there is

@@ -10,10 +10,10 @@ sql! {
     OPEN_HOUR = "DELETE FROM open_hour WHERE patient = $1";
     TALLY = "DELETE FROM tally WHERE patient = $1";
     DUE = "DELETE FROM due WHERE patient = $1";
-    DAY_FACT = "DELETE FROM day_fact WHERE patient = $1";
-    AFIB_HOUR = "DELETE FROM afib_hour WHERE patient = $1";
     SLOT = "DELETE FROM slot WHERE patient = $1";
     DAILY_SUMMARY = "DELETE FROM daily_summary WHERE patient = $1";
+    DAY_FACT = "DELETE FROM day_fact WHERE patient = $1";
+    AFIB_HOUR = "DELETE FROM afib_hour WHERE patient = $1";
     LATEST_VALUE = "DELETE FROM latest_value WHERE patient = $1";
     NEWS_ENTRY = "DELETE FROM news_entry WHERE patient = $1";
     PATIENT_SETTING = "DELETE FROM patient_setting WHERE patient = $1";
@@ -39,9 +39,9 @@ pub(crate) const DELETE: [(&str, &str); 21] = [
     ("", TALLY),
     ("", DUE),
     ("slots", SLOT),
-    ("day_facts", DAY_FACT),
-    ("afib_hours", AFIB_HOUR),
     ("summaries", DAILY_SUMMARY),
+    ("", DAY_FACT),
+    ("afib_hours", AFIB_HOUR),
     ("latest_values", LATEST_VALUE),
     ("news_entries", NEWS_ENTRY),
     ("settings", PATIENT_SETTING),
