@@ -3,6 +3,7 @@
 mod accounts;
 mod api_keys;
 mod password;
+mod patients;
 
 use clap::{ArgMatches, Args, Subcommand};
 use platform::{Platform, Settings};
@@ -13,7 +14,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::{logging, wiring};
 
-/// Manage accounts, API keys and subscriptions
+/// Manage accounts, API keys and subscriptions; erase patients
 #[derive(Args)]
 pub struct Admin {
     #[command(subcommand)]
@@ -30,6 +31,7 @@ enum Operation {
     CreateApiKey(Task<api_keys::CreateApiKey>),
     ListApiKeys(Task<api_keys::ListApiKeys>),
     RevokeApiKey(Task<api_keys::RevokeApiKey>),
+    ErasePatient(Task<patients::ErasePatient>),
 }
 
 /// What is done, where the store is, and how the result is printed.
@@ -61,6 +63,7 @@ impl Admin {
             Operation::CreateApiKey(task) => task.run(matches).await,
             Operation::ListApiKeys(task) => task.run(matches).await,
             Operation::RevokeApiKey(task) => task.run(matches).await,
+            Operation::ErasePatient(task) => task.run(matches).await,
         }
     }
 }

@@ -5,6 +5,7 @@
 mod administration;
 mod bad_input;
 mod clients;
+mod erasure;
 mod forms;
 mod harness;
 mod journey;
