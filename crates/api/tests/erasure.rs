@@ -141,7 +141,7 @@ async fn nothing_is_left_in_the_tables() {
     let folder = tempfile::tempdir().expect("a folder");
     let addresses = [&users, &health].map(|database| Address::Postgres(database.url.clone()));
     let [users_address, health_address] = addresses;
-    let story = Story::begin_at(users_address, health_address, folder).await;
+    let story = Story::begin_at(users_address, health_address, folder, api::Limits::default()).await;
     let cast = gather(&story).await;
     let before = found(&story, &[&users, &health]);
     // A dump shows payloads as digits, so a note that is not sealed yet is not told by it; the sealed one is.
@@ -329,7 +329,7 @@ async fn erase_under_fire(story: &Story, databases: &[&Postgres]) {
     assert_eq!(found(story, databases), Vec::<&str>::new());
     assert!(story.platform.health.patient(&uuid).await.expect("an answer").is_none());
     assert_eq!(story.platform.health.chunk_count(&uuid).await.expect("an answer"), 0);
-    let objects = story.platform.objects.list("v1").await.expect("a list");
+    let objects = story.platform.objects.listed("v1").await.expect("a list");
     assert!(objects.iter().all(|path| !path.contains(&uuid)), "{objects:?}");
 }
 
@@ -339,7 +339,9 @@ async fn an_erasure_wins_over_what_is_under_way() {
     let (Some(users), Some(health)) = (Postgres::start(), Postgres::start()) else { return };
     let addresses = [&users, &health].map(|database| Address::Postgres(database.url.clone()));
     let [users_address, health_address] = addresses;
-    let story = Story::begin_at(users_address, health_address, tempfile::tempdir().expect("a folder")).await;
+    let story =
+        Story::begin_at(users_address, health_address, tempfile::tempdir().expect("a folder"), api::Limits::default())
+            .await;
     erase_under_fire(&story, &[&users, &health]).await;
 }
 

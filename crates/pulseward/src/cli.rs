@@ -2,7 +2,9 @@
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::commands::{admin, audit, completions, demo, import, man, migrate, openapi, seal, serve, simulate};
+use crate::commands::{
+    admin, audit, completions, demo, import, man, migrate, openapi, recompute, seal, serve, simulate,
+};
 use crate::failure::Failure;
 
 /// Threads for store work and computing. More would not be faster, and each keeps memory of its own.
@@ -26,6 +28,7 @@ enum Command {
     Import(import::Import),
     Migrate(migrate::Migrate),
     Seal(seal::Seal),
+    Recompute(recompute::Recompute),
     Openapi(openapi::Openapi),
     Completions(completions::Completions),
     Man(man::Man),
@@ -54,6 +57,7 @@ async fn dispatch(command: Command, given: &ArgMatches) -> Result<(), Failure> {
         Command::Import(import) => import.run().await,
         Command::Migrate(migrate) => migrate.run(given).await,
         Command::Seal(seal) => seal.run(given).await,
+        Command::Recompute(recompute) => recompute.run(given).await,
         Command::Openapi(_) => openapi::Openapi::run(),
         Command::Completions(completions) => completions.run(),
         Command::Man(_) => man::Man::run(),
@@ -80,12 +84,12 @@ mod tests {
 
     #[test]
     fn every_option_of_the_store_and_the_server_has_an_environment_variable() {
-        for name in ["serve", "seal", "migrate"] {
+        for name in ["serve", "seal", "recompute", "migrate"] {
             let command = Cli::command();
             let command = command.find_subcommand(name).unwrap();
             for argument in command.get_arguments() {
                 let Some(long) = argument.get_long() else { continue };
-                if ["help", "version", "json", "now"].contains(&long) {
+                if ["help", "version", "json", "now", "patient"].contains(&long) {
                     continue;
                 }
                 let expected = format!("PULSEWARD_{}", long.to_uppercase().replace('-', "_"));

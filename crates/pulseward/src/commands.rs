@@ -8,6 +8,7 @@ pub mod import;
 pub mod man;
 pub mod migrate;
 pub mod openapi;
+pub mod recompute;
 pub mod seal;
 pub mod serve;
 pub mod simulate;

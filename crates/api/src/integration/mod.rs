@@ -1,10 +1,12 @@
 //! The integration API: what researchers and practitioners call with an API key.
 
+mod afib;
 mod alarms;
 mod audit;
 mod bracelets;
 mod compliance;
 mod devices;
+mod exports;
 mod group_settings;
 mod groups;
 mod hcps;
@@ -17,6 +19,8 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::ApiState;
 
+pub(crate) use patients::FIELD_NAMES;
+
 /// The routes, in the order of the specification; then those that its audit codes imply.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new()
@@ -26,7 +30,10 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
         .merge(news::routes())
         .merge(summaries::routes())
         .merge(compliance::routes())
+        .merge(afib::routes())
+        .merge(exports::routes())
         .merge(audit::routes())
+        .merge(crate::downloads::routes())
         .merge(group_settings::routes())
         .merge(hcps::routes())
         .merge(profile::routes())

@@ -27,6 +27,8 @@ pub const PASSWORD: &str = "correct horse battery";
 pub struct Story {
     /// The operations, for what the story's operator does.
     pub platform: Platform,
+    /// What handlers share.
+    pub state: api::ApiState,
     router: Router,
     now_ms: Arc<AtomicI64>,
     folder: tempfile::TempDir,
@@ -58,14 +60,19 @@ pub struct Enrolled {
 impl Story {
     /// A new, empty service.
     pub async fn begin() -> Self {
+        Self::begin_with(api::Limits::default()).await
+    }
+
+    /// A new, empty service with limits.
+    pub async fn begin_with(limits: api::Limits) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let users = Address::File(folder.path().join("users.sqlite"));
         let health = Address::File(folder.path().join("health.sqlite"));
-        Story::begin_at(users, health, folder).await
+        Story::begin_at(users, health, folder, limits).await
     }
 
     /// A new, empty service over two databases, with its objects in a folder.
-    pub async fn begin_at(users: Address, health: Address, folder: tempfile::TempDir) -> Self {
+    pub async fn begin_at(users: Address, health: Address, folder: tempfile::TempDir, limits: api::Limits) -> Self {
         let users = UsersDb::open(users).await.expect("a database");
         let objects = Objects::folder(&folder.path().join("objects")).expect("a folder");
         let health = HealthDb::open(health, objects.clone()).await.expect("a database");
@@ -81,8 +88,8 @@ impl Story {
             [7; 32],
             Settings::default(),
         );
-        let router = api::router(api::ApiState { platform: platform.clone(), limits: api::Limits::default() });
-        Story { platform, router, now_ms, folder }
+        let state = api::ApiState::new(platform.clone(), limits);
+        Story { platform, router: api::router(state.clone()), state, now_ms, folder }
     }
 
     /// Where its files are.
@@ -199,6 +206,13 @@ impl Story {
     /// Computes all that is due.
     pub async fn fold(&self) {
         FoldWorker::new(self.platform.clone(), 2).drain().await.expect("folded");
+    }
+
+    /// Any request, answered with its bytes as they are.
+    pub async fn raw(&self, request: Request<Body>) -> (axum::http::response::Parts, Bytes) {
+        let response = self.router.clone().oneshot(request).await.expect("the router answers");
+        let (parts, body) = response.into_parts();
+        (parts, axum::body::to_bytes(body, usize::MAX).await.expect("a body"))
     }
 
     /// Any request.

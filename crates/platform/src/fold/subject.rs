@@ -30,11 +30,11 @@ impl Subject {
     /// The patient of a profile and of all values of his settings.
     pub fn new(profile: &store::Profile, mut settings: Vec<SettingRow>) -> Self {
         settings.sort_by_key(|setting| setting.valid_from_ms);
-        let sex = match profile.gender.as_deref() {
-            Some("female") => Sex::Female,
-            Some("male") => Sex::Male,
+        let sex = profile.gender.as_deref().map(|gender| match gender {
+            "female" => Sex::Female,
+            "male" => Sex::Male,
             _ => Sex::Other,
-        };
+        });
         Subject {
             profile: Profile {
                 birthday: profile.birthday.as_ref().and_then(|birthday| birthday.parse().ok()),

@@ -5,11 +5,14 @@
 mod administration;
 mod bad_input;
 mod clients;
+mod entrances;
 mod erasure;
 mod forms;
 mod harness;
+mod identity;
 mod journey;
 mod kill;
+mod odd_input;
 mod real_input;
 mod recordings;
 mod secrets;

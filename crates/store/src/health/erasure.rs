@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use vitals::registry::DataType;
 
 use super::patients::{self, Profile};
-use super::{HealthDb, patient_tables};
+use super::{HealthDb, exports, patient_tables};
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::segment::{SealedPeriod, patient_folder};
@@ -29,7 +29,6 @@ sql! {
     PERIODS = "SELECT data_type, period_start_us FROM erased_period WHERE patient = $1";
     ADD_ARCHIVES = "INSERT INTO erased_object (patient, path, erased_ms)
         SELECT patient, path, CAST($2 AS BIGINT) FROM export_job WHERE patient = $1 AND path IS NOT NULL";
-    ARCHIVES = "SELECT path FROM erased_object WHERE patient = $1";
     PATIENTS_BEFORE = "SELECT patient FROM erased_period WHERE erased_ms < $1
         UNION SELECT patient FROM erased_object WHERE erased_ms < $1 LIMIT $2";
     FORGET_PERIODS = "DELETE FROM erased_period WHERE patient = $1";
@@ -74,18 +73,15 @@ impl HealthDb {
     /// segments there were.
     pub async fn erase_objects(&self, patient: &str) -> Result<u64> {
         let owner = patient.to_owned();
-        let found = self.db.read(move |tx| {
-            let periods = tx.query(PERIODS, &[&owner], |row| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?)))?;
-            Ok((periods, tx.query(ARCHIVES, &[&owner], |row| row.get::<String>(0))?))
-        });
-        let (periods, archives) = found.await?;
-        for path in archives {
-            self.objects.delete(&path).await?;
+        let periods =
+            self.db.read(move |tx| tx.query(PERIODS, &[&owner], |row| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?))));
+        let mut folders = vec![exports::folder(patient)];
+        for (data_type, start_us) in periods.await? {
+            let Some(data_type) = DataType::from_number(data_type) else { continue };
+            folders.push(patient_folder(data_type, SealedPeriod::of(data_type, start_us), patient));
         }
         let mut deleted = 0;
-        for (data_type, start_us) in periods {
-            let Some(data_type) = DataType::from_number(data_type) else { continue };
-            let folder = patient_folder(data_type, SealedPeriod::of(data_type, start_us), patient);
+        for folder in folders {
             for object in self.objects.listed(&folder).await? {
                 self.objects.delete(&object.path).await?;
                 deleted += 1;

@@ -1,5 +1,6 @@
 //! The health database: samples of uuids and what is derived from them.
 
+mod afib;
 mod alarms;
 mod changes;
 mod chunks;
@@ -8,6 +9,7 @@ mod devices;
 mod due;
 mod erasure;
 mod exports;
+mod facts;
 mod fold;
 mod hours;
 mod latest;
@@ -26,13 +28,16 @@ mod sync;
 mod tally;
 mod zones;
 
+pub use afib::AfHourRow;
 pub use alarms::Alarm;
 pub use changes::HealthChange;
 pub use claims::{Claim, DueRange};
 pub use devices::Device;
 pub use due::AHEAD_MS;
 pub use erasure::ErasedPatient;
+pub use exports::folder as export_folder;
 pub use exports::{ExportClaim, ExportJob, ExportState, ExportTurn, NewExport, OwedEntry};
+pub use facts::FactsRow;
 pub use fold::{FoldCommit, FoldOutcome, LatestChange};
 pub use oauth::{AuthorizationCode, OauthRefreshToken};
 pub use patients::{HealthPatient, Profile};
@@ -40,7 +45,7 @@ pub(crate) use reader::merge;
 pub use sessions::HealthSession;
 pub use settings::SettingRow;
 pub use slots::SlotRow;
-pub use summaries::{OlderDays, SummaryRow};
+pub use summaries::{OlderDays, StoredSection, SummaryRow};
 pub use sync::{Counts, DeviceReport, Sync, SyncId, SyncOutcome};
 pub use tally::LocalQuarter;
 
@@ -50,9 +55,10 @@ use crate::objects::Objects;
 
 const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0001_spine.sql"),
-    include_str!("../../migrations/health/0002_identity.sql"),
+    include_str!("../../migrations/health/0003_identity.sql"),
     include_str!("../../migrations/health/0004_operations.sql"),
     include_str!("../../migrations/health/0005_exports.sql"),
+    include_str!("../../migrations/health/0002_day.sql"),
 ]);
 
 /// The health database and the objects that its segments lie in. Clones share it.
@@ -72,6 +78,11 @@ impl HealthDb {
     pub async fn ping(&self) -> Result<()> {
         self.db.read(|_| Ok(())).await
     }
+
+    /// Whether the database can be written: a disk that is full shows here.
+    pub async fn check_writing(&self) -> Result<()> {
+        self.db.check_writing().await
+    }
 }
 
 /// Every statement on this database, for the test that prepares each on both engines.
@@ -80,12 +91,14 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
     [
         alarms::TEXTS,
         changes::TEXTS,
+        afib::TEXTS,
         chunks::TEXTS,
         claims::TEXTS,
         devices::TEXTS,
         due::TEXTS,
         erasure::TEXTS,
         exports::TEXTS,
+        facts::TEXTS,
         hours::TEXTS,
         latest::TEXTS,
         news::TEXTS,

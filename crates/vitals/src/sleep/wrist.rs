@@ -41,8 +41,9 @@ pub fn z_angles(x: &[f64], y: &[f64], z: &[f64], rate_hz: f64) -> Vec<Option<f64
     angles
 }
 
-/// Angle of one epoch in degrees.
-fn angle(x: Option<f64>, y: Option<f64>, z: Option<f64>) -> Option<f64> {
+/// Angle of the z axis against the horizontal of one epoch, degrees, from the medians of its axes; None without
+/// a direction.
+pub fn angle(x: Option<f64>, y: Option<f64>, z: Option<f64>) -> Option<f64> {
     let (x, y, z) = (x?, y?, z?);
     let horizontal = x.hypot(y);
     let angle = z.atan2(horizontal).to_degrees();
