@@ -6,6 +6,7 @@ mod administration;
 mod bad_input;
 mod clients;
 mod entrances;
+mod erasure;
 mod forms;
 mod harness;
 mod identity;
