@@ -203,6 +203,29 @@ impl Fields {
         }
     }
 
+    /// A list of texts, which may be absent or null.
+    pub fn texts(&mut self, field: &str) -> Option<Vec<String>> {
+        let text = |value: Value| match value {
+            Value::String(text) => Some(text),
+            _ => None,
+        };
+        match self.values.remove(field)? {
+            Value::Null => None,
+            Value::Array(values) => match values.into_iter().map(text).collect() {
+                Some(texts) => Some(texts),
+                None => self.wrong(field, "must be a list of texts"),
+            },
+            _ => self.wrong(field, "must be a list of texts"),
+        }
+    }
+
+    /// Notes that a field is not valid, unless something has been noted of it already.
+    pub fn note_once(&mut self, field: &str, message: &str) {
+        if !self.errors.contains_key(field) {
+            self.note(field, message);
+        }
+    }
+
     /// An object that may be absent or null.
     pub fn object(&mut self, field: &str) -> Option<Map<String, Value>> {
         match self.values.remove(field)? {

@@ -6,6 +6,7 @@
 mod body;
 mod days;
 mod document;
+mod downloads;
 mod error;
 mod extract;
 #[cfg(any(test, feature = "fuzzing"))]

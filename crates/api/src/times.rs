@@ -1,7 +1,9 @@
 //! Times as the answers write them.
 
 use jiff::Timestamp;
+use jiff::civil::DateTime;
 use jiff::tz::Offset;
+use vitals::zone::LocalDay;
 
 /// ISO 8601 in UTC with milliseconds, such as `2026-01-31T12:00:00.000Z`.
 pub fn iso_ms(time_ms: i64) -> String {
@@ -36,6 +38,19 @@ pub fn plain_seconds(time_ms: i64) -> String {
     text.replace('T', " ")
 }
 
+/// Milliseconds of a local clock since 1970-01-01T00:00, from a date and time without zone; none when it is something
+/// else.
+pub fn local_ms(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let has_zone = text.ends_with(['Z', 'z']) || text.get(10..).is_none_or(|time| time.contains(['+', '-', '[']));
+    let local: DateTime = text.parse().ok().filter(|_| !has_zone && text.len() > 10)?;
+    let of_day_ms = i64::from(local.hour()) * 3_600_000
+        + i64::from(local.minute()) * 60_000
+        + i64::from(local.second()) * 1000
+        + i64::from(local.millisecond());
+    Some(i64::from(LocalDay::from_date(local.date()).0) * 86_400_000 + of_day_ms)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,5 +61,16 @@ mod tests {
         assert_eq!(iso_ms(1_763_600_000_007), "2025-11-20T00:53:20.007Z");
         assert_eq!(iso_ms(-1), "1969-12-31T23:59:59.999Z");
         assert_eq!(plain_seconds(1_763_600_000_999), "2025-11-20 00:53:20");
+    }
+
+    #[test]
+    fn local_times_have_no_zone() {
+        assert_eq!(local_ms("2025-11-20T00:53:20.007"), Some(1_763_600_000_007));
+        assert_eq!(local_ms("2025-11-20T00:53:20"), Some(1_763_600_000_000));
+        for other in
+            ["", "2025-11-20", "2025-11-20T00:53:20Z", "2025-11-20T00:53:20+01:00", "yesterday", "2025-13-01T00:00"]
+        {
+            assert_eq!(local_ms(other), None, "{other}");
+        }
     }
 }

@@ -33,6 +33,8 @@ pub struct Platform {
     pub(crate) memory: Arc<Memory>,
     /// Rings when a patient has become due, so that the worker on this node need not wait for its next look.
     pub due_bell: Arc<tokio::sync::Notify>,
+    /// Rings when an export has been asked for.
+    pub export_bell: Arc<tokio::sync::Notify>,
 }
 
 /// What an operator can set.
@@ -50,6 +52,8 @@ pub struct Settings {
     pub users_url: String,
     /// Address of the Health Cloud as clients see it: the issuer of its tokens.
     pub health_url: String,
+    /// Seconds between two exports of a patient, where an operator has set nothing else in the database.
+    pub export_interval_s: i64,
     /// How many password hashes may be computed at once.
     pub password_hashes_at_once: usize,
 }
@@ -63,6 +67,7 @@ impl Default for Settings {
             integration_url: "http://127.0.0.1:8080/integration".to_owned(),
             users_url: "http://127.0.0.1:8080/users".to_owned(),
             health_url: "http://127.0.0.1:8080/health".to_owned(),
+            export_interval_s: 300,
             password_hashes_at_once: 2,
         }
     }
@@ -89,13 +94,15 @@ impl Platform {
             memory: Arc::new(Memory::new(&settings)),
             settings: Arc::new(settings),
             due_bell: Arc::default(),
+            export_bell: Arc::default(),
         }
     }
 
-    /// Whether both databases answer.
+    /// Whether both databases and the objects can be written.
     pub async fn check_stores(&self) -> crate::Result<()> {
-        self.users.ping().await?;
-        Ok(self.health.ping().await?)
+        self.users.check_writing().await?;
+        self.health.check_writing().await?;
+        Ok(self.objects.check().await?)
     }
 
     /// Patients whose derived values wait to be computed, whichever node will do it.

@@ -44,6 +44,7 @@ async fn merge_hours(platform: &Platform) -> Result<()> {
 
 async fn seal_and_sweep(platform: &Platform) -> Result<()> {
     let sealed = seal::seal(platform, Until::Finished, |_| {}).await?;
+    platform.forget_old_exports().await?;
     let swept = seal::sweep_dead_objects(platform).await?;
     platform.sweep_erased().await?;
     let overwritten = platform.overwrite_erased().await?;

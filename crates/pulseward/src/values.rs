@@ -1,8 +1,11 @@
 //! Readings of option values: spans of time, dates, instants.
 
+use std::str::FromStr;
+
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A span such as `90d`, `12h`, `30m` or `300s`.
 pub fn parse_span(text: &str) -> Result<SignedDuration, String> {
@@ -21,6 +24,35 @@ pub fn parse_span(text: &str) -> Result<SignedDuration, String> {
     match count.checked_mul(seconds) {
         Some(total) if (1..=100 * 366 * 86_400).contains(&total) => Ok(SignedDuration::from_secs(total)),
         _ => Err(wrong()),
+    }
+}
+
+/// A time to wait, which may be none; in a file a text such as `300s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// Seconds.
+    pub seconds: i64,
+}
+
+impl FromStr for Interval {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let seconds = if text == "0s" { 0 } else { parse_span(text)?.as_secs() };
+        Ok(Interval { seconds })
+    }
+}
+
+impl Serialize for Interval {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&format!("{}s", self.seconds))
+    }
+}
+
+impl<'de> Deserialize<'de> for Interval {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
     }
 }
 

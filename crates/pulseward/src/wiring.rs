@@ -1,14 +1,15 @@
 //! Opens the stores and puts the service together. Wall clock and the system's randomness enter here and nowhere else.
 
 mod master_key;
+pub mod objects;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use platform::{Platform, Settings};
 use rand::TryRng;
 use rand::rngs::SysRng;
-use store::{Address, HealthDb, Objects, UsersDb};
+use store::{Address, HealthDb, UsersDb};
 
 use crate::config::{ServeOptions, StoreOptions};
 use crate::failure::Failure;
@@ -27,7 +28,7 @@ pub async fn open(options: &StoreOptions, settings: Settings) -> Result<Platform
     make_private_folder(&options.data)?;
     let key_file = options.master_key_file.clone().unwrap_or_else(|| options.data.join("master.key"));
     let master_key = master_key::read_or_make(&key_file, fill_random)?;
-    let objects = Objects::folder(&objects_folder(options)?)?;
+    let objects = objects::open(options)?;
     let users = UsersDb::open(users_address).await?;
     let health = HealthDb::open(health_address, objects.clone()).await?;
     Ok(Platform::new(users, health, objects, Arc::new(now_ms), Arc::new(fill_random), master_key, settings))
@@ -42,6 +43,7 @@ pub fn settings(options: &ServeOptions, urls: PublicUrls) -> Settings {
         integration_url: urls.integration,
         users_url: urls.users,
         health_url: urls.health,
+        export_interval_s: options.export_interval.seconds,
         ..Settings::default()
     }
 }
@@ -70,14 +72,6 @@ fn address(given: Option<&str>, data: &Path, file: &str) -> Result<Address, Fail
         }
         // The address is not repeated: it can hold a password.
         Some(_) => Err(Failure::Usage("a database address begins with postgres://".to_owned())),
-    }
-}
-
-fn objects_folder(options: &StoreOptions) -> Result<PathBuf, Failure> {
-    let Some(url) = &options.objects else { return Ok(options.data.join("objects")) };
-    match url.strip_prefix("file://") {
-        Some(path) if path.starts_with('/') => Ok(PathBuf::from(path)),
-        _ => Err(Failure::Usage(format!("--objects {url}: only file:///DIR is supported"))),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use platform::exports::ExportWorker;
 use platform::fold::FoldWorker;
 use platform::{Platform, housekeeping};
 use tokio::sync::watch;
@@ -23,6 +24,7 @@ pub fn start(platform: &Platform, stop: &watch::Receiver<bool>) -> JoinSet<()> {
     tasks.spawn(mark_older_days(platform.clone()));
     tasks.spawn(FoldWorker::new(platform.clone(), FOLDS_AT_ONCE).run(stop.clone()));
     tasks.spawn(housekeeping::run(platform.clone(), stop.clone()));
+    tasks.spawn(ExportWorker::new(platform.clone()).run(stop.clone()));
     tasks
 }
 

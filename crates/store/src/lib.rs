@@ -26,6 +26,7 @@ mod users;
 
 pub use engine::Address;
 pub use error::{Result, StoreError};
+pub use health::export_folder;
 pub use health::{
     AHEAD_MS, AfHourRow, Alarm, AuthorizationCode, Claim, Counts, Device, DeviceReport, DueRange, ErasedPatient,
     ExportClaim, ExportJob, ExportState, ExportTurn, FactsRow, FoldCommit, FoldOutcome, HealthChange, HealthDb,

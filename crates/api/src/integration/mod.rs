@@ -6,6 +6,7 @@ mod audit;
 mod bracelets;
 mod compliance;
 mod devices;
+mod exports;
 mod group_settings;
 mod groups;
 mod hcps;
@@ -30,7 +31,9 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
         .merge(summaries::routes())
         .merge(compliance::routes())
         .merge(afib::routes())
+        .merge(exports::routes())
         .merge(audit::routes())
+        .merge(crate::downloads::routes())
         .merge(group_settings::routes())
         .merge(hcps::routes())
         .merge(profile::routes())

@@ -40,7 +40,7 @@ async fn an_address_that_is_not_the_clients_is_never_answered() {
             assert!(html(&page).contains("not its own"), "{redirect_uri}");
         }
     }
-    for id in ["", "nobody", "<script>"] {
+    for id in ["", "nobody", "<script>", "a\0b"] {
         let page = Browser::new(&scene.story).open(&address(&client, &[("client_id", id)])).await;
         assert_eq!((page.status.as_u16(), page.header("location")), (400, ""), "{id}");
     }
@@ -55,7 +55,7 @@ async fn what_else_is_wrong_is_told_to_the_client_at_its_address() {
     let scene = Scene::begin().await;
     let (secret, public) = (scene.client("Diary", false).await, scene.client("Phone", true).await);
     let pkce = ("code_challenge", CHALLENGE);
-    let cases: [(&Client, &[(&str, &str)], &str); 14] = [
+    let cases: [(&Client, &[(&str, &str)], &str); 15] = [
         (&secret, &[("response_type", "")], "invalid_request"),
         (&secret, &[("response_type", "token")], "unsupported_response_type"),
         (&secret, &[("response_type", "code token")], "unsupported_response_type"),
@@ -71,6 +71,7 @@ async fn what_else_is_wrong_is_told_to_the_client_at_its_address() {
         (&secret, &[("code_challenge_method", "S256")], "invalid_request"),
         (&secret, &[("code_challenge", "short"), ("code_challenge_method", "S256")], "invalid_request"),
         (&secret, &[("scope", "patient.read"), ("scope", "patient.sync")], "invalid_request"),
+        (&secret, &[("code_challenge", "\0")], "invalid_request"),
     ];
     for (client, parameters, expected) in cases {
         let answer = Browser::new(&scene.story).open(&address(client, parameters)).await;
@@ -227,6 +228,7 @@ async fn a_request_for_tokens_has_to_be_readable() {
         (400, "invalid_request")
     );
     assert_eq!(error(&send(&[refresh, refresh, ("refresh_token", "a")]).await), (400, "invalid_request"));
+    assert_eq!(error(&send(&[refresh, ("refresh_token", "a\0b")]).await), (400, "invalid_request"));
     let json = scene.story.post("/health/oauth/token", serde_json::json!({"grant_type": "refresh_token"})).await;
     assert_eq!(error(&json), (400, "invalid_request"));
     assert_eq!(scene.story.get("/health/oauth/token").await.error(), (405, "method_not_allowed"));

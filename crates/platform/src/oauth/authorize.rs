@@ -1,6 +1,6 @@
 //! A person logs in and decides what a client may do: from the first page to the code.
 
-use store::{AuthorizationCode, Consent};
+use store::{AuthorizationCode, Consent, StoreError};
 
 use super::request::AuthorizationRequest;
 use super::tickets::Approver;
@@ -115,7 +115,10 @@ impl Platform {
             expires_ms: now_ms + CODE_MS,
             family: None,
         };
-        self.health.add_code(row).await?;
+        match self.health.add_code(row).await {
+            Err(StoreError::Gone(_)) => return Err(gone()),
+            added => added?,
+        }
         if !self.users.consent_stands(&consent.id).await? {
             self.health.drop_code(&code_hash).await?;
             return Err(gone());

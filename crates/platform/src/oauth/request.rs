@@ -96,11 +96,11 @@ impl Platform {
     }
 }
 
-/// The value of a parameter that is there once and not empty.
+/// The value of a parameter that is there once and not empty, and has no NUL character, which not every database takes.
 fn only<'a>(parameters: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let mut values = parameters.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
     match (values.next(), values.next()) {
-        (Some(value), None) if !value.is_empty() => Some(value),
+        (Some(value), None) if !value.is_empty() && !value.contains('\0') => Some(value),
         _ => None,
     }
 }
@@ -115,6 +115,9 @@ fn read(
         if parameters.iter().filter(|(key, _)| key == name).count() > 1 {
             return Err(("invalid_request", "a parameter is there more than once"));
         }
+    }
+    if parameters.iter().any(|(name, value)| NAMES.contains(&name.as_str()) && value.contains('\0')) {
+        return Err(("invalid_request", "a parameter has a NUL character"));
     }
     let value = |name| only(parameters, name);
     if parameters.iter().any(|(key, value)| key == "state" && value.len() > LONGEST_STATE) {

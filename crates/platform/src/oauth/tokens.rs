@@ -3,7 +3,7 @@
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use store::{AuthorizationCode, HealthSession, OauthClient, Refreshed};
+use store::{AuthorizationCode, HealthSession, OauthClient, Refreshed, StoreError};
 
 use super::clients::ClientCredentials;
 use super::{hash_of, invalid_grant, invalid_request, read_scope, refused};
@@ -100,7 +100,11 @@ impl Platform {
             ..self.new_health_session(&found.patient, &found.scope, now_ms)
         };
         let refresh_token = self.new_secret("pwr_");
-        if !self.health.redeem_code(&code_hash, session.clone(), hash_of(&refresh_token)).await? {
+        let redeemed = match self.health.redeem_code(&code_hash, session.clone(), hash_of(&refresh_token)).await {
+            Err(StoreError::Gone(_)) => false,
+            redeemed => redeemed?,
+        };
+        if !redeemed {
             return match self.health.code(&code_hash).await? {
                 Some(found) => self.replayed(found).await,
                 None => Err(invalid_grant("the code is not valid")),
@@ -138,7 +142,12 @@ impl Platform {
         let scope = narrowed(&found.scope, scope)?;
         let new_token = self.new_secret("pwr_");
         let successor = self.successor();
-        match self.health.use_oauth_refresh_token(&token_hash, hash_of(&new_token), &scope, successor).await? {
+        let used = self.health.use_oauth_refresh_token(&token_hash, hash_of(&new_token), &scope, successor).await;
+        let used = match used {
+            Err(StoreError::Gone(_)) => Refreshed::Ended,
+            used => used?,
+        };
+        match used {
             Refreshed::Done(session) => self.hand_out(session, new_token).await,
             ended => {
                 if ended == Refreshed::Reused {

@@ -2,7 +2,10 @@
 
 mod accounts;
 mod api_keys;
+mod exports;
+mod oauth_clients;
 mod password;
+mod signing_keys;
 
 use clap::{ArgMatches, Args, Subcommand};
 use platform::{Platform, Settings};
@@ -13,7 +16,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::{logging, wiring};
 
-/// Manage accounts, API keys and subscriptions
+/// Manage accounts, API keys, subscriptions, OAuth clients and signing keys
 #[derive(Args)]
 pub struct Admin {
     #[command(subcommand)]
@@ -30,6 +33,11 @@ enum Operation {
     CreateApiKey(Task<api_keys::CreateApiKey>),
     ListApiKeys(Task<api_keys::ListApiKeys>),
     RevokeApiKey(Task<api_keys::RevokeApiKey>),
+    SetExportLimit(Task<exports::SetExportLimit>),
+    CreateOauthClient(Task<oauth_clients::CreateOauthClient>),
+    ListOauthClients(Task<oauth_clients::ListOauthClients>),
+    RemoveOauthClient(Task<oauth_clients::RemoveOauthClient>),
+    RotateKeys(Task<signing_keys::RotateKeys>),
 }
 
 /// What is done, where the store is, and how the result is printed.
@@ -61,6 +69,11 @@ impl Admin {
             Operation::CreateApiKey(task) => task.run(matches).await,
             Operation::ListApiKeys(task) => task.run(matches).await,
             Operation::RevokeApiKey(task) => task.run(matches).await,
+            Operation::SetExportLimit(task) => task.run(matches).await,
+            Operation::CreateOauthClient(task) => task.run(matches).await,
+            Operation::ListOauthClients(task) => task.run(matches).await,
+            Operation::RemoveOauthClient(task) => task.run(matches).await,
+            Operation::RotateKeys(task) => task.run(matches).await,
         }
     }
 }

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+use crate::values::Interval;
+
 /// Where the data are. Every command that works on the store takes these.
 #[derive(Args, Clone, Serialize, Deserialize)]
 #[command(next_help_heading = "Store")]
@@ -23,9 +25,13 @@ pub struct StoreOptions {
     /// PostgreSQL address of the health database instead of a file in the data folder
     #[arg(long, value_name = "URL", env = "PULSEWARD_HEALTH_DB", hide_env_values = true)]
     pub health_db: Option<String>,
-    /// Folder of the sealed samples, as `file:///DIR`, instead of `objects` in the data folder
+    /// Where sealed samples and archives lie, `file:///DIR` or `s3://BUCKET/PREFIX`, instead of `objects` in the data
+    /// folder; credentials, region and endpoint of S3 come from the usual `AWS_...` variables
     #[arg(long, value_name = "URL", env = "PULSEWARD_OBJECTS")]
     pub objects: Option<String>,
+    /// Allow a store at an `http://` address that is not on this machine
+    #[arg(long, env = "PULSEWARD_OBJECTS_ALLOW_HTTP")]
+    pub objects_allow_http: bool,
     /// File of the 32 bytes that seal the signing keys, instead of `master.key` in the data folder; made when missing
     #[arg(long, value_name = "FILE", env = "PULSEWARD_MASTER_KEY_FILE")]
     pub master_key_file: Option<PathBuf>,
@@ -81,6 +87,9 @@ pub struct ServeOptions {
     #[arg(long, value_name = "N", env = "PULSEWARD_VOUCHER_DAYS", default_value_t = 90,
         value_parser = clap::value_parser!(i64).range(1..))]
     pub voucher_days: i64,
+    /// Time between two exports of a patient, such as `300s`; `admin set-export-limit` stands above it
+    #[arg(long, value_name = "SPAN", env = "PULSEWARD_EXPORT_INTERVAL", default_value = "300s")]
+    pub export_interval: Interval,
     #[command(flatten)]
     #[serde(flatten)]
     pub limits: LimitOptions,

@@ -7,6 +7,9 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
 use serde_json::{Value, json};
 
+/// The password of every patient.
+pub const PATIENT_PASSWORD: &str = "a password for tests";
+
 /// A command of the program that sees nothing of this process's configuration.
 pub fn pulseward(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pulseward"));
@@ -137,6 +140,8 @@ pub struct Researcher {
 pub struct Patient {
     /// Identity.
     pub uuid: String,
+    /// His voucher code.
+    pub code: String,
     /// Token for the Health Cloud.
     pub token: String,
 }
@@ -200,13 +205,13 @@ impl Researcher {
         let (status, created) =
             self.post(&format!("/integration/v1/groups/{}/patients", self.group), None, &json!({})).await;
         assert_eq!(status, 200, "{created}");
-        let body = json!({"code": created["code"], "password": "a password for tests", "time_zone": "Europe/Zurich"});
+        let body = json!({"code": created["code"], "password": PATIENT_PASSWORD, "time_zone": "Europe/Zurich"});
         let (status, login) = self.post("/users/activate", None, &body).await;
         assert_eq!(status, 200, "{login}");
         let (status, login) = self.post("/health/login", None, &json!({"user_api_token": login["token"]})).await;
         assert_eq!(status, 200, "{login}");
         let text = |value: &Value| value.as_str().unwrap().to_owned();
-        Patient { uuid: text(&created["uuid"]), token: text(&login["token"]) }
+        Patient { uuid: text(&created["uuid"]), code: text(&created["code"]), token: text(&login["token"]) }
     }
 }
 

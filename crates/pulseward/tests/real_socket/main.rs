@@ -8,6 +8,7 @@ mod clients;
 mod entrances;
 mod forms;
 mod harness;
+mod identity;
 mod journey;
 mod kill;
 mod odd_input;

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use vitals::registry::DataType;
 
 use super::patients::{self, Profile};
-use super::{HealthDb, patient_tables};
+use super::{HealthDb, exports, patient_tables};
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::segment::{SealedPeriod, patient_folder};
@@ -27,8 +27,12 @@ sql! {
     ADD_PERIOD = "INSERT INTO erased_period (patient, data_type, period_start_us, erased_ms) VALUES ($1, $2, $3, $4)
         ON CONFLICT (patient, data_type, period_start_us) DO NOTHING";
     PERIODS = "SELECT data_type, period_start_us FROM erased_period WHERE patient = $1";
-    PATIENTS_BEFORE = "SELECT DISTINCT patient FROM erased_period WHERE erased_ms < $1 LIMIT $2";
+    ADD_ARCHIVES = "INSERT INTO erased_object (patient, path, erased_ms)
+        SELECT patient, path, CAST($2 AS BIGINT) FROM export_job WHERE patient = $1 AND path IS NOT NULL";
+    PATIENTS_BEFORE = "SELECT patient FROM erased_period WHERE erased_ms < $1
+        UNION SELECT patient FROM erased_object WHERE erased_ms < $1 LIMIT $2";
     FORGET_PERIODS = "DELETE FROM erased_period WHERE patient = $1";
+    FORGET_ARCHIVES = "DELETE FROM erased_object WHERE patient = $1";
     SAMPLES = "SELECT CAST(COALESCE(SUM(samples), 0) AS BIGINT) FROM tally WHERE patient = $1";
 }
 
@@ -65,15 +69,19 @@ impl HealthDb {
             .await
     }
 
-    /// Deletes the objects of an erased patient, also those that no row names; answers how many there were.
+    /// Deletes the objects of an erased patient, archives and segments, also segments that no row names; answers how many
+    /// segments there were.
     pub async fn erase_objects(&self, patient: &str) -> Result<u64> {
         let owner = patient.to_owned();
         let periods =
             self.db.read(move |tx| tx.query(PERIODS, &[&owner], |row| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?))));
-        let mut deleted = 0;
+        let mut folders = vec![exports::folder(patient)];
         for (data_type, start_us) in periods.await? {
             let Some(data_type) = DataType::from_number(data_type) else { continue };
-            let folder = patient_folder(data_type, SealedPeriod::of(data_type, start_us), patient);
+            folders.push(patient_folder(data_type, SealedPeriod::of(data_type, start_us), patient));
+        }
+        let mut deleted = 0;
+        for folder in folders {
             for object in self.objects.listed(&folder).await? {
                 self.objects.delete(&object.path).await?;
                 deleted += 1;
@@ -96,7 +104,11 @@ impl HealthDb {
         let mut found = 0;
         for patient in patients {
             found += self.erase_objects(&patient).await?;
-            self.db.write(move |tx| tx.execute(FORGET_PERIODS, &[&patient])).await?;
+            let forget = move |tx: &mut Tx<'_>| {
+                tx.execute(FORGET_PERIODS, &[&patient])?;
+                tx.execute(FORGET_ARCHIVES, &[&patient])
+            };
+            self.db.write(forget).await?;
         }
         Ok(found)
     }
@@ -126,6 +138,7 @@ fn erase_rows(tx: &mut Tx<'_>, patient: &str, at_ms: i64) -> Result<()> {
     for (data_type, period) in periods_with_objects(tx, patient)? {
         tx.execute(ADD_PERIOD, &[&patient, &data_type.number(), &period.start_us, &at_ms])?;
     }
+    tx.execute(ADD_ARCHIVES, &[&patient, &at_ms])?;
     let samples = tx.query_opt(SAMPLES, &[&patient], |row| row.get::<i64>(0))?.unwrap_or(0);
     let mut counts = BTreeMap::from([("samples", samples as u64)]);
     for (kind, delete) in patient_tables::DELETE {

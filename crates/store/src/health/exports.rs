@@ -100,6 +100,11 @@ pub struct OwedEntry {
     pub entry: String,
 }
 
+/// The folder of all archives of a patient.
+pub fn folder(patient: &str) -> String {
+    format!("exports/patient={patient}")
+}
+
 /// The row that holds the default of all patients.
 const EVERYBODY: &str = "";
 

@@ -35,6 +35,7 @@ pub use claims::{Claim, DueRange};
 pub use devices::Device;
 pub use due::AHEAD_MS;
 pub use erasure::ErasedPatient;
+pub use exports::folder as export_folder;
 pub use exports::{ExportClaim, ExportJob, ExportState, ExportTurn, NewExport, OwedEntry};
 pub use facts::FactsRow;
 pub use fold::{FoldCommit, FoldOutcome, LatestChange};
@@ -76,6 +77,11 @@ impl HealthDb {
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
         self.db.read(|_| Ok(())).await
+    }
+
+    /// Whether the database can be written: a disk that is full shows here.
+    pub async fn check_writing(&self) -> Result<()> {
+        self.db.check_writing().await
     }
 }
 

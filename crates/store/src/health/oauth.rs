@@ -1,6 +1,6 @@
 //! Authorization codes and refresh tokens of OAuth, by their hashes. The access tokens are sessions.
 
-use super::sessions::{add, end, find, succeed};
+use super::sessions::{add, end, find, hold_patient, succeed};
 use super::{HealthDb, HealthSession};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
@@ -67,10 +67,11 @@ sql! {
 }
 
 impl HealthDb {
-    /// Adds a code.
+    /// Adds a code. [`StoreError::Gone`](crate::StoreError::Gone) when the patient is not there.
     pub async fn add_code(&self, code: AuthorizationCode) -> Result<()> {
         self.db
             .write(move |tx| {
+                hold_patient(tx, &code.patient)?;
                 tx.execute(
                     ADD_CODE,
                     &[
@@ -103,11 +104,12 @@ impl HealthDb {
     }
 
     /// Redeems a code for the first tokens of a family. False, and nothing is written, when it was redeemed before or
-    /// is gone.
+    /// is gone. [`StoreError::Gone`](crate::StoreError::Gone) when the patient is not there.
     pub async fn redeem_code(&self, code_hash: &[u8], session: HealthSession, token_hash: Vec<u8>) -> Result<bool> {
         let code_hash = code_hash.to_owned();
         self.db
             .write(move |tx| {
+                hold_patient(tx, &session.patient)?;
                 if tx.execute(REDEEM, &[&code_hash, &session.family])? == 0 {
                     return Ok(false);
                 }
@@ -136,6 +138,8 @@ impl HealthDb {
         let (token_hash, scope) = (token_hash.to_owned(), scope.to_owned());
         self.db
             .write(move |tx| {
+                let Some(before) = find_token(tx, &token_hash)? else { return Ok(Refreshed::Ended) };
+                hold_patient(tx, &before.patient)?;
                 tx.execute(HOLD_TOKEN, &[&token_hash])?;
                 let Some(old) = find_token(tx, &token_hash)? else { return Ok(Refreshed::Ended) };
                 let now_ms = successor.issued_ms;

@@ -1,10 +1,13 @@
 //! Blocks to the bytes of a segment.
 
+use std::collections::BTreeSet;
+
 use parquet::arrow::ArrowWriter;
 use vitals::block::Block;
 use vitals::registry::DataType;
+use vitals::zone::ZoneName;
 
-use super::layout::{Piece, properties, write_pieces};
+use super::layout::{Piece, properties, write_pieces, write_zones};
 use super::name::SegmentName;
 use super::pieces::Pending;
 use crate::columnar::{Run, arrow_schema, batch_of_runs};
@@ -15,6 +18,7 @@ pub(super) struct Encoder {
     data_type: DataType,
     pending: Pending,
     pieces: Vec<Piece>,
+    zones: BTreeSet<ZoneName>,
     writer: ArrowWriter<Vec<u8>>,
 }
 
@@ -22,7 +26,13 @@ impl Encoder {
     pub(super) fn new(name: &SegmentName) -> Result<Self> {
         let properties = properties(name)?;
         let writer = ArrowWriter::try_new(Vec::new(), arrow_schema(name.data_type), Some(properties));
-        Ok(Encoder { data_type: name.data_type, pending: Pending::default(), pieces: Vec::new(), writer: writer? })
+        Ok(Encoder {
+            data_type: name.data_type,
+            pending: Pending::default(),
+            pieces: Vec::new(),
+            zones: BTreeSet::new(),
+            writer: writer?,
+        })
     }
 
     /// Adds blocks, as [`Pending::add`] wants them; answers the bytes that are ready to be sent off.
@@ -38,6 +48,7 @@ impl Encoder {
     pub(super) fn finish(mut self) -> Result<(Vec<u8>, Vec<Piece>)> {
         self.write_piece(i64::MAX)?;
         self.writer.append_key_value_metadata(write_pieces(&self.pieces)?);
+        self.writer.append_key_value_metadata(write_zones(&self.zones)?);
         let bytes = self.writer.into_inner()?;
         Ok((bytes, self.pieces))
     }
@@ -48,6 +59,13 @@ impl Encoder {
             return Ok(());
         };
         self.writer.write(&batch_of_runs(self.data_type, &runs)?)?;
+        for run in &runs {
+            for (_, zone) in run.block.zones.slice(run.rows.clone()).iter() {
+                if !self.zones.contains(zone) {
+                    self.zones.insert(zone.clone());
+                }
+            }
+        }
         self.pieces.push(piece);
         self.pending.drop_before(cut_us);
         Ok(())

@@ -1,11 +1,14 @@
 //! How a segment is laid out: encodings, and the list of its pieces.
 
+use std::collections::BTreeSet;
+
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::schema::types::ColumnPath;
 use serde::{Deserialize, Serialize};
 use vitals::registry::{Channel, DataType, Kind};
+use vitals::zone::ZoneName;
 
 use super::name::SegmentName;
 use crate::columnar::{TIMESTAMP, ZONE};
@@ -30,6 +33,7 @@ const TYPE_KEY: &str = "pulseward.data_type";
 const PATIENT_KEY: &str = "pulseward.patient";
 const SOFTWARE_KEY: &str = "pulseward.software";
 const PIECES_KEY: &str = "pulseward.pieces";
+const ZONES_KEY: &str = "pulseward.zones";
 
 /// The settings of a segment's file. Measured in docs/benchmarks.md: integers differenced and packed, zstd at its
 /// lowest level, no dictionary but for columns of few texts.
@@ -117,6 +121,21 @@ pub(super) fn write_pieces(pieces: &[Piece]) -> Result<KeyValue> {
     }
     let text = serde_json::to_string(&list).map_err(|error| StoreError::Damaged(error.to_string()))?;
     Ok(KeyValue::new(PIECES_KEY.to_owned(), text))
+}
+
+/// The metadata entry that lists the time zones of the rows, so that they are known without reading any.
+pub(super) fn write_zones(zones: &BTreeSet<ZoneName>) -> Result<KeyValue> {
+    let names: Vec<&str> = zones.iter().map(|zone| &**zone).collect();
+    let text = serde_json::to_string(&names).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    Ok(KeyValue::new(ZONES_KEY.to_owned(), text))
+}
+
+/// The time zones that a file's metadata list; none in files that were written before they did.
+pub(super) fn read_zones(metadata: Option<&Vec<KeyValue>>) -> Vec<ZoneName> {
+    let entry = metadata.into_iter().flatten().find(|entry| entry.key == ZONES_KEY);
+    let names: Option<Vec<String>> =
+        entry.and_then(|entry| entry.value.as_deref()).and_then(|text| serde_json::from_str(text).ok());
+    names.unwrap_or_default().into_iter().map(ZoneName::from).collect()
 }
 
 /// The pieces that a file's metadata list.

@@ -10,6 +10,7 @@
 
 mod catalog;
 mod encode;
+mod file;
 mod layout;
 mod name;
 mod period;
@@ -21,6 +22,7 @@ mod write;
 
 pub(crate) use catalog::segments_between;
 pub use catalog::{ChunkKey, Publication, SegmentRow, UnsealedPeriod};
+pub use file::PeriodFile;
 pub use layout::file_properties;
 pub use name::SegmentName;
 pub(crate) use name::patient_folder;

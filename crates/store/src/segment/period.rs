@@ -27,10 +27,19 @@ impl SealedPeriod {
 
     /// The folder of the period in an object's path: `day=2026-11-20` or `month=2026-11`.
     pub(super) fn folder(self, data_type: DataType) -> String {
-        let date = utc_date(self.start_us);
+        let date = self.date_text(data_type);
         match data_type.period() {
             Period::Day => format!("day={date}"),
-            Period::Month => format!("month={:04}-{:02}", date.year(), date.month()),
+            Period::Month => format!("month={date}"),
+        }
+    }
+
+    /// The period in UTC: `2026-11-20` or `2026-11`.
+    pub fn date_text(self, data_type: DataType) -> String {
+        let date = utc_date(self.start_us);
+        match data_type.period() {
+            Period::Day => date.to_string(),
+            Period::Month => format!("{:04}-{:02}", date.year(), date.month()),
         }
     }
 }

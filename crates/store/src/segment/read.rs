@@ -12,8 +12,9 @@ use parquet::arrow::push_decoder::{ParquetPushDecoder, ParquetPushDecoderBuilder
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder};
 use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
+use vitals::zone::ZoneName;
 
-use super::layout::{PAGE_ROWS, Piece, read_pieces};
+use super::layout::{PAGE_ROWS, Piece, read_pieces, read_zones};
 use crate::columnar::{RowsOfBatch, block_of_rows};
 use crate::engine::blocking;
 use crate::error::{Result, StoreError};
@@ -58,6 +59,11 @@ impl SegmentReader {
         channels.sort_unstable();
         channels.dedup();
         channels
+    }
+
+    /// The time zones of the rows, in the order of their names.
+    pub fn zones(&self) -> Vec<ZoneName> {
+        read_zones(self.metadata.metadata().file_metadata().key_value_metadata())
     }
 
     /// The rows whose times lie in the range, both ends included; of some channels, or of all.

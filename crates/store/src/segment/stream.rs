@@ -172,7 +172,8 @@ impl PeriodRows {
         Ok((!blocks.is_empty()).then_some(blocks))
     }
 
-    async fn look(&self) -> Result<Source> {
+    /// Takes `&mut self` although it changes nothing: a decoder can be handed to another thread, but not be shared.
+    async fn look(&mut self) -> Result<Source> {
         let PeriodContent { segment, mut chunks } =
             self.health.period_content(&self.patient, self.data_type, self.period).await?;
         let times_us = self.times_us.clone();

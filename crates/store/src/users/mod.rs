@@ -53,6 +53,11 @@ impl UsersDb {
     pub async fn ping(&self) -> Result<()> {
         self.db.read(|_| Ok(())).await
     }
+
+    /// Whether the database can be written: a disk that is full shows here.
+    pub async fn check_writing(&self) -> Result<()> {
+        self.db.check_writing().await
+    }
 }
 
 /// Every statement on this database, for the test that prepares each on both engines.

@@ -52,6 +52,18 @@ impl Channel {
         Channel((part(metric_id) << 16) | part(led_pd_pos))
     }
 
+    /// The metric of a ppg2 channel; none where its rows have none.
+    pub fn metric_id(self) -> Option<i32> {
+        let part = (self.0 >> 16) as i32;
+        (part > 0).then_some(part - 1)
+    }
+
+    /// The position of the light sensor of a ppg2 channel; none where its rows have none.
+    pub fn led_pd_pos(self) -> Option<i32> {
+        let part = (self.0 & 0xffff) as i32;
+        (part > 0).then_some(part - 1)
+    }
+
     /// The channel of a row of `tests`, from the cell of its `test_type`.
     pub fn of_test(test_type: i32) -> Self {
         Channel(i64::from(test_type) + 1)

@@ -46,7 +46,8 @@ fn form_decoded(text: &str) -> Option<String> {
     if text.contains(['&', '=']) {
         return None;
     }
-    Some(pairs(text.as_bytes()).into_iter().next().map(|(text, _)| text).unwrap_or_default())
+    let decoded = pairs(text.as_bytes()).into_iter().next().map(|(text, _)| text).unwrap_or_default();
+    (!decoded.contains('\0')).then_some(decoded)
 }
 
 #[cfg(test)]
@@ -67,5 +68,6 @@ mod tests {
         assert_eq!(basic("id:"), Some(("id".to_owned(), None)));
         assert_eq!(basic("id"), None);
         assert_eq!(basic("id:a&b"), None);
+        assert_eq!(basic("i%00d:a"), None);
     }
 }

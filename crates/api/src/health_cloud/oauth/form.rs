@@ -17,6 +17,8 @@ impl Form {
         let mut values = self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
         match (values.next(), values.next()) {
             (_, Some(_)) => Err(invalid_request("a parameter is there more than once")),
+            // Nothing that is looked up has one, and not every database takes it in a text.
+            (Some(value), None) if value.contains('\0') => Err(invalid_request("a parameter has a NUL character")),
             (value, None) => Ok(value.filter(|value| !value.is_empty())),
         }
     }

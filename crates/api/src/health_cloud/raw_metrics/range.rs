@@ -1,13 +1,12 @@
 //! The range of a request: with a zone, or in the patient's local time.
 
 use jiff::Timestamp;
-use jiff::civil::DateTime;
 use platform::PlatformError;
 use platform::samples::Range;
 use vitals::registry::DataType;
-use vitals::zone::LocalDay;
 
 use crate::parameters::Parameters;
+use crate::times;
 
 const DAY_MS: i64 = 86_400_000;
 const HALF_HOUR_MS: i64 = 30 * 60_000;
@@ -63,18 +62,8 @@ fn floor_ms(timestamp: Timestamp) -> i64 {
 
 /// Milliseconds of the local clock since 1970-01-01T00:00.
 fn local_ms(name: &str, text: &str) -> Result<i64, PlatformError> {
-    let has_zone = text.ends_with(['Z', 'z']) || text.get(10..).is_some_and(|time| time.contains(['+', '-', '[']));
-    let local: Result<DateTime, _> = text.trim().parse();
-    match local {
-        Ok(local) if !has_zone => {
-            let of_day_ms = i64::from(local.hour()) * 3_600_000
-                + i64::from(local.minute()) * 60_000
-                + i64::from(local.second()) * 1000
-                + i64::from(local.millisecond());
-            Ok(i64::from(LocalDay::from_date(local.date()).0) * DAY_MS + of_day_ms)
-        }
-        _ => Err(malformed("wrong_range", format!("{name} is not a local date and time without a zone"))),
-    }
+    let not_local = || malformed("wrong_range", format!("{name} is not a local date and time without a zone"));
+    times::local_ms(text).ok_or_else(not_local)
 }
 
 #[cfg(test)]

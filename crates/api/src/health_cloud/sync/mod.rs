@@ -122,8 +122,8 @@ async fn sync(
 ) -> Result<Json<SyncAnswer>> {
     caller.require(SYNC)?;
     require_content_type(&headers, &["application/json"], "application/json")?;
-    let body = read_off_thread(&state, &headers, sent, |bytes| body::read(&bytes));
-    store(&state, &caller.patient, body.await?).await
+    let body = read_off_thread(&state, &headers, sent, |bytes| body::read(&bytes)).await?;
+    store(&state, &caller.patient, body).await
 }
 
 /// Stores one Arrow IPC stream of rows of one type.

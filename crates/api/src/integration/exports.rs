@@ -1,0 +1,164 @@
+//! Raw-data exports: begin one, ask how far it is.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use platform::PlatformError;
+use platform::exports::{ArchiveCompression, ArchiveFormat, ExportProgress, ExportRequest, ExportStatus};
+use serde::{Deserialize, Serialize};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use vitals::registry::DataType;
+
+use crate::ApiState;
+use crate::body::Fields;
+use crate::error::{ErrorBody, Result};
+use crate::extract::ResearcherCall;
+use crate::times::local_ms;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(create)).routes(routes!(create_of_type)).routes(routes!(status))
+}
+
+/// What is to be exported.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
+#[schema(example = json!({"client_date_from": "2026-11-20T00:00:00.000", "client_date_to": "2026-11-20T23:59:59.999",
+    "types": ["ppg2", "acc"], "format": "csv", "compression": "deflate"}))]
+struct NewExportBody {
+    /// First local date and time, without zone, included.
+    client_date_from: String,
+    /// Last local date and time, without zone, included.
+    client_date_to: String,
+    /// Data types; together with the one of the path, where there is one.
+    types: Option<Vec<String>>,
+    /// `csv` (default) or `parquet`.
+    format: Option<String>,
+    /// Of CSV: `deflate` (default) or `store`.
+    compression: Option<String>,
+}
+
+/// An export.
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(example = json!({"id": "6740a1f0c2d94e51b8a7c3d2", "status": "in_progress"}))]
+struct ExportBody {
+    /// Export identifier.
+    id: String,
+    /// `in_progress`, `done` or `failed`.
+    status: &'static str,
+    /// Where the archive can be fetched for an hour, once it is done.
+    #[serde(rename = "downloadUrl", skip_serializing_if = "Option::is_none")]
+    download_url: Option<String>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl From<ExportStatus> for ExportBody {
+    fn from(export: ExportStatus) -> Self {
+        let (status, download_url, error) = match export.progress {
+            ExportProgress::InProgress => ("in_progress", None, None),
+            ExportProgress::Done { download_url } => ("done", Some(download_url), None),
+            ExportProgress::Failed { error } => ("failed", None, Some(error)),
+        };
+        ExportBody { id: export.id, status, download_url, error }
+    }
+}
+
+/// Begins an export of the types in the body.
+///
+/// The archive holds one CSV file for each type (of ppg2 one for each colour and position), or Parquet files, with a
+/// manifest and a data dictionary. One export per patient and five minutes, over all types, unless the operator has
+/// set something else.
+#[utoipa::path(post, path = "/v1/create-export/{uuid}", tag = "exports",
+    params(("uuid" = String, Path), ("token" = Option<String>, Query)), request_body = NewExportBody,
+    responses((status = 200, body = ExportBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
+        (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody),
+        (status = 429, body = ErrorBody, description = "too soon after the last one; see Retry-After")))]
+async fn create(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(uuid): Path<String>,
+    fields: Fields,
+) -> Result<Json<ExportBody>> {
+    let request = read_request(fields, None)?;
+    let id = state.platform.create_export(&researcher, &uuid, &request).await?;
+    Ok(Json(ExportStatus { id, progress: ExportProgress::InProgress }.into()))
+}
+
+/// Begins an export of the type in the path and the types in the body.
+#[utoipa::path(post, path = "/v1/create-export/{uuid}/{data_type}", tag = "exports",
+    params(("uuid" = String, Path), ("data_type" = String, Path, description = "data type, such as `ppg2`"),
+        ("token" = Option<String>, Query)), request_body = NewExportBody,
+    responses((status = 200, body = ExportBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
+        (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody),
+        (status = 429, body = ErrorBody, description = "too soon after the last one; see Retry-After")))]
+async fn create_of_type(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path((uuid, data_type)): Path<(String, String)>,
+    fields: Fields,
+) -> Result<Json<ExportBody>> {
+    let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("data type"))?;
+    let request = read_request(fields, Some(data_type))?;
+    let id = state.platform.create_export(&researcher, &uuid, &request).await?;
+    Ok(Json(ExportStatus { id, progress: ExportProgress::InProgress }.into()))
+}
+
+/// How far an export is. The link to the archive is made anew each time.
+#[utoipa::path(get, path = "/v1/export/{export_id}", tag = "exports",
+    params(("export_id" = String, Path), ("token" = Option<String>, Query)),
+    responses((status = 200, body = ExportBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody)))]
+async fn status(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(export_id): Path<String>,
+) -> Result<Json<ExportBody>> {
+    Ok(Json(state.platform.export_status(&researcher, &export_id).await?.into()))
+}
+
+fn read_request(mut fields: Fields, of_path: Option<DataType>) -> Result<ExportRequest> {
+    let from_ms = date(&mut fields, "client_date_from");
+    let to_ms = date(&mut fields, "client_date_to");
+    let mut types: Vec<DataType> = of_path.into_iter().collect();
+    let named = fields.texts("types");
+    if named.as_ref().is_none_or(Vec::is_empty) && types.is_empty() {
+        fields.note_once("types", "is required");
+    }
+    for name in named.into_iter().flatten() {
+        match DataType::from_name(&name) {
+            Some(data_type) => types.push(data_type),
+            None => fields.note("types", "has an entry that is no data type"),
+        }
+    }
+    let format = match fields.text("format").as_deref() {
+        None | Some("csv") => ArchiveFormat::Csv,
+        Some("parquet") => ArchiveFormat::Parquet,
+        Some(_) => {
+            fields.note("format", "must be csv or parquet");
+            ArchiveFormat::Csv
+        }
+    };
+    let compression = match fields.text("compression").as_deref() {
+        None | Some("deflate") => ArchiveCompression::Deflate,
+        Some("store") => ArchiveCompression::Store,
+        Some(_) => {
+            fields.note("compression", "must be deflate or store");
+            ArchiveCompression::Deflate
+        }
+    };
+    fields.finish()?;
+    Ok(ExportRequest::new(&types, from_ms, to_ms).in_form(format, compression))
+}
+
+fn date(fields: &mut Fields, name: &str) -> i64 {
+    let text = fields.required_text(name);
+    match local_ms(&text) {
+        Some(ms) => ms,
+        None => {
+            fields.note_once(name, "must be a local date and time as YYYY-MM-DDTHH:MM:SS.SSS");
+            0
+        }
+    }
+}

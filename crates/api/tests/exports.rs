@@ -1,0 +1,374 @@
+//! Exports: asked for, written, fetched, and who may do so.
+
+mod common;
+
+use std::io::{Cursor, Read};
+
+use axum::body::Body;
+use axum::http::Request;
+use common::{Answer, Enrolled, START_MS, Story, text};
+use platform::Role;
+use platform::exports::ExportWorker;
+use platform::seal::{Until, seal};
+use serde_json::{Value, json};
+
+const DAY_MS: i64 = 86_400_000;
+/// 2025-11-19T00:00Z, the day before the stories begin.
+const MIDNIGHT_MS: i64 = START_MS - START_MS % DAY_MS - DAY_MS;
+
+struct Study {
+    story: Story,
+    key: String,
+    group: String,
+    patient: Enrolled,
+}
+
+impl Study {
+    async fn begin() -> Self {
+        let story = Story::begin().await;
+        let key = story.key_of("ada@example.org", Role::Researcher).await;
+        let group = story.group(&key).await;
+        let patient = story.patient(&key, &group, json!({"time_zone": "Europe/Zurich"})).await;
+        Study { story, key, group, patient }
+    }
+
+    async fn create(&self, of_type: &str, body: Value) -> Answer {
+        let path = format!("/integration/v1/create-export/{}{of_type}?token={}", self.patient.uuid, self.key);
+        self.story.post(&path, body).await
+    }
+
+    async fn status(&self, id: &str) -> Value {
+        self.story.get(&format!("/integration/v1/export/{id}?token={}", self.key)).await.ok()
+    }
+
+    async fn work(&self) -> usize {
+        ExportWorker::new(self.story.platform.clone()).drain().await.expect("worked")
+    }
+
+    /// The archive of a request, after five minutes.
+    async fn archive(&self, body: Value) -> Vec<u8> {
+        self.story.pass_ms(300_000);
+        let created = self.create("", body).await.ok();
+        assert_eq!(created["status"], "in_progress");
+        assert_eq!(self.work().await, 1);
+        let done = self.status(&text(&created["id"])).await;
+        assert_eq!(done["status"], "done", "{done}");
+        self.fetch(&text(&done["downloadUrl"])).await
+    }
+
+    async fn fetch(&self, url: &str) -> Vec<u8> {
+        let (status, bytes) = self.story.bytes_of(path_of(url), "", "*/*").await;
+        assert_eq!(status, 200);
+        bytes.to_vec()
+    }
+
+    async fn send(&self, data: Value) {
+        self.story.sync(&self.patient, data).await;
+    }
+
+    async fn seal(&self) {
+        seal(&self.story.platform, Until::Now, |_| {}).await.expect("sealed");
+    }
+}
+
+fn path_of(url: &str) -> &str {
+    url.strip_prefix("http://127.0.0.1:8080").expect("the public address")
+}
+
+fn day(types: &[&str]) -> Value {
+    json!({"client_date_from": "2025-11-19T00:00:00.000", "client_date_to": "2025-11-19T23:59:59.999", "types": types})
+}
+
+/// The entries of an archive, by name, in their order.
+fn entries(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let mut zip = zip::ZipArchive::new(Cursor::new(archive)).expect("an archive");
+    let names: Vec<String> = zip.file_names().map(|name| name.expect("a name").into_owned()).collect();
+    let read = |name: String| {
+        let mut bytes = Vec::new();
+        zip.by_name(&name).expect("an entry").read_to_end(&mut bytes).expect("read");
+        (name, bytes)
+    };
+    names.into_iter().map(read).collect()
+}
+
+fn entry(archive: &[u8], name: &str) -> Vec<u8> {
+    let found = entries(archive).into_iter().find(|(known, _)| known == name);
+    found.unwrap_or_else(|| panic!("{name} in {:?}", entries(archive).iter().map(|e| &e.0).collect::<Vec<_>>())).1
+}
+
+fn ppg2(start_ms: i64, rows: usize, metric_id: &str, position: i32) -> Value {
+    let value: Vec<usize> = (0..rows).map(|row| 30_000 + row % 700).collect();
+    json!({"start": start_ms, "rate_hz": 64, "metric_id": metric_id, "led_pd_pos": position, "value": value})
+}
+
+#[tokio::test]
+async fn an_archive_has_a_file_for_each_type_and_colour() {
+    let study = Study::begin().await;
+    study
+        .send(json!({
+            "activity": {"timestamp": [MIDNIGHT_MS + 60_000, MIDNIGHT_MS], "bpm": [62, 61], "core_temp": [37.25, null]},
+            "ppg2": [ppg2(MIDNIGHT_MS, 3, "0x7e", 6), ppg2(MIDNIGHT_MS, 2, "0x7b", 22)],
+            "tests": {"timestamp": [MIDNIGHT_MS + 5, MIDNIGHT_MS + 5, MIDNIGHT_MS], "test_type": ["heart_rate", "spo2", "spo2"],
+                "value": [61, 97, 96]},
+        }))
+        .await;
+    let archive = study.archive(day(&["tests", "activity", "ppg2", "ecg"])).await;
+    let names: Vec<String> = entries(&archive).into_iter().map(|entry| entry.0).collect();
+    let expected = [
+        "activity.csv",
+        "ppg2_infra_red_22.csv",
+        "ppg2_green_6.csv",
+        "tests.csv",
+        "data_dictionary.csv",
+        "manifest.json",
+    ];
+    assert_eq!(names, expected);
+    let green = String::from_utf8(entry(&archive, "ppg2_green_6.csv")).expect("text");
+    assert_eq!(
+        green,
+        "timestamp,date,metric_id,chunk_index,quality,body_pose,led_pd_pos,offset,exp,led,gain,value\n\
+         1763510400000,2025-11-19T01:00:00.000+01:00,0x7e,,,,6,,,,,30000\n\
+         1763510400015,2025-11-19T01:00:00.015+01:00,0x7e,,,,6,,,,,30001\n\
+         1763510400031,2025-11-19T01:00:00.031+01:00,0x7e,,,,6,,,,,30002\n"
+    );
+    let tests = String::from_utf8(entry(&archive, "tests.csv")).expect("text");
+    let lines: Vec<&str> = tests.lines().skip(1).map(|line| line.split_once("+01:00,").expect("a date").1).collect();
+    assert_eq!(lines, ["spo2,96,%,,", "heart_rate,61,/min,,", "spo2,97,%,,"]);
+
+    let manifest: Value = serde_json::from_slice(&entry(&archive, "manifest.json")).expect("JSON");
+    assert_eq!(manifest["time_zones"], json!(["Europe/Zurich"]));
+    assert_eq!(manifest["request"]["types"], json!(["activity", "ppg2", "ecg", "tests"]));
+    assert_eq!(manifest["request"]["client_date_from"], "2025-11-19T00:00:00.000");
+    assert_eq!(manifest["request"]["patient"], study.patient.uuid.as_str());
+    let file = &manifest["files"][2];
+    assert_eq!((&file["name"], &file["rows"]), (&json!("ppg2_green_6.csv"), &json!(3)));
+    assert_eq!(file["bytes"], green.len());
+    assert_eq!((&file["first_timestamp"], &file["last_timestamp"]), (&json!(MIDNIGHT_MS), &json!(MIDNIGHT_MS + 31)));
+    let dictionary = String::from_utf8(entry(&archive, "data_dictionary.csv")).expect("text");
+    assert!(dictionary.starts_with("type,column,unit,meaning\nactivity,timestamp,ms,"), "{dictionary}");
+    assert!(dictionary.contains("\necg,ecg,mV,"), "{dictionary}");
+}
+
+#[tokio::test]
+async fn the_same_data_give_the_same_bytes_whatever_was_sealed_when() {
+    let requests = |format: &str, compression: &str| {
+        let mut whole = day(&["ppg2", "rr-interval"]);
+        whole["client_date_to"] = json!("2025-11-21T00:00:00");
+        let mut part = whole.clone();
+        part["client_date_from"] = json!("2025-11-19T01:00:00.500");
+        part["client_date_to"] = json!("2025-11-19T01:05:00");
+        [whole, part].map(|mut body| {
+            body["format"] = json!(format);
+            body["compression"] = json!(compression);
+            body
+        })
+    };
+    for (format, compression) in [("csv", "deflate"), ("csv", "store"), ("parquet", "deflate")] {
+        let study = Study::begin().await;
+        study.send(json!({"ppg2": [ppg2(MIDNIGHT_MS + 700, 9_000, "0x7c", 6)]})).await;
+        study
+            .send(json!({"ppg2": [ppg2(MIDNIGHT_MS, 40_000, "0x7e", 6)],
+            "rr-interval": {"timestamp": [MIDNIGHT_MS + 812, MIDNIGHT_MS], "rr": [803.5, 812]}}))
+            .await;
+        let mut archives = Vec::new();
+        for body in requests(format, compression) {
+            archives.push((body.clone(), study.archive(body).await));
+        }
+        assert_ne!(archives[0].1, archives[1].1);
+        study.seal().await;
+        for (body, before) in &archives {
+            assert!(study.archive(body.clone()).await == *before, "sealed: {body}");
+        }
+        // The same again, and something that is taken back: chunks lie over the segment.
+        study.send(json!({"ppg2": [ppg2(MIDNIGHT_MS + 700, 9_000, "0x7c", 6)]})).await;
+        study.send(json!({"rr-interval": {"timestamp": [MIDNIGHT_MS], "rr": [700]}})).await;
+        study.send(json!({"rr-interval": {"timestamp": [MIDNIGHT_MS], "rr": [812]}})).await;
+        for (body, before) in &archives {
+            assert!(study.archive(body.clone()).await == *before, "over a segment: {body}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_range_is_of_each_samples_own_clock() {
+    let study = Study::begin().await;
+    // 23:59:59.999 and 00:00 of Zurich, then 23:30 of New York on the same day.
+    let times = [MIDNIGHT_MS - 3_600_000 - 1, MIDNIGHT_MS - 3_600_000];
+    study.send(json!({"sleep": {"timestamp": times, "sleep_state": [1, 2]}})).await;
+    let body = json!({"time_zone": "America/New_York",
+        "data": {"sleep": {"timestamp": [MIDNIGHT_MS + 28 * 3_600_000 + 1_800_000], "sleep_state": [3]}}});
+    study.story.post_as("/health/v1/sync", &study.patient.health_token, body).await.ok();
+    let archive = study.archive(day(&["sleep"])).await;
+    let sleep = String::from_utf8(entry(&archive, "sleep.csv")).expect("text");
+    assert_eq!(
+        sleep,
+        "timestamp,date,sleep_state,quality\n\
+         1763506800000,2025-11-19T00:00:00.000+01:00,2,\n\
+         1763613000000,2025-11-19T23:30:00.000-05:00,3,\n"
+    );
+    let manifest: Value = serde_json::from_slice(&entry(&archive, "manifest.json")).expect("JSON");
+    assert_eq!(manifest["time_zones"], json!(["America/New_York", "Europe/Zurich"]));
+}
+
+#[tokio::test]
+async fn an_export_a_patient_and_five_minutes() {
+    let study = Study::begin().await;
+    let first = study.create("/ppg2", day(&["acc"])).await.ok();
+    assert_eq!(first["status"], "in_progress");
+    assert_eq!(study.status(&text(&first["id"])).await, json!({"id": first["id"], "status": "in_progress"}));
+    study.story.pass_ms(60_000);
+    let refused = study.create("/acc", day(&[])).await;
+    assert_eq!(refused.error(), (429, "too_many_requests"));
+    assert_eq!(refused.header("retry-after"), "240");
+    study.story.pass_ms(240_000);
+    assert_eq!(study.create("", day(&["ecg"])).await.status, 200);
+    study.story.platform.set_export_interval(Some(&study.patient.uuid), 0).await.expect("set");
+    assert_eq!(study.create("", day(&["ecg"])).await.status, 200);
+    assert_eq!(study.work().await, 3);
+
+    let manifest =
+        |archive: &[u8]| -> Value { serde_json::from_slice(&entry(archive, "manifest.json")).expect("JSON") };
+    let done = study.status(&text(&first["id"])).await;
+    let archive = study.fetch(&text(&done["downloadUrl"])).await;
+    assert_eq!(manifest(&archive)["request"]["types"], json!(["ppg2", "acc"]), "the union of path and body");
+    assert_eq!(manifest(&archive)["files"], json!([]));
+
+    let log = format!(
+        "/integration/v1/patients/audit/logs?token={}&from={START_MS}&to={}&action_type=PATIENT_API_EXPORT",
+        study.key,
+        study.story.now_ms()
+    );
+    let log = study.story.get(&log).await.ok();
+    let log = log.as_array().expect("a list");
+    assert_eq!(log.len(), 3);
+    assert_eq!(log[0]["primary_entity_id"], study.patient.uuid.as_str());
+    assert_eq!(
+        (&log[0]["primary_entity_type"], &log[0]["secondary_entity_type"]),
+        (&json!("patient.id"), &json!("hcp_admin.id"))
+    );
+    assert_eq!(log[0]["secondary_entity_id"], log[0]["user_id"]);
+}
+
+#[tokio::test]
+async fn who_may_ask_and_what_for() {
+    let study = Study::begin().await;
+    let path = format!("/integration/v1/create-export/{}/ppg2", study.patient.uuid);
+    assert_eq!(study.story.post(&path, day(&[])).await.error(), (401, "unauthenticated"));
+    let stranger = study.story.key_of("eve@example.org", Role::Researcher).await;
+    assert_eq!(study.story.post(&format!("{path}?token={stranger}"), day(&[])).await.error(), (403, "forbidden"));
+    let hcp = study.story.key_of("ida@example.org", Role::Hcp).await;
+    let account = study.story.platform.account_by_email("ida@example.org").await.expect("an account").uuid;
+    study.story.platform.users.add_member(&account, &study.group, START_MS).await.expect("a member");
+    assert_eq!(study.story.post(&format!("{path}?token={hcp}"), day(&[])).await.error(), (403, "forbidden"));
+    let unknown = path.replace(&study.patient.uuid, "00000000-0000-4000-8000-000000000000");
+    assert_eq!(
+        study.story.post(&format!("{unknown}?token={}", study.key), day(&[])).await.error(),
+        (404, "patient_not_found")
+    );
+    assert_eq!(study.create("/heart-rate", day(&[])).await.error(), (404, "data_type_not_found"));
+    for (body, field) in [
+        (json!({"client_date_to": "2025-11-19T00:00:00", "types": ["acc"]}), "client_date_from"),
+        (
+            json!({"client_date_from": "2025-11-19T00:00:00Z", "client_date_to": "2025-11-20T00:00:00"}),
+            "client_date_from",
+        ),
+        (
+            json!({"client_date_from": "2025-11-20T00:00:00", "client_date_to": "2025-11-19T00:00:00", "types": ["acc"]}),
+            "client_date_to",
+        ),
+        (day(&[]), "types"),
+        (day(&["heart-rate"]), "types"),
+        (json!({"types": "acc"}), "types"),
+    ] {
+        let refused = study.create("", body.clone()).await;
+        assert_eq!(refused.error(), (422, "invalid"), "{body}");
+        assert!(refused.body["errors"][field].is_array(), "{refused:?}");
+    }
+    let mut odd = day(&["acc"]);
+    odd["format"] = json!("xlsx");
+    odd["compression"] = json!("rar");
+    let refused = study.create("", odd).await;
+    assert_eq!(
+        refused.body["errors"].as_object().expect("fields").keys().collect::<Vec<_>>(),
+        ["compression", "format"]
+    );
+
+    let created = text(&study.create("/acc", day(&[])).await.ok()["id"]);
+    let status = format!("/integration/v1/export/{created}");
+    assert_eq!(study.story.get(&status).await.error(), (401, "unauthenticated"));
+    for other in [&stranger, &hcp] {
+        assert_eq!(study.story.get(&format!("{status}?token={other}")).await.error(), (403, "forbidden"));
+    }
+    let unknown = format!("/integration/v1/export/{}?token={}", "0".repeat(24), study.key);
+    assert_eq!(study.story.get(&unknown).await.error(), (404, "export_not_found"));
+}
+
+#[tokio::test]
+async fn links_open_one_file_for_an_hour() {
+    let study = Study::begin().await;
+    study.send(json!({"sleep": {"timestamp": [MIDNIGHT_MS], "sleep_state": [1]}})).await;
+    let created = study.create("/sleep", day(&[])).await.ok();
+    study.work().await;
+    let url = text(&study.status(&text(&created["id"])).await["downloadUrl"]);
+    let whole = study.fetch(&url).await;
+    let name = format!("{}_{}.zip", study.patient.uuid, text(&created["id"]));
+    let get = |range: &'static str| {
+        let request = Request::get(path_of(&url)).header("range", range).body(Body::empty()).expect("a request");
+        study.story.raw(request)
+    };
+    let (parts, bytes) = get("bytes=2-5").await;
+    assert_eq!((parts.status.as_u16(), &bytes[..]), (206, &whole[2..6]));
+    assert_eq!(parts.headers["content-range"], format!("bytes 2-5/{}", whole.len()));
+    assert_eq!(parts.headers["content-disposition"], format!("attachment; filename=\"{name}\""));
+    assert_eq!(parts.headers["content-type"], "application/zip");
+    let (parts, bytes) = get("bytes=-4").await;
+    assert_eq!((parts.status.as_u16(), &bytes[..]), (206, &whole[whole.len() - 4..]));
+    let (parts, _) = get("bytes=9999999-").await;
+    assert_eq!(parts.status, 416);
+    assert_eq!(parts.headers["content-range"], format!("bytes */{}", whole.len()));
+    let (parts, bytes) = study.story.raw(Request::head(path_of(&url)).body(Body::empty()).expect("a request")).await;
+    assert_eq!((parts.status.as_u16(), bytes.len()), (200, 0));
+    assert_eq!(parts.headers["content-length"], whole.len().to_string());
+    assert_eq!(parts.headers["accept-ranges"], "bytes");
+
+    let forged = [
+        path_of(&url).replace("signature=", "signature=A"),
+        path_of(&url).replace("expires=17", "expires=27"),
+        path_of(&url).replace(".zip?", ".exe?"),
+        path_of(&url).replace("object=exports", "object=v1"),
+        path_of(&url).split('?').next().expect("a path").to_owned(),
+    ];
+    for path in forged {
+        assert_eq!(study.story.get(&path).await.error(), (403, "forbidden"), "{path}");
+    }
+    study.story.pass_ms(3_599_999 - study.story.now_ms() % 1000);
+    assert_eq!(study.story.get(path_of(&url)).await.status, 200);
+    study.story.pass_ms(1_000);
+    assert_eq!(study.story.get(path_of(&url)).await.error(), (403, "forbidden"));
+    let again = text(&study.status(&text(&created["id"])).await["downloadUrl"]);
+    assert_eq!(study.fetch(&again).await, whole);
+}
+
+#[tokio::test]
+async fn what_a_killed_worker_left_is_finished_once() {
+    let study = Study::begin().await;
+    study.send(json!({"sleep": {"timestamp": [MIDNIGHT_MS], "sleep_state": [1]}})).await;
+    let created = study.create("/sleep", day(&[])).await.ok();
+    let health = &study.story.platform.health;
+    // A worker that claimed it, wrote something and died.
+    let claim = health.claim_export(study.story.now_ms(), 60_000).await.expect("an answer").expect("a job");
+    let left = format!("exports/patient={}/left.zip", study.patient.uuid);
+    assert!(health.place_export(&claim, &left).await.expect("an answer"));
+    let mut upload = study.story.platform.objects.upload(&left).expect("an upload");
+    upload.put("half".into()).await.expect("sent");
+    upload.finish().await.expect("written");
+    assert_eq!(study.work().await, 0);
+    study.story.pass_ms(60_000);
+    assert_eq!(study.work().await, 1);
+    assert_eq!(study.work().await, 0);
+    assert_eq!(study.status(&text(&created["id"])).await["status"], "done");
+    study.story.pass_ms(2 * 3_600_000);
+    platform::seal::sweep_dead_objects(&study.story.platform).await.expect("swept");
+    let folder = format!("exports/patient={}", study.patient.uuid);
+    assert_eq!(study.story.platform.objects.listed(&folder).await.expect("a list").len(), 1);
+}

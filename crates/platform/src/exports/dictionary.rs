@@ -1,0 +1,46 @@
+//! `data_dictionary.csv`: what each column means, and in which unit.
+
+use vitals::registry::DataType;
+
+/// The file, for some types.
+pub(super) fn data_dictionary(types: &[DataType]) -> Vec<u8> {
+    let mut text = String::from("type,column,unit,meaning\n");
+    for data_type in types {
+        let name = data_type.name();
+        push_line(&mut text, [name, "timestamp", "ms", "time of the sample, milliseconds since 1970 UTC"]);
+        push_line(&mut text, [name, "date", "", "the same as local date and time with the offset from UTC"]);
+        for column in data_type.columns() {
+            push_line(&mut text, [name, column.name, column.unit, column.meaning]);
+        }
+    }
+    text.into_bytes()
+}
+
+fn push_line(text: &mut String, cells: [&str; 4]) {
+    for (position, cell) in cells.into_iter().enumerate() {
+        if position > 0 {
+            text.push(',');
+        }
+        if cell.contains(['"', ',', '\n']) {
+            text.push('"');
+            text.push_str(&cell.replace('"', "\"\""));
+            text.push('"');
+        } else {
+            text.push_str(cell);
+        }
+    }
+    text.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_column_has_a_line() {
+        let text = String::from_utf8(data_dictionary(&DataType::ALL)).expect("text");
+        let columns: usize = DataType::ALL.iter().map(|data_type| data_type.columns().len() + 2).sum();
+        assert_eq!(text.lines().count(), columns + 1);
+        assert!(text.contains("\nrr-interval,rr,ms,"), "{text}");
+    }
+}

@@ -1,0 +1,105 @@
+//! Data files as Parquet: one for each type and stored period, as segments are.
+//!
+//! A period that is sealed, wholly asked for and not touched since is copied as it lies in the object store. Any other is
+//! encoded as sealing would encode it, so that it makes no difference to the archive what was sealed when.
+
+use futures::StreamExt;
+use store::StoreError;
+use store::segment::{PeriodFile, SegmentReader, SegmentRow};
+use vitals::block::Block;
+use vitals::registry::DataType;
+
+use super::archive::{Archive, WrittenEntry};
+use super::content::{Filling, Rows};
+use super::local_range::TouchedPeriod;
+use crate::error::{PlatformError, Result};
+
+/// Adds the files of a type.
+pub(super) async fn add(filling: &mut Filling<'_>, data_type: DataType) -> Result<()> {
+    for touched in filling.range.touched_periods(filling.platform, filling.patient, data_type).await? {
+        let health = &filling.platform.health;
+        let content = health.period_content(filling.patient, data_type, touched.period).await?;
+        match content.segment {
+            Some(segment) if touched.is_whole && content.chunks.is_empty() => {
+                copy(filling, data_type, &touched, &segment).await?;
+            }
+            _ => encode(filling, data_type, &touched).await?,
+        }
+    }
+    Ok(())
+}
+
+fn file_name(data_type: DataType, touched: &TouchedPeriod) -> String {
+    format!("{}/{}.parquet", data_type.name(), touched.period.date_text(data_type))
+}
+
+async fn copy(
+    filling: &mut Filling<'_>,
+    data_type: DataType,
+    touched: &TouchedPeriod,
+    segment: &SegmentRow,
+) -> Result<()> {
+    let objects = &filling.platform.objects;
+    let object = &segment.object;
+    let reader = SegmentReader::open(objects, &object.path, object.bytes, data_type).await?;
+    filling.zones.extend(reader.zones());
+    let found = objects.read(&object.path, None).await?;
+    let gone = || StoreError::Unavailable(format!("{} is not there", object.path));
+    let mut bytes = found.ok_or_else(gone)?.bytes;
+    let name = file_name(data_type, touched);
+    let begun = name.clone();
+    filling.sink.write(move |archive| archive.begin_stored(&begun)).await?;
+    while let Some(piece) = bytes.next().await {
+        (filling.interruption)()?;
+        let piece = piece?;
+        filling.sink.write(move |archive| archive.write_unhashed(&piece)).await?;
+    }
+    let written = filling.sink.write(Archive::end).await?;
+    if written.bytes != object.bytes {
+        return Err(StoreError::Damaged(format!("{} has another size than the catalog", object.path)).into());
+    }
+    let entry = WrittenEntry { sha256: object.sha256.clone(), ..written };
+    let rows = Rows::known(object.rows, object.first_us, object.last_us);
+    filling.files.push(rows.described(name, data_type.name(), entry)?);
+    Ok(())
+}
+
+async fn encode(filling: &mut Filling<'_>, data_type: DataType, touched: &TouchedPeriod) -> Result<()> {
+    let health = &filling.platform.health;
+    let (period, times_us) = (touched.period, touched.times_us.clone());
+    let mut pieces = health.period_rows(filling.patient, data_type, period, times_us, None);
+    let patient = filling.patient.parse().map_err(|_| PlatformError::Internal("a patient without uuid".to_owned()))?;
+    let name = file_name(data_type, touched);
+    let mut rows = Rows::default();
+    let mut file: Option<PeriodFile> = None;
+    while let Some(blocks) = pieces.next().await? {
+        (filling.interruption)()?;
+        let blocks: Vec<Block> = filling.within(blocks, touched.is_whole);
+        if blocks.is_empty() {
+            continue;
+        }
+        rows.add(&blocks);
+        let begun = name.clone();
+        let open = file.take();
+        let written = filling.sink.write(move |archive| {
+            let mut file = match open {
+                Some(file) => file,
+                None => {
+                    archive.begin_stored(&begun)?;
+                    PeriodFile::new(patient, data_type, period)?
+                }
+            };
+            archive.write(&file.add(blocks)?)?;
+            Ok(file)
+        });
+        file = Some(written.await?);
+    }
+    let Some(file) = file else { return Ok(()) };
+    let end = filling.sink.write(move |archive| {
+        archive.write(&file.finish()?)?;
+        archive.end()
+    });
+    let entry = end.await?;
+    filling.files.push(rows.described(name, data_type.name(), entry)?);
+    Ok(())
+}

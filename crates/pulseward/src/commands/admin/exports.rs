@@ -1,0 +1,31 @@
+//! How often exports may be asked for.
+
+use clap::Args;
+use platform::Platform;
+use serde_json::{Value, json};
+
+use super::Operate;
+use crate::failure::Failure;
+use crate::values::Interval;
+
+/// Set the time between two exports, of one patient or of every patient for whom nothing else is set
+#[derive(Args)]
+#[group(id = "whose", required = true, multiple = false, args = ["default", "patient"])]
+pub struct SetExportLimit {
+    /// For every patient for whom nothing else is set
+    #[arg(long)]
+    default: bool,
+    /// For the patient with this uuid
+    #[arg(long, value_name = "UUID")]
+    patient: Option<String>,
+    /// The time, such as 300s; 0s sets no limit
+    #[arg(long, value_name = "SPAN")]
+    interval: Interval,
+}
+
+impl Operate for SetExportLimit {
+    async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
+        platform.set_export_interval(self.patient.as_deref(), self.interval.seconds).await?;
+        Ok(json!({"interval_s": self.interval.seconds}))
+    }
+}

@@ -1,0 +1,105 @@
+//! Where objects lie: a folder or a bucket, as an address says.
+
+use std::path::PathBuf;
+
+use store::{Objects, S3Address};
+
+use crate::config::StoreOptions;
+use crate::failure::Failure;
+
+/// Opens the object store that the options name.
+pub(super) fn open(options: &StoreOptions) -> Result<Objects, Failure> {
+    match &options.objects {
+        None => Ok(Objects::folder(&options.data.join("objects"))?),
+        Some(url) => at(url, options.objects_allow_http),
+    }
+}
+
+/// Opens the object store at an address: `file:///DIR` or `s3://BUCKET/PREFIX`.
+pub fn at(url: &str, allow_http: bool) -> Result<Objects, Failure> {
+    match place(url)? {
+        Place::Folder(path) => Ok(Objects::folder(&path)?),
+        Place::Bucket { bucket, prefix } => bucket_at(bucket, prefix, allow_http),
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    Folder(PathBuf),
+    Bucket { bucket: String, prefix: String },
+}
+
+fn place(url: &str) -> Result<Place, Failure> {
+    if let Some(path) = url.strip_prefix("file://").filter(|path| path.starts_with('/')) {
+        return Ok(Place::Folder(PathBuf::from(path)));
+    }
+    if let Some(rest) = url.strip_prefix("s3://") {
+        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        if !bucket.is_empty() {
+            let prefix = prefix.trim_matches('/').to_owned();
+            return Ok(Place::Bucket { bucket: bucket.to_owned(), prefix });
+        }
+    }
+    Err(Failure::Usage(format!("{url}: objects lie at file:///DIR or s3://BUCKET/PREFIX")))
+}
+
+fn bucket_at(bucket: String, prefix: String, allow_http: bool) -> Result<Objects, Failure> {
+    let endpoint = environment("AWS_ENDPOINT_URL");
+    let is_plain = endpoint.as_deref().is_some_and(|url| url.starts_with("http://"));
+    if is_plain && !allow_http && !endpoint.as_deref().is_some_and(is_loopback) {
+        let message = "AWS_ENDPOINT_URL is not encrypted; --objects-allow-http allows that";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    Ok(Objects::bucket(&S3Address {
+        bucket,
+        prefix,
+        region: environment("AWS_REGION").or_else(|| environment("AWS_DEFAULT_REGION")),
+        endpoint,
+        access_key_id: environment("AWS_ACCESS_KEY_ID"),
+        secret_access_key: environment("AWS_SECRET_ACCESS_KEY"),
+        session_token: environment("AWS_SESSION_TOKEN"),
+        allow_http: is_plain,
+    })?)
+}
+
+/// Whether an address leads to this machine.
+fn is_loopback(url: &str) -> bool {
+    let host = url.split("://").nth(1).unwrap_or_default().split('/').next().unwrap_or_default();
+    let host = match host.strip_prefix('[') {
+        Some(v6) => v6.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[allow(clippy::disallowed_methods)] // these variables are not the program's own, so no option reads them
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_name_a_folder_or_a_bucket() {
+        assert_eq!(place("file:///srv/objects").unwrap(), Place::Folder("/srv/objects".into()));
+        let bucket =
+            |bucket: &str, prefix: &str| Place::Bucket { bucket: bucket.to_owned(), prefix: prefix.to_owned() };
+        assert_eq!(place("s3://study").unwrap(), bucket("study", ""));
+        assert_eq!(place("s3://study/a/b/").unwrap(), bucket("study", "a/b"));
+        for wrong in ["s3://", "s3:///a", "file://relative", "/srv", "ftp://x/y"] {
+            assert!(place(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn only_this_machine_is_loopback() {
+        for url in ["http://127.0.0.1:9000", "http://localhost", "http://[::1]:80/x"] {
+            assert!(is_loopback(url), "{url}");
+        }
+        for url in ["http://10.0.0.1", "http://localhost.example", "http://s3.example:9000"] {
+            assert!(!is_loopback(url), "{url}");
+        }
+    }
+}
