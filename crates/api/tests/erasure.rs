@@ -330,7 +330,7 @@ async fn erase_under_fire(story: &Story, databases: &[&Postgres]) {
     assert!(story.platform.health.patient(&uuid).await.expect("an answer").is_none());
     assert_eq!(story.platform.health.chunk_count(&uuid).await.expect("an answer"), 0);
     let objects = story.platform.objects.listed("v1").await.expect("a list");
-    assert!(objects.iter().all(|path| !path.path.contains(&uuid)), "{objects:?}");
+    assert!(objects.iter().all(|object| !object.path.contains(&uuid)), "{objects:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
