@@ -78,7 +78,7 @@ async fn main() -> Result<(), Failure> {
     let folds = FoldWorker::new(platform.clone(), 2).drain().await?;
     println!("prepared {patients} patients, {folds} folds, in {:.1} s", begin.elapsed().as_secs_f64());
 
-    let router = api::router(ApiState { platform, limits: Limits::default() });
+    let router = api::router(ApiState::new(platform, Limits::default()));
     let group = format!("/integration/v1/groups/{group}");
     for (name, path) in [
         ("patient list", format!("{group}/patients?token={key}")),

@@ -12,9 +12,12 @@ use store::StoreError;
 
 use crate::body::BodyRejection;
 use crate::extract::CallRejection;
+use crate::load::NoRoom;
 
 /// Seconds after which a client may try again when the store was away.
 const RETRY_STORE_AFTER_S: u64 = 2;
+/// Seconds after which a client may try again when there was too much to do.
+pub(crate) const RETRY_OVERLOAD_AFTER_S: u64 = 2;
 
 /// Why a request is not answered with what it asked for.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +31,9 @@ pub enum ApiError {
     /// The body cannot be read.
     #[error(transparent)]
     Body(#[from] BodyRejection),
+    /// There is too much to do just now.
+    #[error(transparent)]
+    Overloaded(#[from] NoRoom),
     /// Something that only one endpoint answers.
     #[error("{message}")]
     Particular {
@@ -53,12 +59,18 @@ pub struct ErrorBody {
     /// What is wrong, by field; with status 422 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errors: Option<BTreeMap<String, Vec<String>>>,
+    /// The code again, where RFC 6749 names it so: of OAuth only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The sentence again, where RFC 6749 names it so: of OAuth only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_description: Option<String>,
 }
 
 impl ErrorBody {
     /// A body without fields.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
-        ErrorBody { message: message.into(), code: code.into(), errors: None }
+        ErrorBody { message: message.into(), code: code.into(), errors: None, error: None, error_description: None }
     }
 }
 
@@ -69,12 +81,16 @@ impl ApiError {
             ApiError::Particular { status, code, .. } => (*status, *code),
             ApiError::Call(rejection) => return rejection.status_and_code(),
             ApiError::Body(rejection) => rejection.status_and_code(),
+            ApiError::Overloaded(_) => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
             ApiError::Platform(error) => return platform_status(error),
         };
         (status, code.to_owned())
     }
 
     fn retry_after_s(&self) -> Option<u64> {
+        if matches!(self, ApiError::Overloaded(_)) {
+            return Some(RETRY_OVERLOAD_AFTER_S);
+        }
         match self.platform() {
             Some(PlatformError::TooMany { retry_after_s }) => Some(*retry_after_s),
             Some(PlatformError::Store(StoreError::Unavailable(_))) => Some(RETRY_STORE_AFTER_S),
@@ -109,6 +125,8 @@ pub(crate) fn platform_status(error: &PlatformError) -> (StatusCode, String) {
         }
         PlatformError::Conflict { code, .. } => (StatusCode::CONFLICT, *code),
         PlatformError::Malformed { code, .. } => (StatusCode::BAD_REQUEST, *code),
+        PlatformError::Oauth { code: "invalid_client", .. } => (StatusCode::UNAUTHORIZED, "invalid_client"),
+        PlatformError::Oauth { code, .. } => (StatusCode::BAD_REQUEST, *code),
         PlatformError::Invalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid"),
         PlatformError::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_requests"),
         PlatformError::Store(StoreError::Unavailable(_)) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
@@ -128,12 +146,18 @@ impl IntoResponse for ApiError {
         let (status, code) = self.status_and_code();
         let mut body = ErrorBody { errors: self.fields(), ..ErrorBody::new(code, self.to_string()) };
         if status.is_server_error() {
-            // The span around the request carries its id.
-            tracing::error!(error = %self, status = status.as_u16(), "the request failed");
+            // The span around the request carries its id. Overload is told by the metrics: a line for each would add to it.
+            if !matches!(self, ApiError::Overloaded(_)) {
+                tracing::error!(error = %self, status = status.as_u16(), "the request failed");
+            }
             body.message = match status {
                 StatusCode::SERVICE_UNAVAILABLE => "the service is not available just now; nothing was lost".to_owned(),
                 _ => "something went wrong on our side".to_owned(),
             };
+        }
+        if let Some(PlatformError::Oauth { code, message }) = self.platform() {
+            body.error = Some((*code).to_owned());
+            body.error_description = Some((*message).to_owned());
         }
         let mut response = (status, Json(body)).into_response();
         let headers = response.headers_mut();
@@ -141,7 +165,12 @@ impl IntoResponse for ApiError {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         if status == StatusCode::UNAUTHORIZED {
-            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"pulseward\""));
+            // Only OAuth clients show themselves with a name and a secret.
+            let challenge = match self.platform() {
+                Some(PlatformError::Oauth { .. }) => "Basic realm=\"pulseward\"",
+                _ => "Bearer realm=\"pulseward\"",
+            };
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
         response
     }

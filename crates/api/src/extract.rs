@@ -10,6 +10,7 @@ use platform::{HealthCaller, PlatformError, Researcher, UsersCaller};
 use crate::ApiState;
 use crate::error::{ApiError, platform_status};
 use crate::parameters::Parameters;
+use crate::rate_limit::prove;
 
 /// A call of the integration API. The key comes as `?token=`, as `Authorization: Bearer` or as `X-Api-Key`.
 pub struct ResearcherCall(pub Researcher);
@@ -32,6 +33,9 @@ pub enum CallRejection {
     /// The header is there, but of another scheme.
     #[error("the Authorization header is not of the Bearer scheme")]
     NotBearer,
+    /// A header is there more than once: whoever passed the request on may have looked at another one.
+    #[error("the credential is there more than once")]
+    Repeated,
     /// A header has bytes that are not text.
     #[error("the credential is not text")]
     NotText,
@@ -44,9 +48,10 @@ impl CallRejection {
     /// Status and code.
     pub(crate) fn status_and_code(&self) -> (StatusCode, String) {
         match self {
-            CallRejection::NoCredential | CallRejection::NotBearer | CallRejection::NotText => {
-                (StatusCode::UNAUTHORIZED, "unauthenticated".to_owned())
-            }
+            CallRejection::NoCredential
+            | CallRejection::NotBearer
+            | CallRejection::Repeated
+            | CallRejection::NotText => (StatusCode::UNAUTHORIZED, "unauthenticated".to_owned()),
             CallRejection::Refused(error) => platform_status(error),
         }
     }
@@ -57,7 +62,9 @@ impl FromRequestParts<ApiState> for ResearcherCall {
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
         let key = api_key(parts)?;
-        Ok(ResearcherCall(state.platform.researcher(&key).await.map_err(CallRejection::Refused)?))
+        let researcher = state.platform.researcher(&key).await.map_err(CallRejection::Refused)?;
+        prove(parts);
+        Ok(ResearcherCall(researcher))
     }
 }
 
@@ -66,7 +73,9 @@ impl FromRequestParts<ApiState> for HealthCall {
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
         let token = bearer(parts)?.ok_or(CallRejection::NoCredential)?;
-        Ok(HealthCall(state.platform.health_caller(token).await.map_err(CallRejection::Refused)?))
+        let caller = state.platform.health_caller(token).await.map_err(CallRejection::Refused)?;
+        prove(parts);
+        Ok(HealthCall(caller))
     }
 }
 
@@ -75,7 +84,9 @@ impl FromRequestParts<ApiState> for UsersCall {
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
         let token = bearer(parts)?.ok_or(CallRejection::NoCredential)?;
-        Ok(UsersCall(state.platform.users_caller(token).await.map_err(CallRejection::Refused)?))
+        let caller = state.platform.users_caller(token).await.map_err(CallRejection::Refused)?;
+        prove(parts);
+        Ok(UsersCall(caller))
     }
 }
 
@@ -110,7 +121,11 @@ fn bearer(parts: &Parts) -> Result<Option<&str>, CallRejection> {
 
 /// The text of a header; none when it is not there or empty.
 pub(crate) fn header_text<'parts>(parts: &'parts Parts, name: &str) -> Result<Option<&'parts str>, CallRejection> {
-    let Some(value) = parts.headers.get(name) else { return Ok(None) };
+    let mut values = parts.headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(CallRejection::Repeated);
+    }
     let text = value.to_str().map_err(|_| CallRejection::NotText)?.trim();
     Ok((!text.is_empty()).then_some(text))
 }

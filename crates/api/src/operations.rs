@@ -1,27 +1,34 @@
 //! What operators and tools ask: is it alive, is it ready, what does it speak.
 
 use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::routing::get;
 use axum::{Json, Router};
 use serde::Serialize;
-use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::ApiState;
 use crate::error::Result;
+use crate::{ApiState, document as description};
+
+/// The page shows text and its style, and nothing else can be made to run or load in it.
+const PAGE_POLICY: &str =
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// The routes.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(livez)).routes(routes!(readyz))
 }
 
-/// The route of the OpenAPI document.
-pub(crate) fn document_route(document: &OpenApi) -> Router<ApiState> {
-    // Serialising plain data into memory cannot fail.
-    let text = document.to_json().unwrap_or_default();
-    Router::new().route("/openapi.json", get(async move || ([(CONTENT_TYPE, "application/json")], text)))
+/// The routes of the OpenAPI document and of the page that shows it.
+pub(crate) fn document_routes() -> Router<ApiState> {
+    let page = description::page(&crate::document());
+    let text = crate::document_text();
+    let as_json = get(async move || ([(CONTENT_TYPE, "application/json")], text));
+    let as_page =
+        get(async move || ([(CONTENT_TYPE, "text/html; charset=utf-8"), (CONTENT_SECURITY_POLICY, PAGE_POLICY)], page));
+    let style = get(async || ([(CONTENT_TYPE, "text/css; charset=utf-8")], description::STYLE));
+    Router::new().route("/openapi.json", as_json).route("/docs", as_page).route("/docs/style.css", style)
 }
 
 /// How it is.

@@ -2,22 +2,33 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
 
-use axum::Router;
+use axum::body::{Body, HttpBody as _};
 use axum::extract::{ConnectInfo, FromRequestParts, MatchedPath, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, REFERRER_POLICY};
+use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::http::{Extensions, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::{Json, body::Body};
+use axum::{Json, Router};
 use futures::FutureExt as _;
-use tracing::Instrument as _;
+use http_body_util::BodyExt as _;
+use platform::PlatformError;
+use tokio::sync::OwnedSemaphorePermit;
+use tracing::{Instrument as _, Span};
 
 use crate::ApiState;
-use crate::error::ErrorBody;
+use crate::error::{ApiError, ErrorBody};
+use crate::load::NoRoom;
+use crate::rate_limit::{Allowance, Caller, Proven, RateLimit};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const RATE_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const RATE_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+/// What watches over the service, and is neither limited nor refused.
+const PROBES: [&str; 2] = ["/livez", "/readyz"];
 
 /// Where a request comes from. What accepts connections sets it; without it all requests come from one place.
 #[derive(Clone, Copy, Debug)]
@@ -34,12 +45,16 @@ impl<S: Sync> FromRequestParts<S> for ClientAddress {
     type Rejection = std::convert::Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Self::Rejection> {
-        if let Some(address) = parts.extensions.get::<ClientAddress>() {
-            return Ok(*address);
-        }
-        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
-        Ok(ClientAddress(peer.map(|ConnectInfo(peer)| peer.ip())))
+        Ok(client_address(&parts.extensions))
     }
+}
+
+fn client_address(extensions: &Extensions) -> ClientAddress {
+    if let Some(address) = extensions.get::<ClientAddress>() {
+        return *address;
+    }
+    let peer = extensions.get::<ConnectInfo<SocketAddr>>();
+    ClientAddress(peer.map(|ConnectInfo(peer)| peer.ip()))
 }
 
 /// Surrounds every route, also those that are not there.
@@ -47,11 +62,76 @@ pub(crate) fn wrap(router: Router<ApiState>, state: ApiState) -> Router<ApiState
     router.fallback(async || StatusCode::NOT_FOUND).layer(from_fn_with_state(state, surround))
 }
 
-async fn surround(State(state): State<ApiState>, request: Request, next: Next) -> Response {
+async fn surround(State(state): State<ApiState>, mut request: Request, next: Next) -> Response {
+    let began = Instant::now();
     let request_id = format!("{:016x}", u64::from_be_bytes(state.platform.random_bytes()));
     // The route and not the path: a path can hold a voucher code, and a query can hold an API key.
-    let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str);
+    let matched = request.extensions().get::<MatchedPath>().cloned();
+    let route = matched.as_ref().map_or("none", MatchedPath::as_str);
     let span = tracing::info_span!("request", method = %request.method(), route, request_id);
+    let method = request.method().clone();
+    let counted = if PROBES.contains(&route) { None } else { count(&state, &mut request) };
+    let response = match &counted {
+        Some(Counted { allowance: Allowance { retry_after_s: Some(seconds), .. }, .. }) => too_many_requests(*seconds),
+        _ => admit(&state, route, request, next, &span).await,
+    };
+    let mut response = shape_error(response);
+    span.in_scope(|| tracing::debug!(status = response.status().as_u16(), "answered"));
+    state.metrics.answered(route, &method, response.status(), began.elapsed());
+    let headers = response.headers_mut();
+    if let Some(counted) = counted {
+        let allowance = counted.settled();
+        headers.insert(RATE_LIMIT, HeaderValue::from(allowance.limit));
+        headers.insert(RATE_REMAINING, HeaderValue::from(allowance.remaining));
+    }
+    if let Ok(value) = HeaderValue::from_str(&request_id) {
+        headers.insert(REQUEST_ID, value);
+    }
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    headers.entry(REFERRER_POLICY).or_insert(HeaderValue::from_static("no-referrer"));
+    headers.entry(X_CONTENT_TYPE_OPTIONS).or_insert(HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// A request that the rate limit has counted.
+struct Counted {
+    limit: Arc<RateLimit>,
+    caller: Caller,
+    allowance: Allowance,
+    proven: Proven,
+    now_ms: i64,
+}
+
+impl Counted {
+    /// What is left once it is known whether the credential is valid.
+    fn settled(&self) -> Allowance {
+        if self.proven.is_set() {
+            return self.limit.settle(self.caller, self.allowance, self.now_ms);
+        }
+        self.allowance
+    }
+}
+
+/// Counts a request; `None` without a limit.
+fn count(state: &ApiState, request: &mut Request) -> Option<Counted> {
+    let limit = state.rate_limit.clone()?;
+    let address = client_address(request.extensions()).0;
+    let caller = limit.caller(request.uri(), request.headers(), address);
+    let now_ms = state.platform.now_ms();
+    let allowance = limit.take(caller, now_ms);
+    let proven = Proven::default();
+    request.extensions_mut().insert(proven.clone());
+    Some(Counted { limit, caller, allowance, proven, now_ms })
+}
+
+/// Answers a request if there is not too much to do already. Probes are always answered: a node that is asked too much
+/// is not a node that has to be started anew.
+async fn admit(state: &ApiState, route: &str, request: Request, next: Next, span: &Span) -> Response {
+    let permit = match state.requests.clone().try_acquire_owned() {
+        Ok(permit) => Some(permit),
+        Err(_) if PROBES.contains(&route) => None,
+        Err(_) => return ApiError::Overloaded(NoRoom).into_response(),
+    };
     let nowhere = has_nul(request.uri().path());
     let answering = async { if nowhere { StatusCode::NOT_FOUND.into_response() } else { next.run(request).await } };
     let answering = AssertUnwindSafe(answering).catch_unwind();
@@ -59,15 +139,23 @@ async fn surround(State(state): State<ApiState>, request: Request, next: Next) -
         Ok(response) => response,
         Err(_) => span.in_scope(panicked),
     };
-    let mut response = shape_error(response);
-    span.in_scope(|| tracing::debug!(status = response.status().as_u16(), "answered"));
-    let headers = response.headers_mut();
-    if let Ok(value) = HeaderValue::from_str(&request_id) {
-        headers.insert(REQUEST_ID, value);
+    match permit {
+        // What is streamed is under way until it has been sent.
+        Some(permit) if response.body().size_hint().exact().is_none() => response.map(|body| hold_on(body, permit)),
+        _ => response,
     }
-    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    headers.entry(REFERRER_POLICY).or_insert(HeaderValue::from_static("no-referrer"));
-    response
+}
+
+/// A body that keeps a place among the requests under way until it ends or is dropped.
+fn hold_on(body: Body, permit: OwnedSemaphorePermit) -> Body {
+    Body::new(body.map_frame(move |frame| {
+        let _held = &permit;
+        frame
+    }))
+}
+
+fn too_many_requests(retry_after_s: u64) -> Response {
+    ApiError::from(PlatformError::TooMany { retry_after_s }).into_response()
 }
 
 /// Whether a path names something with a NUL character. There is no such thing, and PostgreSQL cannot even look for it.
@@ -84,8 +172,10 @@ fn panicked() -> Response {
 /// Gives an error that the framework made our body, and keeps its headers, `Allow` among them.
 fn shape_error(response: Response) -> Response {
     let status = response.status();
-    let is_json = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().ends_with(b"json"));
-    if !(status.is_client_error() || status.is_server_error()) || is_json {
+    // JSON, or a page for a person.
+    let is_ours = |kind: &HeaderValue| kind.as_bytes().ends_with(b"json") || kind.as_bytes().starts_with(b"text/html");
+    let is_ours = response.headers().get(CONTENT_TYPE).is_some_and(is_ours);
+    if !(status.is_client_error() || status.is_server_error()) || is_ours {
         return response;
     }
     let (code, message) = match status {

@@ -31,6 +31,13 @@ pub fn iso_ms(time_ms: i64) -> String {
     text
 }
 
+/// Date and time without a zone, such as `2026-01-31 12:00:00`: of UTC, or of the clock that the time was taken from.
+pub fn plain_seconds(time_ms: i64) -> String {
+    let mut text = iso_ms(time_ms);
+    text.truncate(19);
+    text.replace('T', " ")
+}
+
 /// Milliseconds of a local clock since 1970-01-01T00:00, from a date and time without zone; none when it is something
 /// else.
 pub fn local_ms(text: &str) -> Option<i64> {
@@ -53,6 +60,7 @@ mod tests {
         assert_eq!(iso_ms(1_763_600_000_000), "2025-11-20T00:53:20.000Z");
         assert_eq!(iso_ms(1_763_600_000_007), "2025-11-20T00:53:20.007Z");
         assert_eq!(iso_ms(-1), "1969-12-31T23:59:59.999Z");
+        assert_eq!(plain_seconds(1_763_600_000_999), "2025-11-20 00:53:20");
     }
 
     #[test]

@@ -259,15 +259,27 @@ async fn a_health_token_ends_with_what_it_rests_on() {
     story.platform.revoke_api_key(&key.id).await.expect("revoked");
     assert!(!opens(&story, "/health", &token).await);
 
+    let (_, ada_key) = story.platform.create_api_key(&account, NewApiKey::default()).await.expect("a key");
     let bob_key = story.key_of("bob@example.org", Role::Hcp).await;
     let bob = story.platform.account_by_email("bob@example.org").await.expect("an account");
-    story.platform.users.add_member(&bob.uuid, &group, story.now_ms()).await.expect("a member");
+    let other_group = story.group(&ada_key).await;
+    let integration = |path: &str| format!("/integration/v1{path}?token={ada_key}");
+    let send = async |method: &str, path: String| {
+        let request = axum::http::Request::builder().method(method).uri(path).body(axum::body::Body::empty());
+        assert_eq!(story.send(request.expect("a request")).await.status, 204, "{method}");
+    };
+    let join = async || story.platform.users.add_member(&bob.uuid, &group, story.now_ms()).await.expect("a member");
+    join().await;
     let token = ask(&bob_key).await;
-    story.platform.end_tokens_of_reader(&bob.uuid).await.expect("ended");
-    assert!(!opens(&story, "/health", &token).await);
+    send("DELETE", integration(&format!("/groups/{group}/hcps/{}", bob.uuid))).await;
+    assert!(!opens(&story, "/health", &token).await, "it ends with the membership");
+    join().await;
     let token = ask(&bob_key).await;
-    story.platform.end_readers_tokens(&grace.uuid).await.expect("ended");
-    assert!(!opens(&story, "/health", &token).await);
+    send("PUT", integration(&format!("/groups/{other_group}/patients/{}", grace.uuid))).await;
+    assert!(opens(&story, "/health", &token).await);
+    send("DELETE", integration(&format!("/groups/{group}/patients/{}", grace.uuid))).await;
+    assert!(!opens(&story, "/health", &token).await, "it ends with the attachment");
+    send("PUT", integration(&format!("/groups/{group}/patients/{}", grace.uuid))).await;
     let token = ask(&bob_key).await;
     story.platform.disable_account(&bob).await.expect("disabled");
     assert!(!opens(&story, "/health", &token).await);

@@ -46,12 +46,12 @@ pub struct Settings {
     pub token_refresh_minutes: i64,
     /// Days that a voucher can be used.
     pub voucher_days: i64,
+    /// Address of the integration API as clients see it.
+    pub integration_url: String,
     /// Address of the Users Cloud as clients see it: the issuer of its tokens.
     pub users_url: String,
     /// Address of the Health Cloud as clients see it: the issuer of its tokens.
     pub health_url: String,
-    /// Address of the integration API as clients see it: where links to archives lead.
-    pub integration_url: String,
     /// Seconds between two exports of a patient, where an operator has set nothing else in the database.
     pub export_interval_s: i64,
     /// How many password hashes may be computed at once.
@@ -64,9 +64,9 @@ impl Default for Settings {
             token_ttl_minutes: 60,
             token_refresh_minutes: 518_400,
             voucher_days: 90,
+            integration_url: "http://127.0.0.1:8080/integration".to_owned(),
             users_url: "http://127.0.0.1:8080/users".to_owned(),
             health_url: "http://127.0.0.1:8080/health".to_owned(),
-            integration_url: "http://127.0.0.1:8080/integration".to_owned(),
             export_interval_s: 300,
             password_hashes_at_once: 2,
         }
@@ -103,6 +103,11 @@ impl Platform {
         self.users.check_writing().await?;
         self.health.check_writing().await?;
         Ok(self.objects.check().await?)
+    }
+
+    /// Patients whose derived values wait to be computed, whichever node will do it.
+    pub async fn patients_due(&self) -> crate::Result<u64> {
+        Ok(self.health.count_due(self.now_ms()).await?)
     }
 
     /// The time, ms since 1970.

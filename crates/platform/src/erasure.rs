@@ -62,7 +62,7 @@ impl Platform {
             return self.erase(&caller.owner, entry).await;
         }
         let now_ms = self.now_ms();
-        let change = self.end_of_reader(&caller.owner);
+        let change = HealthChange::EndSessionsOfActor { account: caller.owner.clone(), at_ms: now_ms };
         let intent = Intent { id: self.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
         match self.users.erase_account(&caller.owner, intent.clone()).await? {
             AccountErasure::Erased(counts) => {

@@ -32,6 +32,14 @@ pub enum PlatformError {
         /// What is wrong.
         message: String,
     },
+    /// An OAuth client is refused, with the error of RFC 6749.
+    #[error("{message}")]
+    Oauth {
+        /// Such as `invalid_grant`.
+        code: &'static str,
+        /// What is wrong.
+        message: &'static str,
+    },
     /// The request is well-formed but not valid; what is wrong, by field.
     #[error("the request is not valid")]
     Invalid(BTreeMap<String, Vec<String>>),

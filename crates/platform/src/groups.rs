@@ -1,7 +1,7 @@
 //! Groups after their creation: their texts, their end, and which patients they hold.
 
 use serde_json::json;
-use store::{Group, GroupDeletion, Intent, PatientDetachment};
+use store::{Group, GroupDeletion, HealthChange, Intent, PatientDetachment};
 
 use crate::access::Researcher;
 use crate::audit::{Action, group_entity, patient_entity};
@@ -70,8 +70,9 @@ impl Platform {
         self.patient_access(researcher, patient).await?;
         let secondary = Some(group_entity(&group.id));
         let entry = self.entry(Action::PatientDetachGroup, researcher, patient_entity(patient), secondary);
-        let change = self.end_of_readers(patient);
-        let intent = Intent { id: self.new_record_id(), change, entries: vec![entry], created_ms: self.now_ms() };
+        let now_ms = self.now_ms();
+        let change = HealthChange::EndReadersOfPatient { uuid: patient.to_owned(), at_ms: now_ms };
+        let intent = Intent { id: self.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
         let effective = self.effective_settings(&intent.id);
         match self.users.detach_patient(&group.code, patient, effective, intent).await? {
             PatientDetachment::Detached => {}

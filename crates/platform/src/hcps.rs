@@ -1,6 +1,6 @@
 //! The members of a group: who works in a study.
 
-use store::{Intent, Member, MemberRemoval};
+use store::{HealthChange, Intent, Member, MemberRemoval};
 
 use crate::access::Researcher;
 use crate::audit::{Action, doctor_entity, hcp_entity};
@@ -34,8 +34,9 @@ impl Platform {
         let group = self.managed_group(researcher, code).await?;
         let (hcp, doctor) = (hcp_entity(account), doctor_entity(&researcher.account));
         let entry = self.entry(Action::RemoveHcp, researcher, hcp, Some(doctor));
-        let change = self.end_of_reader(account);
-        let intent = Intent { id: self.new_record_id(), change, entries: vec![entry], created_ms: self.now_ms() };
+        let now_ms = self.now_ms();
+        let change = HealthChange::EndSessionsOfActor { account: account.to_owned(), at_ms: now_ms };
+        let intent = Intent { id: self.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
         match self.users.remove_member(account, &group.code, intent.clone()).await? {
             MemberRemoval::Removed => self.finish(intent).await,
             MemberRemoval::NoMember => Err(PlatformError::NotFound("hcp")),

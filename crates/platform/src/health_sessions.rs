@@ -4,7 +4,7 @@
 //! what allows it is looked up again after that: whoever withdraws it meanwhile either is seen here, or comes later and
 //! ends the session that he then finds.
 
-use store::{HealthPatient, HealthSession, Refreshed};
+use store::{HealthPatient, HealthSession, Refreshed, StoreError};
 
 use crate::access::Researcher;
 use crate::environment::Platform;
@@ -132,7 +132,11 @@ impl Platform {
         if session.actor.is_some() || session.client.is_some() {
             return Err(PlatformError::Forbidden("only a token that the patient has logged in for is refreshed here"));
         }
-        match self.health.refresh_session(&session.id, self.successor(), REFRESH_GRACE_MS).await? {
+        let refreshed = match self.health.refresh_session(&session.id, self.successor(), REFRESH_GRACE_MS).await {
+            Err(StoreError::Gone(_)) => Refreshed::Ended,
+            refreshed => refreshed?,
+        };
+        match refreshed {
             Refreshed::Done(session) => {
                 let token = self.sign_health_token(&session).await?;
                 Ok(self.issued(token, session.first_issued_ms, session.refresh_until_ms))
@@ -191,8 +195,11 @@ impl Platform {
     async fn start_health_session(&self, session: HealthSession) -> Result<Issued> {
         let token = self.sign_health_token(&session).await?;
         let issued = self.issued(token, session.first_issued_ms, session.refresh_until_ms);
-        self.health.add_session(session).await?;
-        Ok(issued)
+        match self.health.add_session(session).await {
+            Ok(()) => Ok(issued),
+            Err(StoreError::Gone(_)) => Err(NOT_VALID),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Whether key, account, membership and attachment still stand.

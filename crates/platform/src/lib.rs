@@ -5,6 +5,7 @@
 
 mod access;
 mod accounts;
+mod afib;
 mod alarms;
 mod audit;
 mod backoff;
@@ -18,6 +19,7 @@ mod erasure;
 mod error;
 pub mod exports;
 pub mod fold;
+mod forgetting;
 mod groups;
 mod hcps;
 mod health_sessions;
@@ -31,11 +33,11 @@ mod login;
 mod memory;
 mod movement;
 mod news_settings;
+pub mod oauth;
 mod passwords;
 mod patients;
 mod profile;
 mod retention;
-mod revocation;
 pub mod samples;
 pub mod seal;
 mod settings;
@@ -47,6 +49,7 @@ mod users_sessions;
 
 pub use access::Researcher;
 pub use accounts::{NewAccount, NewApiKey, Role, SubscriptionStart};
+pub use afib::{AfReading, LONGEST_AF_RANGE_MS};
 pub use alarms::ALARM_VITALS;
 pub use audit::Action;
 pub use bracelets::{BraceletChange, NewBracelet};

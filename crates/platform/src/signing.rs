@@ -17,7 +17,7 @@ use crate::tokens::Cloud;
 
 /// How long a ring is used before a new look whether another node has rotated the keys.
 const FRESH_MS: i64 = 60_000;
-/// The shortest time between two looks that tokens with unknown keys can cause.
+/// The shortest time between two looks that tokens with unknown keys, or questions for the keys, can cause.
 const LOOK_AGAIN_MS: i64 = 1_000;
 
 /// The keys of one cloud as this node last saw them.
@@ -49,10 +49,18 @@ impl Platform {
     /// The keys of a cloud, looked up again when a key of this name is not among them.
     pub(crate) async fn keys_with(&self, cloud: Cloud, kid: &str) -> Result<Arc<Keys>> {
         let keys = self.keys(cloud).await?;
-        if keys.verifying.contains_key(kid) || self.seen_keys(cloud, LOOK_AGAIN_MS).is_some() {
+        if keys.verifying.contains_key(kid) {
             return Ok(keys);
         }
-        self.load_keys(cloud).await
+        self.fresh_keys(cloud).await
+    }
+
+    /// The keys of a cloud as they were a second ago at most.
+    pub(crate) async fn fresh_keys(&self, cloud: Cloud) -> Result<Arc<Keys>> {
+        match self.seen_keys(cloud, LOOK_AGAIN_MS) {
+            Some(keys) => Ok(keys),
+            None => self.load_keys(cloud).await,
+        }
     }
 
     /// Makes a new key that signs from now on; what it replaces goes on verifying. Answers its name.

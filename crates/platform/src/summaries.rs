@@ -17,6 +17,9 @@ use crate::health_sessions::HealthCaller;
 /// Patients whose days are best read together: an answer over more is streamed in such parts.
 pub const PATIENTS_AT_ONCE: usize = 32;
 
+/// The types of which slots are shown.
+const SHOWN_TYPES: [DataType; 2] = [DataType::Activity, DataType::Temperature];
+
 /// A patient's day.
 #[derive(Clone, Debug)]
 pub struct PatientDay {
@@ -63,7 +66,7 @@ impl Platform {
         let mut sections = self.health.summaries_of_patients(patients.to_vec(), day).await?;
         let mut slots: HashMap<String, Vec<SlotRow>> = HashMap::new();
         if with_slots {
-            slots = self.health.slots_of_patients(patients.to_vec(), day).await?;
+            slots = self.health.slots_of_patients(patients.to_vec(), day, SHOWN_TYPES).await?;
         }
         let day_of = |patient: &String| {
             let slots = with_slots.then(|| slots.remove(patient).unwrap_or_default());
@@ -101,7 +104,7 @@ impl Platform {
         let mut sections = by_day(self.health.summaries(patient, first, last).await?, |row| row.day);
         let mut slots = HashMap::new();
         if with_slots {
-            slots = by_day(self.health.slots(patient, first, last).await?, |row| row.day);
+            slots = by_day(self.health.slots_of_types(patient, first, last, SHOWN_TYPES).await?, |row| row.day);
         }
         let day_of = |day: i32| {
             let day = LocalDay(day);

@@ -161,9 +161,10 @@ impl Platform {
         })
     }
 
-    /// The public keys of a cloud, by name, as base64 without padding.
+    /// The public keys of a cloud, by name, as base64 without padding. They are those of a second ago at most, so that
+    /// whoever sees a new name in a token finds its key here, whichever node he asks.
     pub async fn public_keys(&self, cloud: Cloud) -> Result<Vec<(String, String)>> {
-        let keys = self.keys(cloud).await?;
+        let keys = self.fresh_keys(cloud).await?;
         let encoded = keys.verifying.iter().map(|(kid, (_, public))| (kid.clone(), URL_SAFE_NO_PAD.encode(public)));
         let mut encoded: Vec<_> = encoded.collect();
         encoded.sort();

@@ -3,7 +3,8 @@
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
-    admin, backup, completions, demo, doctor, import, lake, man, migrate, openapi, seal, serve, simulate,
+    admin, audit, backup, completions, demo, doctor, import, lake, man, migrate, openapi, recompute, seal, serve,
+    simulate,
 };
 use crate::failure::Failure;
 
@@ -23,6 +24,7 @@ enum Command {
     Serve(serve::Serve),
     Demo(demo::Demo),
     Admin(admin::Admin),
+    Audit(audit::Audit),
     Simulate(simulate::Simulate),
     Import(import::Import),
     Lake(lake::Lake),
@@ -31,6 +33,7 @@ enum Command {
     Doctor(doctor::Doctor),
     Backup(backup::Backup),
     Restore(backup::Restore),
+    Recompute(recompute::Recompute),
     Openapi(openapi::Openapi),
     Completions(completions::Completions),
     Man(man::Man),
@@ -54,6 +57,7 @@ async fn dispatch(command: Command, given: &ArgMatches) -> Result<(), Failure> {
         Command::Serve(serve) => serve.run(given).await,
         Command::Demo(demo) => demo.run().await,
         Command::Admin(admin) => admin.run(given).await,
+        Command::Audit(audit) => audit.run(given).await,
         Command::Simulate(simulate) => simulate.run().await,
         Command::Import(import) => import.run().await,
         Command::Lake(lake) => lake.run().await,
@@ -62,6 +66,7 @@ async fn dispatch(command: Command, given: &ArgMatches) -> Result<(), Failure> {
         Command::Doctor(doctor) => doctor.run(given).await,
         Command::Backup(backup) => backup.run(given).await,
         Command::Restore(restore) => restore.run(given).await,
+        Command::Recompute(recompute) => recompute.run(given).await,
         Command::Openapi(_) => openapi::Openapi::run(),
         Command::Completions(completions) => completions.run(),
         Command::Man(_) => man::Man::run(),
@@ -88,12 +93,12 @@ mod tests {
 
     #[test]
     fn every_option_of_the_store_and_the_server_has_an_environment_variable() {
-        for name in ["serve", "seal", "migrate"] {
+        for name in ["serve", "seal", "recompute", "migrate"] {
             let command = Cli::command();
             let command = command.find_subcommand(name).unwrap();
             for argument in command.get_arguments() {
                 let Some(long) = argument.get_long() else { continue };
-                if ["help", "version", "json", "now"].contains(&long) {
+                if ["help", "version", "json", "now", "patient"].contains(&long) {
                     continue;
                 }
                 let expected = format!("PULSEWARD_{}", long.to_uppercase().replace('-', "_"));

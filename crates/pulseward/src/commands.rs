@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub mod admin;
+pub mod audit;
 pub mod backup;
 pub mod completions;
 pub mod demo;
@@ -10,6 +11,7 @@ pub mod lake;
 pub mod man;
 pub mod migrate;
 pub mod openapi;
+pub mod recompute;
 pub mod seal;
 pub mod serve;
 pub mod simulate;

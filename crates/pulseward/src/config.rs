@@ -13,11 +13,11 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 use figment::Figment;
 use figment::providers::{Format, Serialized, Toml};
-use figment::value::Dict;
+use figment::value::{Dict, Value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use options::{LogFormat, LogOptions, ServeOptions, StoreOptions};
+pub use options::{LimitOptions, LogFormat, LogOptions, NodeRole, ServeOptions, StoreOptions};
 
 use crate::failure::Failure;
 
@@ -34,8 +34,15 @@ pub fn complete<T: Section>(given: T, matches: &ArgMatches, file: Option<&Path>)
 
 fn complete_from_text<T: Section>(given: &T, matches: &ArgMatches, text: &str, path: &Path) -> Result<T, Failure> {
     let broken = |error: figment::Error| Failure::Configuration(Box::new(error));
-    let file = Figment::from(Toml::string(text));
-    for key in file.extract::<Dict>().map_err(broken)?.keys() {
+    let mut file = Figment::from(Toml::string(text));
+    let mut keys: Dict = file.extract().map_err(broken)?;
+    if let Some(Value::Dict(_, hosts)) = keys.remove("hosts") {
+        // `hosts.users` and `hosts_users` are the same key.
+        let flat = hosts.into_iter().map(|(cloud, names)| (format!("hosts_{cloud}"), names));
+        keys.extend(flat);
+        file = Figment::from(Serialized::defaults(keys.clone()));
+    }
+    for key in keys.keys() {
         if !known_keys().contains(key) {
             return Err(Failure::Usage(format!("configuration: unknown key `{key}` in {}", path.display())));
         }
@@ -96,6 +103,35 @@ mod tests {
             serve(&[], "behind_proxy = true\nvoucher_days = 7\npublic_url = \"https://study.example\"").unwrap();
         assert!(options.behind_proxy);
         assert_eq!((options.voucher_days, options.public_url.as_deref()), (7, Some("https://study.example")));
+    }
+
+    #[test]
+    fn lists_come_from_everywhere() {
+        let names = ["old.example".to_owned(), "api.example".to_owned()];
+        let hosts = |arguments: &[&str], text: &str| serve(arguments, text).unwrap().hosts_integration;
+        assert_eq!(hosts(&["--hosts-integration", "old.example,api.example"], ""), names);
+        assert_eq!(hosts(&[], "hosts.integration = [\"old.example\", \"api.example\"]"), names);
+        assert_eq!(hosts(&[], "hosts_integration = [\"old.example\", \"api.example\"]"), names);
+        assert_eq!(
+            hosts(&["--hosts-integration", "x.example"], "[hosts]\nintegration = [\"y.example\"]"),
+            ["x.example"]
+        );
+        assert!(serve(&[], "hosts.portal = [\"x.example\"]").is_err());
+        let roles = |arguments: &[&str], text: &str| serve(arguments, text).unwrap().roles;
+        assert_eq!(roles(&[], ""), NodeRole::ALL);
+        assert_eq!(roles(&[], "roles = [\"health\", \"worker\"]"), [NodeRole::Health, NodeRole::Worker]);
+        assert_eq!(roles(&["--roles", "users"], "roles = [\"health\"]"), [NodeRole::Users]);
+    }
+
+    #[test]
+    fn the_rate_limit_is_a_number_or_off() {
+        let limit = |arguments: &[&str], text: &str| serve(arguments, text).map(|options| options.limits.rate_limit.0);
+        assert_eq!(limit(&[], "").unwrap(), Some(180));
+        assert_eq!(limit(&["--rate-limit", "off"], "rate_limit = 7").unwrap(), None);
+        assert_eq!(limit(&[], "rate_limit = 7").unwrap(), Some(7));
+        assert_eq!(limit(&[], "rate_limit = \"off\"").unwrap(), None);
+        assert!(limit(&[], "rate_limit = 0").is_err());
+        assert!(limit(&[], "rate_limit = \"many\"").is_err());
     }
 
     #[test]

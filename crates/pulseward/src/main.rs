@@ -8,6 +8,7 @@ mod commands;
 mod config;
 mod failure;
 mod logging;
+mod metrics;
 mod output;
 mod server;
 mod values;

@@ -1,15 +1,18 @@
 //! The listener: accepts connections, cuts slow clients off, drains when told to stop.
 
 mod address;
+mod doorway;
+mod proxies;
+mod stalled;
 #[cfg(test)]
 mod tests;
 mod tls;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::ConnectInfo;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -17,21 +20,46 @@ use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower::ServiceExt;
 use tower_http::timeout::RequestBodyTimeoutLayer;
 
-pub use address::{PublicUrl, check_exposure, resolve};
+pub use address::{PublicUrls, check_exposure, resolve};
+pub use doorway::Doorway;
 pub use tls::Certificate;
 
-/// How long a client may take for the head of a request, a TLS handshake, or the next request on a connection.
-const HEADER_PATIENCE: Duration = Duration::from_secs(10);
-/// How long a client may send no byte of a body.
-const BODY_PATIENCE: Duration = Duration::from_secs(30);
+use crate::config::LimitOptions;
+use stalled::GivesUpWhenStalled;
+
 /// How long requests that are under way may take to end once the service is told to stop.
 const DRAIN: Duration = Duration::from_secs(30);
 /// How long to wait when the system has no more room for connections.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How long clients may take, and how much of them there may be.
+#[derive(Clone, Copy)]
+pub struct Patience {
+    /// For the head of a request, a TLS handshake, or the next request on a connection.
+    pub header: Duration,
+    /// Without a byte of a body sent, or of an answer taken.
+    pub body: Duration,
+    /// The largest head of a request, bytes.
+    pub header_bytes: usize,
+    /// Connections at the same time.
+    pub connections: usize,
+}
+
+impl Patience {
+    /// What the options say.
+    pub fn new(options: &LimitOptions) -> Self {
+        Patience {
+            header: Duration::from_secs(options.header_seconds.into()),
+            body: Duration::from_secs(options.body_seconds.into()),
+            header_bytes: usize::from(options.header_kib) << 10,
+            connections: options.connections_at_once as usize,
+        }
+    }
+}
 
 /// What a listener serves.
 pub struct Server {
@@ -41,20 +69,26 @@ pub struct Server {
     pub router: Router,
     /// The certificate, when the service itself speaks TLS.
     pub certificate: Option<Certificate>,
+    /// Who comes in, and to which cloud.
+    pub doorway: Doorway,
+    /// How long clients may take.
+    pub patience: Patience,
 }
 
 impl Server {
     /// Serves until `stop` becomes true, then takes no more connections, and returns when the last request has been
     /// answered or the time for draining has run out.
     pub async fn run(self, mut stop: watch::Receiver<bool>) {
-        let router = self.router.layer(RequestBodyTimeoutLayer::new(BODY_PATIENCE));
+        let router = self.router.layer(RequestBodyTimeoutLayer::new(self.patience.body));
+        let doorway = Arc::new(self.doorway);
+        let places = Arc::new(Semaphore::new(self.patience.connections.min(Semaphore::MAX_PERMITS)));
         let draining = GracefulShutdown::new();
         loop {
             let accepted = tokio::select! {
-                accepted = self.listener.accept() => accepted,
+                accepted = accept(&self.listener, &places) => accepted,
                 _ = stop.wait_for(|stop| *stop) => break,
             };
-            let (stream, peer) = match accepted {
+            let (stream, peer, place) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -62,7 +96,14 @@ impl Server {
                     continue;
                 }
             };
-            let connection = Connection { router: router.clone(), peer, watcher: draining.watcher() };
+            let connection = Connection {
+                router: router.clone(),
+                doorway: doorway.clone(),
+                patience: self.patience,
+                peer: peer.ip(),
+                watcher: draining.watcher(),
+                _place: place,
+            };
             tokio::spawn(connection.open(stream, self.certificate.clone()));
         }
         drop(self.listener);
@@ -72,11 +113,25 @@ impl Server {
     }
 }
 
+/// The next connection, once there is a place for it. Without one, connections wait in the system's queue, where they
+/// cost nothing.
+async fn accept(
+    listener: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> std::io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+    let place = places.clone().acquire_owned().await.map_err(std::io::Error::other)?;
+    let (stream, peer) = listener.accept().await?;
+    Ok((stream, peer, place))
+}
+
 /// One client's connection.
 struct Connection {
     router: Router,
-    peer: SocketAddr,
+    doorway: Arc<Doorway>,
+    patience: Patience,
+    peer: IpAddr,
     watcher: Watcher,
+    _place: OwnedSemaphorePermit,
 }
 
 impl Connection {
@@ -84,7 +139,7 @@ impl Connection {
         // Answers are written whole; waiting for more to send would only delay them.
         let _ = stream.set_nodelay(true);
         let Some(certificate) = certificate else { return self.serve(stream, Protocol::Http1).await };
-        match tokio::time::timeout(HEADER_PATIENCE, certificate.accept(stream)).await {
+        match tokio::time::timeout(self.patience.header, certificate.accept(stream)).await {
             Ok(Ok((stream, protocol))) => self.serve(stream, protocol).await,
             Ok(Err(error)) => tracing::debug!(%error, "no TLS with a client"),
             Err(_) => tracing::debug!("a client took too long for the TLS handshake"),
@@ -92,12 +147,19 @@ impl Connection {
     }
 
     async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, protocol: Protocol) {
-        let (router, peer) = (self.router, self.peer);
+        let Connection { router, doorway, peer, .. } = self;
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-            request.extensions_mut().insert(ConnectInfo(peer));
-            router.clone().oneshot(request)
+            let entered = doorway.enter(peer, &mut request);
+            let router = router.clone();
+            async move {
+                match entered {
+                    Ok(()) => router.oneshot(request).await,
+                    Err(refusal) => Ok(refusal),
+                }
+            }
         });
-        let builder = builder(protocol);
+        let builder = builder(protocol, self.patience);
+        let stream = GivesUpWhenStalled::new(stream, self.patience.body);
         let connection = builder.serve_connection(TokioIo::new(stream), service);
         if let Err(error) = self.watcher.watch(connection).await {
             tracing::debug!(%error, "a connection ended early");
@@ -113,10 +175,13 @@ enum Protocol {
     Http2,
 }
 
-fn builder(protocol: Protocol) -> auto::Builder<TokioExecutor> {
+fn builder(protocol: Protocol, patience: Patience) -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_PATIENCE);
-    builder.http2().timer(TokioTimer::new()).keep_alive_interval(HEADER_PATIENCE);
+    let http1 = &mut builder.http1();
+    http1.timer(TokioTimer::new()).header_read_timeout(patience.header).max_buf_size(patience.header_bytes);
+    let largest_head = u32::try_from(patience.header_bytes).unwrap_or(u32::MAX);
+    let http2 = &mut builder.http2();
+    http2.timer(TokioTimer::new()).keep_alive_interval(patience.header).max_header_list_size(largest_head);
     match protocol {
         Protocol::Http1 => builder.http1_only(),
         Protocol::Http2 => builder.http2_only(),

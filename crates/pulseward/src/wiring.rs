@@ -13,6 +13,7 @@ use store::{Address, HealthDb, Objects, UsersDb};
 
 use crate::config::{ServeOptions, StoreOptions};
 use crate::failure::Failure;
+use crate::server::PublicUrls;
 
 /// Opens the stores that the options name, brings their schemas up to date, and builds the service over them.
 pub async fn open(options: &StoreOptions, settings: Settings) -> Result<Platform, Failure> {
@@ -33,15 +34,15 @@ pub async fn open(options: &StoreOptions, settings: Settings) -> Result<Platform
     Ok(Platform::new(users, health, objects, Arc::new(now_ms), Arc::new(fill_random), master_key, settings))
 }
 
-/// The settings of a service that clients reach under an address.
-pub fn settings(options: &ServeOptions, public_url: &str) -> Settings {
+/// The settings of a service that clients reach under these addresses.
+pub fn settings(options: &ServeOptions, urls: PublicUrls) -> Settings {
     Settings {
         token_ttl_minutes: options.token_ttl_minutes,
         token_refresh_minutes: options.token_refresh_minutes,
         voucher_days: options.voucher_days,
-        users_url: format!("{public_url}/users"),
-        health_url: format!("{public_url}/health"),
-        integration_url: format!("{public_url}/integration"),
+        integration_url: urls.integration,
+        users_url: urls.users,
+        health_url: urls.health,
         export_interval_s: options.export_interval.seconds,
         ..Settings::default()
     }

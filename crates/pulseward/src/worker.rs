@@ -21,6 +21,7 @@ const FOLDS_AT_ONCE: usize = 4;
 pub fn start(platform: &Platform, stop: &watch::Receiver<bool>) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(finish_intents(platform.clone(), stop.clone()));
+    tasks.spawn(mark_older_days(platform.clone()));
     tasks.spawn(FoldWorker::new(platform.clone(), FOLDS_AT_ONCE).run(stop.clone()));
     tasks.spawn(housekeeping::run(platform.clone(), stop.clone()));
     tasks.spawn(ExportWorker::new(platform.clone()).run(stop.clone()));
@@ -34,6 +35,15 @@ pub async fn end(mut tasks: JoinSet<()>) {
     if tokio::time::timeout(LONGEST_END, ended).await.is_err() {
         tracing::warn!("background work was still under way and has been left");
         tasks.shutdown().await;
+    }
+}
+
+/// Days that an older program summed up are folded anew. What is not marked now is marked by the next start.
+async fn mark_older_days(platform: Platform) {
+    match platform::fold::mark_older_days(&platform).await {
+        Ok(0) => {}
+        Ok(patients) => tracing::info!(patients, "days of an older version are summed up anew"),
+        Err(error) => tracing::warn!(%error, "days of an older version wait for the next start"),
     }
 }
 

@@ -27,10 +27,10 @@ mod users;
 pub use engine::Address;
 pub use error::{Result, StoreError};
 pub use health::{
-    AHEAD_MS, Alarm, AuthorizationCode, Claim, Counts, Device, DeviceReport, DueRange, ErasedPatient, ExportClaim,
-    ExportJob, ExportState, ExportTurn, FoldCommit, FoldOutcome, HealthChange, HealthDb, HealthPatient, HealthSession,
-    LatestChange, LocalQuarter, NewExport, OauthRefreshToken, OlderDays, OwedEntry, Profile, SettingRow, SlotRow,
-    SummaryRow, Sync, SyncId, SyncOutcome,
+    AHEAD_MS, AfHourRow, Alarm, AuthorizationCode, Claim, Counts, Device, DeviceReport, DueRange, ErasedPatient,
+    ExportClaim, ExportJob, ExportState, ExportTurn, FactsRow, FoldCommit, FoldOutcome, HealthChange, HealthDb,
+    HealthPatient, HealthSession, LatestChange, LocalQuarter, NewExport, OauthRefreshToken, OlderDays, OwedEntry,
+    Profile, SettingRow, SlotRow, StoredSection, SummaryRow, Sync, SyncId, SyncOutcome, WEIGHT_SETTING,
 };
 pub use health::{Retirement, export_folder};
 pub use objects::{ByteRange, ListedObject, ObjectRead, Objects, S3Address, Upload};

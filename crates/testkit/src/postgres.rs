@@ -74,6 +74,21 @@ impl Postgres {
     }
 }
 
+impl Postgres {
+    /// Everything that the tables hold, as text.
+    ///
+    /// # Panics
+    /// When the server's own program for it fails.
+    pub fn dump(&self) -> String {
+        let Some(Ok(cluster)) = CLUSTER.get() else { panic!("no cluster runs") };
+        let dumped =
+            Command::new(cluster.programs.join("pg_dump")).args(["--data-only", "--inserts", &self.url]).output();
+        let dumped = dumped.unwrap_or_else(|error| panic!("pg_dump: {error}"));
+        assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
+        String::from_utf8_lossy(&dumped.stdout).into_owned()
+    }
+}
+
 impl Cluster {
     fn start() -> Result<Self, PostgresError> {
         let programs = find_programs().ok_or(PostgresError::NotInstalled)?;

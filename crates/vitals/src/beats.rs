@@ -1,5 +1,11 @@
 //! Rows of beat-to-beat intervals, as the `rr-interval` type holds them.
 
+use std::ops::Range;
+
+use crate::block::Block;
+use crate::registry::NULL;
+use crate::vital_rows::GOOD_QUALITY;
+
 /// One interval between two heart beats.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beat {
@@ -32,4 +38,20 @@ pub fn missing_before(previous: &Beat, beat: &Beat) -> f64 {
     let step_ms = beat.time_ms.saturating_sub(previous.time_ms) as f64;
     let excess_ms = step_ms - beat.rr_ms;
     if excess_ms > MISSING_ROWS_MS { excess_ms } else { 0.0 }
+}
+
+/// The intervals of some rows of a block of `rr-interval`, in the order of time. Rows without an interval are left out;
+/// a quality that is not given counts as good.
+pub fn beats_of(block: &Block, rows: Range<usize>) -> Vec<Beat> {
+    let (rr, quality) = (block.column("rr"), block.column("quality"));
+    let beat = |row: usize| {
+        let thousandths = rr.get(row);
+        let poor = (0..GOOD_QUALITY).contains(&quality.get(row));
+        (thousandths != NULL).then(|| Beat {
+            time_ms: block.times_us[row].div_euclid(1000),
+            rr_ms: f64::from(thousandths) / 1000.0,
+            good: !poor,
+        })
+    };
+    rows.filter_map(beat).collect()
 }

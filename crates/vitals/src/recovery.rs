@@ -1,6 +1,8 @@
 //! Recovery of the morning (**ours**): how today's HRV, resting rate, sleep and skin temperature
 //! compare with the person's own past. No outside truth exists for it.
 
+use serde::Serialize;
+
 use crate::activity::Sex;
 use crate::signal::{finite, mean, standard_deviation};
 
@@ -28,7 +30,7 @@ pub struct Day {
 }
 
 /// The `recovery` section, in its names. Deltas in percent, scores 0–100.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Recovery {
     /// Weighted scores times both factors, 0–100.
     pub value: u8,

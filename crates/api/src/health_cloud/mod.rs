@@ -2,6 +2,7 @@
 
 mod auth;
 mod login;
+pub(crate) mod oauth;
 mod raw_metrics;
 pub(crate) mod sync;
 mod user_summaries;
@@ -21,6 +22,7 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new()
         .merge(login::routes())
         .merge(auth::routes())
+        .merge(oauth::routes())
         .merge(sync::routes())
         .merge(raw_metrics::routes())
         .merge(user_summaries::routes())

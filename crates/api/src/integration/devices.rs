@@ -12,6 +12,7 @@ use utoipa_axum::routes;
 use crate::ApiState;
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::{CallRejection, header_text};
+use crate::rate_limit::prove;
 use crate::times::iso_ms;
 
 /// The routes.
@@ -27,7 +28,9 @@ impl FromRequestParts<ApiState> for HealthTokenCall {
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self> {
         let token = header_text(parts, "x-health-token")?.ok_or(CallRejection::NoCredential)?;
-        Ok(HealthTokenCall(state.platform.health_caller(token).await.map_err(CallRejection::Refused)?))
+        let caller = state.platform.health_caller(token).await.map_err(CallRejection::Refused)?;
+        prove(parts);
+        Ok(HealthTokenCall(caller))
     }
 }
 

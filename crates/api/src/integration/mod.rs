@@ -1,5 +1,6 @@
 //! The integration API: what researchers and practitioners call with an API key.
 
+mod afib;
 mod alarms;
 mod audit;
 mod bracelets;
@@ -19,6 +20,8 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::ApiState;
 
+pub(crate) use patients::FIELD_NAMES;
+
 /// The routes, in the order of the specification; then those that its audit codes imply.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new()
@@ -28,6 +31,7 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
         .merge(news::routes())
         .merge(summaries::routes())
         .merge(compliance::routes())
+        .merge(afib::routes())
         .merge(exports::routes())
         .merge(lake::routes())
         .merge(audit::routes())

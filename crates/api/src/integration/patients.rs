@@ -36,7 +36,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 const PARTS_AHEAD: usize = 2;
 
 /// The names that `fields[]` knows.
-const FIELD_NAMES: [&str; 18] = [
+pub(crate) const FIELD_NAMES: [&str; 18] = [
     "_id",
     "uuid",
     "first_name",

@@ -2,6 +2,7 @@
 
 mod activate;
 mod auth;
+mod consents;
 mod login;
 mod me;
 
@@ -20,6 +21,7 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new()
         .merge(login::routes())
         .merge(auth::routes())
+        .merge(consents::routes())
         .merge(activate::routes())
         .merge(me::routes())
         .routes(routes!(keys))

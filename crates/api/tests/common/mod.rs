@@ -27,9 +27,11 @@ pub const PASSWORD: &str = "correct horse battery";
 pub struct Story {
     /// The operations, for what the story's operator does.
     pub platform: Platform,
+    /// What handlers share.
+    pub state: api::ApiState,
     router: Router,
     now_ms: Arc<AtomicI64>,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 /// An answer.
@@ -58,10 +60,21 @@ pub struct Enrolled {
 impl Story {
     /// A new, empty service.
     pub async fn begin() -> Self {
+        Self::begin_with(api::Limits::default()).await
+    }
+
+    /// A new, empty service with limits.
+    pub async fn begin_with(limits: api::Limits) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let users = UsersDb::open(Address::File(folder.path().join("users.sqlite"))).await.expect("a database");
-        let objects = Objects::folder(&folder.path().join("objects")).expect("a folder");
+        let users = Address::File(folder.path().join("users.sqlite"));
         let health = Address::File(folder.path().join("health.sqlite"));
+        Story::begin_at(users, health, folder, limits).await
+    }
+
+    /// A new, empty service over two databases, with its objects in a folder.
+    pub async fn begin_at(users: Address, health: Address, folder: tempfile::TempDir, limits: api::Limits) -> Self {
+        let users = UsersDb::open(users).await.expect("a database");
+        let objects = Objects::folder(&folder.path().join("objects")).expect("a folder");
         let health = HealthDb::open(health, objects.clone()).await.expect("a database");
         let now_ms = Arc::new(AtomicI64::new(START_MS));
         let clock = now_ms.clone();
@@ -75,8 +88,13 @@ impl Story {
             [7; 32],
             Settings::default(),
         );
-        let router = api::router(api::ApiState { platform: platform.clone(), limits: api::Limits::default() });
-        Story { platform, router, now_ms, _folder: folder }
+        let state = api::ApiState::new(platform.clone(), limits);
+        Story { platform, router: api::router(state.clone()), state, now_ms, folder }
+    }
+
+    /// Where its files are.
+    pub fn folder(&self) -> &std::path::Path {
+        self.folder.path()
     }
 
     /// Lets time pass.
@@ -143,6 +161,11 @@ impl Story {
     /// A POST of JSON with a token as Bearer.
     pub async fn post_as(&self, path: &str, token: &str, body: Value) -> Answer {
         self.with_json(Method::POST, path, token, body).await
+    }
+
+    /// Any method, with JSON unless the body is `Null`, and with a token as Bearer unless it is empty.
+    pub async fn ask(&self, method: &str, path: &str, token: &str, body: Value) -> Answer {
+        self.with_json(method.parse().expect("a method"), path, token, body).await
     }
 
     async fn with_json(&self, method: Method, path: &str, token: &str, body: Value) -> Answer {
@@ -212,6 +235,11 @@ impl Answer {
     pub fn ok(self) -> Value {
         assert_eq!(self.status, StatusCode::OK, "{}", self.body);
         self.body
+    }
+
+    /// Checks that there is nothing to say.
+    pub fn done(self) {
+        assert_eq!((self.status, &self.body), (StatusCode::NO_CONTENT, &Value::Null));
     }
 
     /// Status and code of an error, whose shape is checked.

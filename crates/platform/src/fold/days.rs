@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use store::SlotRow;
-use vitals::cells::{ActivityCell, CellsByDay, DayCells, SpotCell, TemperatureCell, WindowCell};
+use vitals::cells::{CellsByDay, Day, Kept};
 use vitals::latest::LatestValues;
 use vitals::registry::DataType;
 use vitals::zone::{DAY_US, LocalDay, SECOND_US, WINDOW_US};
@@ -21,50 +21,11 @@ pub(crate) fn days_around(windows: &Windows) -> RangeInclusive<LocalDay> {
     day(windows.start * WINDOW_US - FURTHEST_OFFSET_US)..=day(windows.end * WINDOW_US + FURTHEST_OFFSET_US)
 }
 
-/// The cells of one local day.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Day {
-    pub activity: DayCells<ActivityCell>,
-    pub temperature: DayCells<TemperatureCell>,
-    pub spot: DayCells<SpotCell>,
-}
-
-impl Day {
-    /// Cells of another version of the program count as missing: their days are due anyway.
-    fn read(&mut self, row: &SlotRow) {
-        match row.data_type {
-            DataType::Activity => self.activity = DayCells::unpack(&row.cells).unwrap_or_default(),
-            DataType::Temperature => self.temperature = DayCells::unpack(&row.cells).unwrap_or_default(),
-            DataType::Tests => self.spot = DayCells::unpack(&row.cells).unwrap_or_default(),
-            _ => {}
-        }
-    }
-
-    /// The newest values measured in some windows.
-    pub fn newest(&self, windows: &Windows) -> LatestValues {
-        let mut newest = LatestValues::default();
-        for cell in self.activity.in_windows(windows.clone()) {
-            newest.merge_newer(&cell.newest);
-        }
-        for cell in self.spot.in_windows(windows.clone()) {
-            newest.merge_newer(&cell.newest);
-        }
-        newest
-    }
-
-    /// Windows in which something was measured that NEWS scores.
-    pub fn scored_windows(&self) -> impl Iterator<Item = i64> + '_ {
-        let activity = self.activity.cells().iter().map(|cell| (cell.place, &cell.newest));
-        let spot = self.spot.cells().iter().map(|cell| (cell.place, &cell.newest));
-        activity.chain(spot).filter(|(_, newest)| newest.scored_ms().is_some()).map(|(place, _)| place.window())
-    }
-}
-
 /// Days by date, of cells rows in any order.
 pub(crate) fn read_days(rows: &[SlotRow]) -> BTreeMap<LocalDay, Day> {
     let mut days: BTreeMap<LocalDay, Day> = BTreeMap::new();
     for row in rows {
-        days.entry(row.day).or_default().read(row);
+        days.entry(row.day).or_default().read(row.data_type, &row.cells);
     }
     days
 }
@@ -73,39 +34,40 @@ pub(crate) fn read_days(rows: &[SlotRow]) -> BTreeMap<LocalDay, Day> {
 #[derive(Clone, Debug)]
 pub(crate) struct Days {
     by_date: BTreeMap<LocalDay, Day>,
+    /// Days of which the cells of all types are in hand.
+    whole: RangeInclusive<LocalDay>,
+    /// Days of which the cells of vital signs are in hand.
     loaded: RangeInclusive<LocalDay>,
     changed: BTreeSet<(LocalDay, DataType)>,
 }
 
-/// The cells of one type among a day's.
-pub(crate) trait Kept: WindowCell {
-    fn cells_of(day: &mut Day) -> &mut DayCells<Self>;
-}
-
-impl Kept for ActivityCell {
-    fn cells_of(day: &mut Day) -> &mut DayCells<Self> {
-        &mut day.activity
-    }
-}
-
-impl Kept for TemperatureCell {
-    fn cells_of(day: &mut Day) -> &mut DayCells<Self> {
-        &mut day.temperature
-    }
-}
-
-impl Kept for SpotCell {
-    fn cells_of(day: &mut Day) -> &mut DayCells<Self> {
-        &mut day.spot
-    }
-}
-
 impl Days {
-    /// Loads the days that some windows can lie on.
-    pub async fn load(source: &impl FoldSource, windows: &Windows) -> store::Result<Self> {
-        let loaded = days_around(windows);
-        let rows = source.slots(*loaded.start(), *loaded.end()).await?;
-        Ok(Days { by_date: read_days(&rows), loaded, changed: BTreeSet::new() })
+    /// Loads the days that some windows can lie on; of those that other windows can lie on, the vital signs alone.
+    pub async fn load(source: &impl FoldSource, whole: &Windows, vital: Option<&Windows>) -> store::Result<Self> {
+        let whole = days_around(whole);
+        let loaded = vital.map_or_else(|| whole.clone(), days_around);
+        let mut rows = source.slots(*whole.start(), *whole.end()).await?;
+        if loaded.start() < whole.start() {
+            rows.extend(source.vital_slots(*loaded.start(), LocalDay(whole.start().0 - 1)).await?);
+        }
+        if loaded.end() > whole.end() {
+            rows.extend(source.vital_slots(LocalDay(whole.end().0 + 1), *loaded.end()).await?);
+        }
+        Ok(Days { by_date: read_days(&rows), whole, loaded, changed: BTreeSet::new() })
+    }
+
+    /// Loads the cells of all types of some days, where they are not in hand. Cells change only on days that are whole
+    /// from the beginning, so what is in hand of others is as it is stored.
+    pub async fn make_whole(&mut self, source: &impl FoldSource, first: LocalDay, last: LocalDay) -> store::Result<()> {
+        let (start, end) = (*self.whole.start(), *self.whole.end());
+        if first < start {
+            self.by_date.extend(read_days(&source.slots(first, LocalDay(start.0 - 1)).await?));
+        }
+        if last > end {
+            self.by_date.extend(read_days(&source.slots(LocalDay(end.0 + 1), last).await?));
+        }
+        self.whole = start.min(first)..=end.max(last);
+        Ok(())
     }
 
     /// Puts new cells in the place of all that lie in some windows; takes note of the days that change by it.
@@ -115,7 +77,7 @@ impl Days {
         }
         for (date, day) in &mut self.by_date {
             let new = cells.remove(date).unwrap_or_default();
-            let kept = C::cells_of(day);
+            let kept = C::of_mut(day);
             if kept.in_windows(windows.clone()) != new.as_slice() {
                 kept.replace(windows.clone(), new);
                 self.changed.insert((*date, C::DATA_TYPE));
@@ -194,7 +156,7 @@ impl Days {
         let in_hand = self.loaded.contains(needed.start()) && self.loaded.contains(needed.end());
         let mut days = BTreeMap::new();
         if !in_hand {
-            days = read_days(&source.slots(*needed.start(), *needed.end()).await?);
+            days = read_days(&source.vital_slots(*needed.start(), *needed.end()).await?);
         }
         days.extend(self.by_date.range(needed).map(|(date, day)| (*date, day.clone())));
         Ok(days)
@@ -232,23 +194,19 @@ impl Days {
         *self.loaded.start()
     }
 
+    /// The days that have cells in some windows.
+    pub fn with_cells_in(&self, windows: &Windows) -> impl Iterator<Item = LocalDay> + '_ {
+        let windows = windows.clone();
+        let of_days = self.by_date.range(days_around(&windows));
+        of_days.filter(move |(_, day)| day.has_cells_in(&windows)).map(|(date, _)| *date)
+    }
+
     /// What is to be stored: the days that have changed.
     pub fn rows(&self) -> Vec<SlotRow> {
         let packed = |(date, data_type): &(LocalDay, DataType)| {
-            let day = self.by_date.get(date)?;
-            let cells = match data_type {
-                DataType::Activity => pack(&day.activity),
-                DataType::Temperature => pack(&day.temperature),
-                DataType::Tests => pack(&day.spot),
-                _ => return None,
-            };
+            let cells = self.by_date.get(date)?.pack(*data_type);
             Some(SlotRow { day: *date, data_type: *data_type, cells })
         };
         self.changed.iter().filter_map(packed).collect()
     }
-}
-
-/// Empty for a day without cells, which removes its row.
-fn pack<C: WindowCell>(cells: &DayCells<C>) -> Vec<u8> {
-    if cells.is_empty() { Vec::new() } else { cells.pack() }
 }

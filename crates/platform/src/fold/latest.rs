@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use vitals::cells::{WINDOW_MS, window_of};
+use vitals::cells::{Day, WINDOW_MS, window_of};
 use vitals::latest::{LatestValues, Timed, newest_of};
 use vitals::zone::LocalDay;
 
-use super::days::{Day, Days, read_days};
+use super::days::{Days, read_days};
 use super::news::{Interval, vital_rows};
 use super::plan::Windows;
 use super::source::FoldSource;

@@ -4,21 +4,27 @@
 //! touched windows as a pure function of the stored rows, and commits it together with the end of the marks it saw.
 //! So it does not matter in which order, how often or how finely cut samples arrive, nor how often a fold is begun.
 
+mod beats;
 mod days;
+mod derived;
 mod latest;
 mod news;
 mod older;
 mod patient;
 mod plan;
+mod recompute;
+mod sections;
 mod source;
 mod subject;
 #[cfg(test)]
 mod tests;
+mod waveforms;
 mod worker;
 #[cfg(test)]
 mod worker_tests;
 
 pub use older::mark_older_days;
+pub use recompute::{Recomputed, recompute};
 pub(crate) use subject::Subject;
 pub use subject::{GOAL_SETTING, NEWS_SETTING, RULE_SETTING};
 pub use worker::FoldWorker;

@@ -1,10 +1,11 @@
 //! Days that an older program summed up are computed again.
 
 use store::DueRange;
-use vitals::registry::DataType;
+use vitals::cells::Day;
 use vitals::summary::FORMAT;
 use vitals::zone::{DAY_US, SECOND_US};
 
+use super::plan::OF_NO_SYNC;
 use crate::environment::Platform;
 use crate::error::Result;
 
@@ -26,9 +27,9 @@ pub async fn mark_older_days(platform: &Platform) -> Result<usize> {
         for days in older {
             let first_us = i64::from(days.first.0) * DAY_US - FURTHEST_OFFSET_US;
             let last_us = (i64::from(days.last.0) + 1) * DAY_US + FURTHEST_OFFSET_US;
-            for data_type in [DataType::Activity, DataType::Temperature, DataType::Tests] {
-                // Not the arrival of any sync: 0.
-                let range = DueRange { arrival: 0, data_type: data_type.number(), first_us, last_us, ready_ms: 0 };
+            for data_type in Day::TYPES {
+                let range =
+                    DueRange { arrival: OF_NO_SYNC, data_type: data_type.number(), first_us, last_us, ready_ms: 0 };
                 platform.health.mark_due(&days.patient, range).await?;
             }
         }

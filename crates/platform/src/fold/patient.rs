@@ -1,21 +1,21 @@
 //! Folding one patient: from the marks that are due to everything that follows from the rows they name.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use store::{AHEAD_MS, Claim, DueRange, FoldCommit, LatestChange, SummaryRow};
+use store::{AHEAD_MS, Claim, DueRange, FoldCommit, LatestChange};
 use vitals::block::Block;
-use vitals::cells::{activity_cells, spot_cells, temperature_cells};
+use vitals::cells::{CellsByDay, Kept, activity_cells, spot_cells, stage_cells, temperature_cells, variability_cells};
 use vitals::latest::{LatestValues, Timed};
 use vitals::registry::DataType;
-use vitals::summary::{DailySummary, DaySource};
-use vitals::zone::{LocalDay, WINDOW_US};
+use vitals::zone::WINDOW_US;
 
-use super::days::{Day, Days};
-use super::latest;
+use super::days::Days;
 use super::news::{self, Interval, LOOK_BACK_WINDOWS};
 use super::plan::{Plan, Windows, joined};
+use super::sections::{self, DirtyDays};
 use super::source::FoldSource;
 use super::subject::Subject;
+use super::{beats, latest, waveforms};
 
 /// What a fold of one patient starts from.
 #[derive(Debug)]
@@ -36,31 +36,24 @@ pub(crate) async fn fold(source: &impl FoldSource, input: FoldInput) -> store::R
     let FoldInput { claim, due, seen, subject, kept_from_us, now_ms } = input;
     let not_after_us = (now_ms + AHEAD_MS) * 1000 + 999;
     let plan = Plan::of(due, &kept_from_us);
-    let mut commit = FoldCommit {
-        claim,
-        slots: Vec::new(),
-        summaries: Vec::new(),
-        latest: None,
-        news_removed: Vec::new(),
-        news: Vec::new(),
-        done: plan.done.clone(),
-        due: plan.left.clone(),
-    };
+    let mut commit = FoldCommit { done: plan.done.clone(), due: plan.left.clone(), ..FoldCommit::nothing(claim) };
     let Some(span) = plan.span() else { return Ok(commit) };
-    let mut days = Days::load(source, &(span.start - LOOK_BACK_WINDOWS..span.end + LOOK_BACK_WINDOWS)).await?;
-
-    for windows in plan.windows_of(DataType::Temperature) {
-        let rows = source.rows(DataType::Temperature, windows.start * WINDOW_US, windows.end * WINDOW_US - 1).await?;
-        days.replace(windows, rows.first().map(temperature_cells).unwrap_or_default());
-    }
     let (activity, tests) = (plan.windows_of(DataType::Activity), plan.windows_of(DataType::Tests));
     let vital_windows = joined(activity.iter().chain(tests).cloned().collect());
+    let around = span.start - LOOK_BACK_WINDOWS..span.end + LOOK_BACK_WINDOWS;
+    let mut days = Days::load(source, &span, (!vital_windows.is_empty()).then_some(&around)).await?;
+
+    replace(source, &mut days, &plan, temperature_cells).await?;
+    replace(source, &mut days, &plan, stage_cells).await?;
+    replace(source, &mut days, &plan, variability_cells).await?;
+    commit.af_hours = beats::fold(source, &mut days, plan.windows_of(DataType::RrInterval), now_ms).await?;
+    waveforms::fold(source, &mut days, &plan).await?;
     let mut intervals = Vec::new();
     for windows in news::reach(&vital_windows, &days) {
         intervals.push(Interval { blocks: news::vital_rows(source, &windows).await?, windows });
     }
     for interval in &intervals {
-        replace_cells(&mut days, interval, activity, tests, &subject);
+        replace_vitals(&mut days, interval, activity, tests, &subject);
     }
     if !intervals.is_empty() {
         let edit = news::evaluate(source, &days, &subject, &intervals, not_after_us).await?;
@@ -73,16 +66,32 @@ pub(crate) async fn fold(source: &impl FoldSource, input: FoldInput) -> store::R
         commit.news = edit.put.into_values().collect();
         commit.due.extend(due_later(&plan, &intervals, not_after_us));
     }
-    let changed: BTreeSet<LocalDay> = days.changed().iter().map(|(day, _)| *day).collect();
-    for day in changed {
-        commit.summaries.extend(summary_rows(day, days.get(day), &subject));
-    }
+    let dirty = DirtyDays {
+        changed: days.changed().iter().map(|(day, _)| *day).collect(),
+        revisited: plan.revisited.iter().flat_map(|windows| days.with_cells_in(windows)).collect(),
+    };
+    let edit = sections::sum_up(source, &mut days, &subject, &dirty).await?;
+    (commit.summaries, commit.facts) = (edit.summaries, edit.facts);
     commit.slots = days.rows();
     Ok(commit)
 }
 
-/// Puts the cells of the touched windows in their days.
-fn replace_cells(days: &mut Days, interval: &Interval, activity: &[Windows], tests: &[Windows], subject: &Subject) {
+/// Puts the cells of touched windows of a type with one channel in their days.
+async fn replace<C: Kept>(
+    source: &impl FoldSource,
+    days: &mut Days,
+    plan: &Plan,
+    cells: fn(&Block) -> CellsByDay<C>,
+) -> store::Result<()> {
+    for windows in plan.windows_of(C::DATA_TYPE) {
+        let rows = source.rows(C::DATA_TYPE, windows.start * WINDOW_US, windows.end * WINDOW_US - 1).await?;
+        days.replace(windows, rows.first().map(cells).unwrap_or_default());
+    }
+    Ok(())
+}
+
+/// Puts the cells of vital signs of the touched windows in their days.
+fn replace_vitals(days: &mut Days, interval: &Interval, activity: &[Windows], tests: &[Windows], subject: &Subject) {
     let inside = |windows: &&Windows| windows.start >= interval.windows.start && windows.end <= interval.windows.end;
     for windows in activity.iter().filter(inside) {
         let rows = interval.blocks.iter().find(|block| block.data_type == DataType::Activity);
@@ -116,25 +125,4 @@ fn due_later(plan: &Plan, intervals: &[Interval], not_after_us: i64) -> Vec<DueR
         }
     }
     later
-}
-
-/// The sections of a day; those that it has not are removed.
-fn summary_rows(date: LocalDay, day: Option<&Day>, subject: &Subject) -> Vec<SummaryRow> {
-    let empty = Day::default();
-    let day = day.unwrap_or(&empty);
-    let summary = DailySummary::of(&DaySource {
-        day: date,
-        slot_count: subject.slot_count(date),
-        activity: &day.activity,
-        temperature: &day.temperature,
-        asleep_ms: &[],
-        profile: &subject.profile,
-        settings: &subject.summary_settings(date),
-    });
-    let mut bodies = summary.bodies();
-    let row = |section| {
-        let at = bodies.iter().position(|(found, _)| *found == section);
-        SummaryRow { day: date, section, body: at.map(|at| bodies.swap_remove(at).1) }
-    };
-    DailySummary::SECTIONS.map(row).into()
 }

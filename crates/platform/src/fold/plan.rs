@@ -12,6 +12,12 @@ use vitals::zone::WINDOW_US;
 /// neither fills the memory nor outlives the lease.
 const LONGEST_SPAN_WINDOWS: i64 = 8 * 288;
 
+/// Windows of waveforms that one fold spans at most: a day, for a second of them is a hundred rows.
+const LONGEST_WAVEFORM_SPAN_WINDOWS: i64 = 288;
+
+/// The arrival of marks that no sync has left.
+pub(crate) const OF_NO_SYNC: i64 = 0;
+
 /// Windows of five minutes, from (included) to (excluded).
 pub(crate) type Windows = Range<i64>;
 
@@ -20,6 +26,8 @@ pub(crate) type Windows = Range<i64>;
 pub(crate) struct Plan {
     /// Windows to compute anew by type, in order, apart from each other.
     pub touched: BTreeMap<DataType, Vec<Windows>>,
+    /// Touched windows that no sync has touched: something else that enters formulas has changed.
+    pub revisited: Vec<Windows>,
     /// Marks that the fold settles.
     pub done: Vec<DueRange>,
     /// What it leaves of them.
@@ -34,7 +42,7 @@ impl Plan {
         due.sort_by_key(|range| (range.first_us, range.data_type, range.arrival));
         let mut plan = Plan::default();
         let Some(first) = due.first() else { return plan };
-        let end = window_of(first.first_us) + LONGEST_SPAN_WINDOWS;
+        let start = window_of(first.first_us);
         for range in due {
             let data_type = DataType::from_number(range.data_type).filter(|data_type| is_folded(*data_type));
             let Some(data_type) = data_type else {
@@ -46,6 +54,8 @@ impl Plan {
                 plan.done.push(range);
                 continue;
             }
+            let longest = if data_type.is_waveform() { LONGEST_WAVEFORM_SPAN_WINDOWS } else { LONGEST_SPAN_WINDOWS };
+            let end = start + longest;
             let windows = window_of(first_us)..window_of(range.last_us) + 1;
             if windows.start >= end {
                 continue;
@@ -54,8 +64,13 @@ impl Plan {
             if windows.end > end {
                 plan.left.push(DueRange { first_us: end * WINDOW_US, ..range });
             }
-            plan.touched.entry(data_type).or_default().push(windows.start..windows.end.min(end));
+            let windows = windows.start..windows.end.min(end);
+            if range.arrival == OF_NO_SYNC {
+                plan.revisited.push(windows.clone());
+            }
+            plan.touched.entry(data_type).or_default().push(windows);
         }
+        plan.revisited = joined(std::mem::take(&mut plan.revisited));
         for windows in plan.touched.values_mut() {
             *windows = joined(std::mem::take(windows));
         }
@@ -76,7 +91,7 @@ impl Plan {
 }
 
 fn is_folded(data_type: DataType) -> bool {
-    matches!(data_type, DataType::Activity | DataType::Temperature | DataType::Tests)
+    vitals::cells::Day::TYPES.contains(&data_type)
 }
 
 /// The same windows in order, with those that touch or overlap made one.
@@ -134,11 +149,15 @@ mod tests {
     fn what_is_too_far_is_left_and_what_nothing_follows_from_is_settled() {
         let long = due(DataType::Activity, 0, 10_000);
         let far = due(DataType::Temperature, 5_000, 5_000);
+        let impedance = due(DataType::Bioz, 0, 20_000);
         let waveform = due(DataType::Ppg1, 0, 20_000);
-        let plan = Plan::of(vec![far, long, waveform], &BTreeMap::new());
+        let plan = Plan::of(vec![far, long, impedance, waveform], &BTreeMap::new());
         assert_eq!(plan.windows_of(DataType::Activity), std::slice::from_ref(&(0..LONGEST_SPAN_WINDOWS)));
         assert!(plan.windows_of(DataType::Temperature).is_empty());
-        assert_eq!(plan.left, [DueRange { first_us: LONGEST_SPAN_WINDOWS * WINDOW_US, ..long }]);
-        assert!(plan.done.contains(&long) && plan.done.contains(&waveform) && !plan.done.contains(&far));
+        let from = |window: i64, mark: DueRange| DueRange { first_us: window * WINDOW_US, ..mark };
+        assert_eq!(plan.left, [from(LONGEST_SPAN_WINDOWS, long), from(LONGEST_WAVEFORM_SPAN_WINDOWS, waveform)]);
+        assert!([long, waveform, impedance].iter().all(|mark| plan.done.contains(mark)) && !plan.done.contains(&far));
+        assert!(plan.revisited.is_empty());
+        assert_eq!(Plan::of(vec![DueRange { arrival: OF_NO_SYNC, ..far }], &BTreeMap::new()).revisited, [5_000..5_001]);
     }
 }

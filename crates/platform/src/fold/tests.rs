@@ -1,19 +1,20 @@
 //! Any order, repetition and splitting of syncs, with folds between them, gives what one fold of everything gives.
 
-use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use store::{AHEAD_MS, Claim, DueRange, FoldCommit, Profile, SettingRow, SlotRow};
+use store::{AHEAD_MS, AfHourRow, Claim, DueRange, FactsRow, FoldCommit, Profile, SettingRow, SlotRow, StoredSection};
+use vitals::af::{AfRecord, unpack_hour};
 use vitals::block::{Block, Cells};
-use vitals::latest::{LatestValues, newest_of};
+use vitals::latest::newest_of;
 use vitals::merge::overlay;
 use vitals::news_timeline::NewsEntry;
 use vitals::registry::{Channel, DataType, NULL, TestKind};
 use vitals::summary::Section;
 use vitals::zone::{LocalDay, ZoneRuns};
 
+use super::derived::Derived;
 use super::patient::{FoldInput, fold};
 use super::source::FoldSource;
 use super::subject::{NEWS_SETTING, Subject};
@@ -22,11 +23,7 @@ use super::subject::{NEWS_SETTING, Subject};
 #[derive(Clone, Debug, Default)]
 struct Memory {
     rows: BTreeMap<(DataType, Channel), Block>,
-    slots: BTreeMap<(LocalDay, DataType), Vec<u8>>,
-    summaries: BTreeMap<(LocalDay, Section), String>,
-    news: BTreeMap<i64, NewsEntry>,
-    latest: LatestValues,
-    due: Vec<DueRange>,
+    derived: Derived,
     arrivals: i64,
     rows_read: std::sync::Arc<std::sync::atomic::AtomicUsize>,
 }
@@ -42,26 +39,36 @@ impl FoldSource for Memory {
     }
 
     async fn slots(&self, first: LocalDay, last: LocalDay) -> store::Result<Vec<SlotRow>> {
-        Ok(self.slots.iter().filter(|((day, _), _)| (first..=last).contains(day)).map(slot_row).collect())
+        Ok(self.derived.slots(first, last))
+    }
+
+    async fn vital_slots(&self, first: LocalDay, last: LocalDay) -> store::Result<Vec<SlotRow>> {
+        Ok(self.derived.vital_slots(first, last))
     }
 
     async fn slots_before(&self, day: LocalDay) -> store::Result<Vec<SlotRow>> {
-        let last = self.slots.keys().rev().map(|(found, _)| *found).find(|found| *found < day);
-        Ok(self.slots.iter().filter(|((found, _), _)| Some(*found) == last).map(slot_row).collect())
+        Ok(self.derived.slots_before(day))
     }
 
     async fn slots_after(&self, day: LocalDay) -> store::Result<Vec<SlotRow>> {
-        let next = self.slots.keys().map(|(found, _)| *found).find(|found| *found > day);
-        Ok(self.slots.iter().filter(|((found, _), _)| Some(*found) == next).map(slot_row).collect())
+        Ok(self.derived.slots_after(day))
+    }
+
+    async fn sections(&self, first: LocalDay, last: LocalDay) -> store::Result<Vec<StoredSection>> {
+        Ok(self.derived.sections(first, last))
+    }
+
+    async fn facts(&self, first: LocalDay, last: LocalDay) -> store::Result<Vec<FactsRow>> {
+        Ok(self.derived.facts(first, last))
+    }
+
+    async fn af_hours(&self, from_ms: i64, to_ms: i64) -> store::Result<Vec<AfHourRow>> {
+        Ok(self.derived.af_hours(from_ms, to_ms))
     }
 
     async fn news_before(&self, time_ms: i64) -> store::Result<Option<NewsEntry>> {
-        Ok(self.news.range(..time_ms).next_back().map(|(_, entry)| *entry))
+        Ok(self.derived.news_before(time_ms))
     }
-}
-
-fn slot_row(((day, data_type), cells): (&(LocalDay, DataType), &Vec<u8>)) -> SlotRow {
-    SlotRow { day: *day, data_type: *data_type, cells: cells.clone() }
 }
 
 fn subject() -> Subject {
@@ -89,7 +96,7 @@ impl Memory {
         };
         self.rows.insert(key, merged);
         let not_after_us = (now_ms + AHEAD_MS) * 1000 + 999;
-        self.latest.merge_newer(&newest_of(block, not_after_us));
+        self.derived.latest.merge_newer(&newest_of(block, not_after_us));
         let (first_us, last_us) = (block.first_us().unwrap(), block.last_us().unwrap());
         let mark = |first_us, ready_ms| DueRange {
             arrival: self.arrivals,
@@ -98,22 +105,22 @@ impl Memory {
             last_us,
             ready_ms,
         };
-        self.due.push(mark(first_us, now_ms));
+        self.derived.due.push(mark(first_us, now_ms));
         if let Some(ahead_us) = block.times_us.iter().find(|time| **time > not_after_us) {
-            self.due.push(mark(*ahead_us, ahead_us.div_euclid(1000) - AHEAD_MS));
+            self.derived.due.push(mark(*ahead_us, ahead_us.div_euclid(1000) - AHEAD_MS));
         }
     }
 
     /// Folds until nothing is due.
     async fn fold(&mut self, now_ms: i64) {
         for _ in 0..1000 {
-            let due: Vec<DueRange> = self.due.iter().filter(|mark| mark.ready_ms <= now_ms).copied().collect();
+            let due: Vec<DueRange> = self.derived.due.iter().filter(|mark| mark.ready_ms <= now_ms).copied().collect();
             if due.is_empty() {
                 return;
             }
             let claim = Claim { patient: "p".to_owned(), token: 1 };
-            let input =
-                FoldInput { claim, due, seen: self.latest, subject: subject(), kept_from_us: BTreeMap::new(), now_ms };
+            let seen = self.derived.latest;
+            let input = FoldInput { claim, due, seen, subject: subject(), kept_from_us: BTreeMap::new(), now_ms };
             let commit = fold(&*self, input).await.unwrap();
             self.commit(commit);
         }
@@ -121,47 +128,27 @@ impl Memory {
     }
 
     fn commit(&mut self, commit: FoldCommit) {
-        for row in commit.slots {
-            if row.cells.is_empty() {
-                self.slots.remove(&(row.day, row.data_type));
-            } else {
-                self.slots.insert((row.day, row.data_type), row.cells);
-            }
+        if let Some(change) = &commit.latest {
+            assert_eq!(change.seen, self.derived.latest);
         }
-        for row in commit.summaries {
-            match row.body {
-                Some(body) => self.summaries.insert((row.day, row.section), body),
-                None => self.summaries.remove(&(row.day, row.section)),
-            };
-        }
-        if let Some(change) = commit.latest {
-            assert_eq!(change.seen, self.latest);
-            self.latest = change.computed;
-        }
-        for (from_ms, to_ms) in commit.news_removed {
-            let range = (Bound::Included(from_ms), Bound::Included(to_ms));
-            let removed: Vec<i64> = self.news.range(range).map(|(time, _)| *time).collect();
-            for time in removed {
-                self.news.remove(&time);
-            }
-        }
-        self.news.extend(commit.news.into_iter().map(|entry| (entry.time_ms, entry)));
-        let settled = |mark: &DueRange| commit.done.contains(mark);
-        self.due.retain(|mark| !settled(mark));
-        for mark in commit.due {
-            if !self.due.contains(&mark) {
-                self.due.push(mark);
-            }
-        }
+        self.derived.apply(commit);
     }
 
     fn assert_same_as(&self, other: &Memory, seed: u64) {
         assert_eq!(self.rows, other.rows, "seed {seed}: the test sends other rows");
-        assert_eq!(self.slots, other.slots, "seed {seed}");
-        assert_eq!(self.summaries, other.summaries, "seed {seed}");
-        assert_eq!(self.latest, other.latest, "seed {seed}");
+        let (mine, others) = (&self.derived, &other.derived);
+        assert_eq!(mine.slots, others.slots, "seed {seed}");
+        assert_eq!(mine.facts, others.facts, "seed {seed}");
+        assert_eq!(mine.summaries, others.summaries, "seed {seed}");
+        assert_eq!(records(mine), records(others), "seed {seed}");
+        assert_eq!(mine.latest, others.latest, "seed {seed}");
         let differing = |one: &Memory, two: &Memory| -> Vec<NewsEntry> {
-            one.news.values().filter(|entry| two.news.get(&entry.time_ms) != Some(entry)).copied().collect()
+            one.derived
+                .news
+                .values()
+                .filter(|entry| two.derived.news.get(&entry.time_ms) != Some(entry))
+                .copied()
+                .collect()
         };
         assert_eq!(differing(self, other), differing(other, self), "seed {seed}");
     }
@@ -171,6 +158,12 @@ impl Memory {
         let rows: Vec<Block> = self.rows.values().cloned().collect();
         self.assert_same_as(&folded_at_once(&rows, now_ms).await, seed);
     }
+}
+
+/// Records without the times at which they became known: those are the order of arrival.
+fn records(derived: &Derived) -> Vec<AfRecord> {
+    let hours = derived.af_hours.values();
+    hours.flat_map(|hour| unpack_hour(hour).unwrap()).map(|stored| stored.record).collect()
 }
 
 /// 2025-10-24T20:00Z: the night to the clock change of autumn is not far.
@@ -183,7 +176,14 @@ fn recording(random: &mut ChaCha8Rng, sessions: usize) -> Vec<Block> {
     let mut time_ms = START_MS;
     let mut activity_ms = Vec::new();
     let mut temperature_ms = Vec::new();
+    let mut still = Vec::new();
     for _ in 0..sessions {
+        if random.random_bool(0.5) {
+            // Five hours of rest.
+            still.push(activity_ms.len()..activity_ms.len() + 60);
+            activity_ms.extend((0..60).map(|window| time_ms + window * 5 * MINUTE_MS));
+            time_ms += 5 * HOUR_MS;
+        }
         for _ in 0..random.random_range(1..60) {
             activity_ms.push(time_ms);
             if random.random_bool(0.3) {
@@ -212,6 +212,13 @@ fn recording(random: &mut ChaCha8Rng, sessions: usize) -> Vec<Block> {
         activity.columns[DataType::Activity.column_index(name).unwrap()] =
             Cells::Values((0..rows).map(|_| cell(random, low, high, null_share)).collect());
     }
+    for (name, value) in [("bpm", 55), ("bpm_q", 4), ("last_steps", 0), ("wearing", 4)] {
+        let column = &mut activity.columns[DataType::Activity.column_index(name).unwrap()];
+        let Cells::Values(cells) = column else { unreachable!() };
+        for row in still.iter().cloned().flatten() {
+            cells[row] = value + (row % 3) as i32 * i32::from(value > 4);
+        }
+    }
     activity.times_us = activity_ms.iter().map(|ms| ms * 1000).collect();
 
     let mut temperature = Block::empty(DataType::Temperature, Channel::default());
@@ -221,6 +228,9 @@ fn recording(random: &mut ChaCha8Rng, sessions: usize) -> Vec<Block> {
     temperature.times_us = temperature_ms.iter().map(|ms| ms * 1000).collect();
 
     let mut blocks = vec![activity, temperature];
+    blocks.extend(nights(random, time_ms));
+    blocks.push(beats(random, time_ms));
+    blocks.push(movements(random));
     for name in ["heart_rate", "blood_pressure_systolic", "blood_pressure_diastolic", "weight"] {
         let count = random.random_range(0..4);
         let mut spot = Block::empty(DataType::Tests, Channel::of_test(TestKind::code(name).unwrap()));
@@ -239,6 +249,81 @@ fn recording(random: &mut ChaCha8Rng, sessions: usize) -> Vec<Block> {
     blocks
 }
 
+/// Stages of some nights and naps, and what the bracelet says of heart-rate variability.
+fn nights(random: &mut ChaCha8Rng, end_ms: i64) -> Vec<Block> {
+    let mut stages = Block::empty(DataType::Sleep, Channel::default());
+    let mut variability = Block::empty(DataType::HeartRateVariability, Channel::default());
+    let (mut stage_cells, mut rmssd) = (Vec::new(), Vec::new());
+    let mut time_ms = START_MS - random.random_range(0..8) * HOUR_MS;
+    while time_ms < end_ms {
+        for _ in 0..random.random_range(1..90) {
+            stages.times_us.push(time_ms * 1000);
+            stage_cells.push(cell(random, 0, 4, 0.02));
+            if random.random_bool(0.1) {
+                variability.times_us.push(time_ms * 1000 + 7);
+                rmssd.push(cell(random, 9_000, 90_000, 0.1));
+            }
+            time_ms += 30_000;
+        }
+        time_ms +=
+            [10 * MINUTE_MS, 59 * MINUTE_MS, 61 * MINUTE_MS, 5 * HOUR_MS, 14 * HOUR_MS][random.random_range(0..5)];
+    }
+    for (block, column, cells) in [(&mut stages, 0, stage_cells), (&mut variability, 4, rmssd)] {
+        block.zones = ZoneRuns::constant("Europe/Zurich".into(), block.rows());
+        block.columns[column] = Cells::Values(cells);
+    }
+    vec![stages, variability]
+}
+
+/// Stretches of beats on some of the days.
+fn beats(random: &mut ChaCha8Rng, end_ms: i64) -> Block {
+    let mut block = Block::empty(DataType::RrInterval, Channel::default());
+    let (mut intervals, mut qualities) = (Vec::new(), Vec::new());
+    let mut time_us = START_MS * 1000 + random.random_range(0..HOUR_MS) * 1000;
+    for _ in 0..random.random_range(0..4) {
+        let spread = [4_000, 60_000, 400_000][random.random_range(0..3)];
+        for _ in 0..random.random_range(1..700) {
+            let interval = 800_000 + random.random_range(-spread..spread);
+            time_us += i64::from(interval);
+            block.times_us.push(time_us);
+            intervals.push(cell(random, interval, interval + 1, 0.003));
+            qualities.push(cell(random, 0, 40, 0.5).min(4));
+        }
+        time_us += random.random_range(0..20) * HOUR_MS * 1000;
+        if time_us > end_ms * 1000 {
+            break;
+        }
+    }
+    let zurich = random.random_range(0..=block.rows());
+    block.zones = ZoneRuns::constant("Europe/Zurich".into(), zurich);
+    block.zones.push("America/New_York".into(), block.rows() - zurich);
+    block.columns[0] = Cells::Values(intervals);
+    block.columns[1] = Cells::Values(qualities);
+    block
+}
+
+/// Slow acceleration around the first midnight: long enough for a night without stages.
+fn movements(random: &mut ChaCha8Rng) -> Block {
+    let mut block = Block::empty(DataType::Acc, Channel::default());
+    let mut axes: [Vec<i32>; 3] = Default::default();
+    let seconds = if random.random_bool(0.3) { 4 * 3600 } else { 0 };
+    let mut angle = 0;
+    for second in 0..seconds {
+        if random.random_bool(0.001) {
+            angle = random.random_range(0..500);
+        }
+        block.times_us.push((START_MS + HOUR_MS + second * 1000) * 1000);
+        for (axis, value) in axes.iter_mut().zip([angle, 20, 510 - angle]) {
+            axis.push(value);
+        }
+    }
+    block.zones = ZoneRuns::constant("Europe/Zurich".into(), block.rows());
+    for (column, cells) in (4..).zip(axes) {
+        block.columns[column] = Cells::Values(cells);
+    }
+    block
+}
+
 fn cell(random: &mut ChaCha8Rng, low: i32, high: i32, null_share: f64) -> i32 {
     if random.random_bool(null_share) { NULL } else { random.random_range(low..high) }
 }
@@ -249,7 +334,9 @@ fn syncs(random: &mut ChaCha8Rng, recording: &[Block]) -> Vec<Block> {
     for block in recording {
         let mut start = 0;
         while start < block.rows() {
-            let end = (start + random.random_range(1..40)).min(block.rows());
+            // Where rows are many, so are those of a sync.
+            let longest = 40.max(block.rows() / 8);
+            let end = (start + random.random_range(1..longest)).min(block.rows());
             syncs.push(block.slice(start..end));
             if random.random_bool(0.1) {
                 syncs.push(block.slice(start.saturating_sub(5)..end));
@@ -266,9 +353,16 @@ fn syncs(random: &mut ChaCha8Rng, recording: &[Block]) -> Vec<Block> {
 /// The same rows with other values: what a later sync will put right.
 fn spoiled(random: &mut ChaCha8Rng, block: &Block) -> Block {
     let mut spoiled = block.clone();
-    let column = usize::from(block.data_type == DataType::Tests);
+    let (column, values) = match block.data_type {
+        DataType::Tests => (1, 30..220),
+        DataType::Sleep => (0, 0..4),
+        DataType::RrInterval => (0, 500_000..900_000),
+        DataType::HeartRateVariability => (4, 9_000..90_000),
+        DataType::Acc => (5, -500..500),
+        _ => (0, 30..220),
+    };
     let rows = block.rows();
-    spoiled.columns[column] = Cells::Values((0..rows).map(|_| random.random_range(30..220)).collect());
+    spoiled.columns[column] = Cells::Values((0..rows).map(|_| random.random_range(values.clone())).collect());
     spoiled
 }
 
@@ -287,13 +381,14 @@ fn end_ms(recording: &[Block]) -> i64 {
 
 #[tokio::test]
 async fn any_order_of_syncs_and_folds_gives_the_same() {
+    let mut sections: BTreeSet<Section> = BTreeSet::new();
     for seed in 0..150 {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let sessions = random.random_range(1..9);
         let recording = recording(&mut random, sessions);
         let now_ms = end_ms(&recording) + HOUR_MS;
         let expected = folded_at_once(&recording, now_ms).await;
-        assert!(!expected.slots.is_empty());
+        assert!(!expected.derived.slots.is_empty());
 
         let mut memory = Memory::default();
         for sync in syncs(&mut random, &recording) {
@@ -313,8 +408,10 @@ async fn any_order_of_syncs_and_folds_gives_the_same() {
         }
         memory.fold(now_ms).await;
         memory.assert_same_as(&expected, seed);
-        assert!(memory.due.is_empty(), "seed {seed}: {:?}", memory.due);
+        assert!(memory.derived.due.is_empty(), "seed {seed}: {:?}", memory.derived.due);
+        sections.extend(expected.derived.summaries.keys().map(|(_, section)| *section));
     }
+    assert_eq!(sections.into_iter().collect::<Vec<_>>(), Section::ALL, "the recordings hold something of each");
 }
 
 #[tokio::test]
@@ -329,13 +426,13 @@ async fn rows_ahead_of_the_clock_count_when_their_time_has_come() {
         for sync in syncs(&mut random, &recording) {
             memory.sync(&sync, now_ms);
             memory.fold(now_ms).await;
-            let newest = memory.latest.scored_ms().max(memory.news.keys().next_back().copied());
+            let newest = memory.derived.latest.scored_ms().max(memory.derived.news.keys().next_back().copied());
             assert!(newest.is_none_or(|newest| newest <= now_ms + AHEAD_MS), "seed {seed}");
             memory.assert_complete(now_ms, seed).await;
             now_ms = (now_ms + random.random_range(0..8 * HOUR_MS)).min(end_ms);
         }
         // The clock stops wherever something is due, as the worker's would.
-        while let Some(ready_ms) = memory.due.iter().map(|mark| mark.ready_ms).min() {
+        while let Some(ready_ms) = memory.derived.due.iter().map(|mark| mark.ready_ms).min() {
             now_ms = now_ms.max(ready_ms);
             memory.fold(now_ms).await;
         }
@@ -378,6 +475,6 @@ async fn a_live_sync_reads_only_its_own_windows() {
     memory.sync(&block.slice(rows - 1..rows), now_ms);
     memory.fold(now_ms).await;
     assert!(memory.rows_read.load(std::sync::atomic::Ordering::Relaxed) <= 5);
-    assert_eq!(memory.latest.heart_rate.map(|timed| timed.timestamp_ms), Some(now_ms - MINUTE_MS));
+    assert_eq!(memory.derived.latest.heart_rate.map(|timed| timed.timestamp_ms), Some(now_ms - MINUTE_MS));
     memory.assert_same_as(&folded_at_once(&[block], now_ms).await, 0);
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use futures::StreamExt;
-use store::{Claim, FoldCommit, FoldOutcome};
+use store::{Claim, FoldCommit, FoldOutcome, HealthDb};
 use tokio::sync::watch;
 
 use super::patient::{FoldInput, fold};
@@ -157,11 +157,29 @@ async fn fold_patient(platform: &Platform, claim: Claim) -> store::Result<FoldCo
     let patient = claim.patient.as_str();
     let due = health.due_of(patient, now_ms).await?;
     let seen = health.stored_latest(patient).await?;
-    let body = health.patient(patient).await?.map(|found| found.profile).unwrap_or_default();
-    let subject = Subject::new(&body, health.patient_settings(patient).await?);
+    let subject = subject_of(health, patient).await?;
     let kept_from_us = health.retired(patient).await?;
     let source = StoredPatient { health: health.clone(), patient: patient.to_owned() };
     fold(&source, FoldInput { claim, due, seen, subject, kept_from_us, now_ms }).await
+}
+
+/// What formulas ask about a patient.
+pub(super) async fn subject_of(health: &HealthDb, patient: &str) -> store::Result<Subject> {
+    let body = health.patient(patient).await?.map(|found| found.profile).unwrap_or_default();
+    Ok(Subject::new(&body, health.patient_settings(patient).await?))
+}
+
+/// Folds one patient until nothing is due of him; answers false when somebody else has him.
+pub(super) async fn commit_due(platform: &Platform, patient: &str, now_ms: i64, lease_ms: i64) -> store::Result<bool> {
+    let health = &platform.health;
+    while !health.due_of(patient, now_ms).await?.is_empty() {
+        let Some(claim) = health.claim_patient(patient, now_ms, lease_ms).await? else { return Ok(false) };
+        let commit = fold_patient(platform, claim).await?;
+        if health.commit_folds(vec![commit]).await? != [FoldOutcome::Committed] {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -39,9 +39,23 @@ impl Connection {
         (answer, bytes)
     }
 
-    fn exchange(&mut self, request: &[u8], mut piece: impl FnMut(&[u8])) -> Answer {
-        let started = Instant::now();
+    /// Sends a request whose answer is taken later.
+    pub fn ask(&mut self, request: &[u8]) {
         self.stream.get_mut().write_all(request).expect("the server reads");
+    }
+
+    /// Takes the answer to a request that was sent.
+    pub fn take(&mut self) -> Answer {
+        self.answer(Instant::now(), |_| {})
+    }
+
+    fn exchange(&mut self, request: &[u8], piece: impl FnMut(&[u8])) -> Answer {
+        let started = Instant::now();
+        self.ask(request);
+        self.answer(started, piece)
+    }
+
+    fn answer(&mut self, started: Instant, mut piece: impl FnMut(&[u8])) -> Answer {
         let mut line = String::new();
         self.stream.read_line(&mut line).expect("the server answers");
         let first_byte = started.elapsed();

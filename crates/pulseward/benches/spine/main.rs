@@ -5,6 +5,7 @@
 
 mod client;
 mod ingest;
+mod keys;
 mod load;
 mod reading;
 mod server;
@@ -16,12 +17,13 @@ type Scenario = (&'static str, fn(&Server));
 
 fn main() {
     let named: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
-    let scenarios: [Scenario; 7] = [
+    let scenarios: [Scenario; 8] = [
         ("rows", ingest::rows),
         ("day", ingest::day),
         ("waveforms", ingest::waveforms),
         ("burst", load::burst),
         ("sustained", load::sustained),
+        ("keys", keys::keys),
         ("list", reading::patient_list),
         ("summaries", reading::summaries),
     ];

@@ -28,11 +28,11 @@ pub struct Sender {
 }
 
 impl Server {
-    /// Starts on the disk of the working folder, not in memory: what is measured is durable.
+    /// Starts with the rate limit counting, so that its cost is in every figure, and never refusing; on the disk of the working folder, not in memory: what is measured is durable.
     pub fn start() -> Self {
         let data = tempfile::Builder::new().prefix("bench-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
         let mut child = Command::new(BINARY)
-            .args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--data"])
+            .args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--rate-limit", "1000000000", "--data"])
             .arg(data.path())
             .stderr(Stdio::piped())
             .spawn()
@@ -48,6 +48,11 @@ impl Server {
         let group = server.integration("POST", "/v1/groups", &json!({"name": "bench", "description": "bench"}));
         server.group = text_of(&group["code"]);
         server
+    }
+
+    /// The folder of the store.
+    pub fn data(&self) -> &std::path::Path {
+        self.data.path()
     }
 
     fn admin(&self, arguments: &[&str]) -> Value {

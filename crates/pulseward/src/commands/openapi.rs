@@ -12,8 +12,6 @@ pub struct Openapi {}
 impl Openapi {
     /// Prints the document.
     pub fn run() -> Result<(), Failure> {
-        let text = api::document().to_pretty_json();
-        let text = text.map_err(|error| Failure::Other(format!("the document cannot be written: {error}")))?;
-        write_out(format!("{text}\n").as_bytes())
+        write_out(api::document_text().as_bytes())
     }
 }

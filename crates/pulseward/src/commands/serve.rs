@@ -1,14 +1,18 @@
 //! `pulseward serve`: the service.
 
-use api::{ApiState, Limits};
+use std::net::SocketAddr;
+
+use api::{ApiState, Limits, Part};
 use clap::{ArgMatches, Args};
 use platform::Platform;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
-use crate::config::{self, LogOptions, ServeOptions, StoreOptions};
+use crate::config::{self, LimitOptions, LogOptions, NodeRole, ServeOptions, StoreOptions};
 use crate::failure::Failure;
-use crate::server::{Certificate, PublicUrl, Server, check_exposure, resolve};
+use crate::metrics::MetricsServer;
+use crate::server::{Certificate, Doorway, Patience, PublicUrls, Server, check_exposure, resolve};
 use crate::{logging, wiring, worker};
 
 /// Serve all clouds on one address
@@ -38,6 +42,9 @@ impl Serve {
         let service = Service::open(&store, &options, listener, certificate).await?;
         // Installed before the line that says that the service is ready: whoever reads it may send a signal at once.
         let stop = stop_on_signal()?;
+        if let Some(address) = service.metrics_address() {
+            eprintln!("metrics on http://{address}/metrics");
+        }
         eprintln!("listening on {}", service.url);
         service.run(stop).await;
         Ok(())
@@ -51,6 +58,8 @@ pub struct Service {
     /// The address that is listened on, such as `http://127.0.0.1:8080`.
     pub url: String,
     server: Server,
+    metrics: Option<MetricsServer>,
+    works: bool,
 }
 
 impl Service {
@@ -61,26 +70,67 @@ impl Service {
         listener: TcpListener,
         certificate: Option<Certificate>,
     ) -> Result<Self, Failure> {
+        let limits = limits(&options.limits)?;
+        let doorway = Doorway::new(options)?;
+        let metrics_listener = MetricsServer::bind(options.metrics_listen.as_deref()).await?;
         let local = listener.local_addr().map_err(|error| Failure::io("listen", error))?;
-        let public_url = PublicUrl::new(options, local)?;
-        let platform = wiring::open(store, wiring::settings(options, &public_url.0)).await?;
+        let urls = PublicUrls::new(options, local)?;
+        let platform = wiring::open(store, wiring::settings(options, urls)).await?;
         let scheme = if certificate.is_some() { "https" } else { "http" };
-        let router = api::router(ApiState { platform: platform.clone(), limits: limits(options) });
-        let server = Server { listener, router, certificate };
-        Ok(Service { platform, url: format!("{scheme}://{local}"), server })
+        let state = ApiState::new(platform.clone(), limits);
+        let metrics = metrics_listener.map(|listener| MetricsServer::new(listener, state.clone(), &options.limits));
+        let router = api::router_of(state, &parts(&options.roles));
+        let patience = Patience::new(&options.limits);
+        let server = Server { listener, router, certificate, doorway, patience };
+        let works = options.roles.contains(&NodeRole::Worker);
+        Ok(Service { platform, url: format!("{scheme}://{local}"), server, metrics, works })
+    }
+
+    /// Where metrics are served, if they are.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref().map(|metrics| metrics.address)
     }
 
     /// Serves and works in the background until `stop` becomes true; returns when all is quiet.
     pub async fn run(self, stop: watch::Receiver<bool>) {
-        let background = worker::start(&self.platform, &stop);
+        let background = if self.works { worker::start(&self.platform, &stop) } else { JoinSet::new() };
+        let metrics = self.metrics.map(|metrics| tokio::spawn(metrics.run(stop.clone())));
         self.server.run(stop).await;
         worker::end(background).await;
+        if let Some(metrics) = metrics {
+            metrics.abort();
+        }
     }
 }
 
-fn limits(options: &ServeOptions) -> Limits {
-    let bytes = |mib: u16| usize::from(mib) << 20;
-    Limits { sync_bytes: bytes(options.sync_mib), sync_expanded_bytes: bytes(options.sync_expanded_mib) }
+fn limits(options: &LimitOptions) -> Result<Limits, Failure> {
+    let bytes = |mib: u32| mib as usize * (1 << 20);
+    let limits = Limits {
+        sync_bytes: bytes(options.sync_mib.into()),
+        sync_expanded_bytes: bytes(options.sync_expanded_mib.into()),
+        requests_per_minute: options.rate_limit.0,
+        requests_at_once: options.requests_at_once as usize,
+        upload_memory_bytes: bytes(options.upload_memory_mib),
+    };
+    if limits.upload_memory_bytes < limits.largest_upload_bytes() {
+        let needed = limits.largest_upload_bytes() >> 20;
+        let message = format!("--upload-memory-mib must be at least {needed}, or a largest upload would never fit");
+        return Err(Failure::Usage(message));
+    }
+    Ok(limits)
+}
+
+/// The clouds that a node serves.
+fn parts(roles: &[NodeRole]) -> Vec<Part> {
+    let part = |role: &NodeRole| match role {
+        NodeRole::Integration => Some(Part::Integration),
+        NodeRole::Users => Some(Part::Users),
+        NodeRole::Health => Some(Part::Health),
+        NodeRole::Portal | NodeRole::Worker => None,
+    };
+    let served: Vec<Part> = roles.iter().filter_map(part).collect();
+    // A role that is named twice is served once.
+    Part::ALL.into_iter().filter(|part| served.contains(part)).collect()
 }
 
 /// Becomes true with the first SIGTERM or SIGINT. A second one ends the process at once.

@@ -27,19 +27,28 @@ mod tests {
             }
             let variable = argument.get_env().and_then(|name| name.to_str()).unwrap();
             let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
-            write!(text, "\n# {help}\n# {variable}\n#{} = {}\n", argument.get_id(), value(argument)).unwrap();
+            write!(text, "\n# {help}\n# {variable}\n#{} = {}\n", key(argument), value(argument)).unwrap();
         }
         text
     }
 
+    /// The key as it is best read in a file.
+    fn key(argument: &Arg) -> String {
+        argument.get_id().as_str().replace("hosts_", "hosts.")
+    }
+
     /// The default, or an example of an option that has none.
     fn value(argument: &Arg) -> String {
+        if argument.get_value_delimiter().is_some() {
+            return list_value(argument);
+        }
         let example = match argument.get_id().as_str() {
             "users_db" => Some("postgres://pulseward@db.example/users"),
             "health_db" => Some("postgres://pulseward@db.example/health"),
             "objects" => Some("file:///var/lib/pulseward/objects"),
             "master_key_file" => Some("/etc/pulseward/master.key"),
             "public_url" => Some("https://study.example"),
+            "metrics_listen" => Some("127.0.0.1:9090"),
             "tls_cert" => Some("/etc/pulseward/cert.pem"),
             "tls_key" => Some("/etc/pulseward/key.pem"),
             _ => None,
@@ -55,6 +64,19 @@ mod tests {
         }
     }
 
+    fn list_value(argument: &Arg) -> String {
+        let defaults: Vec<&str> = argument.get_default_values().iter().filter_map(|value| value.to_str()).collect();
+        let values = match argument.get_id().as_str() {
+            _ if !defaults.is_empty() => defaults,
+            "trusted_proxies" => vec!["10.0.0.0/8"],
+            "hosts_integration" => vec!["api.study.example", "old-api.study.example"],
+            "hosts_users" => vec!["users.study.example"],
+            "hosts_health" => vec!["health.study.example"],
+            other => panic!("{other} has no example"),
+        };
+        format!("{values:?}")
+    }
+
     const TABLE_BEGIN: &str = "<!-- options: written by a test -->\n";
     const TABLE_END: &str = "<!-- end of options -->\n";
 
@@ -64,12 +86,13 @@ mod tests {
         for argument in declared().get_arguments() {
             let long = argument.get_long().unwrap();
             let variable = argument.get_env().and_then(|name| name.to_str()).unwrap();
-            let default = match argument.get_default_values().first().and_then(|value| value.to_str()) {
+            let defaults: Vec<&str> = argument.get_default_values().iter().filter_map(|value| value.to_str()).collect();
+            let default = match defaults[..] {
                 _ if !argument.get_action().takes_values() => "`false`".to_owned(),
-                Some(default) => format!("`{default}`"),
-                None => "none".to_owned(),
+                [] => "none".to_owned(),
+                _ => format!("`{}`", defaults.join(",")),
             };
-            let key = if long == "config" { String::new() } else { format!(", `{}`", argument.get_id()) };
+            let key = if long == "config" { String::new() } else { format!(", `{}`", key(argument)) };
             let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
             writeln!(table, "| `--{long}` | `{variable}`{key} | {default} | {help} |").unwrap();
         }
@@ -101,7 +124,7 @@ mod tests {
             .fold(String::new(), |text, line| text + line + "\n");
         assert!(uncommented.lines().count() > 10);
         for key in crate::config::known_keys() {
-            assert!(uncommented.contains(&format!("{key} = ")), "{key}");
+            assert!(uncommented.contains(&format!("{} = ", key.replace("hosts_", "hosts."))), "{key}");
         }
         let given = {
             use clap::FromArgMatches;

@@ -1,6 +1,7 @@
 //! The options themselves. Their documentation is the help text, and the comments of `config.example.toml`.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -49,12 +50,31 @@ pub struct ServeOptions {
     /// A proxy in front ends TLS: allows a non-loopback address without a certificate
     #[arg(long, env = "PULSEWARD_BEHIND_PROXY")]
     pub behind_proxy: bool,
+    /// Networks of the proxies whose X-Forwarded-For is believed, such as `10.0.0.0/8,192.0.2.7`
+    #[arg(long, value_name = "CIDR", env = "PULSEWARD_TRUSTED_PROXIES", value_delimiter = ',')]
+    pub trusted_proxies: Vec<String>,
     /// Certificate chain (PEM); the service then speaks HTTPS only
     #[arg(long, value_name = "FILE", env = "PULSEWARD_TLS_CERT", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
     /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", env = "PULSEWARD_TLS_KEY", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
+    /// Host names at whose root the integration API is; the first is used in answers
+    #[arg(long, value_name = "NAMES", env = "PULSEWARD_HOSTS_INTEGRATION", value_delimiter = ',')]
+    pub hosts_integration: Vec<String>,
+    /// Host names at whose root the Users Cloud is; the first is used in answers
+    #[arg(long, value_name = "NAMES", env = "PULSEWARD_HOSTS_USERS", value_delimiter = ',')]
+    pub hosts_users: Vec<String>,
+    /// Host names at whose root the Health Cloud is; the first is used in answers
+    #[arg(long, value_name = "NAMES", env = "PULSEWARD_HOSTS_HEALTH", value_delimiter = ',')]
+    pub hosts_health: Vec<String>,
+    /// What this node does; other nodes on the same stores do the rest
+    #[arg(long, value_name = "ROLES", env = "PULSEWARD_ROLES", value_enum, value_delimiter = ',',
+        default_values_t = NodeRole::ALL)]
+    pub roles: Vec<NodeRole>,
+    /// Address for metrics in the format of Prometheus, served to whoever can connect; default: none
+    #[arg(long, value_name = "ADDR", env = "PULSEWARD_METRICS_LISTEN")]
+    pub metrics_listen: Option<String>,
     /// Minutes that an access token lives
     #[arg(long, value_name = "N", env = "PULSEWARD_TOKEN_TTL_MINUTES", default_value_t = 60,
         value_parser = clap::value_parser!(i64).range(1..))]
@@ -70,6 +90,30 @@ pub struct ServeOptions {
     /// Time between two exports of a patient, such as `300s`; `admin set-export-limit` stands above it
     #[arg(long, value_name = "SPAN", env = "PULSEWARD_EXPORT_INTERVAL", default_value = "300s")]
     pub export_interval: Interval,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub limits: LimitOptions,
+}
+
+/// What is asked of the service at most.
+#[derive(Args, Clone, Serialize, Deserialize)]
+#[command(next_help_heading = "Limits")]
+pub struct LimitOptions {
+    /// Requests a minute of a credential, or of an address that shows no valid one; `off` for no limit
+    #[arg(long, value_name = "N|off", env = "PULSEWARD_RATE_LIMIT", default_value = "180")]
+    pub rate_limit: RateLimit,
+    /// Requests that are answered at the same time; more are refused with 503
+    #[arg(long, value_name = "N", env = "PULSEWARD_REQUESTS_AT_ONCE", default_value_t = 1024,
+        value_parser = clap::value_parser!(u32).range(1..))]
+    pub requests_at_once: u32,
+    /// Connections that are open at the same time; more wait to be accepted
+    #[arg(long, value_name = "N", env = "PULSEWARD_CONNECTIONS_AT_ONCE", default_value_t = 4096,
+        value_parser = clap::value_parser!(u32).range(1..))]
+    pub connections_at_once: u32,
+    /// Memory for uploads under way, MiB: as sent and twice as expanded; what does not fit is refused with 503
+    #[arg(long, value_name = "N", env = "PULSEWARD_UPLOAD_MEMORY_MIB", default_value_t = 1024,
+        value_parser = clap::value_parser!(u32).range(1..))]
+    pub upload_memory_mib: u32,
     /// Largest upload as it is sent, MiB
     #[arg(long, value_name = "N", env = "PULSEWARD_SYNC_MIB", default_value_t = 32,
         value_parser = clap::value_parser!(u16).range(1..))]
@@ -78,6 +122,82 @@ pub struct ServeOptions {
     #[arg(long, value_name = "N", env = "PULSEWARD_SYNC_EXPANDED_MIB", default_value_t = 256,
         value_parser = clap::value_parser!(u16).range(1..))]
     pub sync_expanded_mib: u16,
+    /// Largest head of a request, KiB; more is refused with 431
+    #[arg(long, value_name = "N", env = "PULSEWARD_HEADER_KIB", default_value_t = 64,
+        value_parser = clap::value_parser!(u16).range(8..))]
+    pub header_kib: u16,
+    /// Seconds for the head of a request, a TLS handshake, or the next request on a connection
+    #[arg(long, value_name = "S", env = "PULSEWARD_HEADER_SECONDS", default_value_t = 10,
+        value_parser = clap::value_parser!(u16).range(1..))]
+    pub header_seconds: u16,
+    /// Seconds in which a client sends no byte of a body, or takes no byte of an answer, before it is cut off
+    #[arg(long, value_name = "S", env = "PULSEWARD_BODY_SECONDS", default_value_t = 30,
+        value_parser = clap::value_parser!(u16).range(1..))]
+    pub body_seconds: u16,
+}
+
+/// What a node does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NodeRole {
+    /// Serves the integration API
+    Integration,
+    /// Serves the Users Cloud
+    Users,
+    /// Serves the Health Cloud
+    Health,
+    /// Serves the web portal
+    Portal,
+    /// Computes derived values, tidies, seals
+    Worker,
+}
+
+impl NodeRole {
+    /// All of them.
+    pub const ALL: [NodeRole; 5] =
+        [NodeRole::Integration, NodeRole::Users, NodeRole::Health, NodeRole::Portal, NodeRole::Worker];
+}
+
+/// A number of requests a minute, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "NumberOrWord", into = "String")]
+pub struct RateLimit(pub Option<u32>);
+
+/// How a file may write it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum NumberOrWord {
+    Number(u32),
+    Word(String),
+}
+
+impl TryFrom<NumberOrWord> for RateLimit {
+    type Error = String;
+
+    fn try_from(written: NumberOrWord) -> Result<Self, String> {
+        match written {
+            NumberOrWord::Number(number) => number.to_string().parse(),
+            NumberOrWord::Word(word) => word.parse(),
+        }
+    }
+}
+
+impl From<RateLimit> for String {
+    fn from(limit: RateLimit) -> Self {
+        limit.0.map_or_else(|| "off".to_owned(), |number| number.to_string())
+    }
+}
+
+impl FromStr for RateLimit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "off" {
+            return Ok(RateLimit(None));
+        }
+        let number = text.parse().ok().filter(|number| *number > 0);
+        number.map(|number| RateLimit(Some(number))).ok_or_else(|| format!("`{text}` is neither a number nor `off`"))
+    }
 }
 
 /// What is logged, on standard error.

@@ -34,23 +34,39 @@ pub fn check_exposure(addresses: &[SocketAddr], options: &ServeOptions) -> Resul
     Ok(())
 }
 
-/// The address that clients use, without a slash at its end.
-pub struct PublicUrl(pub String);
+/// The addresses that clients use, without a slash at their end.
+pub struct PublicUrls {
+    /// Of the integration API.
+    pub integration: String,
+    /// Of the Users Cloud.
+    pub users: String,
+    /// Of the Health Cloud.
+    pub health: String,
+}
 
-impl PublicUrl {
-    /// The configured address, or the one that is listened on.
+impl PublicUrls {
+    /// The first host name of each cloud, and paths below the configured address or the one that is listened on for
+    /// clouds without a name. Scheme and port are that address's.
     pub fn new(options: &ServeOptions, local: SocketAddr) -> Result<Self, Failure> {
-        let Some(given) = &options.public_url else {
-            let scheme = if options.tls_cert.is_some() { "https" } else { "http" };
-            return Ok(PublicUrl(format!("{scheme}://{local}")));
-        };
-        let wrong = || Failure::Usage(format!("--public-url {given}: must look like https://study.example"));
-        let url: reqwest::Url = given.parse().map_err(|_| wrong())?;
+        let scheme = if options.tls_cert.is_some() { "https" } else { "http" };
+        let base = options.public_url.clone().unwrap_or_else(|| format!("{scheme}://{local}"));
+        let base = base.trim_end_matches('/');
+        let wrong = || Failure::Usage(format!("--public-url {base}: must look like https://study.example"));
+        let url: reqwest::Url = base.parse().map_err(|_| wrong())?;
         let has_more = url.query().is_some() || url.fragment().is_some() || !url.username().is_empty();
         if !["http", "https"].contains(&url.scheme()) || url.host_str().is_none() || has_more {
             return Err(wrong());
         }
-        Ok(PublicUrl(given.trim_end_matches('/').to_owned()))
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        let of = |names: &[String], path: &str| match names.first() {
+            Some(name) => format!("{}://{}{port}", url.scheme(), name.to_ascii_lowercase()),
+            None => format!("{base}{path}"),
+        };
+        Ok(PublicUrls {
+            integration: of(&options.hosts_integration, "/integration"),
+            users: of(&options.hosts_users, "/users"),
+            health: of(&options.hosts_health, "/health"),
+        })
     }
 }
 
@@ -85,18 +101,31 @@ mod tests {
         assert!(!allowed(&[loopback[0], open[0]], &[]), "one open address is enough");
     }
 
+    fn urls(arguments: &[&str]) -> Result<[String; 3], Failure> {
+        let local = "127.0.0.1:8080".parse().unwrap();
+        PublicUrls::new(&options(arguments), local).map(|urls| [urls.integration, urls.users, urls.health])
+    }
+
     #[test]
     fn the_public_address_is_an_address() {
-        let local = "127.0.0.1:8080".parse().unwrap();
-        let public = |given: &str| PublicUrl::new(&options(&["--public-url", given]), local).map(|url| url.0);
-        assert_eq!(public("https://study.example/").unwrap(), "https://study.example");
+        let [integration, users, health] = urls(&["--public-url", "https://study.example/"]).unwrap();
+        assert_eq!(integration, "https://study.example/integration");
+        assert_eq!((&users[..], &health[..]), ("https://study.example/users", "https://study.example/health"));
         for wrong in ["study.example", "ftp://study.example", "https://study.example/?a=1", "https://me@study.example"]
         {
-            assert!(public(wrong).is_err(), "{wrong}");
+            assert!(urls(&["--public-url", wrong]).is_err(), "{wrong}");
         }
-        assert_eq!(
-            PublicUrl::new(&options(&[]), local).map(|url| url.0).ok().as_deref(),
-            Some("http://127.0.0.1:8080")
-        );
+        assert_eq!(urls(&[]).unwrap()[1], "http://127.0.0.1:8080/users");
+    }
+
+    #[test]
+    fn a_cloud_with_names_is_at_the_root_of_the_first() {
+        let hosts = ["--hosts-health", "Health.example,old.example", "--hosts-integration", "api.example"];
+        let public = ["--public-url", "https://study.example:8443"];
+        let [integration, users, health] = urls(&[&hosts[..], &public].concat()).unwrap();
+        assert_eq!(integration, "https://api.example:8443");
+        assert_eq!(users, "https://study.example:8443/users");
+        assert_eq!(health, "https://health.example:8443");
+        assert_eq!(urls(&hosts).unwrap()[2], "http://health.example:8080");
     }
 }

@@ -1,10 +1,14 @@
 //! Starts the program, ends it by the id of the process that was started, and runs its commands.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
 use serde_json::{Value, json};
+
+/// The password of every patient.
+pub const PATIENT_PASSWORD: &str = "a password for tests";
 
 /// A command of the program that sees nothing of this process's configuration.
 pub fn pulseward(arguments: &[&str]) -> Command {
@@ -43,6 +47,8 @@ pub struct Service {
     child: Child,
     /// Where it listens.
     pub url: String,
+    /// What it said before.
+    pub said: Vec<String>,
 }
 
 impl Service {
@@ -65,8 +71,10 @@ impl Service {
     /// The same with variables of the environment.
     pub fn start_in(data: &Path, options: &[&str], environment: &[(&str, &str)]) -> Self {
         let data = data.to_str().unwrap();
+        // Tests ask more often than anybody should, but for those of the limit.
         let basic = ["serve", "--data", data, "--listen", "127.0.0.1:0"];
-        let mut command = pulseward(&[&basic, options].concat());
+        let unlimited: &[&str] = if options.contains(&"--rate-limit") { &[] } else { &["--rate-limit", "off"] };
+        let mut command = pulseward(&[&basic, unlimited, options].concat());
         command.envs(environment.iter().copied());
         Self::start_command(command)
     }
@@ -85,7 +93,22 @@ impl Service {
         };
         // A pipe that nobody reads would fill and hold the service up. The lines are shown by a test that fails.
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(|line| println!("service: {line}")));
-        Service { child, url }
+        Service { child, url, said }
+    }
+
+    /// The address that it listens on, without scheme.
+    pub fn address(&self) -> &str {
+        self.url.split_once("://").unwrap().1
+    }
+
+    /// Sends bytes as they are, and reads until the service closes the connection, which it has to do.
+    pub fn raw(&self, bytes: &[u8]) -> String {
+        let mut client = TcpStream::connect(self.address()).unwrap();
+        // A service that refuses early may close before it has read everything.
+        let _ = client.write_all(bytes);
+        let mut answer = Vec::new();
+        let _ = client.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
     }
 
     /// Sends a signal to the process that was started.
@@ -129,6 +152,8 @@ pub struct Researcher {
 pub struct Patient {
     /// Identity.
     pub uuid: String,
+    /// His voucher code.
+    pub code: String,
     /// Token for the Health Cloud.
     pub token: String,
 }
@@ -207,13 +232,13 @@ impl Researcher {
         let (status, created) =
             self.post(&format!("/integration/v1/groups/{}/patients", self.group), None, &json!({})).await;
         assert_eq!(status, 200, "{created}");
-        let body = json!({"code": created["code"], "password": "a password for tests", "time_zone": "Europe/Zurich"});
+        let body = json!({"code": created["code"], "password": PATIENT_PASSWORD, "time_zone": "Europe/Zurich"});
         let (status, login) = self.post("/users/activate", None, &body).await;
         assert_eq!(status, 200, "{login}");
         let (status, login) = self.post("/health/login", None, &json!({"user_api_token": login["token"]})).await;
         assert_eq!(status, 200, "{login}");
         let text = |value: &Value| value.as_str().unwrap().to_owned();
-        Patient { uuid: text(&created["uuid"]), token: text(&login["token"]) }
+        Patient { uuid: text(&created["uuid"]), code: text(&created["code"]), token: text(&login["token"]) }
     }
 }
 

@@ -205,7 +205,7 @@ async fn a_full_disk_is_told_and_nothing_is_half_stored() {
     let patient = researcher.enrol().await;
     service.kill();
     let limited = format!(
-        "trap '' XFSZ; ulimit -f 3000; exec {} serve --data {} --listen 127.0.0.1:0 --public-url http://study.example",
+        "trap '' XFSZ; ulimit -f 3000; exec {} serve --data {} --listen 127.0.0.1:0 --rate-limit off --public-url http://study.example",
         env!("CARGO_BIN_EXE_pulseward"),
         data.path().display()
     );

@@ -6,6 +6,9 @@ use std::collections::BTreeSet;
 /// whether it tells who the patient is.
 const ALLOWED: &[&str] = &[
     "catalog_head.published",
+    "afib_hour.hour_ms",
+    "afib_hour.patient",
+    "afib_hour.records",
     "chunk.arrival",
     "chunk.channel",
     "chunk.data_type",
@@ -19,6 +22,9 @@ const ALLOWED: &[&str] = &[
     "daily_summary.local_day",
     "daily_summary.patient",
     "daily_summary.section",
+    "day_fact.facts",
+    "day_fact.local_day",
+    "day_fact.patient",
     "dead_object.dead_since_ms",
     "dead_object.path",
     "device.battery_level",

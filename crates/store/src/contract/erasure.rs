@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use super::people::{intent, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
-use crate::{AccountErasure, Entity, HealthChange, Intent, NewAuditEntry, Profile, StoreError};
+use crate::{AccountErasure, Entity, HealthChange, Intent, NewAuditEntry, NewExport, Profile, StoreError};
 
 on_both_engines! {
     a_person_goes_and_his_entries_stay_without_details
     a_patient_of_the_health_database_does_not_come_back
+    archives_of_a_patient_go
     an_account_goes_unless_patients_would_be_left_alone
 }
 
@@ -96,6 +97,39 @@ async fn a_patient_of_the_health_database_does_not_come_back(stores: Stores) {
     assert_eq!((mark.erased_ms, mark.counts["profiles"], mark.counts["samples"]), (50, 1, 0));
     assert_eq!(health.objects.erased().await.expect("a list"), ["uuid-grace"]);
     health.overwrite_deleted().await.expect("rewritten");
+}
+
+async fn archives_of_a_patient_go(stores: Stores) {
+    let health = &stores.health;
+    for name in ["grace", "hedy"] {
+        let uuid = format!("uuid-{name}");
+        health.apply_numbered(put(&uuid), 1).await.expect("made");
+        let export = NewExport {
+            id: format!("export-{name}"),
+            patient: uuid,
+            actor: "ada".to_owned(),
+            request: "{}".to_owned(),
+            owed_entry: "{}".to_owned(),
+            now_ms: 1,
+            interval_ms: 1,
+        };
+        health.begin_export(export).await.expect("begun");
+        health.export_entry_written(&format!("export-{name}")).await.expect("noted");
+        let claim = health.claim_export(1, 1000).await.expect("an answer").expect("a job");
+        let path = format!("{}/archive.zip", crate::health::exports::folder(&claim.job.patient));
+        assert!(health.place_export(&claim, &path).await.expect("an answer"));
+        let mut upload = health.objects.upload(&path).expect("an upload");
+        upload.put("bytes".into()).await.expect("put");
+        upload.finish().await.expect("written");
+    }
+    health.apply(erase("x").change).await.expect("erased");
+    let archives = async |name: &str| {
+        let folder = crate::health::exports::folder(&format!("uuid-{name}"));
+        health.objects.listed(&folder).await.expect("a list").len()
+    };
+    assert_eq!((archives("grace").await, archives("hedy").await), (0, 1));
+    assert!(health.export("export-grace").await.expect("an answer").is_none());
+    assert_eq!(health.sweep_erased(51, 10).await.expect("swept"), 0);
 }
 
 async fn an_account_goes_unless_patients_would_be_left_alone(stores: Stores) {

@@ -22,6 +22,7 @@ on_both_engines! {
 }
 
 const LEASE_MS: i64 = 60_000;
+const VITAL: [DataType; 2] = [DataType::Activity, DataType::Tests];
 
 async fn enrol(stores: &Stores, uuid: &str) {
     let change = HealthChange::PutPatient {
@@ -39,16 +40,7 @@ fn due(first_us: i64, ready_ms: i64) -> DueRange {
 }
 
 fn nothing(claim: &Claim) -> FoldCommit {
-    FoldCommit {
-        claim: claim.clone(),
-        slots: Vec::new(),
-        summaries: Vec::new(),
-        latest: None,
-        news_removed: Vec::new(),
-        news: Vec::new(),
-        done: Vec::new(),
-        due: Vec::new(),
-    }
+    FoldCommit::nothing(claim.clone())
 }
 
 async fn claim(stores: &Stores, now_ms: i64) -> Vec<Claim> {
@@ -124,7 +116,7 @@ async fn a_fold_is_committed_whole_or_not_at_all(stores: Stores) {
     assert_eq!(stores.health.stored_latest("grace").await.expect("an answer"), LatestValues::default());
     assert_eq!(stores.health.newest_news("ada").await.expect("an answer"), Some(entry));
     assert_eq!(stores.health.newest_news("grace").await.expect("an answer"), None);
-    assert_eq!(stores.health.slots_of_patients(names, day).await.expect("an answer").len(), 1);
+    assert_eq!(stores.health.slots_of_patients(names, day, VITAL).await.expect("an answer").len(), 1);
     assert_eq!(stores.health.due_of("ada", 9).await.expect("an answer"), []);
     assert_eq!(stores.health.due_of("grace", 9).await.expect("an answer").len(), 1);
 }
@@ -155,11 +147,11 @@ async fn cells_and_summaries_are_found_by_day_and_by_patient(stores: Stores) {
         health.slots(first, LocalDay(2), LocalDay(4)).await.expect("an answer"),
         [cells(2, DataType::Activity), cells(2, DataType::Tests), cells(4, DataType::Activity)]
     );
-    let before = health.slots_before(first, LocalDay(4), 2).await.expect("an answer");
+    let before = health.slots_before(first, LocalDay(4), VITAL, 2).await.expect("an answer");
     assert_eq!(before, [cells(2, DataType::Activity), cells(2, DataType::Tests)]);
-    let after = health.slots_after(first, LocalDay(2), 5).await.expect("an answer");
+    let after = health.slots_after(first, LocalDay(2), VITAL, 5).await.expect("an answer");
     assert_eq!(after, [cells(4, DataType::Activity)]);
-    let found = health.slots_of_patients(names.clone(), LocalDay(2)).await.expect("an answer");
+    let found = health.slots_of_patients(names.clone(), LocalDay(2), VITAL).await.expect("an answer");
     assert_eq!(found.len(), 70);
     assert!(found.values().all(|rows| rows.len() == 2));
     let found = health.summaries_of_patients(names.clone(), LocalDay(2)).await.expect("an answer");

@@ -1,7 +1,7 @@
 //! OAuth: clients, consents, codes and refresh tokens.
 
 use super::people::{activation, intent, patient, with_ada_in};
-use super::sessions::{health_session, successor};
+use super::sessions::{health_session, successor, with_patients};
 use super::{Stores, no_settings, on_both_engines};
 use crate::{AuthorizationCode, Consent, HealthChange, HealthSession, OauthClient, Refreshed};
 
@@ -105,6 +105,7 @@ async fn a_consent_ends_with_client_password_and_withdrawal(stores: Stores) {
 }
 
 async fn a_code_is_redeemed_once(stores: Stores) {
+    with_patients(&stores, &["grace"]).await;
     stores.health.add_code(code("one")).await.expect("a code");
     assert_eq!(stores.health.code(b"one").await.expect("an answer"), Some(code("one")));
     assert_eq!(stores.health.code(b"other").await.expect("an answer"), None);
@@ -131,11 +132,12 @@ async fn a_code_is_redeemed_once(stores: Stores) {
 }
 
 async fn a_refresh_token_is_used_once(stores: Stores) {
+    with_patients(&stores, &["grace"]).await;
     stores.health.add_code(code("one")).await.expect("a code");
     let first = HealthSession { scope: "patient.read patient.sync".to_owned(), ..token_of("s1") };
     assert!(stores.health.redeem_code(b"one", first.clone(), b"r1".to_vec()).await.expect("an answer"));
     let found = stores.health.oauth_refresh_token(b"r1").await.expect("an answer").expect("a token");
-    assert_eq!((found.family.as_str(), found.client.as_str(), found.patient.as_str()), ("s1", "c1", "grace"));
+    assert_eq!((found.family.as_str(), found.client.as_deref(), found.patient.as_str()), ("s1", Some("c1"), "grace"));
     let use_token = async |old: &str, new: &str, id: &str, now_ms: i64| {
         let new_hash = new.as_bytes().to_vec();
         let used =
@@ -163,6 +165,7 @@ async fn a_refresh_token_is_used_once(stores: Stores) {
 }
 
 async fn old_codes_and_refresh_tokens_are_purged(stores: Stores) {
+    with_patients(&stores, &["grace"]).await;
     for (name, id) in [("one", "s1"), ("two", "s2")] {
         stores.health.add_code(code(name)).await.expect("a code");
         assert!(stores.health.redeem_code(name.as_bytes(), token_of(id), id.into()).await.expect("an answer"));

@@ -2,7 +2,7 @@
 
 use super::people::{account, activation, intent, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
-use crate::{HealthChange, HealthSession, Refreshed, Session, Successor};
+use crate::{HealthChange, HealthSession, Profile, Refreshed, Session, StoreError, Successor};
 
 on_both_engines! {
     a_session_begins_while_the_password_stands
@@ -12,6 +12,7 @@ on_both_engines! {
     a_health_token_is_refreshed_and_its_reuse_ends_the_family
     health_sessions_end_by_what_they_rest_on
     no_refresh_outlives_the_end_of_its_patient
+    no_session_outlives_the_erasure_of_its_patient
     old_families_are_purged
 }
 
@@ -46,6 +47,20 @@ pub(super) fn health_session(id: &str, patient: &str) -> HealthSession {
         refresh_until_ms: 1000,
         replaced_ms: None,
         ended_ms: None,
+    }
+}
+
+/// Puts patients into the health database.
+pub(super) async fn with_patients(stores: &Stores, patients: &[&str]) {
+    for patient in patients {
+        let change = HealthChange::PutPatient {
+            uuid: (*patient).to_owned(),
+            record_id: format!("id-{patient}"),
+            customer_code: None,
+            profile: Profile::default(),
+            at_ms: 1,
+        };
+        stores.health.apply(change).await.expect("made");
     }
 }
 
@@ -142,6 +157,7 @@ async fn a_token_is_refreshed_and_its_reuse_ends_the_family(stores: Stores) {
 }
 
 async fn a_health_token_is_refreshed_and_its_reuse_ends_the_family(stores: Stores) {
+    with_patients(&stores, &["grace"]).await;
     let first = HealthSession { login: Some("l1".to_owned()), ..health_session("s1", "grace") };
     stores.health.add_session(first.clone()).await.expect("a session");
     let refresh = async |old: &str, new: &str, now_ms: i64| {
@@ -158,6 +174,7 @@ async fn a_health_token_is_refreshed_and_its_reuse_ends_the_family(stores: Store
 }
 
 async fn health_sessions_end_by_what_they_rest_on(stores: Stores) {
+    with_patients(&stores, &["grace", "hedy", "ida"]).await;
     let of = |id: &str, patient: &str| health_session(id, patient);
     let text = |text: &str| Some(text.to_owned());
     let all = [
@@ -209,6 +226,7 @@ async fn health_sessions_end_by_what_they_rest_on(stores: Stores) {
 async fn no_refresh_outlives_the_end_of_its_patient(stores: Stores) {
     for round in 0..40 {
         let (first, patient) = (format!("s{round}"), format!("p{round}"));
+        with_patients(&stores, &[patient.as_str()]).await;
         stores.health.add_session(health_session(&first, &patient)).await.expect("a session");
         let refresh = {
             let (health, old, new) = (stores.health.clone(), first.clone(), format!("{first}-next"));
@@ -228,6 +246,34 @@ async fn no_refresh_outlives_the_end_of_its_patient(stores: Stores) {
     }
 }
 
+/// Whichever of the two comes first, no row with the patient's uuid is left.
+async fn no_session_outlives_the_erasure_of_its_patient(stores: Stores) {
+    for round in 0..20 {
+        let (first, patient) = (format!("s{round}"), format!("p{round}"));
+        with_patients(&stores, &[patient.as_str()]).await;
+        stores.health.add_session(health_session(&first, &patient)).await.expect("a session");
+        let refresh = {
+            let (health, old, new) = (stores.health.clone(), first.clone(), format!("{first}-next"));
+            tokio::spawn(async move { health.refresh_session(&old, successor(&new, 10), 60).await })
+        };
+        let add = {
+            let (health, session) = (stores.health.clone(), health_session(&format!("{first}-other"), &patient));
+            tokio::spawn(async move { health.add_session(session).await })
+        };
+        let erase = {
+            let (health, patient) = (stores.health.clone(), patient.clone());
+            tokio::spawn(async move { health.erase_rows(&patient, 10).await })
+        };
+        for outcome in [refresh.await.expect("no panic").map(drop), add.await.expect("no panic")] {
+            assert!(matches!(outcome, Ok(()) | Err(StoreError::Gone("patient"))), "{outcome:?}");
+        }
+        erase.await.expect("no panic").expect("erased");
+        for id in [first.clone(), format!("{first}-next"), format!("{first}-other")] {
+            assert_eq!(stores.health.session(&id).await.expect("an answer"), None, "{id}");
+        }
+    }
+}
+
 async fn old_families_are_purged(stores: Stores) {
     stores.users.add_account(account("ada")).await.expect("an account");
     assert!(begin(&stores, session("s1", "uuid-ada")).await);
@@ -238,6 +284,7 @@ async fn old_families_are_purged(stores: Stores) {
     assert_eq!(stores.users.purge_sessions(1001).await.expect("purged"), 2);
     assert!(stores.users.session("s2").await.expect("an answer").is_some());
 
+    with_patients(&stores, &["grace"]).await;
     stores.health.add_session(health_session("h1", "grace")).await.expect("a session");
     assert_eq!(stores.health.purge_sessions(1000).await.expect("purged"), 0);
     assert_eq!(stores.health.purge_sessions(1001).await.expect("purged"), 1);

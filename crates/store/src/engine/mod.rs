@@ -67,6 +67,21 @@ impl Db {
         }
     }
 
+    /// Reads with one statement that finds its few rows by an index, as every request does to know its caller.
+    ///
+    /// On SQLite it runs where it is called: the trip to a blocking thread and back costs several times what the
+    /// statement does. It has connections of its own, so that it does not wait behind long reads.
+    pub async fn look_up<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.look_up(work),
+            Engine::Postgres(postgres) => postgres.clone().read(work).await,
+        }
+    }
+
     /// Writes in one transaction. When this returns `Ok`, the effects are durable; when it returns an error, there
     /// are none.
     ///

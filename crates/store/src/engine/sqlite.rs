@@ -30,6 +30,8 @@ pub(super) struct Sqlite {
 struct Readers {
     path: PathBuf,
     idle: Mutex<Vec<Connection>>,
+    /// Idle connections for look-ups; there are as many as have been made at the same time.
+    idle_for_look_ups: Mutex<Vec<Connection>>,
     permits: Arc<Semaphore>,
 }
 
@@ -64,8 +66,12 @@ impl Sqlite {
             .name("sqlite-writer".to_owned())
             .spawn(move || write_groups(&connection, &jobs))
             .map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        let readers =
-            Readers { path: path.to_owned(), idle: Mutex::new(Vec::new()), permits: Arc::new(Semaphore::new(READERS)) };
+        let readers = Readers {
+            path: path.to_owned(),
+            idle: Mutex::default(),
+            idle_for_look_ups: Mutex::default(),
+            permits: Arc::new(Semaphore::new(READERS)),
+        };
         Ok(Sqlite { writer, readers: Arc::new(readers) })
     }
 
@@ -86,6 +92,18 @@ impl Sqlite {
             answer
         })
         .await
+    }
+
+    pub(super) fn look_up<T>(&self, work: impl FnOnce(&mut Tx<'_>) -> Result<T>) -> Result<T> {
+        let lock = || self.readers.idle_for_look_ups.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = lock().pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => connect(&self.readers.path)?,
+        };
+        let answer = work(&mut Tx::Sqlite(&connection));
+        lock().push(connection);
+        answer
     }
 
     pub(super) async fn write<T, F>(&self, mut work: F) -> Result<T>

@@ -4,6 +4,8 @@
 //! with an older token changes nothing. A worker that dies leaves a lease that runs out. A failed fold is put off by
 //! leaving the lease until the time to try again.
 
+use vitals::zone::QUARTER_US;
+
 use super::HealthDb;
 use crate::engine::Tx;
 use crate::error::Result;
@@ -15,9 +17,14 @@ sql! {
         WHERE due.ready_ms <= $1 AND patient.fold_lease_until_ms <= $1 ORDER BY due.ready_ms LIMIT $2";
     CLAIM = "UPDATE patient SET fold_token = fold_token + 1, fold_lease_until_ms = $2
         WHERE uuid = $1 AND fold_lease_until_ms <= $3 RETURNING fold_token";
+    FIND_PATIENTS = "SELECT uuid FROM patient WHERE uuid > $1 ORDER BY uuid LIMIT $2";
+    FIND_ARRIVALS = "SELECT arrivals FROM patient WHERE uuid = $1";
+    FIND_FIRST_AND_LAST = "SELECT data_type, MIN(quarter_us), MAX(quarter_us) FROM tally
+        WHERE patient = $1 GROUP BY data_type";
     HOLD_UNTIL = "UPDATE patient SET fold_lease_until_ms = $3 WHERE uuid = $1 AND fold_token = $2";
     FIND_DUE = "SELECT arrival, data_type, first_us, last_us, ready_ms FROM due
         WHERE patient = $1 AND ready_ms <= $2 ORDER BY first_us, data_type, arrival";
+    COUNT_READY = "SELECT COUNT(DISTINCT patient) FROM due WHERE ready_ms <= $1";
     FORGET_DUE = "DELETE FROM due
         WHERE patient = $1 AND arrival = $2 AND data_type = $3 AND first_us = $4 AND ready_ms = $5";
     MARK_DUE = "INSERT INTO due (patient, arrival, data_type, first_us, last_us, ready_ms) VALUES ($1, $2, $3, $4, $5, $6)
@@ -67,6 +74,53 @@ impl HealthDb {
                 Ok(claims)
             })
             .await
+    }
+
+    /// How many patients have something due, whether or not somebody folds them.
+    pub async fn count_due(&self, now_ms: i64) -> Result<u64> {
+        let count: Option<i64> =
+            self.db.read(move |tx| tx.query_opt(COUNT_READY, &[&now_ms], |row| row.get(0))).await?;
+        Ok(count.unwrap_or(0).unsigned_abs())
+    }
+
+    /// Claims one patient, whether something is due of him or not; `None` while somebody else has him, or when there is
+    /// no such patient.
+    pub async fn claim_patient(&self, patient: &str, now_ms: i64, lease_ms: i64) -> Result<Option<Claim>> {
+        let patient = patient.to_owned();
+        let until_ms = now_ms.saturating_add(lease_ms);
+        self.db
+            .write(move |tx| {
+                let token = tx.query_opt(CLAIM, &[&patient, &until_ms, &now_ms], |row| row.get(0))?;
+                Ok(token.map(|token| Claim { patient: patient.clone(), token }))
+            })
+            .await
+    }
+
+    /// Up to `limit` patients whose uuids come after another, in their order.
+    pub async fn patients_after(&self, after: &str, limit: i64) -> Result<Vec<String>> {
+        let after = after.to_owned();
+        self.db.read(move |tx| tx.query(FIND_PATIENTS, &[&after, &limit], |row| row.get(0))).await
+    }
+
+    /// How many syncs of a patient have arrived; 0 when there is no such patient.
+    pub async fn arrivals(&self, patient: &str) -> Result<i64> {
+        let patient = patient.to_owned();
+        let found = self.db.read(move |tx| tx.query_opt(FIND_ARRIVALS, &[&patient], |row| row.get(0))).await?;
+        Ok(found.unwrap_or(0))
+    }
+
+    /// For each type that a patient has rows of: the ranges in which they lie, as if nothing was derived from them yet.
+    pub async fn everything_due(&self, patient: &str, now_ms: i64) -> Result<Vec<DueRange>> {
+        const OF_NO_SYNC: i64 = 0;
+        let patient = patient.to_owned();
+        let found = self.db.read(move |tx| {
+            tx.query(FIND_FIRST_AND_LAST, &[&patient], |row| {
+                let (data_type, first_us, last_quarter_us): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                let last_us = last_quarter_us + QUARTER_US - 1;
+                Ok(DueRange { arrival: OF_NO_SYNC, data_type, first_us, last_us, ready_ms: now_ms })
+            })
+        });
+        found.await
     }
 
     /// Puts a fold off until a time, or gives the patient back at once with a time past.

@@ -1,8 +1,10 @@
 //! Due marks: ranges whose derived values are to be computed again.
 
+use std::collections::BTreeMap;
+
 use vitals::block::Block;
 use vitals::registry::DataType;
-use vitals::zone::QUARTER_US;
+use vitals::zone::{QUARTER_US, WINDOW_US};
 
 use crate::engine::Tx;
 use crate::error::Result;
@@ -24,6 +26,33 @@ const OF_NO_SYNC: i64 = 0;
 
 /// Rows further ahead than this enter latest values and scores only when their time has come.
 pub const AHEAD_MS: i64 = 5 * 60 * 1000;
+
+/// How long after its end a window of waveforms is looked at: blocks of seconds keep coming until then, and looking
+/// at each window once is enough.
+const SETTLING_MS: i64 = 30_000;
+
+/// Ranges of new waveform rows that one sync brought, by type: one mark each, however many channels and blocks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WaveformRanges(BTreeMap<DataType, (i64, i64)>);
+
+impl WaveformRanges {
+    /// Takes note of rows.
+    pub fn note(&mut self, block: &Block) {
+        let (Some(first_us), Some(last_us)) = (block.first_us(), block.last_us()) else { return };
+        let range = self.0.entry(block.data_type).or_insert((first_us, last_us));
+        *range = (range.0.min(first_us), range.1.max(last_us));
+    }
+
+    /// Marks them: at once, or when the window that still runs has ended.
+    pub fn mark(&self, tx: &mut Tx<'_>, patient: &str, arrival: i64, now_ms: i64) -> Result<()> {
+        for (data_type, (first_us, last_us)) in &self.0 {
+            let end_ms = (last_us.div_euclid(WINDOW_US) + 1) * WINDOW_US / 1000;
+            let ready_ms = if end_ms <= now_ms { now_ms } else { end_ms + SETTLING_MS };
+            tx.execute(MARK, &[&patient, &arrival, &data_type.number(), first_us, last_us, &ready_ms])?;
+        }
+        Ok(())
+    }
+}
 
 /// Marks the range of new or changed rows. Rows ahead of the clock are marked a second time for when theirs comes.
 pub(crate) fn mark(tx: &mut Tx<'_>, patient: &str, arrival: i64, block: &Block, now_ms: i64) -> Result<()> {

@@ -65,7 +65,8 @@ impl HealthDb {
             .await
     }
 
-    /// Deletes the objects of an erased patient, also those that no row names; answers how many there were.
+    /// Deletes the objects of an erased patient, archives and segments, also segments that no row names; answers how many
+    /// there were.
     pub async fn erase_objects(&self, patient: &str) -> Result<u64> {
         let owner = patient.to_owned();
         let periods =
@@ -129,6 +130,8 @@ fn erase_rows(tx: &mut Tx<'_>, patient: &str, at_ms: i64) -> Result<()> {
     for (data_type, period) in periods_with_objects(tx, patient)? {
         tx.execute(ADD_PERIOD, &[&patient, &data_type.number(), &period.start_us, &at_ms])?;
     }
+    // Archives have no period; this one is of no type, so that they are looked for again in any case.
+    tx.execute(ADD_PERIOD, &[&patient, &0_i64, &0_i64, &at_ms])?;
     let samples = tx.query_opt(SAMPLES, &[&patient], |row| row.get::<i64>(0))?.unwrap_or(0);
     let mut counts = BTreeMap::from([("samples", samples as u64)]);
     for (kind, delete) in patient_tables::DELETE {

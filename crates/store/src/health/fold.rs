@@ -9,7 +9,7 @@ use vitals::news_timeline::NewsEntry;
 use super::claims::{self, Claim, DueRange};
 use super::slots::{self, SlotRow};
 use super::summaries::{self, SummaryRow};
-use super::{HealthDb, latest, news};
+use super::{AfHourRow, FactsRow, HealthDb, afib, facts, latest, news};
 use crate::engine::Tx;
 use crate::error::Result;
 
@@ -22,6 +22,10 @@ pub struct FoldCommit {
     pub slots: Vec<SlotRow>,
     /// Sections of whole days.
     pub summaries: Vec<SummaryRow>,
+    /// Facts of whole days.
+    pub facts: Vec<FactsRow>,
+    /// Atrial-fibrillation records of whole hours.
+    pub af_hours: Vec<AfHourRow>,
     /// Latest values as they were read, and as they were computed.
     pub latest: Option<LatestChange>,
     /// Times of NEWS entries to remove, ms, both ends included; done before the entries are written.
@@ -32,6 +36,24 @@ pub struct FoldCommit {
     pub done: Vec<DueRange>,
     /// What is due later, or was left for the next fold.
     pub due: Vec<DueRange>,
+}
+
+impl FoldCommit {
+    /// A commit that changes nothing.
+    pub fn nothing(claim: Claim) -> Self {
+        FoldCommit {
+            claim,
+            slots: Vec::new(),
+            summaries: Vec::new(),
+            facts: Vec::new(),
+            af_hours: Vec::new(),
+            latest: None,
+            news_removed: Vec::new(),
+            news: Vec::new(),
+            done: Vec::new(),
+            due: Vec::new(),
+        }
+    }
 }
 
 /// Latest values before and after a fold.
@@ -77,6 +99,12 @@ fn commit(tx: &mut Tx<'_>, fold: &FoldCommit) -> Result<FoldOutcome> {
     }
     for row in &fold.summaries {
         summaries::put(tx, patient, row)?;
+    }
+    for row in &fold.facts {
+        facts::put(tx, patient, row)?;
+    }
+    for row in &fold.af_hours {
+        afib::put(tx, patient, row)?;
     }
     if let Some(change) = &fold.latest {
         let known = latest::find(tx, patient)?;

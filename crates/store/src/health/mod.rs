@@ -1,5 +1,6 @@
 //! The health database: samples of uuids and what is derived from them.
 
+mod afib;
 mod alarms;
 mod changes;
 mod chunks;
@@ -7,7 +8,8 @@ mod claims;
 mod devices;
 mod due;
 mod erasure;
-mod exports;
+pub(crate) mod exports;
+mod facts;
 mod fold;
 mod hours;
 mod latest;
@@ -27,6 +29,7 @@ mod sync;
 mod tally;
 mod zones;
 
+pub use afib::AfHourRow;
 pub use alarms::Alarm;
 pub use changes::HealthChange;
 pub use claims::{Claim, DueRange};
@@ -35,15 +38,16 @@ pub use due::AHEAD_MS;
 pub use erasure::ErasedPatient;
 pub use exports::folder as export_folder;
 pub use exports::{ExportClaim, ExportJob, ExportState, ExportTurn, NewExport, OwedEntry};
+pub use facts::FactsRow;
 pub use fold::{FoldCommit, FoldOutcome, LatestChange};
 pub use oauth::{AuthorizationCode, OauthRefreshToken};
 pub use patients::{HealthPatient, Profile};
 pub(crate) use reader::merge;
 pub use retention::Retirement;
 pub use sessions::HealthSession;
-pub use settings::SettingRow;
+pub use settings::{SettingRow, WEIGHT_SETTING};
 pub use slots::SlotRow;
-pub use summaries::{OlderDays, SummaryRow};
+pub use summaries::{OlderDays, StoredSection, SummaryRow};
 pub use sync::{Counts, DeviceReport, Sync, SyncId, SyncOutcome};
 pub use tally::LocalQuarter;
 
@@ -53,9 +57,10 @@ use crate::objects::Objects;
 
 const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0001_spine.sql"),
-    include_str!("../../migrations/health/0002_identity.sql"),
+    include_str!("../../migrations/health/0003_identity.sql"),
     include_str!("../../migrations/health/0004_operations.sql"),
     include_str!("../../migrations/health/0005_exports.sql"),
+    include_str!("../../migrations/health/0006_day.sql"),
 ]);
 
 /// The health database and the objects that its segments lie in. Clones share it.
@@ -86,12 +91,14 @@ impl HealthDb {
 #[cfg(test)]
 pub(crate) fn all_texts() -> Vec<&'static str> {
     [
+        afib::TEXTS,
         alarms::TEXTS,
         changes::TEXTS,
         chunks::TEXTS,
         claims::TEXTS,
         devices::TEXTS,
         due::TEXTS,
+        facts::TEXTS,
         erasure::TEXTS,
         exports::TEXTS,
         hours::TEXTS,

@@ -1,6 +1,6 @@
 //! Authorization codes and refresh tokens of OAuth, by their hashes. The access tokens are sessions.
 
-use super::sessions::{add, end, find, succeed};
+use super::sessions::{add, end, find, hold_patient, succeed};
 use super::{HealthDb, HealthSession};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
@@ -42,9 +42,7 @@ pub struct OauthRefreshToken {
     /// When it was used, ms.
     pub replaced_ms: Option<i64>,
     /// The client that it was issued to.
-    pub client: String,
-    /// The consent that the client acts on.
-    pub consent: String,
+    pub client: Option<String>,
     /// Whose data it opens.
     pub patient: String,
     /// When the family was ended, ms.
@@ -61,7 +59,7 @@ sql! {
     PURGE_CODES = "DELETE FROM oauth_code WHERE expires_ms < $1";
     ADD_TOKEN = "INSERT INTO oauth_refresh_token (token_hash, family, scope, refresh_until_ms)
         VALUES ($1, $2, $3, $4)";
-    FIND_TOKEN = "SELECT t.family, t.scope, t.refresh_until_ms, t.replaced_ms, f.client, f.consent, f.patient,
+    FIND_TOKEN = "SELECT t.family, t.scope, t.refresh_until_ms, t.replaced_ms, f.client, f.patient,
         f.ended_ms FROM oauth_refresh_token t JOIN session f ON f.id = t.family WHERE t.token_hash = $1";
     HOLD_TOKEN = "UPDATE oauth_refresh_token SET replaced_ms = replaced_ms WHERE token_hash = $1";
     REPLACE_TOKEN = "UPDATE oauth_refresh_token SET replaced_ms = $2 WHERE token_hash = $1";
@@ -69,10 +67,11 @@ sql! {
 }
 
 impl HealthDb {
-    /// Adds a code.
+    /// Adds a code. [`StoreError::Gone`](crate::StoreError::Gone) when the patient is not there.
     pub async fn add_code(&self, code: AuthorizationCode) -> Result<()> {
         self.db
             .write(move |tx| {
+                hold_patient(tx, &code.patient)?;
                 tx.execute(
                     ADD_CODE,
                     &[
@@ -105,11 +104,12 @@ impl HealthDb {
     }
 
     /// Redeems a code for the first tokens of a family. False, and nothing is written, when it was redeemed before or
-    /// is gone.
+    /// is gone. [`StoreError::Gone`](crate::StoreError::Gone) when the patient is not there.
     pub async fn redeem_code(&self, code_hash: &[u8], session: HealthSession, token_hash: Vec<u8>) -> Result<bool> {
         let code_hash = code_hash.to_owned();
         self.db
             .write(move |tx| {
+                hold_patient(tx, &session.patient)?;
                 if tx.execute(REDEEM, &[&code_hash, &session.family])? == 0 {
                     return Ok(false);
                 }
@@ -138,6 +138,8 @@ impl HealthDb {
         let (token_hash, scope) = (token_hash.to_owned(), scope.to_owned());
         self.db
             .write(move |tx| {
+                let Some(before) = find_token(tx, &token_hash)? else { return Ok(Refreshed::Ended) };
+                hold_patient(tx, &before.patient)?;
                 tx.execute(HOLD_TOKEN, &[&token_hash])?;
                 let Some(old) = find_token(tx, &token_hash)? else { return Ok(Refreshed::Ended) };
                 let now_ms = successor.issued_ms;
@@ -185,9 +187,8 @@ fn find_token(tx: &mut Tx<'_>, token_hash: &[u8]) -> Result<Option<OauthRefreshT
             refresh_until_ms: row.get(2)?,
             replaced_ms: row.get(3)?,
             client: row.get(4)?,
-            consent: row.get(5)?,
-            patient: row.get(6)?,
-            ended_ms: row.get(7)?,
+            patient: row.get(5)?,
+            ended_ms: row.get(6)?,
         })
     })
 }

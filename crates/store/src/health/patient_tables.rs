@@ -12,6 +12,8 @@ sql! {
     DUE = "DELETE FROM due WHERE patient = $1";
     SLOT = "DELETE FROM slot WHERE patient = $1";
     DAILY_SUMMARY = "DELETE FROM daily_summary WHERE patient = $1";
+    DAY_FACT = "DELETE FROM day_fact WHERE patient = $1";
+    AFIB_HOUR = "DELETE FROM afib_hour WHERE patient = $1";
     LATEST_VALUE = "DELETE FROM latest_value WHERE patient = $1";
     NEWS_ENTRY = "DELETE FROM news_entry WHERE patient = $1";
     PATIENT_SETTING = "DELETE FROM patient_setting WHERE patient = $1";
@@ -31,7 +33,7 @@ sql! {
 
 /// The kind that a receipt counts the rows of a table under, or nothing for rows that tell nobody anything, and the
 /// statement that removes those of a patient.
-pub(crate) const DELETE: [(&str, &str); 20] = [
+pub(crate) const DELETE: [(&str, &str); 22] = [
     ("chunks", CHUNK),
     ("segments", SEGMENT),
     ("", OPEN_HOUR),
@@ -39,6 +41,8 @@ pub(crate) const DELETE: [(&str, &str); 20] = [
     ("", DUE),
     ("slots", SLOT),
     ("summaries", DAILY_SUMMARY),
+    ("", DAY_FACT),
+    ("afib_hours", AFIB_HOUR),
     ("latest_values", LATEST_VALUE),
     ("news_entries", NEWS_ENTRY),
     ("settings", PATIENT_SETTING),

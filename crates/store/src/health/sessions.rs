@@ -5,7 +5,7 @@
 
 use super::HealthDb;
 use crate::engine::{Row, Tx};
-use crate::error::Result;
+use crate::error::{Result, StoreError};
 use crate::refresh::{Refreshed, Successor, verdict};
 use crate::texts::sql;
 
@@ -52,6 +52,8 @@ sql! {
         s.first_issued_ms, s.issued_ms, s.expires_ms, s.refresh_until_ms, s.replaced_ms,
         COALESCE(s.ended_ms, f.ended_ms)
         FROM session s JOIN session f ON f.id = s.family WHERE s.id = $1";
+    /// Makes whoever erases the patient wait for the end of this transaction.
+    HOLD_PATIENT = "UPDATE patient SET updated_ms = updated_ms WHERE uuid = $1";
     HOLD = "UPDATE session SET replaced_ms = replaced_ms WHERE id = $1";
     REPLACE = "UPDATE session SET replaced_ms = $2 WHERE id = $1 AND replaced_ms IS NULL";
     END = "UPDATE session SET ended_ms = $2 WHERE id = $1 AND ended_ms IS NULL";
@@ -59,15 +61,20 @@ sql! {
 }
 
 impl HealthDb {
-    /// Adds the first session of a family.
+    /// Adds the first session of a family. [`StoreError::Gone`] when the patient is not there.
     pub async fn add_session(&self, session: HealthSession) -> Result<()> {
-        self.db.write(move |tx| add(tx, &session)).await
+        self.db
+            .write(move |tx| {
+                hold_patient(tx, &session.patient)?;
+                add(tx, &session)
+            })
+            .await
     }
 
     /// The session with this identity, ended or not.
     pub async fn session(&self, id: &str) -> Result<Option<HealthSession>> {
         let id = id.to_owned();
-        self.db.read(move |tx| find(tx, &id)).await
+        self.db.look_up(move |tx| find(tx, &id)).await
     }
 
     /// Replaces a token by its successor. A token that was replaced less than `grace_ms` ago may be replaced again;
@@ -81,6 +88,9 @@ impl HealthDb {
         let id = id.to_owned();
         self.db
             .write(move |tx| {
+                // The patient before his session, in the order in which erasure takes them.
+                let Some(before) = find(tx, &id)? else { return Ok(Refreshed::Ended) };
+                hold_patient(tx, &before.patient)?;
                 tx.execute(HOLD, &[&id])?;
                 let Some(old) = find(tx, &id)? else { return Ok(Refreshed::Ended) };
                 let now_ms = successor.issued_ms;
@@ -111,6 +121,14 @@ impl HealthDb {
     /// Removes families that cannot have been refreshed since a time. Answers how many rows there were.
     pub async fn purge_sessions(&self, refresh_until_ms: i64) -> Result<u64> {
         self.db.write(move |tx| tx.execute(PURGE, &[&refresh_until_ms])).await
+    }
+}
+
+/// Makes an erasure of the patient wait, so that it finds what is added here. [`StoreError::Gone`] after it.
+pub(super) fn hold_patient(tx: &mut Tx<'_>, patient: &str) -> Result<()> {
+    match tx.execute(HOLD_PATIENT, &[&patient])? {
+        0 => Err(StoreError::Gone("patient")),
+        _ => Ok(()),
     }
 }
 

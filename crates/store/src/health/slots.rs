@@ -13,12 +13,18 @@ use crate::texts::{LIST_LENGTH, in_lists, list_of_64, sql};
 sql! {
     FIND_DAYS = "SELECT patient, local_day, data_type, cells FROM slot
         WHERE patient = $1 AND local_day >= $2 AND local_day <= $3 ORDER BY local_day, data_type";
+    FIND_DAYS_OF_TWO = "SELECT patient, local_day, data_type, cells FROM slot
+        WHERE patient = $1 AND local_day >= $2 AND local_day <= $3 AND (data_type = $4 OR data_type = $5)
+        ORDER BY local_day, data_type";
     FIND_BEFORE = "SELECT patient, local_day, data_type, cells FROM slot
-        WHERE patient = $1 AND local_day < $2 ORDER BY local_day DESC, data_type LIMIT $3";
+        WHERE patient = $1 AND local_day < $2 AND (data_type = $4 OR data_type = $5)
+        ORDER BY local_day DESC, data_type LIMIT $3";
     FIND_AFTER = "SELECT patient, local_day, data_type, cells FROM slot
-        WHERE patient = $1 AND local_day > $2 ORDER BY local_day, data_type LIMIT $3";
+        WHERE patient = $1 AND local_day > $2 AND (data_type = $4 OR data_type = $5)
+        ORDER BY local_day, data_type LIMIT $3";
     FIND_OF_PATIENTS = concat!("SELECT patient, local_day, data_type, cells FROM slot
-        WHERE patient IN (", list_of_64!(), ") AND local_day = $65 ORDER BY patient, data_type");
+        WHERE patient IN (", list_of_64!(), ") AND local_day = $65 AND (data_type = $66 OR data_type = $67)
+        ORDER BY patient, data_type");
     PUT = "INSERT INTO slot (patient, local_day, data_type, cells) VALUES ($1, $2, $3, $4)
         ON CONFLICT (patient, local_day, data_type) DO UPDATE SET cells = excluded.cells";
     DELETE = "DELETE FROM slot WHERE patient = $1 AND local_day = $2 AND data_type = $3";
@@ -51,30 +57,76 @@ impl HealthDb {
             .await
     }
 
-    /// The last rows of cells of a patient before a local day, the latest day first.
-    pub async fn slots_before(&self, patient: &str, day: LocalDay, limit: i64) -> Result<Vec<SlotRow>> {
+    /// The same, of two types only.
+    pub async fn slots_of_types(
+        &self,
+        patient: &str,
+        first: LocalDay,
+        last: LocalDay,
+        types: [DataType; 2],
+    ) -> Result<Vec<SlotRow>> {
         let patient = patient.to_owned();
-        self.db.read(move |tx| known(&tx.query(FIND_BEFORE, &[&patient, &i64::from(day.0), &limit], read_row)?)).await
+        self.db
+            .read(move |tx| {
+                let (days, [one, other]) = ((i64::from(first.0), i64::from(last.0)), types.map(DataType::number));
+                known(&tx.query(FIND_DAYS_OF_TWO, &[&patient, &days.0, &days.1, &one, &other], read_row)?)
+            })
+            .await
     }
 
-    /// The first rows of cells of a patient after a local day.
-    pub async fn slots_after(&self, patient: &str, day: LocalDay, limit: i64) -> Result<Vec<SlotRow>> {
-        let patient = patient.to_owned();
-        self.db.read(move |tx| known(&tx.query(FIND_AFTER, &[&patient, &i64::from(day.0), &limit], read_row)?)).await
+    /// The last rows of cells of two types of a patient before a local day, the latest day first.
+    pub async fn slots_before(
+        &self,
+        patient: &str,
+        day: LocalDay,
+        types: [DataType; 2],
+        limit: i64,
+    ) -> Result<Vec<SlotRow>> {
+        self.slots_beyond(FIND_BEFORE, patient, day, types, limit).await
     }
 
-    /// The cells of several patients on one local day, by patient; those without any are left out.
+    /// The first rows of cells of two types of a patient after a local day.
+    pub async fn slots_after(
+        &self,
+        patient: &str,
+        day: LocalDay,
+        types: [DataType; 2],
+        limit: i64,
+    ) -> Result<Vec<SlotRow>> {
+        self.slots_beyond(FIND_AFTER, patient, day, types, limit).await
+    }
+
+    async fn slots_beyond(
+        &self,
+        text: &'static str,
+        patient: &str,
+        day: LocalDay,
+        types: [DataType; 2],
+        limit: i64,
+    ) -> Result<Vec<SlotRow>> {
+        let patient = patient.to_owned();
+        self.db
+            .read(move |tx| {
+                let [one, other] = types.map(DataType::number);
+                known(&tx.query(text, &[&patient, &i64::from(day.0), &limit, &one, &other], read_row)?)
+            })
+            .await
+    }
+
+    /// The cells of two types of several patients on one local day, by patient; those without any are left out.
     pub async fn slots_of_patients(
         &self,
         patients: Vec<String>,
         day: LocalDay,
+        types: [DataType; 2],
     ) -> Result<HashMap<String, Vec<SlotRow>>> {
         self.db
             .read(move |tx| {
-                let day = i64::from(day.0);
+                let (day, [one, other]) = (i64::from(day.0), types.map(DataType::number));
                 let mut found: HashMap<String, Vec<SlotRow>> = HashMap::new();
                 in_lists(&patients, |list| {
-                    let params = with_last(list, &day);
+                    let mut params = with_last(list, &day);
+                    params.extend([&one as &dyn Param, &other]);
                     for stored in tx.query(FIND_OF_PATIENTS, &params, read_row)? {
                         if let Some(row) = stored.known()? {
                             found.entry(stored.patient).or_default().push(row);

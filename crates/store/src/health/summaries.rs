@@ -14,6 +14,8 @@ use crate::texts::{in_lists, list_of_64, sql};
 sql! {
     FIND_DAYS = "SELECT patient, local_day, section, body FROM daily_summary
         WHERE patient = $1 AND local_day >= $2 AND local_day <= $3 ORDER BY local_day, section";
+    FIND_WITH_FORMAT = "SELECT local_day, section, format, body FROM daily_summary
+        WHERE patient = $1 AND local_day >= $2 AND local_day <= $3 ORDER BY local_day, section";
     FIND_OF_PATIENTS = concat!("SELECT patient, local_day, section, body FROM daily_summary
         WHERE patient IN (", list_of_64!(), ") AND local_day = $65 ORDER BY patient, section");
     PUT = "INSERT INTO daily_summary (patient, local_day, section, format, body) VALUES ($1, $2, $3, $4, $5)
@@ -33,6 +35,15 @@ pub struct SummaryRow {
     pub section: Section,
     /// JSON without slots; `None` to remove the row.
     pub body: Option<String>,
+}
+
+/// A section as it is stored, with the version of the program that made it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredSection {
+    /// The section.
+    pub row: SummaryRow,
+    /// Version of the definitions that it was made by.
+    pub format: i64,
 }
 
 /// Days of a patient whose summaries an older version of the program made.
@@ -55,6 +66,22 @@ impl HealthDb {
                 let days = (i64::from(first.0), i64::from(last.0));
                 let rows = tx.query(FIND_DAYS, &[&patient, &days.0, &days.1], read_row)?;
                 Ok(rows.into_iter().filter_map(|(_, row)| row).collect())
+            })
+            .await
+    }
+
+    /// The sections of a patient's local days as they are stored, first and last included, by day.
+    pub async fn stored_sections(&self, patient: &str, first: LocalDay, last: LocalDay) -> Result<Vec<StoredSection>> {
+        let patient = patient.to_owned();
+        self.db
+            .read(move |tx| {
+                let found = tx.query(FIND_WITH_FORMAT, &[&patient, &i64::from(first.0), &i64::from(last.0)], |row| {
+                    let day = LocalDay(row.get::<i64>(0)? as i32);
+                    let Some(section) = Section::from_name(&row.get::<String>(1)?) else { return Ok(None) };
+                    let format = row.get(2)?;
+                    Ok(Some(StoredSection { row: SummaryRow { day, section, body: Some(row.get(3)?) }, format }))
+                });
+                Ok(found?.into_iter().flatten().collect())
             })
             .await
     }

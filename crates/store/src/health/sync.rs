@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use vitals::block::Block;
+use vitals::cells::Day;
 use vitals::merge::{Ordered, admit, in_time_order, overlay, with_exact_times};
 use vitals::registry::{Channel, DataType};
 
 use super::chunks::{self, Prepared};
+use super::due::WaveformRanges;
 use super::{HealthDb, due, hours, latest, tally};
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
@@ -183,18 +185,20 @@ fn write(tx: &mut Tx<'_>, sync: &Sync, channels: &[Channelful], sealed: &[Sealed
     }
     let mut sealed = sealed.iter();
     let mut totals: BTreeMap<DataType, Counts> = BTreeMap::new();
+    let mut waveforms = WaveformRanges::default();
     for channel in channels {
         let total = totals.entry(channel.data_type).or_default();
         total.duplicate += channel.counts.duplicate;
         total.replaced += channel.counts.replaced;
         for chunk in &channel.chunks {
             let sealed = sealed.next().ok_or(StoreError::LeaseLost)?;
-            let counts = write_chunk(tx, sync, arrival, chunk, &channel.firsts, sealed)?;
+            let counts = write_chunk(tx, sync, arrival, chunk, &channel.firsts, sealed, &mut waveforms)?;
             total.stored += counts.stored;
             total.duplicate += counts.duplicate;
             total.replaced += counts.replaced;
         }
     }
+    waveforms.mark(tx, &sync.patient, arrival, sync.received_ms)?;
     let chunks = channels.iter().flat_map(|channel| &channel.chunks);
     latest::take_over(tx, &sync.patient, chunks, sync.received_ms)?;
     Ok(SyncOutcome::Stored(totals))
@@ -232,11 +236,12 @@ fn write_chunk(
     chunk: &Prepared,
     firsts: &Block,
     sealed: &Sealed,
+    waveforms: &mut WaveformRanges,
 ) -> Result<Counts> {
     let block = &chunk.block;
     let Some(stored) = stored_around(tx, &sync.patient, chunk, sealed)? else {
         // Nothing lies in its range: what was prepared outside the transaction is stored as it is.
-        store_novel(tx, sync, arrival, chunk, &vec![false; block.rows()])?;
+        store_novel(tx, sync, arrival, chunk, &vec![false; block.rows()], waveforms)?;
         return Ok(Counts { stored: block.rows() as u64, ..Counts::default() });
     };
     let incoming = if block.data_type.is_waveform() { with_exact_times(&stored, block.clone()) } else { block.clone() };
@@ -247,7 +252,7 @@ fn write_chunk(
     // Exact times can move a row across midnight by less than a millisecond, so it may be cut again.
     for novel in chunks::cut(admission.novel.clone())? {
         let rows = novel.block.rows();
-        store_novel(tx, sync, arrival, &novel, &admission.replaces[row..row + rows])?;
+        store_novel(tx, sync, arrival, &novel, &admission.replaces[row..row + rows], waveforms)?;
         row += rows;
     }
     Ok(Counts {
@@ -287,11 +292,23 @@ fn stored_around(tx: &mut Tx<'_>, patient: &str, chunk: &Prepared, sealed: &Seal
     Ok((!stored.is_empty()).then_some(stored))
 }
 
-fn store_novel(tx: &mut Tx<'_>, sync: &Sync, arrival: i64, novel: &Prepared, replaces: &[bool]) -> Result<()> {
+fn store_novel(
+    tx: &mut Tx<'_>,
+    sync: &Sync,
+    arrival: i64,
+    novel: &Prepared,
+    replaces: &[bool],
+    waveforms: &mut WaveformRanges,
+) -> Result<()> {
     chunks::insert(tx, &sync.patient, arrival, novel)?;
     hours::note(tx, &sync.patient, &novel.block, sync.received_ms)?;
     tally::add_new_rows(tx, &sync.patient, &novel.block, replaces)?;
-    if !novel.block.data_type.is_waveform() {
+    let data_type = novel.block.data_type;
+    if data_type.is_waveform() {
+        if Day::TYPES.contains(&data_type) {
+            waveforms.note(&novel.block);
+        }
+    } else {
         due::mark(tx, &sync.patient, arrival, &novel.block, sync.received_ms)?;
     }
     Ok(())

@@ -98,7 +98,7 @@ impl UsersDb {
     /// Who holds the key with this hash, whether or not it still counts.
     pub async fn key_holder(&self, key_hash: &[u8]) -> Result<Option<KeyHolder>> {
         let key_hash = key_hash.to_owned();
-        self.db.read(move |tx| tx.query_opt(HOLDER, &[&key_hash], read_holder)).await
+        self.db.look_up(move |tx| tx.query_opt(HOLDER, &[&key_hash], read_holder)).await
     }
 
     /// The key with this record identifier.

@@ -73,7 +73,7 @@ impl UsersDb {
         let account = account.to_owned();
         let scoped_key = scoped_key.map(str::to_owned);
         self.db
-            .read(move |tx| match &scoped_key {
+            .look_up(move |tx| match &scoped_key {
                 None => tx.query(LIST, &[&account], read_group),
                 Some(key) => tx.query(LIST_IN_SCOPE, &[&account, key], read_group),
             })

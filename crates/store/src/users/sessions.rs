@@ -67,10 +67,24 @@ impl UsersDb {
             .await
     }
 
+    /// Writes the entries of a login that begins no session here. False as for [`UsersDb::add_session`].
+    pub async fn note_login(&self, owner: &str, password_hash: &str, audit: Audit) -> Result<bool> {
+        let (owner, password_hash) = (owner.to_owned(), password_hash.to_owned());
+        self.db
+            .write(move |tx| {
+                if !hold_person(tx, &owner, &password_hash)? {
+                    return Ok(false);
+                }
+                audit.append(tx)?;
+                Ok(true)
+            })
+            .await
+    }
+
     /// The session with this identity, ended or not.
     pub async fn session(&self, id: &str) -> Result<Option<Session>> {
         let id = id.to_owned();
-        self.db.read(move |tx| find(tx, &id)).await
+        self.db.look_up(move |tx| find(tx, &id)).await
     }
 
     /// Replaces a token by its successor. A token that was replaced no longer than `grace_ms` ago may be replaced

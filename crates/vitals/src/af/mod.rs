@@ -5,7 +5,11 @@
 //! decide. How features become probabilities and windows become one final answer is **ours**.
 
 pub mod features;
+pub mod record;
+pub mod strip;
 pub mod windows;
 
 pub use features::{Features, features};
-pub use windows::{AfWindow, Classification, WINDOW_BEATS, classify, classify_by_hour};
+pub use record::{AfRecord, StoredRecord, hour_of, pack_hour, records_of_hour, unpack_hour, with_times};
+pub use strip::strip_svg;
+pub use windows::{AfWindow, Classification, HOUR_MS, WINDOW_BEATS, classify, classify_by_hour};

@@ -20,7 +20,7 @@ const COSEN_THRESHOLD: f64 = -1.4;
 /// Shortest window with a low-frequency power, ms.
 const LF_SHORTEST_MS: f64 = 120_000.0;
 /// An hour in ms.
-const HOUR_MS: i64 = 3_600_000;
+pub const HOUR_MS: i64 = 3_600_000;
 
 /// Class of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -24,12 +24,12 @@ pub struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, value: i32) {
+    pub(super) fn add(&mut self, value: i32) {
         self.sum += value.max(0) as u64;
         self.count += 1;
     }
 
-    fn absorb(&mut self, other: Sum) {
+    pub(super) fn absorb(&mut self, other: Sum) {
         self.sum += other.sum;
         self.count += other.count;
     }
@@ -45,14 +45,14 @@ impl Sum {
         (count > 0).then(|| (self.sum * factor * 2 + count) / (2 * count))
     }
 
-    fn pack(self, packer: &mut Packer) {
+    pub(super) fn pack(self, packer: &mut Packer) {
         packer.unsigned(u64::from(self.count));
         if self.count > 0 {
             packer.unsigned(self.sum);
         }
     }
 
-    fn unpack(unpacker: &mut Unpacker<'_>) -> Option<Self> {
+    pub(super) fn unpack(unpacker: &mut Unpacker<'_>) -> Option<Self> {
         let count = unpacker.number()?;
         let sum = if count > 0 { unpacker.unsigned()? } else { 0 };
         Some(Sum { sum, count })

@@ -7,17 +7,27 @@
 //! A window can lie on two local days: when the patient travelled within it, its rows name two zones.
 
 mod activity;
+mod day;
+mod motion;
 mod pack;
 mod spot;
+mod stage;
 mod temperature;
+mod variability;
+mod waveform;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 pub use activity::{ActivityCell, Sum, Vital, ZONES, activity_cells};
+pub use day::{Day, Kept};
+pub use motion::{ANGLES, MotionCell, motion_cells};
 pub use pack::{Packer, Unpacker};
 pub use spot::{SpotCell, spot_cells};
+pub use stage::{StageCell, stage_cells};
 pub use temperature::{Sensor, TemperatureCell, temperature_cells};
+pub use variability::{BeatCell, MEASURES, Measures, VariabilityCell, beat_cells, variability_cells};
+pub use waveform::{EcgCell, Ppg1Cell, Ppg2Cell, Rates, ecg_cells, ppg1_cells, ppg2_cells};
 
 use crate::block::Block;
 use crate::registry::DataType;

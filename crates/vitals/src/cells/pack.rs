@@ -33,6 +33,18 @@ impl Packer {
         self.unsigned(((value << 1) ^ (value >> 63)) as u64);
     }
 
+    /// Writes a number that may be missing, in steps of 1 / `steps_per_unit`.
+    pub fn decimal(&mut self, value: Option<f64>, steps_per_unit: f64) {
+        match value.filter(|value| value.is_finite()) {
+            // One more, so that 0 is free to stand for none.
+            Some(value) => {
+                let steps = (value * steps_per_unit).round() as i64;
+                self.signed(if steps >= 0 { steps + 1 } else { steps });
+            }
+            None => self.signed(0),
+        }
+    }
+
     /// Writes the newest values of a cell that starts at `start_ms`.
     pub fn newest(&mut self, newest: &LatestValues, start_ms: i64) {
         let values = values_of(newest);
@@ -129,6 +141,16 @@ impl<'bytes> Unpacker<'bytes> {
     pub fn signed(&mut self) -> Option<i64> {
         let value = self.unsigned()?;
         Some((value >> 1) as i64 ^ -((value & 1) as i64))
+    }
+
+    /// Reads what [`Packer::decimal`] wrote.
+    pub fn decimal(&mut self, steps_per_unit: f64) -> Option<Option<f64>> {
+        let steps = match self.signed()? {
+            0 => return Some(None),
+            above @ 1.. => above - 1,
+            below => below,
+        };
+        Some(Some(steps as f64 / steps_per_unit))
     }
 
     /// Reads what [`Packer::newest`] wrote.

@@ -11,4 +11,4 @@ pub mod windows;
 pub use clean::{Cleaned, clean};
 pub use frequency::{FrequencyDomain, frequency_domain, lomb_bands};
 pub use time_domain::{TimeDomain, time_domain};
-pub use windows::{DayAverages, Window, day_averages, five_minute_windows};
+pub use windows::{DayAverages, Window, day_averages, five_minute_windows, window};

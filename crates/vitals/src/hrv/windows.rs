@@ -3,6 +3,8 @@
 //! Windows are aligned to UTC, so that splitting and order of arrival cannot move them. One is
 //! valid with at least 80 % and at least 60 normal intervals.
 
+use serde::Serialize;
+
 use super::clean::{Cleaned, clean};
 use super::frequency::{FrequencyDomain, frequency_domain};
 use super::time_domain::{TimeDomain, time_domain};
@@ -41,8 +43,8 @@ pub fn five_minute_windows(beats: &[Beat]) -> Vec<Window> {
         .collect()
 }
 
-/// One window's measures; None when it is not valid.
-fn window(welch: &mut Welch, beats: &[Beat]) -> Option<Window> {
+/// The measures of one window's beats, which ascend in time; None when it is not valid.
+pub fn window(welch: &mut Welch, beats: &[Beat]) -> Option<Window> {
     let start_ms = beats.first()?.time_ms.div_euclid(WINDOW_MS) * WINDOW_MS;
     let cleaned: Cleaned = clean(beats);
     if cleaned.share() < LEAST_SHARE || cleaned.nn_ms.len() < LEAST_COUNT {
@@ -58,7 +60,7 @@ fn window(welch: &mut Welch, beats: &[Beat]) -> Option<Window> {
 
 /// Averages over the valid windows of a day, in the names of the `stress_continuous` section;
 /// each is None when no window has the measure.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct DayAverages {
     /// Stress index, raw.
     pub avg_si: Option<f64>,

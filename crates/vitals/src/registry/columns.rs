@@ -275,7 +275,7 @@ pub(super) const HEART_RATE_VARIABILITY: &[Column] = &[
     column("hf", number(3, 0, 2_000_000), "ms²", "power 0.15 to 0.4 Hz"),
     column("hf_percent", number(3, 0, 100), "%", "share of hf"),
     column("hrv", number(3, 0, 60_000), "ms", "heart-rate variability as the bracelet summarises it"),
-    column("mo", number(3, 0, 60_000), "ms", "mode of the intervals"),
+    column("mo", number(3, 0, 60), "s", "mode of the intervals"),
     column("amo", number(3, 0, 100), "%", "amplitude of the mode"),
 ];
 

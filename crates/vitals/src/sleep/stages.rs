@@ -22,6 +22,11 @@ pub enum Stage {
 }
 
 impl Stage {
+    /// The `sleep_state` of the stage.
+    pub const fn state(self) -> i64 {
+        self as i64
+    }
+
     /// The stage of that `sleep_state`; None for a number that is none.
     pub fn from_state(state: i64) -> Option<Self> {
         match state {

@@ -4,14 +4,14 @@ use serde::Serialize;
 
 use super::{DaySource, hundredths, tenths};
 use crate::activity::{ActivityRow, Body, calories_kcal, distance_m, goal_percent, move_every_hour};
-use crate::cells::{ActivityCell, Sum};
+use crate::cells::{ActivityCell, Place, Sum};
 
 /// Steps, distance and energy of a day.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ActivitySection {
     /// `YYYY-MM-DD`.
     pub date: String,
-    /// Steps; null when no row tells any number of them.
+    /// Steps; null when neither a row nor acceleration tells any number of them.
     pub total_steps: Option<u64>,
     /// Percent of the goal, at most 100; null without steps or with a goal of 0.
     pub daily_percent: Option<f64>,
@@ -33,17 +33,24 @@ pub struct ActivitySection {
     pub avg_gait_speed: Option<f64>,
     /// Percent; null when no row tells it.
     pub avg_gait_var: Option<f64>,
+    /// `acceleration` where no activity row of the day tells steps and they were found there (**ours**); else left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps_source: Option<&'static str>,
 }
 
 impl ActivitySection {
-    /// The section of a day; `None` without any row.
+    /// The section of a day; `None` without any activity row and without acceleration that tells steps.
     pub fn of(source: &DaySource<'_>) -> Option<Self> {
-        let cells = source.activity.cells();
-        if cells.is_empty() {
+        let cells = source.cells.activity.cells();
+        let steps = steps_by_window(source);
+        if cells.is_empty() && steps.is_none() {
             return None;
         }
-        let tells_steps = cells.iter().any(|cell| cell.steps.count > 0);
-        let total_steps = tells_steps.then(|| cells.iter().map(|cell| cell.steps.sum).sum());
+        let (steps_source, steps) = match steps {
+            Some(Steps { of_windows, is_found }) => (is_found.then_some("acceleration"), Some(of_windows)),
+            None => (None, None),
+        };
+        let total_steps = steps.as_ref().map(|steps| steps.iter().map(|(_, steps)| steps).sum());
         let goal = source.settings.activity_goal_steps;
         let body = body(source);
         Some(ActivitySection {
@@ -54,11 +61,12 @@ impl ActivitySection {
             calories: sum(cells.iter().map(|cell| kcal(cell, body.as_ref()))),
             workouts: 0,
             active_minutes: cells.iter().map(|cell| cell.active_minutes).sum(),
-            move_every_hour: hours_with_movement(cells),
+            move_every_hour: hours_with_movement(&steps.unwrap_or_default()),
             total_glasses: 0,
             avg_gait_asymmetry: mean_of_rows(cells, |cell| cell.gait_asymmetry),
             avg_gait_speed: mean_of_rows(cells, |cell| cell.gait_speed),
             avg_gait_var: mean_of_rows(cells, |cell| cell.gait_var),
+            steps_source,
         })
     }
 }
@@ -91,7 +99,7 @@ fn distance_metres(cell: &ActivityCell, source: &DaySource<'_>) -> Option<f64> {
         speed_dm_per_s: cell.speed.mean(),
         ..ActivityRow::default()
     };
-    distance_m(&[row], source.profile.height_cm, source.profile.sex)
+    distance_m(&[row], source.profile.height_cm, source.profile.sex())
 }
 
 /// Energy as uploaded; else from the heart rate while the bracelet was worn.
@@ -108,19 +116,38 @@ fn kcal(cell: &ActivityCell, body: Option<&Body>) -> Option<f64> {
 fn body(source: &DaySource<'_>) -> Option<Body> {
     let profile = source.profile;
     Some(Body {
-        sex: profile.sex,
+        sex: profile.sex(),
         age_years: f64::from(profile.age_on(source.day)?),
         height_cm: profile.height_cm?,
         weight_kg: profile.weight_kg?,
     })
 }
 
-fn hours_with_movement(cells: &[ActivityCell]) -> u32 {
+/// The steps of a day.
+struct Steps {
+    of_windows: Vec<(Place, u64)>,
+    /// Whether they were found in acceleration.
+    is_found: bool,
+}
+
+/// The steps of a day; `None` when nothing tells any number of them. Acceleration stands in only where no activity row
+/// of the day tells one.
+fn steps_by_window(source: &DaySource<'_>) -> Option<Steps> {
+    let activity = source.cells.activity.cells();
+    if activity.iter().any(|cell| cell.steps.count > 0) {
+        let of_windows = activity.iter().map(|cell| (cell.place, cell.steps.sum)).collect();
+        return Some(Steps { of_windows, is_found: false });
+    }
+    let found = source.cells.motion.cells().iter().filter_map(|cell| Some((cell.place, u64::from(cell.steps?))));
+    let of_windows: Vec<(Place, u64)> = found.collect();
+    (!of_windows.is_empty()).then_some(Steps { of_windows, is_found: true })
+}
+
+fn hours_with_movement(steps: &[(Place, u64)]) -> u32 {
     let mut steps_by_hour = [0_u32; 24];
-    for cell in cells {
-        let steps = u32::try_from(cell.steps.sum).unwrap_or(u32::MAX);
-        let hour = &mut steps_by_hour[(cell.place.local_minute() / 60) as usize];
-        *hour = hour.saturating_add(steps);
+    for (place, steps) in steps {
+        let hour = &mut steps_by_hour[(place.local_minute() / 60) as usize];
+        *hour = hour.saturating_add(u32::try_from(*steps).unwrap_or(u32::MAX));
     }
     move_every_hour(&steps_by_hour)
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{DaySource, hundredths, mean, percent};
+use super::{DaySource, WaveformQuality, hundredths, mean, percent};
 use crate::cells::{ActivityCell, ZONES};
 use crate::heart::{HeartSlot, resting};
 
@@ -33,17 +33,21 @@ pub struct HeartRateSection {
     pub warm_up_time: Option<u64>,
     /// Seconds below 50 %.
     pub rest_time: Option<u64>,
+    /// What raw waveforms say of it (**ours**); left out where none were sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waveform_quality: Option<WaveformQuality>,
 }
 
 impl HeartRateSection {
-    /// The section of a day; `None` without any row.
+    /// The section of a day; `None` without any row of activity or of a waveform that shows a pulse.
     pub fn of(source: &DaySource<'_>) -> Option<Self> {
-        let cells = source.activity.cells();
-        if cells.is_empty() {
+        let cells = source.cells.activity.cells();
+        let waveform_quality = WaveformQuality::of(source);
+        if cells.is_empty() && waveform_quality.is_none() {
             return None;
         }
         let valid = || cells.iter().filter_map(|cell| cell.bpm.values.mean());
-        let zones = source.max_bpm().map(|_| zone_seconds(cells));
+        let zones = source.max_bpm().filter(|_| !cells.is_empty()).map(|_| zone_seconds(cells));
         let zone = |zone: usize| zones.map(|zones| zones[zone]);
         Some(HeartRateSection {
             date: source.day.to_string(),
@@ -58,6 +62,7 @@ impl HeartRateSection {
             fat_burn_time: zone(2),
             warm_up_time: zone(1),
             rest_time: zone(0),
+            waveform_quality,
         })
     }
 }
@@ -73,7 +78,7 @@ fn zone_seconds(cells: &[ActivityCell]) -> [u64; ZONES] {
     zone_ms.map(|ms| (ms + 500) / 1000)
 }
 
-fn resting_bpm(cells: &[ActivityCell]) -> Option<f64> {
+pub(super) fn resting_bpm(cells: &[ActivityCell]) -> Option<f64> {
     let slot = |cell: &ActivityCell| HeartSlot {
         start_ms: cell.place.start_ms(),
         per_min: cell.bpm.values.mean(),

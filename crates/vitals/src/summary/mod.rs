@@ -6,27 +6,39 @@
 
 mod activity;
 mod digits;
+mod facts;
 mod heart_rate;
+mod night;
 mod pressure;
+mod recovery;
+mod sleep;
 pub mod slots_json;
+mod stress;
 mod temperature;
 mod vital;
+mod waveform;
 
 use jiff::civil::Date;
 
 pub use activity::ActivitySection;
+pub use facts::{CONSISTENCY_REACH_DAYS, DayFacts, FactsByDay, RECOVERY_REACH_DAYS};
 pub use heart_rate::HeartRateSection;
+pub use night::{Night, Nights};
 pub use pressure::PressureSection;
+pub use recovery::RecoverySection;
+pub use sleep::SleepSection;
+pub use stress::StressSection;
 pub use temperature::TemperatureSection;
 pub use vital::{RespirationRateSection, Spo2Section};
+pub use waveform::{WaveformCheck, WaveformQuality};
 
 use crate::activity::Sex;
-use crate::cells::{ActivityCell, DayCells, TemperatureCell};
+use crate::cells::Day;
 use crate::heart::MaxHeartRateRule;
 use crate::zone::LocalDay;
 
 /// Version of the stored sections; a change of a definition raises it, and older days become due.
-pub const FORMAT: i64 = 1;
+pub const FORMAT: i64 = 2;
 
 /// A section of the daily summary, in the order of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -99,8 +111,8 @@ impl Section {
 pub struct Profile {
     /// Date of birth.
     pub birthday: Option<Date>,
-    /// Sex as formulas need it.
-    pub sex: Sex,
+    /// Sex as formulas need it; `None` when it was not stated.
+    pub sex: Option<Sex>,
     /// Height, cm.
     pub height_cm: Option<f64>,
     /// Weight, kg.
@@ -108,6 +120,11 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// Sex as formulas need it: where it was not stated, the mean of both.
+    pub fn sex(&self) -> Sex {
+        self.sex.unwrap_or_default()
+    }
+
     /// Age in whole years on a day; `None` without a birthday, or before it.
     pub fn age_on(&self, day: LocalDay) -> Option<i32> {
         let birthday = self.birthday?;
@@ -140,12 +157,10 @@ pub struct DaySource<'day> {
     pub day: LocalDay,
     /// Five-minute slots that the day has in the patient's zone: 288, or what a day of a clock change has.
     pub slot_count: u32,
-    /// Its activity cells.
-    pub activity: &'day DayCells<ActivityCell>,
-    /// Its temperature cells.
-    pub temperature: &'day DayCells<TemperatureCell>,
-    /// When the patient slept, ms from and to (exclusive), in order; empty when that is not known.
-    pub asleep_ms: &'day [(i64, i64)],
+    /// Its cells.
+    pub cells: &'day Day,
+    /// The cells of the local day before: nights begin there.
+    pub before: &'day Day,
     /// The patient, as valid on the day.
     pub profile: &'day Profile,
     /// Settings, as valid on the day.
@@ -178,45 +193,54 @@ pub struct DailySummary {
     pub respiration_rate: Option<RespirationRateSection>,
     /// Oxygen saturation.
     pub spo2: Option<Spo2Section>,
+    /// Stress by the bracelet's own rows.
+    pub stress: Option<StressSection>,
+    /// Stress by beat intervals.
+    pub stress_continuous: Option<StressSection>,
     /// Skin temperature.
     pub temperature: Option<TemperatureSection>,
 }
 
+/// A section and its stored form: JSON without slots, `None` where the section is empty.
+pub type SectionBody = (Section, Option<String>);
+
 impl DailySummary {
-    /// Computes the day.
-    pub fn of(source: &DaySource<'_>) -> Self {
+    /// Computes the day, whose nights are [`Nights::of`] the same source.
+    pub fn of(source: &DaySource<'_>, nights: &Nights) -> Self {
         DailySummary {
             activity: ActivitySection::of(source),
             heart_rate: HeartRateSection::of(source),
-            non_invasive_blood_pressure: PressureSection::of(source),
+            non_invasive_blood_pressure: PressureSection::of(source, nights),
             respiration_rate: RespirationRateSection::of(source),
             spo2: Spo2Section::of(source),
+            stress: StressSection::of_device(source),
+            stress_continuous: StressSection::of_beats(source),
             temperature: TemperatureSection::of(source),
         }
     }
 
-    /// Sections that cells give: those that [`DailySummary::bodies`] can name.
-    pub const SECTIONS: [Section; 6] = [
-        Section::Activity,
-        Section::HeartRate,
-        Section::NonInvasiveBloodPressure,
-        Section::RespirationRate,
-        Section::Spo2,
-        Section::Temperature,
-    ];
-
-    /// The sections that are not empty, as JSON without slots.
-    pub fn bodies(&self) -> Vec<(Section, String)> {
-        let bodies = [
+    /// The sections, as JSON without slots.
+    pub fn bodies(&self) -> [SectionBody; 8] {
+        [
             (Section::Activity, body(self.activity.as_ref())),
             (Section::HeartRate, body(self.heart_rate.as_ref())),
             (Section::NonInvasiveBloodPressure, body(self.non_invasive_blood_pressure.as_ref())),
             (Section::RespirationRate, body(self.respiration_rate.as_ref())),
             (Section::Spo2, body(self.spo2.as_ref())),
+            (Section::Stress, body(self.stress.as_ref())),
+            (Section::StressContinuous, body(self.stress_continuous.as_ref())),
             (Section::Temperature, body(self.temperature.as_ref())),
-        ];
-        bodies.into_iter().filter_map(|(section, body)| Some((section, body?))).collect()
+        ]
     }
+}
+
+/// The sections of a day that follow from its facts and those of the days before it.
+pub fn bodies_of_facts(day: LocalDay, facts: &FactsByDay, profile: &Profile) -> [SectionBody; 3] {
+    [
+        (Section::ServiceSleep, body(SleepSection::of_movements(day, facts).as_ref())),
+        (Section::Recovery, body(RecoverySection::of(day, facts, profile).as_ref())),
+        (Section::Sleep, body(SleepSection::of_stages(day, facts).as_ref())),
+    ]
 }
 
 fn body(section: Option<&impl serde::Serialize>) -> Option<String> {
@@ -227,6 +251,11 @@ fn body(section: Option<&impl serde::Serialize>) -> Option<String> {
 /// Rounded to two decimals: what averages, distances and energies are given in.
 fn hundredths(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
+}
+
+/// Rounded to three decimals: what measures of heart-rate variability are given in.
+fn thousandths(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
 }
 
 /// A percentage with one decimal, at most 100.

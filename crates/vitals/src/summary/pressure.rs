@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::night::Nights;
 use super::{DaySource, mean};
 use crate::cells::{ActivityCell, DayCells};
 
@@ -26,20 +27,21 @@ pub struct PressureSection {
 
 impl PressureSection {
     /// The section of a day; `None` without any blood pressure.
-    pub fn of(source: &DaySource<'_>) -> Option<Self> {
-        let slots = pressure_slots(source.activity);
+    pub fn of(source: &DaySource<'_>, nights: &Nights) -> Option<Self> {
+        let slots = pressure_slots(&source.cells.activity);
         if slots.is_empty() {
             return None;
         }
         let systolic = |slot: &&ActivityCell| slot.systolic.mean();
         let diastolic = |slot: &&ActivityCell| slot.diastolic.mean();
+        let asleep_ms = &nights.asleep_ms;
         // A slot counts as sleep when its middle does.
         let is_asleep = |slot: &&ActivityCell| {
             let middle_ms = slot.place.start_ms() + 15 * 60_000;
-            source.asleep_ms.iter().any(|(from_ms, to_ms)| (*from_ms..*to_ms).contains(&middle_ms))
+            asleep_ms.iter().any(|(from_ms, to_ms)| (*from_ms..*to_ms).contains(&middle_ms))
         };
         let asleep = || slots.iter().filter(is_asleep);
-        let awake = || slots.iter().filter(|slot| !source.asleep_ms.is_empty() && !is_asleep(slot));
+        let awake = || slots.iter().filter(|slot| !asleep_ms.is_empty() && !is_asleep(slot));
         Some(PressureSection {
             date: source.day.to_string(),
             daily_average_systolic_pressure: mean(slots.iter().filter_map(|slot| systolic(&slot))),

@@ -30,11 +30,11 @@ pub struct TemperatureSection {
 impl TemperatureSection {
     /// The section of a day; `None` without any row.
     pub fn of(source: &DaySource<'_>) -> Option<Self> {
-        if source.temperature.is_empty() {
+        if source.cells.temperature.is_empty() {
             return None;
         }
         let worn: Vec<&TemperatureCell> =
-            source.temperature.cells().iter().filter(|cell| is_worn(cell, source.activity)).collect();
+            source.cells.temperature.cells().iter().filter(|cell| is_worn(cell, &source.cells.activity)).collect();
         let valid = || worn.iter().filter(|cell| cell.sk1.count > 0 || cell.sk2.count > 0);
         let average = |sensor: fn(&TemperatureCell) -> Sensor| {
             let means = worn.iter().filter_map(|cell| sensor(cell).mean_hundredths());

@@ -19,21 +19,21 @@ fn block(data_type: DataType, times_us: Vec<i64>, zone: &str, columns: &[(&str, 
 }
 
 /// A patient's day in a zone.
-struct Day {
+struct Patient {
     date: LocalDay,
     clock: LocalClock,
-    activity: DayCells<ActivityCell>,
-    temperature: DayCells<TemperatureCell>,
+    cells: Day,
+    before: Day,
     profile: Profile,
 }
 
-impl Day {
+impl Patient {
     fn new(date: &str, zone: &str) -> Self {
-        Day {
+        Patient {
             date: LocalDay::parse(date).unwrap(),
             clock: LocalClock::new(zone),
-            activity: DayCells::default(),
-            temperature: DayCells::default(),
+            cells: Day::default(),
+            before: Day::default(),
             profile: Profile { birthday: Some(Date::constant(1985, 11, 20)), ..Profile::default() },
         }
     }
@@ -45,13 +45,13 @@ impl Day {
     fn with_activity(mut self, block: &Block) -> Self {
         let max_bpm = max_bpm_on(self.date, &self.profile, &SummarySettings::default());
         let mut days = activity_cells(block, |_| max_bpm);
-        self.activity.replace(i64::MIN..i64::MAX, days.remove(&self.date).unwrap_or_default());
+        self.cells.activity.replace(i64::MIN..i64::MAX, days.remove(&self.date).unwrap_or_default());
         self
     }
 
     fn with_temperature(mut self, block: &Block) -> Self {
         let mut days = temperature_cells(block);
-        self.temperature.replace(i64::MIN..i64::MAX, days.remove(&self.date).unwrap_or_default());
+        self.cells.temperature.replace(i64::MIN..i64::MAX, days.remove(&self.date).unwrap_or_default());
         self
     }
 
@@ -60,28 +60,33 @@ impl Day {
     }
 
     fn summary_asleep(&self, asleep_ms: &[(i64, i64)]) -> DailySummary {
-        DailySummary::of(&DaySource {
+        let settings = SummarySettings::default();
+        let source = DaySource {
             day: self.date,
             slot_count: self.date.slot_count(&self.clock),
-            activity: &self.activity,
-            temperature: &self.temperature,
-            asleep_ms,
+            cells: &self.cells,
+            before: &self.before,
             profile: &self.profile,
-            settings: &SummarySettings::default(),
-        })
+            settings: &settings,
+        };
+        DailySummary::of(&source, &Nights { asleep_ms: asleep_ms.to_vec(), ..Nights::default() })
+    }
+
+    fn bodies(&self) -> Vec<(Section, String)> {
+        self.summary().bodies().into_iter().filter_map(|(section, body)| Some((section, body?))).collect()
     }
 
     fn json(&self, wanted: &[Section], slots: bool) -> Value {
-        let slots = slots.then(|| DaySlots::new(self.activity.clone(), self.temperature.clone()));
+        let slots = slots.then(|| DaySlots::new(self.cells.activity.clone(), self.cells.temperature.clone()));
         let mut out = Vec::new();
-        write_day(&mut out, self.date, wanted, &self.summary().bodies(), slots.as_ref());
+        write_day(&mut out, self.date, wanted, &self.bodies(), slots.as_ref());
         serde_json::from_slice(&out).unwrap()
     }
 }
 
 #[test]
 fn a_day_without_data_has_empty_sections() {
-    let day = Day::new("2025-11-20", "Europe/Zurich");
+    let day = Patient::new("2025-11-20", "Europe/Zurich");
     let json = day.json(&Section::ALL, true);
     assert_eq!(json["date"], "2025-11-20");
     assert_eq!(json.as_object().unwrap().len(), 12);
@@ -90,7 +95,7 @@ fn a_day_without_data_has_empty_sections() {
 
 #[test]
 fn sections_carry_the_specification_s_names_in_its_order() {
-    let day = Day::new("2025-11-20", "UTC");
+    let day = Patient::new("2025-11-20", "UTC");
     let start_us = day.start_us();
     let rows = block(
         DataType::Activity,
@@ -101,7 +106,7 @@ fn sections_carry_the_specification_s_names_in_its_order() {
     let warm = block(DataType::Temperature, vec![start_us], "UTC", &[("temp_sk1", vec![3350])]);
     let day = day.with_activity(&rows).with_temperature(&warm);
     let names = |section: Section| -> Vec<String> {
-        let body = day.summary().bodies().into_iter().find(|(found, _)| *found == section).unwrap().1;
+        let body = day.bodies().into_iter().find(|(found, _)| *found == section).unwrap().1;
         body.split('"').skip(1).step_by(2).filter(|name| !name.starts_with("2025")).map(str::to_owned).collect()
     };
     assert_eq!(
@@ -133,7 +138,7 @@ fn sections_carry_the_specification_s_names_in_its_order() {
 
 #[test]
 fn slots_have_the_shape_of_the_specification() {
-    let day = Day::new("2025-11-20", "Europe/Zurich");
+    let day = Patient::new("2025-11-20", "Europe/Zurich");
     let start_us = day.start_us();
     let rows = block(
         DataType::Activity,
@@ -198,8 +203,8 @@ fn slots_have_the_shape_of_the_specification() {
 }
 
 /// One row a minute over the whole day.
-fn full_day(date: &str, zone: &str) -> Day {
-    let day = Day::new(date, zone);
+fn full_day(date: &str, zone: &str) -> Patient {
+    let day = Patient::new(date, zone);
     let (start_us, end_us) = day.date.span_us(&day.clock);
     let times: Vec<i64> = (start_us..end_us).step_by(MINUTE_US as usize).collect();
     let rows = times.len();
@@ -234,7 +239,7 @@ fn days_of_a_clock_change_are_full_with_their_own_number_of_slots() {
 
 #[test]
 fn the_times_of_the_zones_add_up() {
-    let day = Day::new("2025-11-20", "UTC");
+    let day = Patient::new("2025-11-20", "UTC");
     // 40 years, highest 180: one row in each zone, seven rows in five minutes.
     let times: Vec<i64> = (0..7).map(|row| day.start_us() + row * 40_000_000).collect();
     let bpm = vec![80, 95, 110, 130, 150, 170, 60];
@@ -252,7 +257,7 @@ fn the_times_of_the_zones_add_up() {
     assert_eq!(section.all_time, Some(zones.iter().flatten().sum()));
     assert_eq!(section.max_daily_heart_rate, Some(170));
 
-    let mut unknown = Day::new("2025-11-20", "UTC");
+    let mut unknown = Patient::new("2025-11-20", "UTC");
     unknown.profile = Profile::default();
     let start_us = unknown.start_us();
     let unknown = unknown.with_activity(&block(DataType::Activity, vec![start_us], "UTC", &[("bpm", vec![60])]));
@@ -261,13 +266,13 @@ fn the_times_of_the_zones_add_up() {
 
 #[test]
 fn resting_heart_rate_wants_four_hours_of_wear_and_half_an_hour_without_steps() {
-    let start_us = Day::new("2025-11-20", "UTC").start_us();
+    let start_us = Patient::new("2025-11-20", "UTC").start_us();
     let resting = |windows: i64, steps: fn(i64) -> i32| {
         let times = (0..windows).map(|window| start_us + window * WINDOW_US).collect();
         let bpm = (0..windows).map(|window| if (20..26).contains(&window) { 52 } else { 70 }).collect();
         let steps = (0..windows).map(steps).collect();
         let rows = block(DataType::Activity, times, "UTC", &[("bpm", bpm), ("last_steps", steps)]);
-        Day::new("2025-11-20", "UTC").with_activity(&rows).summary().heart_rate.unwrap().rest_daily_heart_rate
+        Patient::new("2025-11-20", "UTC").with_activity(&rows).summary().heart_rate.unwrap().rest_daily_heart_rate
     };
     assert_eq!(resting(48, |_| 0), Some(52.0));
     assert_eq!(resting(47, |_| 0), None);
@@ -277,9 +282,9 @@ fn resting_heart_rate_wants_four_hours_of_wear_and_half_an_hour_without_steps() 
 
 #[test]
 fn energy_distance_and_steps_fall_back_as_documented() {
-    let mut day = Day::new("2025-11-20", "UTC");
+    let mut day = Patient::new("2025-11-20", "UTC");
     day.profile.height_cm = Some(200.0);
-    day.profile.sex = Sex::Male;
+    day.profile.sex = Some(Sex::Male);
     let start_us = day.start_us();
     let times = vec![start_us, start_us + WINDOW_US, start_us + 2 * WINDOW_US];
     let rows = block(
@@ -303,7 +308,7 @@ fn energy_distance_and_steps_fall_back_as_documented() {
 
 #[test]
 fn pressures_are_split_by_sleep_where_it_is_known() {
-    let day = Day::new("2025-11-20", "UTC");
+    let day = Patient::new("2025-11-20", "UTC");
     let start_us = day.start_us();
     let times = vec![start_us + MINUTE_US, start_us + 31 * MINUTE_US, start_us + 61 * MINUTE_US];
     let columns = [("nibp_systolic_combine", vec![110, 112, 130]), ("nibp_diastolic_combine", vec![70, 72, 0])];
@@ -328,6 +333,6 @@ fn age_counts_whole_years() {
 #[test]
 fn a_packed_day_is_small() {
     let day = full_day("2025-11-20", "UTC");
-    let bytes = day.activity.pack();
+    let bytes = day.cells.activity.pack();
     assert!(bytes.len() < 288 * 40, "{}", bytes.len());
 }

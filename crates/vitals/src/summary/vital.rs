@@ -24,7 +24,7 @@ pub struct RespirationRateSection {
 impl RespirationRateSection {
     /// The section of a day; `None` when no row has a respiration rate, be it 0 or poor.
     pub fn of(source: &DaySource<'_>) -> Option<Self> {
-        let day = VitalDay::of(source.activity.cells(), |cell| &cell.respiration)?;
+        let day = VitalDay::of(source.cells.activity.cells(), |cell| &cell.respiration)?;
         Some(RespirationRateSection {
             date: source.day.to_string(),
             avg_respiration_rate: day.average,
@@ -50,7 +50,7 @@ pub struct Spo2Section {
 impl Spo2Section {
     /// The section of a day; `None` when no row has an oxygen saturation, be it 0 or poor.
     pub fn of(source: &DaySource<'_>) -> Option<Self> {
-        let day = VitalDay::of(source.activity.cells(), |cell| &cell.spo2)?;
+        let day = VitalDay::of(source.cells.activity.cells(), |cell| &cell.spo2)?;
         Some(Spo2Section {
             date: source.day.to_string(),
             avg_spo2: day.average,

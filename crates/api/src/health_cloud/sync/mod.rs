@@ -11,10 +11,11 @@ mod encoding;
 use std::collections::BTreeMap;
 
 use axum::Json;
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
+use bytes::BytesMut;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use platform::PlatformError;
 use platform::ingest::{self, Receipt, SyncBody, TypeOutcome};
@@ -29,6 +30,7 @@ use crate::ApiState;
 use crate::body::BodyRejection;
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::HealthCall;
+use crate::load::Room;
 use crate::parameters::Parameters;
 
 /// The readers of bodies, for the fuzz targets.
@@ -121,7 +123,7 @@ async fn sync(
     caller.require(SYNC)?;
     require_content_type(&headers, &["application/json"], "application/json")?;
     let body = read_off_thread(&state, &headers, sent, |bytes| body::read(&bytes)).await?;
-    Ok(Json(ingest::store_sync(&state.platform, &caller.patient, body).await?.into()))
+    store(&state, &caller.patient, body).await
 }
 
 /// Stores one Arrow IPC stream of rows of one type.
@@ -154,8 +156,13 @@ async fn sync_arrow(
         let data = vec![arrow::read(data_type, &bytes, &zone)?];
         Ok(SyncBody { sync_id, time_zone, device, data })
     });
-    let body = body.await?;
-    Ok(Json(ingest::store_sync(&state.platform, &caller.patient, body).await?.into()))
+    store(&state, &caller.patient, body.await?).await
+}
+
+async fn store(state: &ApiState, patient: &str, (body, _room): (SyncBody, Room)) -> Result<Json<SyncAnswer>> {
+    let receipt = ingest::store_sync(&state.platform, patient, body).await?;
+    state.metrics.synced(&receipt);
+    Ok(Json(receipt.into()))
 }
 
 fn require_content_type(headers: &HeaderMap, accepted: &[&str], named: &'static str) -> Result<()> {
@@ -167,17 +174,30 @@ fn require_content_type(headers: &HeaderMap, accepted: &[&str], named: &'static 
     Err(BodyRejection::OtherKind(named).into())
 }
 
-/// A body as it was sent, up to a limit.
-async fn receive(sent: Body, limit: usize) -> Result<Bytes> {
-    match Limited::new(sent, limit).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(BodyRejection::TooLarge.into()),
-        Err(_) => Err(BodyRejection::CutOff.into()),
+/// A body as it was sent, up to a limit and as far as there is room.
+async fn receive(sent: Body, limit: usize, room: &mut Room) -> Result<Bytes> {
+    let mut sent = Limited::new(sent, limit);
+    let mut received = BytesMut::new();
+    while let Some(frame) = sent.frame().await {
+        let frame = match frame {
+            Ok(frame) => frame,
+            Err(error) if error.is::<LengthLimitError>() => return Err(BodyRejection::TooLarge.into()),
+            Err(_) => return Err(BodyRejection::CutOff.into()),
+        };
+        let Ok(piece) = frame.into_data() else { continue };
+        room.grow_to(received.len() + piece.len())?;
+        received.extend_from_slice(&piece);
     }
+    Ok(received.freeze())
 }
 
-/// Expands and reads a body, off the async threads when it is large.
-async fn read_off_thread<Read>(state: &ApiState, headers: &HeaderMap, sent: Body, read: Read) -> Result<SyncBody>
+/// Expands and reads a body, off the async threads when it is large. The room is held for as long as the body is.
+async fn read_off_thread<Read>(
+    state: &ApiState,
+    headers: &HeaderMap,
+    sent: Body,
+    read: Read,
+) -> Result<(SyncBody, Room)>
 where
     Read: FnOnce(Bytes) -> std::result::Result<SyncBody, BodyError> + Send + 'static,
 {
@@ -186,10 +206,20 @@ where
         code: "unsupported_encoding",
         message: "the Content-Encoding must be gzip, zstd or identity",
     })?;
-    let bytes = receive(sent, state.limits.sync_bytes).await?;
+    let announced = sent.size_hint().lower();
+    if announced > state.limits.sync_bytes as u64 {
+        return Err(BodyRejection::TooLarge.into());
+    }
+    let mut room = state.uploads.enter(announced as usize)?;
+    let bytes = receive(sent, state.limits.sync_bytes, &mut room).await?;
     let limit = state.limits.sync_expanded_bytes;
     let in_place = bytes.len() <= READ_IN_PLACE && encoding == Encoding::Identity;
-    let work = move || -> Result<SyncBody> { Ok(read(encoding.expand(bytes, limit)?)?) };
+    let work = move || -> Result<(SyncBody, Room)> {
+        // Rows are made of the expanded text while it is still there, and are about as large.
+        let sent = bytes.len();
+        let expanded = encoding.expand(bytes, limit, &mut |expanded| room.grow_to(sent + 2 * expanded))?;
+        Ok((read(expanded)?, room))
+    };
     if in_place {
         return work();
     }
@@ -223,6 +253,7 @@ impl From<ExpandError> for ApiError {
     fn from(error: ExpandError) -> Self {
         match error {
             ExpandError::TooLarge { .. } => BodyRejection::TooLarge.into(),
+            ExpandError::NoRoom(no_room) => no_room.into(),
             ExpandError::Damaged(_) => {
                 PlatformError::Malformed { code: "malformed_body", message: error.to_string() }.into()
             }

@@ -1,0 +1,309 @@
+//! The OpenAPI document: what the routes say of themselves, completed with what holds for all of them.
+//!
+//! Each route names its parameters, its answer and the errors that are its own. What the surroundings of every route
+//! can answer, how callers prove who they are, headers, and examples are added here, so that no route can forget them.
+
+mod examples;
+mod page;
+mod parameters;
+
+use serde_json::{Map, Value, json};
+use utoipa::openapi::OpenApi;
+
+pub(crate) use page::{STYLE, page};
+
+/// The API key, in the three ways that it may come.
+const KEY_SCHEMES: [&str; 3] = ["api_key_parameter", "api_key_header", "api_key_bearer"];
+
+/// Completes the document of the routes.
+pub(crate) fn complete(document: &OpenApi) -> Value {
+    // Plain data become JSON without fail.
+    let mut document = serde_json::to_value(document).unwrap_or_default();
+    document["servers"] = json!([{"url": "/", "description": "all clouds on one address"}]);
+    document["components"]["securitySchemes"] = security_schemes();
+    let schemas = document["components"]["schemas"].clone();
+    if let Some(paths) = document["paths"].as_object_mut() {
+        for (path, item) in paths {
+            for (method, operation) in item.as_object_mut().into_iter().flatten() {
+                if let Some(operation) = operation.as_object_mut() {
+                    complete_operation(path, method, operation, &schemas);
+                }
+            }
+        }
+    }
+    document
+}
+
+fn security_schemes() -> Value {
+    json!({
+        "api_key_parameter": {"type": "apiKey", "in": "query", "name": "token",
+            "description": "API key of a researcher. Addresses end up in logs of proxies: prefer a header."},
+        "api_key_header": {"type": "apiKey", "in": "header", "name": "X-Api-Key", "description": "API key of a researcher."},
+        "api_key_bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "pwk_…",
+            "description": "API key of a researcher."},
+        "users_token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+            "description": "Token of a login or an activation on the Users Cloud."},
+        "health_token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+            "description": "Token of a login on the Health Cloud, of OAuth, or a health token for a patient."},
+        "oauth_client": {"type": "http", "scheme": "basic",
+            "description": "Identity and secret of an OAuth client, which may also stand in the body."},
+        "health_token_header": {"type": "apiKey", "in": "header", "name": "x-health-token",
+            "description": "Token of the Health Cloud, for this one address of the integration API."},
+    })
+}
+
+fn complete_operation(path: &str, method: &str, operation: &mut Map<String, Value>, schemas: &Value) {
+    operation.insert("operationId".to_owned(), json!(operation_id(path, method)));
+    let is_secured = complete_security(path, operation);
+    let has_query = parameters::complete(operation);
+    let has_body = complete_request_body(operation, schemas);
+    let is_probe = ["/livez", "/readyz"].contains(&path);
+    let mut own: Vec<u16> = vec![500];
+    if path.contains('{') || has_query {
+        own.push(400);
+    }
+    if has_body {
+        own.extend([400, 413, 415, 422]);
+    }
+    if is_secured {
+        own.push(401);
+    }
+    if !is_probe {
+        own.extend([429, 503]);
+    }
+    let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
+    for status in own {
+        responses.entry(status.to_string()).or_insert_with(|| json!({}));
+    }
+    for (status, response) in responses.iter_mut() {
+        complete_response(path, status, is_probe, response, schemas);
+    }
+}
+
+/// `GET /integration/v1/groups/{group_code}/patients` is `integration_get_groups_group_code_patients`.
+fn operation_id(path: &str, method: &str) -> String {
+    let is_word = |part: &&str| !part.is_empty() && !["v1", "v2", ".well-known"].contains(part);
+    let mut words = path.split('/').filter(is_word).map(|part| part.trim_matches(['{', '}']).replace(['-', '.'], "_"));
+    let first = words.next().unwrap_or_default();
+    let rest: Vec<String> = words.collect();
+    [&[first, method.to_owned()], &rest[..]].concat().join("_")
+}
+
+/// Says by which credentials an operation is called, where its route did not. Answers whether there is any.
+fn complete_security(path: &str, operation: &mut Map<String, Value>) -> bool {
+    let mut takes_key = false;
+    let mut takes_health_header = false;
+    if let Some(parameters) = operation.get_mut("parameters").and_then(Value::as_array_mut) {
+        parameters.retain(|parameter| {
+            takes_key |= parameter["name"] == "token" && parameter["in"] == "query";
+            takes_health_header |= parameter["name"] == "x-health-token";
+            parameter["name"] != "token" && parameter["name"] != "x-health-token"
+        });
+    }
+    if let Some(security) = operation.get("security").and_then(Value::as_array) {
+        return security.iter().any(|one| one.as_object().is_some_and(|one| !one.is_empty()));
+    }
+    let has_401 = operation.get("responses").is_some_and(|responses| responses["401"].is_object());
+    let schemes: Vec<&str> = match path {
+        _ if path.ends_with("/oauth/introspect")
+            || path.ends_with("/oauth/revoke")
+            || path.ends_with("/oauth/token") =>
+        {
+            vec!["oauth_client"]
+        }
+        _ if takes_health_header => vec!["health_token_header"],
+        _ if takes_key => KEY_SCHEMES.to_vec(),
+        // Whoever logs in proves who he is by the body.
+        _ if path.ends_with("/login") || !has_401 => Vec::new(),
+        _ if path.starts_with("/users/") => vec!["users_token"],
+        _ if path.starts_with("/health/") => vec!["health_token"],
+        _ => Vec::new(),
+    };
+    let mut security: Vec<Value> = schemes.iter().map(|scheme| json!({ *scheme: [] })).collect();
+    if schemes.contains(&"oauth_client") {
+        // A client may also name itself in the body, and a public one has no secret.
+        security.push(json!({}));
+    }
+    operation.insert("security".to_owned(), json!(security));
+    !schemes.is_empty()
+}
+
+fn complete_request_body(operation: &mut Map<String, Value>, schemas: &Value) -> bool {
+    let content = operation.get_mut("requestBody").and_then(|body| body.get_mut("content")?.as_object_mut());
+    for (kind, media) in content.into_iter().flatten() {
+        if kind.starts_with("application/vnd.apache.") || kind == "application/octet-stream" {
+            // Bytes have no schema in OpenAPI 3.1.
+            media["schema"] = json!({});
+        }
+        add_example(kind, media, schemas);
+    }
+    operation.contains_key("requestBody")
+}
+
+fn complete_response(path: &str, status: &str, is_probe: bool, response: &mut Value, schemas: &Value) {
+    let is_error = status.starts_with('4') || status.starts_with('5');
+    if response["description"].as_str().is_none_or(str::is_empty) {
+        response["description"] = json!(meaning(status));
+    }
+    if is_error {
+        // Where an error is a page, what comes before the page is still an error like all others.
+        let mut content = response["content"].as_object().cloned().unwrap_or_default();
+        content
+            .entry("application/json")
+            .or_insert_with(|| json!({"schema": {"$ref": "#/components/schemas/ErrorBody"}}));
+        response["content"] = Value::Object(content);
+    }
+    for (kind, media) in response.get_mut("content").and_then(Value::as_object_mut).into_iter().flatten() {
+        if is_error && media["schema"]["$ref"] == "#/components/schemas/ErrorBody" && media["example"].is_null() {
+            media["example"] = error_example(path, status);
+        }
+        add_example(kind, media, schemas);
+    }
+    let mut headers = json!({"X-Request-Id": header("names the request in the log of the service", true, "text")});
+    if !is_probe {
+        let absent = "; absent when the operator has switched the limit off";
+        headers["X-RateLimit-Limit"] = header(&format!("requests a minute{absent}"), false, "number");
+        headers["X-RateLimit-Remaining"] = header(&format!("requests left in this minute{absent}"), false, "number");
+    }
+    match status {
+        "401" => headers["WWW-Authenticate"] = header("the scheme", true, "text"),
+        "429" | "503" => headers["Retry-After"] = header("seconds until it may be tried again", true, "number"),
+        _ => {}
+    }
+    if let Some(given) = response["headers"].as_object().cloned() {
+        headers.as_object_mut().into_iter().for_each(|headers| headers.extend(given.clone()));
+    }
+    response["headers"] = headers;
+}
+
+fn header(description: &str, required: bool, kind: &str) -> Value {
+    let schema = if kind == "number" { json!({"type": "integer", "minimum": 0}) } else { json!({"type": "string"}) };
+    json!({"description": description, "required": required, "schema": schema})
+}
+
+fn add_example(kind: &str, media: &mut Value, schemas: &Value) {
+    let has_one = !media["example"].is_null() || !media["examples"].is_null();
+    if has_one || !kind.ends_with("json") {
+        return;
+    }
+    media["example"] = examples::of(&media["schema"], schemas);
+}
+
+/// What a status means here when its route says nothing more particular.
+fn meaning(status: &str) -> &'static str {
+    match status {
+        "200" => "as asked for",
+        "204" => "done; there is nothing to say",
+        "302" | "303" => "go on there",
+        "400" => "the syntax is wrong: of the body, of a parameter or of the path",
+        "401" => "there is no credential, or it is not valid",
+        "403" => "the caller is known and has no right to this",
+        "404" => "there is no such thing",
+        "406" => "the answer cannot be given in a form that is accepted",
+        "409" => "it does not fit what is there",
+        "410" => "this address has been given up",
+        "413" => "the body is too large",
+        "415" => "the body is of another kind or compression than is taken here",
+        "422" => "well-formed but not valid; `errors` names each field",
+        "429" => "too many requests; with the seconds to wait",
+        "500" => "something went wrong on our side; the log has the reason under the request's id",
+        "503" => "a store is away or there is too much to do; nothing was stored, with the seconds to wait",
+        _ => "see the description",
+    }
+}
+
+fn error_example(path: &str, status: &str) -> Value {
+    let (code, message) = match status {
+        "400" => ("malformed_parameter", "include_slots must be 0 or 1"),
+        "401" => ("unauthenticated", "the credential is not valid"),
+        "403" => ("forbidden", "the caller has no access to this"),
+        "404" if path.contains("{uuid}") => ("patient_not_found", "there is no such patient"),
+        "404" if path.contains("{group_code}") || path.contains("{code}") => {
+            ("group_not_found", "there is no such group")
+        }
+        "404" => ("not_found", "there is nothing at this address"),
+        "406" => ("not_acceptable", "the answer cannot be given in the form asked for"),
+        "409" => ("conflict", "it does not fit what is there"),
+        "410" => ("gone", "this address has been given up"),
+        "413" => ("too_large", "the body is too large"),
+        "415" => ("unsupported_media_type", "the Content-Type must be application/json"),
+        "422" => {
+            return json!({"message": "the request is not valid", "code": "invalid",
+                "errors": {"date": ["is required"]}});
+        }
+        "429" => ("too_many_requests", "too many requests"),
+        "503" => ("unavailable", "the service is not available just now; nothing was lost"),
+        _ => ("internal", "something went wrong on our side"),
+    };
+    json!({"message": message, "code": code})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    /// Every operation with its path and method.
+    fn operations(document: &Value) -> Vec<(String, Value)> {
+        let paths = document["paths"].as_object().expect("paths");
+        let each = paths.iter().flat_map(|(path, item)| {
+            let methods = item.as_object().expect("methods");
+            methods.iter().map(move |(method, operation)| (format!("{method} {path}"), operation.clone()))
+        });
+        each.collect()
+    }
+
+    /// Run with `UPDATE_OPENAPI=1` to write the file anew.
+    #[test]
+    #[allow(clippy::disallowed_methods)] // a switch for people, not configuration of the program
+    fn the_document_in_the_repository_is_what_the_code_says() {
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi.json");
+        let text = crate::document_text();
+        if std::env::var("UPDATE_OPENAPI").is_ok() {
+            std::fs::write(&file, &text).expect("written");
+        }
+        let checked_in = std::fs::read_to_string(&file).expect("docs/openapi.json");
+        assert!(checked_in == text, "docs/openapi.json is not what the code says; UPDATE_OPENAPI=1 writes it anew");
+    }
+
+    #[test]
+    fn every_operation_is_told_in_full() {
+        let document = crate::document();
+        assert_eq!(document["openapi"], "3.1.0");
+        let mut ids = HashSet::new();
+        for (name, operation) in operations(&document) {
+            assert!(ids.insert(operation["operationId"].to_string()), "{name}: its id is another's");
+            assert!(operation["summary"].as_str().is_some_and(|text| !text.is_empty()), "{name}: no summary");
+            assert!(operation["tags"][0].is_string(), "{name}: no tag");
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                assert!(parameter["description"].as_str().is_some_and(|text| !text.is_empty()), "{name}: {parameter}");
+                assert!(parameter["schema"].is_object(), "{name}: {parameter}");
+            }
+            for (kind, media) in operation["requestBody"]["content"].as_object().into_iter().flatten() {
+                assert!(!kind.ends_with("json") || !media["example"].is_null(), "{name}: no example of the body");
+            }
+            let responses = operation["responses"].as_object().expect("responses");
+            assert!(
+                responses.keys().any(|status| !status.starts_with(['4', '5'])) || name.contains("audit/logs"),
+                "{name}"
+            );
+            for (status, response) in responses {
+                assert!(response["description"].as_str().is_some_and(|text| !text.is_empty()), "{name} {status}");
+                for (kind, media) in response["content"].as_object().into_iter().flatten() {
+                    assert!(!kind.ends_with("json") || !media["example"].is_null(), "{name} {status}: no example");
+                }
+            }
+        }
+        assert!(ids.len() > 25);
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        let document = crate::document();
+        let text = document.to_string();
+        for piece in text.split("\"#/components/schemas/").skip(1) {
+            let name = piece.split('"').next().expect("a name");
+            assert!(document["components"]["schemas"][name].is_object(), "{name}");
+        }
+    }
+}

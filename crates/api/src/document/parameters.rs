@@ -1,0 +1,69 @@
+//! Parameters that many routes share: what they mean and which values they take.
+
+use serde_json::{Map, Value, json};
+use vitals::registry::DataType;
+use vitals::summary::Section;
+
+use crate::integration::FIELD_NAMES;
+
+/// Completes the parameters of an operation where its route says less. Answers whether any stands in the query.
+pub(super) fn complete(operation: &mut Map<String, Value>) -> bool {
+    let mut has_query = false;
+    for parameter in operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten() {
+        has_query |= parameter["in"] == "query";
+        let name = parameter["name"].as_str().unwrap_or_default().to_owned();
+        let (meaning, schema) = known(&name);
+        if parameter["description"].as_str().is_none_or(str::is_empty) && !meaning.is_empty() {
+            parameter["description"] = json!(meaning);
+        }
+        if !schema.is_null() {
+            parameter["schema"] = schema;
+        }
+    }
+    has_query
+}
+
+/// Meaning and schema of a parameter, where they are the same everywhere.
+fn known(name: &str) -> (&'static str, Value) {
+    let date = || json!({"type": "string", "format": "date", "example": "2025-11-20"});
+    let instant = || json!({"type": "string", "format": "date-time", "example": "2025-11-20T00:00:00.000Z"});
+    let flag = || json!({"enum": [0, 1, true, false]});
+    let list = |names: Vec<&str>| json!({"type": "array", "items": {"type": "string", "enum": names}});
+    match name {
+        "uuid" => ("the patient", Value::Null),
+        "group_code" | "code" => ("code of the study", Value::Null),
+        "voucher_code" => ("the voucher; small letters and blanks around it are forgiven", Value::Null),
+        "serial" | "serial_number" => ("serial number of the bracelet", Value::Null),
+        "date" => ("YYYY-MM-DD, a local day of the samples", date()),
+        "date_from" | "date_to" => ("YYYY-MM-DD, included", date()),
+        "from" => ("begin, Unix epoch ms, included", json!({"type": "integer", "format": "int64"})),
+        "to" => ("end, Unix epoch ms, included", json!({"type": "integer", "format": "int64"})),
+        "from_date" | "to_date" => ("ISO 8601 with zone, included", instant()),
+        "from_client_date" | "to_client_date" => {
+            ("ISO 8601 without zone, local time of the samples, included", Value::Null)
+        }
+        "utc_date_from" => ("begin, ISO 8601 in UTC, included", instant()),
+        "utc_date_to" => ("end, ISO 8601 in UTC, included; at most 48 hours after the begin", instant()),
+        "action_type" => ("only entries with this action code", Value::Null),
+        "fields[]" => ("attributes to show, besides `uuid`; all and the device without it", list(FIELD_NAMES.to_vec())),
+        "types[]" => {
+            ("sections to show; all without it", list(Section::ALL.iter().map(|section| section.name()).collect()))
+        }
+        "with_latest_values" => ("1 to include `latest_values`", flag()),
+        "include_slots" => ("1 to include slots", flag()),
+        "id" => ("identity of the record", Value::Null),
+        "client_id" => ("identity of the OAuth client", Value::Null),
+        "state" => ("comes back with the redirect", Value::Null),
+        "code_challenge" => ("PKCE: SHA-256 of the verifier, base64url", Value::Null),
+        "utc" => {
+            ("`yes` counts by UTC; by default the local day counts", json!({"type": "string", "enum": ["yes", "no"]}))
+        }
+        "page" => ("number of the page, from 1; 0 means 1", json!({"type": "integer", "format": "int64"})),
+        "per_page" => ("elements of a page, 1 to 100; 10 without it", json!({"type": "integer", "format": "int64"})),
+        "raw_metric_type" | "data_type" | "type" => {
+            let names: Vec<&str> = DataType::ALL.iter().map(|data_type| data_type.name()).collect();
+            ("data type", json!({"type": "string", "enum": names}))
+        }
+        _ => ("", Value::Null),
+    }
+}

@@ -1,0 +1,181 @@
+//! The authorization address: a person logs in, sees what an application asks for, and decides.
+
+use axum::extract::{RawQuery, State};
+use axum::http::header::{LOCATION, RETRY_AFTER, SET_COOKIE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use platform::oauth::{Asked, AuthorizationRequest, LoginStep};
+use platform::{Credentials, LoginName, Platform, PlatformError};
+use serde::Deserialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::browser::Browser;
+use super::form::{Form, pairs};
+use super::pages::{LoginTry, Page};
+use crate::ApiState;
+use crate::error::{ApiError, Result};
+use crate::outer::ClientAddress;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(ask)).routes(routes!(submit))
+}
+
+/// The login page for an application's request. What is wrong with the request is told to the application, at its own
+/// address; only when client and address do not belong together, to the person.
+#[utoipa::path(get, path = "/oauth/authorize", tag = "oauth",
+    params(("response_type" = String, Query, description = "`code`"), ("client_id" = String, Query),
+        ("redirect_uri" = String, Query, description = "one of the client's, byte by byte"),
+        ("scope" = Option<String>, Query, description = "`patient.read` (default), `patient.sync`"),
+        ("state" = Option<String>, Query), ("code_challenge" = Option<String>, Query),
+        ("code_challenge_method" = Option<String>, Query, description = "`S256`")),
+    responses((status = 200, body = String, content_type = "text/html"),
+        (status = 303, description = "to the application, with `error`"),
+        (status = 400, body = String, content_type = "text/html")))]
+async fn ask(State(state): State<ApiState>, browser: Browser, RawQuery(query): RawQuery) -> Result<Response> {
+    let parameters = pairs(query.unwrap_or_default().as_bytes());
+    let request = match state.platform.authorization_request(&parameters).await? {
+        Asked::Request(request) => request,
+        Asked::Refused(address) => return Ok(redirect(&address)),
+        Asked::Unanswerable(what) => {
+            return Ok(Page::wrong(nonce(&state.platform), StatusCode::BAD_REQUEST, what).into_response());
+        }
+    };
+    let ticket = state.platform.begin_authorization((*request).clone(), &browser.id)?;
+    let mut page = Page::login(nonce(&state.platform), &request, &ticket, &LoginTry::default()).into_response();
+    if let Some(cookie) = browser.cookie() {
+        page.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    Ok(page)
+}
+
+/// What the forms of the pages send.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
+struct PageForm {
+    /// What the page was made for, sealed for the browser.
+    ticket: String,
+    /// `login`, `allow` or `deny`.
+    action: String,
+    /// E-mail or voucher code.
+    name: Option<String>,
+    password: Option<String>,
+    new_password: Option<String>,
+}
+
+/// Takes the forms of the pages: the login, which leads to the consent page, and the decision, which leads back to the
+/// application.
+#[utoipa::path(post, path = "/oauth/authorize", tag = "oauth",
+    request_body(content = PageForm, content_type = "application/x-www-form-urlencoded"),
+    responses((status = 200, body = String, content_type = "text/html"),
+        (status = 303, description = "to the application, with `code` or `error`"),
+        (status = 400, body = String, content_type = "text/html"),
+        (status = 403, body = String, content_type = "text/html"),
+        (status = 429, body = String, content_type = "text/html")))]
+async fn submit(
+    State(state): State<ApiState>,
+    address: ClientAddress,
+    browser: Browser,
+    headers: HeaderMap,
+    form: Result<Form>,
+) -> Result<Response> {
+    let platform = &state.platform;
+    let wrong = |status, what: &str| Ok(Page::wrong(nonce(platform), status, what).into_response());
+    let answer = async {
+        let form = form?;
+        if !is_from_our_page(&headers) {
+            return wrong(StatusCode::FORBIDDEN, "The form was sent by another site.");
+        }
+        take(platform, &form, &browser, &address.text()).await
+    };
+    match answer.await {
+        Err(ApiError::Platform(PlatformError::Oauth { .. })) => {
+            wrong(StatusCode::BAD_REQUEST, "The form cannot be read.")
+        }
+        answer => answer,
+    }
+}
+
+async fn take(platform: &Platform, form: &Form, browser: &Browser, address: &str) -> Result<Response> {
+    let wrong = |status, what: &str| Ok(Page::wrong(nonce(platform), status, what).into_response());
+    let ticket = form.one("ticket")?.unwrap_or_default();
+    let action = form.one("action")?.unwrap_or_default();
+    let request = match platform.authorization_of(ticket, &browser.id) {
+        Ok(request) => request,
+        Err(PlatformError::Forbidden(_)) => {
+            return wrong(StatusCode::FORBIDDEN, "This page is no longer valid, or your browser refuses cookies.");
+        }
+        Err(error) => return Err(error.into()),
+    };
+    match action {
+        "login" => login(platform, &request, ticket, browser, form, address).await,
+        "allow" | "deny" if platform.is_logged_in(ticket, &browser.id)? => {
+            let address = platform.authorization_decision(ticket, &browser.id, action == "allow").await?;
+            Ok(redirect(&address))
+        }
+        "allow" | "deny" => wrong(StatusCode::FORBIDDEN, "Nobody has logged in on this page."),
+        _ => wrong(StatusCode::BAD_REQUEST, "The form cannot be read."),
+    }
+}
+
+async fn login(
+    platform: &Platform,
+    request: &AuthorizationRequest,
+    ticket: &str,
+    browser: &Browser,
+    form: &Form,
+    address: &str,
+) -> Result<Response> {
+    let (name, password) = (form.one("name")?.unwrap_or_default(), form.one("password")?.unwrap_or_default());
+    let new_password = form.one("new_password")?;
+    let login_name =
+        if name.contains('@') { LoginName::Email(name.to_owned()) } else { LoginName::Code(name.to_owned()) };
+    let credentials = Credentials { name: login_name, password: password.to_owned() };
+    let again = |wrong: &str, choose_password| {
+        let tried = LoginTry { wrong: Some(wrong), name, choose_password };
+        Page::login(nonce(platform), request, ticket, &tried)
+    };
+    let outcome = platform.authorization_login(ticket, &browser.id, credentials, new_password, address).await;
+    match outcome {
+        Ok(LoginStep::Consent(ticket)) => Ok(Page::consent(nonce(platform), request, &ticket).into_response()),
+        Ok(LoginStep::ChangePassword) => {
+            Ok(again("Your password was set by staff. Choose a new one to go on.", true).into_response())
+        }
+        Ok(LoginStep::NotAPatient) => Ok(again("Only a patient has data to share.", false).into_response()),
+        Err(PlatformError::Unauthenticated(_)) => {
+            Ok(again("The name or the password is not right.", new_password.is_some()).into_response())
+        }
+        Err(PlatformError::Invalid(errors)) => {
+            let messages: Vec<&str> = errors.values().flatten().map(String::as_str).collect();
+            Ok(again(&format!("The new password {}.", messages.join(", ")), true).into_response())
+        }
+        Err(PlatformError::TooMany { retry_after_s }) => {
+            let page = again(&format!("Too many tries. Wait {retry_after_s} seconds."), new_password.is_some());
+            let mut page = page.with_status(StatusCode::TOO_MANY_REQUESTS).into_response();
+            page.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry_after_s));
+            Ok(page)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What browsers tell of where a form comes from. Others tell nothing; the ticket protects those who do not.
+fn is_from_our_page(headers: &HeaderMap) -> bool {
+    headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin" || site == "none")
+}
+
+/// What lets the style stand in a page, drawn for each.
+fn nonce(platform: &Platform) -> String {
+    STANDARD.encode(platform.random_bytes::<16>())
+}
+
+/// With 303 the browser comes with GET, and so never brings the form with the password along.
+fn redirect(address: &str) -> Response {
+    match HeaderValue::from_str(address) {
+        Ok(address) => (StatusCode::SEE_OTHER, [(LOCATION, address)]).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}

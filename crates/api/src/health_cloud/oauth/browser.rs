@@ -1,0 +1,55 @@
+//! The cookie that ties the pages to one browser. It says nothing and opens nothing by itself.
+
+use std::convert::Infallible;
+
+use axum::extract::FromRequestParts;
+use axum::http::HeaderValue;
+use axum::http::header::COOKIE;
+use axum::http::request::Parts;
+
+use crate::ApiState;
+
+/// Characters of 32 bytes as base64url.
+const LENGTH: usize = 43;
+
+/// A browser, by its cookie.
+pub(super) struct Browser {
+    /// What its forms are sealed for.
+    pub id: String,
+    /// Whether it does not have the cookie yet.
+    is_new: bool,
+    secure: bool,
+}
+
+impl Browser {
+    /// The cookie to set, when the browser does not have it.
+    pub(super) fn cookie(&self) -> Option<HeaderValue> {
+        let secure = if self.secure { "; Secure" } else { "" };
+        let cookie = format!("{}={}; Path=/; HttpOnly; SameSite=Lax{secure}", name(self.secure), self.id);
+        self.is_new.then(|| HeaderValue::from_str(&cookie).ok()).flatten()
+    }
+}
+
+/// Behind https the name has the prefix with which no neighbouring host can set it.
+fn name(secure: bool) -> &'static str {
+    if secure { "__Host-pulseward-authorize" } else { "pulseward-authorize" }
+}
+
+impl FromRequestParts<ApiState> for Browser {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
+        let secure = state.platform.settings.health_url.starts_with("https:");
+        let headers = parts.headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let cookies = headers.flat_map(|value| value.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
+        let sent = cookies.into_iter().find(|(key, value)| *key == name(secure) && is_ours(value));
+        Ok(match sent {
+            Some((_, id)) => Browser { id: id.to_owned(), is_new: false, secure },
+            None => Browser { id: state.platform.new_browser(), is_new: true, secure },
+        })
+    }
+}
+
+fn is_ours(value: &str) -> bool {
+    value.len() == LENGTH && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+}

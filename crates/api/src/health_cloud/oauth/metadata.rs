@@ -1,0 +1,67 @@
+//! What the authorization server is and can do, for clients that set themselves up (RFC 8414).
+
+use axum::extract::State;
+use axum::routing::get;
+use axum::{Json, Router};
+use platform::oauth::SCOPES;
+use serde::Serialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::ApiState;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(metadata))
+}
+
+/// The same below the root: RFC 8414 puts the well-known part before the path of the issuer, which is `/health`.
+pub(crate) fn at_the_root() -> Router<ApiState> {
+    Router::new().route("/.well-known/oauth-authorization-server/health", get(metadata))
+}
+
+/// Metadata of the authorization server.
+#[derive(Serialize, utoipa::ToSchema)]
+struct Metadata {
+    issuer: String,
+    authorization_endpoint: String,
+    token_endpoint: String,
+    revocation_endpoint: String,
+    introspection_endpoint: String,
+    jwks_uri: String,
+    scopes_supported: [&'static str; 2],
+    response_types_supported: [&'static str; 1],
+    response_modes_supported: [&'static str; 1],
+    grant_types_supported: [&'static str; 2],
+    code_challenge_methods_supported: [&'static str; 1],
+    token_endpoint_auth_methods_supported: [&'static str; 3],
+    revocation_endpoint_auth_methods_supported: [&'static str; 3],
+    introspection_endpoint_auth_methods_supported: [&'static str; 2],
+    authorization_response_iss_parameter_supported: bool,
+}
+
+/// What the authorization server is and can do. It is also at `/.well-known/oauth-authorization-server/health` of the
+/// service.
+#[utoipa::path(get, path = "/.well-known/oauth-authorization-server", tag = "oauth",
+    responses((status = 200, body = Metadata)))]
+async fn metadata(State(state): State<ApiState>) -> Json<Metadata> {
+    let issuer = state.platform.settings.health_url.clone();
+    let at = |path: &str| format!("{issuer}{path}");
+    Json(Metadata {
+        authorization_endpoint: at("/oauth/authorize"),
+        token_endpoint: at("/oauth/token"),
+        revocation_endpoint: at("/oauth/revoke"),
+        introspection_endpoint: at("/oauth/introspect"),
+        jwks_uri: at("/.well-known/jwks.json"),
+        scopes_supported: SCOPES,
+        response_types_supported: ["code"],
+        response_modes_supported: ["query"],
+        grant_types_supported: ["authorization_code", "refresh_token"],
+        code_challenge_methods_supported: ["S256"],
+        token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
+        revocation_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
+        introspection_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post"],
+        authorization_response_iss_parameter_supported: true,
+        issuer,
+    })
+}

@@ -1,0 +1,205 @@
+//! What applications call: the token address, revocation and introspection.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use platform::PlatformError;
+use platform::oauth::{Grant, Inspected, OauthTokens};
+use serde::{Deserialize, Serialize};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::client::credentials;
+use super::form::Form;
+use crate::ApiState;
+use crate::error::{ErrorBody, Result};
+use crate::outer::ClientAddress;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(token)).routes(routes!(revoke)).routes(routes!(introspect))
+}
+
+/// What is given for tokens. A client with a secret shows it as HTTP Basic, or here.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
+struct TokenRequest {
+    /// `authorization_code` or `refresh_token`.
+    grant_type: String,
+    /// With `authorization_code`: the code.
+    code: Option<String>,
+    /// With `authorization_code`: the address that the code was sent to.
+    redirect_uri: Option<String>,
+    /// With `authorization_code`: what `code_challenge` was made of.
+    code_verifier: Option<String>,
+    /// With `refresh_token`: the token.
+    refresh_token: Option<String>,
+    /// With `refresh_token`: what the new access token is to allow, if less than was consented to.
+    scope: Option<String>,
+    client_id: Option<String>,
+    client_secret: Option<String>,
+}
+
+/// New tokens.
+#[derive(Serialize, utoipa::ToSchema)]
+struct TokenBody {
+    /// A token of the Health Cloud.
+    access_token: String,
+    /// `Bearer`.
+    token_type: &'static str,
+    /// Seconds that the access token lives.
+    expires_in: i64,
+    /// What the next tokens are got with, once.
+    refresh_token: String,
+    /// What the access token allows, words with blanks between.
+    scope: String,
+}
+
+impl From<OauthTokens> for TokenBody {
+    fn from(tokens: OauthTokens) -> Self {
+        TokenBody {
+            access_token: tokens.access_token,
+            token_type: "Bearer",
+            expires_in: tokens.expires_in_s,
+            refresh_token: tokens.refresh_token,
+            scope: tokens.scope,
+        }
+    }
+}
+
+/// Gives tokens for a code or for a refresh token. A code counts once and for 60 seconds; a refresh token counts once.
+/// Either of them used again ends the tokens that came from it.
+#[utoipa::path(post, path = "/oauth/token", tag = "oauth",
+    request_body(content = TokenRequest, content_type = "application/x-www-form-urlencoded"),
+    responses((status = 200, body = TokenBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
+    (status = 429, body = ErrorBody)))]
+async fn token(
+    State(state): State<ApiState>,
+    address: ClientAddress,
+    headers: HeaderMap,
+    form: Form,
+) -> Result<Json<TokenBody>> {
+    let client = credentials(&headers, &form)?;
+    let text = |value: Option<&str>| value.map(str::to_owned);
+    let grant = match form.required("grant_type", "grant_type is required")? {
+        "authorization_code" => Grant::Code {
+            code: form.required("code", "code is required")?.to_owned(),
+            redirect_uri: form.required("redirect_uri", "redirect_uri is required")?.to_owned(),
+            verifier: text(form.one("code_verifier")?),
+        },
+        "refresh_token" => Grant::Refresh {
+            token: form.required("refresh_token", "refresh_token is required")?.to_owned(),
+            scope: text(form.one("scope")?),
+        },
+        _ => {
+            let message = "grant_type must be authorization_code or refresh_token";
+            return Err(PlatformError::Oauth { code: "unsupported_grant_type", message }.into());
+        }
+    };
+    Ok(Json(state.platform.oauth_tokens(&client, grant, &address.text()).await?.into()))
+}
+
+/// A token of the calling client.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
+struct TokenInQuestion {
+    /// An access token or a refresh token.
+    token: String,
+    /// Taken and not needed.
+    token_type_hint: Option<String>,
+    client_id: Option<String>,
+    client_secret: Option<String>,
+}
+
+/// Gives a token back (RFC 7009). Whichever of its family it is, all of them end. A token that is not known, or has
+/// ended, is 200 as well.
+#[utoipa::path(post, path = "/oauth/revoke", tag = "oauth",
+    request_body(content = TokenInQuestion, content_type = "application/x-www-form-urlencoded"),
+    responses((status = 200), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
+    (status = 429, body = ErrorBody)))]
+async fn revoke(
+    State(state): State<ApiState>,
+    address: ClientAddress,
+    headers: HeaderMap,
+    form: Form,
+) -> Result<StatusCode> {
+    let client = credentials(&headers, &form)?;
+    state.platform.give_back(&client, form.required("token", "token is required")?, &address.text()).await?;
+    Ok(StatusCode::OK)
+}
+
+/// What a token is worth. All but `active` is left out when it is not good.
+#[derive(Serialize, utoipa::ToSchema)]
+struct Introspection {
+    active: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_id: Option<String>,
+    /// `Bearer`, of an access token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_type: Option<&'static str>,
+    /// When it ends by itself, s since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exp: Option<i64>,
+    /// When it was issued, s since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    iat: Option<i64>,
+    /// The patient.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sub: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aud: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    iss: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jti: Option<String>,
+}
+
+impl Introspection {
+    fn of(inspected: Option<Inspected>, issuer: &str) -> Self {
+        let Some(found) = inspected else {
+            return Introspection {
+                active: false,
+                scope: None,
+                client_id: None,
+                token_type: None,
+                exp: None,
+                iat: None,
+                sub: None,
+                aud: None,
+                iss: None,
+                jti: None,
+            };
+        };
+        Introspection {
+            active: true,
+            scope: Some(found.scope),
+            client_id: Some(found.client),
+            token_type: found.is_access.then_some("Bearer"),
+            exp: Some(found.expires_s),
+            iat: found.issued_s,
+            sub: Some(found.patient),
+            aud: Some("health"),
+            iss: Some(issuer.to_owned()),
+            jti: found.token_id,
+        }
+    }
+}
+
+/// What a token of the calling client is worth (RFC 7662). For clients with a secret.
+#[utoipa::path(post, path = "/oauth/introspect", tag = "oauth",
+    request_body(content = TokenInQuestion, content_type = "application/x-www-form-urlencoded"),
+    responses((status = 200, body = Introspection), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
+    (status = 429, body = ErrorBody)))]
+async fn introspect(
+    State(state): State<ApiState>,
+    address: ClientAddress,
+    headers: HeaderMap,
+    form: Form,
+) -> Result<Json<Introspection>> {
+    let client = credentials(&headers, &form)?;
+    let token = form.required("token", "token is required")?;
+    let inspected = state.platform.introspect(&client, token, &address.text()).await?;
+    Ok(Json(Introspection::of(inspected, &state.platform.settings.health_url)))
+}

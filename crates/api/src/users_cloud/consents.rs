@@ -1,0 +1,63 @@
+//! What a patient has allowed applications, and how he takes it back.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use platform::oauth::GivenConsent;
+use serde::Serialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::ApiState;
+use crate::error::{ErrorBody, Result};
+use crate::extract::UsersCall;
+use crate::times::iso_ms;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(withdraw))
+}
+
+/// An application that the caller has let in.
+#[derive(Serialize, utoipa::ToSchema)]
+struct ConsentBody {
+    id: String,
+    client_name: String,
+    privacy_policy_url: String,
+    /// Words with blanks between.
+    scope: String,
+    /// ISO 8601 in UTC with milliseconds.
+    created_at: String,
+}
+
+impl From<GivenConsent> for ConsentBody {
+    fn from(given: GivenConsent) -> Self {
+        ConsentBody {
+            id: given.consent.id,
+            client_name: given.client_name,
+            privacy_policy_url: given.privacy_policy_url,
+            scope: given.consent.scope,
+            created_at: iso_ms(given.consent.given_ms),
+        }
+    }
+}
+
+/// The applications that the caller has let in, oldest first.
+#[utoipa::path(get, path = "/auth/consents", tag = "oauth",
+    responses((status = 200, body = Vec<ConsentBody>), (status = 401, body = ErrorBody)))]
+async fn list(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<Vec<ConsentBody>>> {
+    let given = state.platform.consents(&caller).await?;
+    Ok(Json(given.into_iter().map(ConsentBody::from).collect()))
+}
+
+/// Withdraws a consent: the application's tokens end at once.
+#[utoipa::path(delete, path = "/auth/consents/{id}", tag = "oauth", params(("id" = String, Path)),
+    responses((status = 204), (status = 401, body = ErrorBody), (status = 404, body = ErrorBody)))]
+async fn withdraw(
+    State(state): State<ApiState>,
+    UsersCall(caller): UsersCall,
+    Path(id): Path<String>,
+) -> Result<StatusCode> {
+    state.platform.withdraw_consent(&caller, &id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

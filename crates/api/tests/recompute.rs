@@ -1,0 +1,60 @@
+//! Recomputing: nothing differs on healthy data, and what was damaged is found, told and put right.
+
+mod common;
+
+use common::Story;
+use platform::Role;
+use platform::fold::{Recomputed, recompute};
+use serde_json::json;
+use store::{FactsRow, FoldCommit, SlotRow, SummaryRow};
+use vitals::registry::DataType;
+use vitals::summary::Section;
+use vitals::zone::LocalDay;
+
+/// 2025-11-19T00:00Z.
+const MIDNIGHT_MS: i64 = 1_763_510_400_000;
+
+#[tokio::test]
+async fn damage_is_found_and_put_right() {
+    let story = Story::begin().await;
+    let key = story.key_of("ada@example.org", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let grace = story.patient(&key, &group, json!({})).await;
+    let other = story.patient(&key, &group, json!({})).await;
+    let times: Vec<i64> = (0..60).map(|minute| MIDNIGHT_MS + minute * 60_000).collect();
+    let activity = json!({"timestamp": times, "bpm": 70, "spo2": 97, "respiration_rate": 15});
+    let nights = json!({"timestamp": times, "sleep_state": 1});
+    for patient in [&grace, &other] {
+        story.sync(patient, json!({"activity": activity, "sleep": nights})).await;
+    }
+    let path = format!("/integration/v1/patients/{}/summary/2025-11-19?token={key}&include_slots=1", grace.uuid);
+    let healthy = story.get(&path).await.ok();
+    let of_everyone = recompute(&story.platform, None, |_, _| {}).await.expect("recomputed");
+    assert_eq!(of_everyone, Recomputed { windows: 2 * 24, differences: 0 });
+
+    let health = &story.platform.health;
+    let claim = health.claim_patient(&grace.uuid, story.now_ms(), 1).await.expect("an answer").expect("a claim");
+    let day = LocalDay::parse("2025-11-19").expect("a day");
+    let damage = FoldCommit {
+        slots: vec![SlotRow { day, data_type: DataType::Activity, cells: Vec::new() }],
+        summaries: vec![
+            SummaryRow { day, section: Section::Spo2, body: None },
+            SummaryRow { day, section: Section::Stress, body: Some("{}".to_owned()) },
+        ],
+        facts: vec![FactsRow { day, facts: vec![1, 2, 3] }],
+        news_removed: vec![(0, i64::MAX)],
+        ..FoldCommit::nothing(claim)
+    };
+    health.commit_folds(vec![damage]).await.expect("damaged");
+    assert_ne!(story.get(&path).await.ok(), healthy);
+
+    let mut told = Vec::new();
+    let found = recompute(&story.platform, None, |patient, found| told.push((patient.to_owned(), found.differences)));
+    let found = found.await.expect("recomputed");
+    assert!(found.differences >= 5, "{found:?}");
+    assert_eq!(told.iter().filter(|(patient, _)| *patient == other.uuid).map(|(_, found)| *found).sum::<u64>(), 0);
+    assert_eq!(story.get(&path).await.ok(), healthy);
+    let again = recompute(&story.platform, Some(&grace.uuid), |_, _| {}).await.expect("recomputed");
+    assert_eq!(again, Recomputed { windows: 24, differences: 0 });
+    assert!(recompute(&story.platform, Some("nobody"), |_, _| {}).await.is_err());
+}

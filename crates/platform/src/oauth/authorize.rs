@@ -1,0 +1,129 @@
+//! A person logs in and decides what a client may do: from the first page to the code.
+
+use store::{AuthorizationCode, Consent, StoreError};
+
+use super::request::AuthorizationRequest;
+use super::tickets::Approver;
+use super::{hash_of, refused};
+use crate::environment::Platform;
+use crate::error::{PlatformError, Result};
+use crate::login::{Credentials, Found};
+use crate::passwords::check_new_password;
+
+/// How long a code can be redeemed.
+const CODE_MS: i64 = 60_000;
+
+/// Where a login on the authorization page leads.
+pub enum LoginStep {
+    /// To the consent page, whose form carries this ticket.
+    Consent(String),
+    /// Back to the login page, to choose a new password as well: staff chose the present one.
+    ChangePassword,
+    /// Nowhere: an account has no data on the Health Cloud.
+    NotAPatient,
+}
+
+impl Platform {
+    /// The ticket of a login page for a request.
+    pub fn begin_authorization(&self, request: AuthorizationRequest, browser: &str) -> Result<String> {
+        self.seal_ticket(request, None, browser)
+    }
+
+    /// What a page was made for. Forbidden when its form is not this browser's or too old.
+    pub fn authorization_of(&self, ticket: &str, browser: &str) -> Result<AuthorizationRequest> {
+        Ok(self.open_ticket(ticket, browser)?.request)
+    }
+
+    /// Whether somebody has logged in on the page that a form came from.
+    pub fn is_logged_in(&self, ticket: &str, browser: &str) -> Result<bool> {
+        Ok(self.open_ticket(ticket, browser)?.approver.is_some())
+    }
+
+    /// A patient logs in on the login page. Slowed, refused and audited like every login.
+    pub async fn authorization_login(
+        &self,
+        ticket: &str,
+        browser: &str,
+        credentials: Credentials,
+        new_password: Option<&str>,
+        address: &str,
+    ) -> Result<LoginStep> {
+        let request = self.open_ticket(ticket, browser)?.request;
+        let mut found = self.check_password(&credentials, address).await?;
+        if matches!(found, Found::Account(_)) {
+            return Ok(LoginStep::NotAPatient);
+        }
+        if found.must_change_password() {
+            let Some(new_password) = new_password else { return Ok(LoginStep::ChangePassword) };
+            check_new_password("new_password", new_password)?;
+            found = self.choose_password(found, &credentials.password, new_password).await?;
+        }
+        let Found::Patient(patient) = &found else { return Ok(LoginStep::NotAPatient) };
+        let hash = found.password_hash().unwrap_or_default();
+        let entry = self.login_entry(&found);
+        if !self.users.note_login(&patient.uuid, hash, self.audit(vec![entry])).await? {
+            return Err(PlatformError::Unauthenticated("the credentials are not valid"));
+        }
+        let approver = Approver { patient: patient.uuid.clone(), password: hash_of(hash) };
+        Ok(LoginStep::Consent(self.seal_ticket(request, Some(approver), browser)?))
+    }
+
+    /// The patient has decided on the consent page. Answers the address to send him to, which tells the client.
+    pub async fn authorization_decision(&self, ticket: &str, browser: &str, allowed: bool) -> Result<String> {
+        let ticket = self.open_ticket(ticket, browser)?;
+        let approver = ticket.approver.ok_or(PlatformError::Forbidden("nobody has logged in"))?;
+        let request = ticket.request;
+        let outcome = if allowed {
+            self.issue_code(&request, &approver).await
+        } else {
+            Err(refused("access_denied", "the patient did not allow it"))
+        };
+        let state = request.state.as_deref();
+        match outcome {
+            Ok(code) => Ok(self.answer(&request.redirect_uri, &[("code", &code)], state)),
+            Err(PlatformError::Oauth { code, message }) => {
+                Ok(self.answer(&request.redirect_uri, &[("error", code), ("error_description", message)], state))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn issue_code(&self, request: &AuthorizationRequest, approver: &Approver) -> Result<String> {
+        let gone = || refused("access_denied", "the login on this page has ended");
+        let patient = self.users.patient(&approver.patient).await?.ok_or_else(gone)?;
+        let password_hash = patient.password_hash.filter(|hash| hash_of(hash) == approver.password).ok_or_else(gone)?;
+        let now_ms = self.now_ms();
+        let consent = Consent {
+            id: self.new_record_id(),
+            patient: patient.uuid.clone(),
+            client: request.client.clone(),
+            scope: request.scope.clone(),
+            given_ms: now_ms,
+        };
+        if !self.users.add_consent(consent.clone(), &password_hash).await? {
+            return Err(gone());
+        }
+        let code = self.new_secret("");
+        let code_hash = hash_of(&code);
+        let row = AuthorizationCode {
+            code_hash: code_hash.clone(),
+            client: request.client.clone(),
+            consent: consent.id.clone(),
+            patient: patient.uuid,
+            redirect_uri: request.redirect_uri.clone(),
+            scope: request.scope.clone(),
+            challenge: request.challenge.clone(),
+            expires_ms: now_ms + CODE_MS,
+            family: None,
+        };
+        match self.health.add_code(row).await {
+            Err(StoreError::Gone(_)) => return Err(gone()),
+            added => added?,
+        }
+        if !self.users.consent_stands(&consent.id).await? {
+            self.health.drop_code(&code_hash).await?;
+            return Err(gone());
+        }
+        Ok(code)
+    }
+}

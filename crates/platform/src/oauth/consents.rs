@@ -1,0 +1,45 @@
+//! What a patient has consented to: to see, and to withdraw.
+
+use store::{Consent, HealthChange, Intent};
+
+use crate::environment::Platform;
+use crate::error::{PlatformError, Result};
+use crate::tokens::UsersCaller;
+
+/// A consent that stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenConsent {
+    /// The consent.
+    pub consent: Consent,
+    /// The client's name.
+    pub client_name: String,
+    /// Where it says what it does with the data.
+    pub privacy_policy_url: String,
+}
+
+impl Platform {
+    /// The consents of the caller that stand, oldest first.
+    pub async fn consents(&self, caller: &UsersCaller) -> Result<Vec<GivenConsent>> {
+        let mut given = Vec::new();
+        for consent in self.users.consents_of(&caller.owner).await? {
+            let Some((client, _)) = self.users.oauth_client(&consent.client).await? else { continue };
+            let (client_name, privacy_policy_url) = (client.name, client.privacy_policy_url);
+            given.push(GivenConsent { consent, client_name, privacy_policy_url });
+        }
+        Ok(given)
+    }
+
+    /// Withdraws a consent of the caller. The tokens that rest on it end.
+    pub async fn withdraw_consent(&self, caller: &UsersCaller, id: &str) -> Result<()> {
+        let unknown = PlatformError::NotFound("consent");
+        let given = self.users.consents_of(&caller.owner).await?;
+        let consent = given.into_iter().find(|consent| consent.id == id).ok_or(unknown)?;
+        let now_ms = self.now_ms();
+        let change = HealthChange::EndSessionsOfConsent { consent: consent.id.clone(), at_ms: now_ms };
+        let intent = Intent { id: self.new_record_id(), change, entries: Vec::new(), created_ms: now_ms };
+        if self.users.end_consent(&consent.id, now_ms, intent.clone()).await? {
+            self.finish(intent).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! The addresses at which clients are answered.
+
+use url::form_urlencoded::byte_serialize;
+use url::{Host, Url};
+
+const LONGEST_ADDRESS: usize = 2000;
+
+/// Whether a client may be answered at an address: https; http on the person's own machine; or a scheme that an
+/// application has made its own, which is the reverse of a domain (RFC 8252, section 7). What is wrong otherwise.
+pub(super) fn check_redirect_uri(address: &str) -> Result<(), &'static str> {
+    let url = read(address)?;
+    if address.contains('#') {
+        return Err("must have no fragment");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("must have no user name");
+    }
+    match url.scheme() {
+        "https" => Ok(()),
+        "http" if is_loopback(&url) => Ok(()),
+        "http" => Err("must be https, unless it is on the loopback interface"),
+        scheme if scheme.contains('.') => Ok(()),
+        _ => Err("must be https, http on the loopback interface, or a scheme like org.example.app"),
+    }
+}
+
+/// Whether an address can be shown as a link to a privacy policy.
+pub(super) fn check_policy_address(address: &str) -> Result<(), &'static str> {
+    match read(address)?.scheme() {
+        "https" | "http" => Ok(()),
+        _ => Err("must be an https address"),
+    }
+}
+
+/// An address with parameters added. What was registered stands unchanged before them.
+pub(super) fn with_parameters(address: &str, parameters: &[(&str, &str)]) -> String {
+    let mut answer = address.to_owned();
+    for (name, value) in parameters {
+        answer.push(if answer.contains('?') { '&' } else { '?' });
+        answer.push_str(name);
+        answer.push('=');
+        answer.extend(byte_serialize(value.as_bytes()));
+    }
+    answer
+}
+
+fn read(address: &str) -> Result<Url, &'static str> {
+    if address.len() > LONGEST_ADDRESS {
+        return Err("is too long");
+    }
+    // What browsers and parsers are known to read differently does not get in.
+    if !address.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"'<>\\^`{|};,".contains(&byte)) {
+        return Err("has characters that an address does not have");
+    }
+    Url::parse(address).map_err(|_| "is not an address")
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_that_a_client_can_own_are_taken() {
+        let good = [
+            "https://diary.example/back",
+            "https://diary.example:8443/back?from=us",
+            "http://127.0.0.1:7777/back",
+            "http://[::1]/back",
+            "http://localhost:1234",
+            "org.example.diary:/back",
+            "org.example.diary://back",
+        ];
+        for address in good {
+            assert_eq!(check_redirect_uri(address), Ok(()), "{address}");
+        }
+        let bad = [
+            "",
+            "/back",
+            "diary.example/back",
+            "http://diary.example/back",
+            "http://127.0.0.1.evil.example/back",
+            "http://localhost.evil.example/back",
+            "https://good.example@evil.example/",
+            "https://diary.example/back#part",
+            "https://diary.example/back#",
+            "javascript:alert(1)",
+            "data:text/html,hello",
+            "file:///etc/passwd",
+            "diary:/back",
+            "https://good.example\\@evil.example",
+            "https://diary.example/\r\nSet-Cookie:x",
+            "https://diary.example/ back",
+            "https://diary.example/;frame-ancestors",
+            "https://",
+        ];
+        for address in bad {
+            assert!(check_redirect_uri(address).is_err(), "{address}");
+        }
+        assert!(check_redirect_uri(&format!("https://diary.example/{}", "x".repeat(LONGEST_ADDRESS))).is_err());
+    }
+
+    #[test]
+    fn a_policy_is_a_page() {
+        assert_eq!(check_policy_address("https://diary.example/privacy"), Ok(()));
+        for address in ["javascript:alert(1)", "org.example.diary:/privacy", "https://x\"onclick=y"] {
+            assert!(check_policy_address(address).is_err(), "{address}");
+        }
+    }
+
+    #[test]
+    fn parameters_are_added_and_escaped() {
+        let parameters = [("state", "a b&c=d#e\r\n<é"), ("iss", "https://x/health")];
+        assert_eq!(
+            with_parameters("https://diary.example/back?from=us", &parameters),
+            "https://diary.example/back?from=us&state=a+b%26c%3Dd%23e%0D%0A%3C%C3%A9&iss=https%3A%2F%2Fx%2Fhealth"
+        );
+        assert_eq!(with_parameters("org.example.diary:/back", &[("code", "x")]), "org.example.diary:/back?code=x");
+    }
+}

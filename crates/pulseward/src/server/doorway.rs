@@ -1,0 +1,58 @@
+//! What is settled about a request before any route sees it: who sends it, and which cloud it is for.
+
+use std::net::IpAddr;
+
+use api::{ClientAddress, Hosts, Part};
+use axum::response::{IntoResponse, Response};
+
+use super::proxies::TrustedProxies;
+use crate::config::ServeOptions;
+use crate::failure::Failure;
+
+/// Names of the clouds, and the proxies that are believed.
+#[derive(Default)]
+pub struct Doorway {
+    hosts: Hosts,
+    proxies: TrustedProxies,
+}
+
+impl Doorway {
+    /// What the options say.
+    pub fn new(options: &ServeOptions) -> Result<Self, Failure> {
+        let mut hosts = Hosts::default();
+        let clouds = [
+            (&options.hosts_integration, Part::Integration),
+            (&options.hosts_users, Part::Users),
+            (&options.hosts_health, Part::Health),
+        ];
+        for (names, part) in clouds {
+            for name in names {
+                if !is_host_name(name) {
+                    return Err(Failure::Usage(format!("`{name}` is not a host name such as api.study.example")));
+                }
+                if !hosts.add(name, part) {
+                    return Err(Failure::Usage(format!("the host name {name} is given to two clouds")));
+                }
+            }
+        }
+        Ok(Doorway { hosts, proxies: TrustedProxies::new(&options.trusted_proxies)? })
+    }
+
+    /// Notes the client's address and finds the cloud. `Err` holds the refusal.
+    pub fn enter<B>(&self, peer: IpAddr, request: &mut hyper::Request<B>) -> Result<(), Response> {
+        let client = self.proxies.client(peer, request.headers());
+        request.extensions_mut().insert(ClientAddress(Some(client)));
+        self.hosts.place(request).map_err(IntoResponse::into_response)
+    }
+}
+
+/// Letters, digits, hyphens and dots; no port, which is that of the public address.
+fn is_host_name(name: &str) -> bool {
+    let is_label = |label: &str| {
+        !label.is_empty()
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    name.split('.').all(is_label)
+}
