@@ -89,8 +89,8 @@ impl From<LakeFile> for LakeFileBody {
 ///
 /// Page by page: give `next_since` as `since` while there is more, and later to learn what is new. Files of a patient who
 /// joins the group later are found by listing without `since`.
-#[utoipa::path(get, path = "/v1/groups/{groupCode}/lake", tag = "exports",
-    params(("groupCode" = String, Path), ("token" = Option<String>, Query),
+#[utoipa::path(get, path = "/v1/groups/{group_code}/lake", tag = "exports",
+    params(("group_code" = String, Path), ("token" = Option<String>, Query),
         ("since" = Option<String>, Query, description = "`next_since` of an earlier answer"),
         ("per_page" = Option<i64>, Query, description = "1 to 1000, default 500")),
     responses((status = 200, body = LakeBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
