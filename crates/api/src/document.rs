@@ -145,8 +145,13 @@ fn complete_response(path: &str, status: &str, is_probe: bool, response: &mut Va
     if response["description"].as_str().is_none_or(str::is_empty) {
         response["description"] = json!(meaning(status));
     }
-    if is_error && response["content"].is_null() {
-        response["content"] = json!({"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}});
+    if is_error {
+        // Where an error is a page, what comes before the page is still an error like all others.
+        let mut content = response["content"].as_object().cloned().unwrap_or_default();
+        content
+            .entry("application/json")
+            .or_insert_with(|| json!({"schema": {"$ref": "#/components/schemas/ErrorBody"}}));
+        response["content"] = Value::Object(content);
     }
     for (kind, media) in response.get_mut("content").and_then(Value::as_object_mut).into_iter().flatten() {
         if is_error && media["schema"]["$ref"] == "#/components/schemas/ErrorBody" && media["example"].is_null() {

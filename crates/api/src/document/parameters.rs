@@ -55,6 +55,9 @@ fn known(name: &str) -> (&'static str, Value) {
         "client_id" => ("identity of the OAuth client", Value::Null),
         "state" => ("comes back with the redirect", Value::Null),
         "code_challenge" => ("PKCE: SHA-256 of the verifier, base64url", Value::Null),
+        "utc" => {
+            ("`yes` counts by UTC; by default the local day counts", json!({"type": "string", "enum": ["yes", "no"]}))
+        }
         "page" => ("number of the page, from 1; 0 means 1", json!({"type": "integer", "format": "int64"})),
         "per_page" => ("elements of a page, 1 to 100; 10 without it", json!({"type": "integer", "format": "int64"})),
         "raw_metric_type" | "data_type" | "type" => {

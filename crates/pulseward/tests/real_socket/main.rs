@@ -14,6 +14,7 @@ mod journey;
 mod kill;
 mod odd_input;
 mod real_input;
+mod recompute;
 mod recordings;
 mod secrets;
 mod start_and_end;

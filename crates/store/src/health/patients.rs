@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{HealthDb, due};
+use super::{HealthDb, due, settings};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::texts::{in_lists, list_of_64, sql};
@@ -122,6 +122,11 @@ pub(super) fn put(
     if tx.query_opt(IS_ERASED, &[&uuid], |_| Ok(()))?.is_some() {
         return tx.execute(DELETE, &[&uuid]).map(drop);
     }
+    if let (Some(before), Some(weight_kg)) = (&before, profile.weight)
+        && before.profile.weight != profile.weight
+    {
+        settings::keep_weight(tx, uuid, before.profile.weight, weight_kg, at_ms)?;
+    }
     match before {
         Some(before) if profile.changes_formulas(&before.profile) => due::mark_all(tx, uuid, at_ms),
         _ => Ok(()),
@@ -131,14 +136,14 @@ pub(super) fn put(
 impl Profile {
     /// Whether setting this over what was known changes something that a formula takes: days have to be computed again.
     fn changes_formulas(&self, known: &Profile) -> bool {
-        fn changes<T: PartialEq>(new: &Option<T>, known: &Option<T>) -> bool {
+        fn changes<T: PartialEq>(new: Option<&T>, known: Option<&T>) -> bool {
             new.is_some() && new != known
         }
-        changes(&self.birthday, &known.birthday)
-            || changes(&self.gender, &known.gender)
-            || changes(&self.height, &known.height)
-            || changes(&self.weight, &known.weight)
-            || changes(&self.time_zone, &known.time_zone)
+        changes(self.birthday.as_ref(), known.birthday.as_ref())
+            || changes(self.gender.as_ref(), known.gender.as_ref())
+            || changes(self.height.as_ref(), known.height.as_ref())
+            || changes(self.weight.as_ref(), known.weight.as_ref())
+            || changes(self.time_zone.as_ref(), known.time_zone.as_ref())
     }
 }
 
