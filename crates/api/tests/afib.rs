@@ -63,6 +63,13 @@ async fn fibrillation_is_exported_and_its_strip_drawn() {
     assert!((first["heart_rate"].as_f64().expect("a number") - 60_000.0 / avnn).abs() < 1e-3);
     assert_eq!(first["has_image_file"], true);
 
+    let log = format!("/integration/v1/patients/audit/logs?token={key}&from=0&to={}", story.now_ms());
+    let log = story.get(&format!("{log}&action_type=PATIENT_API_EXPORT")).await.ok();
+    assert_eq!(log.as_array().map(Vec::len), Some(1));
+    assert_eq!(log[0]["primary_entity_id"], grace.uuid.as_str());
+    assert_eq!(log[0]["primary_entity_type"], "patient");
+    assert_eq!(log[0]["secondary_entity_type"], "hcp_admin");
+
     let strip = format!("/integration{}?token={key}", text(&first["image_url"]));
     let (status, svg) = story.bytes_of(&strip, "", "*/*").await;
     assert_eq!(status, StatusCode::OK);
@@ -95,6 +102,7 @@ async fn fibrillation_is_exported_and_its_strip_drawn() {
 async fn ranges_and_callers_are_checked() {
     let story = Story::begin().await;
     let key = story.key_of("ada@example.org", Role::Researcher).await;
+    let practitioner = story.key_of("henry@example.org", Role::Hcp).await;
     let stranger = story.key_of("eve@example.org", Role::Researcher).await;
     let group = story.group(&key).await;
     let grace = story.patient(&key, &group, json!({})).await;
@@ -105,7 +113,9 @@ async fn ranges_and_callers_are_checked() {
         assert_eq!(export(&story, &key, &grace, wrong.clone()).await.error().0, 422, "{wrong}");
     }
     assert_eq!(export(&story, "pwk_none", &grace, range(0, 1)).await.error().0, 401);
-    assert_eq!(export(&story, &stranger, &grace, range(0, 1)).await.error().0, 403);
+    for other in [&stranger, &practitioner] {
+        assert_eq!(export(&story, other, &grace, range(0, 1)).await.error().0, 403);
+    }
     let unknown = story.post(&format!("/integration/v1/create-afib-export/nobody?token={key}"), range(0, 1)).await;
     assert_eq!(unknown.error(), (404, "patient_not_found"));
     for id in ["0", "zzzzzzzzzzzzzzzzzzzzzzzz", "00019a9c0000aaaaaaaaaaaa"] {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use futures::Stream;
 use futures::stream::{self, StreamExt as _};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use vitals::af::{HOUR_MS, StoredRecord, WINDOW_BEATS, hour_of, strip_svg, unpack_hour};
 use vitals::beats::beats_of;
@@ -15,6 +16,7 @@ use vitals::registry::{DataType, NULL};
 use vitals::zone::DAY_US;
 
 use crate::access::Researcher;
+use crate::audit::{Action, hcp_admin_entity, patient_entity};
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
 
@@ -37,7 +39,7 @@ pub struct AfReading {
 
 impl Platform {
     /// The records of a patient whose windows begin in a range, ms, both ends included, in the order of time, a day at
-    /// once. Invalid when the range is reversed or longer than [`LONGEST_AF_RANGE_MS`]; forbidden for a practitioner.
+    /// once. The export is in the audit log before any record leaves. Invalid when the range is reversed or longer than [`LONGEST_AF_RANGE_MS`]; forbidden for a practitioner.
     pub async fn af_records(
         &self,
         researcher: &Researcher,
@@ -51,8 +53,11 @@ impl Platform {
         if to_ms.saturating_sub(from_ms) > LONGEST_AF_RANGE_MS {
             return Err(PlatformError::invalid("timestamp_to", "must be at most 31 days after timestamp_from"));
         }
-        self.patient_access(researcher, patient).await?;
-        researcher.require_manager()?;
+        self.managed_patient(researcher, patient).await?;
+        let secondary = Some(hcp_admin_entity(&researcher.account));
+        let mut entry = self.entry(Action::PatientApiExport, researcher, patient_entity(patient), secondary);
+        entry.details = Some(json!({"types": ["afib"], "from": from_ms, "to": to_ms}).to_string());
+        self.users.record_once(self.audit(vec![entry])).await?;
         let (platform, patient) = (self.clone(), patient.to_owned());
         let read = move |day: i64| {
             let (platform, patient) = (platform.clone(), patient.clone());

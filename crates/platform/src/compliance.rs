@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use store::SlotRow;
-use vitals::cells::{ActivityCell, DayCells, TemperatureCell, WindowCell};
+use vitals::cells::{ActivityCell, BeatCell, DayCells, TemperatureCell, WindowCell};
 use vitals::registry::DataType;
 use vitals::summary::Section;
 use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US, WINDOW_US};
@@ -49,8 +49,8 @@ impl CountedSpan {
 pub struct ComplianceCounts {
     /// Rows by type.
     pub rows: BTreeMap<DataType, u64>,
-    /// Slots with data by section: five-minute slots of the heart rate, thirty-minute slots of the others, 30-second
-    /// epochs of sleep.
+    /// Slots with data by section: five-minute slots of the heart rate, valid five-minute windows of stress, thirty-minute
+    /// slots of the others, 30-second epochs of sleep.
     pub slots: BTreeMap<Section, u64>,
 }
 
@@ -179,6 +179,10 @@ fn count_slots(rows: &[SlotRow], is_wanted: impl Fn(i64) -> bool) -> BTreeMap<Se
                     note(Section::Spo2, start_ms);
                 }
             }
+        }
+        if let Some(cells) = cells_of::<BeatCell>(std::slice::from_ref(row)) {
+            let valid = cells.cells().iter().filter(|cell| cell.valid_windows > 0);
+            valid.for_each(|cell| note(Section::Stress, cell.place.start_ms()));
         }
         if let Some(cells) = cells_of::<TemperatureCell>(std::slice::from_ref(row)) {
             let measured = cells.half_hours().into_iter().filter(|slot| slot.sk1.count + slot.sk2.count > 0);

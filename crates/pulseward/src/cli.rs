@@ -2,7 +2,9 @@
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::commands::{admin, completions, demo, import, man, migrate, openapi, recompute, seal, serve, simulate};
+use crate::commands::{
+    admin, audit, completions, demo, import, man, migrate, openapi, recompute, seal, serve, simulate,
+};
 use crate::failure::Failure;
 
 /// Threads for store work and computing. More would not be faster, and each keeps memory of its own.
@@ -21,6 +23,7 @@ enum Command {
     Serve(serve::Serve),
     Demo(demo::Demo),
     Admin(admin::Admin),
+    Audit(audit::Audit),
     Simulate(simulate::Simulate),
     Import(import::Import),
     Migrate(migrate::Migrate),
@@ -49,6 +52,7 @@ async fn dispatch(command: Command, given: &ArgMatches) -> Result<(), Failure> {
         Command::Serve(serve) => serve.run(given).await,
         Command::Demo(demo) => demo.run().await,
         Command::Admin(admin) => admin.run(given).await,
+        Command::Audit(audit) => audit.run(given).await,
         Command::Simulate(simulate) => simulate.run().await,
         Command::Import(import) => import.run().await,
         Command::Migrate(migrate) => migrate.run(given).await,

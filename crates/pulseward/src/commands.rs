@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub mod admin;
+pub mod audit;
 pub mod completions;
 pub mod demo;
 pub mod import;

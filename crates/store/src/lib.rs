@@ -31,7 +31,7 @@ pub use health::{
     AHEAD_MS, AfHourRow, Alarm, AuthorizationCode, Claim, Counts, Device, DeviceReport, DueRange, ErasedPatient,
     ExportClaim, ExportJob, ExportState, ExportTurn, FactsRow, FoldCommit, FoldOutcome, HealthChange, HealthDb,
     HealthPatient, HealthSession, LatestChange, LocalQuarter, NewExport, OauthRefreshToken, OlderDays, OwedEntry,
-    Profile, SettingRow, SlotRow, StoredSection, SummaryRow, Sync, SyncId, SyncOutcome,
+    Profile, SettingRow, SlotRow, StoredSection, SummaryRow, Sync, SyncId, SyncOutcome, WEIGHT_SETTING,
 };
 pub use objects::{ByteRange, ListedObject, ObjectRead, Objects, S3Address, Upload};
 pub use refresh::{Refreshed, Successor};

@@ -279,6 +279,9 @@ async fn a_form_of_another_browser_site_or_time_does_nothing() {
         assert_eq!((early.status.as_u16(), early.header("location")), (403, ""));
     }
     assert_eq!(browser.submit(&[("ticket", &good), ("action", "dance")]).await.status, 400);
+    let twice = browser.submit(&[("ticket", &good), ("ticket", &good), ("action", "login")]).await;
+    assert_eq!(twice.status, 400);
+    assert!(html(&twice).contains("cannot be read"));
     // After a quarter of an hour nothing works.
     let consent = submit(&browser, &good).await;
     assert_eq!(consent.status, 200);

@@ -167,3 +167,30 @@ async fn a_patient_sees_and_withdraws_what_he_has_allowed() {
     assert_eq!(names(&scene.story.get_as(path, users).await.ok()), ["\"Phone\""]);
     assert_eq!(scene.story.get(path).await.error(), (401, "unauthenticated"));
 }
+
+#[tokio::test]
+async fn nothing_is_left_of_a_patient_who_was_erased() {
+    let scene = Scene::begin().await;
+    let client = scene.client("Diary", false).await;
+    let tokens = scene.tokens(&client, "").await;
+    let code = scene.code(&client, "").await;
+    let mut browser = Browser::new(&scene.story);
+    let login = browser.open(&address(&client, &[])).await;
+    let consent = browser.log_in(&login, EMAIL, PASSWORD).await;
+
+    let request = axum::http::Request::delete("/users/me")
+        .header("authorization", format!("Bearer {}", scene.grace.users_token))
+        .body(axum::body::Body::empty());
+    assert_eq!(scene.story.send(request.expect("a request")).await.status, 200);
+    assert!(!scene.opens(access(&tokens)).await);
+    assert_eq!(error(&scene.refresh(&client, refresh(&tokens)).await), (400, "invalid_grant"));
+    assert_eq!(error(&scene.redeem(&client, &code).await), (400, "invalid_grant"));
+    let late = location(&browser.submit(&[("ticket", &ticket(&consent)), ("action", "allow")]).await);
+    assert_eq!(parameter(&late, "error").as_deref(), Some("access_denied"));
+    for (cloud, token) in [("/users", &scene.grace.users_token), ("/health", &scene.grace.health_token)] {
+        let answer = scene.story.get_as(&format!("{cloud}/auth/refresh"), token).await;
+        assert_eq!(answer.error(), (401, "unauthenticated"), "{cloud}");
+    }
+    let asked = scene.call("introspect", &client, &[("token", access(&tokens))]).await.ok();
+    assert_eq!(asked, json!({"active": false}));
+}

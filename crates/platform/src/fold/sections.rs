@@ -91,7 +91,7 @@ fn of_cells(days: &Days, subject: &Subject, day: LocalDay) -> (DailySummary, Day
         slot_count: subject.slot_count(day),
         cells: cells(day),
         before: cells(LocalDay(day.0 - 1)),
-        profile: &subject.profile,
+        profile: &subject.profile_on(day),
         settings: &subject.summary_settings(day),
     };
     let nights = Nights::of(&source);
@@ -120,7 +120,7 @@ async fn of_facts(
         if !recovery && !revisited.contains(&day) {
             continue;
         }
-        for (section, body) in bodies_of_facts(day, &facts, &subject.profile) {
+        for (section, body) in bodies_of_facts(day, &facts, &subject.profile_on(day)) {
             if nights || section == Section::Recovery || revisited.contains(&day) {
                 rows.push(SummaryRow { day, section, body });
             }

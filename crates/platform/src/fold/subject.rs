@@ -1,7 +1,7 @@
 //! What formulas ask about the patient who is folded: his body, and his settings over time.
 
 use serde::Deserialize;
-use store::SettingRow;
+use store::{SettingRow, WEIGHT_SETTING};
 use vitals::activity::Sex;
 use vitals::heart::MaxHeartRateRule;
 use vitals::news_timeline::{Assumed, SettingsAt};
@@ -20,8 +20,8 @@ pub const RULE_SETTING: &str = "max_heart_rate_rule";
 /// The patient who is folded.
 #[derive(Debug)]
 pub(crate) struct Subject {
-    /// His body.
-    pub profile: Profile,
+    /// His body as it is known now.
+    profile: Profile,
     clock: LocalClock,
     settings: Vec<SettingRow>,
 }
@@ -81,6 +81,16 @@ impl Subject {
         }
     }
 
+    /// His body on a day: the weight is the one that was known when the day ended, before the first one that one; the
+    /// rest of a body does not change.
+    pub fn profile_on(&self, day: LocalDay) -> Profile {
+        let end_ms = day.span_us(&self.clock).1 / 1000 - 1;
+        let first = || self.settings.iter().find(|setting| setting.name == WEIGHT_SETTING);
+        let first_kg = || first().and_then(|setting| setting.body.parse().ok());
+        let weight_kg = self.setting_at(WEIGHT_SETTING, end_ms).or_else(first_kg);
+        Profile { weight_kg: weight_kg.or(self.profile.weight_kg), ..self.profile }
+    }
+
     /// Goal and rule of a day: those valid when it ends.
     pub fn summary_settings(&self, day: LocalDay) -> SummarySettings {
         let end_ms = day.span_us(&self.clock).1 / 1000 - 1;
@@ -132,6 +142,19 @@ mod tests {
         let second = subject.news_settings(200);
         assert_eq!((second.settings.spo2_scale, second.assumed), (Spo2Scale::Two, Assumed::default()));
         assert_eq!((second.settings.consciousness, second.settings.oxygen), (Consciousness::Confusion, true));
+    }
+
+    #[test]
+    fn a_weight_holds_from_its_time_on_and_the_first_one_before_it() {
+        let day = LocalDay::parse("2025-11-20").unwrap();
+        let noon_ms = i64::from(day.0) * 86_400_000 + 43_200_000;
+        let told = store::Profile { weight: Some(77.5), ..store::Profile::default() };
+        let weight_on = |settings: &[SettingRow], day: i32| {
+            Subject::new(&told, settings.to_vec()).profile_on(LocalDay(day)).weight_kg
+        };
+        let settings = [setting(WEIGHT_SETTING, 0, "80.0"), setting(WEIGHT_SETTING, noon_ms, "77.5")];
+        assert_eq!([weight_on(&settings, day.0 - 1), weight_on(&settings, day.0)], [Some(80.0), Some(77.5)]);
+        assert_eq!([weight_on(&settings[1..], 0), weight_on(&[], 0)], [Some(77.5); 2]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod api_keys;
 mod exports;
 mod oauth_clients;
 mod password;
+mod patients;
 mod signing_keys;
 
 use clap::{ArgMatches, Args, Subcommand};
@@ -16,7 +17,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::{logging, wiring};
 
-/// Manage accounts, API keys, subscriptions, OAuth clients and signing keys
+/// Manage accounts, API keys, subscriptions, OAuth clients and signing keys; erase patients
 #[derive(Args)]
 pub struct Admin {
     #[command(subcommand)]
@@ -33,6 +34,7 @@ enum Operation {
     CreateApiKey(Task<api_keys::CreateApiKey>),
     ListApiKeys(Task<api_keys::ListApiKeys>),
     RevokeApiKey(Task<api_keys::RevokeApiKey>),
+    ErasePatient(Task<patients::ErasePatient>),
     SetExportLimit(Task<exports::SetExportLimit>),
     CreateOauthClient(Task<oauth_clients::CreateOauthClient>),
     ListOauthClients(Task<oauth_clients::ListOauthClients>),
@@ -69,6 +71,7 @@ impl Admin {
             Operation::CreateApiKey(task) => task.run(matches).await,
             Operation::ListApiKeys(task) => task.run(matches).await,
             Operation::RevokeApiKey(task) => task.run(matches).await,
+            Operation::ErasePatient(task) => task.run(matches).await,
             Operation::SetExportLimit(task) => task.run(matches).await,
             Operation::CreateOauthClient(task) => task.run(matches).await,
             Operation::ListOauthClients(task) => task.run(matches).await,

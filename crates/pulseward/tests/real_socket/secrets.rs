@@ -147,6 +147,10 @@ async fn enrolment(told: &mut Told, data: &Path, url: &str) {
     caller.expect(200, caller.get("/users/me").bearer_auth(&users)).await;
 
     samples(told, &caller, &key, uuid, &health).await;
+    let refreshed = caller.expect(200, caller.get("/users/auth/refresh").bearer_auth(&users)).await;
+    let users = told.note("a refreshed users token", &refreshed["token"]);
+    caller.expect(401, caller.get("/health/auth/refresh").bearer_auth(WRONG_TOKEN)).await;
+    an_application(told, data, url).await;
 
     // Readers, and what they get wrong.
     let path = format!("/integration/v1/patients/{uuid}/health-token");
@@ -168,6 +172,55 @@ async fn enrolment(told: &mut Told, data: &Path, url: &str) {
     told.note("a new password", &json!("another-Password-9075"));
     let logs = format!("/integration/v1/patients/audit/logs?token={key}&from=0&to=9999999999999");
     caller.expect(200, caller.get(&logs)).await;
+}
+
+/// An application is let in by the patient, and does well and badly.
+async fn an_application(told: &mut Told, data: &Path, url: &str) {
+    let back = "http://127.0.0.1:7777/back";
+    let create = ["create-oauth-client", "--name", "Diary", "--redirect-uri", back];
+    let client = admin(data, &[&create[..], &["--privacy-policy-url", "https://diary.example/privacy"]].concat());
+    let secret = told.note("a client secret", &client["client_secret"]);
+    let id = client["client_id"].as_str().unwrap();
+    let http = Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let authorize = format!("{url}/health/oauth/authorize");
+    let state = told.note("a state", &json!("state-of-the-diary"));
+    let query = [("response_type", "code"), ("client_id", id), ("redirect_uri", back), ("state", state.as_str())];
+    let page = http.get(&authorize).query(&query).send().await.unwrap();
+    let cookie = page.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    told.note("a cookie", &json!(cookie.split_once('=').unwrap().1));
+    let ticket = |page: &str| {
+        let (_, rest) = page.split_once("name=\"ticket\" value=\"").unwrap();
+        rest.split_once('"').unwrap().0.to_owned()
+    };
+    let submit = async |fields: &[(&str, &str)]| {
+        http.post(&authorize).header("cookie", &cookie).form(fields).send().await.unwrap()
+    };
+    let login = told.note("a ticket", &json!(ticket(&page.text().await.unwrap())));
+    let wrong =
+        [("ticket", login.as_str()), ("action", "login"), ("name", PATIENT_EMAIL), ("password", WRONG_PASSWORD)];
+    assert_eq!(submit(&wrong).await.status(), 403);
+    let right = [&wrong[..3], &[("password", PATIENT_PASSWORD)]].concat();
+    let consent = told.note("a ticket", &json!(ticket(&submit(&right).await.text().await.unwrap())));
+    let answer = submit(&[("ticket", consent.as_str()), ("action", "allow")]).await;
+    let answered = answer.headers()["location"].to_str().unwrap().to_owned();
+    let code = answered.split(['?', '&']).find_map(|part| part.strip_prefix("code=")).unwrap();
+    let code = told.note("a code", &json!(code));
+    let token = async |fields: &[(&str, &str)], status: u16| {
+        let request = http.post(format!("{url}/health/oauth/token")).basic_auth(id, Some(&secret)).form(fields);
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status(), status);
+        answer.json::<Value>().await.unwrap()
+    };
+    let redeem = [("grant_type", "authorization_code"), ("code", code.as_str()), ("redirect_uri", back)];
+    let tokens = token(&redeem, 200).await;
+    told.note("an access token", &tokens["access_token"]);
+    let refresh = told.note("a refresh token", &tokens["refresh_token"]);
+    let fields = [("grant_type", "refresh_token"), ("refresh_token", refresh.as_str())];
+    let next = token(&fields, 200).await;
+    told.note("a refresh token", &next["refresh_token"]);
+    // Used twice, both of them: the service warns of it.
+    token(&fields, 400).await;
+    token(&redeem, 400).await;
 }
 
 /// Sends samples, well and badly.

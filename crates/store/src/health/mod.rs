@@ -43,7 +43,7 @@ pub use oauth::{AuthorizationCode, OauthRefreshToken};
 pub use patients::{HealthPatient, Profile};
 pub(crate) use reader::merge;
 pub use sessions::HealthSession;
-pub use settings::SettingRow;
+pub use settings::{SettingRow, WEIGHT_SETTING};
 pub use slots::SlotRow;
 pub use summaries::{OlderDays, StoredSection, SummaryRow};
 pub use sync::{Counts, DeviceReport, Sync, SyncId, SyncOutcome};
@@ -58,7 +58,7 @@ const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0003_identity.sql"),
     include_str!("../../migrations/health/0004_operations.sql"),
     include_str!("../../migrations/health/0005_exports.sql"),
-    include_str!("../../migrations/health/0002_day.sql"),
+    include_str!("../../migrations/health/0006_day.sql"),
 ]);
 
 /// The health database and the objects that its segments lie in. Clones share it.
@@ -89,16 +89,16 @@ impl HealthDb {
 #[cfg(test)]
 pub(crate) fn all_texts() -> Vec<&'static str> {
     [
+        afib::TEXTS,
         alarms::TEXTS,
         changes::TEXTS,
-        afib::TEXTS,
         chunks::TEXTS,
         claims::TEXTS,
         devices::TEXTS,
         due::TEXTS,
+        facts::TEXTS,
         erasure::TEXTS,
         exports::TEXTS,
-        facts::TEXTS,
         hours::TEXTS,
         latest::TEXTS,
         news::TEXTS,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{HealthDb, due};
+use super::{HealthDb, due, settings};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::texts::{in_lists, list_of_64, sql};
@@ -121,6 +121,11 @@ pub(super) fn put(
     // After the row is written, which waits for an erasure that is under way.
     if tx.query_opt(IS_ERASED, &[&uuid], |_| Ok(()))?.is_some() {
         return tx.execute(DELETE, &[&uuid]).map(drop);
+    }
+    if let (Some(before), Some(weight_kg)) = (&before, profile.weight)
+        && before.profile.weight != profile.weight
+    {
+        settings::keep_weight(tx, uuid, before.profile.weight, weight_kg, at_ms)?;
     }
     match before {
         Some(before) if profile.changes_formulas(&before.profile) => due::mark_all(tx, uuid, at_ms),

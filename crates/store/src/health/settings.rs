@@ -88,6 +88,26 @@ pub(super) fn set_fields(
     Ok(())
 }
 
+/// Name of the setting that a body's weight over time is kept as, kg.
+pub const WEIGHT_SETTING: &str = "weight";
+
+/// Keeps a weight from a time on; the one that was known before it holds for all time until then.
+pub(super) fn keep_weight(
+    tx: &mut Tx<'_>,
+    patient: &str,
+    before_kg: Option<f64>,
+    weight_kg: f64,
+    at_ms: i64,
+) -> Result<()> {
+    const FROM_THE_BEGINNING_MS: i64 = 0;
+    let is_kept = tx.query_opt(FIND_VALID, &[&patient, &WEIGHT_SETTING, &at_ms], |_| Ok(()))?.is_some();
+    if let Some(before_kg) = before_kg.filter(|_| !is_kept) {
+        tx.execute(PUT, &[&patient, &WEIGHT_SETTING, &FROM_THE_BEGINNING_MS, &Value::from(before_kg).to_string()])?;
+    }
+    tx.execute(PUT, &[&patient, &WEIGHT_SETTING, &at_ms, &Value::from(weight_kg).to_string()])?;
+    Ok(())
+}
+
 /// Sets values from a time on, those that differ from what is valid then, and marks due the days that they count for:
 /// a day takes what is valid when it ends. Doing it twice is doing it once.
 pub(super) fn set_values(tx: &mut Tx<'_>, patient: &str, values: &Map<String, Value>, at_ms: i64) -> Result<()> {

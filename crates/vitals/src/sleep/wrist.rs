@@ -105,17 +105,26 @@ pub fn sleep_period(angles: &[Option<f64>]) -> Option<std::ops::Range<usize>> {
     blocks.into_iter().rev().max_by_key(ExactSizeIterator::len)
 }
 
-/// Median over the five minutes centred on each epoch, clipped at the ends.
+/// Median over the five minutes centred on each epoch, clipped at the ends. No value is NaN.
 fn rolling_median(values: &[f64]) -> Vec<f64> {
     let half = SUSTAINED / 2;
-    let around = |i: usize| &values[i.saturating_sub(half)..(i + half + 1).min(values.len())];
-    let mut window = Vec::with_capacity(SUSTAINED + 1);
-    let mut middle = |i: usize| {
-        window.clear();
-        window.extend_from_slice(around(i));
-        median(&mut window).unwrap_or(f64::INFINITY)
-    };
-    (0..values.len()).map(&mut middle).collect()
+    // The window is kept sorted: a day has 17,280 epochs, and each only brings one value and takes one away.
+    let mut sorted: Vec<f64> = Vec::with_capacity(SUSTAINED + 2);
+    let place = |sorted: &[f64], value: f64| sorted.partition_point(|other| *other < value);
+    let mut medians = Vec::with_capacity(values.len());
+    for value in &values[..half.min(values.len())] {
+        sorted.insert(place(&sorted, *value), *value);
+    }
+    for i in 0..values.len() {
+        if let Some(value) = values.get(i + half) {
+            sorted.insert(place(&sorted, *value), *value);
+        }
+        if let Some(gone) = i.checked_sub(half + 1) {
+            sorted.remove(place(&sorted, values[gone]));
+        }
+        medians.push(f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]));
+    }
+    medians
 }
 
 /// The main sleep session of a noon-to-noon stretch of angles that begins at `start_ms` (Unix

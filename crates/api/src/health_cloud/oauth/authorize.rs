@@ -16,7 +16,7 @@ use super::browser::Browser;
 use super::form::{Form, pairs};
 use super::pages::{LoginTry, Page};
 use crate::ApiState;
-use crate::error::Result;
+use crate::error::{ApiError, Result};
 use crate::outer::ClientAddress;
 
 /// The routes.
@@ -80,13 +80,27 @@ async fn submit(
     address: ClientAddress,
     browser: Browser,
     headers: HeaderMap,
-    form: Form,
+    form: Result<Form>,
 ) -> Result<Response> {
     let platform = &state.platform;
     let wrong = |status, what: &str| Ok(Page::wrong(nonce(platform), status, what).into_response());
-    if !is_from_our_page(&headers) {
-        return wrong(StatusCode::FORBIDDEN, "The form was sent by another site.");
+    let answer = async {
+        let form = form?;
+        if !is_from_our_page(&headers) {
+            return wrong(StatusCode::FORBIDDEN, "The form was sent by another site.");
+        }
+        take(platform, &form, &browser, &address.text()).await
+    };
+    match answer.await {
+        Err(ApiError::Platform(PlatformError::Oauth { .. })) => {
+            wrong(StatusCode::BAD_REQUEST, "The form cannot be read.")
+        }
+        answer => answer,
     }
+}
+
+async fn take(platform: &Platform, form: &Form, browser: &Browser, address: &str) -> Result<Response> {
+    let wrong = |status, what: &str| Ok(Page::wrong(nonce(platform), status, what).into_response());
     let ticket = form.one("ticket")?.unwrap_or_default();
     let action = form.one("action")?.unwrap_or_default();
     let request = match platform.authorization_of(ticket, &browser.id) {
@@ -97,7 +111,7 @@ async fn submit(
         Err(error) => return Err(error.into()),
     };
     match action {
-        "login" => login(platform, &request, ticket, &browser, &form, &address.text()).await,
+        "login" => login(platform, &request, ticket, browser, form, address).await,
         "allow" | "deny" if platform.is_logged_in(ticket, &browser.id)? => {
             let address = platform.authorization_decision(ticket, &browser.id, action == "allow").await?;
             Ok(redirect(&address))

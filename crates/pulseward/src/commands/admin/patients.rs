@@ -1,0 +1,27 @@
+//! Patients: erasure.
+
+use clap::Args;
+use platform::Platform;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::Operate;
+use crate::failure::Failure;
+use crate::values::iso;
+
+/// Erase a patient with everything that was measured of him, for good; prints the receipt
+#[derive(Args)]
+pub struct ErasePatient {
+    /// The patient
+    #[arg(value_name = "UUID")]
+    patient: Uuid,
+}
+
+impl Operate for ErasePatient {
+    async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
+        let receipt = platform.erase_patient_as_operator(&self.patient.to_string()).await?;
+        // Where the databases are files, nobody else may come to rewrite them: the service may not be running.
+        platform.overwrite_erased().await?;
+        Ok(json!({"uuid": receipt.uuid, "erased_at": iso(receipt.erased_ms), "counts": receipt.counts}))
+    }
+}

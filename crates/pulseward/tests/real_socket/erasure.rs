@@ -1,0 +1,66 @@
+//! An operator erases a patient and checks the audit log, while the service runs and while it does not.
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use tempfile::tempdir;
+
+use crate::harness::{Researcher, Service, admin, run, store_command};
+
+#[tokio::test]
+async fn a_patient_is_erased_beside_the_running_service() {
+    let data = tempdir().unwrap();
+    let service = Service::start(data.path());
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let (grace, hedy) = (researcher.enrol().await, researcher.enrol().await);
+    let body = json!({"data": {"activity": {"timestamp": [1_763_600_000_000_i64], "bpm": [61]}},
+        "device": {"serial_number": "SN-ERASE-ME"}});
+    for patient in [&grace, &hedy] {
+        assert_eq!(researcher.sync(patient, &body).await.unwrap().0, 200);
+    }
+    let receipt = admin(data.path(), &["erase-patient", &grace.uuid]);
+    assert_eq!((&receipt["uuid"], &receipt["counts"]["samples"]), (&json!(grace.uuid), &json!(1)));
+    assert!(receipt["erased_at"].is_string());
+    assert_eq!(admin(data.path(), &["erase-patient", &grace.uuid]), receipt, "the receipt of then stands");
+
+    assert_eq!(researcher.sync(&grace, &body).await.unwrap().0, 401);
+    assert_eq!(researcher.sync(&hedy, &body).await.unwrap().0, 200);
+    let path = format!("/integration/v1/groups/{}/patients", researcher.group);
+    let (_, patients) = researcher.get(&path, None).await;
+    let uuids: Vec<&Value> = patients.as_array().unwrap().iter().map(|patient| &patient["uuid"]).collect();
+    assert_eq!(uuids, [&json!(hedy.uuid)]);
+
+    let folder = data.path().to_str().unwrap();
+    let nobody = ["admin", "erase-patient", "00000000-0000-4000-8000-000000000000", "--data", folder, "--json"];
+    assert_eq!(run(&nobody).status.code(), Some(1));
+    assert_eq!(run(&["admin", "erase-patient", "grace", "--data", folder]).status.code(), Some(2));
+}
+
+#[tokio::test]
+async fn a_log_that_was_tampered_with_is_told() {
+    let data = tempdir().unwrap();
+    let service = Service::start(data.path());
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let grace = researcher.enrol().await;
+    admin(data.path(), &["erase-patient", &grace.uuid]);
+    let verified = store_command(data.path(), &["audit", "verify"]);
+    let entries = verified["entries"].as_i64().unwrap();
+    assert_eq!(verified, json!({"entries": entries, "intact": true}));
+    // Group, patient, attachment, registration, login, erasure.
+    assert_eq!(entries, 6);
+
+    let tamper = |text: &str| {
+        let database = Connection::open(data.path().join("users.db")).unwrap();
+        database.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+        assert_eq!(database.execute(text, []).unwrap(), 1);
+    };
+    let verify = || {
+        let output = run(&["audit", "verify", "--json", "--data", data.path().to_str().unwrap()]);
+        assert!(!output.stderr.is_empty());
+        assert_eq!(output.status.code(), Some(1));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    tamper("UPDATE audit_entry SET user_id = 'somebody else' WHERE number = 4");
+    assert_eq!(verify(), json!({"entries": 3, "intact": false, "first_broken": 4}));
+    tamper("DELETE FROM audit_entry WHERE number = 2");
+    assert_eq!(verify(), json!({"entries": 1, "intact": false, "first_broken": 2}));
+}
