@@ -227,7 +227,7 @@ fn differences(stored: &Derived, computed: &Derived, repair: &mut FoldCommit) ->
     for (day, facts) in changes(&stored.facts, &computed.facts, |one, other| one == other) {
         repair.facts.push(FactsRow { day, facts: facts.unwrap_or_default() });
     }
-    for (hour_ms, records) in changes(&stored.af_hours, &computed.af_hours, same_records) {
+    for (hour_ms, records) in changes(&stored.af_hours, &computed.af_hours, |one, other| same_records(one, other)) {
         repair.af_hours.push(AfHourRow { hour_ms, records: records.unwrap_or_default() });
     }
     for (time_ms, entry) in changes(&stored.news, &computed.news, |one, other| one == other) {
@@ -247,7 +247,7 @@ fn differences(stored: &Derived, computed: &Derived, repair: &mut FoldCommit) ->
 }
 
 /// The same records: when the service learned of them is not derived from rows.
-fn same_records(one: &Vec<u8>, other: &Vec<u8>) -> bool {
+fn same_records(one: &[u8], other: &[u8]) -> bool {
     let records = |bytes: &[u8]| -> Option<Vec<AfRecord>> {
         Some(unpack_hour(bytes)?.into_iter().map(|stored| stored.record).collect())
     };
