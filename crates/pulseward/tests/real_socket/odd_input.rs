@@ -199,9 +199,10 @@ async fn codes_are_plain_letters_and_digits() {
         assert!(!checked(&odd).await, "{odd:?}");
         let body = json!({"code": odd, "password": "a password for tests"});
         let (status, answer) = researcher.post("/users/activate", None, &body).await;
-        assert_eq!((status, &answer["code"]), (404, &json!("voucher_not_found")), "{odd:?}");
+        let expected = if odd.contains('\0') { (422, "invalid") } else { (404, "voucher_not_found") };
+        assert_eq!((status, answer["code"].as_str().unwrap()), expected, "{odd:?}");
         let (status, _) = researcher.post("/users/login", None, &body).await;
-        assert_eq!(status, 401, "{odd:?}");
+        assert!([401, 422].contains(&status), "{odd:?}: {status}");
     }
     let full_width: String =
         group.chars().map(|letter| char::from_u32(letter as u32 - 0x21 + 0xff01).unwrap()).collect();
