@@ -160,7 +160,7 @@ fn make_room(minutes: &mut HashMap<u64, Minute>, now_ms: i64) {
 /// written in another way is the same here.
 fn credential_of<'request>(uri: &'request Uri, headers: &'request HeaderMap) -> Option<Cow<'request, [u8]>> {
     let query = uri.query().unwrap_or_default();
-    let is_escaped = query.contains('%') || query.contains('+');
+    let is_escaped = query.contains(['%', '+']);
     if is_escaped && let Some(token) = Parameters::of(uri).one("token") {
         return Some(Cow::Owned(token.as_bytes().to_vec()));
     }

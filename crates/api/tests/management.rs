@@ -102,6 +102,60 @@ async fn a_patient_moves_between_groups_of_the_caller() {
 }
 
 #[tokio::test]
+async fn settings_hold_from_the_moment_they_are_set() {
+    let story = Story::begin().await;
+    let key = story.key_of("ada@example.org", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let grace = story.patient(&key, &group, json!({"birthday": "1980-01-01", "time_zone": "UTC"})).await;
+    let path = format!("/integration/v1/groups/{group}/settings");
+    let default = json!({"activity_goal_steps": 10_000, "max_heart_rate_rule": "fox", "retention": {}});
+    assert_eq!(story.get_as(&path, &key).await.ok(), default);
+    // Yesterday and today, two hundred steps each.
+    let steps =
+        |time_ms: i64| json!({"activity": {"timestamp": [time_ms, time_ms + 60_000], "bpm": 60, "last_steps": 100}});
+    story.sync(&grace, steps(START_MS - 2 * HOUR_MS)).await;
+    story.sync(&grace, steps(START_MS - HOUR_MS / 2)).await;
+    let percents = async || {
+        story.fold().await;
+        let mut percents = Vec::new();
+        for day in ["2025-11-19", "2025-11-20"] {
+            let path = format!("/integration/v1/patients/{}/summary/{day}", grace.uuid);
+            percents.push(story.get_as(&path, &key).await.ok()["activity"]["daily_percent"].as_f64().expect("percent"));
+        }
+        percents
+    };
+    let before = percents().await;
+    let change = json!({"activity_goal_steps": 400, "retention": {"ppg2": 30}});
+    let changed = story.ask("PUT", &path, &key, change).await.ok();
+    let expected = json!({"activity_goal_steps": 400, "max_heart_rate_rule": "fox", "retention": {"ppg2": 30}});
+    assert_eq!(changed, expected);
+    assert_eq!(story.get_as(&path, &key).await.ok(), expected);
+    let after = percents().await;
+    assert_eq!(after[0].to_bits(), before[0].to_bits(), "yesterday keeps its goal");
+    assert!((after[1] - 50.0).abs() < 0.01, "{before:?} {after:?}");
+
+    // Another group that joins later changes nothing; the first gives the goal until it lets him go.
+    let second = story.group(&key).await;
+    let other = json!({"activity_goal_steps": 200});
+    story.ask("PUT", &format!("/integration/v1/groups/{second}/settings"), &key, other).await.ok();
+    story.pass_ms(1000);
+    let attach = |group: &str| format!("/integration/v1/groups/{group}/patients/{}", grace.uuid);
+    story.ask("PUT", &attach(&second), &key, Value::Null).await.done();
+    assert!((percents().await[1] - 50.0).abs() < 0.01);
+    story.pass_ms(1000);
+    story.ask("DELETE", &attach(&group), &key, Value::Null).await.done();
+    assert!((percents().await[1] - 100.0).abs() < 0.01);
+
+    let wrong = json!({"activity_goal_steps": 0, "max_heart_rate_rule": "guess", "retention": {"mood": 1}});
+    let refused = story.ask("PUT", &path, &key, wrong).await;
+    assert_eq!(refused.error(), (422, "invalid"));
+    let fields: Vec<&String> = refused.body["errors"].as_object().expect("fields").keys().collect();
+    assert_eq!(fields, ["activity_goal_steps", "max_heart_rate_rule", "retention.mood"]);
+    assert_eq!(story.ask("PUT", &path, &key, json!({"retention": 7})).await.error(), (422, "invalid"));
+    assert_eq!(story.ask("PUT", &path, &key, json!({})).await.error(), (422, "invalid"));
+}
+
+#[tokio::test]
 async fn a_new_patient_has_the_settings_of_his_group() {
     let story = Story::begin().await;
     let key = story.key_of("ada@example.org", Role::Researcher).await;

@@ -1,8 +1,8 @@
 //! What one node remembers between requests. Losing it costs time, never correctness.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::Semaphore;
 
@@ -17,7 +17,7 @@ pub(crate) struct Memory {
     /// The keys of the Health Cloud.
     pub health_keys: Keyring,
     /// Lets only so many password hashes be computed at once.
-    pub hashing: Semaphore,
+    pub hashing: Arc<Semaphore>,
     /// How many passwords have been checked, of people who exist and of those who do not.
     pub hashes_verified: AtomicU64,
     /// Logins that failed.
@@ -31,7 +31,7 @@ impl Memory {
         Memory {
             users_keys: Keyring::default(),
             health_keys: Keyring::default(),
-            hashing: Semaphore::new(settings.password_hashes_at_once.max(1)),
+            hashing: Arc::new(Semaphore::new(settings.password_hashes_at_once.max(1))),
             hashes_verified: AtomicU64::new(0),
             backoff: Backoff::default(),
             key_uses: Mutex::default(),

@@ -45,16 +45,23 @@ impl Platform {
     ) -> Result<bool> {
         self.check_backoff(name, address)?;
         let password: String = password.chars().take(LONGEST_PASSWORD + 1).collect();
-        let _permit = self.memory.hashing.acquire().await.map_err(broken)?;
+        let permit = self.memory.hashing.clone().acquire_owned().await.map_err(broken)?;
         self.check_backoff(name, address)?;
-        let memory = self.memory.clone();
-        let verifying = tokio::task::spawn_blocking(move || verify(&memory, &password, hash.as_deref()));
-        let fits = verifying.await.map_err(broken)??;
-        match fits {
-            true => self.memory.backoff.succeeded(name, address),
-            false => self.memory.backoff.failed(name, address, self.now_ms()),
-        }
-        Ok(fits)
+        let (memory, clock) = (self.memory.clone(), self.clock.clone());
+        let (name, address) = (name.to_owned(), address.to_owned());
+        let verifying = tokio::task::spawn_blocking(move || {
+            // Here and not after it: whoever breaks the connection off has tried all the same, and keeps his permit
+            // until the work is done.
+            let _permit = permit;
+            let fits = verify(&memory, &password, hash.as_deref())?;
+            if fits {
+                memory.backoff.succeeded(&name, &address);
+            } else {
+                memory.backoff.failed(&name, &address, clock());
+            }
+            Ok(fits)
+        });
+        verifying.await.map_err(broken)?
     }
 
     /// Too many when this name has been tried too often from this address.
@@ -66,8 +73,12 @@ impl Platform {
     }
 
     async fn hashing<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-        let _permit = self.memory.hashing.acquire().await.map_err(broken)?;
-        tokio::task::spawn_blocking(work).await.map_err(broken)?
+        let permit = self.memory.hashing.clone().acquire_owned().await.map_err(broken)?;
+        let working = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            work()
+        });
+        working.await.map_err(broken)?
     }
 }
 

@@ -52,10 +52,11 @@ async fn an_address_that_is_not_the_clients_is_never_answered() {
 
 #[tokio::test]
 async fn what_else_is_wrong_is_told_to_the_client_at_its_address() {
+    type Parameters<'a> = &'a [(&'a str, &'a str)];
     let scene = Scene::begin().await;
     let (secret, public) = (scene.client("Diary", false).await, scene.client("Phone", true).await);
     let pkce = ("code_challenge", CHALLENGE);
-    let cases: [(&Client, &[(&str, &str)], &str); 15] = [
+    let cases: [(&Client, Parameters<'_>, &str); 15] = [
         (&secret, &[("response_type", "")], "invalid_request"),
         (&secret, &[("response_type", "token")], "unsupported_response_type"),
         (&secret, &[("response_type", "code token")], "unsupported_response_type"),

@@ -1,7 +1,7 @@
 //! Everything that was ever derived of a patient, computed once more from his rows and compared with what is stored.
 //!
 //! On healthy data nothing differs: folds that follow single syncs and one fold of everything agree exactly. What does
-//! differ is put right. What lies before the first row that is left is frozen: its rows were retired, and it stays.
+//! differ is put right. What lies before the first row of its type is frozen: its rows were retired, and it stays.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use store::{
 };
 use vitals::af::{AfRecord, unpack_hour};
 use vitals::block::Block;
-use vitals::cells::Day;
+use vitals::cells::{Day, window_of};
 use vitals::news_timeline::NewsEntry;
 use vitals::registry::DataType;
 use vitals::zone::{DAY_US, LocalDay};
 
 use super::derived::Derived;
 use super::patient::{FoldInput, fold};
-use super::source::{FoldSource, StoredPatient};
+use super::source::{FoldSource, StoredPatient, VITAL_TYPES};
 use super::worker::{commit_due, subject_of};
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
@@ -120,12 +120,11 @@ async fn compare(source: &StoredPatient, claim: Claim, now_ms: i64) -> store::Re
     let subject = || subject_of(health, patient);
     let mut due = health.everything_due(patient, now_ms).await?;
     due.retain(|range| DataType::from_number(range.data_type).is_some_and(|known| Day::TYPES.contains(&known)));
-    let Some(first_us) = due.iter().map(|range| range.first_us).min() else {
+    if due.is_empty() {
         return Ok((FoldCommit::nothing(claim), Recomputed::default()));
-    };
-    let frozen = Frozen::before(first_us);
+    }
     let stored = stored_of(health, patient).await?;
-    let mut shadow = Shadow { rows: source, derived: frozen.part_of(&stored) };
+    let mut shadow = Shadow { rows: source, derived: Frozen::before(&due).part_of(&stored) };
     shadow.derived.due.clone_from(&due);
     while !shadow.derived.due.is_empty() {
         let input = FoldInput {
@@ -157,26 +156,41 @@ fn windows_with_rows(derived: &Derived) -> u64 {
     windows
 }
 
-/// What lies before the first row: it was derived from rows that are no more.
+/// What lies before the first row of its type: it was derived from rows that are no more.
 struct Frozen {
-    first_day: LocalDay,
-    first_ms: i64,
+    /// First row of each type that has any, µs.
+    first_us: BTreeMap<DataType, i64>,
 }
 
 impl Frozen {
-    /// A local day may begin so long before the UTC day of its date.
-    fn before(first_us: i64) -> Self {
-        Frozen { first_day: LocalDay(first_us.div_euclid(DAY_US) as i32 - 1), first_ms: first_us.div_euclid(1000) }
+    fn before(due: &[DueRange]) -> Self {
+        let first = |range: &DueRange| Some((DataType::from_number(range.data_type)?, range.first_us));
+        Frozen { first_us: due.iter().filter_map(first).collect() }
+    }
+
+    /// The first row of some types, µs; the end of time without any.
+    fn first_of(&self, types: &[DataType]) -> i64 {
+        types.iter().filter_map(|data_type| self.first_us.get(data_type)).copied().min().unwrap_or(i64::MAX)
     }
 
     fn part_of(&self, stored: &Derived) -> Derived {
         let mut kept = stored.clone();
-        kept.slots.retain(|(day, _), _| *day < self.first_day);
-        kept.summaries.retain(|(day, _), _| *day < self.first_day);
-        kept.facts.retain(|day, _| *day < self.first_day);
-        kept.af_hours.retain(|hour_ms, _| *hour_ms < vitals::af::hour_of(self.first_ms));
-        kept.news.retain(|time_ms, _| *time_ms < self.first_ms);
-        kept.latest = vitals::latest::LatestValues::default();
+        for ((_, data_type), cells) in &mut kept.slots {
+            let mut day = Day::default();
+            day.read(*data_type, cells);
+            day.keep_before(window_of(self.first_of(&[*data_type])));
+            *cells = day.pack(*data_type);
+        }
+        kept.slots.retain(|_, cells| !cells.is_empty());
+        // A local day may begin so long before the UTC day of its date.
+        let first_day = LocalDay(self.first_of(Day::TYPES).div_euclid(DAY_US) as i32 - 1);
+        kept.summaries.retain(|(day, _), _| *day < first_day);
+        kept.facts.retain(|day, _| *day < first_day);
+        let first_beat_ms = self.first_of(&[DataType::RrInterval]).div_euclid(1000);
+        kept.af_hours.retain(|hour_ms, _| *hour_ms < vitals::af::hour_of(first_beat_ms));
+        let first_vital_ms = self.first_of(&VITAL_TYPES).div_euclid(1000);
+        kept.news.retain(|time_ms, _| *time_ms < first_vital_ms);
+        kept.latest.retain(|timed| timed.timestamp_ms < first_vital_ms);
         kept
     }
 }
@@ -213,7 +227,7 @@ fn differences(stored: &Derived, computed: &Derived, repair: &mut FoldCommit) ->
     for (day, facts) in changes(&stored.facts, &computed.facts, |one, other| one == other) {
         repair.facts.push(FactsRow { day, facts: facts.unwrap_or_default() });
     }
-    for (hour_ms, records) in changes(&stored.af_hours, &computed.af_hours, same_records) {
+    for (hour_ms, records) in changes(&stored.af_hours, &computed.af_hours, |one, other| same_records(one, other)) {
         repair.af_hours.push(AfHourRow { hour_ms, records: records.unwrap_or_default() });
     }
     for (time_ms, entry) in changes(&stored.news, &computed.news, |one, other| one == other) {
@@ -233,7 +247,7 @@ fn differences(stored: &Derived, computed: &Derived, repair: &mut FoldCommit) ->
 }
 
 /// The same records: when the service learned of them is not derived from rows.
-fn same_records(one: &Vec<u8>, other: &Vec<u8>) -> bool {
+fn same_records(one: &[u8], other: &[u8]) -> bool {
     let records = |bytes: &[u8]| -> Option<Vec<AfRecord>> {
         Some(unpack_hour(bytes)?.into_iter().map(|stored| stored.record).collect())
     };

@@ -73,9 +73,10 @@ impl Platform {
         let ticket = self.open_ticket(ticket, browser)?;
         let approver = ticket.approver.ok_or(PlatformError::Forbidden("nobody has logged in"))?;
         let request = ticket.request;
-        let outcome = match allowed {
-            true => self.issue_code(&request, &approver).await,
-            false => Err(refused("access_denied", "the patient did not allow it")),
+        let outcome = if allowed {
+            self.issue_code(&request, &approver).await
+        } else {
+            Err(refused("access_denied", "the patient did not allow it"))
         };
         let state = request.state.as_deref();
         match outcome {

@@ -27,12 +27,3 @@ CREATE TABLE erased_period (
     PRIMARY KEY (patient, data_type, period_start_us)
 );
 CREATE INDEX erased_period_erased ON erased_period (erased_ms);
-
--- Archives of an erased patient, which lie elsewhere: looked for twice as well.
-CREATE TABLE erased_object (
-    patient TEXT NOT NULL,
-    path TEXT NOT NULL,
-    erased_ms BIGINT NOT NULL,
-    PRIMARY KEY (patient, path)
-);
-CREATE INDEX erased_object_erased ON erased_object (erased_ms);

@@ -27,12 +27,8 @@ sql! {
     ADD_PERIOD = "INSERT INTO erased_period (patient, data_type, period_start_us, erased_ms) VALUES ($1, $2, $3, $4)
         ON CONFLICT (patient, data_type, period_start_us) DO NOTHING";
     PERIODS = "SELECT data_type, period_start_us FROM erased_period WHERE patient = $1";
-    ADD_ARCHIVES = "INSERT INTO erased_object (patient, path, erased_ms)
-        SELECT patient, path, CAST($2 AS BIGINT) FROM export_job WHERE patient = $1 AND path IS NOT NULL";
-    PATIENTS_BEFORE = "SELECT patient FROM erased_period WHERE erased_ms < $1
-        UNION SELECT patient FROM erased_object WHERE erased_ms < $1 LIMIT $2";
+    PATIENTS_BEFORE = "SELECT DISTINCT patient FROM erased_period WHERE erased_ms < $1 LIMIT $2";
     FORGET_PERIODS = "DELETE FROM erased_period WHERE patient = $1";
-    FORGET_ARCHIVES = "DELETE FROM erased_object WHERE patient = $1";
     SAMPLES = "SELECT CAST(COALESCE(SUM(samples), 0) AS BIGINT) FROM tally WHERE patient = $1";
 }
 
@@ -70,7 +66,7 @@ impl HealthDb {
     }
 
     /// Deletes the objects of an erased patient, archives and segments, also segments that no row names; answers how many
-    /// segments there were.
+    /// there were.
     pub async fn erase_objects(&self, patient: &str) -> Result<u64> {
         let owner = patient.to_owned();
         let periods =
@@ -104,11 +100,7 @@ impl HealthDb {
         let mut found = 0;
         for patient in patients {
             found += self.erase_objects(&patient).await?;
-            let forget = move |tx: &mut Tx<'_>| {
-                tx.execute(FORGET_PERIODS, &[&patient])?;
-                tx.execute(FORGET_ARCHIVES, &[&patient])
-            };
-            self.db.write(forget).await?;
+            self.db.write(move |tx| tx.execute(FORGET_PERIODS, &[&patient])).await?;
         }
         Ok(found)
     }
@@ -138,7 +130,8 @@ fn erase_rows(tx: &mut Tx<'_>, patient: &str, at_ms: i64) -> Result<()> {
     for (data_type, period) in periods_with_objects(tx, patient)? {
         tx.execute(ADD_PERIOD, &[&patient, &data_type.number(), &period.start_us, &at_ms])?;
     }
-    tx.execute(ADD_ARCHIVES, &[&patient, &at_ms])?;
+    // Archives have no period; this one is of no type, so that they are looked for again in any case.
+    tx.execute(ADD_PERIOD, &[&patient, &0_i64, &0_i64, &at_ms])?;
     let samples = tx.query_opt(SAMPLES, &[&patient], |row| row.get::<i64>(0))?.unwrap_or(0);
     let mut counts = BTreeMap::from([("samples", samples as u64)]);
     for (kind, delete) in patient_tables::DELETE {

@@ -8,7 +8,7 @@ mod claims;
 mod devices;
 mod due;
 mod erasure;
-mod exports;
+pub(crate) mod exports;
 mod facts;
 mod fold;
 mod hours;

@@ -131,10 +131,8 @@ async fn login(
 ) -> Result<Response> {
     let (name, password) = (form.one("name")?.unwrap_or_default(), form.one("password")?.unwrap_or_default());
     let new_password = form.one("new_password")?;
-    let login_name = match name.contains('@') {
-        true => LoginName::Email(name.to_owned()),
-        false => LoginName::Code(name.to_owned()),
-    };
+    let login_name =
+        if name.contains('@') { LoginName::Email(name.to_owned()) } else { LoginName::Code(name.to_owned()) };
     let credentials = Credentials { name: login_name, password: password.to_owned() };
     let again = |wrong: &str, choose_password| {
         let tried = LoginTry { wrong: Some(wrong), name, choose_password };

@@ -30,7 +30,7 @@ impl Markup {
     }
 
     /// Adds another piece.
-    pub(super) fn piece(mut self, piece: Markup) -> Self {
+    pub(super) fn piece(mut self, piece: &Markup) -> Self {
         self.0.push_str(&piece.0);
         self
     }

@@ -53,7 +53,7 @@ impl Page {
             body = body.raw("<p class=\"wrong\" role=\"alert\">").text(wrong).raw("</p>");
         }
         body = body
-            .piece(form_with(ticket))
+            .piece(&form_with(ticket))
             .raw("<label for=\"name\">E-mail or code</label>")
             .raw("<input id=\"name\" name=\"name\" autocomplete=\"username\" autocapitalize=\"none\" required value=\"")
             .text(tried.name)
@@ -87,7 +87,7 @@ impl Page {
             .raw("\">privacy policy</a>. You will be sent to ")
             .text(&request.redirect_uri)
             .raw("</p>")
-            .piece(form_with(ticket))
+            .piece(&form_with(ticket))
             .raw("<button class=\"first\" name=\"action\" value=\"allow\">Allow</button>")
             .raw("<button class=\"second\" name=\"action\" value=\"deny\">Do not allow</button></form>");
         let leads_to = Some(policy_source(&request.redirect_uri));
@@ -138,7 +138,7 @@ impl IntoResponse for Page {
             .raw("\">")
             .raw(STYLE)
             .raw("</style></head><body><main>")
-            .piece(self.body)
+            .piece(&self.body)
             .raw("</main></body></html>");
         let policy = format!(
             "default-src 'none'; style-src 'nonce-{}'; form-action 'self' {}; frame-ancestors 'none'; base-uri 'none'",
