@@ -112,6 +112,7 @@ async fn put_patient(platform: &Platform, patient: &str) {
 
 async fn sync(platform: &Platform, patient: &str, blocks: Vec<Block>) {
     let received_ms = platform.now_ms();
+    let blocks = blocks.into_iter().filter(|block| !block.is_empty()).collect();
     let sync = Sync { patient: patient.to_owned(), received_ms, id: None, device: None, blocks };
     platform.health.store_sync(sync).await.unwrap();
 }
@@ -127,6 +128,9 @@ fn rows_where(block: &Block, is_wanted: impl Fn(i64) -> bool) -> Block {
             Some(last) if last.end == row => last.end += 1,
             _ => rows.push(row..row + 1),
         }
+    }
+    if rows.is_empty() {
+        return block.slice(0..0);
     }
     let parts: Vec<Block> = rows.into_iter().map(|rows| block.slice(rows)).collect();
     Block::concatenated(&parts.iter().collect::<Vec<_>>())
