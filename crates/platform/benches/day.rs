@@ -152,23 +152,28 @@ fn block(data_type: DataType, times_ms: Vec<i64>, columns: &[(&str, Vec<i32>)]) 
     block
 }
 
+/// A calm day: vital signs wander slowly, as those of a patient do. Scores that changed every minute would measure how
+/// fast entries are written.
 fn activity() -> Block {
     let mut state = 1;
-    let mut column = |base: i32, spread: i32| (0..1440).map(|_| base + noise(&mut state, spread)).collect::<Vec<i32>>();
+    let mut column = |base: i32, swing: f64, spread: i32| -> Vec<i32> {
+        let value = |minute: i32| base + ((f64::from(minute) / 97.0).sin() * swing) as i32 + noise(&mut state, spread);
+        (0..1440).map(value).collect()
+    };
     let columns = [
-        ("bpm", column(55, 60)),
-        ("bpm_q", column(2, 3)),
-        ("last_steps", column(0, 90)),
-        ("respiration_rate", column(120, 80)),
-        ("resp_q", column(2, 3)),
-        ("spo2", column(930, 70)),
-        ("spo2_q", column(2, 3)),
-        ("core_temp", column(3600, 150)),
-        ("nibp_systolic_combine", column(105, 40)),
-        ("nibp_diastolic_combine", column(60, 30)),
-        ("energy_exp", column(900, 3000)),
-        ("wearing", column(3, 2)),
-        ("battery", column(30, 60)),
+        ("bpm", column(66, 10.0, 4)),
+        ("bpm_q", column(3, 0.0, 2)),
+        ("last_steps", column(20, 20.0, 40)),
+        ("respiration_rate", column(155, 15.0, 8)),
+        ("resp_q", column(3, 0.0, 2)),
+        ("spo2", column(970, 5.0, 10)),
+        ("spo2_q", column(3, 0.0, 2)),
+        ("core_temp", column(3680, 20.0, 10)),
+        ("nibp_systolic_combine", column(122, 6.0, 4)),
+        ("nibp_diastolic_combine", column(75, 4.0, 4)),
+        ("energy_exp", column(1900, 600.0, 300)),
+        ("wearing", column(3, 0.0, 2)),
+        ("battery", column(60, 30.0, 2)),
     ];
     block(DataType::Activity, (0..1440).map(|minute| MIDNIGHT_MS + minute * MINUTE_MS).collect(), &columns)
 }
