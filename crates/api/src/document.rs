@@ -194,6 +194,7 @@ fn meaning(status: &str) -> &'static str {
     match status {
         "200" => "as asked for",
         "204" => "done; there is nothing to say",
+        "206" => "the part that was asked for",
         "302" | "303" => "go on there",
         "400" => "the syntax is wrong: of the body, of a parameter or of the path",
         "401" => "there is no credential, or it is not valid",
@@ -204,6 +205,7 @@ fn meaning(status: &str) -> &'static str {
         "410" => "this address has been given up",
         "413" => "the body is too large",
         "415" => "the body is of another kind or compression than is taken here",
+        "416" => "the range lies outside of the file",
         "422" => "well-formed but not valid; `errors` names each field",
         "429" => "too many requests; with the seconds to wait",
         "500" => "something went wrong on our side; the log has the reason under the request's id",

@@ -124,9 +124,8 @@ pub(crate) fn platform_status(error: &PlatformError) -> (StatusCode, String) {
             return (StatusCode::NOT_FOUND, format!("{}_not_found", what.to_lowercase().replace(' ', "_")));
         }
         PlatformError::Conflict { code, .. } => (StatusCode::CONFLICT, *code),
-        PlatformError::Malformed { code, .. } => (StatusCode::BAD_REQUEST, *code),
         PlatformError::Oauth { code: "invalid_client", .. } => (StatusCode::UNAUTHORIZED, "invalid_client"),
-        PlatformError::Oauth { code, .. } => (StatusCode::BAD_REQUEST, *code),
+        PlatformError::Malformed { code, .. } | PlatformError::Oauth { code, .. } => (StatusCode::BAD_REQUEST, *code),
         PlatformError::Invalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid"),
         PlatformError::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_requests"),
         PlatformError::Store(StoreError::Unavailable(_)) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),

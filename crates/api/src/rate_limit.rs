@@ -160,10 +160,9 @@ fn make_room(minutes: &mut HashMap<u64, Minute>, now_ms: i64) {
 /// written in another way is the same here.
 fn credential_of<'request>(uri: &'request Uri, headers: &'request HeaderMap) -> Option<Cow<'request, [u8]>> {
     let query = uri.query().unwrap_or_default();
-    if query.contains('%') || query.contains('+') {
-        if let Some(token) = Parameters::of(uri).one("token") {
-            return Some(Cow::Owned(token.as_bytes().to_vec()));
-        }
+    let is_escaped = query.contains(['%', '+']);
+    if is_escaped && let Some(token) = Parameters::of(uri).one("token") {
+        return Some(Cow::Owned(token.as_bytes().to_vec()));
     }
     let mut tokens = query.split('&').filter_map(|parameter| parameter.strip_prefix("token="));
     if let Some(token) = tokens.find(|token| !token.is_empty()) {

@@ -225,7 +225,6 @@ async fn fill(story: &Story, key: &str, patient: &Enrolled) {
 }
 
 impl World {
-    #[expect(clippy::too_many_lines, reason = "everyone comes in once, one after the other")]
     async fn new() -> Self {
         let story = Story::begin().await;
         let member = story.key_of("ada@example.org", Role::Researcher).await;

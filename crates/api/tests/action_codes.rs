@@ -124,7 +124,7 @@ async fn each_operation_writes_its_code() {
     let login = story.post("/users/login", json!({"email": "hcp@example.org", "password": PASSWORD})).await.ok();
     story.ask("DELETE", "/users/me", &text(&login["token"]), Value::Null).await.ok();
     // The practitioner's two entries of before are counted again: he has not been looked for yet.
-    let his = entries_since(&story, &[hal.clone()], &mut 2).await;
+    let his = entries_since(&story, std::slice::from_ref(&hal), &mut 2).await;
     assert_eq!(his, [json!(["USER_LOGIN", user(&hal), null]), json!(["USER_DELETE", user(&hal), null])]);
     written.push("USER_DELETE".to_owned());
 

@@ -67,8 +67,8 @@ async fn fibrillation_is_exported_and_its_strip_drawn() {
     let log = story.get(&format!("{log}&action_type=PATIENT_API_EXPORT")).await.ok();
     assert_eq!(log.as_array().map(Vec::len), Some(1));
     assert_eq!(log[0]["primary_entity_id"], grace.uuid.as_str());
-    assert_eq!(log[0]["primary_entity_type"], "patient");
-    assert_eq!(log[0]["secondary_entity_type"], "hcp_admin");
+    assert_eq!(log[0]["primary_entity_type"], "patient.id");
+    assert_eq!(log[0]["secondary_entity_type"], "hcp_admin.id");
 
     let strip = format!("/integration{}?token={key}", text(&first["image_url"]));
     let (status, svg) = story.bytes_of(&strip, "", "*/*").await;

@@ -132,7 +132,7 @@ async fn metrics_count_routes_and_rows_and_tell_no_secret() {
     let group = story.group(&key).await;
     let patient = story.patient(&key, &group, json!({"first_name": "Thaddeus"})).await;
     let receipt = story.post_as("/health/v1/sync", &patient.health_token, rows(7)).await.ok();
-    assert_eq!(text(&receipt["sync_id"]).is_empty(), false);
+    assert!(!text(&receipt["sync_id"]).is_empty());
     story.get(&format!("/integration/v1/check-voucher-code/{}?token={key}", patient.code)).await.ok();
     story.get("/integration/v1/groups?token=pwk_guess").await;
     story.get(&format!("/{}/x", patient.code)).await;

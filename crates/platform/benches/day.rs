@@ -112,6 +112,7 @@ async fn put_patient(platform: &Platform, patient: &str) {
 
 async fn sync(platform: &Platform, patient: &str, blocks: Vec<Block>) {
     let received_ms = platform.now_ms();
+    let blocks = blocks.into_iter().filter(|block| !block.is_empty()).collect();
     let sync = Sync { patient: patient.to_owned(), received_ms, id: None, device: None, blocks };
     platform.health.store_sync(sync).await.unwrap();
 }
@@ -127,6 +128,9 @@ fn rows_where(block: &Block, is_wanted: impl Fn(i64) -> bool) -> Block {
             Some(last) if last.end == row => last.end += 1,
             _ => rows.push(row..row + 1),
         }
+    }
+    if rows.is_empty() {
+        return block.slice(0..0);
     }
     let parts: Vec<Block> = rows.into_iter().map(|rows| block.slice(rows)).collect();
     Block::concatenated(&parts.iter().collect::<Vec<_>>())
@@ -148,23 +152,28 @@ fn block(data_type: DataType, times_ms: Vec<i64>, columns: &[(&str, Vec<i32>)]) 
     block
 }
 
+/// A calm day: vital signs wander slowly, as those of a patient do. Scores that changed every minute would measure how
+/// fast entries are written.
 fn activity() -> Block {
     let mut state = 1;
-    let mut column = |base: i32, spread: i32| (0..1440).map(|_| base + noise(&mut state, spread)).collect::<Vec<i32>>();
+    let mut column = |base: i32, swing: f64, spread: i32| -> Vec<i32> {
+        let value = |minute: i32| base + ((f64::from(minute) / 97.0).sin() * swing) as i32 + noise(&mut state, spread);
+        (0..1440).map(value).collect()
+    };
     let columns = [
-        ("bpm", column(55, 60)),
-        ("bpm_q", column(2, 3)),
-        ("last_steps", column(0, 90)),
-        ("respiration_rate", column(120, 80)),
-        ("resp_q", column(2, 3)),
-        ("spo2", column(930, 70)),
-        ("spo2_q", column(2, 3)),
-        ("core_temp", column(3600, 150)),
-        ("nibp_systolic_combine", column(105, 40)),
-        ("nibp_diastolic_combine", column(60, 30)),
-        ("energy_exp", column(900, 3000)),
-        ("wearing", column(3, 2)),
-        ("battery", column(30, 60)),
+        ("bpm", column(66, 10.0, 4)),
+        ("bpm_q", column(3, 0.0, 2)),
+        ("last_steps", column(20, 20.0, 40)),
+        ("respiration_rate", column(155, 15.0, 8)),
+        ("resp_q", column(3, 0.0, 2)),
+        ("spo2", column(970, 5.0, 10)),
+        ("spo2_q", column(3, 0.0, 2)),
+        ("core_temp", column(3680, 20.0, 10)),
+        ("nibp_systolic_combine", column(122, 6.0, 4)),
+        ("nibp_diastolic_combine", column(75, 4.0, 4)),
+        ("energy_exp", column(1900, 600.0, 300)),
+        ("wearing", column(3, 0.0, 2)),
+        ("battery", column(60, 30.0, 2)),
     ];
     block(DataType::Activity, (0..1440).map(|minute| MIDNIGHT_MS + minute * MINUTE_MS).collect(), &columns)
 }

@@ -19,6 +19,7 @@ use crate::access::Researcher;
 use crate::audit::{Action, hcp_admin_entity, patient_entity};
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
+use crate::ids::hex;
 
 /// The longest range that is read at once, ms: 31 days.
 pub const LONGEST_AF_RANGE_MS: i64 = 31 * DAY_MS;
@@ -113,8 +114,7 @@ fn af_record_id(patient: &str, time_ms: i64) -> String {
     let mut hash = Sha256::new();
     hash.update(patient.as_bytes());
     hash.update(time_ms.to_be_bytes());
-    let tail: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    format!("{:012x}{tail}", time_ms & 0xffff_ffff_ffff)
+    format!("{:012x}{}", time_ms & 0xffff_ffff_ffff, hex(&hash.finalize()[..6]))
 }
 
 /// The time that an id names, ms.

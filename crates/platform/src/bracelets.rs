@@ -94,7 +94,9 @@ impl Platform {
             );
             let completion = match &bracelet.worn_by {
                 None => Completion::Here(self.audit(vec![entry])),
-                Some(patient) => Completion::Owed(self.intent(device_of(patient, &bracelet, self.now_ms()), entry)),
+                Some(patient) => {
+                    Completion::Owed(Box::new(self.intent(device_of(patient, &bracelet, self.now_ms()), entry)))
+                }
             };
             if self.users.change_bracelet(bracelet.clone(), completion).await? {
                 if let Some(patient) = &bracelet.worn_by {

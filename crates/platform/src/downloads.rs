@@ -79,10 +79,14 @@ fn escaped(text: &str) -> String {
     for byte in text.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => escaped.push(char::from(byte)),
-            _ => escaped.push_str(&format!("%{byte:02X}")),
+            _ => escaped.extend(['%', hex_digit(byte >> 4), hex_digit(byte & 15)]),
         }
     }
     escaped
+}
+
+fn hex_digit(value: u8) -> char {
+    char::from(b"0123456789ABCDEF"[usize::from(value)])
 }
 
 #[cfg(test)]

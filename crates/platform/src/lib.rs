@@ -54,7 +54,7 @@ pub use alarms::ALARM_VITALS;
 pub use audit::Action;
 pub use bracelets::{BraceletChange, NewBracelet};
 pub use compliance::{ComplianceCounts, CountedSpan, LONGEST_RANGE_MS};
-pub use doctor::{GroupStorage, Verification};
+pub use doctor::{Storage, StorageReport, Verification};
 pub use downloads::DownloadLink;
 pub use enrolment::{Enrolled, NewActivation, VoucherCheck};
 pub use environment::{Clock, Platform, Random, Settings};

@@ -20,6 +20,7 @@ pub struct Cli {
 }
 
 #[derive(Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one, once")]
 enum Command {
     Serve(serve::Serve),
     Demo(demo::Demo),

@@ -78,10 +78,7 @@ impl Objects {
 
     /// The folder that the objects are files of; none when they lie in a bucket.
     pub fn as_folder(&self) -> Option<&Path> {
-        match &self.place {
-            Place::Folder(path) => Some(path),
-            _ => None,
-        }
+        if let Place::Folder(path) = &self.place { Some(path) } else { None }
     }
 
     /// Whether objects can be written just now.
@@ -92,16 +89,14 @@ impl Objects {
 
     async fn check_once(&self) -> Result<()> {
         let probe = Location::from(PROBE);
-        match &self.place {
-            Place::Folder(_) => {
-                self.store.put(&probe, "a disk that is full shows here".into()).await?;
-                Ok(())
-            }
-            // A question costs less than a write, and a bucket does not fill up.
-            _ => match self.store.head(&probe).await {
-                Ok(_) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-                Err(error) => Err(error.into()),
-            },
+        if self.as_folder().is_some() {
+            self.store.put(&probe, "a disk that is full shows here".into()).await?;
+            return Ok(());
+        }
+        // A question costs less than a write, and a bucket does not fill up.
+        match self.store.head(&probe).await {
+            Ok(_) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
         }
     }
 

@@ -51,6 +51,8 @@ fn known(name: &str) -> (&'static str, Value) {
         }
         "with_latest_values" => ("1 to include `latest_values`", flag()),
         "include_slots" => ("1 to include slots", flag()),
+        "export_id" => ("the export", Value::Null),
+        "object" | "signature" => ("part of the signed link", Value::Null),
         "id" => ("identity of the record", Value::Null),
         "client_id" => ("identity of the OAuth client", Value::Null),
         "state" => ("comes back with the redirect", Value::Null),

@@ -154,11 +154,8 @@ fn read_request(mut fields: Fields, of_path: Option<DataType>) -> Result<ExportR
 
 fn date(fields: &mut Fields, name: &str) -> i64 {
     let text = fields.required_text(name);
-    match local_ms(&text) {
-        Some(ms) => ms,
-        None => {
-            fields.note_once(name, "must be a local date and time as YYYY-MM-DDTHH:MM:SS.SSS");
-            0
-        }
-    }
+    local_ms(&text).unwrap_or_else(|| {
+        fields.note_once(name, "must be a local date and time as YYYY-MM-DDTHH:MM:SS.SSS");
+        0
+    })
 }

@@ -82,12 +82,11 @@ async fn encode(filling: &mut Filling<'_>, data_type: DataType, touched: &Touche
         let begun = name.clone();
         let open = file.take();
         let written = filling.sink.write(move |archive| {
-            let mut file = match open {
-                Some(file) => file,
-                None => {
-                    archive.begin_stored(&begun)?;
-                    PeriodFile::new(patient, data_type, period)?
-                }
+            let mut file = if let Some(file) = open {
+                file
+            } else {
+                archive.begin_stored(&begun)?;
+                PeriodFile::new(patient, data_type, period)?
             };
             archive.write(&file.add(blocks)?)?;
             Ok(file)

@@ -1,7 +1,7 @@
 //! Everything that was ever derived of a patient, computed once more from his rows and compared with what is stored.
 //!
 //! On healthy data nothing differs: folds that follow single syncs and one fold of everything agree exactly. What does
-//! differ is put right. What lies before the first row that is left is frozen: its rows were retired, and it stays.
+//! differ is put right. What lies before the first row of its type is frozen: its rows were retired, and it stays.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use store::{
 };
 use vitals::af::{AfRecord, unpack_hour};
 use vitals::block::Block;
-use vitals::cells::Day;
+use vitals::cells::{Day, window_of};
 use vitals::news_timeline::NewsEntry;
 use vitals::registry::DataType;
 use vitals::zone::{DAY_US, LocalDay};
 
 use super::derived::Derived;
 use super::patient::{FoldInput, fold};
-use super::source::{FoldSource, StoredPatient};
+use super::source::{FoldSource, StoredPatient, VITAL_TYPES};
 use super::worker::{commit_due, subject_of};
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
@@ -120,13 +120,12 @@ async fn compare(source: &StoredPatient, claim: Claim, now_ms: i64) -> store::Re
     let subject = || subject_of(health, patient);
     let mut due = health.everything_due(patient, now_ms).await?;
     due.retain(|range| DataType::from_number(range.data_type).is_some_and(|known| Day::TYPES.contains(&known)));
-    let Some(first_us) = due.iter().map(|range| range.first_us).min() else {
+    if due.is_empty() {
         return Ok((FoldCommit::nothing(claim), Recomputed::default()));
-    };
+    }
     let kept_from_us = health.retired(patient).await?;
-    let frozen = Frozen::before(first_us, kept_from_us.clone());
     let stored = stored_of(health, patient).await?;
-    let mut shadow = Shadow { rows: source, derived: frozen.part_of(&stored) };
+    let mut shadow = Shadow { rows: source, derived: Frozen::of(&due, &kept_from_us).part_of(&stored) };
     shadow.derived.due.clone_from(&due);
     while !shadow.derived.due.is_empty() {
         let input = FoldInput {
@@ -159,47 +158,55 @@ fn windows_with_rows(derived: &Derived) -> u64 {
     windows
 }
 
-/// What was derived from rows that are no more: before the first row, and of a type before it was retired.
-struct Frozen {
-    first_day: LocalDay,
-    first_ms: i64,
-    /// From when on rows of a type are still there, µs.
-    kept_from_us: BTreeMap<DataType, i64>,
+/// What lies before the first row of its type: it was derived from rows that are no more.
+///
+/// What is made of several types, such as the summary of a day, is frozen where any of them is retired. A fold still
+/// brings it up to date where rows of another one are left.
+struct Frozen<'patient> {
+    /// First row of each type that has any, µs.
+    first_us: BTreeMap<DataType, i64>,
+    /// From when on rows of a type are kept, µs, where some were retired.
+    kept_from_us: &'patient BTreeMap<DataType, i64>,
 }
 
-impl Frozen {
-    /// A local day may begin so long before the UTC day of its date.
-    fn before(first_us: i64, kept_from_us: BTreeMap<DataType, i64>) -> Self {
-        let first_day = LocalDay(first_us.div_euclid(DAY_US) as i32 - 1);
-        Frozen { first_day, first_ms: first_us.div_euclid(1000), kept_from_us }
+impl<'patient> Frozen<'patient> {
+    fn of(due: &[DueRange], kept_from_us: &'patient BTreeMap<DataType, i64>) -> Self {
+        let first = |range: &DueRange| Some((DataType::from_number(range.data_type)?, range.first_us));
+        Frozen { first_us: due.iter().filter_map(first).collect(), kept_from_us }
     }
 
-    /// The first day of which nothing of a type is retired, wherever its clock stands.
-    fn first_day_of(&self, data_type: DataType) -> LocalDay {
-        let kept_from =
-            self.kept_from_us.get(&data_type).map(|from_us| LocalDay(from_us.div_euclid(DAY_US) as i32 + 2));
-        kept_from.map_or(self.first_day, |day| day.max(self.first_day))
+    /// The first row of some types, µs; the end of time without any.
+    fn first_of(&self, types: &[DataType]) -> i64 {
+        types.iter().filter_map(|data_type| self.first_us.get(data_type)).copied().min().unwrap_or(i64::MAX)
     }
 
-    /// The first millisecond from which on these types are still there.
-    fn first_ms_of(&self, data_types: &[DataType]) -> i64 {
-        let kept_from = data_types.iter().filter_map(|data_type| self.kept_from_us.get(data_type)).max();
-        kept_from.map_or(self.first_ms, |from_us| self.first_ms.max(from_us.div_euclid(1000)))
+    /// From when on what is made of all these types can be made anew, µs.
+    fn whole_from(&self, types: &[DataType]) -> i64 {
+        let kept_from = types.iter().filter_map(|data_type| self.kept_from_us.get(data_type)).copied().max();
+        self.first_of(types).max(kept_from.unwrap_or(i64::MIN))
     }
 
     fn part_of(&self, stored: &Derived) -> Derived {
-        // A day is made of several types: what one of them has left behind stays until another brings it up to date.
-        let whole_from = self.kept_from_us.keys().map(|data_type| self.first_day_of(*data_type)).max();
-        let whole_from = whole_from.unwrap_or(self.first_day);
-        let af_from_ms = self.first_ms_of(&[DataType::RrInterval]);
-        let news_from_ms = self.first_ms_of(&[DataType::Activity, DataType::Tests]);
         let mut kept = stored.clone();
-        kept.slots.retain(|(day, data_type), _| *day < self.first_day_of(*data_type));
-        kept.summaries.retain(|(day, _), _| *day < whole_from);
-        kept.facts.retain(|day, _| *day < whole_from);
-        kept.af_hours.retain(|hour_ms, _| *hour_ms < vitals::af::hour_of(af_from_ms));
-        kept.news.retain(|time_ms, _| *time_ms < news_from_ms);
-        kept.latest = vitals::latest::LatestValues::default();
+        for ((_, data_type), cells) in &mut kept.slots {
+            let mut day = Day::default();
+            day.read(*data_type, cells);
+            day.keep_before(window_of(self.first_of(&[*data_type])));
+            *cells = day.pack(*data_type);
+        }
+        kept.slots.retain(|_, cells| !cells.is_empty());
+        // A local day may begin so long before the UTC day of its date, and end so long after it.
+        let mut first_day = LocalDay(self.first_of(Day::TYPES).div_euclid(DAY_US) as i32 - 1);
+        if let Some(kept_from_us) = self.kept_from_us.values().max() {
+            first_day = first_day.max(LocalDay(kept_from_us.div_euclid(DAY_US) as i32 + 2));
+        }
+        kept.summaries.retain(|(day, _), _| *day < first_day);
+        kept.facts.retain(|day, _| *day < first_day);
+        let first_beat_ms = self.first_of(&[DataType::RrInterval]).div_euclid(1000);
+        kept.af_hours.retain(|hour_ms, _| *hour_ms < vitals::af::hour_of(first_beat_ms));
+        let first_vital_ms = self.whole_from(&VITAL_TYPES).div_euclid(1000);
+        kept.news.retain(|time_ms, _| *time_ms < first_vital_ms);
+        kept.latest.retain(|timed| timed.timestamp_ms < first_vital_ms);
         kept
     }
 }
@@ -236,7 +243,7 @@ fn differences(stored: &Derived, computed: &Derived, repair: &mut FoldCommit) ->
     for (day, facts) in changes(&stored.facts, &computed.facts, |one, other| one == other) {
         repair.facts.push(FactsRow { day, facts: facts.unwrap_or_default() });
     }
-    for (hour_ms, records) in changes(&stored.af_hours, &computed.af_hours, same_records) {
+    for (hour_ms, records) in changes(&stored.af_hours, &computed.af_hours, |one, other| same_records(one, other)) {
         repair.af_hours.push(AfHourRow { hour_ms, records: records.unwrap_or_default() });
     }
     for (time_ms, entry) in changes(&stored.news, &computed.news, |one, other| one == other) {
@@ -256,7 +263,7 @@ fn differences(stored: &Derived, computed: &Derived, repair: &mut FoldCommit) ->
 }
 
 /// The same records: when the service learned of them is not derived from rows.
-fn same_records(one: &Vec<u8>, other: &Vec<u8>) -> bool {
+fn same_records(one: &[u8], other: &[u8]) -> bool {
     let records = |bytes: &[u8]| -> Option<Vec<AfRecord>> {
         Some(unpack_hour(bytes)?.into_iter().map(|stored| stored.record).collect())
     };

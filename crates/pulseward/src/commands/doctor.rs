@@ -2,7 +2,7 @@
 
 use clap::{ArgMatches, Args};
 use jiff::SignedDuration;
-use platform::{GroupStorage, LOST_AFTER_MS, Orphans, Platform, Settings, Verification};
+use platform::{LOST_AFTER_MS, Orphans, Platform, Settings, Storage, Verification};
 use serde_json::{Value, json};
 
 use crate::commands::simulate::progress_bar;
@@ -44,14 +44,20 @@ impl Doctor {
         if let Err(error) = platform.check_stores().await {
             problems.push(error.to_string());
         }
-        let groups = platform.storage_by_group().await?;
-        let mut warnings = growth_warnings(&platform, &groups);
+        let storage = platform.storage().await?;
+        let free = platform.objects.as_folder().and_then(free_bytes);
+        let full_in_days = free.and_then(|free| free.checked_div(storage.all.bytes_per_day));
+        let mut warnings: Vec<String> = full_in_days.and_then(growth_warning).into_iter().collect();
         let orphans = self.orphans(&platform).await?;
         if !orphans.paths.is_empty() && !self.sweep {
             warnings.push(format!("{} objects that no row knows; --sweep deletes them", orphans.paths.len()));
         }
         let mut report = json!({
-            "groups": groups.iter().map(group_json).collect::<Vec<Value>>(),
+            "bytes": storage.all.bytes,
+            "bytes_per_day": storage.all.bytes_per_day,
+            "free_bytes": free,
+            "full_in_days": full_in_days,
+            "groups": storage.groups.iter().map(|(code, group)| group_json(code, group)).collect::<Vec<Value>>(),
             "orphans": orphans.paths.len(),
             "orphan_bytes": orphans.bytes,
         });
@@ -96,9 +102,9 @@ async fn verify(platform: &Platform) -> Result<Verification, Failure> {
     Ok(verified)
 }
 
-fn group_json(group: &GroupStorage) -> Value {
+fn group_json(code: &str, group: &Storage) -> Value {
     json!({
-        "code": group.code,
+        "code": code,
         "patients": group.patients,
         "rows": group.rows,
         "bytes": group.bytes,
@@ -106,20 +112,27 @@ fn group_json(group: &GroupStorage) -> Value {
     })
 }
 
-/// Warns when a folder has room for a few weeks only.
-fn growth_warnings(platform: &Platform, groups: &[GroupStorage]) -> Vec<String> {
-    let per_day: u64 = groups.iter().map(|group| group.bytes_per_day).sum();
-    let Some(free) = platform.objects.as_folder().and_then(free_bytes) else { return Vec::new() };
-    if per_day == 0 || free / per_day >= ROOM_FOR_DAYS {
-        return Vec::new();
-    }
-    let days = free / per_day;
-    vec![format!(
-        "the disk of the objects is full in about {days} days; a retention rule in the groups' settings helps"
-    )]
+/// Warns when the disk of the objects has room for a few weeks only.
+fn growth_warning(full_in_days: u64) -> Option<String> {
+    (full_in_days < ROOM_FOR_DAYS).then(|| {
+        format!("the disk of the objects is full in about {full_in_days} days; a retention rule in the groups' settings helps")
+    })
 }
 
 fn free_bytes(folder: &std::path::Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(folder).ok()?;
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_for_less_than_a_month_is_worth_a_warning() {
+        assert_eq!(growth_warning(ROOM_FOR_DAYS), None);
+        for days in [0, ROOM_FOR_DAYS - 1] {
+            assert!(growth_warning(days).unwrap().contains(&format!("full in about {days} days")));
+        }
+    }
 }

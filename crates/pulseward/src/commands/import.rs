@@ -2,6 +2,7 @@
 
 mod archive;
 mod batch;
+mod columnar;
 mod reader;
 mod sender;
 mod zones;
@@ -13,7 +14,7 @@ use indicatif::ProgressBar;
 use serde_json::json;
 use vitals::registry::DataType;
 
-use self::archive::Archive;
+use self::archive::{Archive, Entry, Form};
 use self::batch::Batch;
 use self::reader::Rows;
 use self::sender::{Counts, Sender};
@@ -106,23 +107,40 @@ impl Import {
             if self.data_type.is_some_and(|wanted| wanted != entry.data_type) {
                 continue;
             }
-            let zones = match &self.time_zone {
-                Some(zone) => vec![zone.clone()],
-                None => archive.time_zones().to_vec(),
-            };
-            let mut rows = archive.rows(&entry)?;
-            let date = rows.date_position();
-            let mut zones = ZoneOfRow::new(zones);
-            let mut batch = Batch::new(entry.data_type, rows.columns(), zones.current());
-            while let Some(record) = rows.next()? {
-                if zones.has_changed(record.get(0), date.and_then(|position| record.get(position))) {
-                    sending.send(&mut batch).await?;
-                    batch = Batch::new(entry.data_type, rows.columns(), zones.current());
-                }
-                batch.push(&record).map_err(|reason| rows.at_this_line(&reason))?;
-                sending.send_if_full(&mut batch).await?;
+            match entry.form {
+                Form::Csv => self.send_lines(&mut archive, &entry, sending).await?,
+                Form::Parquet => self.send_columns(&mut archive, &entry, sending).await?,
             }
-            sending.send(&mut batch).await?;
+        }
+        Ok(())
+    }
+
+    async fn send_lines(&self, archive: &mut Archive, entry: &Entry, sending: &mut Sending) -> Result<(), Failure> {
+        let zones = match &self.time_zone {
+            Some(zone) => vec![zone.clone()],
+            None => archive.time_zones().to_vec(),
+        };
+        let mut rows = archive.rows(entry)?;
+        let date = rows.date_position();
+        let mut zones = ZoneOfRow::new(zones);
+        let mut batch = Batch::new(entry.data_type, rows.columns(), zones.current());
+        while let Some(record) = rows.next()? {
+            if zones.has_changed(record.get(0), date.and_then(|position| record.get(position))) {
+                sending.send(&mut batch).await?;
+                batch = Batch::new(entry.data_type, rows.columns(), zones.current());
+            }
+            batch.push(&record).map_err(|reason| rows.at_this_line(&reason))?;
+            sending.send_if_full(&mut batch).await?;
+        }
+        sending.send(&mut batch).await
+    }
+
+    async fn send_columns(&self, archive: &mut Archive, entry: &Entry, sending: &mut Sending) -> Result<(), Failure> {
+        let zone = self.time_zone.as_deref();
+        let mut streams = archive.streams(entry, zone.is_none())?;
+        while let Some(stream) = streams.next()? {
+            let answer = sending.sender.send_columns(entry.data_type, zone, stream.bytes).await?;
+            sending.add(stream.rows, answer);
         }
         Ok(())
     }
@@ -142,9 +160,15 @@ impl Sending {
 
     async fn send(&mut self, batch: &mut Batch) -> Result<(), Failure> {
         if batch.rows() > 0 {
-            self.counts.add(batch.rows(), self.sender.send(batch.take()).await?);
-            self.bar.set_position(self.counts.rows);
+            let rows = batch.rows();
+            let answer = self.sender.send(batch.take()).await?;
+            self.add(rows, answer);
         }
         Ok(())
+    }
+
+    fn add(&mut self, rows: u64, answer: Counts) {
+        self.counts.add(rows, answer);
+        self.bar.set_position(self.counts.rows);
     }
 }

@@ -39,6 +39,7 @@ impl Doorway {
     }
 
     /// Notes the client's address and finds the cloud. `Err` holds the refusal.
+    #[expect(clippy::result_large_err, reason = "the refusal goes out as it is")]
     pub fn enter<B>(&self, peer: IpAddr, request: &mut hyper::Request<B>) -> Result<(), Response> {
         let client = self.proxies.client(peer, request.headers());
         request.extensions_mut().insert(ClientAddress(Some(client)));

@@ -58,14 +58,10 @@ impl TrustedProxies {
 
 impl Network {
     fn read(text: &str) -> Option<Self> {
-        let (base, prefix_bits) = match text.split_once('/') {
-            Some((base, bits)) => (base.parse::<IpAddr>().ok()?, bits.parse().ok()?),
-            None => {
-                let base: IpAddr = text.parse().ok()?;
-                (base, if base.is_ipv4() { 32 } else { 128 })
-            }
-        };
+        let (base, bits) = text.split_once('/').map_or((text, None), |(base, bits)| (base, Some(bits)));
+        let base: IpAddr = base.parse().ok()?;
         let longest = if base.is_ipv4() { 32 } else { 128 };
+        let prefix_bits = bits.map_or(Some(longest), |bits| bits.parse().ok())?;
         (prefix_bits <= longest).then_some(Network { base, prefix_bits })
     }
 

@@ -68,10 +68,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for GivesUpWhenStalled<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.watch(context, |stream, context| stream.poll_flush(context))
+        self.watch(context, AsyncWrite::poll_flush)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.watch(context, |stream, context| stream.poll_shutdown(context))
+        self.watch(context, AsyncWrite::poll_shutdown)
     }
 }

@@ -85,8 +85,25 @@ async fn the_doctor_finds_what_is_damaged_missing_and_lost() {
     store_command(data.path(), &["seal", "--now"]);
     let well = store_command(data.path(), &["doctor", "--verify"]);
     assert_eq!(well["problems"], json!([]));
-    assert_eq!((&well["groups"][0]["patients"], &well["groups"][0]["rows"]), (&json!(1), &json!(230_522)));
-    assert!(well["groups"][0]["bytes"].as_u64().unwrap() > 100_000);
+    let group = &well["groups"][0];
+    assert_eq!(
+        (&group["code"], &group["patients"], &group["rows"]),
+        (&json!(researcher.group), &json!(1), &json!(230_522))
+    );
+    assert!(group["bytes"].as_u64().unwrap() > 100_000 && group["bytes"] == well["bytes"]);
+    assert_eq!(
+        (&group["bytes_per_day"], &well["full_in_days"]),
+        (&json!(0), &Value::Null),
+        "nothing was measured lately"
+    );
+    let now_ms = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
+    let today = json!({"data": {"activity": {"timestamp": [now_ms - 60_000], "bpm": [61]}}});
+    assert_eq!(researcher.sync(&patient, &today).await.unwrap().0, 200);
+    let grown = store_command(data.path(), &["doctor"]);
+    let per_day = grown["groups"][0]["bytes_per_day"].as_u64().unwrap();
+    assert!(per_day > 0 && per_day == grown["bytes"].as_u64().unwrap() - well["bytes"].as_u64().unwrap(), "{grown}");
+    assert_eq!(grown["full_in_days"], json!(grown["free_bytes"].as_u64().unwrap() / per_day));
+    assert_eq!(grown["warnings"], json!([]));
 
     let (_, lake) = researcher.get(&format!("/integration/v1/groups/{}/lake", researcher.group), None).await;
     let paths: Vec<_> = lake["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();

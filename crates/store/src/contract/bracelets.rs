@@ -92,7 +92,7 @@ async fn a_bracelet_has_one_wearer(stores: Stores) {
     let here = Completion::Here(audit(Vec::new(), 0));
     assert!(!stores.users.change_bracelet(idle.clone(), here).await.expect("an answer"));
     let worn = Bracelet { worn_by: Some("uuid-grace".to_owned()), ..idle };
-    let owed = Completion::Owed(device("c1", "grace"));
+    let owed = Completion::Owed(Box::new(device("c1", "grace")));
     assert!(stores.users.change_bracelet(worn.clone(), owed).await.expect("an answer"));
     assert_eq!(stores.users.bracelet("s1", "uuid-ada", "").await.expect("an answer"), Some((worn, true)));
 

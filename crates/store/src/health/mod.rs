@@ -57,10 +57,11 @@ use crate::objects::Objects;
 
 const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0001_spine.sql"),
-    include_str!("../../migrations/health/0003_identity.sql"),
-    include_str!("../../migrations/health/0004_operations.sql"),
-    include_str!("../../migrations/health/0005_exports.sql"),
-    include_str!("../../migrations/health/0006_day.sql"),
+    include_str!("../../migrations/health/0002_identity.sql"),
+    include_str!("../../migrations/health/0003_operations.sql"),
+    include_str!("../../migrations/health/0004_exports.sql"),
+    include_str!("../../migrations/health/0005_day.sql"),
+    include_str!("../../migrations/health/0006_retention.sql"),
 ]);
 
 /// The health database and the objects that its segments lie in. Clones share it.

@@ -136,14 +136,14 @@ pub(super) fn put(
 impl Profile {
     /// Whether setting this over what was known changes something that a formula takes: days have to be computed again.
     fn changes_formulas(&self, known: &Profile) -> bool {
-        fn changes<T: PartialEq>(new: &Option<T>, known: &Option<T>) -> bool {
+        fn changes<T: PartialEq>(new: Option<&T>, known: Option<&T>) -> bool {
             new.is_some() && new != known
         }
-        changes(&self.birthday, &known.birthday)
-            || changes(&self.gender, &known.gender)
-            || changes(&self.height, &known.height)
-            || changes(&self.weight, &known.weight)
-            || changes(&self.time_zone, &known.time_zone)
+        changes(self.birthday.as_ref(), known.birthday.as_ref())
+            || changes(self.gender.as_ref(), known.gender.as_ref())
+            || changes(self.height.as_ref(), known.height.as_ref())
+            || changes(self.weight.as_ref(), known.weight.as_ref())
+            || changes(self.time_zone.as_ref(), known.time_zone.as_ref())
     }
 }
 

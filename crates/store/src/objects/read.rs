@@ -89,6 +89,7 @@ fn file_bytes(file: File, range: std::ops::Range<u64>) -> BoxStream<'static, Res
     .boxed()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "what `map_err` calls")]
 fn unreadable(error: std::io::Error) -> StoreError {
     StoreError::Unavailable(format!("an object cannot be read: {error}"))
 }

@@ -16,9 +16,11 @@ sql! {
     DEAD_PATHS = concat!("SELECT path FROM dead_object WHERE path IN (", list_of_64!(), ")");
     EXPORT_PATHS = concat!("SELECT path FROM export_job WHERE path IN (", list_of_64!(), ")");
     SEALED_BYTES = "SELECT patient, CAST(SUM(bytes) AS BIGINT), CAST(SUM(row_count) AS BIGINT),
-        CAST(SUM(CASE WHEN period_start_us >= $1 THEN bytes ELSE 0 END) AS BIGINT) FROM segment GROUP BY patient";
+        CAST(SUM(CASE WHEN period_start_us >= $1 THEN bytes ELSE 0 END) AS BIGINT),
+        MIN(CASE WHEN period_start_us >= $1 THEN first_us END) FROM segment GROUP BY patient";
     UNSEALED_BYTES = "SELECT patient, CAST(SUM(LENGTH(payload)) AS BIGINT), CAST(SUM(row_count) AS BIGINT),
-        CAST(SUM(CASE WHEN first_us >= $1 THEN LENGTH(payload) ELSE 0 END) AS BIGINT) FROM chunk GROUP BY patient";
+        CAST(SUM(CASE WHEN first_us >= $1 THEN LENGTH(payload) ELSE 0 END) AS BIGINT),
+        MIN(CASE WHEN first_us >= $1 THEN first_us END) FROM chunk GROUP BY patient";
     HOLD = "INSERT INTO object_hold (id, until_ms) VALUES ($1, $2)
         ON CONFLICT (id) DO UPDATE SET until_ms = excluded.until_ms";
     RELEASE = "DELETE FROM object_hold WHERE id = $1";
@@ -36,6 +38,8 @@ pub struct StoredAmount {
     pub rows: u64,
     /// Bytes of what was measured lately.
     pub recent_bytes: u64,
+    /// The first sample of that, µs.
+    pub recent_from_us: Option<i64>,
 }
 
 impl HealthDb {
@@ -61,7 +65,8 @@ impl HealthDb {
             .await
     }
 
-    /// How much of each patient is stored, and how much of that was measured since a time, µs.
+    /// How much of each patient is stored, and how much of that was measured since a time, µs. Who has sealed and
+    /// unsealed samples is there twice.
     pub async fn stored_amounts(&self, recent_since_us: i64) -> Result<Vec<StoredAmount>> {
         self.db
             .read(move |tx| {
@@ -110,5 +115,6 @@ fn read_row(row: &Row<'_>) -> Result<SegmentRow> {
 
 fn read_amount(row: &Row<'_>) -> Result<StoredAmount> {
     let number = |column| Ok::<_, crate::StoreError>(row.get::<Option<i64>>(column)?.unwrap_or(0) as u64);
-    Ok(StoredAmount { patient: row.get(0)?, bytes: number(1)?, rows: number(2)?, recent_bytes: number(3)? })
+    let (bytes, rows, recent_bytes) = (number(1)?, number(2)?, number(3)?);
+    Ok(StoredAmount { patient: row.get(0)?, bytes, rows, recent_bytes, recent_from_us: row.get(4)? })
 }

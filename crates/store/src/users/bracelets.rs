@@ -93,7 +93,7 @@ pub enum Completion {
     /// It ends here, with these entries.
     Here(Audit),
     /// It owes the health database a change, because the bracelet is worn.
-    Owed(Intent),
+    Owed(Box<Intent>),
 }
 
 impl UsersDb {

@@ -71,6 +71,11 @@ macro_rules! kept {
                 false $(|| !self.$field.in_windows(windows.clone()).is_empty())*
             }
 
+            /// Removes the cells of all types from a window on.
+            pub fn keep_before(&mut self, window: i64) {
+                $(self.$field.replace(window..i64::MAX, []);)*
+            }
+
             /// Number of cells, of all types.
             pub fn cell_count(&self) -> usize {
                 0 $(+ self.$field.cells().len())*

@@ -237,7 +237,9 @@ mod tests {
         for row in 0..block.rows() {
             let time_us = block.times_us[row];
             let date = dates.format(time_us, block.zone_of(row));
-            text += &format!("{},{}", time_us.div_euclid(1000), String::from_utf8_lossy(date));
+            text.push_str(&time_us.div_euclid(1000).to_string());
+            text.push(',');
+            text.push_str(&String::from_utf8_lossy(date));
             for (column, cells) in block.data_type.columns().iter().zip(&block.columns) {
                 text.push(',');
                 let cell = cells.get(row);

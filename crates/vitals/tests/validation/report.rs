@@ -45,7 +45,7 @@ pub fn page() -> Option<String> {
     let mut page = HEAD.to_owned();
     for rows in [variability()?, toolbox()?, news()?, fibrillation()?, sleep()?, steps()?, waveforms()?] {
         for [what, recordings, asked, reached] in rows {
-            page.push_str(&format!("| {what} | {recordings} | {asked} | {reached} |\n"));
+            page.extend(["| ", what.as_str(), " | ", &recordings, " | ", &asked, " | ", &reached, " |\n"]);
         }
     }
     Some(page)

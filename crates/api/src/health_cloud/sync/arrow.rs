@@ -26,7 +26,7 @@ pub(crate) fn read(data_type: DataType, bytes: &[u8], zone: &ZoneName) -> Result
     claims::check_schema(bytes).map_err(not_a_stream)?;
     let mut stream = guarded(|| StreamReader::try_new(bytes, None))?;
     check_schema(data_type, &stream.schema()).map_err(at_its_place)?;
-    claims::check_batches(bytes).map_err(not_a_stream)?;
+    claims::check_batches(bytes, &stream.schema()).map_err(not_a_stream)?;
 
     let mut texts = SharedTexts::within(bytes.len());
     let mut batches = Vec::new();

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use vitals::registry::DataType;
 use zip::ZipArchive;
 
+use super::columnar::Streams;
 use super::reader::Rows;
 use crate::failure::Failure;
 
@@ -42,6 +43,17 @@ pub struct Entry {
     name: String,
     /// What its rows are.
     pub data_type: DataType,
+    /// How they are written.
+    pub form: Form,
+}
+
+/// How the rows of a data file are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As lines of text.
+    Csv,
+    /// As columns.
+    Parquet,
 }
 
 impl Archive {
@@ -74,17 +86,30 @@ impl Archive {
     /// The data files.
     pub fn entries(&self) -> Result<Vec<Entry>, Failure> {
         let entry = |file: &FileOfArchive| {
-            if !file.name.ends_with(".csv") {
-                return Err(not_an_archive(&self.path, &"only archives of CSV files can be sent"));
-            }
+            let form = match file.name.rsplit_once('.') {
+                Some((_, "csv")) => Form::Csv,
+                Some((_, "parquet")) => Form::Parquet,
+                _ => return Err(not_an_archive(&self.path, &"it has files that are neither CSV nor Parquet")),
+            };
             let data_type = DataType::from_name(&file.data_type);
             let data_type = data_type.ok_or_else(|| not_an_archive(&self.path, &"it has an unknown data type"))?;
-            Ok(Entry { name: file.name.clone(), data_type })
+            Ok(Entry { name: file.name.clone(), data_type, form })
         };
         self.manifest.files.iter().map(entry).collect()
     }
 
-    /// The rows of a data file.
+    /// The rows of a data file of columns. It is taken out of the archive first: Parquet is read from its end.
+    pub fn streams(&mut self, entry: &Entry, with_zones: bool) -> Result<Streams, Failure> {
+        let name = self.path.join(&entry.name);
+        let mut packed = self.zip.by_name(&entry.name).map_err(|error| not_an_archive(&self.path, &error))?;
+        let unpacked = tempfile::tempfile().and_then(|mut file| {
+            std::io::copy(&mut packed, &mut file)?;
+            Ok(file)
+        });
+        Streams::read(unpacked.map_err(|error| Failure::file("unpack", &name, error))?, &name, with_zones)
+    }
+
+    /// The rows of a data file of lines.
     pub fn rows(&mut self, entry: &Entry) -> Result<Rows<'_>, Failure> {
         let name = self.path.join(&entry.name);
         let file = self.zip.by_name(&entry.name).map_err(|error| not_an_archive(&self.path, &error))?;

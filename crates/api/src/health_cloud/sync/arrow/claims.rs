@@ -6,6 +6,7 @@
 //! | length of the schema | 64 KiB | its parts can be shared, so that it unfolds with the square of its length |
 //! | offset and length of a buffer | the body | the reader panics |
 //! | all buffers of a batch | the body, so they share no bytes | each of 36 columns becomes a copy of one |
+//! | length of a buffer of keys or offsets | a whole number of them | the reader panics |
 //! | length of an array | that of its batch, and the bits that there are | arrays of nothing but nulls have no bytes |
 //! | compression of buffers, changes of a dictionary | not taken | a batch unfolds beyond the limit of the body |
 //!
@@ -13,6 +14,7 @@
 //! does what is refused here, unless it is asked for compressed buffers or delta dictionaries.
 
 use arrow_ipc::{MessageHeader, RecordBatch, root_as_message};
+use arrow_schema::{DataType, Schema};
 
 /// The longest message that a schema may be, bytes. One of ours has 6 KiB.
 const LONGEST_SCHEMA: usize = 64 * 1024;
@@ -32,32 +34,75 @@ pub(super) fn check_schema(stream: &[u8]) -> Result<(), &'static str> {
 ///
 /// # Errors
 /// What is wrong with the first that is.
-pub(super) fn check_batches(stream: &[u8]) -> Result<(), &'static str> {
+pub(super) fn check_batches(stream: &[u8], schema: &Schema) -> Result<(), &'static str> {
     let mut rest = stream;
     let mut is_first = true;
     while let Some((header, after)) = next_message(rest)? {
         let message = root_as_message(header).map_err(|_| "a message is damaged")?;
         let body_length = usize::try_from(message.bodyLength()).map_err(|_| "a message has no length")?;
         let (body, after) = after.split_at_checked(body_length).ok_or("a message ends early")?;
+        let mut widths = Ok(());
         let batch = match message.header_type() {
             MessageHeader::Schema if is_first => None,
-            MessageHeader::RecordBatch => message.header_as_record_batch(),
+            MessageHeader::RecordBatch => {
+                let batch = message.header_as_record_batch().ok_or("a message is damaged")?;
+                widths = check_widths(batch, schema);
+                Some(batch)
+            }
             MessageHeader::DictionaryBatch => {
                 let dictionary = message.header_as_dictionary_batch().ok_or("a message is damaged")?;
                 if dictionary.isDelta() {
                     return Err("it changes a dictionary instead of replacing it");
                 }
-                dictionary.data()
+                let entries = dictionary.data().ok_or("a message is damaged")?;
+                widths = check_entries(entries);
+                Some(entries)
             }
             _ => return Err("it has a message of another kind"),
         };
         if !is_first {
             check_batch(batch.ok_or("a message is damaged")?, body.len(), stream.len())?;
+            widths?;
         }
         is_first = false;
         rest = after;
     }
     Ok(())
+}
+
+/// Holds the lengths of keys and offsets against their widths. Only types with a fixed number of buffers are looked at;
+/// behind a column of views the place of a buffer is not known any more.
+fn check_widths(batch: RecordBatch<'_>, schema: &Schema) -> Result<(), &'static str> {
+    let mut buffers = batch.buffers().into_iter().flatten();
+    for field in schema.fields() {
+        let (count, width) = match field.data_type() {
+            DataType::Null => continue,
+            DataType::Dictionary(keys, _) => (2, keys.primitive_width().unwrap_or(1)),
+            DataType::Utf8 | DataType::Binary => (3, size_of::<i32>()),
+            DataType::LargeUtf8 | DataType::LargeBinary => (3, size_of::<i64>()),
+            DataType::Utf8View | DataType::BinaryView => return Ok(()),
+            other => (2, other.primitive_width().unwrap_or(1)),
+        };
+        let of_field: Vec<_> = buffers.by_ref().take(count).collect();
+        if of_field.get(1).is_some_and(|buffer| !is_whole(buffer.length(), width)) {
+            return Err("a buffer holds a part of a value");
+        }
+    }
+    Ok(())
+}
+
+/// The entries of a dictionary are texts or numbers: the buffer behind that of the nulls holds whole numbers of four
+/// bytes, or is shorter than the reader looks at.
+fn check_entries(entries: RecordBatch<'_>) -> Result<(), &'static str> {
+    let second = entries.buffers().and_then(|buffers| (buffers.len() > 2).then(|| buffers.get(1)));
+    if second.is_some_and(|buffer| !is_whole(buffer.length(), size_of::<i32>())) {
+        return Err("a buffer holds a part of a value");
+    }
+    Ok(())
+}
+
+fn is_whole(length: i64, width: usize) -> bool {
+    usize::try_from(length).is_ok_and(|length| length.is_multiple_of(width))
 }
 
 /// The head of a message, and what follows it: its body and the messages after it.
