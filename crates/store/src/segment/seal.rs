@@ -64,7 +64,9 @@ impl HealthDb {
         let mut writer = SegmentWriter::new(&self.objects, &name)?;
         if let Err(error) = self.write_period(&mut writer, unsealed, segment.as_ref(), &chunks).await {
             writer.abort().await?;
-            return Err(error);
+            // The object of an erased patient goes after its row, and so may be named and then gone.
+            let stands = self.generation_now(unsealed).await? == expected_generation;
+            return Err(if stands { error } else { StoreError::LeaseLost });
         }
         let Some(object) = writer.finish().await? else { return Ok(Sealed::default()) };
         let sealed = Sealed { segments: 1, rows: object.rows, bytes: object.bytes };
@@ -113,6 +115,13 @@ impl HealthDb {
             return Err(error);
         }
         Ok(())
+    }
+
+    /// The number of writings of a period by now, 0 when it has no segment.
+    async fn generation_now(&self, unsealed: UnsealedPeriod) -> Result<i64> {
+        let UnsealedPeriod { patient, data_type, period } = unsealed;
+        let segment = self.db.read(move |tx| segment_of(tx, &patient.to_string(), data_type, period.start_us));
+        Ok(segment.await?.map_or(0, |segment| segment.generation))
     }
 
     async fn write_period(
