@@ -15,8 +15,21 @@ use crate::config::{ServeOptions, StoreOptions};
 use crate::failure::Failure;
 use crate::server::PublicUrls;
 
+/// A file of the data folder that says that a restore has begun and not ended: who was erased since the backup may still
+/// be in the databases, so that nobody may read them.
+pub const UNFINISHED_RESTORE: &str = "restore.unfinished";
+
 /// Opens the stores that the options name, brings their schemas up to date, and builds the service over them.
 pub async fn open(options: &StoreOptions, settings: Settings) -> Result<Platform, Failure> {
+    if options.data.join(UNFINISHED_RESTORE).exists() {
+        let message = "a restore into this data folder was not finished; run it again";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    open_restored(options, settings).await
+}
+
+/// The same for a restore, before it has ended.
+pub async fn open_restored(options: &StoreOptions, settings: Settings) -> Result<Platform, Failure> {
     let users_address = address(options.users_db.as_deref(), &options.data, "users.db")?;
     let health_address = address(options.health_db.as_deref(), &options.data, "health.db")?;
     let shared = [&users_address, &health_address].iter().any(|address| matches!(address, Address::Postgres(_)));
@@ -81,7 +94,7 @@ fn address(given: Option<&str>, data: &Path, file: &str) -> Result<Address, Fail
 }
 
 /// Makes the folder, readable by its owner alone, when it is not there.
-fn make_private_folder(path: &Path) -> Result<(), Failure> {
+pub fn make_private_folder(path: &Path) -> Result<(), Failure> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

@@ -16,6 +16,7 @@ use crate::commands::simulate::progress_bar;
 use crate::config::{self, LogFormat, LogOptions, StoreOptions};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::wiring::UNFINISHED_RESTORE;
 use crate::{logging, wiring};
 
 const DATABASES: [&str; 2] = ["users.db", "health.db"];
@@ -62,7 +63,7 @@ impl Backup {
     pub async fn run(self, matches: &ArgMatches) -> Result<(), Failure> {
         let store = options(self.store, matches)?;
         let platform = wiring::open(&store, Settings::default()).await?;
-        std::fs::create_dir_all(&self.folder).map_err(|error| Failure::file("make", &self.folder, error))?;
+        wiring::make_private_folder(&self.folder)?;
         let is_empty = std::fs::read_dir(&self.folder).is_ok_and(|mut entries| entries.next().is_none());
         if !is_empty {
             return Err(Failure::Usage(format!("{} is not empty", self.folder.display())));
@@ -132,12 +133,8 @@ impl Restore {
         let content = self.folder.join(CONTENT);
         let text = std::fs::read_to_string(&content).map_err(|error| Failure::file("read", &content, error))?;
         let content: Value = serde_json::from_str(&text).map_err(|error| Failure::Other(error.to_string()))?;
-        let taken = DATABASES.iter().map(|name| store.data.join(name)).find(|path| path.exists());
-        if let Some(taken) = taken {
-            return Err(Failure::Usage(format!("{} is there: restore goes into an empty store", taken.display())));
-        }
-        std::fs::create_dir_all(&store.data).map_err(|error| Failure::file("make", &store.data, error))?;
         let erased = self.erased.as_deref().map(read_uuids).transpose()?.unwrap_or_default();
+        let unfinished = begin_restore(&store.data)?;
         for name in DATABASES {
             copy_private(&self.folder.join(name), &store.data.join(name))?;
         }
@@ -154,10 +151,31 @@ impl Restore {
                 link_or_copy(&self.folder.join(OBJECTS).join(path), &target.join(path))?;
             }
         }
-        let platform = wiring::open(&store, Settings::default()).await?;
+        let platform = wiring::open_restored(&store, Settings::default()).await?;
         let again = erase_again(&platform, erased).await?;
+        std::fs::remove_file(&unfinished).map_err(|error| Failure::file("remove", &unfinished, error))?;
         self.output.print(&json!({"objects": content["objects"].as_array().map_or(0, Vec::len), "erased": again}))
     }
+}
+
+/// Marks a data folder as being restored into, and empties it of what a restore that was killed has left; answers the
+/// mark.
+fn begin_restore(data: &Path) -> Result<PathBuf, Failure> {
+    let unfinished = data.join(UNFINISHED_RESTORE);
+    let is_again = unfinished.exists();
+    for name in DATABASES.iter().flat_map(|name| ["", "-wal", "-shm"].map(|end| format!("{name}{end}"))) {
+        let path = data.join(name);
+        if !path.exists() {
+            continue;
+        }
+        if !is_again {
+            return Err(Failure::Usage(format!("{} is there: restore goes into an empty store", path.display())));
+        }
+        std::fs::remove_file(&path).map_err(|error| Failure::file("remove", &path, error))?;
+    }
+    wiring::make_private_folder(data)?;
+    std::fs::write(&unfinished, "").map_err(|error| Failure::file("write", &unfinished, error))?;
+    Ok(unfinished)
 }
 
 /// Erases whoever the list of the erased names and the restored databases still know; answers how many.

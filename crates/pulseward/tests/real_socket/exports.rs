@@ -6,6 +6,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use arrow_array::RecordBatch;
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 use testkit::{S3_ACCESS_KEY, S3_BUCKET, S3_SECRET_KEY, S3Server};
@@ -109,6 +112,88 @@ async fn an_archive_that_is_sent_back_comes_out_the_same() {
     assert_eq!(manifest["time_zones"], json!(["America/New_York", "Europe/Zurich"]));
 }
 
+/// Parquet keeps microseconds and zones, so every row comes back as it was; the file itself names another patient.
+#[tokio::test]
+async fn an_archive_of_columns_that_is_sent_back_has_the_same_rows() {
+    let data = tempdir().unwrap();
+    let service = Service::start_with(data.path(), &["--export-interval", "0s"]);
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let patient = researcher.enrol().await;
+    send_day(&researcher, &patient).await;
+    let csv = unpacked(&fetch(&export(&researcher, &patient, "csv").await).await).0;
+    let archive = fetch(&export(&researcher, &patient, "parquet").await).await;
+    let file = data.path().join("archive.zip");
+    std::fs::write(&file, &archive).unwrap();
+    check_with_other_tools(&file);
+
+    let erased = researcher.delete(&format!("/integration/v1/patients/{}", patient.uuid)).await;
+    assert!((200..300).contains(&erased), "{erased}");
+    let again = researcher.enrol().await;
+    let import = |more: &[&str]| -> Value {
+        let path = file.to_str().unwrap();
+        let arguments = ["import", "--url", &service.url, "--bearer", &again.token, "--json", path];
+        let output = pulseward(&[&arguments[..], more].concat()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    assert_eq!(import(&["--type", "tests"]), json!({"rows": 1, "stored": 1, "duplicate": 0, "rejected": 0}));
+    assert_eq!(import(&[]), json!({"rows": 230_522, "stored": 230_521, "duplicate": 1, "rejected": 0}));
+    assert_eq!(import(&[])["duplicate"], 230_522);
+
+    store_command(data.path(), &["seal", "--now"]);
+    assert!(csv == unpacked(&fetch(&export(&researcher, &again, "csv").await).await).0);
+    let (before, manifest) = unpacked(&archive);
+    let (after, manifest_after) = unpacked(&fetch(&export(&researcher, &again, "parquet").await).await);
+    assert_eq!(manifest["time_zones"], manifest_after["time_zones"]);
+    assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
+    for (name, bytes) in before.iter().filter(|(name, _)| name.ends_with(".parquet")) {
+        assert!(rows_of(bytes) == rows_of(&after[name]), "{name}");
+    }
+    assert_eq!(rows_of(&before["ppg2/2025-11-19.parquet"]).num_rows(), 230_400);
+}
+
+/// The rows of a Parquet file.
+fn rows_of(file: &[u8]) -> RecordBatch {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::copy_from_slice(file)).unwrap();
+    let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap();
+    builder.with_batch_size(rows).build().unwrap().next().unwrap().unwrap()
+}
+
+/// DuckDB reads the files of both kinds of archive: as many rows as the manifest says, in the range that it says.
+#[tokio::test]
+async fn another_database_reads_the_files_of_archives() {
+    let Some(python) = python_with_readers() else { return };
+    let data = tempdir().unwrap();
+    let service = Service::start_with(data.path(), &["--export-interval", "0s"]);
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let patient = researcher.enrol().await;
+    send_day(&researcher, &patient).await;
+    for (format, files) in [("csv", 4), ("parquet", 3)] {
+        let archive = data.path().join(format!("{format}.zip"));
+        std::fs::write(&archive, fetch(&export(&researcher, &patient, format).await).await).unwrap();
+        let output = Command::new(&python).args(["-c", READ_ARCHIVE]).arg(&archive).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), format!("{files} files, 230522 rows"));
+    }
+}
+
+const READ_ARCHIVE: &str = r#"
+import duckdb, json, sys, tempfile, zipfile
+rows = 0
+with tempfile.TemporaryDirectory() as folder:
+    with zipfile.ZipFile(sys.argv[1]) as archive:
+        archive.extractall(folder)
+    manifest = json.load(open(f"{folder}/manifest.json"))
+    for file in manifest["files"]:
+        time = "epoch_ms(timestamp)" if file["name"].endswith(".parquet") else "timestamp"
+        found = duckdb.sql(f"SELECT count(*), min({time}), max({time}) FROM '{folder}/{file['name']}'").fetchone()
+        assert found == (file["rows"], file["first_timestamp"], file["last_timestamp"]), (file, found)
+        rows += found[0]
+    dictionary = duckdb.sql(f"SELECT count(*) FROM '{folder}/data_dictionary.csv' WHERE type = 'ppg2'").fetchone()
+    assert dictionary[0] > 2
+print(len(manifest["files"]), "files,", rows, "rows")
+"#;
+
 /// `unzip`, Python and Java read what we write.
 fn check_with_other_tools(archive: &Path) {
     let path = archive.to_str().unwrap();
@@ -123,7 +208,7 @@ fn check_with_other_tools(archive: &Path) {
     }
 }
 
-fn s3_environment(server: &S3Server) -> [(&'static str, &str); 4] {
+pub fn s3_environment(server: &S3Server) -> [(&'static str, &str); 4] {
     [
         ("AWS_ENDPOINT_URL", server.url.as_str()),
         ("AWS_ACCESS_KEY_ID", S3_ACCESS_KEY),

@@ -8,9 +8,11 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use tempfile::tempdir;
+use testkit::{S3_BUCKET, S3Server};
 
-use crate::exports::{export, fetch, send_day, unpacked, wait_for};
+use crate::exports::{export, fetch, s3_environment, send_day, unpacked, wait_for};
 use crate::harness::{Researcher, Service, pulseward, run, store_command};
 
 const KILLS: usize = 50;
@@ -48,7 +50,14 @@ async fn a_backup_brings_everything_back_but_the_erased() {
     std::fs::write(&list, erased.join("\n")).unwrap();
     drop(service);
 
+    // What a restore that was killed has left: nobody opens it, and the next restore begins anew.
     let restored = tempdir().unwrap();
+    std::fs::write(restored.path().join("restore.unfinished"), "").unwrap();
+    for name in ["users.db", "health.db"] {
+        std::fs::copy(copy.join(name), restored.path().join(name)).unwrap();
+    }
+    let early = run(&["doctor", "--data", restored.path().to_str().unwrap()]);
+    assert_eq!(early.status.code(), Some(2), "the erased are still in it");
     let arguments = ["restore", copy.to_str().unwrap(), "--erased", list.to_str().unwrap()];
     assert_eq!(store_command(restored.path(), &arguments)["erased"], 1);
     let again = run(&[&arguments[..], &["--data", restored.path().to_str().unwrap()]].concat());
@@ -67,6 +76,59 @@ async fn a_backup_brings_everything_back_but_the_erased() {
     );
     // Tokens of before hold, since keys and address are the same.
     assert_eq!(researcher.sync(&kept, &after).await.unwrap().1["types"]["activity"]["stored"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_lists_the_objects_of_a_bucket_and_keeps_them() {
+    let server = S3Server::start();
+    let data = tempdir().unwrap();
+    let objects = format!("s3://{S3_BUCKET}/trial");
+    let on_bucket = |data: &Path, arguments: &[&str]| -> Value {
+        let folder = data.to_str().unwrap();
+        let arguments = [arguments, &["--data", folder, "--objects", &objects, "--json"]].concat();
+        let output = pulseward(&arguments).envs(s3_environment(&server)).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let options = ["--public-url", "http://study.example", "--objects", &objects];
+    let service = Service::start_in(data.path(), &options, &s3_environment(&server));
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let patient = researcher.enrol().await;
+    send_day(&researcher, &patient).await;
+    on_bucket(data.path(), &["seal", "--now"]);
+    let copy = data.path().join("copy");
+    let made = on_bucket(data.path(), &["backup", copy.to_str().unwrap(), "--without-key"]);
+    assert_eq!(made["objects"], 3, "{made}");
+    assert!(made["objects_held_until"].is_string(), "{made}");
+    assert!(!copy.join("objects").exists() && !copy.join("master.key").exists());
+    let content: Value = serde_json::from_slice(&std::fs::read(copy.join("backup.json")).unwrap()).unwrap();
+    assert_eq!((&content["objects"].as_array().unwrap().len(), &content["objects_are_here"]), (&3, &json!(false)));
+
+    // The file that is replaced is dead, but the backup still names it.
+    let late = json!({"data": {"activity": {"timestamp": [1_763_520_000_000_i64], "bpm": [64]}}});
+    assert_eq!(researcher.sync(&patient, &late).await.unwrap().0, 200);
+    on_bucket(data.path(), &["seal", "--now"]);
+    drop(service);
+    let restored = tempdir().unwrap();
+    std::fs::copy(data.path().join("master.key"), restored.path().join("master.key")).unwrap();
+    assert_eq!(on_bucket(restored.path(), &["restore", copy.to_str().unwrap()])["objects"], 3);
+    let checked = on_bucket(restored.path(), &["doctor", "--verify"]);
+    assert_eq!((&checked["ok"], &checked["segments"]), (&json!(true), &json!(3)), "{checked}");
+}
+
+#[test]
+fn a_database_that_is_backed_up_otherwise_is_told() {
+    let data = tempdir().unwrap();
+    let folder = data.path().to_str().unwrap();
+    let copy = data.path().join("copy");
+    for command in ["backup", "restore"] {
+        let database = ["--users-db", "postgres://localhost:1/users", "--health-db", "postgres://localhost:1/health"];
+        let output = run(&[&[command, copy.to_str().unwrap(), "--data", folder], &database[..]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(told.contains("PostgreSQL") && told.contains("docs/operations.md"), "{told}");
+    }
+    assert!(!copy.exists());
 }
 
 /// Counts of rows; slots follow a little later.
@@ -165,6 +227,7 @@ async fn fifty_kills_while_it_seals_and_exports_leave_one_archive_and_nothing_el
         sealing.wait().unwrap();
         service = Service::start_with(data.path(), &options);
         researcher.at(&service.url);
+        listed_files_are_whole(&researcher, &service.url).await;
     }
     for id in &ids {
         let url = local(&service.url, &wait_within(&researcher, id, 150).await);
@@ -181,6 +244,17 @@ async fn fifty_kills_while_it_seals_and_exports_leave_one_archive_and_nothing_el
     let checked = store_command(data.path(), &["doctor", "--verify", "--lost-after", "1s"]);
     assert_eq!((&checked["ok"], &checked["orphans"]), (&json!(true), &json!(0)), "{checked}");
     assert!(unfinished(&data.path().join("objects")).is_empty());
+}
+
+/// Every file that the lake names is there and is what was written.
+async fn listed_files_are_whole(researcher: &Researcher, service: &str) {
+    let (status, lake) = researcher.get(&format!("/integration/v1/groups/{}/lake", researcher.group), None).await;
+    assert_eq!(status, 200, "{lake}");
+    for file in lake["files"].as_array().unwrap() {
+        let bytes = fetch(&local(service, file["url"].as_str().unwrap())).await;
+        let hash: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!((&json!(hash), &json!(bytes.len())), (&file["sha256"], &file["bytes"]), "{file}");
+    }
 }
 
 /// A link leads to the public address, behind which there is nothing here.
