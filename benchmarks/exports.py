@@ -2,8 +2,8 @@
 """Exports against DuckDB, in one run.
 
     cargo build --release
-    python3 -m venv /tmp/venv && /tmp/venv/bin/pip install duckdb
-    /tmp/venv/bin/python benchmarks/exports.py --rows 100000000
+    python3 -m venv target/readers && target/readers/bin/pip install duckdb
+    target/readers/bin/python benchmarks/exports.py --rows 100000000
 
 Sends ppg2 rows of three colours at 128 Hz to a service of its own, seals them, and exports them as stored CSV, deflated
 CSV and Parquet while another client keeps asking. DuckDB, on one thread, reads the same segments and writes the same
@@ -49,7 +49,8 @@ def call(url, body=None, bearer=None, key=None):
 class Service:
     def __init__(self, binary, data):
         self.binary, self.data = binary, data
-        command = [binary, "serve", "--data", data, "--listen", "127.0.0.1:0", "--export-interval", "0s"]
+        command = [binary, "serve", "--data", data, "--listen", "127.0.0.1:0", "--export-interval", "0s",
+                   "--rate-limit", "off"]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         for line in self.process.stderr:
             if line.startswith("listening on "):

@@ -94,6 +94,7 @@ fn address(given: Option<&str>, data: &Path, file: &str) -> Result<Address, Fail
 }
 
 /// Makes the folder, readable by its owner alone, when it is not there.
+/// Makes a folder that only its owner may look into; one that is there stays as it is.
 pub fn make_private_folder(path: &Path) -> Result<(), Failure> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
