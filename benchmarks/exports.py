@@ -153,14 +153,16 @@ DUCKDB = r"""
 import duckdb, json, resource, sys
 glob, folder, packed = sys.argv[1], sys.argv[2], sys.argv[3] == "gzip"
 names = {"0x7e": "green", "0x7c": "red", "0x7b": "infra_red"}
-base = duckdb.connect(config={"threads": 1, "TimeZone": "UTC"})
+base = duckdb.connect(config={"threads": 1})
+base.execute("SET enable_progress_bar = false")
 columns = ["metric_id", "chunk_index", "quality", "body_pose", "led_pd_pos", '"offset"', "exp", "led", "gain", "value"]
 before = resource.getrusage(resource.RUSAGE_SELF)
 for metric, name in names.items():
-    # The zone of these rows is one, so its offset is a constant of the query; looking it up by row is far dearer.
-    local = "timestamp + INTERVAL 1 HOUR"
+    # The zone of these rows is one, so its offset is a constant of the query; looking it up by row is far dearer. Sums of
+    # whole microseconds need no extension, as arithmetic with zones does.
+    local = "make_timestamp(epoch_us(timestamp) + 3600000000)"
     query = f'''COPY (SELECT epoch_ms(timestamp) AS timestamp,
-        strftime(({local})::TIMESTAMP, '%Y-%m-%dT%H:%M:%S.%g+01:00') AS date, {", ".join(columns)}
+        strftime({local}, '%Y-%m-%dT%H:%M:%S.%g+01:00') AS date, {", ".join(columns)}
         FROM read_parquet('{glob}') WHERE metric_id = '{metric}')
         TO '{folder}/ppg2_{name}_6.csv{".gz" if packed else ""}' (FORMAT csv, HEADER{", COMPRESSION gzip" if packed else ""})'''
     base.execute(query)

@@ -2,6 +2,7 @@
 
 mod listing;
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -139,7 +140,11 @@ impl Copy {
             hash.update(&piece);
             upload.put(piece).await?;
         }
-        let found: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut found = String::new();
+        for byte in hash.finalize() {
+            // Writing to a text does not fail.
+            let _ = write!(found, "{byte:02x}");
+        }
         if found != file.sha256 {
             upload.abort().await?;
             return Err(Failure::Other(format!("{}: what came is not what was listed", file.path)));

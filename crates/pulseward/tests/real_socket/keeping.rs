@@ -1,6 +1,7 @@
 //! Keeping data: checked, backed up, restored; nothing lost and nothing left over when the process is killed while it
 //! seals and exports, or when the disk is full.
 
+use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -137,6 +138,11 @@ fn raw_counts(counts: &Value) -> Vec<(String, Value)> {
     counts.map(|(name, count)| (name.clone(), count.clone())).collect()
 }
 
+#[allow(clippy::disallowed_methods)] // the service under test goes by the clock of the machine
+fn now_ms() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}
+
 #[tokio::test]
 async fn the_doctor_finds_what_is_damaged_missing_and_lost() {
     let data = tempdir().unwrap();
@@ -158,8 +164,7 @@ async fn the_doctor_finds_what_is_damaged_missing_and_lost() {
         (&json!(0), &Value::Null),
         "nothing was measured lately"
     );
-    let now_ms = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
-    let today = json!({"data": {"activity": {"timestamp": [now_ms - 60_000], "bpm": [61]}}});
+    let today = json!({"data": {"activity": {"timestamp": [now_ms() - 60_000], "bpm": [61]}}});
     assert_eq!(researcher.sync(&patient, &today).await.unwrap().0, 200);
     let grown = store_command(data.path(), &["doctor"]);
     let per_day = grown["groups"][0]["bytes_per_day"].as_u64().unwrap();
@@ -252,7 +257,10 @@ async fn listed_files_are_whole(researcher: &Researcher, service: &str) {
     assert_eq!(status, 200, "{lake}");
     for file in lake["files"].as_array().unwrap() {
         let bytes = fetch(&local(service, file["url"].as_str().unwrap())).await;
-        let hash: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut hash = String::new();
+        for byte in Sha256::digest(&bytes) {
+            write!(hash, "{byte:02x}").unwrap();
+        }
         assert_eq!((&json!(hash), &json!(bytes.len())), (&file["sha256"], &file["bytes"]), "{file}");
     }
 }
