@@ -8,6 +8,7 @@ mod clients;
 mod entrances;
 mod erasure;
 mod forms;
+mod guides;
 mod harness;
 mod identity;
 mod journey;
