@@ -69,9 +69,8 @@ async fn list(
     ResearcherCall(researcher): ResearcherCall,
     parameters: Parameters,
 ) -> Result<Json<Vec<EntryBody>>> {
-    // The ends are numbers, whole ones or not: what lies between whole milliseconds is outside.
-    let from_ms = parameters.required_ms("from", f64::ceil)?;
-    let to_ms = parameters.required_ms("to", f64::floor)?;
+    let from_ms = parameters.required_ms("from")?;
+    let to_ms = parameters.required_ms("to")?;
     if to_ms < from_ms {
         return Err(PlatformError::invalid("to", "must not be before from").into());
     }

@@ -219,7 +219,7 @@ async fn table_2_10_audit_log_entry() {
         "primary_entity_type": "patient.id", "secondary_entity_id": group_id, "secondary_entity_type": "group.id"});
     assert_told(&entries[2], &attached);
     let set = json!({"action_type": "GROUP_SETTINGS_CHANGE", "timestamp": START_MS + 1,
-        "details": {"activity_goal_steps": 8000}});
+        "details": {"settings": {"activity_goal_steps": 8000}}});
     assert_told(&entries[3], &set);
     let one = scene.get(&format!("{log}&action_type=GROUP_SETTINGS_CHANGE")).await;
     assert_eq!(one, json!([entries[3]]));
