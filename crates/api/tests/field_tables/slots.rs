@@ -45,8 +45,9 @@ fn on_the_charger(values: Value) -> Value {
 }
 
 fn element(values: Value, mut stem: Value) -> Value {
-    for (name, value) in values.as_object().expect("an object") {
-        stem[name] = value.clone();
+    let Value::Object(values) = values else { panic!("no object: {values}") };
+    for (name, value) in values {
+        stem[name] = value;
     }
     stem
 }
