@@ -9,6 +9,7 @@ mod entrances;
 mod erasure;
 mod exports;
 mod forms;
+mod guides;
 mod harness;
 mod identity;
 mod journey;
