@@ -149,12 +149,12 @@ async fn head_is_get_without_a_body_and_other_methods_name_those_that_there_are(
 #[tokio::test]
 async fn codes_may_be_percent_encoded_and_uuids_in_capitals() {
     let study = Study::begin().await;
-    let encoded: String = study.group.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let encoded = study.group.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat();
     let plain = study.get(&format!("/v1/groups/{}/patients", study.group)).await.ok();
     assert_eq!(study.get(&format!("/v1/groups/{encoded}/patients")).await.ok(), plain);
     assert_eq!(study.get(&format!("/v1/groups/{}/patients/", study.group)).await.error(), (404, "not_found"));
     let voucher = text(&study.ask("POST", &format!("/v1/groups/{}/patients", study.group), &[], "").await.ok()["code"]);
-    let encoded: String = voucher.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let encoded = voucher.bytes().map(|byte| format!("%{byte:02x}")).collect::<Vec<_>>().concat();
     assert_eq!(study.get(&format!("/v1/check-voucher-code/{encoded}")).await.ok()["exists"], true);
 
     let (small, capitals) = (&study.grace.uuid, study.grace.uuid.to_uppercase());

@@ -97,7 +97,7 @@ impl Platform {
 
 /// Adds up what is stored of each patient, and then of each group.
 fn storage_report(amounts: &[StoredAmount], members: Vec<(String, String)>, now_us: i64) -> StorageReport {
-    let mut by_patient: HashMap<&str, Recent> = HashMap::new();
+    let mut by_patient: HashMap<&str, OfPatient> = HashMap::new();
     for amount in amounts {
         let patient = by_patient.entry(&amount.patient).or_default();
         patient.bytes += amount.bytes;
@@ -120,14 +120,14 @@ fn storage_report(amounts: &[StoredAmount], members: Vec<(String, String)>, now_
 
 /// What one patient has stored, and how much of it lately.
 #[derive(Default)]
-struct Recent {
+struct OfPatient {
     bytes: u64,
     rows: u64,
     recent_bytes: u64,
     from_us: Option<i64>,
 }
 
-impl Recent {
+impl OfPatient {
     fn add_to(&self, storage: &mut Storage, now_us: i64) {
         storage.patients += 1;
         storage.bytes += self.bytes;

@@ -62,6 +62,7 @@ pub use erasure::Receipt;
 pub use error::{PlatformError, Result};
 pub use groups::GroupChange;
 pub use health_sessions::{HealthCaller, HealthLogin};
+pub use ids::hex;
 pub use lake::{LARGEST_LAKE_PAGE, LakeFile, LakePage};
 pub use latest::NewsReading;
 pub use login::{Credentials, LoginName, Owner, PatientOwner, UsersLogin};

@@ -139,8 +139,7 @@ impl Copy {
             hash.update(&piece);
             upload.put(piece).await?;
         }
-        let found: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        if found != file.sha256 {
+        if platform::hex(&hash.finalize()) != file.sha256 {
             upload.abort().await?;
             return Err(Failure::Other(format!("{}: what came is not what was listed", file.path)));
         }

@@ -158,7 +158,8 @@ async fn the_doctor_finds_what_is_damaged_missing_and_lost() {
         (&json!(0), &Value::Null),
         "nothing was measured lately"
     );
-    let now_ms = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
+    #[expect(clippy::disallowed_methods, reason = "the service that is started goes by the real clock")]
+    let now_ms = jiff::Timestamp::now().as_millisecond();
     let today = json!({"data": {"activity": {"timestamp": [now_ms - 60_000], "bpm": [61]}}});
     assert_eq!(researcher.sync(&patient, &today).await.unwrap().0, 200);
     let grown = store_command(data.path(), &["doctor"]);
@@ -252,7 +253,7 @@ async fn listed_files_are_whole(researcher: &Researcher, service: &str) {
     assert_eq!(status, 200, "{lake}");
     for file in lake["files"].as_array().unwrap() {
         let bytes = fetch(&local(service, file["url"].as_str().unwrap())).await;
-        let hash: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = platform::hex(&Sha256::digest(&bytes));
         assert_eq!((&json!(hash), &json!(bytes.len())), (&file["sha256"], &file["bytes"]), "{file}");
     }
 }
