@@ -324,7 +324,7 @@ async fn a_full_disk_is_told_and_nothing_is_half_stored() {
     let mut asked = 0;
     while researcher.get("/readyz", None).await.0 != 503 {
         asked += 1;
-        assert!(asked < 500, "the service goes on saying that it is ready");
+        assert!(asked < 500, "the service goes on saying that it is ready, after {stored} syncs and {}", refused.1);
     }
     assert_eq!(researcher.get("/livez", None).await.0, 200);
     service.kill();
