@@ -241,7 +241,7 @@ async fn events(
     headers: HeaderMap,
 ) -> Result<Response> {
     let place = state.streams.clone().try_acquire_owned().map_err(|_| NoRoom)?;
-    let last_seen = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok());
+    let last_seen = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok()).filter(|id| !id.is_empty());
     let listener = state.platform.listen_to_board(&caller.researcher()?, &code, last_seen).await?;
     let cookie = session_cookie(&headers)?.unwrap_or_default().to_owned();
     let stream = told(Watched { platform: state.platform, listener, cookie, code });

@@ -191,7 +191,7 @@ async fn one_sees_and_ends_ones_own_sessions() {
     let list = list.as_array().expect("a list");
     let current: Vec<bool> = list.iter().map(|session| session["current"].as_bool().expect("a flag")).collect();
     assert_eq!(current, [true, false]);
-    assert_eq!(list[0]["last_seen_at"], "2025-11-20T00:53:20.000Z", "as it was when the list was asked for");
+    assert_eq!(list[0]["last_seen_at"], "2025-11-20T00:54:20.000Z", "asking for the list was a use");
     let id = text(&list[1]["id"]);
     let path = format!("/portal/api/sessions/{id}");
     assert_eq!(eve.ask(&story, "DELETE", &path, Value::Null).await.error(), (404, "session_not_found"));
