@@ -13,6 +13,7 @@ mod identity;
 mod journey;
 mod kill;
 mod odd_input;
+mod portal;
 mod real_input;
 mod recompute;
 mod recordings;
