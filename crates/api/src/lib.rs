@@ -20,6 +20,7 @@ mod metrics;
 mod operations;
 mod outer;
 mod parameters;
+mod path_uuid;
 mod person;
 mod portal;
 mod rate_limit;

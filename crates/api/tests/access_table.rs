@@ -73,6 +73,7 @@ GET    /integration/v1/patients/{uuid}/raw-data-compliance?utc_date_from=2025-11
 POST   /integration/v1/create-export/{uuid}/{data_type} {"client_date_from": "2025-11-20T00:00:00.000", "client_date_to": "2025-11-20T01:00:00.000"} | 401 401 401 401 401 | 401 401 | 200 403 403 403 403
 POST   /integration/v1/create-export/{uuid} {"client_date_from": "2025-11-20T00:00:00.000", "client_date_to": "2025-11-20T01:00:00.000", "types": ["activity"]} | 401 401 401 401 401 | 401 401 | 200 403 403 403 403
 GET    /integration/v1/export/{export_id}                          | 401 401 401 401 401 | 401 401 | 200 403 403 403 403
+GET    /integration/v1/groups/{group_code}/lake                    | 401 401 401 401 401 | 401 401 | 200 403 403 403 403
 GET    /integration/downloads/{name}                               | 403
 POST   /integration/v1/create-afib-export/{uuid} {"timestamp_from": 0, "timestamp_to": 1} | 401 401 401 401 401 | 401 401 | 200 403 403 403 403
 GET    /integration/v1/patients/{uuid}/afib/{id}/strip.svg         | 401 401 401 401 401 | 401 401 | 404 404 403 403 403

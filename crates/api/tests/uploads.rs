@@ -10,6 +10,7 @@ use axum::body::Body;
 use axum::http::Request;
 use common::{Answer, Enrolled, START_MS, Story};
 use platform::Role;
+use platform::seal::{Until, seal};
 use serde_json::{Value, json};
 
 const ID: &str = "7f1f1c0a-5f0e-4b8e-9d5d-0a2f6c1e9b11";
@@ -300,4 +301,25 @@ async fn what_is_read_can_be_turned_into_columns_and_sent_back() {
     assert!(columns["date"].is_array(), "{columns}");
     let answer = app.send(&json!({"data": {"activity": columns}}).to_string()).await.ok();
     assert_eq!(answer["types"]["activity"]["duplicate"], 2, "{answer}");
+}
+
+#[tokio::test]
+async fn a_lost_object_keeps_nobody_else_from_being_sealed() {
+    let App { story, patient } = App::begin().await;
+    let key = story.key_of("b@example.org", Role::Researcher).await;
+    let other = story.patient(&key, &story.group(&key).await, Value::Null).await;
+    let row = |time_ms: i64| json!({"activity": {"timestamp": [time_ms], "bpm": [61]}});
+    // A month earlier, so that the period that fails comes first.
+    let lost_ms = T - 30 * 86_400_000;
+    story.sync(&patient, row(lost_ms)).await;
+    seal(&story.platform, Until::Now, |_| {}).await.expect("sealed");
+    for object in story.platform.objects.listed("v1").await.expect("a list") {
+        story.platform.objects.delete(&object.path).await.expect("deleted");
+    }
+    story.sync(&patient, row(lost_ms + 60_000)).await;
+    story.sync(&other, row(T)).await;
+    let mut segments = 0;
+    let outcome = seal(&story.platform, Until::Now, |sealed| segments += sealed.segments).await;
+    assert!(outcome.is_err(), "nobody heard of the lost object");
+    assert_eq!(segments, 1);
 }

@@ -23,8 +23,9 @@ use vitals::zone::ZoneRuns;
 const MIDNIGHT_MS: i64 = 1_763_510_400_000;
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 1440 * MINUTE_MS;
-/// The five minutes that come late.
-const LATE_MS: std::ops::Range<i64> = MIDNIGHT_MS + 600 * MINUTE_MS..MIDNIGHT_MS + 605 * MINUTE_MS;
+/// The five minutes that come late begin so far from each other, at first this long after midnight.
+const LATE_EVERY_MS: i64 = 70 * MINUTE_MS;
+const LATE_TIMES: i64 = 20;
 const PATIENTS: usize = 7;
 
 fn main() {
@@ -42,16 +43,23 @@ async fn run() {
     let (mut whole, mut late, mut peaks) = (Vec::new(), Vec::new(), Vec::new());
     for patient in (0..PATIENTS).map(|number| format!("patient-{number}")) {
         put_patient(&platform, &patient).await;
-        let is_late = |time_ms: i64| LATE_MS.contains(&time_ms);
-        sync(&platform, &patient, day.iter().map(|block| rows_where(block, |time| !is_late(time))).collect()).await;
+        let late_at = |time_ms: i64| {
+            let (time, since_ms) = ((time_ms - MIDNIGHT_MS) / LATE_EVERY_MS, (time_ms - MIDNIGHT_MS) % LATE_EVERY_MS);
+            (since_ms < 5 * MINUTE_MS && (1..=LATE_TIMES).contains(&time)).then_some(time)
+        };
+        sync(&platform, &patient, day.iter().map(|block| rows_where(block, |at| late_at(at).is_none())).collect())
+            .await;
         let (resident, cpu_ms) = (reset_peak_mib(), cpu_ms());
         fold(&platform).await;
         whole.push(cpu_ms_since(cpu_ms));
         peaks.push(peak_mib() - resident);
-        sync(&platform, &patient, day.iter().map(|block| rows_where(block, is_late)).collect()).await;
-        let cpu_ms = self::cpu_ms();
-        fold(&platform).await;
-        late.push(cpu_ms_since(cpu_ms));
+        for time in 1..=LATE_TIMES {
+            let rows = day.iter().map(|block| rows_where(block, |at| late_at(at) == Some(time)));
+            sync(&platform, &patient, rows.collect()).await;
+            let cpu_ms = self::cpu_ms();
+            fold(&platform).await;
+            late.push(cpu_ms_since(cpu_ms));
+        }
     }
     tell("full day, from stored rows to stored summary", &mut whole, "40 ms");
     tell("late sync of five minutes", &mut late, "3 ms");

@@ -70,10 +70,14 @@ pub async fn store_sync(platform: &Platform, patient: &str, body: SyncBody) -> R
     let zone_is_named = body.time_zone.is_some();
     let zone = zone_of(platform, patient, body.time_zone).await?;
     let id = id.map(|id| SyncId { id, content_hash: content_hash(&body.data, &zone, zone_is_named) });
+    let kept_from = platform.kept_from(patient).await?;
     let mut outcomes: BTreeMap<DataType, TypeOutcome> = BTreeMap::new();
     let mut blocks = Vec::new();
     for TypeBatches { data_type, batches } in body.data {
         let mut intake = Intake::new(data_type, now_ms.saturating_mul(1000));
+        if let Some(from_us) = kept_from.get(&data_type) {
+            intake = intake.keeping_from(*from_us);
+        }
         for batch in batches {
             intake.push(batch, &zone);
         }

@@ -26,7 +26,11 @@ const TRIES: usize = 3;
 /// How long an object is kept after no catalog row refers to it: longer than any reading takes.
 const DEAD_FOR_MS: i64 = 3_600_000;
 
-/// Seals; answers what was written. `progress` hears of each segment.
+/// Periods that may fail one after the other before the pass is given up: then it is the store, not the period.
+const FAILURES_IN_A_ROW: usize = 8;
+
+/// Seals; answers what was written. `progress` hears of each segment. A period that fails does not keep the others from
+/// being sealed; the last error is told at the end.
 pub async fn seal(platform: &Platform, until: Until, mut progress: impl FnMut(&Sealed)) -> Result<Sealed> {
     let ended_by_us = match until {
         Until::Finished => (platform.now_ms() - SETTLING_MS) * 1000,
@@ -35,15 +39,28 @@ pub async fn seal(platform: &Platform, until: Until, mut progress: impl FnMut(&S
     };
     let mut total = Sealed::default();
     let mut given_up: HashSet<(uuid::Uuid, i64, i64)> = HashSet::new();
+    let mut failed = None;
+    let mut failures_in_a_row = 0;
     loop {
         let limit = BATCH + given_up.len() as i64;
         let mut periods = platform.health.unsealed_periods(ended_by_us, limit).await?;
         periods.retain(|period| !given_up.contains(&key(period)));
         if periods.is_empty() {
-            return Ok(total);
+            return failed.map_or(Ok(total), Err);
         }
         for period in periods {
-            let sealed = seal_one(platform, period).await?;
+            let sealed = match seal_one(platform, period).await {
+                Ok(sealed) => sealed,
+                Err(error) if failures_in_a_row == FAILURES_IN_A_ROW => return Err(error),
+                Err(error) => {
+                    tracing::error!(patient = %period.patient, data_type = period.data_type.name(), %error, "a period was not sealed");
+                    given_up.insert(key(&period));
+                    failed = Some(error);
+                    failures_in_a_row += 1;
+                    continue;
+                }
+            };
+            failures_in_a_row = 0;
             if sealed.segments == 0 {
                 given_up.insert(key(&period));
             }
@@ -72,6 +89,9 @@ async fn seal_one(platform: &Platform, period: UnsealedPeriod) -> Result<Sealed>
 
 /// Deletes objects that nobody can be reading any more; answers how many.
 pub async fn sweep_dead_objects(platform: &Platform) -> Result<usize> {
+    if platform.health.objects_held_until(platform.now_ms()).await?.is_some() {
+        return Ok(0);
+    }
     let before_ms = platform.now_ms() - DEAD_FOR_MS;
     let dead = platform.health.dead_objects(before_ms, 1000).await?;
     for path in &dead {

@@ -3,7 +3,8 @@
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
-    admin, audit, completions, demo, import, man, migrate, openapi, recompute, seal, serve, simulate,
+    admin, audit, backup, completions, demo, doctor, import, lake, man, migrate, openapi, recompute, seal, serve,
+    simulate,
 };
 use crate::failure::Failure;
 
@@ -27,8 +28,12 @@ enum Command {
     Audit(audit::Audit),
     Simulate(simulate::Simulate),
     Import(import::Import),
+    Lake(lake::Lake),
     Migrate(migrate::Migrate),
     Seal(seal::Seal),
+    Doctor(doctor::Doctor),
+    Backup(backup::Backup),
+    Restore(backup::Restore),
     Recompute(recompute::Recompute),
     Openapi(openapi::Openapi),
     Completions(completions::Completions),
@@ -56,8 +61,12 @@ async fn dispatch(command: Command, given: &ArgMatches) -> Result<(), Failure> {
         Command::Audit(audit) => audit.run(given).await,
         Command::Simulate(simulate) => simulate.run().await,
         Command::Import(import) => import.run().await,
+        Command::Lake(lake) => lake.run().await,
         Command::Migrate(migrate) => migrate.run(given).await,
         Command::Seal(seal) => seal.run(given).await,
+        Command::Doctor(doctor) => doctor.run(given).await,
+        Command::Backup(backup) => backup.run(given).await,
+        Command::Restore(restore) => restore.run(given).await,
         Command::Recompute(recompute) => recompute.run(given).await,
         Command::Openapi(_) => openapi::Openapi::run(),
         Command::Completions(completions) => completions.run(),

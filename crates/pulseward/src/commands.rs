@@ -2,9 +2,12 @@
 
 pub mod admin;
 pub mod audit;
+pub mod backup;
 pub mod completions;
 pub mod demo;
+pub mod doctor;
 pub mod import;
+pub mod lake;
 pub mod man;
 pub mod migrate;
 pub mod openapi;

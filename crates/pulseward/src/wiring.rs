@@ -9,14 +9,27 @@ use std::sync::Arc;
 use platform::{Platform, Settings};
 use rand::TryRng;
 use rand::rngs::SysRng;
-use store::{Address, HealthDb, UsersDb};
+use store::{Address, HealthDb, Objects, UsersDb};
 
 use crate::config::{ServeOptions, StoreOptions};
 use crate::failure::Failure;
 use crate::server::PublicUrls;
 
+/// A file of the data folder that says that a restore has begun and not ended: who was erased since the backup may still
+/// be in the databases, so that nobody may read them.
+pub const UNFINISHED_RESTORE: &str = "restore.unfinished";
+
 /// Opens the stores that the options name, brings their schemas up to date, and builds the service over them.
 pub async fn open(options: &StoreOptions, settings: Settings) -> Result<Platform, Failure> {
+    if options.data.join(UNFINISHED_RESTORE).exists() {
+        let message = "a restore into this data folder was not finished; run it again";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    open_restored(options, settings).await
+}
+
+/// The same for a restore, before it has ended.
+pub async fn open_restored(options: &StoreOptions, settings: Settings) -> Result<Platform, Failure> {
     let users_address = address(options.users_db.as_deref(), &options.data, "users.db")?;
     let health_address = address(options.health_db.as_deref(), &options.data, "health.db")?;
     let shared = [&users_address, &health_address].iter().any(|address| matches!(address, Address::Postgres(_)));
@@ -50,6 +63,11 @@ pub fn settings(options: &ServeOptions, urls: PublicUrls) -> Settings {
     }
 }
 
+/// Opens the object store alone.
+pub fn objects_of(options: &StoreOptions) -> Result<Objects, Failure> {
+    objects::open(options)
+}
+
 /// The wall clock, ms since 1970.
 #[allow(clippy::disallowed_methods)] // the one place where the clock is read
 pub fn now_ms() -> i64 {
@@ -78,7 +96,8 @@ fn address(given: Option<&str>, data: &Path, file: &str) -> Result<Address, Fail
 }
 
 /// Makes the folder, readable by its owner alone, when it is not there.
-fn make_private_folder(path: &Path) -> Result<(), Failure> {
+/// Makes a folder that only its owner may look into; one that is there stays as it is.
+pub fn make_private_folder(path: &Path) -> Result<(), Failure> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

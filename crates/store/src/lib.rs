@@ -26,7 +26,6 @@ mod users;
 
 pub use engine::Address;
 pub use error::{Result, StoreError};
-pub use health::export_folder;
 pub use health::{
     AHEAD_MS, AfHourRow, Alarm, AuthorizationCode, Claim, Counts, Device, DeviceReport, DueRange, ErasedPatient,
     ExportClaim, ExportJob, ExportState, ExportTurn, FactsRow, FoldCommit, FoldOutcome, HealthChange, HealthDb,
@@ -34,6 +33,7 @@ pub use health::{
     Profile, Progress, SettingRow, SlotRow, StoredSection, SummaryRow, Sync, SyncId, SyncOutcome, TallyRow,
     WEIGHT_SETTING,
 };
+pub use health::{Retirement, export_folder};
 pub use objects::{ByteRange, ListedObject, ObjectRead, Objects, S3Address, Upload};
 pub use refresh::{Refreshed, Successor};
 pub use signing_key::SigningKey;

@@ -2,9 +2,13 @@
 
 mod postgres;
 mod recordings;
+#[cfg(feature = "s3")]
+mod s3;
 
 pub use postgres::{Postgres, PostgresError};
 pub use recordings::real_data;
+#[cfg(feature = "s3")]
+pub use s3::{S3_ACCESS_KEY, S3_BUCKET, S3_SECRET_KEY, S3Server};
 
 /// Says loudly that a test is skipped, and fails it where nothing may be skipped: when the variable `CI` is set.
 ///

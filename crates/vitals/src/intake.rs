@@ -14,6 +14,8 @@ use crate::zone::{DAY_US, ZoneName, ZoneRuns};
 pub const NAMED_REJECTIONS: usize = 100;
 /// Samples before this time are rejected: 2000-01-01T00:00Z.
 pub const EARLIEST_US: i64 = 946_684_800_000_000;
+/// Why a sample is rejected that is older than samples of its type are kept.
+pub const PAST_RETENTION: &str = "past_retention";
 /// Stands for a time that is not there or could not be read.
 pub const NO_TIME: i64 = i64::MIN;
 /// Samples further ahead of the server's clock than this are rejected.
@@ -61,6 +63,8 @@ pub struct Batch {
 pub struct Intake {
     data_type: DataType,
     latest_allowed_us: i64,
+    /// Samples before this time are no longer kept.
+    kept_from_us: i64,
     rows_seen: u64,
     parts: BTreeMap<Channel, Vec<Block>>,
     /// Blocks in `parts`, and how many there may be before those of each channel are joined.
@@ -90,6 +94,7 @@ impl Intake {
         Intake {
             data_type,
             latest_allowed_us: now_us + FURTHEST_AHEAD_US,
+            kept_from_us: EARLIEST_US,
             rows_seen: 0,
             parts: BTreeMap::new(),
             part_count: 0,
@@ -98,6 +103,12 @@ impl Intake {
             rejected: 0,
             rejections: Vec::new(),
         }
+    }
+
+    /// The same for a type whose samples are kept from a time on, µs: earlier ones are rejected.
+    #[must_use]
+    pub fn keeping_from(self, kept_from_us: i64) -> Self {
+        Intake { kept_from_us: kept_from_us.max(EARLIEST_US), ..self }
     }
 
     /// The type that is taken in.
@@ -161,12 +172,13 @@ impl Intake {
             bad.reject(fault.row, fault.column, || fault.error.to_string());
         }
         for (row, time) in batch.times_us.iter().enumerate() {
-            if *time >= EARLIEST_US && *time <= self.latest_allowed_us {
+            if *time >= self.kept_from_us && *time <= self.latest_allowed_us {
                 continue;
             }
             let reason = match *time {
                 NO_TIME => "there is no time",
                 early if early < EARLIEST_US => "before the year 2000",
+                early if early < self.kept_from_us => PAST_RETENTION,
                 _ => "more than 24 h ahead",
             };
             bad.reject(row as u32, "timestamp", || reason.to_owned());

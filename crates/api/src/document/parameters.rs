@@ -32,6 +32,7 @@ pub(super) fn complete(operation: &mut Map<String, Value>) -> bool {
 fn known(name: &str) -> (&'static str, Value) {
     let date = || json!({"type": "string", "format": "date", "example": "2025-11-20"});
     let instant = || json!({"type": "string", "format": "date-time", "example": "2025-11-20T00:00:00.000Z"});
+    let time_ms = || json!({"type": "number", "format": "double", "example": 1_763_600_000_000_i64});
     let flag = || json!({"enum": [0, 1, true, false]});
     let list = |names: Vec<&str>| json!({"type": "array", "items": {"type": "string", "enum": names}});
     match name {
@@ -41,8 +42,8 @@ fn known(name: &str) -> (&'static str, Value) {
         "serial" | "serial_number" => ("serial number of the bracelet", Value::Null),
         "date" => ("YYYY-MM-DD, a local day of the samples", date()),
         "date_from" | "date_to" => ("YYYY-MM-DD, included", date()),
-        "from" => ("begin, Unix epoch ms, included", json!({"type": "integer", "format": "int64"})),
-        "to" => ("end, Unix epoch ms, included", json!({"type": "integer", "format": "int64"})),
+        "from" => ("begin, Unix epoch ms, included", time_ms()),
+        "to" => ("end, Unix epoch ms, included", time_ms()),
         "from_date" | "to_date" => ("ISO 8601 with zone, included", instant()),
         "from_client_date" | "to_client_date" => {
             ("ISO 8601 without zone, local time of the samples, included", Value::Null)

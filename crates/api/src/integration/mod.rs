@@ -10,6 +10,7 @@ mod exports;
 mod group_settings;
 mod groups;
 mod hcps;
+mod lake;
 mod news;
 mod patients;
 mod profile;
@@ -32,6 +33,7 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
         .merge(compliance::routes())
         .merge(afib::routes())
         .merge(exports::routes())
+        .merge(lake::routes())
         .merge(audit::routes())
         .merge(crate::downloads::routes())
         .merge(group_settings::routes())

@@ -16,6 +16,7 @@ use crate::ApiState;
 use crate::days::date;
 use crate::error::{ErrorBody, Result};
 use crate::parameters::Parameters;
+use crate::path_uuid::PathUuid;
 use crate::streamed::{Frame, streamed};
 
 /// Patients that are counted together.
@@ -134,7 +135,7 @@ async fn of_group(
 async fn of_patient(
     State(state): State<ApiState>,
     PortalCall(caller): PortalCall,
-    Path(uuid): Path<String>,
+    Path(uuid): Path<PathUuid>,
     parameters: Parameters,
 ) -> Result<Json<DayHoursBody>> {
     let day = day(&parameters, "date")?;

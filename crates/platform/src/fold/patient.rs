@@ -1,5 +1,7 @@
 //! Folding one patient: from the marks that are due to everything that follows from the rows they name.
 
+use std::collections::BTreeMap;
+
 use store::{AHEAD_MS, Claim, DueRange, FoldCommit, LatestChange};
 use vitals::block::Block;
 use vitals::cells::{CellsByDay, Kept, activity_cells, spot_cells, stage_cells, temperature_cells, variability_cells};
@@ -24,14 +26,16 @@ pub(crate) struct FoldInput {
     /// Latest values, read before the rows.
     pub seen: LatestValues,
     pub subject: Subject,
+    /// From when on rows of a type are still there, µs; types that are not named are there from the beginning.
+    pub kept_from_us: BTreeMap<DataType, i64>,
     pub now_ms: i64,
 }
 
 /// Computes what is due of a patient. Nothing is written.
 pub(crate) async fn fold(source: &impl FoldSource, input: FoldInput) -> store::Result<FoldCommit> {
-    let FoldInput { claim, due, seen, subject, now_ms } = input;
+    let FoldInput { claim, due, seen, subject, kept_from_us, now_ms } = input;
     let not_after_us = (now_ms + AHEAD_MS) * 1000 + 999;
-    let plan = Plan::of(due);
+    let plan = Plan::of(due, &kept_from_us);
     let mut commit = FoldCommit { done: plan.done.clone(), due: plan.left.clone(), ..FoldCommit::nothing(claim) };
     let Some(span) = plan.span() else { return Ok(commit) };
     let (activity, tests) = (plan.windows_of(DataType::Activity), plan.windows_of(DataType::Tests));

@@ -35,8 +35,10 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Plans a fold of the earliest marks. Types that nothing is derived from yet are settled at once.
-    pub fn of(mut due: Vec<DueRange>) -> Self {
+    /// Plans a fold of the earliest marks. Types that nothing is derived from yet are settled at once, and so is what
+    /// lies before the time from which a type is kept, µs: there is nothing left to compute it from, and what was
+    /// computed stands.
+    pub fn of(mut due: Vec<DueRange>, kept_from_us: &BTreeMap<DataType, i64>) -> Self {
         due.sort_by_key(|range| (range.first_us, range.data_type, range.arrival));
         let mut plan = Plan::default();
         let Some(first) = due.first() else { return plan };
@@ -47,9 +49,14 @@ impl Plan {
                 plan.done.push(range);
                 continue;
             };
+            let first_us = kept_from_us.get(&data_type).map_or(range.first_us, |from_us| range.first_us.max(*from_us));
+            if first_us > range.last_us {
+                plan.done.push(range);
+                continue;
+            }
             let longest = if data_type.is_waveform() { LONGEST_WAVEFORM_SPAN_WINDOWS } else { LONGEST_SPAN_WINDOWS };
             let end = start + longest;
-            let windows = window_of(range.first_us)..window_of(range.last_us) + 1;
+            let windows = window_of(first_us)..window_of(range.last_us) + 1;
             if windows.start >= end {
                 continue;
             }
@@ -117,11 +124,25 @@ mod tests {
     #[test]
     fn windows_that_touch_become_one() {
         let marks = [(10, 10), (11, 12), (20, 20), (5, 5)];
-        let plan = Plan::of(marks.iter().map(|(first, last)| due(DataType::Activity, *first, *last)).collect());
+        let plan = Plan::of(
+            marks.iter().map(|(first, last)| due(DataType::Activity, *first, *last)).collect(),
+            &BTreeMap::new(),
+        );
         assert_eq!(plan.windows_of(DataType::Activity), [5..6, 10..13, 20..21]);
         assert_eq!(plan.span(), Some(5..21));
         assert_eq!(plan.done.len(), 4);
         assert!(plan.left.is_empty());
+    }
+
+    #[test]
+    fn what_was_retired_is_settled_and_not_touched() {
+        let kept = BTreeMap::from([(DataType::Activity, 12 * WINDOW_US)]);
+        let gone = due(DataType::Activity, 3, 11);
+        let other = due(DataType::Tests, 11, 11);
+        let plan = Plan::of(vec![gone, due(DataType::Activity, 10, 13), other], &kept);
+        assert_eq!(plan.windows_of(DataType::Activity), std::slice::from_ref(&(12..14)));
+        assert_eq!(plan.windows_of(DataType::Tests), std::slice::from_ref(&(11..12)));
+        assert_eq!(plan.done.len(), 3);
     }
 
     #[test]
@@ -130,14 +151,14 @@ mod tests {
         let far = due(DataType::Temperature, 5_000, 5_000);
         let impedance = due(DataType::Bioz, 0, 20_000);
         let waveform = due(DataType::Ppg1, 0, 20_000);
-        let plan = Plan::of(vec![far, long, impedance, waveform]);
+        let plan = Plan::of(vec![far, long, impedance, waveform], &BTreeMap::new());
         assert_eq!(plan.windows_of(DataType::Activity), std::slice::from_ref(&(0..LONGEST_SPAN_WINDOWS)));
         assert!(plan.windows_of(DataType::Temperature).is_empty());
         let from = |window: i64, mark: DueRange| DueRange { first_us: window * WINDOW_US, ..mark };
         assert_eq!(plan.left, [from(LONGEST_SPAN_WINDOWS, long), from(LONGEST_WAVEFORM_SPAN_WINDOWS, waveform)]);
         assert!([long, waveform, impedance].iter().all(|mark| plan.done.contains(mark)) && !plan.done.contains(&far));
         assert!(plan.revisited.is_empty());
-        let revisited = Plan::of(vec![DueRange { arrival: OF_NO_SYNC, ..far }]).revisited;
+        let revisited = Plan::of(vec![DueRange { arrival: OF_NO_SYNC, ..far }], &BTreeMap::new()).revisited;
         assert_eq!(revisited, std::slice::from_ref(&(5_000..5_001)));
     }
 }

@@ -123,8 +123,9 @@ async fn compare(source: &StoredPatient, claim: Claim, now_ms: i64) -> store::Re
     if due.is_empty() {
         return Ok((FoldCommit::nothing(claim), Recomputed::default()));
     }
+    let kept_from_us = health.retired(patient).await?;
     let stored = stored_of(health, patient).await?;
-    let mut shadow = Shadow { rows: source, derived: Frozen::before(&due).part_of(&stored) };
+    let mut shadow = Shadow { rows: source, derived: Frozen::of(&due, &kept_from_us).part_of(&stored) };
     shadow.derived.due.clone_from(&due);
     while !shadow.derived.due.is_empty() {
         let input = FoldInput {
@@ -132,6 +133,7 @@ async fn compare(source: &StoredPatient, claim: Claim, now_ms: i64) -> store::Re
             due: shadow.derived.due.clone(),
             seen: shadow.derived.latest,
             subject: subject().await?,
+            kept_from_us: kept_from_us.clone(),
             now_ms,
         };
         let mut commit = fold(&shadow, input).await?;
@@ -157,20 +159,31 @@ fn windows_with_rows(derived: &Derived) -> u64 {
 }
 
 /// What lies before the first row of its type: it was derived from rows that are no more.
-struct Frozen {
+///
+/// What is made of several types, such as the summary of a day, is frozen where any of them is retired. A fold still
+/// brings it up to date where rows of another one are left.
+struct Frozen<'patient> {
     /// First row of each type that has any, µs.
     first_us: BTreeMap<DataType, i64>,
+    /// From when on rows of a type are kept, µs, where some were retired.
+    kept_from_us: &'patient BTreeMap<DataType, i64>,
 }
 
-impl Frozen {
-    fn before(due: &[DueRange]) -> Self {
+impl<'patient> Frozen<'patient> {
+    fn of(due: &[DueRange], kept_from_us: &'patient BTreeMap<DataType, i64>) -> Self {
         let first = |range: &DueRange| Some((DataType::from_number(range.data_type)?, range.first_us));
-        Frozen { first_us: due.iter().filter_map(first).collect() }
+        Frozen { first_us: due.iter().filter_map(first).collect(), kept_from_us }
     }
 
     /// The first row of some types, µs; the end of time without any.
     fn first_of(&self, types: &[DataType]) -> i64 {
         types.iter().filter_map(|data_type| self.first_us.get(data_type)).copied().min().unwrap_or(i64::MAX)
+    }
+
+    /// From when on what is made of all these types can be made anew, µs.
+    fn whole_from(&self, types: &[DataType]) -> i64 {
+        let kept_from = types.iter().filter_map(|data_type| self.kept_from_us.get(data_type)).copied().max();
+        self.first_of(types).max(kept_from.unwrap_or(i64::MIN))
     }
 
     fn part_of(&self, stored: &Derived) -> Derived {
@@ -182,13 +195,16 @@ impl Frozen {
             *cells = day.pack(*data_type);
         }
         kept.slots.retain(|_, cells| !cells.is_empty());
-        // A local day may begin so long before the UTC day of its date.
-        let first_day = LocalDay(self.first_of(Day::TYPES).div_euclid(DAY_US) as i32 - 1);
+        // A local day may begin so long before the UTC day of its date, and end so long after it.
+        let mut first_day = LocalDay(self.first_of(Day::TYPES).div_euclid(DAY_US) as i32 - 1);
+        if let Some(kept_from_us) = self.kept_from_us.values().max() {
+            first_day = first_day.max(LocalDay(kept_from_us.div_euclid(DAY_US) as i32 + 2));
+        }
         kept.summaries.retain(|(day, _), _| *day < first_day);
         kept.facts.retain(|day, _| *day < first_day);
         let first_beat_ms = self.first_of(&[DataType::RrInterval]).div_euclid(1000);
         kept.af_hours.retain(|hour_ms, _| *hour_ms < vitals::af::hour_of(first_beat_ms));
-        let first_vital_ms = self.first_of(&VITAL_TYPES).div_euclid(1000);
+        let first_vital_ms = self.whole_from(&VITAL_TYPES).div_euclid(1000);
         kept.news.retain(|time_ms, _| *time_ms < first_vital_ms);
         kept.latest.retain(|timed| timed.timestamp_ms < first_vital_ms);
         kept

@@ -119,7 +119,8 @@ impl Memory {
                 return;
             }
             let claim = Claim { patient: "p".to_owned(), token: 1 };
-            let input = FoldInput { claim, due, seen: self.derived.latest, subject: subject(), now_ms };
+            let seen = self.derived.latest;
+            let input = FoldInput { claim, due, seen, subject: subject(), kept_from_us: BTreeMap::new(), now_ms };
             let commit = fold(&*self, input).await.unwrap();
             self.commit(commit);
         }

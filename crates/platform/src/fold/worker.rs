@@ -159,8 +159,9 @@ async fn fold_patient(platform: &Platform, claim: Claim) -> store::Result<FoldCo
     let due = health.due_of(patient, now_ms).await?;
     let seen = health.stored_latest(patient).await?;
     let subject = subject_of(health, patient).await?;
+    let kept_from_us = health.retired(patient).await?;
     let source = StoredPatient { health: health.clone(), patient: patient.to_owned() };
-    fold(&source, FoldInput { claim, due, seen, subject, now_ms }).await
+    fold(&source, FoldInput { claim, due, seen, subject, kept_from_us, now_ms }).await
 }
 
 /// What formulas ask about a patient.

@@ -1,23 +1,29 @@
-//! `pulseward import`: sends the rows of CSV files as syncs of bounded size.
+//! `pulseward import`: sends the rows of CSV files, or of the archive of an export, as syncs of bounded size.
 
+mod archive;
 mod batch;
+mod columnar;
 mod reader;
 mod sender;
+mod zones;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use indicatif::ProgressBar;
 use serde_json::json;
 use vitals::registry::DataType;
 
+use self::archive::{Archive, Entry, Form};
 use self::batch::Batch;
 use self::reader::Rows;
 use self::sender::{Counts, Sender};
+use self::zones::ZoneOfRow;
 use crate::commands::simulate::progress_bar;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Send CSV files (also .gz) whose columns have the names of the data dictionary
+/// Send archives of exports, or CSV files (also .gz) whose columns have the names of the data dictionary
 #[derive(Args)]
 pub struct Import {
     /// Address of the service, such as `http://127.0.0.1:8080`
@@ -26,10 +32,10 @@ pub struct Import {
     /// The patient's token for the Health Cloud
     #[arg(long, value_name = "TOKEN", env = "PULSEWARD_BEARER", hide_env_values = true)]
     bearer: String,
-    /// The data type of the rows
+    /// The data type of the rows of CSV files; of an archive, the only one to send
     #[arg(long = "type", value_name = "T", value_parser = parse_type)]
-    data_type: DataType,
-    /// IANA time zone of the samples' local times; default: the patient's
+    data_type: Option<DataType>,
+    /// IANA time zone of the samples' local times; default: the patient's, of an archive its own
     #[arg(long, value_name = "Z")]
     time_zone: Option<String>,
     /// How to compress what is sent
@@ -65,28 +71,104 @@ impl Import {
     pub async fn run(self) -> Result<(), Failure> {
         let sender = Sender::new(&self.url, &self.bearer, self.compress)?;
         let bar = progress_bar();
-        let mut counts = Counts::default();
+        let mut sending = Sending { sender, bar, counts: Counts::default() };
         for path in &self.files {
-            bar.set_message(path.display().to_string());
-            let mut rows = Rows::open(path, self.data_type)?;
-            let mut batch = Batch::new(self.data_type, rows.columns(), self.time_zone.as_deref());
-            while let Some(record) = rows.next()? {
-                batch.push(&record).map_err(|reason| rows.at_this_line(&reason))?;
-                if batch.is_full() {
-                    counts.add(batch.rows(), sender.send(batch.take()).await?);
-                    bar.set_position(counts.rows);
-                }
-            }
-            if batch.rows() > 0 {
-                counts.add(batch.rows(), sender.send(batch.take()).await?);
+            sending.bar.set_message(path.display().to_string());
+            match Archive::open(path)? {
+                Some(archive) => self.send_archive(archive, &mut sending).await?,
+                None => self.send_csv(path, &mut sending).await?,
             }
         }
-        bar.finish_and_clear();
+        sending.bar.finish_and_clear();
+        let counts = sending.counts;
         self.output.print(&json!({
             "rows": counts.rows,
             "stored": counts.stored,
             "duplicate": counts.duplicate,
             "rejected": counts.rejected,
         }))
+    }
+
+    async fn send_csv(&self, path: &Path, sending: &mut Sending) -> Result<(), Failure> {
+        let Some(data_type) = self.data_type else {
+            return Err(Failure::Usage(format!("{}: --type says what the rows of a CSV file are", path.display())));
+        };
+        let mut rows = Rows::open(path, data_type)?;
+        let mut batch = Batch::new(data_type, rows.columns(), self.time_zone.as_deref());
+        while let Some(record) = rows.next()? {
+            batch.push(&record).map_err(|reason| rows.at_this_line(&reason))?;
+            sending.send_if_full(&mut batch).await?;
+        }
+        sending.send(&mut batch).await
+    }
+
+    async fn send_archive(&self, mut archive: Archive, sending: &mut Sending) -> Result<(), Failure> {
+        for entry in archive.entries()? {
+            if self.data_type.is_some_and(|wanted| wanted != entry.data_type) {
+                continue;
+            }
+            match entry.form {
+                Form::Csv => self.send_lines(&mut archive, &entry, sending).await?,
+                Form::Parquet => self.send_columns(&mut archive, &entry, sending).await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn send_lines(&self, archive: &mut Archive, entry: &Entry, sending: &mut Sending) -> Result<(), Failure> {
+        let zones = match &self.time_zone {
+            Some(zone) => vec![zone.clone()],
+            None => archive.time_zones().to_vec(),
+        };
+        let mut rows = archive.rows(entry)?;
+        let date = rows.date_position();
+        let mut zones = ZoneOfRow::new(zones);
+        let mut batch = Batch::new(entry.data_type, rows.columns(), zones.current());
+        while let Some(record) = rows.next()? {
+            if zones.has_changed(record.get(0), date.and_then(|position| record.get(position))) {
+                sending.send(&mut batch).await?;
+                batch = Batch::new(entry.data_type, rows.columns(), zones.current());
+            }
+            batch.push(&record).map_err(|reason| rows.at_this_line(&reason))?;
+            sending.send_if_full(&mut batch).await?;
+        }
+        sending.send(&mut batch).await
+    }
+
+    async fn send_columns(&self, archive: &mut Archive, entry: &Entry, sending: &mut Sending) -> Result<(), Failure> {
+        let zone = self.time_zone.as_deref();
+        let mut streams = archive.streams(entry, zone.is_none())?;
+        while let Some(stream) = streams.next()? {
+            let answer = sending.sender.send_columns(entry.data_type, zone, stream.bytes).await?;
+            sending.add(stream.rows, answer);
+        }
+        Ok(())
+    }
+}
+
+/// Rows on their way, and what has become of those before.
+struct Sending {
+    sender: Sender,
+    bar: ProgressBar,
+    counts: Counts,
+}
+
+impl Sending {
+    async fn send_if_full(&mut self, batch: &mut Batch) -> Result<(), Failure> {
+        if batch.is_full() { self.send(batch).await } else { Ok(()) }
+    }
+
+    async fn send(&mut self, batch: &mut Batch) -> Result<(), Failure> {
+        if batch.rows() > 0 {
+            let rows = batch.rows();
+            let answer = self.sender.send(batch.take()).await?;
+            self.add(rows, answer);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, rows: u64, answer: Counts) {
+        self.counts.add(rows, answer);
+        self.bar.set_position(self.counts.rows);
     }
 }

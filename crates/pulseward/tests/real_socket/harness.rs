@@ -65,11 +65,23 @@ impl Service {
 
     /// Starts the service with more options.
     pub fn start_with(data: &Path, options: &[&str]) -> Self {
+        Self::start_in(data, options, &[])
+    }
+
+    /// The same with variables of the environment.
+    pub fn start_in(data: &Path, options: &[&str], environment: &[(&str, &str)]) -> Self {
         let data = data.to_str().unwrap();
         // Tests ask more often than anybody should, but for those of the limit.
         let basic = ["serve", "--data", data, "--listen", "127.0.0.1:0"];
         let unlimited: &[&str] = if options.contains(&"--rate-limit") { &[] } else { &["--rate-limit", "off"] };
-        let mut child = pulseward(&[&basic, unlimited, options].concat()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut command = pulseward(&[&basic, unlimited, options].concat());
+        command.envs(environment.iter().copied());
+        Self::start_command(command)
+    }
+
+    /// Starts what is or becomes the service.
+    pub fn start_command(mut command: Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut said = Vec::new();
         let url = loop {
@@ -157,13 +169,23 @@ impl Researcher {
 
     /// The same on a store that more options name.
     pub async fn new_with(data: &Path, store: &[&str], url: &str) -> Self {
-        let account = ["create-account", "--email", "rita@study.example", "--role", "researcher"];
+        Self::named(data, store, url, "rita@study.example").await
+    }
+
+    /// Another researcher, with a group of his own.
+    pub async fn another(data: &Path, url: &str, email: &str) -> Self {
+        Self::named(data, &[], url, email).await
+    }
+
+    async fn named(data: &Path, store: &[&str], url: &str, email: &str) -> Self {
+        let account = ["create-account", "--email", email, "--role", "researcher"];
         admin(data, &[&account[..], store].concat());
-        let key = ["create-api-key", "--account", "rita@study.example"];
+        let key = ["create-api-key", "--account", email];
         let key = admin(data, &[&key[..], store].concat());
         let key = key["token"].as_str().unwrap().to_owned();
-        let mut researcher =
-            Researcher { http: reqwest::Client::new(), url: url.to_owned(), key, group: String::new() };
+        // A connection that was left alone for long is closed by the service, just when it may be used again.
+        let http = reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap();
+        let mut researcher = Researcher { http, url: url.to_owned(), key, group: String::new() };
         let body = json!({"name": "Study", "description": "A study"});
         let (status, group) = researcher.post("/integration/v1/groups", None, &body).await;
         assert_eq!(status, 200, "{group}");
@@ -185,6 +207,11 @@ impl Researcher {
     /// Reads, with the API key or with a Bearer token.
     pub async fn get(&self, path: &str, bearer: Option<&str>) -> Answer {
         answer(self.prove(self.http.get(format!("{}{path}", self.url)), bearer)).await.unwrap()
+    }
+
+    /// Deletes; answers the status.
+    pub async fn delete(&self, path: &str) -> u16 {
+        answer(self.prove(self.http.delete(format!("{}{path}", self.url)), None)).await.unwrap().0
     }
 
     /// Sends a sync; an error when the service goes away meanwhile.

@@ -190,6 +190,13 @@ async fn entries_are_found_by_time(stores: Stores) {
     assert_eq!(health.news_before("ada", 25).await.expect("an answer"), Some(entry(10)));
     assert_eq!(health.news_before("ada", 10).await.expect("an answer"), None);
     assert_eq!(health.news_between("ada", 10, 25).await.expect("an answer"), [entry(10), entry(25)]);
+
+    // Ranges may overlap; what is wanted stays or is put, also outside them, and the rest of them goes.
+    let third = claim(&stores, 1).await.remove(0);
+    let (ranges, wanted) = (vec![(0, 20), (10, 10), (15, 40)], vec![entry(10), entry(30), entry(50)]);
+    let commit = FoldCommit { news_removed: ranges, news: wanted.clone(), ..nothing(&third) };
+    health.commit_folds(vec![commit]).await.expect("committed");
+    assert_eq!(health.news_between("ada", 0, 99).await.expect("an answer"), wanted);
 }
 
 async fn settings_are_kept_with_their_time(stores: Stores) {

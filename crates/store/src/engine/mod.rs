@@ -5,6 +5,7 @@
 //! SQLite a statement then costs a function call and not a trip to another thread and back (measured: 10 against
 //! 115 µs for a point look-up; see docs/benchmarks.md).
 
+pub mod backup;
 mod migrate;
 mod postgres;
 mod sqlite;

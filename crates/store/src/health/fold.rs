@@ -28,9 +28,9 @@ pub struct FoldCommit {
     pub af_hours: Vec<AfHourRow>,
     /// Latest values as they were read, and as they were computed.
     pub latest: Option<LatestChange>,
-    /// Times of NEWS entries to remove, ms, both ends included; done before the entries are written.
+    /// Times in which no NEWS entries are to be left but those of `news`, ms, both ends included.
     pub news_removed: Vec<(i64, i64)>,
-    /// NEWS entries to write.
+    /// NEWS entries that are to be there, in the ranges or outside them.
     pub news: Vec<NewsEntry>,
     /// The marks that were seen.
     pub done: Vec<DueRange>,
@@ -113,12 +113,7 @@ fn commit(tx: &mut Tx<'_>, fold: &FoldCommit) -> Result<FoldOutcome> {
             latest::write(tx, patient, &values)?;
         }
     }
-    for (from_ms, to_ms) in &fold.news_removed {
-        news::delete_between(tx, patient, *from_ms, *to_ms)?;
-    }
-    for entry in &fold.news {
-        news::put(tx, patient, entry)?;
-    }
+    news::replace(tx, patient, &fold.news_removed, &fold.news)?;
     for range in &fold.done {
         claims::forget(tx, patient, range)?;
     }

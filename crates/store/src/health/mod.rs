@@ -19,6 +19,7 @@ mod oauth;
 pub(crate) mod patient_tables;
 mod patients;
 mod reader;
+mod retention;
 mod sealed;
 mod sessions;
 mod settings;
@@ -44,6 +45,7 @@ pub use fold::{FoldCommit, FoldOutcome, LatestChange};
 pub use oauth::{AuthorizationCode, OauthRefreshToken};
 pub use patients::{HealthPatient, Profile};
 pub(crate) use reader::merge;
+pub use retention::Retirement;
 pub use sessions::HealthSession;
 pub use settings::{SettingRow, WEIGHT_SETTING};
 pub use slots::SlotRow;
@@ -61,7 +63,8 @@ const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0003_operations.sql"),
     include_str!("../../migrations/health/0004_exports.sql"),
     include_str!("../../migrations/health/0005_day.sql"),
-    include_str!("../../migrations/health/0006_portal.sql"),
+    include_str!("../../migrations/health/0006_retention.sql"),
+    include_str!("../../migrations/health/0007_portal.sql"),
 ]);
 
 /// The health database and the objects that its segments lie in. Clones share it.
@@ -109,6 +112,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         oauth::TEXTS,
         patient_tables::TEXTS,
         patients::TEXTS,
+        retention::TEXTS,
         sessions::TEXTS,
         settings::TEXTS,
         slots::TEXTS,
@@ -118,6 +122,8 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         zones::TEXTS,
         crate::segment::TEXTS,
         crate::segment::SEAL_TEXTS,
+        crate::segment::CHECK_TEXTS,
+        crate::segment::LAKE_TEXTS,
         crate::signing_key::TEXTS,
     ]
     .concat()

@@ -1,5 +1,7 @@
 //! Entries of NEWS over time.
 
+use std::collections::BTreeMap;
+
 use vitals::news_timeline::NewsEntry;
 
 use super::HealthDb;
@@ -13,7 +15,8 @@ sql! {
     FIND_BETWEEN = "SELECT body FROM news_entry WHERE patient = $1 AND time_ms >= $2 AND time_ms <= $3 ORDER BY time_ms";
     PUT = "INSERT INTO news_entry (patient, time_ms, body) VALUES ($1, $2, $3)
         ON CONFLICT (patient, time_ms) DO UPDATE SET body = excluded.body";
-    DELETE_BETWEEN = "DELETE FROM news_entry WHERE patient = $1 AND time_ms >= $2 AND time_ms <= $3";
+    TEXTS_BETWEEN = "SELECT time_ms, body FROM news_entry WHERE patient = $1 AND time_ms >= $2 AND time_ms <= $3";
+    DELETE = "DELETE FROM news_entry WHERE patient = $1 AND time_ms = $2";
 }
 
 impl HealthDb {
@@ -38,14 +41,25 @@ impl HealthDb {
     }
 }
 
-pub(super) fn put(tx: &mut Tx<'_>, patient: &str, entry: &NewsEntry) -> Result<()> {
-    let body = serde_json::to_string(entry).map_err(|error| StoreError::Damaged(error.to_string()))?;
-    tx.execute(PUT, &[&patient, &entry.time_ms, &body])?;
-    Ok(())
-}
-
-pub(super) fn delete_between(tx: &mut Tx<'_>, patient: &str, from_ms: i64, to_ms: i64) -> Result<()> {
-    tx.execute(DELETE_BETWEEN, &[&patient, &from_ms, &to_ms])?;
+/// Makes the entries in some ranges of time, ms, both ends included, and those of `entries` what `entries` says. What is
+/// there already is left alone: a late measurement evaluates twelve hours anew, and seldom changes more than a few.
+pub(super) fn replace(tx: &mut Tx<'_>, patient: &str, ranges: &[(i64, i64)], entries: &[NewsEntry]) -> Result<()> {
+    let mut wanted: BTreeMap<i64, String> = BTreeMap::new();
+    for entry in entries {
+        let body = serde_json::to_string(entry).map_err(|error| StoreError::Damaged(error.to_string()))?;
+        wanted.insert(entry.time_ms, body);
+    }
+    let mut stored: BTreeMap<i64, String> = BTreeMap::new();
+    for (from_ms, to_ms) in ranges {
+        let read = |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get::<String>(1)?));
+        stored.extend(tx.query(TEXTS_BETWEEN, &[&patient, from_ms, to_ms], read)?);
+    }
+    for time_ms in stored.keys().filter(|time_ms| !wanted.contains_key(time_ms)) {
+        tx.execute(DELETE, &[&patient, time_ms])?;
+    }
+    for (time_ms, body) in wanted.iter().filter(|(time_ms, body)| stored.get(time_ms) != Some(body)) {
+        tx.execute(PUT, &[&patient, time_ms, body])?;
+    }
     Ok(())
 }
 

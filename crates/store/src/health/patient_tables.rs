@@ -25,6 +25,7 @@ sql! {
     OAUTH_CODE = "DELETE FROM oauth_code WHERE patient = $1";
     EXPORT_JOB = "DELETE FROM export_job WHERE patient = $1";
     EXPORT_LIMIT = "DELETE FROM export_limit WHERE patient = $1";
+    RETIRED = "DELETE FROM retired WHERE patient = $1";
     SESSION = "DELETE FROM session WHERE patient = $1";
     SYNC = "DELETE FROM sync WHERE patient = $1";
     PATIENT = "DELETE FROM patient WHERE uuid = $1";
@@ -32,7 +33,7 @@ sql! {
 
 /// The kind that a receipt counts the rows of a table under, or nothing for rows that tell nobody anything, and the
 /// statement that removes those of a patient.
-pub(crate) const DELETE: [(&str, &str); 21] = [
+pub(crate) const DELETE: [(&str, &str); 22] = [
     ("chunks", CHUNK),
     ("segments", SEGMENT),
     ("", OPEN_HOUR),
@@ -49,6 +50,7 @@ pub(crate) const DELETE: [(&str, &str); 21] = [
     ("devices", DEVICE),
     ("exports", EXPORT_JOB),
     ("", EXPORT_LIMIT),
+    ("", RETIRED),
     ("", OAUTH_REFRESH_TOKEN),
     ("", OAUTH_CODE),
     ("health_sessions", SESSION),

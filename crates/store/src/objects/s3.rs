@@ -14,6 +14,9 @@ use crate::error::Result;
 /// of it soon, and background work tries again by itself.
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
 const LONGEST_CONNECT: Duration = Duration::from_secs(5);
+/// How long nothing may come. There is no limit to a whole request: a large object is read as fast as whoever reads it
+/// takes it.
+const LONGEST_SILENCE: Duration = Duration::from_secs(30);
 
 /// A bucket, and who asks.
 #[derive(Clone, Default)]
@@ -46,7 +49,11 @@ impl Objects {
     /// Objects in a bucket. Nothing is asked of it yet.
     pub fn bucket(address: &S3Address) -> Result<Self> {
         let retry = RetryConfig { retry_timeout: LONGEST_RETRY, ..RetryConfig::default() };
-        let client = ClientOptions::new().with_connect_timeout(LONGEST_CONNECT).with_allow_http(address.allow_http);
+        let client = ClientOptions::new()
+            .with_connect_timeout(LONGEST_CONNECT)
+            .with_timeout_disabled()
+            .with_read_timeout(LONGEST_SILENCE)
+            .with_allow_http(address.allow_http);
         let mut builder = AmazonS3Builder::new()
             .with_bucket_name(&address.bucket)
             .with_region(address.region.as_deref().unwrap_or("us-east-1"))

@@ -80,6 +80,8 @@ sql! {
     REPLACE_SEGMENT = "UPDATE segment SET generation = $4, path = $5, first_us = $6, last_us = $7, row_count = $8,
         bytes = $9, sha256 = $10, sealed_ms = $11, published = $12
         WHERE patient = $1 AND data_type = $2 AND period_start_us = $3 AND generation = $13";
+    DROP_SEGMENT = "DELETE FROM segment
+        WHERE patient = $1 AND data_type = $2 AND period_start_us = $3 AND generation = $4";
     INSERT_DEAD = "INSERT INTO dead_object (path, dead_since_ms) VALUES ($1, $2)";
     DELETE_CHUNK = "DELETE FROM chunk
         WHERE patient = $1 AND data_type = $2 AND last_us = $3 AND channel = $4 AND arrival = $5 AND first_us = $6";
@@ -123,6 +125,27 @@ impl HealthDb {
     /// there: another worker has sealed or merged meanwhile. The new object is then nobody's and should be deleted.
     pub async fn publish_segment(&self, publication: Publication) -> Result<()> {
         self.db.write(move |tx| publish(tx, &publication)).await
+    }
+
+    /// Takes a segment out of the catalog; its object is dead from then on.
+    pub(crate) async fn drop_segment(
+        &self,
+        patient: Uuid,
+        data_type: DataType,
+        segment: SegmentRow,
+        now_ms: i64,
+    ) -> Result<()> {
+        let patient = patient.to_string();
+        self.db
+            .write(move |tx| {
+                let params: [&dyn Param; 4] =
+                    [&patient, &data_type.number(), &segment.period_start_us, &segment.generation];
+                if tx.execute(DROP_SEGMENT, &params)? == 0 {
+                    return Err(StoreError::LeaseLost);
+                }
+                tx.execute(INSERT_DEAD, &[&segment.object.path, &now_ms]).map(drop)
+            })
+            .await
     }
 
     /// Objects that have been dead since before a time, oldest first, at most `limit`.

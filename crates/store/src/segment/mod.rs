@@ -9,8 +9,10 @@
 //! in the order of time without holding all of it. A file of a type with one channel is simply in the order of time.
 
 mod catalog;
+mod check;
 mod encode;
 mod file;
+mod lake;
 mod layout;
 mod name;
 mod period;
@@ -22,7 +24,9 @@ mod write;
 
 pub(crate) use catalog::segments_between;
 pub use catalog::{ChunkKey, Publication, SegmentRow, UnsealedPeriod};
+pub use check::StoredAmount;
 pub use file::PeriodFile;
+pub use lake::LakeSegment;
 pub use layout::file_properties;
 pub use name::SegmentName;
 pub(crate) use name::patient_folder;
@@ -34,6 +38,10 @@ pub use write::{SegmentWriter, WrittenSegment};
 
 #[cfg(test)]
 pub(crate) use catalog::TEXTS;
+#[cfg(test)]
+pub(crate) use check::TEXTS as CHECK_TEXTS;
+#[cfg(test)]
+pub(crate) use lake::TEXTS as LAKE_TEXTS;
 #[cfg(test)]
 pub(crate) use seal::TEXTS as SEAL_TEXTS;
 

@@ -3,6 +3,7 @@
 //! The period is read step by step, so the memory that it takes does not grow with it. What arrives meanwhile is not
 //! touched and waits for the next sealing.
 
+use uuid::Uuid;
 use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::SECOND_US;
@@ -63,7 +64,9 @@ impl HealthDb {
         let mut writer = SegmentWriter::new(&self.objects, &name)?;
         if let Err(error) = self.write_period(&mut writer, unsealed, segment.as_ref(), &chunks).await {
             writer.abort().await?;
-            return Err(error);
+            // The object of an erased patient goes after its row, and so may be named and then gone.
+            let stands = self.generation_now(unsealed).await? == expected_generation;
+            return Err(if stands { error } else { StoreError::LeaseLost });
         }
         let Some(object) = writer.finish().await? else { return Ok(Sealed::default()) };
         let sealed = Sealed { segments: 1, rows: object.rows, bytes: object.bytes };
@@ -75,6 +78,50 @@ impl HealthDb {
             return Err(error);
         }
         Ok(sealed)
+    }
+
+    /// Seals a period anew without what lies before a time. What has come since the last sealing stays as it is.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`] when another worker seals the period meanwhile; nothing is changed then.
+    pub(crate) async fn reseal_from(
+        &self,
+        patient: Uuid,
+        data_type: DataType,
+        period: SealedPeriod,
+        from_us: i64,
+        now_ms: i64,
+        random: u64,
+    ) -> Result<()> {
+        let Some(segment) = self.segment_of(patient, data_type, period).await? else { return Ok(()) };
+        let expected_generation = segment.generation;
+        let name = SegmentName { patient, data_type, period, generation: expected_generation + 1, random };
+        let mut writer = SegmentWriter::new(&self.objects, &name)?;
+        let kept = SealedPeriod { start_us: from_us, end_us: period.end_us };
+        let unsealed = UnsealedPeriod { patient, data_type, period: kept };
+        if let Err(error) = self.write_period(&mut writer, unsealed, Some(&segment), &[]).await {
+            writer.abort().await?;
+            return Err(error);
+        }
+        let Some(object) = writer.finish().await? else {
+            return self.drop_segment(patient, data_type, segment, now_ms).await;
+        };
+        let path = object.path.clone();
+        let chunks = Vec::new();
+        let publication =
+            Publication { patient, data_type, period, expected_generation, object, chunks, sealed_ms: now_ms };
+        if let Err(error) = self.publish_segment(publication).await {
+            self.objects.delete(&path).await?;
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    /// The number of writings of a period by now, 0 when it has no segment.
+    async fn generation_now(&self, unsealed: UnsealedPeriod) -> Result<i64> {
+        let UnsealedPeriod { patient, data_type, period } = unsealed;
+        let segment = self.db.read(move |tx| segment_of(tx, &patient.to_string(), data_type, period.start_us));
+        Ok(segment.await?.map_or(0, |segment| segment.generation))
     }
 
     async fn write_period(

@@ -87,6 +87,7 @@ sql! {
     FIND_ALL = concat!("SELECT uuid, record_id, state, voucher_code, voucher_expires_ms, email, password_hash,
         must_change_password, person, created_ms, updated_ms FROM patient WHERE uuid IN (", list_of_64!(), ")");
     UUIDS_OF_GROUP = "SELECT patient FROM group_patient WHERE group_code = $1 ORDER BY attached_ms, patient";
+    GROUPS_OF_PATIENTS = "SELECT group_code, patient FROM group_patient ORDER BY group_code, patient";
     FIRST_GROUP = "SELECT group_code FROM group_patient WHERE patient = $1 ORDER BY attached_ms, group_code LIMIT 1";
     ACTIVATE = "UPDATE patient SET state = 'confirmed', email = COALESCE($2, email), password_hash = $3, must_change_password = $4,
         person = $5, updated_ms = $6 WHERE uuid = $1 AND state = 'pre_created'";
@@ -169,6 +170,11 @@ impl UsersDb {
                 Ok(found)
             })
             .await
+    }
+
+    /// Every group with every patient of it, by code and uuid.
+    pub async fn groups_of_patients(&self) -> Result<Vec<(String, String)>> {
+        self.db.read(|tx| tx.query(GROUPS_OF_PATIENTS, &[], |row| Ok((row.get(0)?, row.get(1)?)))).await
     }
 
     /// The uuids of the patients of a group, in the order in which they joined.

@@ -13,14 +13,14 @@ use crate::failure::Failure;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// The rows of one file.
-pub struct Rows {
+pub struct Rows<'bytes> {
     path: PathBuf,
-    reader: Reader<Box<dyn Read>>,
+    reader: Reader<Box<dyn Read + 'bytes>>,
     columns: Vec<Option<String>>,
     line: u64,
 }
 
-impl Rows {
+impl<'bytes> Rows<'bytes> {
     /// Opens a file and checks its header against the columns of the data type. Nothing has been sent yet when a
     /// column is not known.
     pub fn open(path: &Path, data_type: DataType) -> Result<Self, Failure> {
@@ -34,7 +34,8 @@ impl Rows {
         Self::read(bytes, path, data_type)
     }
 
-    fn read(bytes: Box<dyn Read>, path: &Path, data_type: DataType) -> Result<Self, Failure> {
+    /// Reads bytes that are not compressed; `path` is what they are called in messages.
+    pub fn read(bytes: Box<dyn Read + 'bytes>, path: &Path, data_type: DataType) -> Result<Self, Failure> {
         let mut reader = ReaderBuilder::new().from_reader(bytes);
         let header = reader.headers().map_err(|error| not_csv(path, &error))?.clone();
         let mut columns = Vec::new();
@@ -50,6 +51,11 @@ impl Rows {
     /// The names of the columns; none for one that is left out.
     pub fn columns(&self) -> &[Option<String>] {
         &self.columns
+    }
+
+    /// The position of the local date, where there is one.
+    pub fn date_position(&mut self) -> Option<usize> {
+        self.reader.headers().ok()?.iter().position(|name| name == "date")
     }
 
     /// The next row.
@@ -96,7 +102,7 @@ mod tests {
     use flate2::write::GzEncoder;
     use std::io::Write;
 
-    fn rows(bytes: &'static [u8]) -> Result<Rows, Failure> {
+    fn rows(bytes: &'static [u8]) -> Result<Rows<'static>, Failure> {
         Rows::read(unpack(Box::new(bytes)).unwrap(), Path::new("t.csv"), DataType::Activity)
     }
 

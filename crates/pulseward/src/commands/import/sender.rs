@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
-use reqwest::{Client, Response, StatusCode};
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
+use vitals::registry::DataType;
 
 use super::Compression;
 use crate::failure::Failure;
@@ -65,13 +66,44 @@ impl Sender {
         Ok(Sender { client, address, bearer: bearer.to_owned(), compression })
     }
 
-    /// Sends a body until the service has taken it or refuses it for good.
+    /// Sends the JSON of a sync.
     pub async fn send(&self, body: Vec<u8>) -> Result<Counts, Failure> {
+        self.send_with(self.client.post(&self.address).header(CONTENT_TYPE, "application/json"), body).await
+    }
+
+    /// Sends an Arrow stream of rows of one type. `zone` is that of rows that name none.
+    pub async fn send_columns(
+        &self,
+        data_type: DataType,
+        zone: Option<&str>,
+        body: Vec<u8>,
+    ) -> Result<Counts, Failure> {
+        let address = format!("{}/{}", self.address, data_type.name());
+        let mut request = self.client.post(address).header(CONTENT_TYPE, "application/vnd.apache.arrow.stream");
+        if let Some(zone) = zone {
+            request = request.query(&[("time_zone", zone)]);
+        }
+        self.send_with(request, body).await
+    }
+
+    /// Sends a body until the service has taken it or refuses it for good.
+    async fn send_with(&self, request: RequestBuilder, body: Vec<u8>) -> Result<Counts, Failure> {
         let body = Bytes::from(self.pack(body).map_err(|error| Failure::io("compress a sync", error))?);
+        let mut request = request.bearer_auth(&self.bearer).body(body);
+        request = match self.compression {
+            Compression::None => request,
+            Compression::Gzip => request.header(CONTENT_ENCODING, "gzip"),
+            Compression::Zstd => request.header(CONTENT_ENCODING, "zstd"),
+        };
+        let request = request.build()?;
         let mut tries = 0;
         loop {
             tries += 1;
-            let wait = match self.send_once(body.clone()).await {
+            // Bytes are shared and not copied; only a body that streams could not be sent twice.
+            let Some(again) = request.try_clone() else {
+                return Err(Failure::Other("a sync cannot be sent twice".into()));
+            };
+            let wait = match self.client.execute(again).await {
                 Ok(response) if response.status().is_success() => return Ok(Counts::of(&response.json().await?)),
                 Ok(response) if tries < TRIES && passes(response.status()) => retry_after(&response),
                 Ok(response) => return Err(refusal(response).await),
@@ -80,17 +112,6 @@ impl Sender {
             };
             tokio::time::sleep(wait.unwrap_or(Duration::from_millis(200 << tries)).min(LONGEST_WAIT)).await;
         }
-    }
-
-    async fn send_once(&self, body: Bytes) -> Result<Response, reqwest::Error> {
-        let mut request = self.client.post(&self.address).bearer_auth(&self.bearer);
-        request = request.header(CONTENT_TYPE, "application/json");
-        request = match self.compression {
-            Compression::None => request,
-            Compression::Gzip => request.header(CONTENT_ENCODING, "gzip"),
-            Compression::Zstd => request.header(CONTENT_ENCODING, "zstd"),
-        };
-        request.body(body).send().await
     }
 
     fn pack(&self, body: Vec<u8>) -> std::io::Result<Vec<u8>> {

@@ -1,0 +1,119 @@
+//! The open lake: a group's sealed segments, listed with addresses from which DuckDB or polars read them.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use platform::{LARGEST_LAKE_PAGE, LakeFile};
+use serde::Serialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::ApiState;
+use crate::error::{ErrorBody, Result};
+use crate::extract::ResearcherCall;
+use crate::parameters::{Parameters, malformed};
+use crate::times::iso_ms;
+
+/// Files of a page where nothing is asked for.
+const DEFAULT_PAGE: i64 = 500;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(list))
+}
+
+/// A page of the lake.
+#[derive(Serialize, utoipa::ToSchema)]
+struct LakeBody {
+    /// The files, in the order in which they were published.
+    files: Vec<LakeFileBody>,
+    /// What to give as `since` next time: now, when there is more, or later.
+    next_since: String,
+    /// Whether there is more now.
+    more: bool,
+}
+
+/// A Parquet file of one patient, type and period.
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(example = json!({"type": "ppg2", "patient": "6f1c9a52-0b0e-4d0b-9d53-1d7f5b1f0001", "period": "2026-11-20",
+    "first_timestamp": 1_795_132_800_000_i64, "last_timestamp": 1_795_219_199_984_i64, "rows": 5_529_600,
+    "bytes": 25_700_123, "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "sealed_at": "2026-11-21T06:00:12.345Z",
+    "path": "v1/type=ppg2/day=2026-11-20/patient=6f1c9a52-0b0e-4d0b-9d53-1d7f5b1f0001/000001-00c0ffee00c0ffee.parquet",
+    "url": "https://study.example/integration/downloads/file.parquet?object=…&expires=…&signature=…"}))]
+struct LakeFileBody {
+    /// Data type.
+    #[serde(rename = "type")]
+    data_type: &'static str,
+    /// Patient's uuid.
+    patient: String,
+    /// UTC day of waveforms, UTC month of everything else.
+    period: String,
+    /// Time of the first row, Unix epoch ms.
+    first_timestamp: i64,
+    /// Time of the last row, Unix epoch ms.
+    last_timestamp: i64,
+    /// Rows.
+    rows: u64,
+    /// Size.
+    bytes: u64,
+    /// SHA-256 of the file, in hexadecimal.
+    sha256: String,
+    /// When it was sealed. A later file of the same type, patient and period takes its place.
+    sealed_at: String,
+    /// Path in the lake; unique, and never used for another file.
+    path: String,
+    /// Where it can be fetched for an hour, whole or by ranges.
+    url: String,
+}
+
+impl From<LakeFile> for LakeFileBody {
+    fn from(file: LakeFile) -> Self {
+        let object = file.segment.segment.object;
+        LakeFileBody {
+            data_type: file.segment.data_type.name(),
+            patient: file.segment.patient,
+            period: file.period,
+            first_timestamp: object.first_us.div_euclid(1000),
+            last_timestamp: object.last_us.div_euclid(1000),
+            rows: object.rows,
+            bytes: object.bytes,
+            sha256: object.sha256,
+            sealed_at: iso_ms(file.segment.sealed_ms),
+            path: object.path,
+            url: file.url,
+        }
+    }
+}
+
+/// The sealed files of a group's patients.
+///
+/// Page by page: give `next_since` as `since` while there is more, and later to learn what is new. Files of a patient who
+/// joins the group later are found by listing without `since`.
+#[utoipa::path(get, path = "/v1/groups/{group_code}/lake", tag = "exports",
+    params(("group_code" = String, Path), ("token" = Option<String>, Query),
+        ("since" = Option<String>, Query, description = "`next_since` of an earlier answer"),
+        ("per_page" = Option<i64>, Query, description = "1 to 1000, default 500")),
+    responses((status = 200, body = LakeBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
+        (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
+async fn list(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(group_code): Path<String>,
+    parameters: Parameters,
+) -> Result<Json<LakeBody>> {
+    let number = |key: &'static str| match parameters.one(key) {
+        None => Ok(None),
+        Some(text) => match text.parse::<i64>() {
+            Ok(number) if number >= 0 => Ok(Some(number)),
+            _ => Err(malformed(key, "must be a whole number")),
+        },
+    };
+    let since = number("since")?;
+    let limit = number("per_page")?.unwrap_or(DEFAULT_PAGE).clamp(1, LARGEST_LAKE_PAGE);
+    let page = state.platform.lake_page(&researcher, &group_code, since, limit).await?;
+    Ok(Json(LakeBody {
+        files: page.files.into_iter().map(LakeFileBody::from).collect(),
+        next_since: page.next_since.to_string(),
+        more: page.more,
+    }))
+}

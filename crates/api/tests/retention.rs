@@ -1,0 +1,91 @@
+//! Retention: what is no longer kept goes, what was derived from it stays.
+
+mod common;
+
+use common::{START_MS, Story};
+use platform::Role;
+use platform::seal::{Until, seal};
+use serde_json::{Value, json};
+
+const DAY_MS: i64 = 86_400_000;
+/// 2025-11-01T00:00Z and 2025-11-19T00:00Z.
+const FIRST_MS: i64 = 1_761_955_200_000;
+const YESTERDAY_MS: i64 = START_MS - START_MS % DAY_MS - DAY_MS;
+
+#[tokio::test]
+async fn rows_go_when_their_time_has_come_and_summaries_stay() {
+    let story = Story::begin().await;
+    let key = story.key_of("ada@example.org", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let patient = story.patient(&key, &group, json!({"time_zone": "UTC"})).await;
+    let activity = |time_ms: i64, bpm: i64| json!({"activity": {"timestamp": [time_ms], "bpm": [bpm], "bpm_q": [4]}});
+    let ppg =
+        |time_ms: i64| json!({"ppg2": [{"start": time_ms, "rate_hz": 32, "metric_id": "0x7e", "value": [1, 2, 3, 4]}]});
+    for time_ms in [FIRST_MS, YESTERDAY_MS] {
+        story.sync(&patient, activity(time_ms, 61)).await;
+        story.sync(&patient, ppg(time_ms)).await;
+    }
+    seal(&story.platform, Until::Now, |_| {}).await.expect("sealed");
+    story.sync(&patient, activity(FIRST_MS + 60_000, 63)).await;
+    let summary = format!("/integration/v1/patients/{}/summary/2025-11-01?token={key}", patient.uuid);
+    let before = story.get(&summary).await.ok();
+    assert_eq!(before["heart_rate"]["avg_daily_heart_rate"], 62.0, "{before}");
+    let counts = async |day: &str| {
+        let path = format!("/integration/v1/patients/{}/raw-data-compliance/{day}?token={key}&utc=yes", patient.uuid);
+        let counts = story.get(&path).await.ok();
+        let count = |name: &str| counts.get(name).and_then(Value::as_i64).unwrap_or(0);
+        [count("raw_data_activity"), count("raw_data_ppg2")]
+    };
+    assert_eq!((counts("2025-11-01").await, counts("2025-11-19").await), ([2, 4], [1, 4]));
+
+    let settings = format!("/integration/v1/groups/{group}/settings?token={key}");
+    story.put(&settings, json!({"retention": {"activity": 10, "ppg2": 5}})).await.ok();
+    assert_eq!(story.platform.carry_out_retention().await.expect("carried out"), 6);
+    assert_eq!(story.platform.carry_out_retention().await.expect("carried out"), 0);
+    story.fold().await;
+    assert_eq!((counts("2025-11-01").await, counts("2025-11-19").await), ([0, 0], [1, 4]));
+    let raw = "/health/v2/raw-metrics/activity?from_date=2025-11-01T00:00:00Z&to_date=2025-11-01T12:00:00Z";
+    assert_eq!(story.get_as(raw, &patient.health_token).await.ok(), json!([]));
+    assert_eq!(story.get(&summary).await.ok(), before, "what was derived stands");
+
+    // Late rows of retired days are rejected, and nothing is computed anew from what is left.
+    let data = json!({"data": activity(FIRST_MS + 120_000, 200)});
+    let answer = story.post_as("/health/v1/sync", &patient.health_token, data).await.ok();
+    let outcome = &answer["types"]["activity"];
+    assert_eq!((&outcome["stored"], &outcome["rejected"]), (&json!(0), &json!(1)));
+    assert_eq!(outcome["errors"][0]["reason"], "past_retention");
+    let range = store::DueRange {
+        arrival: 0,
+        data_type: vitals::registry::DataType::Activity.number(),
+        first_us: FIRST_MS * 1000,
+        last_us: (FIRST_MS + DAY_MS) * 1000,
+        ready_ms: story.now_ms(),
+    };
+    story.platform.health.mark_due(&patient.uuid, range).await.expect("marked");
+    story.fold().await;
+    assert_eq!(story.get(&summary).await.ok(), before);
+    let recomputed = platform::fold::recompute(&story.platform, Some(&patient.uuid), |_, _| {}).await;
+    assert_eq!(recomputed.expect("recomputed").differences, 0);
+    assert_eq!(story.get(&summary).await.ok(), before);
+
+    story.pass_ms(2 * 3_600_000);
+    platform::seal::sweep_dead_objects(&story.platform).await.expect("swept");
+    let objects = story.platform.objects.listed("v1").await.expect("a list");
+    let paths: Vec<&str> = objects.iter().map(|object| object.path.as_str()).collect();
+    assert_eq!(paths.len(), 2, "{paths:?}");
+    assert!(paths.iter().all(|path| path.contains("day=2025-11-19") || path.contains("month=2025-11")), "{paths:?}");
+
+    let entries = story.platform.users.audit_entries(store_query(&patient.uuid), story.now_ms());
+    let entries = entries.await.expect("a log");
+    let retired: Vec<Value> = entries
+        .iter()
+        .filter(|entry| entry.user_role == "system")
+        .map(|entry| serde_json::from_str(entry.details.as_deref().expect("details")).expect("JSON"))
+        .collect();
+    let expected = |data_type: &str, before: &str, rows: i64| json!({"retired": {"type": data_type, "before": before, "rows": rows}});
+    assert_eq!(retired, [expected("activity", "2025-11-10T00:00:00Z", 2), expected("ppg2", "2025-11-15T00:00:00Z", 4)]);
+}
+
+fn store_query(patient: &str) -> store::AuditQuery {
+    store::AuditQuery { appears: patient.to_owned(), from_ms: 0, to_ms: i64::MAX, action_type: None }
+}

@@ -1,0 +1,119 @@
+//! Retention: raw data are kept as long as the rules of a patient's groups say, and no longer.
+//!
+//! A rule counts in days and is carried out by whole days of UTC. Summaries, slots, scores and latest values stay; days
+//! whose rows were retired are not computed again. A row that comes after its time is rejected.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use store::{Retirement, StoreError};
+use vitals::registry::DataType;
+use vitals::zone::DAY_US;
+
+use crate::audit::{Action, patient_entity};
+use crate::environment::Platform;
+use crate::error::Result;
+use crate::ids::hex;
+use crate::settings::RETENTION_SETTING;
+
+/// How often a period is tried that is being sealed.
+const TRIES: usize = 3;
+
+/// What of each type is kept: nothing before these times, µs. Types that are not named are kept from the beginning.
+pub(crate) type KeptFrom = BTreeMap<DataType, i64>;
+
+impl Platform {
+    /// From when on samples of a patient are taken in, by type.
+    pub(crate) async fn kept_from(&self, patient: &str) -> Result<KeptFrom> {
+        let now_ms = self.now_ms();
+        let (rule, retired) = self.health.setting_and_retired(patient, RETENTION_SETTING, now_ms).await?;
+        let mut kept_from = rule.map(|rule| kept_by_rule(&rule, now_ms)).unwrap_or_default();
+        for (data_type, before_us) in retired {
+            let from_us = kept_from.entry(data_type).or_insert(before_us);
+            *from_us = before_us.max(*from_us);
+        }
+        Ok(kept_from)
+    }
+
+    /// Retires what the rules of all patients no longer keep; answers how many rows. The audit log tells of each patient
+    /// and type, in the name of the system.
+    pub async fn carry_out_retention(&self) -> Result<u64> {
+        let now_ms = self.now_ms();
+        let mut rows = 0;
+        for (patient, rule) in self.health.settings_named(RETENTION_SETTING, now_ms).await? {
+            let Ok(uuid) = patient.parse() else { continue };
+            for (data_type, before_us) in kept_by_rule(&rule, now_ms) {
+                rows += self.retire(Retirement { patient: uuid, data_type, before_us }).await?;
+            }
+        }
+        Ok(rows)
+    }
+
+    async fn retire(&self, retirement: Retirement) -> Result<u64> {
+        let rows = self.health.rows_to_retire(retirement).await?;
+        let is_noted = self
+            .health
+            .retired(&retirement.patient.to_string())
+            .await?
+            .get(&retirement.data_type)
+            .is_some_and(|before_us| *before_us >= retirement.before_us);
+        if rows == 0 && is_noted {
+            // What is left is a period that was not sealed anew, because the process ended.
+            return self.retire_rows(retirement).await.map(|()| 0);
+        }
+        if rows > 0 {
+            self.note_retirement(retirement, rows).await?;
+        }
+        self.retire_rows(retirement).await?;
+        Ok(rows)
+    }
+
+    async fn retire_rows(&self, retirement: Retirement) -> Result<()> {
+        for _ in 0..TRIES {
+            let random = u64::from_be_bytes(self.random_bytes());
+            match self.health.retire(retirement, self.now_ms(), random).await {
+                Err(StoreError::LeaseLost) => {}
+                Ok(()) | Err(StoreError::Gone(_)) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the entry before anything goes; its identifier follows from what goes, so that it is written once.
+    async fn note_retirement(&self, retirement: Retirement, rows: u64) -> Result<()> {
+        let Retirement { patient, data_type, before_us } = retirement;
+        let patient = patient.to_string();
+        let mut entry = self.entry_by(Action::PatientUpdate, "system", "system", patient_entity(&patient), None);
+        let identity = format!("retired {patient} {} {before_us}", data_type.name());
+        entry.id = hex(&Sha256::digest(identity)[..12]);
+        let before = Timestamp::from_microsecond(before_us).unwrap_or_default().to_string();
+        let details = json!({"retired": {"type": data_type.name(), "before": before, "rows": rows}});
+        entry.details = Some(details.to_string());
+        Ok(self.users.record_once(self.audit(vec![entry])).await?)
+    }
+}
+
+/// From when on a rule such as `{"ppg2": 30}` keeps each type, µs: the beginning of a day of UTC.
+fn kept_by_rule(rule: &str, now_ms: i64) -> KeptFrom {
+    let days: BTreeMap<String, i64> = serde_json::from_str(rule).unwrap_or_default();
+    let today_us = (now_ms * 1000).div_euclid(DAY_US) * DAY_US;
+    let kept = |(name, days): (String, i64)| Some((DataType::from_name(&name)?, today_us - days.max(1) * DAY_US));
+    days.into_iter().filter_map(kept).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_counts_whole_days_and_null_keeps_everything() {
+        let noon_ms = 1_763_640_000_000; // 2025-11-20T12:00Z
+        let midnight_us = 1_763_596_800_000_000;
+        let kept = kept_by_rule("{\"ppg2\": 2, \"pulse\": 3}", noon_ms);
+        assert_eq!(kept, BTreeMap::from([(DataType::Ppg2, midnight_us - 2 * DAY_US)]));
+        assert!(kept_by_rule("null", noon_ms).is_empty());
+    }
+}

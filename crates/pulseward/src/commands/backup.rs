@@ -1,0 +1,237 @@
+//! `pulseward backup` and `pulseward restore`: everything of one moment in a folder, and back.
+//!
+//! Both databases are copied as they stood at the same moment. Objects never change, so those of that moment are
+//! linked or copied afterwards; while that is done, and for seven days where they lie in a bucket and are only listed,
+//! nothing that the databases of that moment refer to is deleted.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use clap::{ArgMatches, Args};
+use platform::{Platform, PlatformError, Settings};
+use serde_json::{Value, json};
+use store::engine::backup::copy_files;
+
+use crate::commands::simulate::progress_bar;
+use crate::config::{self, LogFormat, LogOptions, StoreOptions};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::wiring::UNFINISHED_RESTORE;
+use crate::{logging, wiring};
+
+const DATABASES: [&str; 2] = ["users.db", "health.db"];
+const KEY: &str = "master.key";
+const OBJECTS: &str = "objects";
+const CONTENT: &str = "backup.json";
+/// What objects are kept of: segments, archives, the list of the erased.
+const FOLDERS: [&str; 3] = ["v1", "exports", "erased"];
+const HOLD_MS: i64 = 7 * 86_400_000;
+
+/// Copy everything of one moment into an empty folder, also while the service runs
+#[derive(Args)]
+pub struct Backup {
+    /// The folder, which is made
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Leave the master key out: without it nobody can sign tokens with what is in the backup
+    #[arg(long)]
+    without_key: bool,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    store: StoreOptions,
+}
+
+/// Bring a backup back into an empty store, and erase again who was erased since
+#[derive(Args)]
+pub struct Restore {
+    /// The folder of the backup
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// File with the uuids of patients who were erased since, one a line; those that the target's own objects name are
+    /// erased in any case
+    #[arg(long, value_name = "FILE")]
+    erased: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    store: StoreOptions,
+}
+
+impl Backup {
+    /// Makes the backup.
+    pub async fn run(self, matches: &ArgMatches) -> Result<(), Failure> {
+        let store = options(self.store, matches)?;
+        let platform = wiring::open(&store, Settings::default()).await?;
+        wiring::make_private_folder(&self.folder)?;
+        let is_empty = std::fs::read_dir(&self.folder).is_ok_and(|mut entries| entries.next().is_none());
+        if !is_empty {
+            return Err(Failure::Usage(format!("{} is not empty", self.folder.display())));
+        }
+        let id = format!("backup-{}", platform.now_ms());
+        platform.health.hold_objects(&id, platform.now_ms() + HOLD_MS).await?;
+        let copied = copy_all(&platform, &store, &self.folder, self.without_key).await;
+        let is_listed_only = platform.objects.as_folder().is_none();
+        if copied.is_err() || !is_listed_only {
+            platform.health.release_objects(&id).await?;
+        }
+        let mut report = copied?;
+        if is_listed_only {
+            report["objects_held_until"] = crate::values::iso(platform.now_ms() + HOLD_MS).into();
+        }
+        self.output.print(&report)
+    }
+}
+
+async fn copy_all(
+    platform: &Platform,
+    store: &StoreOptions,
+    folder: &Path,
+    without_key: bool,
+) -> Result<Value, Failure> {
+    let from = DATABASES.map(|name| store.data.join(name));
+    let to = DATABASES.map(|name| folder.join(name));
+    let copies: Vec<(PathBuf, PathBuf)> = from.into_iter().zip(to).collect();
+    let copying = tokio::task::spawn_blocking(move || {
+        let copies: Vec<(&Path, &Path)> = copies.iter().map(|(from, to)| (from.as_path(), to.as_path())).collect();
+        copy_files(&copies)
+    });
+    copying.await.map_err(|error| Failure::Other(error.to_string()))??;
+    if !without_key {
+        let key = store.master_key_file.clone().unwrap_or_else(|| store.data.join(KEY));
+        copy_private(&key, &folder.join(KEY))?;
+    }
+    let mut objects = Vec::new();
+    for name in FOLDERS {
+        objects.extend(platform.objects.listed(name).await?);
+    }
+    let bytes: u64 = objects.iter().map(|object| object.bytes).sum();
+    if let Some(source) = platform.objects.as_folder() {
+        let bar = progress_bar();
+        for object in &objects {
+            link_or_copy(&source.join(&object.path), &folder.join(OBJECTS).join(&object.path))?;
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+    }
+    let report = json!({"objects": objects.len(), "bytes": bytes, "version": env!("CARGO_PKG_VERSION")});
+    let content = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "objects": objects.iter().map(|object| object.path.as_str()).collect::<Vec<_>>(),
+        "objects_are_here": platform.objects.as_folder().is_some(),
+    });
+    // Written last: a folder without it is no backup.
+    let path = folder.join(CONTENT);
+    std::fs::write(&path, format!("{content}\n")).map_err(|error| Failure::file("write", &path, error))?;
+    Ok(report)
+}
+
+impl Restore {
+    /// Brings the backup back.
+    pub async fn run(self, matches: &ArgMatches) -> Result<(), Failure> {
+        let store = options(self.store, matches)?;
+        let content = self.folder.join(CONTENT);
+        let text = std::fs::read_to_string(&content).map_err(|error| Failure::file("read", &content, error))?;
+        let content: Value = serde_json::from_str(&text).map_err(|error| Failure::Other(error.to_string()))?;
+        let erased = self.erased.as_deref().map(read_uuids).transpose()?.unwrap_or_default();
+        let unfinished = begin_restore(&store.data)?;
+        for name in DATABASES {
+            copy_private(&self.folder.join(name), &store.data.join(name))?;
+        }
+        let key = store.master_key_file.clone().unwrap_or_else(|| store.data.join(KEY));
+        if !key.exists() && self.folder.join(KEY).exists() {
+            copy_private(&self.folder.join(KEY), &key)?;
+        }
+        if content["objects_are_here"] == true {
+            let target = wiring::objects_of(&store)?;
+            let Some(target) = target.as_folder() else {
+                return Err(Failure::Usage("the backup's objects lie in a folder: restore them into one".to_owned()));
+            };
+            for path in content["objects"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+                link_or_copy(&self.folder.join(OBJECTS).join(path), &target.join(path))?;
+            }
+        }
+        let platform = wiring::open_restored(&store, Settings::default()).await?;
+        let again = erase_again(&platform, erased).await?;
+        std::fs::remove_file(&unfinished).map_err(|error| Failure::file("remove", &unfinished, error))?;
+        self.output.print(&json!({"objects": content["objects"].as_array().map_or(0, Vec::len), "erased": again}))
+    }
+}
+
+/// Marks a data folder as being restored into, and empties it of what a restore that was killed has left; answers the
+/// mark.
+fn begin_restore(data: &Path) -> Result<PathBuf, Failure> {
+    let unfinished = data.join(UNFINISHED_RESTORE);
+    let is_again = unfinished.exists();
+    for name in DATABASES.iter().flat_map(|name| ["", "-wal", "-shm"].map(|end| format!("{name}{end}"))) {
+        let path = data.join(name);
+        if !path.exists() {
+            continue;
+        }
+        if !is_again {
+            return Err(Failure::Usage(format!("{} is there: restore goes into an empty store", path.display())));
+        }
+        std::fs::remove_file(&path).map_err(|error| Failure::file("remove", &path, error))?;
+    }
+    wiring::make_private_folder(data)?;
+    std::fs::write(&unfinished, "").map_err(|error| Failure::file("write", &unfinished, error))?;
+    Ok(unfinished)
+}
+
+/// Erases whoever the list of the erased names and the restored databases still know; answers how many.
+async fn erase_again(platform: &Platform, more: BTreeSet<String>) -> Result<u64, Failure> {
+    let mut erased: BTreeSet<String> = platform.objects.erased().await?.into_iter().collect();
+    erased.extend(more);
+    let mut again = 0;
+    for patient in erased {
+        if platform.users.patient(&patient).await?.is_none() && platform.health.patient(&patient).await?.is_none() {
+            continue;
+        }
+        match platform.erase_patient_as_operator(&patient).await {
+            Ok(_) | Err(PlatformError::NotFound(_)) => again += 1,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(again)
+}
+
+fn options(store: StoreOptions, matches: &ArgMatches) -> Result<StoreOptions, Failure> {
+    logging::start(&LogOptions { log: "warn".to_owned(), log_format: LogFormat::Text })?;
+    let file = store.config.clone();
+    let store = config::complete(store, matches, file.as_deref())?;
+    if store.users_db.is_some() || store.health_db.is_some() {
+        let message = "databases of PostgreSQL are backed up by its own tools; see docs/operations.md";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    Ok(store)
+}
+
+fn read_uuids(path: &Path) -> Result<BTreeSet<String>, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, error))?;
+    Ok(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
+}
+
+/// A link where both lie on one disk, else a copy. Objects never change, so a link is as good.
+fn link_or_copy(from: &Path, to: &Path) -> Result<(), Failure> {
+    if let Some(folder) = to.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| Failure::file("make", folder, error))?;
+    }
+    if to.exists() {
+        return Ok(());
+    }
+    match std::fs::hard_link(from, to) {
+        Ok(()) => Ok(()),
+        Err(_) => std::fs::copy(from, to).map(drop).map_err(|error| Failure::file("copy", from, error)),
+    }
+}
+
+/// Copies a file that only its owner may read.
+fn copy_private(from: &Path, to: &Path) -> Result<(), Failure> {
+    std::fs::copy(from, to).map_err(|error| Failure::file("copy", from, error))?;
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(to, mode).map_err(|error| Failure::file("protect", to, error))?;
+    }
+    Ok(())
+}

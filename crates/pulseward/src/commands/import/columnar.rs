@@ -1,0 +1,117 @@
+//! Reads a Parquet file of an archive as Arrow streams of bounded size. Unlike CSV these keep the microseconds and the
+//! zone of each row, so what is sent is exactly what was exported.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use arrow_ipc::writer::StreamWriter;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+
+use crate::failure::Failure;
+
+/// Rows of one sync, so that one answer does not take long.
+const ROWS: usize = 100_000;
+/// The column of the rows' zones.
+const ZONE: &str = "zone";
+
+/// The rows of one Parquet file.
+pub struct Streams {
+    path: PathBuf,
+    reader: ParquetRecordBatchReader,
+    with_zones: bool,
+}
+
+/// Some rows as an Arrow IPC stream.
+pub struct Stream {
+    /// How many.
+    pub rows: u64,
+    /// The stream.
+    pub bytes: Vec<u8>,
+}
+
+impl Streams {
+    /// Reads a file; `path` is what it is called in messages. `with_zones` keeps the zones that the rows have.
+    pub fn read(file: File, path: &Path, with_zones: bool) -> Result<Self, Failure> {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|rows| rows.with_batch_size(ROWS).build());
+        let reader = reader.map_err(|error| not_parquet(path, &error))?;
+        Ok(Streams { path: path.to_owned(), reader, with_zones })
+    }
+
+    /// The next rows; none at the end.
+    pub fn next(&mut self) -> Result<Option<Stream>, Failure> {
+        let Some(batch) = self.reader.next() else { return Ok(None) };
+        let encoded = batch.and_then(|batch| {
+            let batch = if self.with_zones { batch } else { without_zones(&batch)? };
+            let mut writer = StreamWriter::try_new(Vec::new(), batch.schema_ref())?;
+            writer.write(&batch)?;
+            Ok(Stream { rows: batch.num_rows() as u64, bytes: writer.into_inner()? })
+        });
+        encoded.map(Some).map_err(|error| not_parquet(&self.path, &error))
+    }
+}
+
+fn without_zones(batch: &RecordBatch) -> Result<RecordBatch, arrow_schema::ArrowError> {
+    let names = batch.schema_ref().fields().iter().map(|field| field.name());
+    let kept: Vec<usize> = names.enumerate().filter(|(_, name)| *name != ZONE).map(|(position, _)| position).collect();
+    batch.project(&kept)
+}
+
+fn not_parquet(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::Other(format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek, Write};
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Int64Array, StringArray};
+    use arrow_ipc::reader::StreamReader;
+
+    use super::*;
+
+    /// A file of some rows.
+    fn file(rows: i64) -> File {
+        let times: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows));
+        let zones: ArrayRef = Arc::new(StringArray::from_iter_values((0..rows).map(|_| "Asia/Tokyo")));
+        let batch = RecordBatch::try_from_iter([("timestamp", times), (ZONE, zones)]).unwrap();
+        let mut writer = parquet::arrow::ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&writer.into_inner().unwrap()).unwrap();
+        file.rewind().unwrap();
+        file
+    }
+
+    fn columns_and_rows(stream: &Stream) -> (Vec<String>, usize) {
+        let mut reader = StreamReader::try_new(&stream.bytes[..], None).unwrap();
+        let names = reader.schema().fields().iter().map(|field| field.name().clone()).collect();
+        (names, reader.next().unwrap().unwrap().num_rows())
+    }
+
+    #[test]
+    fn many_rows_become_several_streams_and_zones_can_be_left_out() {
+        let rows = ROWS + 7;
+        for (with_zones, columns) in [(true, &["timestamp", ZONE][..]), (false, &["timestamp"])] {
+            let mut streams = Streams::read(file(rows as i64), Path::new("a.parquet"), with_zones).unwrap();
+            for expected in [ROWS, 7] {
+                let stream = streams.next().unwrap().unwrap();
+                assert_eq!(stream.rows, expected as u64);
+                assert_eq!(
+                    columns_and_rows(&stream),
+                    (columns.iter().map(|name| (*name).to_owned()).collect(), expected)
+                );
+            }
+            assert!(streams.next().unwrap().is_none());
+        }
+    }
+
+    #[test]
+    fn another_file_is_named() {
+        let mut other = tempfile::tempfile().unwrap();
+        other.write_all(b"PAR1 but no more").unwrap();
+        let error = Streams::read(other, Path::new("archive.zip/ppg2/2025-11-19.parquet"), true).err().unwrap();
+        assert!(error.to_string().starts_with("archive.zip/ppg2/2025-11-19.parquet: "), "{error}");
+    }
+}

@@ -1,0 +1,196 @@
+//! `pulseward lake copy`: mirrors a group's sealed files into a folder or a bucket, as often as it is run.
+
+mod listing;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use futures::StreamExt;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use store::Objects;
+
+use self::listing::{File, Listing};
+use crate::commands::simulate::progress_bar;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::wiring::objects;
+
+/// The object that says how far a mirror is.
+const STATE: &str = "pulseward-lake.json";
+
+/// Work with the open lake of sealed files
+#[derive(Args)]
+pub struct Lake {
+    #[command(subcommand)]
+    operation: Operation,
+}
+
+#[derive(Subcommand)]
+enum Operation {
+    Copy(Copy),
+}
+
+/// Mirror a group's sealed files: what is new since the last time, or everything
+#[derive(Args)]
+struct Copy {
+    /// Address of the service, such as `http://127.0.0.1:8080`
+    #[arg(long, value_name = "URL", env = "PULSEWARD_URL")]
+    url: String,
+    /// API key of a researcher who is a member of the group
+    #[arg(long, value_name = "KEY", env = "PULSEWARD_TOKEN", hide_env_values = true)]
+    token: String,
+    /// Code of the group
+    #[arg(long, value_name = "CODE")]
+    group: String,
+    /// List everything, also what was listed before: finds patients who have joined since, and removes files whose
+    /// patient has left
+    #[arg(long)]
+    full: bool,
+    /// Allow a target at an `http://` address that is not on this machine
+    #[arg(long)]
+    objects_allow_http: bool,
+    /// A folder, `file:///DIR` or `s3://BUCKET/PREFIX`
+    #[arg(value_name = "TARGET")]
+    target: String,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What a run has done.
+#[derive(Default)]
+struct Done {
+    copied: u64,
+    bytes: u64,
+    present: u64,
+    removed: u64,
+}
+
+impl Lake {
+    /// Does the operation.
+    pub async fn run(self) -> Result<(), Failure> {
+        match self.operation {
+            Operation::Copy(copy) => copy.run().await,
+        }
+    }
+}
+
+impl Copy {
+    async fn run(self) -> Result<(), Failure> {
+        let target = self.open_target()?;
+        let since = if self.full { None } else { read_state(&target, &self.group).await? };
+        let is_full = since.is_none();
+        let mut listing = Listing::new(&self.url, &self.token, &self.group, since)?;
+        let bar = progress_bar();
+        let mut done = Done::default();
+        let mut listed: Vec<String> = Vec::new();
+        while let Some(page) = listing.next().await? {
+            bar.set_length(done.copied + done.present + page.len() as u64);
+            for file in page {
+                bar.set_message(file.path.clone());
+                self.copy_file(&target, &listing, &file, &mut done).await?;
+                done.removed += remove_older(&target, &file.path).await?;
+                listed.push(file.path);
+                bar.inc(1);
+            }
+        }
+        if is_full {
+            done.removed += remove_unlisted(&target, &listed).await?;
+        }
+        write_state(&target, &self.group, listing.since()).await?;
+        bar.finish_and_clear();
+        self.output.print(&json!({
+            "copied": done.copied, "bytes": done.bytes, "present": done.present, "removed": done.removed,
+        }))
+    }
+
+    fn open_target(&self) -> Result<Objects, Failure> {
+        if self.target.contains("://") {
+            return objects::at(&self.target, self.objects_allow_http);
+        }
+        let path = std::path::absolute(Path::new(&self.target));
+        let path: PathBuf = path.map_err(|error| Failure::file("find", Path::new(&self.target), error))?;
+        Ok(Objects::folder(&path)?)
+    }
+
+    /// Copies a file unless it is there. A path is never used for two files, so its size says whether it is whole.
+    async fn copy_file(
+        &self,
+        target: &Objects,
+        listing: &Listing,
+        file: &File,
+        done: &mut Done,
+    ) -> Result<(), Failure> {
+        if target.size(&file.path).await? == Some(file.bytes) {
+            done.present += 1;
+            return Ok(());
+        }
+        let mut bytes = listing.fetch(file).await?;
+        let mut upload = target.upload(&file.path)?;
+        let mut hash = Sha256::new();
+        while let Some(piece) = bytes.next().await {
+            let piece = match piece {
+                Ok(piece) => piece,
+                Err(error) => {
+                    upload.abort().await?;
+                    return Err(error.into());
+                }
+            };
+            hash.update(&piece);
+            upload.put(piece).await?;
+        }
+        if platform::hex(&hash.finalize()) != file.sha256 {
+            upload.abort().await?;
+            return Err(Failure::Other(format!("{}: what came is not what was listed", file.path)));
+        }
+        done.bytes += upload.finish().await?;
+        done.copied += 1;
+        Ok(())
+    }
+}
+
+/// Removes what the file has taken the place of: other files in its folder, which is of one type, period and patient.
+async fn remove_older(target: &Objects, path: &str) -> Result<u64, Failure> {
+    let Some((folder, _)) = path.rsplit_once('/') else { return Ok(0) };
+    let mut removed = 0;
+    for object in target.listed(folder).await? {
+        if object.path.as_str() < path {
+            target.delete(&object.path).await?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+async fn remove_unlisted(target: &Objects, listed: &[String]) -> Result<u64, Failure> {
+    let listed: std::collections::HashSet<&str> = listed.iter().map(String::as_str).collect();
+    let mut removed = 0;
+    for object in target.listed("v1").await? {
+        if !listed.contains(object.path.as_str()) {
+            target.delete(&object.path).await?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+async fn read_state(target: &Objects, group: &str) -> Result<Option<String>, Failure> {
+    let Some(object) = target.read(STATE, None).await? else { return Ok(None) };
+    let mut text = Vec::new();
+    let mut bytes = object.bytes;
+    while let Some(piece) = bytes.next().await {
+        text.extend_from_slice(&piece?);
+    }
+    let state: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+    if state["group"] != group {
+        return Err(Failure::Usage("the target holds the mirror of another group".to_owned()));
+    }
+    Ok(state["since"].as_str().map(str::to_owned))
+}
+
+async fn write_state(target: &Objects, group: &str, since: Option<&str>) -> Result<(), Failure> {
+    let mut upload = target.upload(STATE)?;
+    upload.put(format!("{}\n", json!({"group": group, "since": since})).into()).await?;
+    upload.finish().await?;
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! The listing of a group's files over HTTP, page by page.
+
+use bytes::Bytes;
+use futures::Stream;
+use reqwest::Client;
+use serde::Deserialize;
+
+use crate::failure::Failure;
+
+/// Pages of a listing.
+pub(super) struct Listing {
+    client: Client,
+    address: String,
+    token: String,
+    since: Option<String>,
+    ended: bool,
+}
+
+/// A file that is listed.
+#[derive(Deserialize)]
+pub(super) struct File {
+    pub path: String,
+    pub bytes: u64,
+    pub sha256: String,
+    url: String,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    files: Vec<File>,
+    next_since: String,
+    more: bool,
+}
+
+impl Listing {
+    pub(super) fn new(url: &str, token: &str, group: &str, since: Option<String>) -> Result<Self, Failure> {
+        let address = format!("{}/integration/v1/groups/{group}/lake", url.trim_end_matches('/'));
+        Ok(Listing { client: Client::builder().build()?, address, token: token.to_owned(), since, ended: false })
+    }
+
+    /// The next page; none at the end.
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<File>>, Failure> {
+        if self.ended {
+            return Ok(None);
+        }
+        let mut request = self.client.get(&self.address).bearer_auth(&self.token);
+        if let Some(since) = &self.since {
+            request = request.query(&[("since", since)]);
+        }
+        let response = request.send().await?;
+        if !response.status().is_success() {
+            let status = response.status();
+            let text = response.text().await.unwrap_or_default();
+            return Err(Failure::Other(format!("the service answered {status}: {text}")));
+        }
+        let page: Page = response.json().await?;
+        self.since = Some(page.next_since);
+        self.ended = !page.more;
+        Ok(Some(page.files))
+    }
+
+    /// How far the listing is.
+    pub(super) fn since(&self) -> Option<&str> {
+        self.since.as_deref()
+    }
+
+    /// The bytes of a file.
+    pub(super) async fn fetch(
+        &self,
+        file: &File,
+    ) -> Result<impl Stream<Item = Result<Bytes, reqwest::Error>> + Unpin + use<>, Failure> {
+        let response = self.client.get(&file.url).send().await?.error_for_status()?;
+        Ok(Box::pin(response.bytes_stream()))
+    }
+}

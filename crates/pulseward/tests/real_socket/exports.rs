@@ -1,0 +1,357 @@
+//! Exports end to end: out as an archive, away, in again, and out with the same bytes; on a folder and on a bucket.
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use arrow_array::RecordBatch;
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use serde_json::{Value, json};
+use tempfile::tempdir;
+use testkit::{S3_ACCESS_KEY, S3_BUCKET, S3_SECRET_KEY, S3Server};
+
+use crate::harness::{Patient, Researcher, Service, pulseward, store_command};
+
+const BEGIN_MS: i64 = 1_763_510_400_000; // 2025-11-19T00:00Z
+
+/// Two hours of signals and series, in two zones.
+pub async fn send_day(researcher: &Researcher, patient: &Patient) {
+    let signal: Vec<i64> = (0..7200 * 16).map(|row| 30_000 + (row * row) % 701).collect();
+    let times: Vec<i64> = (0..120).map(|minute| BEGIN_MS + minute * 60_000).collect();
+    let rates: Vec<i64> = (0..120).map(|minute| 55 + minute % 40).collect();
+    let data = json!({
+        "ppg2": [{"start": BEGIN_MS, "rate_hz": 16, "metric_id": "0x7e", "led_pd_pos": 6, "value": signal},
+            {"start": BEGIN_MS + 3, "rate_hz": 16, "metric_id": "0x7c", "led_pd_pos": 6, "value": signal}],
+        "activity": {"timestamp": times, "bpm": rates},
+        "tests": {"timestamp": [BEGIN_MS], "test_type": ["temperature"], "value": [37.25], "note": ["calm, \"warm\""]},
+    });
+    let (status, answer) = researcher.sync(patient, &json!({ "data": data })).await.unwrap();
+    assert_eq!(status, 200, "{answer}");
+    let abroad = json!({"time_zone": "America/New_York",
+        "data": {"activity": {"timestamp": [BEGIN_MS + 9_000_000], "bpm": [61]}}});
+    let (status, answer) = researcher.sync(patient, &abroad).await.unwrap();
+    assert_eq!(status, 200, "{answer}");
+}
+
+/// Asks for an export of everything and waits for its address.
+pub async fn export(researcher: &Researcher, patient: &Patient, format: &str) -> String {
+    let body = json!({"client_date_from": "2025-11-18T00:00:00.000", "client_date_to": "2025-11-21T00:00:00.000",
+        "types": ["ppg2", "activity", "tests"], "format": format});
+    let path = format!("/integration/v1/create-export/{}", patient.uuid);
+    let (status, created) = researcher.post(&path, None, &body).await;
+    assert_eq!(status, 200, "{created}");
+    wait_for(researcher, created["id"].as_str().unwrap()).await
+}
+
+/// Waits until an export is done; answers its address.
+pub async fn wait_for(researcher: &Researcher, id: &str) -> String {
+    for _ in 0..600 {
+        let (status, export) = researcher.get(&format!("/integration/v1/export/{id}"), None).await;
+        assert_eq!(status, 200, "{export}");
+        match export["status"].as_str().unwrap() {
+            "in_progress" => tokio::time::sleep(Duration::from_millis(100)).await,
+            "done" => return export["downloadUrl"].as_str().unwrap().to_owned(),
+            other => panic!("{other}: {export}"),
+        }
+    }
+    panic!("the export does not come to its end");
+}
+
+pub async fn fetch(url: &str) -> Vec<u8> {
+    let answer = reqwest::get(url).await.unwrap();
+    assert_eq!(answer.status(), 200, "{url}");
+    answer.bytes().await.unwrap().to_vec()
+}
+
+/// The data files of an archive, and its manifest.
+pub fn unpacked(archive: &[u8]) -> (BTreeMap<String, Vec<u8>>, Value) {
+    let mut zip = zip::ZipArchive::new(Cursor::new(archive)).unwrap();
+    let names: Vec<String> = zip.file_names().map(|name| name.unwrap().into_owned()).collect();
+    let mut files = BTreeMap::new();
+    for name in names {
+        let mut bytes = Vec::new();
+        zip.by_name(&name).unwrap().read_to_end(&mut bytes).unwrap();
+        files.insert(name, bytes);
+    }
+    let manifest = serde_json::from_slice(&files.remove("manifest.json").unwrap()).unwrap();
+    (files, manifest)
+}
+
+#[tokio::test]
+async fn an_archive_that_is_sent_back_comes_out_the_same() {
+    let data = tempdir().unwrap();
+    let service = Service::start_with(data.path(), &["--export-interval", "0s"]);
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let patient = researcher.enrol().await;
+    send_day(&researcher, &patient).await;
+    let archive = fetch(&export(&researcher, &patient, "csv").await).await;
+    let file = data.path().join("archive.zip");
+    std::fs::write(&file, &archive).unwrap();
+    check_with_other_tools(&file);
+
+    let erased = researcher.delete(&format!("/integration/v1/patients/{}", patient.uuid)).await;
+    assert!((200..300).contains(&erased), "{erased}");
+    let again = researcher.enrol().await;
+    let arguments = ["import", "--url", &service.url, "--bearer", &again.token, "--json", file.to_str().unwrap()];
+    let output = pulseward(&arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let counts: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(counts, json!({"rows": 230_522, "stored": 230_522, "duplicate": 0, "rejected": 0}));
+    let output = pulseward(&arguments).output().unwrap();
+    let counts: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(counts, json!({"rows": 230_522, "stored": 0, "duplicate": 230_522, "rejected": 0}));
+
+    store_command(data.path(), &["seal", "--now"]);
+    let (before, manifest) = unpacked(&archive);
+    let (after, manifest_after) = unpacked(&fetch(&export(&researcher, &again, "csv").await).await);
+    assert!(before == after);
+    assert_eq!(manifest["files"], manifest_after["files"]);
+    assert_eq!(manifest["time_zones"], json!(["America/New_York", "Europe/Zurich"]));
+}
+
+/// Parquet keeps microseconds and zones, so every row comes back as it was; the file itself names another patient.
+#[tokio::test]
+async fn an_archive_of_columns_that_is_sent_back_has_the_same_rows() {
+    let data = tempdir().unwrap();
+    let service = Service::start_with(data.path(), &["--export-interval", "0s"]);
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let patient = researcher.enrol().await;
+    send_day(&researcher, &patient).await;
+    let csv = unpacked(&fetch(&export(&researcher, &patient, "csv").await).await).0;
+    let archive = fetch(&export(&researcher, &patient, "parquet").await).await;
+    let file = data.path().join("archive.zip");
+    std::fs::write(&file, &archive).unwrap();
+    check_with_other_tools(&file);
+
+    let erased = researcher.delete(&format!("/integration/v1/patients/{}", patient.uuid)).await;
+    assert!((200..300).contains(&erased), "{erased}");
+    let again = researcher.enrol().await;
+    let import = |more: &[&str]| -> Value {
+        let path = file.to_str().unwrap();
+        let arguments = ["import", "--url", &service.url, "--bearer", &again.token, "--json", path];
+        let output = pulseward(&[&arguments[..], more].concat()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    assert_eq!(import(&["--type", "tests"]), json!({"rows": 1, "stored": 1, "duplicate": 0, "rejected": 0}));
+    assert_eq!(import(&[]), json!({"rows": 230_522, "stored": 230_521, "duplicate": 1, "rejected": 0}));
+    assert_eq!(import(&[])["duplicate"], 230_522);
+
+    store_command(data.path(), &["seal", "--now"]);
+    assert!(csv == unpacked(&fetch(&export(&researcher, &again, "csv").await).await).0);
+    let (before, manifest) = unpacked(&archive);
+    let (after, manifest_after) = unpacked(&fetch(&export(&researcher, &again, "parquet").await).await);
+    assert_eq!(manifest["time_zones"], manifest_after["time_zones"]);
+    assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
+    for (name, bytes) in before.iter().filter(|(name, _)| name.ends_with(".parquet")) {
+        assert!(rows_of(bytes) == rows_of(&after[name]), "{name}");
+    }
+    assert_eq!(rows_of(&before["ppg2/2025-11-19.parquet"]).num_rows(), 230_400);
+}
+
+/// The rows of a Parquet file.
+fn rows_of(file: &[u8]) -> RecordBatch {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::copy_from_slice(file)).unwrap();
+    let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap();
+    builder.with_batch_size(rows).build().unwrap().next().unwrap().unwrap()
+}
+
+/// DuckDB reads the files of both kinds of archive: as many rows as the manifest says, in the range that it says.
+#[tokio::test]
+async fn another_database_reads_the_files_of_archives() {
+    let Some(python) = python_with_readers() else { return };
+    let data = tempdir().unwrap();
+    let service = Service::start_with(data.path(), &["--export-interval", "0s"]);
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let patient = researcher.enrol().await;
+    send_day(&researcher, &patient).await;
+    for (format, files) in [("csv", 4), ("parquet", 3)] {
+        let archive = data.path().join(format!("{format}.zip"));
+        std::fs::write(&archive, fetch(&export(&researcher, &patient, format).await).await).unwrap();
+        let output = Command::new(&python).args(["-c", READ_ARCHIVE]).arg(&archive).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), format!("{files} files, 230522 rows"));
+    }
+}
+
+const READ_ARCHIVE: &str = r#"
+import duckdb, json, sys, tempfile, zipfile
+rows = 0
+with tempfile.TemporaryDirectory() as folder:
+    with zipfile.ZipFile(sys.argv[1]) as archive:
+        archive.extractall(folder)
+    manifest = json.load(open(f"{folder}/manifest.json"))
+    for file in manifest["files"]:
+        time = "epoch_ms(timestamp)" if file["name"].endswith(".parquet") else "timestamp"
+        found = duckdb.sql(f"SELECT count(*), min({time}), max({time}) FROM '{folder}/{file['name']}'").fetchone()
+        assert found == (file["rows"], file["first_timestamp"], file["last_timestamp"]), (file, found)
+        rows += found[0]
+    dictionary = duckdb.sql(f"SELECT count(*) FROM '{folder}/data_dictionary.csv' WHERE type = 'ppg2'").fetchone()
+    assert dictionary[0] > 2
+print(len(manifest["files"]), "files,", rows, "rows")
+"#;
+
+/// `unzip`, Python and Java read what we write.
+fn check_with_other_tools(archive: &Path) {
+    let path = archive.to_str().unwrap();
+    let python = "import sys, zipfile; sys.exit(zipfile.ZipFile(sys.argv[1]).testzip() is not None)";
+    let tools: [(&str, &[&str]); 3] =
+        [("unzip", &["-tqq", path]), ("python3", &["-c", python, path]), ("jar", &["tf", path])];
+    for (tool, arguments) in tools {
+        match Command::new(tool).args(arguments).output() {
+            Ok(output) => assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr)),
+            Err(_) => testkit::skip(&format!("there is no {tool}")),
+        }
+    }
+}
+
+pub fn s3_environment(server: &S3Server) -> [(&'static str, &str); 4] {
+    [
+        ("AWS_ENDPOINT_URL", server.url.as_str()),
+        ("AWS_ACCESS_KEY_ID", S3_ACCESS_KEY),
+        ("AWS_SECRET_ACCESS_KEY", S3_SECRET_KEY),
+        ("AWS_REGION", "us-east-1"),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bucket_does_what_a_folder_does() {
+    let server = S3Server::start();
+    let data = tempdir().unwrap();
+    let objects = format!("s3://{S3_BUCKET}/trial");
+    let options = ["--export-interval", "0s", "--objects", &objects];
+    let service = Service::start_in(data.path(), &options, &s3_environment(&server));
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let patient = researcher.enrol().await;
+    send_day(&researcher, &patient).await;
+    let url = export(&researcher, &patient, "csv").await;
+    assert!(url.starts_with(&server.url) && url.contains("X-Amz-Signature="), "{url}");
+    let unsealed = fetch(&url).await;
+
+    let folder = data.path().to_str().unwrap();
+    let mut seal = pulseward(&["seal", "--now", "--json", "--data", folder, "--objects", &objects]);
+    let output = seal.envs(s3_environment(&server)).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(server.bucket_folder().join("trial/v1/type=ppg2/day=2025-11-19").is_dir());
+    assert!(fetch(&export(&researcher, &patient, "csv").await).await == unsealed);
+    let (files, _) = unpacked(&fetch(&export(&researcher, &patient, "parquet").await).await);
+    assert!(files["ppg2/2025-11-19.parquet"].starts_with(b"PAR1"));
+
+    // The store goes away: what is asked for waits, what is sent is taken, and the service says that it is not ready.
+    server.set_away(true);
+    let (status, _) = researcher.get("/readyz", None).await;
+    assert_eq!(status, 503);
+    let body = json!({"data": {"activity": {"timestamp": [BEGIN_MS + 90_000_000], "bpm": [62]}}});
+    assert_eq!(researcher.sync(&patient, &body).await.unwrap().0, 200);
+    let late = json!({"data": {"activity": {"timestamp": [BEGIN_MS + 60_000], "bpm": [99]}}});
+    let (status, _) = researcher.sync(&patient, &late).await.unwrap();
+    assert_eq!(status, 503, "what reaches into a sealed period cannot be compared with it");
+    let path = format!("/integration/v1/create-export/{}/activity", patient.uuid);
+    let body = json!({"client_date_from": "2025-11-18T00:00:00", "client_date_to": "2025-11-22T00:00:00"});
+    let (status, created) = researcher.post(&path, None, &body).await;
+    assert_eq!(status, 200, "{created}");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    server.set_away(false);
+    let (files, _) = unpacked(&fetch(&wait_for(&researcher, created["id"].as_str().unwrap()).await).await);
+    let activity = String::from_utf8(files["activity.csv"].clone()).unwrap();
+    assert_eq!(activity.lines().count(), 1 + 122);
+    assert!(!activity.contains(",99,"), "nothing of the refused sync is stored");
+    assert_eq!(researcher.get("/readyz", None).await.0, 200);
+    assert_eq!(researcher.sync(&patient, &late).await.unwrap().0, 200);
+}
+
+#[tokio::test]
+async fn a_lake_is_mirrored_as_it_grows() {
+    let data = tempdir().unwrap();
+    let service = Service::start(data.path());
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let patient = researcher.enrol().await;
+    send_day(&researcher, &patient).await;
+    let mirror = data.path().join("mirror");
+    let copy = |more: &[&str]| {
+        let target = mirror.to_str().unwrap();
+        let arguments =
+            ["lake", "copy", "--url", &service.url, "--token", &researcher.key, "--group", &researcher.group, target];
+        let output = pulseward(&[&arguments[..], more, &["--json"]].concat()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let counts = |done: &Value| ["copied", "present", "removed"].map(|name| done[name].as_u64().unwrap());
+    assert_eq!(counts(&copy(&[])), [0, 0, 0]);
+    store_command(data.path(), &["seal", "--now"]);
+    assert_eq!(counts(&copy(&[])), [3, 0, 0]);
+    assert_eq!(counts(&copy(&[])), [0, 0, 0]);
+    assert_eq!(counts(&copy(&["--full"])), [0, 3, 0]);
+
+    let body = json!({"data": {"activity": {"timestamp": [BEGIN_MS + 9_500_000], "bpm": [70]}}});
+    assert_eq!(researcher.sync(&patient, &body).await.unwrap().0, 200);
+    store_command(data.path(), &["seal", "--now"]);
+    let done = copy(&[]);
+    assert_eq!(counts(&done), [1, 0, 1], "the new file takes the place of the old");
+
+    let list = format!("/integration/v1/groups/{}/lake", researcher.group);
+    let (_, first) = researcher.get(&format!("{list}?per_page=2"), None).await;
+    assert_eq!((first["files"].as_array().unwrap().len(), &first["more"]), (2, &json!(true)));
+    let since = first["next_since"].as_str().unwrap();
+    let (_, second) = researcher.get(&format!("{list}?per_page=2&since={since}"), None).await;
+    assert_eq!((second["files"].as_array().unwrap().len(), &second["more"]), (1, &json!(false)));
+    let file = &second["files"][0];
+    assert_eq!((&file["type"], &file["period"], &file["rows"]), (&json!("activity"), &json!("2025-11"), &json!(122)));
+    let bytes = fetch(file["url"].as_str().unwrap()).await;
+    assert_eq!(bytes, std::fs::read(mirror.join(file["path"].as_str().unwrap())).unwrap());
+    let other = Researcher::another(data.path(), &service.url, "eve@study.example").await;
+    assert_eq!(other.get(&list, None).await.0, 403);
+
+    let (_, log) = researcher.get("/integration/v1/patients/audit/logs?from=0&to=9999999999999", None).await;
+    let listed = log.as_array().unwrap().iter().filter(|entry| entry["action_type"] == "PATIENT_API_EXPORT");
+    assert!(listed.count() >= 4, "each listing that names files is told");
+}
+
+/// The Python examples of the guide.
+fn examples() -> Vec<String> {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/exports.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let blocks = guide.split("```python\n").skip(1);
+    blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
+}
+
+/// A Python that has the readers; says loudly when there is none.
+fn python_with_readers() -> Option<String> {
+    let named = std::env::vars().find(|(name, _)| name == "PULSEWARD_TEST_PYTHON").map(|(_, python)| python);
+    let python = named.unwrap_or_else(|| "python3".to_owned());
+    let output = Command::new(&python).args(["-c", "import duckdb, polars, pandas, pyarrow"]).output();
+    if output.is_ok_and(|output| output.status.success()) {
+        return Some(python);
+    }
+    testkit::skip("no Python with duckdb, polars, pandas and pyarrow; name one in PULSEWARD_TEST_PYTHON");
+    None
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_examples_of_the_guide_run() {
+    let Some(python) = python_with_readers() else { return };
+    let data = tempdir().unwrap();
+    let service = Service::start(data.path());
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let patient = researcher.enrol().await;
+    send_day(&researcher, &patient).await;
+    store_command(data.path(), &["seal", "--now"]);
+    let mirror = data.path().join("mirror");
+    let target = mirror.to_str().unwrap();
+    let copy =
+        ["lake", "copy", "--url", &service.url, "--token", &researcher.key, "--group", &researcher.group, target];
+    assert!(pulseward(&copy).output().unwrap().status.success());
+    let examples = examples();
+    assert_eq!(examples.len(), 3);
+    for example in examples {
+        let output = Command::new(&python)
+            .args(["-c", &example])
+            .envs([("MIRROR", target), ("URL", &service.url), ("TOKEN", &researcher.key), ("GROUP", &researcher.group)])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{example}\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+}

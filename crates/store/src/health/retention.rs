@@ -1,0 +1,133 @@
+//! How long raw data are kept: rows of a type before a time are retired, and what was derived from them stands.
+//!
+//! First a transaction notes the time and removes chunks, counts and the catalog rows of periods that lie wholly before
+//! it; their objects are dead from then on. A period that the time falls into is then sealed anew without what lies
+//! before. Doing so again finishes what was begun. Days that were retired are never computed again, because nothing is
+//! left to compute them from.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+use vitals::registry::DataType;
+
+use super::HealthDb;
+use crate::engine::{Param, Row, Tx};
+use crate::error::{Result, StoreError};
+use crate::segment::{SealedPeriod, segments_between};
+use crate::texts::sql;
+
+sql! {
+    RULES = "SELECT patient, body FROM patient_setting AS s WHERE name = $1 AND valid_from_ms <= $2
+        AND valid_from_ms = (SELECT MAX(valid_from_ms) FROM patient_setting
+            WHERE patient = s.patient AND name = s.name AND valid_from_ms <= $2)
+        ORDER BY patient";
+    RULE_OF = "SELECT body FROM patient_setting WHERE patient = $1 AND name = $2 AND valid_from_ms <= $3
+        ORDER BY valid_from_ms DESC LIMIT 1";
+    RETIRED_OF = "SELECT data_type, before_us FROM retired WHERE patient = $1";
+    COUNT_BEFORE = "SELECT CAST(COALESCE(SUM(samples), 0) AS BIGINT) FROM tally
+        WHERE patient = $1 AND data_type = $2 AND quarter_us < $3";
+    HOLD = "UPDATE patient SET arrivals = arrivals WHERE uuid = $1";
+    NOTE = "INSERT INTO retired (patient, data_type, before_us) VALUES ($1, $2, $3)
+        ON CONFLICT (patient, data_type) DO UPDATE SET before_us =
+        CASE WHEN excluded.before_us > retired.before_us THEN excluded.before_us ELSE retired.before_us END";
+    DELETE_TALLY = "DELETE FROM tally WHERE patient = $1 AND data_type = $2 AND quarter_us < $3";
+    DELETE_CHUNKS = "DELETE FROM chunk WHERE patient = $1 AND data_type = $2 AND last_us < $3";
+    DELETE_DUE = "DELETE FROM due WHERE patient = $1 AND data_type = $2 AND last_us < $3";
+    DELETE_HOURS = "DELETE FROM open_hour WHERE patient = $1 AND data_type = $2 AND hour_us < $3";
+    DELETE_SEGMENT = "DELETE FROM segment WHERE patient = $1 AND data_type = $2 AND period_start_us = $3";
+    ADD_DEAD = "INSERT INTO dead_object (path, dead_since_ms) VALUES ($1, $2) ON CONFLICT (path) DO NOTHING";
+}
+
+/// What of a patient and type is retired: everything before a time, which is a midnight of UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retirement {
+    /// The patient.
+    pub patient: Uuid,
+    /// The data type.
+    pub data_type: DataType,
+    /// The first time that is kept, µs.
+    pub before_us: i64,
+}
+
+impl HealthDb {
+    /// The value that a setting has for each patient at a time, JSON, by uuid.
+    pub async fn settings_named(&self, name: &str, now_ms: i64) -> Result<Vec<(String, String)>> {
+        let name = name.to_owned();
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        self.db.read(move |tx| tx.query(RULES, &[&name, &now_ms], read)).await
+    }
+
+    /// The value that a setting has for a patient at a time, JSON, and before when his types are retired, µs.
+    pub async fn setting_and_retired(
+        &self,
+        patient: &str,
+        name: &str,
+        now_ms: i64,
+    ) -> Result<(Option<String>, BTreeMap<DataType, i64>)> {
+        let (patient, name) = (patient.to_owned(), name.to_owned());
+        self.db
+            .read(move |tx| {
+                let rule = tx.query_opt(RULE_OF, &[&patient, &name, &now_ms], |row| row.get(0))?;
+                Ok((rule, retired_of(tx, &patient)?))
+            })
+            .await
+    }
+
+    /// Before when the types of a patient are retired, µs.
+    pub async fn retired(&self, patient: &str) -> Result<BTreeMap<DataType, i64>> {
+        let patient = patient.to_owned();
+        self.db.read(move |tx| retired_of(tx, &patient)).await
+    }
+
+    /// How many rows a retirement would remove; none are left after it.
+    pub async fn rows_to_retire(&self, retirement: Retirement) -> Result<u64> {
+        let Retirement { patient, data_type, before_us } = retirement;
+        let patient = patient.to_string();
+        let count = self.db.read(move |tx| {
+            tx.query_opt(COUNT_BEFORE, &[&patient, &data_type.number(), &before_us], |row| row.get::<i64>(0))
+        });
+        Ok(count.await?.unwrap_or(0) as u64)
+    }
+
+    /// Retires rows. `random` makes the name of an object its own.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`] when a period is sealed at the same time; trying again is safe.
+    pub async fn retire(&self, retirement: Retirement, now_ms: i64, random: u64) -> Result<()> {
+        self.db.write(move |tx| retire_whole(tx, &retirement, now_ms)).await?;
+        let Retirement { patient, data_type, before_us } = retirement;
+        let period = SealedPeriod::of(data_type, before_us);
+        let segment = self.segment_of(patient, data_type, period).await?;
+        if segment.is_none_or(|segment| segment.object.first_us >= before_us) {
+            return Ok(());
+        }
+        self.reseal_from(patient, data_type, period, before_us, now_ms, random).await
+    }
+}
+
+fn retired_of(tx: &mut Tx<'_>, patient: &str) -> Result<BTreeMap<DataType, i64>> {
+    let read = |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?));
+    let found = tx.query(RETIRED_OF, &[&patient], read)?;
+    Ok(found.into_iter().filter_map(|(number, us)| Some((DataType::from_number(number)?, us))).collect())
+}
+
+fn retire_whole(tx: &mut Tx<'_>, retirement: &Retirement, now_ms: i64) -> Result<()> {
+    let Retirement { patient, data_type, before_us } = retirement;
+    let (patient, number) = (patient.to_string(), data_type.number());
+    // Syncs of the patient wait: a row that comes later is compared with the time that is noted here.
+    if tx.execute(HOLD, &[&patient])? == 0 {
+        return Err(StoreError::Gone("patient"));
+    }
+    let params: [&dyn Param; 3] = [&patient, &number, before_us];
+    for text in [NOTE, DELETE_TALLY, DELETE_CHUNKS, DELETE_DUE, DELETE_HOURS] {
+        tx.execute(text, &params)?;
+    }
+    for segment in segments_between(tx, &patient, *data_type, i64::MIN, before_us - 1)? {
+        if SealedPeriod::of(*data_type, segment.period_start_us).end_us > *before_us {
+            continue;
+        }
+        tx.execute(ADD_DEAD, &[&segment.object.path, &now_ms])?;
+        tx.execute(DELETE_SEGMENT, &[&patient, &number, &segment.period_start_us])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! What there is to check and to tidy: every object of the catalog, which objects nobody knows, how much is stored.
+
+use std::collections::HashSet;
+
+use super::catalog::SegmentRow;
+use super::write::WrittenSegment;
+use crate::engine::{Param, Row};
+use crate::error::Result;
+use crate::health::HealthDb;
+use crate::texts::{in_lists, list_of_64, sql};
+
+sql! {
+    SEGMENTS_BY_PATH = "SELECT period_start_us, generation, path, first_us, last_us, row_count, bytes, sha256
+        FROM segment WHERE path > $1 ORDER BY path LIMIT 1000";
+    SEGMENT_PATHS = concat!("SELECT path FROM segment WHERE path IN (", list_of_64!(), ")");
+    DEAD_PATHS = concat!("SELECT path FROM dead_object WHERE path IN (", list_of_64!(), ")");
+    EXPORT_PATHS = concat!("SELECT path FROM export_job WHERE path IN (", list_of_64!(), ")");
+    SEALED_BYTES = "SELECT patient, CAST(SUM(bytes) AS BIGINT), CAST(SUM(row_count) AS BIGINT),
+        CAST(SUM(CASE WHEN period_start_us >= $1 THEN bytes ELSE 0 END) AS BIGINT),
+        MIN(CASE WHEN period_start_us >= $1 THEN first_us END) FROM segment GROUP BY patient";
+    UNSEALED_BYTES = "SELECT patient, CAST(SUM(LENGTH(payload)) AS BIGINT), CAST(SUM(row_count) AS BIGINT),
+        CAST(SUM(CASE WHEN first_us >= $1 THEN LENGTH(payload) ELSE 0 END) AS BIGINT),
+        MIN(CASE WHEN first_us >= $1 THEN first_us END) FROM chunk GROUP BY patient";
+    HOLD = "INSERT INTO object_hold (id, until_ms) VALUES ($1, $2)
+        ON CONFLICT (id) DO UPDATE SET until_ms = excluded.until_ms";
+    RELEASE = "DELETE FROM object_hold WHERE id = $1";
+    HELD = "SELECT MAX(until_ms) FROM object_hold WHERE until_ms > $1";
+}
+
+/// How much of a patient is stored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoredAmount {
+    /// The patient.
+    pub patient: String,
+    /// Bytes, compressed as they lie.
+    pub bytes: u64,
+    /// Samples; those of chunks that replace others are counted twice.
+    pub rows: u64,
+    /// Bytes of what was measured lately.
+    pub recent_bytes: u64,
+    /// The first sample of that, µs.
+    pub recent_from_us: Option<i64>,
+}
+
+impl HealthDb {
+    /// The catalog in the order of the paths, a thousand rows behind a path; an empty path is before all.
+    pub async fn segments_by_path(&self, behind: &str) -> Result<Vec<SegmentRow>> {
+        let behind = behind.to_owned();
+        self.db.read(move |tx| tx.query(SEGMENTS_BY_PATH, &[&behind], read_row)).await
+    }
+
+    /// Of some paths, those that a row knows: a segment's, a dead object's or an export's.
+    pub async fn known_paths(&self, paths: Vec<String>) -> Result<HashSet<String>> {
+        self.db
+            .read(move |tx| {
+                let mut known = HashSet::new();
+                in_lists(&paths, |list| {
+                    for text in [SEGMENT_PATHS, DEAD_PATHS, EXPORT_PATHS] {
+                        known.extend(tx.query(text, list, |row| row.get::<String>(0))?);
+                    }
+                    Ok(())
+                })?;
+                Ok(known)
+            })
+            .await
+    }
+
+    /// How much of each patient is stored, and how much of that was measured since a time, µs. Who has sealed and
+    /// unsealed samples is there twice.
+    pub async fn stored_amounts(&self, recent_since_us: i64) -> Result<Vec<StoredAmount>> {
+        self.db
+            .read(move |tx| {
+                let mut amounts = Vec::new();
+                for text in [SEALED_BYTES, UNSEALED_BYTES] {
+                    amounts.extend(tx.query(text, &[&recent_since_us as &dyn Param], read_amount)?);
+                }
+                Ok(amounts)
+            })
+            .await
+    }
+
+    /// Keeps dead objects from being deleted until a time: somebody copies them.
+    pub async fn hold_objects(&self, id: &str, until_ms: i64) -> Result<()> {
+        let id = id.to_owned();
+        self.db.write(move |tx| tx.execute(HOLD, &[&id, &until_ms]).map(drop)).await
+    }
+
+    /// Ends a hold.
+    pub async fn release_objects(&self, id: &str) -> Result<()> {
+        let id = id.to_owned();
+        self.db.write(move |tx| tx.execute(RELEASE, &[&id]).map(drop)).await
+    }
+
+    /// Until when objects are held at most; none when nobody holds them.
+    pub async fn objects_held_until(&self, now_ms: i64) -> Result<Option<i64>> {
+        let held = self.db.read(move |tx| tx.query_opt(HELD, &[&now_ms], |row| row.get::<Option<i64>>(0)));
+        Ok(held.await?.flatten())
+    }
+}
+
+fn read_row(row: &Row<'_>) -> Result<SegmentRow> {
+    Ok(SegmentRow {
+        period_start_us: row.get(0)?,
+        generation: row.get(1)?,
+        object: WrittenSegment {
+            path: row.get(2)?,
+            first_us: row.get(3)?,
+            last_us: row.get(4)?,
+            rows: row.get::<i64>(5)? as u64,
+            bytes: row.get::<i64>(6)? as u64,
+            sha256: row.get(7)?,
+        },
+    })
+}
+
+fn read_amount(row: &Row<'_>) -> Result<StoredAmount> {
+    let number = |column| Ok::<_, crate::StoreError>(row.get::<Option<i64>>(column)?.unwrap_or(0) as u64);
+    let (bytes, rows, recent_bytes) = (number(1)?, number(2)?, number(3)?);
+    Ok(StoredAmount { patient: row.get(0)?, bytes, rows, recent_bytes, recent_from_us: row.get(4)? })
+}

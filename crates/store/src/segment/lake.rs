@@ -1,0 +1,75 @@
+//! The catalog as a list of files: which segments there are of some patients, in the order in which they were published.
+
+use vitals::registry::DataType;
+
+use super::catalog::SegmentRow;
+use super::write::WrittenSegment;
+use crate::engine::{Param, Row};
+use crate::error::{Result, StoreError};
+use crate::health::HealthDb;
+use crate::texts::{LIST_LENGTH, in_lists, list_of_64, sql};
+
+sql! {
+    PUBLISHED_AFTER = concat!(
+        "SELECT period_start_us, generation, path, first_us, last_us, row_count, bytes, sha256, published, patient,
+        data_type, sealed_ms FROM segment WHERE published > $65 AND patient IN (", list_of_64!(), ")
+        ORDER BY published LIMIT $66");
+}
+
+/// A segment and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LakeSegment {
+    /// Counts publications: a segment that becomes visible later has a greater number.
+    pub published: i64,
+    /// The patient.
+    pub patient: String,
+    /// The data type.
+    pub data_type: DataType,
+    /// When it was sealed, ms.
+    pub sealed_ms: i64,
+    /// The row of the catalog.
+    pub segment: SegmentRow,
+}
+
+impl HealthDb {
+    /// Segments of some patients that were published after a number, in the order of their numbers, at most `limit`.
+    pub async fn lake_segments(&self, patients: Vec<String>, after: i64, limit: i64) -> Result<Vec<LakeSegment>> {
+        self.db
+            .read(move |tx| {
+                let mut found = Vec::new();
+                in_lists(&patients, |list| {
+                    let mut params: Vec<&dyn Param> = Vec::with_capacity(LIST_LENGTH + 2);
+                    params.extend_from_slice(list);
+                    params.extend([&after as &dyn Param, &limit]);
+                    found.extend(tx.query(PUBLISHED_AFTER, &params, read_lake_segment)?);
+                    Ok(())
+                })?;
+                found.sort_unstable_by_key(|segment| segment.published);
+                found.truncate(limit as usize);
+                Ok(found)
+            })
+            .await
+    }
+}
+
+fn read_lake_segment(row: &Row<'_>) -> Result<LakeSegment> {
+    let data_type = DataType::from_number(row.get(10)?);
+    Ok(LakeSegment {
+        published: row.get(8)?,
+        patient: row.get(9)?,
+        data_type: data_type.ok_or_else(|| StoreError::Damaged("a segment is of an unknown type".to_owned()))?,
+        sealed_ms: row.get(11)?,
+        segment: SegmentRow {
+            period_start_us: row.get(0)?,
+            generation: row.get(1)?,
+            object: WrittenSegment {
+                path: row.get(2)?,
+                first_us: row.get(3)?,
+                last_us: row.get(4)?,
+                rows: row.get::<i64>(5)? as u64,
+                bytes: row.get::<i64>(6)? as u64,
+                sha256: row.get(7)?,
+            },
+        },
+    })
+}
