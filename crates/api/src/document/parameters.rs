@@ -17,8 +17,7 @@ pub(super) fn complete(operation: &mut Map<String, Value>) -> bool {
             parameter["description"] = json!(meaning);
         }
         // A begin and an end can also be days: then the route itself says that they are text.
-        let is_day = schema["type"] == "integer" && ["from", "to"].contains(&name.as_str());
-        let is_day = is_day && parameter["schema"]["type"] == "string";
+        let is_day = ["from", "to"].contains(&name.as_str()) && parameter["schema"]["type"] == "string";
         if is_day {
             parameter["schema"] = json!({"type": "string", "format": "date", "example": "2025-11-20"});
         } else if !schema.is_null() {

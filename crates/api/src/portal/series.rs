@@ -141,7 +141,7 @@ fn read_request(parameters: &Parameters) -> std::result::Result<SeriesRequest, P
     /// Times beyond this are no times of samples, and could not be multiplied.
     const FURTHEST_MS: i64 = 1 << 43;
     let time_ms = |key| {
-        let time_ms = parameters.required_integer(key)?;
+        let time_ms = parameters.required_ms(key)?;
         let is_time = (-FURTHEST_MS..FURTHEST_MS).contains(&time_ms);
         is_time.then_some(time_ms).ok_or_else(|| PlatformError::invalid(key, "must be a time in ms"))
     };
