@@ -36,6 +36,7 @@ mod news_settings;
 pub mod oauth;
 mod passwords;
 mod patients;
+pub mod portal;
 mod profile;
 mod retention;
 pub mod samples;
@@ -47,7 +48,7 @@ mod sweep;
 mod tokens;
 mod users_sessions;
 
-pub use access::Researcher;
+pub use access::{Entrance, Researcher};
 pub use accounts::{NewAccount, NewApiKey, Role, SubscriptionStart};
 pub use afib::{AfReading, LONGEST_AF_RANGE_MS};
 pub use alarms::ALARM_VITALS;

@@ -16,7 +16,11 @@ pub(super) fn complete(operation: &mut Map<String, Value>) -> bool {
         if parameter["description"].as_str().is_none_or(str::is_empty) && !meaning.is_empty() {
             parameter["description"] = json!(meaning);
         }
-        if !schema.is_null() {
+        // A begin and an end can also be days: then the route itself says that they are text.
+        let is_day = ["from", "to"].contains(&name.as_str()) && parameter["schema"]["type"] == "string";
+        if is_day {
+            parameter["schema"] = json!({"type": "string", "format": "date", "example": "2025-11-20"});
+        } else if !schema.is_null() {
             parameter["schema"] = schema;
         }
     }
@@ -52,6 +56,13 @@ fn known(name: &str) -> (&'static str, Value) {
         }
         "with_latest_values" => ("1 to include `latest_values`", flag()),
         "include_slots" => ("1 to include slots", flag()),
+        "peek" => ("1 to ask without keeping the session from being locked", json!({"enum": [0, 1]})),
+        "points" => ("points of each series at most, 2 to 10000; 1200 without it", json!({"type": "integer"})),
+        "series[]" => (
+            "what to show, up to 16 of `TYPE.COLUMN` or `TYPE.COLUMN.CHANNEL`; channels of ppg2 are a colour and a \
+             position such as `green.0`, those of tests the kind of test",
+            json!({"type": "array", "items": {"type": "string", "example": "activity.bpm"}}),
+        ),
         "export_id" => ("the export", Value::Null),
         "object" | "signature" => ("part of the signed link", Value::Null),
         "id" => ("identity of the record", Value::Null),

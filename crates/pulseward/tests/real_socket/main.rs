@@ -16,6 +16,7 @@ mod journey;
 mod keeping;
 mod kill;
 mod odd_input;
+mod portal;
 mod real_input;
 mod recompute;
 mod recordings;

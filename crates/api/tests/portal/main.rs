@@ -1,0 +1,11 @@
+//! What the pages of the portal ask, as a browser asks it.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod account;
+mod board;
+mod browser;
+mod charts;
+mod sessions;
+mod totp;
