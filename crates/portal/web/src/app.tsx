@@ -1,0 +1,89 @@
+// The portal as a whole: nobody signed in sees the sign-in page, whatever the address; a password that must be changed
+// comes before everything else; then the page of the address within its frame.
+
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { useSession } from "./api/session";
+import { Problem } from "./design/problem";
+import { Skeleton } from "./design/skeleton";
+import { Toasts } from "./design/toast";
+import { NotFound } from "./pages/not_found";
+import { NewPassword } from "./pages/sign_in/new_password";
+import { SignIn } from "./pages/sign_in/page";
+import { useAddress } from "./router";
+import { routeOf, type PageProps, type Route } from "./routes";
+import { Shell } from "./shell";
+import { forgetStudies } from "./studies";
+
+export function App() {
+  const now = useSession();
+  useEffect(() => {
+    if (now.is === "out") forgetStudies();
+  }, [now.is]);
+  return (
+    <>
+      <Inside now={now} />
+      <Toasts />
+    </>
+  );
+}
+
+function Inside({ now }: { now: ReturnType<typeof useSession> }) {
+  const { path } = useAddress();
+  if (now.is === "unknown") return <Starting />;
+  if (now.is === "out") return <SignIn because={now.because} />;
+  if (now.session.must_change_password) return <NewPassword />;
+  const found = routeOf(path);
+  if (!found) {
+    return (
+      <Shell title="Not found" params={{}}>
+        <NotFound />
+      </Shell>
+    );
+  }
+  return (
+    <Shell title={found.route.title} params={found.params} wide={found.route.wide}>
+      <LoadedPage route={found.route} params={found.params} />
+    </Shell>
+  );
+}
+
+/** Nothing is known yet; only after a moment does it say so, so that a quick answer does not flicker. */
+function Starting() {
+  const [slow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = window.setTimeout(() => setSlow(true), 800);
+    return () => clearTimeout(timer);
+  }, []);
+  return slow ? (
+    <div class="gate">
+      <p role="status" class="soft">
+        Waiting for the server…
+      </p>
+    </div>
+  ) : null;
+}
+
+const loaded = new Map<Route, ComponentType<PageProps>>();
+
+function LoadedPage({ route, params }: { route: Route } & PageProps) {
+  const [, setTurn] = useState(0);
+  const [failed, setFailed] = useState<{ route: Route; error: Error } | null>(null);
+  const again = () => setTurn((turn) => turn + 1);
+
+  useEffect(() => {
+    if (loaded.has(route)) return;
+    route.load().then(
+      (module) => {
+        loaded.set(route, module.default);
+        again();
+      },
+      () => setFailed({ route, error: new Error("this page could not be loaded; the portal may have been updated meanwhile") }),
+    );
+  }, [route]);
+
+  const Page = loaded.get(route);
+  if (Page) return <Page params={params} key={route.pattern + JSON.stringify(params)} />;
+  if (failed?.route === route) return <Problem error={failed.error} onRetry={() => location.reload()} />;
+  return <Skeleton lines={6} />;
+}

@@ -1,0 +1,7 @@
+// To come: the page "vouchers".
+
+import type { PageProps } from "../../routes";
+
+export default function Page({ params }: PageProps) {
+  return <p>{JSON.stringify(params)}</p>;
+}
