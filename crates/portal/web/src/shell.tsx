@@ -38,7 +38,7 @@ export function Shell({ title, params, wide, children }: ShellProps) {
       <header class="top">
         <div class="top-bar">
           <Brand />
-          <Crumbs title={title} params={params} />
+          {params.code ? <Crumbs code={params.code} uuid={params.uuid} /> : <span class="crumbs" />}
           <TopLinks path={path} />
         </div>
         {params.code && <StudyTabs code={params.code} path={path} />}
@@ -66,29 +66,19 @@ export function Brand() {
   );
 }
 
-function Crumbs({ title, params }: { title: string; params: Params }) {
-  const study = useStudy(params.code);
-  if (!params.code) {
-    return (
-      <div class="crumbs">
-        <span aria-current="page">{title}</span>
-      </div>
-    );
-  }
+function Crumbs({ code, uuid }: { code: string; uuid?: string }) {
+  const study = useStudy(code);
   return (
     <nav class="crumbs" aria-label="Where you are">
       <ol>
         <li>
-          <a href={pages.studies()}>Studies</a>
-        </li>
-        <li>
-          <a href={pages.board(params.code)} aria-current={params.uuid ? undefined : "page"}>
-            {study?.name ?? params.code}
+          <a href={pages.board(code)} aria-current={uuid ? undefined : "true"}>
+            {study?.name ?? code}
           </a>
         </li>
-        {params.uuid && (
+        {uuid && (
           <li>
-            <a href={pages.patients(params.code)}>Patients</a>
+            <a href={pages.patients(code)}>Patients</a>
           </li>
         )}
       </ol>
@@ -103,6 +93,9 @@ function TopLinks({ path }: { path: string }) {
     <div class="top-links">
       {!wall_display && (
         <nav aria-label="Portal" class="top-links">
+          <a href={pages.studies()} aria-current={current(pages.studies())}>
+            Studies
+          </a>
           <a href={pages.bracelets()} aria-current={current(pages.bracelets())}>
             Bracelets
           </a>

@@ -53,6 +53,13 @@ export async function call<T>(method: Method, path: string, body?: unknown, sign
 
 export const get = <T>(path: string, signal?: AbortSignal) => call<T>("GET", path, undefined, signal);
 
+/** The text at an address that does not answer JSON, such as a drawing. */
+export async function getText(path: string, signal?: AbortSignal): Promise<string> {
+  const answer = await send("GET", path, undefined, signal);
+  if (!answer.ok) throw await readError(answer);
+  return answer.text();
+}
+
 async function send(method: Method, path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
   const headers: Record<string, string> = { Accept: "application/json" };
   if (csrfToken !== "") headers["X-CSRF-Token"] = csrfToken;

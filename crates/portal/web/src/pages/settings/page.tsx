@@ -1,7 +1,31 @@
-// To come: the page "settings".
+// Everything about one's own account.
 
-import type { PageProps } from "../../routes";
+import { mayRunService } from "../rights";
+import { useOwnSession } from "../../api/session";
+import { PageHead } from "../../design/page_head";
+import { Tabs, type Tab } from "../../design/tabs";
+import { setQuery, useAddress } from "../../router";
+import { AccountPart } from "./account";
+import { ClientsPart } from "./clients";
+import { KeysPart } from "./keys";
+import { SecurityPart } from "./security";
 
-export default function Page({ params }: PageProps) {
-  return <p>{JSON.stringify(params)}</p>;
+const TABS: Tab[] = [
+  { key: "account", title: "Account", content: () => <AccountPart /> },
+  { key: "keys", title: "API keys", content: () => <KeysPart /> },
+  { key: "security", title: "Sign-in and sessions", content: () => <SecurityPart /> },
+];
+
+const CLIENTS: Tab = { key: "clients", title: "OAuth clients", content: () => <ClientsPart /> };
+
+export default function SettingsPage() {
+  const { account } = useOwnSession();
+  const { query } = useAddress();
+  const tabs = mayRunService(account.role) ? [...TABS, CLIENTS] : TABS;
+  return (
+    <>
+      <PageHead title="Settings" />
+      <Tabs label="Settings" tabs={tabs} chosen={query.get("part") ?? "account"} onChoose={(part) => setQuery({ part: part === "account" ? null : part })} />
+    </>
+  );
 }
