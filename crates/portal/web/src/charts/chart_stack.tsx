@@ -2,9 +2,9 @@
 // Tracks without data in the answer are named in one line instead of drawn empty.
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { type Range, rangeOfKey, zoomed } from "./range";
+import { lengthText, type Range, rangeOfKey, zoomed } from "./range";
 import { Ruler, showNow } from "./ruler";
-import type { SeriesAnswer } from "./series";
+import { reasonText, type SeriesAnswer } from "./series";
 import { AXIS_PX, RIGHT_PX } from "./track_chart";
 import { drawnOf } from "./track_data";
 import type { Track } from "./tracks";
@@ -21,13 +21,15 @@ interface Props {
   home: Range;
   zone: string;
   busy: boolean;
+  /** Whether there has been an answer at all. */
+  loaded: boolean;
   onRange(range: Range): void;
   /** The width of the drawing, for the number of points to ask for. */
   onWidth(plotPx: number): void;
 }
 
 export function ChartStack(props: Props) {
-  const { label, tracks, answer, range, home, zone, busy, onRange } = props;
+  const { label, tracks, answer, range, home, zone, busy, loaded, onRange } = props;
   const body = useRef<HTMLDivElement>(null);
   const now = useRef<HTMLSpanElement>(null);
   const [widthPx, setWidthPx] = useState(0);
@@ -99,15 +101,37 @@ export function ChartStack(props: Props) {
             />
           ))}
       </div>
-      {empty.length > 0 && (
+      {loaded && empty.length > 0 && (
         <p class="track-empty">No data here: {empty.map((track) => track.label.toLowerCase()).join(", ")}.</p>
       )}
+      <GapLegend answer={answer} range={range} />
       <p id={help} class="unseen">
         Arrow left and right move, plus and minus zoom, page up and down turn, 0 returns. What is drawn is told in words
         below.
       </p>
       <Words tracks={shown} answer={answer} range={range} zone={zone} />
     </div>
+  );
+}
+
+/** What the hatched bands mean, as far as there are any. */
+function GapLegend({ answer, range }: Pick<Props, "answer" | "range">) {
+  const seen = answer.gaps.filter((gap) => gap.to > range.from && gap.from < range.to);
+  const reasons = [...new Set(seen.map((gap) => gap.reason))];
+  if (reasons.length === 0) return null;
+  return (
+    <ul class="gap-legend plain" aria-label="Stretches without data">
+      {reasons.map((reason) => {
+        const ofReason = seen.filter((gap) => gap.reason === reason);
+        const ms = ofReason.reduce((sum, gap) => sum + Math.min(gap.to, range.to) - Math.max(gap.from, range.from), 0);
+        return (
+          <li key={reason}>
+            <i class={reason.replaceAll("_", "-")} aria-hidden="true" />
+            {reasonText(reason)} {lengthText(ms)}
+          </li>
+        );
+      })}
+    </ul>
   );
 }
 

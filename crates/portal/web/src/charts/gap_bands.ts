@@ -32,12 +32,25 @@ function drawBand(plot: uPlot, gap: Gap, ink: string): void {
   ctx.fillStyle = token(`gap-${gap.reason.replaceAll("_", "-")}`);
   ctx.fillRect(left, bbox.top, width, bbox.height);
   hatch(ctx, left, bbox.top, width, bbox.height, faded(ink, 0.22));
-  const text = reasonText(gap.reason);
-  if (ctx.measureText(text).width + 12 * devicePixelRatio > width) return;
+  label(plot, reasonText(gap.reason), left, width, ink);
+}
+
+/** The reason inside its band: along it where it is wide, upright where it is narrow, else only in the legend. */
+function label({ ctx, bbox }: uPlot, text: string, left: number, width: number, ink: string): void {
+  const ratio = devicePixelRatio;
+  const length = ctx.measureText(text).width + 8 * ratio;
   ctx.fillStyle = ink;
   ctx.textAlign = "center";
-  ctx.textBaseline = "top";
-  ctx.fillText(text, left + width / 2, bbox.top + 4 * devicePixelRatio);
+  ctx.textBaseline = "middle";
+  if (length <= width) {
+    ctx.fillText(text, left + width / 2, bbox.top + 10 * ratio);
+  } else if (width >= 13 * ratio && length <= bbox.height) {
+    ctx.save();
+    ctx.translate(left + width / 2, bbox.top + bbox.height / 2);
+    ctx.rotate(-Math.PI / 2);
+    ctx.fillText(text, 0, 0);
+    ctx.restore();
+  }
 }
 
 function hatch(ctx: CanvasRenderingContext2D, x: number, y: number, width: number, height: number, colour: string): void {

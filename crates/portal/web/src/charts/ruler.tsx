@@ -4,7 +4,7 @@
 import type { RefObject } from "preact";
 import { timeLabels, timeMarks, timeStep } from "./axis";
 import type { Range } from "./range";
-import { AXIS_PX, LABEL_PX, RIGHT_PX } from "./track_chart";
+import { AXIS_PX, labelPx, RIGHT_PX } from "./track_chart";
 import { clock, shortDate } from "./zone";
 
 interface Props {
@@ -16,7 +16,7 @@ interface Props {
 
 export function Ruler({ range, zone, widthPx, now }: Props) {
   const plotPx = Math.max(widthPx - AXIS_PX - RIGHT_PX, 1);
-  const step = timeStep(range.to - range.from, plotPx, LABEL_PX);
+  const step = timeStep(range.to - range.from, plotPx, labelPx(range.to - range.from));
   const marks = timeMarks(range.from, range.to, step, zone);
   const labels = timeLabels(marks, step, zone);
   const x = (at: number) => AXIS_PX + ((at - range.from) / (range.to - range.from)) * plotPx;

@@ -11,6 +11,8 @@ export interface Series {
   t: number[];
   min: (number | null)[];
   max: (number | null)[];
+  /** The length of its buckets, where answers of different fineness were put together. */
+  bucket_ms?: number;
 }
 
 /** Why there are no data. */
@@ -30,6 +32,8 @@ export interface SeriesAnswer {
   bucket_ms: number;
   series: Series[];
   gaps: Gap[];
+  /** The patient's zone. */
+  time_zone?: string;
 }
 
 /** The name in a request, `ppg2.value.green.0`. */
@@ -116,4 +120,11 @@ export function aligned(lines: Line[]): { t: number[]; columns: { min: Aligned; 
       if (has) at[index] = here + 1;
     });
   }
+}
+
+/** Several answers about the same stretch as one; each signal keeps the length of its own buckets. */
+export function together(answers: SeriesAnswer[]): SeriesAnswer {
+  const first = answers[0]!;
+  const series = answers.flatMap((answer) => answer.series.map((one) => ({ ...one, bucket_ms: answer.bucket_ms })));
+  return { ...first, series };
 }

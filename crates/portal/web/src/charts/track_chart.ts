@@ -6,6 +6,7 @@ import { timeMarks, timeStep } from "./axis";
 import { faded, font, token } from "./colours";
 import { gapBands } from "./gap_bands";
 import { hypnogramBlocks } from "./hypnogram";
+import { partRows } from "./part_rows";
 import type { Range } from "./range";
 import type { SeriesAnswer } from "./series";
 import { type TrackData, trackData, valueRange } from "./track_data";
@@ -15,8 +16,12 @@ import { STAGES, type Track } from "./tracks";
 export const AXIS_PX = 52;
 /** Room at the right end. */
 export const RIGHT_PX = 8;
-/** The width under one label of the time axis. */
-export const LABEL_PX = 84;
+/** The width under one label of the time axis: labels with fractions of a second are longer. */
+export function labelPx(spanMs: number): number {
+  return spanMs < 15_000 ? 116 : 84;
+}
+
+const WHOLE_STEPS = [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000];
 
 /** What a chart is told and tells. */
 export interface TrackChartParts {
@@ -35,7 +40,6 @@ export interface TrackChartParts {
 /** A drawn track. */
 export class TrackChart {
   data: TrackData;
-  private answer: SeriesAnswer;
   private range: Range;
   private plot: uPlot;
 
@@ -43,7 +47,6 @@ export class TrackChart {
     private readonly parts: TrackChartParts,
     private readonly place: HTMLElement,
   ) {
-    this.answer = parts.answer;
     this.range = parts.range;
     this.data = trackData(parts.track, parts.answer);
     this.plot = this.draw();
@@ -52,7 +55,6 @@ export class TrackChart {
   /** New data of the same or another stretch of time. */
   setAnswer(answer: SeriesAnswer): void {
     const before = this.shape();
-    this.answer = answer;
     this.data = trackData(this.parts.track, answer);
     if (this.shape() === before) this.plot.setData(this.columns(), false);
     else this.redraw();
@@ -96,8 +98,9 @@ export class TrackChart {
   private options(): uPlot.Options {
     const { track, widthPx } = this.parts;
     const plugins = [gapBands(() => this.data.gaps)];
+    if (track.drawing === "parts") plugins.push(partRows(() => this.data.drawn, track.usualMs));
     if (track.drawing === "hypnogram") {
-      plugins.push(hypnogramBlocks(() => this.data.drawn[0], () => this.answer.bucket_ms, track.usualMs));
+      plugins.push(hypnogramBlocks(() => this.data.drawn[0], track.usualMs));
     }
     return {
       width: widthPx,
@@ -110,7 +113,10 @@ export class TrackChart {
       select: { show: true, left: 0, top: 0, width: 0, height: 0 },
       scales: {
         x: { time: false, min: this.range.from, max: this.range.to, auto: false },
-        y: { range: (_, min, max) => valueRange(track, min, max) },
+        y: {
+          range: (_, min, max) =>
+            track.drawing === "parts" ? [-0.5, this.data.drawn.length - 0.5] : valueRange(track, min, max),
+        },
       },
       axes: this.axes(),
       series: [{}, ...this.data.drawn.flatMap((_, index) => this.series(index))],
@@ -129,7 +135,7 @@ export class TrackChart {
   private cursor(): uPlot.Cursor {
     return {
       y: false,
-      points: { show: this.parts.track.drawing !== "hypnogram", size: 7 },
+      points: { show: !drawsItself(this.parts.track), size: 7 },
       drag: { x: true, y: false, setScale: false },
       sync: { key: this.parts.syncKey, scales: ["x", null], setSeries: false },
       bind: {
@@ -145,14 +151,14 @@ export class TrackChart {
     const { track, zone } = this.parts;
     const ink = token("text-faint");
     const grid = { stroke: token("grid"), width: 1 };
-    const stages = track.drawing === "hypnogram";
+    const rows = rowNames(track, this.data);
     return [
       {
         size: 0,
         grid,
         ticks: { show: false },
         splits: (plot, _, min, max) =>
-          timeMarks(min, max, timeStep(max - min, plot.bbox.width / devicePixelRatio, LABEL_PX), zone),
+          timeMarks(min, max, timeStep(max - min, plot.bbox.width / devicePixelRatio, labelPx(max - min)), zone),
         values: (_, splits) => splits.map(() => ""),
       },
       {
@@ -160,10 +166,12 @@ export class TrackChart {
         gap: 6,
         stroke: ink,
         font: `11px ${font()}`,
-        grid: stages ? { show: false } : grid,
+        grid: rows ? { show: false } : grid,
         ticks: { show: false },
-        space: 26,
-        ...(stages ? { splits: () => [0, 1, 2, 3], values: () => [...STAGES] } : {}),
+        // A number without decimals has no half steps.
+        ...(track.decimals === 0 ? { incrs: WHOLE_STEPS } : {}),
+        ...(rows ? { splits: () => rows.map((_, row) => row), values: () => rows } : {}),
+        space: rows ? 1 : 26,
       },
     ];
   }
@@ -172,7 +180,7 @@ export class TrackChart {
     const { track } = this.parts;
     const colour = this.colour(index);
     const { raw, t } = this.data.drawn[index]!.series;
-    const shown = track.drawing !== "hypnogram";
+    const shown = !drawsItself(track);
     const common = { scale: "y", stroke: colour, width: 1.25, show: shown, spanGaps: false };
     const few = raw && t.length < this.parts.widthPx / 6;
     const max: uPlot.Series = { ...common, points: { show: few || track.drawing === "points", size: 4, fill: colour } };
@@ -207,6 +215,17 @@ export class TrackChart {
     plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
     this.parts.onRange(range);
   }
+}
+
+/** Blocks instead of lines: drawn by a plugin. */
+function drawsItself(track: Track): boolean {
+  return track.drawing === "hypnogram" || track.drawing === "parts";
+}
+
+/** The names on the value axis of a track of rows, from the bottom. */
+function rowNames(track: Track, data: TrackData): string[] | null {
+  if (track.drawing === "hypnogram") return [...STAGES];
+  return track.drawing === "parts" ? data.drawn.map(({ label }) => label).reverse() : null;
 }
 
 /** The token of a PPG channel such as `green.0`, by the colour of its light. */

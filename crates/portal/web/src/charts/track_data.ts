@@ -52,7 +52,7 @@ function known(series: Series, track: Track): Series {
 export function trackData(track: Track, answer: SeriesAnswer): TrackData {
   const drawn = drawnOf(track, answer);
   const lines = drawn.map(({ series }) => {
-    const limit = joinLimit(series.t, series.raw ? 0 : answer.bucket_ms, track.usualMs);
+    const limit = joinLimit(series.t, series.raw ? 0 : (series.bucket_ms ?? answer.bucket_ms), track.usualMs);
     return broken(series, limit, answer.gaps);
   });
   if (lines.length === 0) return { drawn, t: [], columns: [], gaps: answer.gaps };

@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useDark } from "../design/theme";
 import { forgetColours } from "./colours";
 import type { Range } from "./range";
-import type { SeriesAnswer } from "./series";
+import { type Gap, reasonText, type SeriesAnswer } from "./series";
 import { TrackChart } from "./track_chart";
 import { drawnOf } from "./track_data";
 import { STAGES, stageLevel, type Track } from "./tracks";
@@ -69,7 +69,7 @@ export function TrackView(props: Props) {
         </h3>
         {drawnOf(track, answer).map(({ label, series }) => (
           <span class="readout" key={`${series.column} ${series.channel}`}>
-            <span class="swatch" />
+            <span class="swatch" hidden={drawsCodes(track)} />
             {track.signals.length > 1 || series.channel ? label : ""}
             <b />
           </span>
@@ -99,9 +99,22 @@ function write(head: HTMLElement | null, chart: TrackChart | null, { track, rang
     const swatch = readout.querySelector<HTMLElement>(".swatch")!;
     swatch.style.background = chart.colour(index);
     const within = Math.max(2.5 * answer.bucket_ms, track.usualMs * 1.5, (range.to - range.from) / 200);
-    if (at !== null) value.textContent = worded(track, valueAt(drawn.series, at, within, track.decimals));
-    else value.textContent = track.drawing === "hypnogram" ? "" : spanText(track, drawn.series, range);
+    if (at !== null) {
+      const text = worded(track, valueAt(drawn.series, at, within, track.decimals));
+      value.textContent = text === "–" ? gapAt(answer.gaps, at) : text;
+    }
+    else value.textContent = drawsCodes(track) ? "" : spanText(track, drawn.series, range);
   });
+}
+
+function drawsCodes(track: Track): boolean {
+  return track.drawing === "hypnogram" || track.drawing === "parts";
+}
+
+/** Why there is no value at an instant. */
+function gapAt(gaps: Gap[], at: number): string {
+  const gap = gaps.find(({ from, to }) => from <= at && at < to);
+  return gap ? reasonText(gap.reason) : "–";
 }
 
 function spanText(track: Track, series: Parameters<typeof extremes>[0], range: Range): string {

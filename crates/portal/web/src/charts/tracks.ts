@@ -2,7 +2,7 @@
 // and columns; a signal that a bracelet never sends leaves its track out.
 
 /** How the values of a track are drawn. */
-export type Drawing = "line" | "bars" | "points" | "hypnogram" | "step";
+export type Drawing = "line" | "bars" | "points" | "hypnogram" | "step" | "parts";
 
 /** A signal of a track. `channel` is left out where a type has one, or where every channel is meant. */
 export interface Signal {
@@ -100,6 +100,24 @@ export const VITAL_TRACKS: Track[] = [
     drawing: "step",
     usualMs: 15 * MINUTE,
     leastSpan: 7,
+  },
+  {
+    ...usual,
+    id: "news_parts",
+    label: "NEWS sub-scores",
+    unit: "",
+    signals: [
+      ["respiration_rate", "Resp."],
+      ["spo2", "SpO₂"],
+      ["oxygen", "Oxygen"],
+      ["blood_pressure", "BP"],
+      ["heart_rate", "HR"],
+      ["consciousness", "Consc."],
+      ["temperature", "Temp."],
+    ].map(([part, label]) => ({ name: `news.score_${part}`, label: label!, colour: "signal-news" })),
+    drawing: "parts",
+    usualMs: 15 * MINUTE,
+    heightPx: 118,
   },
   {
     ...usual,

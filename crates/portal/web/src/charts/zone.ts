@@ -10,6 +10,7 @@ const offsets = new Map<string, number>();
 /** The zone itself, or UTC where the browser does not know it. */
 export function knownZone(zone: string | undefined): string {
   if (!zone) return "UTC";
+  if (fixedOffset(zone) !== null) return zone;
   try {
     formatOf(zone);
     return zone;
@@ -36,8 +37,18 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   return format;
 }
 
+/** The offset of a zone such as `UTC+02:00`, in ms. */
+function fixedOffset(zone: string): number | null {
+  const parts = /^UTC([+-])(\d\d):(\d\d)$/.exec(zone);
+  if (!parts) return null;
+  const ms = (Number(parts[2]) * 60 + Number(parts[3])) * 60_000;
+  return parts[1] === "-" ? -ms : ms;
+}
+
 /** Local time minus UTC at an instant, in ms. Zones change at whole quarters of an hour, so those are remembered. */
 export function offsetMs(instantMs: number, zone: string): number {
+  const fixed = fixedOffset(zone);
+  if (fixed !== null) return fixed;
   const quarter = Math.floor(instantMs / 900_000);
   const key = `${zone} ${quarter}`;
   const known = offsets.get(key);

@@ -1,7 +1,158 @@
-// To come: the page "patient".
+// A patient: charts of a day or of several over one stretch of time, down to single samples of the raw signals; beside
+// them the newest score, who the patient is and what is set for him.
 
+import { useEffect, useMemo, useState } from "preact/hooks";
+import * as paths from "../../api/paths";
+import type { Patient } from "../../api/types";
+import { useResource } from "../../api/use_resource";
+import { ChartStack } from "../../charts/chart_stack";
+import { held, type Range } from "../../charts/range";
+import type { SeriesAnswer } from "../../charts/series";
+import { type Track, VITAL_TRACKS, WAVEFORM_TRACKS } from "../../charts/tracks";
+import { knownZone } from "../../charts/zone";
+import { csvText, download } from "../../csv";
+import { Button, ButtonLink } from "../../design/button";
+import { CurlButton } from "../../design/copy_button";
+import { Problem } from "../../design/problem";
+import { Skeleton } from "../../design/skeleton";
+import { patientName } from "../../format";
+import { setQuery, useAddress } from "../../router";
 import type { PageProps } from "../../routes";
+import * as pages from "../paths";
+import { AfibPanel } from "./afib_panel";
+import { CHART_CSV_HEADER, chartCsvRows } from "./chart_csv";
+import { NewsPanel } from "./news_panel";
+import { RangeBar } from "./range_bar";
+import { AlarmPanel, BraceletPanel, ProfilePanel } from "./side_panels";
+import { useSeries } from "./use_series";
+import { type PatientZone, rememberZone, usePatientZone } from "./use_zone";
+import { rangeQuery, type View, viewOf } from "./view";
 
-export default function Page({ params }: PageProps) {
-  return <p>{JSON.stringify(params)}</p>;
+/** Up to this length the raw signals are there without being asked for. */
+const RAW_BELOW_MS = 10 * 60_000;
+
+export default function Page({ params: { code, uuid } }: PageProps) {
+  const [told, setTold] = useState<string | undefined>();
+  const zone = usePatientZone(uuid, told);
+  const patients = useResource<Patient[]>(paths.patients(code));
+  const patient = patients.data?.find((one) => one.uuid === uuid) ?? null;
+  if (patients.data && !patient) return <Problem error={new Error("this study has no such patient")} />;
+  const tell = (answer: SeriesAnswer) => {
+    rememberZone(uuid, answer.time_zone);
+    setTold(answer.time_zone);
+  };
+  return (
+    <div class="patient-page">
+      <div class="patient-head">
+        <h1>{patient ? patientName(patient) : "Patient"}</h1>
+        <ButtonLink small kind="quiet" icon="edit" href={pages.record(code, uuid)}>
+          Record, bracelets and alarms
+        </ButtonLink>
+      </div>
+      <div class="patient-body">
+        <div class="patient-charts">{zone ? <Charts uuid={uuid} zone={zone} onAnswer={tell} /> : <Skeleton lines={12} />}</div>
+        <div class="patient-side">
+          <NewsPanel uuid={uuid} />
+          {patients.error && <Problem error={patients.error} onRetry={patients.reload} />}
+          {patient && <ProfilePanel code={code} patient={patient} />}
+          {patient && <BraceletPanel patient={patient} />}
+          <AlarmPanel uuid={uuid} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+interface ChartsProps {
+  uuid: string;
+  zone: PatientZone;
+  onAnswer(answer: SeriesAnswer): void;
+}
+
+function Charts({ uuid, zone: patientZone, onAnswer }: ChartsProps) {
+  const { query } = useAddress();
+  const zone = knownZone(patientZone.zone);
+  const [points, setPoints] = useState(0);
+  const [asked, setAsked] = useState(false);
+  const view = useMemo(() => viewOf(query, zone, Date.now()), [query, zone]);
+  const { range, home } = view;
+  const raw = asked || range.to - range.from <= RAW_BELOW_MS;
+  const tracks = useMemo(() => (raw ? [...WAVEFORM_TRACKS, ...VITAL_TRACKS] : VITAL_TRACKS), [raw]);
+
+  const vitals = useSeries(uuid, names(VITAL_TRACKS), range, points);
+  const waves = useSeries(uuid, raw ? names(WAVEFORM_TRACKS) : [], range, points);
+  const answer = useMemo(() => joined(vitals.answer, waves.answer, range), [vitals.answer, waves.answer]);
+  useEffect(() => {
+    if (vitals.answer?.time_zone) onAnswer(vitals.answer);
+  }, [vitals.answer?.time_zone]);
+
+  const onRange = (next: Range) => setQuery(rangeQuery(view, held(next), zone));
+  const error = vitals.error ?? waves.error;
+  return (
+    <>
+      <RangeBar
+        view={view}
+        zone={zone}
+        zoneText={zoneText(patientZone, zone)}
+        onRange={onRange}
+        onDate={(date, days) => setQuery({ date, days: String(days), from: null, to: null })}
+      />
+      {error && <Problem error={error} />}
+      <ChartStack
+        label="Charts of the patient"
+        tracks={tracks}
+        answer={answer}
+        range={range}
+        home={home}
+        zone={zone}
+        busy={vitals.busy || waves.busy || !vitals.answer}
+        loaded={vitals.answer !== null}
+        onRange={onRange}
+        onWidth={(plotPx) => setPoints(pointsFor(plotPx))}
+      />
+      <div class="row">
+        {!raw && (
+          <Button small icon="pulse" onClick={() => setAsked(true)}>
+            Show ECG, PPG and acceleration
+          </Button>
+        )}
+        {asked && (
+          <Button small onClick={() => setAsked(false)}>
+            Hide raw signals
+          </Button>
+        )}
+        <span class="row push">
+          <CurlButton path={paths.summary(uuid, view.date)} />
+          <Button small kind="quiet" icon="download" onClick={() => saveCsv(uuid, view, answer, zone)}>
+            CSV
+          </Button>
+        </span>
+      </div>
+      <AfibPanel uuid={uuid} range={range} zone={zone} />
+    </>
+  );
+}
+
+function names(tracks: Track[]): string[] {
+  return tracks.flatMap((track) => track.signals.map((signal) => signal.name));
+}
+
+/** One point for each pixel, in steps so that a scrollbar does not ask anew. */
+function pointsFor(plotPx: number): number {
+  return Math.min(Math.ceil(plotPx / 100) * 100, 3000);
+}
+
+function joined(vitals: SeriesAnswer | null, waves: SeriesAnswer | null, range: Range): SeriesAnswer {
+  if (!vitals) return { ...range, bucket_ms: 0, series: [], gaps: [] };
+  return waves ? { ...vitals, series: [...vitals.series, ...waves.series] } : vitals;
+}
+
+function zoneText({ known }: PatientZone, zone: string): string {
+  const place = zone.replaceAll("_", " ");
+  return known ? `patient’s local time (${place})` : `no local time known, shown in yours (${place})`;
+}
+
+function saveCsv(uuid: string, { date }: View, answer: SeriesAnswer, zone: string): void {
+  const range = { from: -Infinity, to: Infinity };
+  download(`signals-${uuid}-${date}.csv`, csvText(CHART_CSV_HEADER, chartCsvRows(answer, range, zone)));
 }
