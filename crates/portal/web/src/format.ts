@@ -93,3 +93,12 @@ export function patientName(patient: { uuid: string; first_name?: string; last_n
   const name = [patient.first_name, patient.last_name].filter(Boolean).join(" ");
   return name || patient.external_patient_id || patient.code || patient.uuid.slice(0, 8);
 }
+
+/** Full years since a birthday "1980-02-29"; null without one. */
+export function yearsOld(birthday: string | null | undefined, now: Date = new Date()): number | null {
+  const parts = birthday?.split("-").map(Number);
+  if (!parts || parts.length !== 3 || parts.some(Number.isNaN)) return null;
+  const [year, month, dayOfMonth] = parts;
+  const before = now.getMonth() + 1 < month || (now.getMonth() + 1 === month && now.getDate() < dayOfMonth);
+  return now.getFullYear() - year - (before ? 1 : 0);
+}

@@ -37,7 +37,7 @@ function described(id: string, { hint, error }: Frame) {
 interface TextProps extends Frame {
   value: string;
   onValue: (value: string) => void;
-  type?: "text" | "email" | "password" | "number" | "date" | "datetime-local" | "url";
+  type?: "text" | "email" | "password" | "number" | "date" | "url";
   /** Shown at the end of the field: "bpm". */
   unit?: string;
   name?: string;
@@ -75,6 +75,11 @@ export function TextField({ label, hint, error, value, onValue, unit, ...rest }:
       )}
     </Framed>
   );
+}
+
+/** A time of day on the 24-hour clock. The browser's own field follows its language, which may have another one. */
+export function ClockField(props: Pick<TextProps, "label" | "value" | "onValue" | "error">) {
+  return <TextField {...props} inputMode="numeric" required maxLength={5} placeholder="00:00" pattern="([01]?[0-9]|2[0-3]):[0-5][0-9]" />;
 }
 
 type AreaProps = Frame & { value: string; onValue: (value: string) => void; rows?: number; placeholder?: string };

@@ -12,6 +12,7 @@ import { Dialog } from "../../design/dialog";
 import { CheckGroup, SelectField, TextField } from "../../design/field";
 import { curlCommand } from "../../curl";
 import { useStudies } from "../../studies";
+import { newKeyBody } from "./new_key_body";
 
 const LIFETIMES = [
   { value: "30", text: "30 days" },
@@ -60,15 +61,6 @@ export function NewKey({ onClose, onMade }: { onClose: () => void; onMade: () =>
       )}
     </Dialog>
   );
-}
-
-/** The request's body; an end of "" days is none. */
-export function newKeyBody(name: string, days: string, codes: string[], now: number) {
-  return {
-    name: name.trim(),
-    ...(codes.length > 0 ? { groups: codes } : {}),
-    ...(days !== "" ? { expires_at: new Date(now + Number(days) * 86_400_000).toISOString() } : {}),
-  };
 }
 
 function ShownOnce({ made, onClose }: { made: ApiKey; onClose: () => void }) {

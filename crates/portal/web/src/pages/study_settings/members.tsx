@@ -16,6 +16,8 @@ import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
 import { Table, type Column } from "../../design/table";
 import { toast } from "../../design/toast";
+import { navigate } from "../../router";
+import { reloadStudies } from "../../studies";
 
 const ROLES = { researcher: "Researcher", hcp: "Practitioner", admin: "Administrator" };
 
@@ -102,9 +104,10 @@ function RemoveMember({ code, member, self, onClose, onDone }: RemoveProps) {
   const remove = useAction(async () => {
     await call("DELETE", paths.hcp(code, member.uuid));
     toast(`${member.email} removed`);
-    if (self) location.assign("/");
-    onDone();
     onClose();
+    if (!self) return onDone();
+    await reloadStudies();
+    navigate("/");
   });
   return (
     <Confirm title={self ? "Leave this study?" : "Remove this person?"} yes={self ? "Leave" : "Remove"} danger busy={remove.busy} failed={remove.failed} onYes={() => void remove.run()} onClose={onClose}>
