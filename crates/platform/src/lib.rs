@@ -34,6 +34,7 @@ mod news_settings;
 pub mod oauth;
 mod passwords;
 mod patients;
+pub mod portal;
 mod profile;
 pub mod samples;
 pub mod seal;
@@ -43,7 +44,7 @@ mod summaries;
 mod tokens;
 mod users_sessions;
 
-pub use access::Researcher;
+pub use access::{Entrance, Researcher};
 pub use accounts::{NewAccount, NewApiKey, Role, SubscriptionStart};
 pub use afib::{AfReading, LONGEST_AF_RANGE_MS};
 pub use alarms::ALARM_VITALS;

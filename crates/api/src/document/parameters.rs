@@ -51,6 +51,13 @@ fn known(name: &str) -> (&'static str, Value) {
         }
         "with_latest_values" => ("1 to include `latest_values`", flag()),
         "include_slots" => ("1 to include slots", flag()),
+        "peek" => ("1 to ask without keeping the session from being locked", json!({"enum": [0, 1]})),
+        "points" => ("points of each series at most, 2 to 10000; 1200 without it", json!({"type": "integer"})),
+        "series[]" => (
+            "what to show, up to 16 of `TYPE.COLUMN` or `TYPE.COLUMN.CHANNEL`; channels of ppg2 are a colour and a \
+             position such as `green.0`, those of tests the kind of test",
+            json!({"type": "array", "items": {"type": "string", "example": "activity.bpm"}}),
+        ),
         "export_id" => ("the export", Value::Null),
         "object" | "signature" => ("part of the signed link", Value::Null),
         "id" => ("identity of the record", Value::Null),

@@ -23,7 +23,7 @@ use store::{Entity, ExportState, ExportTurn, NewAuditEntry, NewExport, StoreErro
 pub use request::{ArchiveCompression, ArchiveFormat, ExportRequest};
 pub use worker::ExportWorker;
 
-use crate::access::Researcher;
+use crate::access::{Entrance, Researcher};
 use crate::audit::{Action, patient_entity};
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
@@ -74,7 +74,11 @@ impl Platform {
         self.patient_access(researcher, patient).await?;
         researcher.require_manager()?;
         let hcp_admin = Entity { id: researcher.account.clone(), kind: "hcp_admin.id".to_owned() };
-        let mut entry = self.entry(Action::PatientApiExport, researcher, patient_entity(patient), Some(hcp_admin));
+        let action = match researcher.entrance {
+            Entrance::Key => Action::PatientApiExport,
+            Entrance::Portal => Action::PatientPortalExport,
+        };
+        let mut entry = self.entry(action, researcher, patient_entity(patient), Some(hcp_admin));
         entry.details = Some(request.to_json()?);
         let new = NewExport {
             id: self.new_record_id(),

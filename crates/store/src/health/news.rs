@@ -50,6 +50,9 @@ pub(super) fn delete_between(tx: &mut Tx<'_>, patient: &str, from_ms: i64, to_ms
 }
 
 fn read_entry(row: &Row<'_>) -> Result<NewsEntry> {
-    let body: String = row.get(0)?;
-    serde_json::from_str(&body).map_err(|error| StoreError::Damaged(error.to_string()))
+    parse_entry(&row.get::<String>(0)?)
+}
+
+pub(super) fn parse_entry(body: &str) -> Result<NewsEntry> {
+    serde_json::from_str(body).map_err(|error| StoreError::Damaged(error.to_string()))
 }
