@@ -3,7 +3,8 @@
 //
 //   node build.mjs            into $PORTAL_OUT, or dist/
 //   node build.mjs --watch    the same, again after every change, readable and without the compressed copies
-//   node build.mjs --tests    bundles the unit tests into .tests/ for `node --test`
+//   node build.mjs --sizes    builds, and prints what each file weighs on the wire
+//   node build.mjs --tests    bundles the unit tests into test-results/unit/ for `node --test`
 
 import { brotliCompressSync, gzipSync, constants } from "node:zlib";
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -14,6 +15,8 @@ import * as esbuild from "esbuild";
 const web = dirname(fileURLToPath(import.meta.url));
 const out = process.env.PORTAL_OUT ?? join(web, "dist");
 const watching = process.argv.includes("--watch");
+/** Below this the server has the files of the portal. */
+const BASE = "/portal/";
 
 const shared = {
   absWorkingDir: web,
@@ -50,20 +53,24 @@ function finish(result) {
 /** The one HTML file: no inline script, no inline style, and a hint to fetch what the first script imports. */
 function indexHtml(metafile) {
   const outputs = Object.entries(metafile.outputs).map(([path, output]) => ({
-    address: "/" + relative(out, join(web, path)).replaceAll("\\", "/"),
+    address: addressOf(path),
     ...output,
   }));
   const of = (source) => outputs.find((output) => output.entryPoint === source);
   const script = of("src/main.tsx");
   const early = script.imports
     .filter((one) => one.kind === "import-statement")
-    .map((one) => "/" + relative(out, join(web, one.path)).replaceAll("\\", "/"));
+    .map((one) => addressOf(one.path));
   const icon = outputs.find((output) => output.address.endsWith(".svg"));
   return readFileSync(join(web, "index.html"), "utf8")
     .replace("%icon%", icon.address)
     .replace("%style%", of("src/styles.css").address)
     .replace("%script%", script.address)
     .replace("%early%", early.map((href) => `<link rel="modulepreload" href="${href}">`).join("\n    "));
+}
+
+function addressOf(path) {
+  return BASE + relative(out, join(web, path)).replaceAll("\\", "/");
 }
 
 /** The licence texts of the packages that went into the bundle, as their licences ask. */
@@ -107,7 +114,7 @@ function emptied(folder) {
 }
 
 if (process.argv.includes("--tests")) {
-  const folder = join(web, ".tests");
+  const folder = join(web, "test-results", "unit");
   emptied(folder);
   await esbuild.build({ ...shared, entryPoints: testFiles(), outdir: folder, platform: "node", target: "node18", outExtension: { ".js": ".mjs" } });
 } else if (watching) {

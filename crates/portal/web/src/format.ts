@@ -27,10 +27,10 @@ export function day(time: Time): string {
   return date ? DAY.format(date) : NOTHING;
 }
 
-/** "22 Nov 2026, 14:05". */
-export function dayAndClock(time: Time): string {
+/** "22 Nov 2026, 14:05", or "22 Nov 2026, 14:05:09" with seconds. */
+export function dayAndClock(time: Time, seconds = false): string {
   const date = dateOf(time);
-  return date ? `${DAY.format(date)}, ${CLOCK.format(date)}` : NOTHING;
+  return date ? `${DAY.format(date)}, ${clock(time, seconds)}` : NOTHING;
 }
 
 /** How long ago: "now", "4 min", "3 h", "2 d". What lies ahead is "now" as well. */

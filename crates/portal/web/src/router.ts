@@ -107,5 +107,5 @@ function ownLink(event: MouseEvent): string | null {
 
 /** Whether an address of this server is a page of the portal and not the API's. */
 function isPage(path: string): boolean {
-  return !/^\/(integration|users|health|docs|openapi\.json|portal\/api|assets)(\/|$)/.test(path) && !path.endsWith(".txt");
+  return !/^\/(integration|users|health|docs|openapi\.json|portal)(\/|$)/.test(path);
 }

@@ -51,7 +51,7 @@ export function Shell({ title, params, wide, children }: ShellProps) {
         <span>Times are local, on a 24-hour clock.</span>
         <span>Scores and detections help to look; they are not a diagnosis.</span>
         <a href="/docs">API documentation</a>
-        <a href="/LICENSES.txt">Licences</a>
+        <a href="/portal/LICENSES.txt" target="_blank">Licences</a>
       </footer>
     </div>
   );

@@ -16,14 +16,14 @@ export interface Account {
 export interface Session {
   csrf_token: string;
   account: Account;
-  /** Seconds without activity after which the session locks. */
-  idle_s: number;
+  /** Seconds without activity after which the session locks; null for a wall display. */
+  idle_s: number | null;
   ends_at: string;
   must_change_password: boolean;
   /** Whether the account has a second factor. */
   totp: boolean;
   /** View only, and exempt from the idle lock. */
-  wall_display?: boolean;
+  wall_display: boolean;
 }
 
 /** A study; `Group` in the API. */

@@ -74,12 +74,12 @@ function Refused({ error, onRetry }: { error: Error; onRetry: () => void }) {
 
 function columnsOf(names: Names): Column<AuditEntry>[] {
   return [
-    { key: "timestamp", title: "When", value: (entry) => entry.timestamp, cell: (entry) => <At time={entry.timestamp} /> },
-    { key: "action", title: "What", value: (entry) => actionWords(entry.action_type), cell: (entry) => <span title={entry.action_type}>{actionWords(entry.action_type)}</span> },
+    { key: "timestamp", title: "When", value: (entry) => entry.timestamp, cell: (entry) => <At time={entry.timestamp} seconds /> },
+    { key: "action", title: "What", value: (entry) => actionWords(entry.action_type), cell: (entry) => <span title={entry.action_type} class="strong nowrap">{actionWords(entry.action_type)}</span> },
     { key: "action_type", title: "Action code", value: (entry) => entry.action_type, csvOnly: true },
     { key: "user", title: "Who", value: (entry) => names.of(entry.user_id), cell: (entry) => <Entity id={entry.user_id} names={names} /> },
     { key: "user_id", title: "User id", value: (entry) => entry.user_id, csvOnly: true },
-    { key: "user_role", title: "Role", value: (entry) => entry.user_role },
+    { key: "user_role", title: "Role", value: (entry) => entry.user_role, csvOnly: true },
     { key: "primary", title: "To whom or what", value: (entry) => names.of(entry.primary_entity_id), cell: (entry) => <Entity id={entry.primary_entity_id} kind={entry.primary_entity_type} names={names} /> },
     { key: "primary_entity_id", title: "Primary entity", value: (entry) => entry.primary_entity_id, csvOnly: true },
     {
@@ -96,8 +96,8 @@ function columnsOf(names: Names): Column<AuditEntry>[] {
 /** A patient's name leads to his entries. */
 function Entity({ id, kind, names }: { id: string; kind?: string | null; names: Names }) {
   const text = names.isKnown(id) ? names.of(id) : <code class="faint">{names.of(id)}</code>;
-  return kind === "patient" ? (
-    <a href={`/audit?patient=${encodeURIComponent(id)}`} title={`${kind} ${id}`}>
+  return kind === "patient.id" ? (
+    <a class="plain-link" href={`/audit?patient=${encodeURIComponent(id)}`} title={`${kind} ${id}`}>
       {text}
     </a>
   ) : (
