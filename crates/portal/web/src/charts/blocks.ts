@@ -2,18 +2,19 @@
 
 import type uPlot from "uplot";
 import { joinLimit, type Series } from "./series";
+import type { Track } from "./tracks";
 
 /** Calls back for every block in sight with its place in pixels of the canvas and its lowest and highest code. */
 export function eachBlock(
   plot: uPlot,
   series: Series,
-  usualMs: number,
+  { usualMs, holdsMs = usualMs }: Track,
   block: (leftPx: number, widthPx: number, min: number, max: number) => void,
 ): void {
   const { left: begin, width: whole } = plot.bbox;
   const bucketMs = series.raw ? 0 : (series.bucket_ms ?? 0);
   const limit = joinLimit(series.t, bucketMs, usualMs);
-  const lengthMs = Math.max(bucketMs, usualMs);
+  const lengthMs = Math.max(bucketMs, holdsMs);
   series.t.forEach((at, index) => {
     const [min, max] = [series.min[index], series.max[index]];
     if (min == null || max == null) return;

@@ -5,11 +5,12 @@ import type uPlot from "uplot";
 import { eachBlock } from "./blocks";
 import { token } from "./colours";
 import type { Drawn } from "./track_data";
+import type { Track } from "./tracks";
 
 const COLOURS = ["news-none-ground", "warn-solid", "score-2", "bad-solid"];
 
 /** Draws the rows that `drawn` returns, the first at the top. */
-export function partRows(drawn: () => Drawn[], usualMs: number): uPlot.Plugin {
+export function partRows(drawn: () => Drawn[], track: Track): uPlot.Plugin {
   return {
     hooks: {
       draw: (plot) => {
@@ -23,7 +24,7 @@ export function partRows(drawn: () => Drawn[], usualMs: number): uPlot.Plugin {
         ctx.clip();
         parts.forEach(({ series }, index) => {
           const middle = plot.valToPos(parts.length - 1 - index, "y", true);
-          eachBlock(plot, series, usualMs, (left, width, _, max) => {
+          eachBlock(plot, series, track, (left, width, _, max) => {
             ctx.fillStyle = colours[Math.min(Math.max(max, 0), 3)]!;
             // A quarter of the row for 0: there, and not in the way.
             const tall = max === 0 ? half / 3 : half;

@@ -98,9 +98,9 @@ export class TrackChart {
   private options(): uPlot.Options {
     const { track, widthPx } = this.parts;
     const plugins = [gapBands(() => this.data.gaps)];
-    if (track.drawing === "parts") plugins.push(partRows(() => this.data.drawn, track.usualMs));
+    if (track.drawing === "parts") plugins.push(partRows(() => this.data.drawn, track));
     if (track.drawing === "hypnogram") {
-      plugins.push(hypnogramBlocks(() => this.data.drawn[0], track.usualMs));
+      plugins.push(hypnogramBlocks(() => this.data.drawn[0], track));
     }
     return {
       width: widthPx,
@@ -230,8 +230,8 @@ function rowNames(track: Track, data: TrackData): string[] | null {
 
 /** The token of a PPG channel such as `green.0`, by the colour of its light. */
 function lightColour(channel: string | null): string | null {
-  const light = channel?.split(".")[0]?.replaceAll("_", "-") ?? "";
-  return ["green", "red", "infra-red", "ambient"].includes(light) ? `ppg-${light}` : null;
+  const light = channel?.split(".")[0] ?? "";
+  return ["green", "red", "infrared", "ambient"].includes(light) ? `ppg-${light}` : null;
 }
 
 function instantUnder(plot: uPlot): number | null {

@@ -34,8 +34,9 @@ function labelOf(signal: Signal, series: Series, channels: number): string {
   return series.channel && channels > 1 ? `${signal.label} ${series.channel.replaceAll(".", " ")}` : signal.label;
 }
 
-/** Drops rows that stand for "no value". */
+/** Drops rows that stand for "no value". A score that cannot be given stays: it ends the one before. */
 function known(series: Series, track: Track): Series {
+  if (series.type === "news") return series;
   const dropped = (index: number) => series.max[index] == null || (track.zeroIsNone && series.max[index] === 0);
   if (!series.t.some((_, index) => dropped(index))) return series;
   const kept: Series = { ...series, t: [], min: [], max: [] };

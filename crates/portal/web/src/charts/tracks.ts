@@ -22,6 +22,8 @@ export interface Track {
   drawing: Drawing;
   /** The usual distance of two rows; much more than that is a break. */
   usualMs: number;
+  /** How long a code holds that is not followed by another; as long as `usualMs` if left out. */
+  holdsMs?: number;
   /** The least stretch of the value axis, so that a steady value is a flat line. */
   leastSpan: number;
   heightPx: number;
@@ -32,6 +34,8 @@ export interface Track {
 }
 
 const MINUTE = 60_000;
+/** A score is written down when it changes: the next entry may be hours away. */
+const SCORE_HOLDS_MS = 12 * 60 * MINUTE;
 const usual = { decimals: 0, drawing: "line" as const, usualMs: MINUTE, leastSpan: 20, heightPx: 96 };
 
 /** Vitals, steps, sleep, stress and score, from top to bottom. */
@@ -98,7 +102,7 @@ export const VITAL_TRACKS: Track[] = [
     unit: "",
     signals: [{ name: "news.value", label: "NEWS", colour: "signal-news" }],
     drawing: "step",
-    usualMs: 15 * MINUTE,
+    usualMs: SCORE_HOLDS_MS,
     leastSpan: 7,
   },
   {
@@ -116,7 +120,8 @@ export const VITAL_TRACKS: Track[] = [
       ["temperature", "Temp."],
     ].map(([part, label]) => ({ name: `news.score_${part}`, label: label!, colour: "signal-news" })),
     drawing: "parts",
-    usualMs: 15 * MINUTE,
+    usualMs: SCORE_HOLDS_MS,
+    holdsMs: MINUTE,
     heightPx: 118,
   },
   {

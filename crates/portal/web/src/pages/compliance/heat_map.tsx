@@ -49,8 +49,8 @@ export function HeatMap({ label, corner, columns, rows, onOpen, openText }: Prop
     body.current?.rows[next[0]]?.cells[next[1] + 1]?.focus();
   };
   const placeOf = (target: EventTarget | null): [number, number] | null => {
-    const cell = (target as Element | null)?.closest("td");
-    return cell ? [cell.parentElement!.rowIndex - 1, cell.cellIndex - 1] : null;
+    const cell = (target as Element | null)?.closest<HTMLTableCellElement>("td");
+    return cell ? [(cell.parentElement as HTMLTableRowElement).rowIndex - 1, cell.cellIndex - 1] : null;
   };
 
   return (

@@ -1,13 +1,13 @@
 // A patient: charts of a day or of several over one stretch of time, down to single samples of the raw signals; beside
 // them the newest score, who the patient is and what is set for him.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import * as paths from "../../api/paths";
 import type { Patient } from "../../api/types";
 import { useResource } from "../../api/use_resource";
 import { ChartStack } from "../../charts/chart_stack";
 import { held, type Range } from "../../charts/range";
-import type { SeriesAnswer } from "../../charts/series";
+import type { Series, SeriesAnswer } from "../../charts/series";
 import { type Track, VITAL_TRACKS, WAVEFORM_TRACKS } from "../../charts/tracks";
 import { knownZone } from "../../charts/zone";
 import { csvText, download } from "../../csv";
@@ -24,23 +24,21 @@ import { CHART_CSV_HEADER, chartCsvRows } from "./chart_csv";
 import { NewsPanel } from "./news_panel";
 import { RangeBar } from "./range_bar";
 import { AlarmPanel, BraceletPanel, ProfilePanel } from "./side_panels";
+import { useNews } from "./use_news";
 import { useSeries } from "./use_series";
-import { type PatientZone, rememberZone, usePatientZone } from "./use_zone";
+import { type PatientZone, usePatientZone } from "./use_zone";
 import { rangeQuery, type View, viewOf } from "./view";
 
 /** Up to this length the raw signals are there without being asked for. */
 const RAW_BELOW_MS = 10 * 60_000;
+/** Up to this length they can be asked for: a day of them is millions of samples. */
+const RAW_AT_MOST_MS = 6 * 3_600_000;
 
 export default function Page({ params: { code, uuid } }: PageProps) {
-  const [told, setTold] = useState<string | undefined>();
-  const zone = usePatientZone(uuid, told);
+  const zone = usePatientZone(uuid);
   const patients = useResource<Patient[]>(paths.patients(code));
   const patient = patients.data?.find((one) => one.uuid === uuid) ?? null;
   if (patients.data && !patient) return <Problem error={new Error("this study has no such patient")} />;
-  const tell = (answer: SeriesAnswer) => {
-    rememberZone(uuid, answer.time_zone);
-    setTold(answer.time_zone);
-  };
   return (
     <div class="patient-page">
       <div class="patient-head">
@@ -50,7 +48,7 @@ export default function Page({ params: { code, uuid } }: PageProps) {
         </ButtonLink>
       </div>
       <div class="patient-body">
-        <div class="patient-charts">{zone ? <Charts uuid={uuid} zone={zone} onAnswer={tell} /> : <Skeleton lines={12} />}</div>
+        <div class="patient-charts">{zone ? <Charts uuid={uuid} zone={zone} /> : <Skeleton lines={12} />}</div>
         <div class="patient-side">
           <NewsPanel uuid={uuid} />
           {patients.error && <Problem error={patients.error} onRetry={patients.reload} />}
@@ -66,25 +64,23 @@ export default function Page({ params: { code, uuid } }: PageProps) {
 interface ChartsProps {
   uuid: string;
   zone: PatientZone;
-  onAnswer(answer: SeriesAnswer): void;
 }
 
-function Charts({ uuid, zone: patientZone, onAnswer }: ChartsProps) {
+function Charts({ uuid, zone: patientZone }: ChartsProps) {
   const { query } = useAddress();
   const zone = knownZone(patientZone.zone);
   const [points, setPoints] = useState(0);
   const [asked, setAsked] = useState(false);
   const view = useMemo(() => viewOf(query, zone, Date.now()), [query, zone]);
   const { range, home } = view;
-  const raw = asked || range.to - range.from <= RAW_BELOW_MS;
+  const span = range.to - range.from;
+  const raw = span <= (asked ? RAW_AT_MOST_MS : RAW_BELOW_MS);
   const tracks = useMemo(() => (raw ? [...WAVEFORM_TRACKS, ...VITAL_TRACKS] : VITAL_TRACKS), [raw]);
 
   const vitals = useSeries(uuid, names(VITAL_TRACKS), range, points);
   const waves = useSeries(uuid, raw ? names(WAVEFORM_TRACKS) : [], range, points);
-  const answer = useMemo(() => joined(vitals.answer, waves.answer, range), [vitals.answer, waves.answer]);
-  useEffect(() => {
-    if (vitals.answer?.time_zone) onAnswer(vitals.answer);
-  }, [vitals.answer?.time_zone]);
+  const scores = useNews(uuid, range);
+  const answer = useMemo(() => joined(vitals.answer, waves.answer, scores, range), [vitals.answer, waves.answer, scores]);
 
   const onRange = (next: Range) => setQuery(rangeQuery(view, held(next), zone));
   const error = vitals.error ?? waves.error;
@@ -111,12 +107,15 @@ function Charts({ uuid, zone: patientZone, onAnswer }: ChartsProps) {
         onWidth={(plotPx) => setPoints(pointsFor(plotPx))}
       />
       <div class="row">
-        {!raw && (
+        {!raw && span > RAW_AT_MOST_MS && (
+          <span class="small soft">ECG, PPG and acceleration are drawn up to 6 hours: drag over the charts to zoom.</span>
+        )}
+        {!raw && span <= RAW_AT_MOST_MS && (
           <Button small icon="pulse" onClick={() => setAsked(true)}>
             Show ECG, PPG and acceleration
           </Button>
         )}
-        {asked && (
+        {asked && raw && (
           <Button small onClick={() => setAsked(false)}>
             Hide raw signals
           </Button>
@@ -133,8 +132,9 @@ function Charts({ uuid, zone: patientZone, onAnswer }: ChartsProps) {
   );
 }
 
+/** The signals to ask the series route for; scores come by a way of their own. */
 function names(tracks: Track[]): string[] {
-  return tracks.flatMap((track) => track.signals.map((signal) => signal.name));
+  return tracks.flatMap((track) => track.signals.map((signal) => signal.name)).filter((name) => !name.startsWith("news."));
 }
 
 /** One point for each pixel, in steps so that a scrollbar does not ask anew. */
@@ -142,9 +142,9 @@ function pointsFor(plotPx: number): number {
   return Math.min(Math.ceil(plotPx / 100) * 100, 3000);
 }
 
-function joined(vitals: SeriesAnswer | null, waves: SeriesAnswer | null, range: Range): SeriesAnswer {
+function joined(vitals: SeriesAnswer | null, waves: SeriesAnswer | null, scores: Series[], range: Range): SeriesAnswer {
   if (!vitals) return { ...range, bucket_ms: 0, series: [], gaps: [] };
-  return waves ? { ...vitals, series: [...vitals.series, ...waves.series] } : vitals;
+  return { ...vitals, series: [...vitals.series, ...(waves?.series ?? []), ...scores] };
 }
 
 function zoneText({ known }: PatientZone, zone: string): string {

@@ -6,19 +6,16 @@ import type { Range } from "../../charts/range";
 
 const FINE_POINTS = 3000;
 
-/** Which request a signal belongs to. */
-function requestOf(name: string): "lines" | "sleep" | "news" {
-  const type = name.split(".")[0];
-  return type === "sleep" || type === "news" ? type : "lines";
-}
-
 /** The addresses to read; gaps come with each. */
 export function seriesPaths(uuid: string, names: string[], range: Range, points: number): string[] {
-  const groups = new Map<string, string[]>();
-  for (const name of names) groups.set(requestOf(name), [...(groups.get(requestOf(name)) ?? []), name]);
-  return [...groups].map(([request, wanted]) => {
-    const count = request === "lines" ? Math.max(points, 50) : Math.max(points, FINE_POINTS);
+  const sleep = names.filter((name) => name.startsWith("sleep."));
+  const lines = names.filter((name) => !name.startsWith("sleep."));
+  const path = (wanted: string[], count: number) => {
     const series = wanted.map((name) => `series[]=${encodeURIComponent(name)}`).join("&");
     return `${PORTAL}/patients/${encodeURIComponent(uuid)}/series?from=${range.from}&to=${range.to}&points=${count}&${series}`;
-  });
+  };
+  return [
+    ...(lines.length > 0 ? [path(lines, Math.max(points, 50))] : []),
+    ...(sleep.length > 0 ? [path(sleep, Math.max(points, FINE_POINTS))] : []),
+  ];
 }

@@ -2,7 +2,7 @@
 // moved on from is cancelled; what was drawn stays until the next answer is there.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, get, Unreachable } from "../../api/client";
+import { get, Unreachable } from "../../api/client";
 import { useConnection } from "../../api/connection";
 import type { Range } from "../../charts/range";
 import { type SeriesAnswer, together } from "../../charts/series";
@@ -37,7 +37,7 @@ export function useSeries(uuid: string, names: string[], range: Range, points: n
       last.current = Date.now();
       setState((before) => ({ ...before, busy: true }));
       try {
-        const answers = await Promise.all(paths.map((path) => readKnown(path, stop.signal)));
+        const answers = await Promise.all(paths.map((path) => get<SeriesAnswer>(path, stop.signal)));
         setState({ answer: together(answers), busy: false, error: null });
       } catch (error) {
         if (stop.signal.aborted) return;
@@ -62,19 +62,4 @@ export function useSeries(uuid: string, names: string[], range: Range, points: n
   }, [range.to]);
 
   return state;
-}
-
-/** Signals that a service may not know: nothing of the vitals is lost with them. */
-const none = (path: string): SeriesAnswer => {
-  const query = new URL(path, location.origin).searchParams;
-  return { from: Number(query.get("from")), to: Number(query.get("to")), bucket_ms: 0, series: [], gaps: [] };
-};
-
-async function readKnown(path: string, signal: AbortSignal): Promise<SeriesAnswer> {
-  try {
-    return await get<SeriesAnswer>(path, signal);
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 422 && path.includes("news.")) return none(path);
-    throw error;
-  }
 }
