@@ -3,6 +3,7 @@
 
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { connectionLost, useConnection } from "./api/connection";
 import { useSession } from "./api/session";
 import { Problem } from "./design/problem";
 import { Skeleton } from "./design/skeleton";
@@ -11,7 +12,7 @@ import { NotFound } from "./pages/not_found";
 import { NewPassword } from "./pages/sign_in/new_password";
 import { SignIn } from "./pages/sign_in/page";
 import { useAddress } from "./router";
-import { routeOf, type PageProps, type Route } from "./routes";
+import { ROUTES, routeOf, type PageProps, type Route } from "./routes";
 import { Shell } from "./shell";
 import { forgetStudies } from "./studies";
 
@@ -66,24 +67,38 @@ function Starting() {
 
 const loaded = new Map<Route, ComponentType<PageProps>>();
 
+async function load(route: Route): Promise<void> {
+  if (!loaded.has(route)) loaded.set(route, (await route.load()).default);
+}
+
+/** Fetches the other pages once the first stands, so that a step to them is instant, also while the server is away. */
+async function loadOthers(): Promise<void> {
+  await new Promise((resume) => window.setTimeout(resume, 3_000));
+  for (const route of ROUTES) await load(route).catch(() => {});
+}
+
 function LoadedPage({ route, params }: { route: Route } & PageProps) {
   const [, setTurn] = useState(0);
-  const [failed, setFailed] = useState<{ route: Route; error: Error } | null>(null);
-  const again = () => setTurn((turn) => turn + 1);
+  const [failed, setFailed] = useState<Route | null>(null);
+  const { lostSince, epoch } = useConnection();
 
   useEffect(() => {
-    if (loaded.has(route)) return;
-    route.load().then(
-      (module) => {
-        loaded.set(route, module.default);
-        again();
+    const first = loaded.size === 0;
+    load(route).then(
+      () => {
+        setTurn((turn) => turn + 1);
+        if (first) void loadOthers();
       },
-      () => setFailed({ route, error: new Error("this page could not be loaded; the portal may have been updated meanwhile") }),
+      () => {
+        // The first time it may be the connection; when that answers again, `epoch` lets this run once more.
+        if (failed !== route) connectionLost();
+        setFailed(route);
+      },
     );
-  }, [route]);
+  }, [route, epoch]);
 
   const Page = loaded.get(route);
   if (Page) return <Page params={params} key={route.pattern + JSON.stringify(params)} />;
-  if (failed?.route === route) return <Problem error={failed.error} onRetry={() => location.reload()} />;
-  return <Skeleton lines={6} />;
+  if (failed !== route || lostSince !== null) return <Skeleton lines={6} />;
+  return <Problem error={new Error("this page could not be loaded; the portal may have been updated meanwhile")} onRetry={() => location.reload()} />;
 }
