@@ -14,16 +14,14 @@ import { SignIn } from "./pages/sign_in/page";
 import { useAddress } from "./router";
 import { ROUTES, routeOf, type PageProps, type Route } from "./routes";
 import { Shell } from "./shell";
-import { forgetStudies } from "./studies";
 
 export function App() {
   const now = useSession();
-  useEffect(() => {
-    if (now.is === "out") forgetStudies();
-  }, [now.is]);
+  const who = now.is === "in" ? now.session.account.uuid : null;
+  // The key: nothing that one person has on the screen stays for the next.
   return (
     <>
-      <Inside now={now} />
+      <Inside now={now} key={who} />
       <Toasts />
     </>
   );

@@ -53,9 +53,16 @@ export function withQuery(path: string, query: URLSearchParams, changes: Record<
 }
 
 const listeners = new Set<() => void>();
+let steps = 0;
+
+/** Whether the page that is shown is the one that the portal was opened at. */
+export function isFirstPage(): boolean {
+  return steps === 0;
+}
 
 /** Goes to an address of the portal. `replace` leaves no step to come back to, e.g. for a changed filter. */
 export function navigate(to: string, options: { replace?: boolean } = {}): void {
+  steps++;
   if (options.replace) history.replaceState(null, "", to);
   else {
     history.pushState(null, "", to);
@@ -87,7 +94,10 @@ export function setQuery(changes: Record<string, string | null>): void {
 
 /** Lets every plain link within the portal go through the router. Called once. */
 export function listenForLinks(): void {
-  addEventListener("popstate", () => listeners.forEach((listener) => listener()));
+  addEventListener("popstate", () => {
+    steps++;
+    listeners.forEach((listener) => listener());
+  });
   document.addEventListener("click", (event) => {
     const to = ownLink(event);
     if (to === null) return;

@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { get } from "./api/client";
 import { useConnection } from "./api/connection";
 import * as paths from "./api/paths";
+import { whenPersonChanges } from "./api/session";
 import type { Group } from "./api/types";
 
 interface Held {
@@ -20,21 +21,23 @@ function become(next: Held): void {
   listeners.forEach((listener) => listener(held));
 }
 
-/** Reads the studies again, after one was made, changed or deleted. */
+/** Reads the studies again, after one was made, changed or deleted. Of several readings the last one counts. */
 export function reloadStudies(): Promise<void> {
-  reading ??= get<Group[]>(paths.groups())
-    .then(
-      (groups) => become({ groups, error: null }),
-      (error: Error) => become({ ...held, error }),
-    )
-    .finally(() => (reading = null));
-  return reading;
+  const counts = () => reading === mine;
+  const mine: Promise<void> = get<Group[]>(paths.groups()).then(
+    (groups) => void (counts() && become({ groups, error: null })),
+    (error: Error) => void (counts() && become({ ...held, error })),
+  );
+  reading = mine;
+  return mine.finally(() => {
+    if (counts()) reading = null;
+  });
 }
 
-/** Forgets what was read, for the next person. */
-export function forgetStudies(): void {
-  become({ groups: null, error: null });
-}
+whenPersonChanges(() => {
+  reading = null;
+  held = { groups: null, error: null };
+});
 
 export function useStudies(): Held & { reload: () => void } {
   const [now, setNow] = useState(held);
@@ -42,7 +45,7 @@ export function useStudies(): Held & { reload: () => void } {
   useEffect(() => {
     listeners.add(setNow);
     setNow(held);
-    if (held.groups === null || held.error) void reloadStudies();
+    if (!reading && (held.groups === null || held.error)) void reloadStudies();
     return () => void listeners.delete(setNow);
   }, [epoch]);
   return { ...now, reload: () => void reloadStudies() };

@@ -28,6 +28,7 @@ export class Unreachable extends Error {
 
 let csrfToken = "";
 let onSessionEnd: () => void = () => {};
+let renewToken: () => Promise<boolean> = async () => false;
 
 /** Set by the session: what every later call carries. */
 export function setCsrfToken(token: string): void {
@@ -39,14 +40,25 @@ export function whenSessionEnds(then: () => void): void {
   onSessionEnd = then;
 }
 
+/** How to come by the present CSRF token; answers whether the session is still the same person's. */
+export function whenTokenIsStale(then: () => Promise<boolean>): void {
+  renewToken = then;
+}
+
 /** The methods that change something. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** Calls an address and returns its JSON, or undefined for an empty answer. Throws ApiError or Unreachable. */
 export async function call<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-  const answer = await send(method, path, body, signal);
+  let answer = await send(method, path, body, signal);
   if (answer.ok) return readBody<T>(answer);
-  const error = await readError(answer);
+  let error = await readError(answer);
+  if (error.code === "csrf" && (await renewToken())) {
+    // Signed in again in another tab: what was refused was not done, so it can be sent once more.
+    answer = await send(method, path, body, signal);
+    if (answer.ok) return readBody<T>(answer);
+    error = await readError(answer);
+  }
   if (error.status === 401 && sessionIsOver(error.code, path)) onSessionEnd();
   throw error;
 }

@@ -12,8 +12,9 @@ const SENTENCES: Record<string, string> = {
   duplicate_email: "Somebody else has this e-mail address.",
   duplicate_serial_number: "A bracelet with this serial number is registered already.",
   invalid_credentials: "E-mail or password is not right.",
-  csrf: "This page is out of date. Reload it and try again.",
-  wall_display: "A wall display can only look. Sign in as usual to change something.",
+  csrf: "Somebody has signed in again in another tab. Try once more.",
+  totp_is_set: "There is a second factor already. Turn it off first.",
+  view_only: "A wall display can only look. Sign in as usual to change something.",
 };
 
 export function explain(error: unknown): string {

@@ -3,7 +3,7 @@
 // same address, so that signing in again leads back.
 
 import { useEffect, useState } from "preact/hooks";
-import { ApiError, call, setCsrfToken, whenSessionEnds } from "./client";
+import { ApiError, call, setCsrfToken, whenSessionEnds, whenTokenIsStale } from "./client";
 import * as paths from "./paths";
 import type { Session } from "./types";
 
@@ -15,7 +15,17 @@ export type SessionState =
 let state: SessionState = { is: "unknown" };
 const listeners = new Set<(now: SessionState) => void>();
 
+const forgetters: (() => void)[] = [];
+
+/** Registers what has to be forgotten before somebody else, or nobody, is signed in. */
+export function whenPersonChanges(forget: () => void): void {
+  forgetters.push(forget);
+}
+
+const personOf = (one: SessionState) => (one.is === "in" ? one.session.account.uuid : null);
+
 function become(next: SessionState): void {
+  if (personOf(next) !== personOf(state)) forgetters.forEach((forget) => forget());
   state = next;
   setCsrfToken(next.is === "in" ? next.session.csrf_token : "");
   listeners.forEach((listener) => listener(state));
@@ -23,6 +33,7 @@ function become(next: SessionState): void {
 
 /** Asks whether the cookie still stands for a session. Called once, at the start. */
 export async function resume(): Promise<void> {
+  whenTokenIsStale(renewed);
   whenSessionEnds(() => state.is === "in" && become({ is: "out", because: "ended" }));
   try {
     become({ is: "in", session: await call<Session>("GET", paths.session()) });
@@ -55,6 +66,18 @@ export async function signOut(): Promise<void> {
 /** Reads the session again, after something about the account changed. */
 export async function refreshSession(): Promise<void> {
   become({ is: "in", session: await call<Session>("GET", paths.session()) });
+}
+
+/** Takes the session that the cookie stands for now; whether it is of the same account as before. */
+async function renewed(): Promise<boolean> {
+  const before = personOf(state);
+  try {
+    const session = await call<Session>("GET", paths.session());
+    become({ is: "in", session });
+    return session.account.uuid === before;
+  } catch {
+    return false;
+  }
 }
 
 export function useSession(): SessionState {

@@ -156,7 +156,8 @@ export interface Receipt {
 
 export interface ApiKey {
   id: string;
-  name: string;
+  /** Keys of the command line can be without. */
+  name: string | null;
   prefix: string;
   /** Codes of the studies that it is confined to; empty or absent means all of the account's. */
   groups?: string[] | null;
@@ -173,7 +174,10 @@ export interface OAuthClient {
   name: string;
   redirect_uris: string[];
   privacy_policy_url: string;
-  created_at?: string;
+  /** Whether it cannot keep a secret. */
+  public: boolean;
+  created_at: string;
+  removed_at?: string | null;
   /** Only in the answer that creates it. */
   client_secret?: string | null;
 }
@@ -185,4 +189,5 @@ export interface PortalSession {
   address: string;
   user_agent: string;
   current: boolean;
+  wall_display: boolean;
 }

@@ -11,7 +11,7 @@ import { Button } from "../../design/button";
 import { CopyButton } from "../../design/copy_button";
 import { Confirm, Dialog } from "../../design/dialog";
 import { EmptyState } from "../../design/empty_state";
-import { TextArea, TextField } from "../../design/field";
+import { CheckField, TextArea, TextField } from "../../design/field";
 import { Panel } from "../../design/page_head";
 import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
@@ -19,7 +19,8 @@ import { Table, type Column } from "../../design/table";
 import { toast } from "../../design/toast";
 
 export function ClientsPart() {
-  const { data: clients, error, reload } = useResource<OAuthClient[]>(paths.clients());
+  const { data, error, reload } = useResource<OAuthClient[]>(paths.clients());
+  const clients = data?.filter((client) => !client.removed_at);
   const [making, setMaking] = useState(false);
   const [ending, setEnding] = useState<OAuthClient | null>(null);
   const newButton = (
@@ -30,6 +31,7 @@ export function ClientsPart() {
   const columns: Column<OAuthClient>[] = [
     { key: "name", title: "Application", value: (client) => client.name, cell: (client) => <span class="strong">{client.name}</span> },
     { key: "client_id", title: "Client id", value: (client) => client.client_id, cell: (client) => <code>{client.client_id}</code> },
+    { key: "public", title: "Kind", value: (client) => (client.public ? "public" : "with a secret") },
     { key: "redirect_uris", title: "Leads back to", value: (client) => client.redirect_uris.join(" "), cell: (client) => <span class="break">{client.redirect_uris.join(" ")}</span> },
     { key: "privacy_policy_url", title: "Privacy policy", value: (client) => client.privacy_policy_url, cell: (client) => <span class="break">{client.privacy_policy_url}</span> },
     { key: "end", title: "Remove", controls: true, value: () => null, cell: (client) => <Button small kind="quiet" onClick={() => setEnding(client)} label={`Remove ${client.name}`}>Remove</Button> },
@@ -54,10 +56,11 @@ function NewClient({ onClose, onMade }: { onClose: () => void; onMade: () => voi
   const [name, setName] = useState("");
   const [uris, setUris] = useState("");
   const [policy, setPolicy] = useState("");
+  const [isPublic, setPublic] = useState(false);
   const [made, setMade] = useState<OAuthClient | null>(null);
   const make = useAction(async () => {
     const redirect_uris = uris.split(/\s+/).filter(Boolean);
-    setMade(await call<OAuthClient>("POST", paths.clients(), { name: name.trim(), redirect_uris, privacy_policy_url: policy.trim() }));
+    setMade(await call<OAuthClient>("POST", paths.clients(), { name: name.trim(), redirect_uris, privacy_policy_url: policy.trim(), public: isPublic }));
     onMade();
   });
   if (made) return <ClientShownOnce client={made} onClose={onClose} />;
@@ -74,6 +77,7 @@ function NewClient({ onClose, onMade }: { onClose: () => void; onMade: () => voi
       <TextField label="Name of the application" required autofocus hint="People see it when they are asked for consent." value={name} onValue={setName} error={make.fields.name} />
       <TextArea label="Redirect addresses" rows={3} hint="One a line, exactly as the application sends them." value={uris} onValue={setUris} error={make.fields.redirect_uris} />
       <TextField label="Privacy policy" type="url" required placeholder="https://" value={policy} onValue={setPolicy} error={make.fields.privacy_policy_url} />
+      <CheckField label="Public client" hint="An app on a phone or in a browser, which cannot keep a secret." checked={isPublic} onChecked={setPublic} />
       {make.failed && (
         <Notice tone="bad" alert>
           {make.failed}
@@ -86,7 +90,7 @@ function NewClient({ onClose, onMade }: { onClose: () => void; onMade: () => voi
 function ClientShownOnce({ client, onClose }: { client: OAuthClient; onClose: () => void }) {
   return (
     <Dialog title={`Client “${client.name}”`} onClose={onClose} foot={<Button kind="primary" onClick={onClose}>I have copied it</Button>}>
-      <Notice tone="warn">Copy the secret now. It is not shown again.</Notice>
+      {client.client_secret && <Notice tone="warn">Copy the secret now. It is not shown again.</Notice>}
       <p class="strong">Client id</p>
       <div class="secret">
         <code>{client.client_id}</code>

@@ -53,9 +53,11 @@ export function KeysPart() {
   );
 }
 
+const nameOf = (key: ApiKey) => key.name ?? "without a name";
+
 function columns(onRevoke: (key: ApiKey) => void): Column<ApiKey>[] {
   return [
-    { key: "name", title: "Name", value: (key) => key.name, cell: (key) => <span class="strong">{key.name}</span> },
+    { key: "name", title: "Name", value: nameOf, cell: (key) => <span class="strong">{nameOf(key)}</span> },
     { key: "prefix", title: "Begins with", value: (key) => key.prefix, cell: (key) => <code>{key.prefix}…</code> },
     { key: "groups", title: "Studies", value: (key) => key.groups?.join(" ") || "all of mine", cell: (key) => (key.groups?.length ? <code>{key.groups.join(" ")}</code> : "all of mine") },
     { key: "state", title: "State", value: (key) => STATES[keyState(key)].text, cell: (key) => <Badge tone={STATES[keyState(key)].tone}>{STATES[keyState(key)].text}</Badge> },
@@ -69,7 +71,7 @@ function columns(onRevoke: (key: ApiKey) => void): Column<ApiKey>[] {
       value: () => null,
       cell: (key) =>
         !key.revoked_at && (
-          <Button small kind="quiet" onClick={() => onRevoke(key)} label={`Revoke ${key.name}`}>
+          <Button small kind="quiet" onClick={() => onRevoke(key)} label={`Revoke ${nameOf(key)}`}>
             Revoke
           </Button>
         ),
@@ -80,14 +82,14 @@ function columns(onRevoke: (key: ApiKey) => void): Column<ApiKey>[] {
 function Revoke({ apiKey, onClose, onDone }: { apiKey: ApiKey; onClose: () => void; onDone: () => void }) {
   const revoke = useAction(async () => {
     await call("DELETE", paths.key(apiKey.id));
-    toast(`API key “${apiKey.name}” revoked`);
+    toast(`API key “${nameOf(apiKey)}” revoked`);
     onDone();
     onClose();
   });
   return (
     <Confirm title="Revoke this API key?" yes="Revoke" danger busy={revoke.busy} failed={revoke.failed} onYes={() => void revoke.run()} onClose={onClose}>
       <p>
-        Whatever uses <strong>{apiKey.name}</strong> (<code>{apiKey.prefix}…</code>) stops working at once. This cannot be taken back.
+        Whatever uses <strong>{nameOf(apiKey)}</strong> (<code>{apiKey.prefix}…</code>) stops working at once. This cannot be taken back.
       </p>
     </Confirm>
   );

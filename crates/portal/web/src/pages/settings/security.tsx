@@ -50,7 +50,7 @@ function Sessions() {
       value: (session) => browserName(session.user_agent),
       cell: (session) => (
         <>
-          {browserName(session.user_agent)} {session.current && <Badge tone="good">This one</Badge>}
+          {browserName(session.user_agent)} {session.current && <Badge tone="good">This one</Badge>} {session.wall_display && <Badge>Wall display</Badge>}
         </>
       ),
     },

@@ -1,7 +1,7 @@
 // The studies of whoever is signed in: the portal's first page. With one study it is a short list, without any it says
 // how to begin.
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import * as paths from "../../api/paths";
 import { useOwnSession } from "../../api/session";
 import type { Group } from "../../api/types";
@@ -13,7 +13,7 @@ import { Skeleton } from "../../design/skeleton";
 import { Table, type Column } from "../../design/table";
 import { At } from "../../design/time";
 import { day } from "../../format";
-import { navigate } from "../../router";
+import { isFirstPage, navigate } from "../../router";
 import { useStudies } from "../../studies";
 import * as pages from "../paths";
 import { mayManage } from "../rights";
@@ -54,6 +54,13 @@ export default function StudiesPage() {
       New study
     </Button>
   );
+
+  // Whoever has one study wants to see its patients when he opens the portal; "Studies" in the header still leads here.
+  const only = groups?.length === 1 && isFirstPage() ? groups[0] : null;
+  useEffect(() => {
+    if (only) navigate(pages.board(only.code), { replace: true });
+  }, [only]);
+  if (only) return <Skeleton lines={6} />;
 
   return (
     <>
