@@ -143,7 +143,7 @@ function Words({ tracks, answer, range, zone }: Pick<Props, "tracks" | "answer" 
       <summary>In words</summary>
       <ul>
         {tracks
-          .filter((track) => track.drawing !== "hypnogram")
+          .filter((track) => track.drawing !== "hypnogram" && track.drawing !== "parts")
           .flatMap((track) =>
             drawnOf(track, answer).map(({ label, series }) => (
               <li key={`${track.id} ${label}`}>

@@ -29,7 +29,7 @@ export interface NewsHistory {
 
 /** Where the history is read. */
 export function newsPath(uuid: string, { from, to }: Range): string {
-  return `${PORTAL}/patients/${encodeURIComponent(uuid)}/news?from=${from}&to=${to}`;
+  return `${PORTAL}/patients/${encodeURIComponent(uuid)}/news?from=${from}&to=${to}&peek=1`;
 }
 
 /** The entries as one signal for the total and one for each part. */

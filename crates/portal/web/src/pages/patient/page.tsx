@@ -15,6 +15,7 @@ import { Button, ButtonLink } from "../../design/button";
 import { CurlButton } from "../../design/copy_button";
 import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
+import { useNow } from "../../design/time";
 import { patientName } from "../../format";
 import { setQuery, useAddress } from "../../router";
 import type { PageProps } from "../../routes";
@@ -71,7 +72,9 @@ function Charts({ uuid, zone: patientZone }: ChartsProps) {
   const zone = knownZone(patientZone.zone);
   const [points, setPoints] = useState(0);
   const [asked, setAsked] = useState(false);
-  const view = useMemo(() => viewOf(query, zone, Date.now()), [query, zone]);
+  // The last hours go on with the time.
+  const minute = useNow(60);
+  const view = useMemo(() => viewOf(query, zone, Date.now()), [query, zone, minute]);
   const { range, home } = view;
   const span = range.to - range.from;
   const raw = span <= (asked ? RAW_AT_MOST_MS : RAW_BELOW_MS);
@@ -91,7 +94,7 @@ function Charts({ uuid, zone: patientZone }: ChartsProps) {
         zone={zone}
         zoneText={zoneText(patientZone, zone)}
         onRange={onRange}
-        onDate={(date, days) => setQuery({ date, days: String(days), from: null, to: null })}
+        onDate={(date, days) => setQuery({ date, days: days === 1 ? null : String(days), from: null, to: null })}
       />
       {error && <Problem error={error} />}
       <ChartStack
@@ -144,7 +147,10 @@ function pointsFor(plotPx: number): number {
 
 function joined(vitals: SeriesAnswer | null, waves: SeriesAnswer | null, scores: Series[], range: Range): SeriesAnswer {
   if (!vitals) return { ...range, bucket_ms: 0, series: [], gaps: [] };
-  return { ...vitals, series: [...vitals.series, ...(waves?.series ?? []), ...scores] };
+  // What is to come is not missing.
+  const now = Date.now();
+  const gaps = vitals.gaps.filter((gap) => gap.from < now).map((gap) => ({ ...gap, to: Math.min(gap.to, now) }));
+  return { ...vitals, gaps, series: [...vitals.series, ...(waves?.series ?? []), ...scores] };
 }
 
 function zoneText({ known }: PatientZone, zone: string): string {

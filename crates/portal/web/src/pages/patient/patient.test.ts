@@ -13,11 +13,12 @@ const HOUR = 3_600_000;
 const ZURICH = "Europe/Zurich";
 const view = (query: string) => viewOf(new URLSearchParams(query), ZURICH, NOW);
 
-test("the view is today in the patient's zone unless the address says more", () => {
-  const today = view("");
-  assert.equal(today.date, "2025-11-20");
-  assert.equal(today.range.from, Date.parse("2025-11-19T23:00:00Z"));
-  assert.ok(isHome(today));
+test("the view is the last 24 hours unless the address names a day", () => {
+  const rolling = view("");
+  assert.deepEqual([rolling.rolling, rolling.date, rolling.home], [true, "2025-11-20", { from: NOW - 24 * HOUR, to: NOW }]);
+  assert.ok(isHome(rolling));
+  const today = view("date=2025-11-20");
+  assert.equal(today.range.from, Date.parse("2025-11-19T23:00:00Z"), "midnight in the patient's zone");
   assert.equal((view("date=2025-10-26").range.to - view("date=2025-10-26").range.from) / HOUR, 25);
   assert.equal((view("days=14").range.to - view("days=14").range.from) / HOUR, 14 * 24);
 });
@@ -30,19 +31,20 @@ test("an address out of its wits shows a day", () => {
 });
 
 test("a zoom is in the address, and its end out of it", () => {
-  const today = view("");
+  const today = view("date=2025-11-20");
   const hour = { from: today.home.from + HOUR, to: today.home.from + 2 * HOUR };
   assert.deepEqual(rangeQuery(today, hour, ZURICH), { from: String(hour.from), to: String(hour.to) });
   assert.deepEqual(rangeQuery(today, today.home, ZURICH), { from: null, to: null });
   const before = { from: today.home.from - 2 * HOUR, to: today.home.from - HOUR };
   assert.equal(rangeQuery(today, before, ZURICH).date, "2025-11-19");
+  assert.equal(rangeQuery(view(""), hour, ZURICH).date, "2025-11-20", "a zoom stays where it is while time goes on");
 });
 
 test("a view asks for what it needs and no more", () => {
   const paths = seriesPaths("u/1", ["activity.bpm", "sleep.sleep_state"], { from: 0, to: 1000 }, 800);
   assert.deepEqual(paths, [
-    "/portal/api/patients/u%2F1/series?from=0&to=1000&points=800&series[]=activity.bpm",
-    "/portal/api/patients/u%2F1/series?from=0&to=1000&points=3000&series[]=sleep.sleep_state",
+    "/portal/api/patients/u%2F1/series?from=0&to=1000&points=800&peek=1&series[]=activity.bpm",
+    "/portal/api/patients/u%2F1/series?from=0&to=1000&points=3000&peek=1&series[]=sleep.sleep_state",
   ]);
   assert.deepEqual(seriesPaths("u", [], { from: 0, to: 1 }, 800), []);
 });

@@ -10,7 +10,8 @@ interface Props {
   zone: string;
   /** Named when it is not the reader's own. */
   zoneText: string;
-  onDate(date: string, days: number): void;
+  /** Some civil days; without a date the last ones up to now. */
+  onDate(date: string | null, days: number): void;
   onRange(range: Range): void;
 }
 
@@ -24,7 +25,7 @@ const CLOSER: [string, number][] = [
 ];
 
 export function RangeBar({ view, zone, zoneText, onDate, onRange }: Props) {
-  const { date, days, range, home } = view;
+  const { rolling, date, days, range, home } = view;
   const today = dateOf(Date.now(), zone);
   const span = range.to - range.from;
   return (
@@ -38,13 +39,13 @@ export function RangeBar({ view, zone, zoneText, onDate, onRange }: Props) {
           onChange={(event) => event.currentTarget.value && onDate(event.currentTarget.value, days)}
         />
         <Button small icon="right" label={days === 1 ? "Day after" : "Days after"} disabled={date >= today} onClick={() => onDate(addDays(date, days), days)} />
-        <Button small disabled={date === today && isHome(view)} onClick={() => onDate(today, days)}>
-          Today
+        <Button small disabled={rolling && isHome(view)} onClick={() => onDate(null, days)}>
+          Now
         </Button>
         <div class="segments" role="group" aria-label="Days">
           {DAY_CHOICES.map((count) => (
-            <button type="button" key={count} aria-pressed={days === count && isHome(view)} onClick={() => onDate(date, count)}>
-              {count === 1 ? "Day" : `${count} d`}
+            <button type="button" key={count} aria-pressed={days === count && isHome(view)} onClick={() => onDate(rolling ? null : date, count)}>
+              {count === 1 ? (rolling ? "24 h" : "Day") : `${count} d`}
             </button>
           ))}
         </div>
@@ -68,16 +69,22 @@ export function RangeBar({ view, zone, zoneText, onDate, onRange }: Props) {
         <Button small icon="right" label="Later" onClick={() => onRange(panned(range, 0.5))} />
         {!isHome(view) && (
           <Button small kind="quiet" onClick={() => onRange(home)}>
-            Whole {days === 1 ? "day" : "range"}
+            {days === 1 ? "Whole day" : `All ${days} days`}
           </Button>
         )}
       </div>
       <p class="small soft range-words" role="status">
-        <b>{days === 1 && isHome(view) ? longDate(date) : rangeText(range.from, range.to, zone)}</b> · {lengthText(span)} ·{" "}
+        <b>{title(view, zone)}</b> · {lengthText(span)} ·{" "}
         {zoneText}
       </p>
     </div>
   );
+}
+
+function title(view: View, zone: string): string {
+  if (!isHome(view)) return rangeText(view.range.from, view.range.to, zone);
+  if (view.rolling) return `Up to now, ${rangeText(view.range.from, view.range.to, zone)}`;
+  return view.days === 1 ? longDate(view.date) : rangeText(view.range.from, view.range.to, zone);
 }
 
 function closer(range: Range, ms: number): Range {

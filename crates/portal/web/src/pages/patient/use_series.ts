@@ -23,7 +23,6 @@ export function useSeries(uuid: string, names: string[], range: Range, points: n
   const [state, setState] = useState<Signals>({ answer: null, busy: false, error: null });
   const [turn, setTurn] = useState(0);
   const last = useRef(0);
-  const read = useRef("");
   const { epoch } = useConnection();
   const paths = points > 0 && names.length > 0 ? seriesPaths(uuid, names, range, points) : [];
   const key = paths.join(" ");
@@ -34,14 +33,11 @@ export function useSeries(uuid: string, names: string[], range: Range, points: n
       return;
     }
     const stop = new AbortController();
-    // A reading by the clock is no sign of anybody being there: it keeps no session open.
-    const peek = read.current === key ? "&peek=1" : "";
-    read.current = key;
     const readAll = async () => {
       last.current = Date.now();
       setState((before) => ({ ...before, busy: true }));
       try {
-        const answers = await Promise.all(paths.map((path) => get<SeriesAnswer>(path + peek, stop.signal)));
+        const answers = await Promise.all(paths.map((path) => get<SeriesAnswer>(path, stop.signal)));
         setState({ answer: together(answers), busy: false, error: null });
       } catch (error) {
         if (stop.signal.aborted) return;
