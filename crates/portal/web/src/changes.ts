@@ -2,14 +2,16 @@
 
 export type Values = Record<string, string>;
 
-/** The fields whose text differs; an emptied one is null, those named in `numbers` become numbers. */
-export function changedFields(before: Values, after: Values, numbers: string[] = []): Record<string, string | number | null> {
-  const changes: Record<string, string | number | null> = {};
+/**
+ * The fields whose text differs; those named in `numbers` become numbers. An emptied one is an empty text, by which the
+ * server takes a text away; what it cannot take away it refuses with its reason.
+ */
+export function changedFields(before: Values, after: Values, numbers: string[] = []): Record<string, string | number> {
+  const changes: Record<string, string | number> = {};
   for (const [name, text] of Object.entries(after)) {
     const trimmed = text.trim();
     if (trimmed === (before[name] ?? "")) continue;
-    if (trimmed === "") changes[name] = null;
-    else changes[name] = numbers.includes(name) ? Number(trimmed.replace(",", ".")) : trimmed;
+    changes[name] = numbers.includes(name) && trimmed !== "" ? numberOf(trimmed) : trimmed;
   }
   return changes;
 }
@@ -18,4 +20,10 @@ export function changedFields(before: Values, after: Values, numbers: string[] =
 export function formValues<N extends string>(record: object, names: readonly N[]): Record<N, string> {
   const values = record as Record<string, unknown>;
   return Object.fromEntries(names.map((name) => [name, values[name] === undefined || values[name] === null ? "" : String(values[name])])) as Record<N, string>;
+}
+
+/** A number with a point or a comma; what is none stays as it is, for the server to refuse. */
+function numberOf(text: string): number | string {
+  const number = Number(text.replace(",", "."));
+  return Number.isNaN(number) ? text : number;
 }

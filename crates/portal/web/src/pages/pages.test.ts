@@ -73,6 +73,8 @@ test("an entry is about its primary and its secondary entity", () => {
 
 test("details are one line, erased ones none", () => {
   assert.equal(detailsText({ types: ["activity", "ecg"], retry_of: null, client_id: 4 }), "types: activity, ecg; client id: 4");
+  assert.equal(detailsText({ alarms: [{ above: 130, below: null, vital: "spo2" }] }), "alarms: above 130 vital spo2");
+  assert.equal(detailsText({ from: new Date(2026, 10, 16, 8).getTime() }), "from: 16 Nov 2026, 08:00:00");
   assert.equal(detailsText({ from_local_ms: Date.UTC(2026, 10, 16) }), "from: 2026-11-16 00:00");
   assert.equal(detailsText(null), "");
 });

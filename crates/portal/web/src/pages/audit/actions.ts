@@ -5,7 +5,7 @@ export const ACTIONS: { group: string; codes: Record<string, string> }[] = [
     group: "Patients",
     codes: {
       PATIENT_CREATE: "Patient enrolled",
-      PATIENT_UPDATE: "Filing changed",
+      PATIENT_UPDATE: "Record changed",
       PATIENT_DELETE: "Patient erased",
       PATIENT_ATTACH_GROUP: "Added to a study",
       PATIENT_DETACH_GROUP: "Taken out of a study",

@@ -1,5 +1,7 @@
 // What an audit entry says besides, as one line.
 
+import { dayAndClock } from "../../format";
+
 /** "types: activity, ecg; format: csv"; empty when nothing is there (also after an erasure). */
 export function detailsText(details: Record<string, unknown> | null | undefined): string {
   if (!details) return "";
@@ -22,5 +24,14 @@ function words(name: string): string {
 
 function valueText(value: unknown): string {
   if (Array.isArray(value)) return value.map(valueText).join(", ");
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  if (typeof value === "object" && value !== null) {
+    const parts = Object.entries(value).filter(([, part]) => part !== null);
+    return parts.map(([name, part]) => `${words(name)} ${valueText(part)}`).join(" ");
+  }
+  return isTime(value) ? dayAndClock(value, true) : String(value);
+}
+
+/** Whether a number is a Unix time in ms, between 2001 and 2096. */
+function isTime(value: unknown): value is number {
+  return typeof value === "number" && value > 1e12 && value < 4e12;
 }

@@ -86,7 +86,7 @@ function columnsOf(names: Names): Column<AuditEntry>[] {
       key: "secondary",
       title: "With",
       value: (entry) => entry.secondary_entity_id && names.of(entry.secondary_entity_id),
-      cell: (entry) => entry.secondary_entity_id && <Entity id={entry.secondary_entity_id} kind={entry.secondary_entity_type} names={names} />,
+      cell: (entry) => entry.secondary_entity_id && entry.secondary_entity_id !== entry.user_id && <Entity id={entry.secondary_entity_id} kind={entry.secondary_entity_type} names={names} />,
     },
     { key: "secondary_entity_id", title: "Secondary entity", value: (entry) => entry.secondary_entity_id, csvOnly: true },
     { key: "details", title: "Details", value: (entry) => detailsText(entry.details), cell: (entry) => <span class="small soft break">{detailsText(entry.details)}</span> },
