@@ -23,7 +23,7 @@ export function formValues<N extends string>(record: object, names: readonly N[]
 }
 
 /** A number with a point or a comma; what is none stays as it is, for the server to refuse. */
-function numberOf(text: string): number | string {
+export function numberOf(text: string): number | string {
   const number = Number(text.replace(",", "."));
   return Number.isNaN(number) ? text : number;
 }

@@ -22,7 +22,8 @@ export function explain(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? sentence(error.message) : "Something went wrong.";
   const known = SENTENCES[error.code];
   if (known) return known;
-  if (Object.keys(error.fields).length > 0) return "Something is not right yet; see what is marked.";
+  const wrong = Object.entries(error.fields).map(([field, what]) => `${field.replaceAll("_", " ")} ${what[0] ?? "is not valid"}`);
+  if (wrong.length > 0) return sentence(wrong.join("; "));
   if (error.status === 403) return `You have no right to do this (${error.message}).`;
   if (error.status === 429) return `Too soon. Try again in ${waitWords(error.retryAfterS ?? 60)}.`;
   if (error.status === 503) return "The service is busy or a database is away. Nothing was changed; try again in a moment.";

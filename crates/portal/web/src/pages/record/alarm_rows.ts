@@ -1,6 +1,7 @@
 // Alarms as rows of a form and back.
 
 import type { Alarm } from "../../api/types";
+import { numberOf } from "../../changes";
 
 export interface AlarmRow {
   vital: string;
@@ -13,7 +14,7 @@ export function rowsOf(alarms: Alarm[]): AlarmRow[] {
   return alarms.map(({ vital, below, above, for_s }) => ({ vital, below: text(below), above: text(above), for_s: String(for_s) }));
 }
 
-/** What is sent; a limit that is empty is left out. */
+/** What is sent; a limit that is empty is left out, one that is no number goes as it is, for the server to refuse. */
 export function alarmsOf(rows: AlarmRow[]): Alarm[] {
   return rows.map(({ vital, below, above, for_s }) => ({ vital, ...limit("below", below), ...limit("above", above), for_s: Number(for_s) || 0 }));
 }
@@ -23,6 +24,6 @@ function text(value: number | null | undefined): string {
 }
 
 function limit(name: "below" | "above", value: string) {
-  const trimmed = value.trim().replace(",", ".");
-  return trimmed === "" ? {} : { [name]: Number(trimmed) };
+  const trimmed = value.trim();
+  return trimmed === "" ? {} : { [name]: numberOf(trimmed) };
 }

@@ -63,7 +63,7 @@ function AlarmsForm({ uuid, alarms, may, onSaved }: FormProps) {
       ))}
       {save.failed && (
         <Notice tone="bad" alert>
-          {save.failed} {Object.values(save.fields).join(" ")}
+          {save.failed}
         </Notice>
       )}
       {may && (
