@@ -89,6 +89,7 @@ function Charts({ uuid, zone: patientZone }: ChartsProps) {
   const error = vitals.error ?? waves.error;
   return (
     <>
+      <h2 class="unseen">Charts</h2>
       <RangeBar
         view={view}
         zone={zone}
