@@ -62,6 +62,8 @@ pub struct ApiState {
     pub(crate) rate_limit: Option<Arc<RateLimit>>,
     pub(crate) requests: Arc<Semaphore>,
     pub(crate) uploads: UploadMemory,
+    /// Streams of events, which last: they may not take all places of requests.
+    pub(crate) streams: Arc<Semaphore>,
 }
 
 impl ApiState {
@@ -72,6 +74,7 @@ impl ApiState {
             metrics: Metrics::default(),
             rate_limit: limits.requests_per_minute.map(|per_minute| Arc::new(RateLimit::new(per_minute))),
             requests: Arc::new(Semaphore::new(limits.requests_at_once.min(Semaphore::MAX_PERMITS))),
+            streams: Arc::new(Semaphore::new(limits.requests_at_once.min(Semaphore::MAX_PERMITS).div_ceil(2))),
             uploads: UploadMemory::new(limits.upload_memory_bytes),
             limits,
         }

@@ -140,6 +140,11 @@ DELETE /portal/api/sessions/{id}                                   | 401 401 401
 POST   /portal/api/totp                                            | 401 401 401 401 401 | 401 401 | 200 200 200 200 403
 PUT    /portal/api/totp {"code": "000000"}                         | 401 401 401 401 401 | 401 401 | 422 422 422 422 403
 DELETE /portal/api/totp {"password": "correct horse battery"}      | 401 401 401 401 401 | 401 401 | 204 404 404 404 403
+GET    /portal/api/groups/{code}/board                             | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
+GET    /portal/api/groups/{code}/board/events                      | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
+GET    /portal/api/groups/{code}/compliance?from=2025-11-19&to=2025-11-20 | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
+GET    /portal/api/patients/{uuid}/series?from=0&to=1&series[]=activity.bpm | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
+GET    /portal/api/patients/{uuid}/compliance?date=2025-11-20      | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
 
 # Operations.
 GET    /livez                                                      | 200
@@ -356,6 +361,7 @@ impl World {
         let uuid = if row.path.contains("/hcps/") { &self.hal } else { &self.own.uuid };
         let places = [
             ("{group_code}", self.group.as_str()),
+            ("{code}", &self.group),
             ("{uuid}", uuid),
             ("{serial}", serial),
             ("{date}", "2025-11-20"),
@@ -436,7 +442,7 @@ impl World {
             }
         };
         let request = request.header("content-type", kind).body(body).expect("a request");
-        self.story.raw(request).await.0.status.as_u16()
+        self.story.status(request).await.as_u16()
     }
 }
 

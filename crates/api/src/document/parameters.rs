@@ -16,7 +16,12 @@ pub(super) fn complete(operation: &mut Map<String, Value>) -> bool {
         if parameter["description"].as_str().is_none_or(str::is_empty) && !meaning.is_empty() {
             parameter["description"] = json!(meaning);
         }
-        if !schema.is_null() {
+        // A begin and an end can also be days: then the route itself says that they are text.
+        let is_day = schema["type"] == "integer" && ["from", "to"].contains(&name.as_str());
+        let is_day = is_day && parameter["schema"]["type"] == "string";
+        if is_day {
+            parameter["schema"] = json!({"type": "string", "format": "date", "example": "2025-11-20"});
+        } else if !schema.is_null() {
             parameter["schema"] = schema;
         }
     }

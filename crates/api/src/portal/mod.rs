@@ -1,9 +1,12 @@
 //! What the pages of the portal ask beyond the integration API, which takes their cookie as well.
 
 mod account;
+mod board;
 mod caller;
 mod clients;
+mod compliance;
 mod keys;
+mod series;
 mod session;
 mod sessions;
 mod totp;
@@ -21,6 +24,9 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
         .merge(keys::routes())
         .merge(clients::routes())
         .merge(sessions::routes())
-        .merge(totp::routes());
+        .merge(totp::routes())
+        .merge(board::routes())
+        .merge(series::routes())
+        .merge(compliance::routes());
     OpenApiRouter::new().merge(session::routes()).nest("/api", below)
 }

@@ -4,6 +4,8 @@
 mod common;
 
 mod account;
+mod board;
 mod browser;
+mod charts;
 mod sessions;
 mod totp;

@@ -96,8 +96,15 @@ impl Service {
     pub async fn run(self, stop: watch::Receiver<bool>) {
         let background = if self.works { worker::start(&self.platform, &stop) } else { JoinSet::new() };
         let metrics = self.metrics.map(|metrics| tokio::spawn(metrics.run(stop.clone())));
+        // Streams of events never end by themselves, and would hold the end up.
+        let (platform, mut stopped) = (self.platform.clone(), stop.clone());
+        let closing = tokio::spawn(async move {
+            let _ = stopped.wait_for(|stop| *stop).await;
+            platform.close_boards();
+        });
         self.server.run(stop).await;
         worker::end(background).await;
+        closing.abort();
         if let Some(metrics) = metrics {
             metrics.abort();
         }
