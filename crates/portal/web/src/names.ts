@@ -1,11 +1,11 @@
-// Who or what an id is: the API's lists and logs name patients, accounts and studies by their ids only. Read once from
+// Who or what an id is: the API's lists and logs name patients, accounts, studies and bracelets by their ids only. Read once from
 // the studies that one can see, kept as long as the page is open, and forgotten with it.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get } from "./api/client";
 import * as paths from "./api/paths";
 import { useOwnSession } from "./api/session";
-import type { Hcp, Patient } from "./api/types";
+import type { Bracelet, Hcp, Patient } from "./api/types";
 import { patientName } from "./format";
 import { useStudies } from "./studies";
 
@@ -57,6 +57,8 @@ async function readNames(codes: string[], signal: AbortSignal) {
     const members = await get<Hcp[]>(paths.hcps(code), signal).catch(() => []);
     for (const member of members) names.set(member.uuid, member.email);
   });
+  const bracelets = await get<Bracelet[]>(paths.bracelets(), signal).catch(() => []);
+  for (const bracelet of bracelets) names.set(bracelet.id, bracelet.serial_number);
   await Promise.all(lists);
   return { names, studies };
 }

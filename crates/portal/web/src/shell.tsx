@@ -149,6 +149,9 @@ function AccountMenu({ email, role, path }: { email: string; role: keyof typeof 
 
 function StudyTabs({ code, path }: { code: string; path: string }) {
   const { wall_display } = useOwnSession();
+  const nav = useRef<HTMLElement>(null);
+  // On a phone the tabs are wider than the screen.
+  useEffect(() => nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [path]);
   const look = [
     { href: pages.board(code), title: "Board" },
     { href: pages.patients(code), title: "Patients" },
@@ -161,7 +164,7 @@ function StudyTabs({ code, path }: { code: string; path: string }) {
   ];
   const isHere = (href: string) => path === href || (href !== pages.board(code) && path.startsWith(`${href}/`));
   return (
-    <nav class="tabs" aria-label="Study">
+    <nav class="tabs" aria-label="Study" ref={nav}>
       {(wall_display ? look : [...look, ...work]).map(({ href, title }) => (
         <a key={href} href={href} aria-current={isHere(href) ? "page" : undefined}>
           {title}

@@ -1,7 +1,7 @@
 // Parts of one page of which one is shown. Arrow keys move between the tabs, as screen reader users expect.
 
 import type { ComponentChildren } from "preact";
-import { useId, useRef } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 
 export interface Tab {
   key: string;
@@ -13,6 +13,8 @@ export function Tabs({ label, tabs, chosen, onChoose }: { label: string; tabs: T
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
   const at = Math.max(0, tabs.findIndex((tab) => tab.key === chosen));
+
+  useEffect(() => list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [at]);
 
   const move = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
