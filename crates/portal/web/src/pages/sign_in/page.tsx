@@ -62,7 +62,7 @@ export function SignIn({ because }: { because: keyof typeof WHY }) {
           <TextField label="E-mail" type="email" name="email" autocomplete="username" required autofocus value={email} onValue={setEmail} />
           <TextField label="Password" type="password" name="password" autocomplete="current-password" required value={password} onValue={setPassword} />
           {asksTotp && <CodeField value={totp} onValue={setTotp} />}
-          <CheckField label="Wall display" hint="View only; stays signed in without anybody touching it." checked={wall} onChecked={setWall} />
+          <CheckField label="Wall display" hint="View only, and not locked when nobody touches it." checked={wall} onChecked={setWall} />
           <div role="alert">
             {waitS > 0 && <Notice tone="warn">Too many tries. Wait {waitWords(waitS)} before the next one.</Notice>}
             {failed && waitS === 0 && <Notice tone="bad">{failed}</Notice>}
