@@ -50,7 +50,9 @@ async fn run(journeys: &str) {
 
     let mut node = Command::new("node");
     node.args(["--test", "--test-reporter=spec", journeys]).current_dir(&browser.scripts);
-    node.env("PORTAL_URL", &service.url).env("PORTAL_KEY", key["token"].as_str().unwrap()).env("CHROMIUM", &browser.chromium);
+    node.env("PORTAL_URL", &service.url)
+        .env("PORTAL_KEY", key["token"].as_str().unwrap())
+        .env("CHROMIUM", &browser.chromium);
     node.env("PORTAL_EMAIL", RITA).env("PORTAL_PASSWORD", PASSWORD);
     node.env("OTHER_EMAIL", OTTO).env("OTHER_PASSWORD", PASSWORD);
     if std::env::var_os("UPDATE_SCREENSHOTS").is_some() {

@@ -136,30 +136,29 @@ function GapLegend({ answer, range }: Pick<Props, "answer" | "range">) {
 }
 
 /** The drawing told in words, for those who do not see it and for those who want the number. */
-function Words({ tracks, answer, range, zone }: Pick<Props, "tracks" | "answer" | "range" | "zone">) {
-  const gaps = gapsText(answer.gaps, range, zone);
+function Words(props: Pick<Props, "tracks" | "answer" | "range" | "zone">) {
+  const [open, setOpen] = useState(false);
   return (
-    <details class="charts-words">
+    <details class="charts-words" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>In words</summary>
-      <ul>
-        {tracks
-          .filter((track) => track.drawing !== "hypnogram" && track.drawing !== "parts")
-          .flatMap((track) =>
-            drawnOf(track, answer).map(({ label, series }) => (
-              <li key={`${track.id} ${label}`}>
-                {signalText(
-                  label === track.label ? label : `${track.label}, ${label}`,
-                  track.unit,
-                  series,
-                  range,
-                  zone,
-                  track.decimals,
-                )}
-              </li>
-            )),
-          )}
-        {gaps && <li>{gaps}</li>}
-      </ul>
+      {open && <WordList {...props} />}
     </details>
+  );
+}
+
+function WordList({ tracks, answer, range, zone }: Pick<Props, "tracks" | "answer" | "range" | "zone">) {
+  const gaps = gapsText(answer.gaps, range, zone);
+  const lines = tracks.filter((track) => track.drawing !== "hypnogram" && track.drawing !== "parts");
+  return (
+    <ul>
+      {lines.flatMap((track) =>
+        drawnOf(track, answer).map(({ label, series }) => (
+          <li key={`${track.id} ${label}`}>
+            {signalText(label === track.label ? label : `${track.label}, ${label}`, track.unit, series, range, zone, track.decimals)}
+          </li>
+        )),
+      )}
+      {gaps && <li>{gaps}</li>}
+    </ul>
   );
 }

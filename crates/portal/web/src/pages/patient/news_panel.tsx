@@ -79,7 +79,7 @@ function Score({ news, now }: { news: NewsScore; now: number }) {
       </table>
       {news.missing.length > 0 && (
         <Notice tone="warn">
-          No total: {news.missing.map((part) => `${parametersText([part.parameter])} ${part.reason}`).join("; ")}.
+          No total: {news.missing.map((part) => `${parametersText([part.parameter])} ${part.reason.replaceAll("_", " ")}`).join("; ")}.
         </Notice>
       )}
       {news.assumed.length > 0 && <p class="tiny faint">Assumed, never set: {parametersText(news.assumed)}.</p>}
