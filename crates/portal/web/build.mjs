@@ -58,9 +58,7 @@ function indexHtml(metafile) {
   }));
   const of = (source) => outputs.find((output) => output.entryPoint === source);
   const script = of("src/main.tsx");
-  const early = script.imports
-    .filter((one) => one.kind === "import-statement")
-    .map((one) => addressOf(one.path));
+  const early = script.imports.filter((one) => one.kind === "import-statement").map((one) => addressOf(one.path));
   const icon = outputs.find((output) => output.address.endsWith(".svg"));
   return readFileSync(join(web, "index.html"), "utf8")
     .replace("%icon%", icon.address)
@@ -116,7 +114,14 @@ function emptied(folder) {
 if (process.argv.includes("--tests")) {
   const folder = join(web, "test-results", "unit");
   emptied(folder);
-  await esbuild.build({ ...shared, entryPoints: testFiles(), outdir: folder, platform: "node", target: "node18", outExtension: { ".js": ".mjs" } });
+  await esbuild.build({
+    ...shared,
+    entryPoints: testFiles(),
+    outdir: folder,
+    platform: "node",
+    target: "node18",
+    outExtension: { ".js": ".mjs" },
+  });
 } else if (watching) {
   mkdirSync(out, { recursive: true });
   await (await esbuild.context(pages)).watch();
@@ -128,7 +133,9 @@ if (process.argv.includes("--tests")) {
 
 /** Prints what each file weighs on the wire. */
 function sizes() {
-  const rows = filesBelow(out).filter((path) => path.endsWith(".br")).map((path) => [statSync(path).size, relative(out, path)]);
+  const rows = filesBelow(out)
+    .filter((path) => path.endsWith(".br"))
+    .map((path) => [statSync(path).size, relative(out, path)]);
   for (const [size, name] of rows.sort((a, b) => b[0] - a[0])) console.log(String(size).padStart(8), name);
   console.log(String(rows.reduce((sum, [size]) => sum + size, 0)).padStart(8), "all together");
 }

@@ -98,5 +98,10 @@ function LoadedPage({ route, params }: { route: Route } & PageProps) {
   const Page = loaded.get(route);
   if (Page) return <Page params={params} key={route.pattern + JSON.stringify(params)} />;
   if (failed !== route || lostSince !== null) return <Skeleton lines={6} />;
-  return <Problem error={new Error("this page could not be loaded; the portal may have been updated meanwhile")} onRetry={() => location.reload()} />;
+  return (
+    <Problem
+      error={new Error("this page could not be loaded; the portal may have been updated meanwhile")}
+      onRetry={() => location.reload()}
+    />
+  );
 }

@@ -19,7 +19,9 @@ export function changedFields(before: Values, after: Values, numbers: string[] =
 /** The fields of a record as texts for a form; what is absent is empty. */
 export function formValues<N extends string>(record: object, names: readonly N[]): Record<N, string> {
   const values = record as Record<string, unknown>;
-  return Object.fromEntries(names.map((name) => [name, values[name] === undefined || values[name] === null ? "" : String(values[name])])) as Record<N, string>;
+  return Object.fromEntries(
+    names.map((name) => [name, values[name] === undefined || values[name] === null ? "" : String(values[name])]),
+  ) as Record<N, string>;
 }
 
 /** A number with a point or a comma; what is none stays as it is, for the server to refuse. */

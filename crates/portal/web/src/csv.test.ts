@@ -26,5 +26,14 @@ test("text that a spreadsheet would run is made harmless, numbers are not touche
 });
 
 test("lines end as RFC 4180 asks", () => {
-  assert.equal(csvText(["id", "name"], [[1, "Ada, B"], [2, null]]), 'id,name\r\n1,"Ada, B"\r\n2,\r\n');
+  assert.equal(
+    csvText(
+      ["id", "name"],
+      [
+        [1, "Ada, B"],
+        [2, null],
+      ],
+    ),
+    'id,name\r\n1,"Ada, B"\r\n2,\r\n',
+  );
 });

@@ -3,7 +3,10 @@ import { test } from "node:test";
 import { curlCommand } from "./curl";
 
 test("the key is a variable of the shell, after ? or &", () => {
-  assert.equal(curlCommand("http://h", "/integration/v1/groups"), `curl -sS 'http://h/integration/v1/groups?token='"$PULSEWARD_API_KEY"`);
+  assert.equal(
+    curlCommand("http://h", "/integration/v1/groups"),
+    `curl -sS 'http://h/integration/v1/groups?token='"$PULSEWARD_API_KEY"`,
+  );
   assert.equal(curlCommand("http://h", "/x?a=1&b[]=2"), `curl -sS 'http://h/x?a=1&b[]=2&token='"$PULSEWARD_API_KEY"`);
 });
 

@@ -3,7 +3,12 @@
 export const NOTHING = "–";
 
 const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-const CLOCK_SECONDS = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const CLOCK_SECONDS = new Intl.DateTimeFormat("en-GB", {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
+});
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 
 type Time = number | string | null | undefined;
@@ -89,7 +94,13 @@ export function bytes(amount: number): string {
 }
 
 /** What a patient is called on the screen: name, else the customer's id, else voucher code, else a piece of the uuid. */
-export function patientName(patient: { uuid: string; first_name?: string; last_name?: string; external_patient_id?: string; code?: string }): string {
+export function patientName(patient: {
+  uuid: string;
+  first_name?: string;
+  last_name?: string;
+  external_patient_id?: string;
+  code?: string;
+}): string {
   const name = [patient.first_name, patient.last_name].filter(Boolean).join(" ");
   return name || patient.external_patient_id || patient.code || patient.uuid.slice(0, 8);
 }

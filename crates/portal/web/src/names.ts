@@ -28,7 +28,10 @@ export function useNames(): Names {
   useEffect(() => {
     if (!groups) return;
     const stop = new AbortController();
-    void readNames(groups.slice(0, MOST_STUDIES).map((group) => group.code), stop.signal).then((read) => !stop.signal.aborted && setFound(read));
+    void readNames(
+      groups.slice(0, MOST_STUDIES).map((group) => group.code),
+      stop.signal,
+    ).then((read) => !stop.signal.aborted && setFound(read));
     return () => stop.abort();
   }, [groups]);
 

@@ -51,7 +51,9 @@ export function Shell({ title, params, wide, children }: ShellProps) {
         <span>Times are local, on a 24-hour clock.</span>
         <span>Scores and detections help to look; they are not a diagnosis.</span>
         <a href="/docs">API documentation</a>
-        <a href="/portal/LICENSES.txt" target="_blank">Licences</a>
+        <a href="/portal/LICENSES.txt" target="_blank">
+          Licences
+        </a>
       </footer>
     </div>
   );
@@ -151,7 +153,10 @@ function StudyTabs({ code, path }: { code: string; path: string }) {
   const { wall_display } = useOwnSession();
   const nav = useRef<HTMLElement>(null);
   // On a phone the tabs are wider than the screen.
-  useEffect(() => nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [path]);
+  useEffect(
+    () => nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }),
+    [path],
+  );
   const look = [
     { href: pages.board(code), title: "Board" },
     { href: pages.patients(code), title: "Patients" },

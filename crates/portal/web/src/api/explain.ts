@@ -22,12 +22,16 @@ export function explain(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? sentence(error.message) : "Something went wrong.";
   const known = SENTENCES[error.code];
   if (known) return known;
-  const wrong = Object.entries(error.fields).map(([field, what]) => `${field.replaceAll("_", " ")} ${what[0] ?? "is not valid"}`);
+  const wrong = Object.entries(error.fields).map(
+    ([field, what]) => `${field.replaceAll("_", " ")} ${what[0] ?? "is not valid"}`,
+  );
   if (wrong.length > 0) return sentence(wrong.join("; "));
   if (error.status === 403) return `You have no right to do this (${error.message}).`;
   if (error.status === 429) return `Too soon. Try again in ${waitWords(error.retryAfterS ?? 60)}.`;
-  if (error.status === 503) return "The service is busy or a database is away. Nothing was changed; try again in a moment.";
-  if (error.status >= 500) return "Something went wrong on the server. Nothing was lost; the server's log has the reason.";
+  if (error.status === 503)
+    return "The service is busy or a database is away. Nothing was changed; try again in a moment.";
+  if (error.status >= 500)
+    return "Something went wrong on the server. Nothing was lost; the server's log has the reason.";
   return sentence(error.message);
 }
 

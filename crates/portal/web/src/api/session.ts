@@ -8,9 +8,7 @@ import * as paths from "./paths";
 import type { Session } from "./types";
 
 export type SessionState =
-  | { is: "unknown" }
-  | { is: "out"; because: "never" | "ended" | "left" }
-  | { is: "in"; session: Session };
+  { is: "unknown" } | { is: "out"; because: "never" | "ended" | "left" } | { is: "in"; session: Session };
 
 let state: SessionState = { is: "unknown" };
 const listeners = new Set<(now: SessionState) => void>();
@@ -115,7 +113,8 @@ export function watchIdle(): void {
     try {
       await call("GET", path);
     } catch (error) {
-      if (error instanceof ApiError && error.status === 401 && state.is === "in") become({ is: "out", because: "ended" });
+      if (error instanceof ApiError && error.status === 401 && state.is === "in")
+        become({ is: "out", because: "ended" });
     }
   }, LOOK_EVERY_MS);
 }

@@ -33,7 +33,13 @@ export function useResource<T>(path: string | null): Resource<T> {
   useEffect(() => {
     if (path === null) return;
     const stop = new AbortController();
-    setHeld((before) => ({ ...before, ...(before.path === path ? {} : { data: null, readAt: null }), path, error: null, loading: true }));
+    setHeld((before) => ({
+      ...before,
+      ...(before.path === path ? {} : { data: null, readAt: null }),
+      path,
+      error: null,
+      loading: true,
+    }));
     get<T>(path, stop.signal).then(
       (data) => setHeld({ path, data, error: null, loading: false, readAt: Date.now() }),
       (error: Error) => {

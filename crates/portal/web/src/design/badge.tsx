@@ -9,7 +9,15 @@ export function Badge({ tone = "plain", children }: { tone?: Tone; children: Com
 }
 
 /** A sentence that must be seen before going on. */
-export function Notice({ tone = "note", children, alert }: { tone?: Tone; children: ComponentChildren; alert?: boolean }) {
+export function Notice({
+  tone = "note",
+  children,
+  alert,
+}: {
+  tone?: Tone;
+  children: ComponentChildren;
+  alert?: boolean;
+}) {
   return (
     <div class={`notice ${tone}`} role={alert ? "alert" : undefined}>
       {children}

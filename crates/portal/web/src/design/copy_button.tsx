@@ -36,7 +36,15 @@ export function CopyButton({ text, children, what, icon = "copy", kind = "plain"
       {byHand && (
         <Dialog title={`Copy ${what}`} onClose={() => setByHand(false)}>
           <p>The browser does not let this page use the clipboard. Press Ctrl+C.</p>
-          <textarea class="mono" readOnly rows={4} value={text} aria-label={what} autofocus onFocus={(event) => event.currentTarget.select()} />
+          <textarea
+            class="mono"
+            readOnly
+            rows={4}
+            value={text}
+            aria-label={what}
+            autofocus
+            onFocus={(event) => event.currentTarget.select()}
+          />
         </Dialog>
       )}
     </>
@@ -44,7 +52,17 @@ export function CopyButton({ text, children, what, icon = "copy", kind = "plain"
 }
 
 /** Copies the curl command that asks the API for what is on the screen. The key stays a variable of the shell. */
-export function CurlButton({ path, method, body, kind = "quiet" }: { path: string; method?: string; body?: unknown; kind?: "plain" | "quiet" }) {
+export function CurlButton({
+  path,
+  method,
+  body,
+  kind = "quiet",
+}: {
+  path: string;
+  method?: string;
+  body?: unknown;
+  kind?: "plain" | "quiet";
+}) {
   return (
     <CopyButton text={curlCommand(location.origin, path, method, body)} what="curl command" icon="terminal" kind={kind}>
       curl

@@ -3,7 +3,17 @@
 import type { ComponentChildren } from "preact";
 import { Icon, type IconName } from "./icon";
 
-export function EmptyState({ icon = "info", title, children, action }: { icon?: IconName; title: string; children?: ComponentChildren; action?: ComponentChildren }) {
+export function EmptyState({
+  icon = "info",
+  title,
+  children,
+  action,
+}: {
+  icon?: IconName;
+  title: string;
+  children?: ComponentChildren;
+  action?: ComponentChildren;
+}) {
   return (
     <div class="empty">
       <Icon name={icon} size={28} />

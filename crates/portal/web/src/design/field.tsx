@@ -61,7 +61,12 @@ interface TextProps extends Frame {
 export function TextField({ label, hint, error, value, onValue, unit, ...rest }: TextProps) {
   const id = useId();
   const input = (
-    <input {...(rest as object)} {...described(id, { label, hint, error })} value={value} onInput={(event) => onValue(event.currentTarget.value)} />
+    <input
+      {...(rest as object)}
+      {...described(id, { label, hint, error })}
+      value={value}
+      onInput={(event) => onValue(event.currentTarget.value)}
+    />
   );
   return (
     <Framed label={label} hint={hint} error={error} id={id}>
@@ -79,7 +84,16 @@ export function TextField({ label, hint, error, value, onValue, unit, ...rest }:
 
 /** A time of day on the 24-hour clock. The browser's own field follows its language, which may have another one. */
 export function ClockField(props: Pick<TextProps, "label" | "value" | "onValue" | "error">) {
-  return <TextField {...props} inputMode="numeric" required maxLength={5} placeholder="00:00" pattern="([01]?[0-9]|2[0-3]):[0-5][0-9]" />;
+  return (
+    <TextField
+      {...props}
+      inputMode="numeric"
+      required
+      maxLength={5}
+      placeholder="00:00"
+      pattern="([01]?[0-9]|2[0-3]):[0-5][0-9]"
+    />
+  );
 }
 
 type AreaProps = Frame & { value: string; onValue: (value: string) => void; rows?: number; placeholder?: string };
@@ -88,7 +102,12 @@ export function TextArea({ label, hint, error, value, onValue, ...rest }: AreaPr
   const id = useId();
   return (
     <Framed label={label} hint={hint} error={error} id={id}>
-      <textarea {...rest} {...described(id, { label, hint, error })} value={value} onInput={(event) => onValue(event.currentTarget.value)} />
+      <textarea
+        {...rest}
+        {...described(id, { label, hint, error })}
+        value={value}
+        onInput={(event) => onValue(event.currentTarget.value)}
+      />
     </Framed>
   );
 }
@@ -104,7 +123,12 @@ export function SelectField({ label, hint, error, value, onValue, choices, disab
   const id = useId();
   return (
     <Framed label={label} hint={hint} error={error} id={id}>
-      <select {...described(id, { label, hint, error })} disabled={disabled} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
+      <select
+        {...described(id, { label, hint, error })}
+        disabled={disabled}
+        value={value}
+        onChange={(event) => onValue(event.currentTarget.value)}
+      >
         {choices.map((choice) => (
           <option key={choice.value} value={choice.value}>
             {choice.text}
@@ -115,7 +139,13 @@ export function SelectField({ label, hint, error, value, onValue, choices, disab
   );
 }
 
-type CheckProps = { label: ComponentChildren; hint?: ComponentChildren; checked: boolean; onChecked: (checked: boolean) => void; disabled?: boolean };
+type CheckProps = {
+  label: ComponentChildren;
+  hint?: ComponentChildren;
+  checked: boolean;
+  onChecked: (checked: boolean) => void;
+  disabled?: boolean;
+};
 
 export function CheckField({ label, hint, checked, onChecked, disabled }: CheckProps) {
   const id = useId();
@@ -140,7 +170,19 @@ export function CheckField({ label, hint, checked, onChecked, disabled }: CheckP
 }
 
 /** Several yes/no answers to one question. */
-export function CheckGroup({ label, hint, choices, chosen, onChosen }: { label: string; hint?: string; choices: Choice[]; chosen: string[]; onChosen: (chosen: string[]) => void }) {
+export function CheckGroup({
+  label,
+  hint,
+  choices,
+  chosen,
+  onChosen,
+}: {
+  label: string;
+  hint?: string;
+  choices: Choice[];
+  chosen: string[];
+  onChosen: (chosen: string[]) => void;
+}) {
   const toggle = (value: string, on: boolean) =>
     onChosen(choices.map((choice) => choice.value).filter((one) => (one === value ? on : chosen.includes(one))));
   return (
@@ -148,7 +190,12 @@ export function CheckGroup({ label, hint, choices, chosen, onChosen }: { label: 
       <legend>{label}</legend>
       <div class="checks">
         {choices.map((choice) => (
-          <CheckField key={choice.value} label={choice.text} checked={chosen.includes(choice.value)} onChecked={(on) => toggle(choice.value, on)} />
+          <CheckField
+            key={choice.value}
+            label={choice.text}
+            checked={chosen.includes(choice.value)}
+            onChecked={(on) => toggle(choice.value, on)}
+          />
         ))}
       </div>
       {hint && <p class="hint">{hint}</p>}

@@ -2,7 +2,15 @@
 
 import type { ComponentChildren } from "preact";
 
-export function PageHead({ title, note, tools }: { title: ComponentChildren; note?: ComponentChildren; tools?: ComponentChildren }) {
+export function PageHead({
+  title,
+  note,
+  tools,
+}: {
+  title: ComponentChildren;
+  note?: ComponentChildren;
+  tools?: ComponentChildren;
+}) {
   return (
     <div class="page-head">
       <div>
@@ -15,7 +23,17 @@ export function PageHead({ title, note, tools }: { title: ComponentChildren; not
 }
 
 /** Of a list, a form, a part of a page. */
-export function Panel({ title, note, tools, children }: { title: string; note?: ComponentChildren; tools?: ComponentChildren; children: ComponentChildren }) {
+export function Panel({
+  title,
+  note,
+  tools,
+  children,
+}: {
+  title: string;
+  note?: ComponentChildren;
+  tools?: ComponentChildren;
+  children: ComponentChildren;
+}) {
   return (
     <section class="panel">
       <header>

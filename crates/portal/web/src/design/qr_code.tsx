@@ -13,7 +13,13 @@ export function QrCode({ text, label }: { text: string; label: string }) {
   }, [text]);
   const side = size + 2 * QUIET;
   return (
-    <svg class="qr" role="img" aria-label={label} viewBox={`${-QUIET} ${-QUIET} ${side} ${side}`} shape-rendering="crispEdges">
+    <svg
+      class="qr"
+      role="img"
+      aria-label={label}
+      viewBox={`${-QUIET} ${-QUIET} ${side} ${side}`}
+      shape-rendering="crispEdges"
+    >
       <rect x={-QUIET} y={-QUIET} width={side} height={side} fill="#ffffff" />
       <path d={path} fill="#000000" />
     </svg>

@@ -45,7 +45,18 @@ interface TableProps<T> {
 
 const STEP = 200;
 
-export function Table<T>({ noun, nouns, rows, columns, rowKey, file, curl, order: first, tools, filter = true }: TableProps<T>) {
+export function Table<T>({
+  noun,
+  nouns,
+  rows,
+  columns,
+  rowKey,
+  file,
+  curl,
+  order: first,
+  tools,
+  filter = true,
+}: TableProps<T>) {
   const [text, setText] = useState("");
   const [order, setOrder] = useState<Order | null>(first ?? null);
   const [shown, setShown] = useState(STEP);
@@ -59,7 +70,13 @@ export function Table<T>({ noun, nouns, rows, columns, rowKey, file, curl, order
   }, [rows, text, order, columns]);
 
   const asCsv = () =>
-    download(`${file}.csv`, csvText(data.map((column) => column.title), chosen.map((row) => data.map((column) => column.value(row)))));
+    download(
+      `${file}.csv`,
+      csvText(
+        data.map((column) => column.title),
+        chosen.map((row) => data.map((column) => column.value(row))),
+      ),
+    );
 
   return (
     <div class="table-block">
@@ -68,12 +85,19 @@ export function Table<T>({ noun, nouns, rows, columns, rowKey, file, curl, order
           <label class="filter">
             <Icon name="search" />
             <span class="unseen">Filter {nouns ?? `${noun}s`}</span>
-            <input type="search" placeholder="Filter" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+            <input
+              type="search"
+              placeholder="Filter"
+              value={text}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
           </label>
         )}
         {tools}
         <span class="small soft push" role="status">
-          {chosen.length === rows.length ? count(rows.length, noun, nouns) : `${number(chosen.length)} of ${count(rows.length, noun, nouns)}`}
+          {chosen.length === rows.length
+            ? count(rows.length, noun, nouns)
+            : `${number(chosen.length)} of ${count(rows.length, noun, nouns)}`}
         </span>
         {curl && <CurlButton path={curl} />}
         <Button kind="quiet" small icon="download" onClick={asCsv}>
@@ -94,7 +118,12 @@ export function Table<T>({ noun, nouns, rows, columns, rowKey, file, curl, order
             {chosen.slice(0, shown).map((row) => (
               <tr role="row" key={rowKey(row)}>
                 {onScreen.map((column) => (
-                  <td role="cell" key={column.key} data-label={column.controls ? undefined : column.title} class={classOf(column)}>
+                  <td
+                    role="cell"
+                    key={column.key}
+                    data-label={column.controls ? undefined : column.title}
+                    class={classOf(column)}
+                  >
                     {column.cell ? column.cell(row) : column.value(row)}
                   </td>
                 ))}
@@ -118,7 +147,15 @@ function classOf<T>(column: Column<T>): string | undefined {
   return column.end ? "number" : undefined;
 }
 
-function Head<T>({ column, order, onOrder }: { column: Column<T>; order: Order | null; onOrder: (order: Order) => void }) {
+function Head<T>({
+  column,
+  order,
+  onOrder,
+}: {
+  column: Column<T>;
+  order: Order | null;
+  onOrder: (order: Order) => void;
+}) {
   if (column.controls) {
     return (
       <th role="columnheader" scope="col">
@@ -128,7 +165,12 @@ function Head<T>({ column, order, onOrder }: { column: Column<T>; order: Order |
   }
   const mine = order?.key === column.key ? order : null;
   return (
-    <th role="columnheader" scope="col" class={column.end ? "number" : undefined} aria-sort={mine ? (mine.down ? "descending" : "ascending") : undefined}>
+    <th
+      role="columnheader"
+      scope="col"
+      class={column.end ? "number" : undefined}
+      aria-sort={mine ? (mine.down ? "descending" : "ascending") : undefined}
+    >
       <button type="button" onClick={() => onOrder({ key: column.key, down: mine ? !mine.down : false })}>
         {column.title}
         {mine && <Icon name={mine.down ? "down" : "up"} size={12} />}

@@ -9,12 +9,28 @@ export interface Tab {
   content: () => ComponentChildren;
 }
 
-export function Tabs({ label, tabs, chosen, onChoose }: { label: string; tabs: Tab[]; chosen: string; onChoose: (key: string) => void }) {
+export function Tabs({
+  label,
+  tabs,
+  chosen,
+  onChoose,
+}: {
+  label: string;
+  tabs: Tab[];
+  chosen: string;
+  onChoose: (key: string) => void;
+}) {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
-  const at = Math.max(0, tabs.findIndex((tab) => tab.key === chosen));
+  const at = Math.max(
+    0,
+    tabs.findIndex((tab) => tab.key === chosen),
+  );
 
-  useEffect(() => list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [at]);
+  useEffect(
+    () => list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" }),
+    [at],
+  );
 
   const move = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];

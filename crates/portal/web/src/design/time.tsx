@@ -27,7 +27,17 @@ export function Ago({ time, none = NOTHING }: { time: Time; none?: string }) {
 }
 
 /** "22 Nov 2026, 14:05", or without the clock. */
-export function At({ time, dayOnly, seconds, none = NOTHING }: { time: Time; dayOnly?: boolean; seconds?: boolean; none?: string }) {
+export function At({
+  time,
+  dayOnly,
+  seconds,
+  none = NOTHING,
+}: {
+  time: Time;
+  dayOnly?: boolean;
+  seconds?: boolean;
+  none?: string;
+}) {
   if (time === null || time === undefined) return <>{none}</>;
   return (
     <time dateTime={new Date(time).toISOString()} class="nowrap">

@@ -39,7 +39,14 @@ export function TypedConfirm({ title, children, yes, word, wordIs, busy, failed,
       <p>
         To go on, type {wordIs}: <strong class="mono">{word}</strong>
       </p>
-      <TextField label={`Type ${word}`} autofocus autocomplete="off" spellcheck={false} value={typed} onValue={setTyped} />
+      <TextField
+        label={`Type ${word}`}
+        autofocus
+        autocomplete="off"
+        spellcheck={false}
+        value={typed}
+        onValue={setTyped}
+      />
       {failed && (
         <Notice tone="bad" alert>
           {failed}

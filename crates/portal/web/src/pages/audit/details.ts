@@ -14,7 +14,8 @@ export function detailsText(details: Record<string, unknown> | null | undefined)
 /** Times are written as such: local ones are milliseconds of the patient's clock, not of UTC. */
 function entryText(name: string, value: unknown): string {
   const time = /^(.*)_local_ms$/.exec(name);
-  if (time && typeof value === "number") return `${words(time[1])}: ${new Date(value).toISOString().slice(0, 16).replace("T", " ")}`;
+  if (time && typeof value === "number")
+    return `${words(time[1])}: ${new Date(value).toISOString().slice(0, 16).replace("T", " ")}`;
   return `${words(name)}: ${valueText(value)}`;
 }
 

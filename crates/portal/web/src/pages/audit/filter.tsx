@@ -20,7 +20,12 @@ export function AuditFilter({ from, to, action }: { from: string; to: string; ac
         {RANGES.map(({ days, text }) => {
           const first = shiftDay(today, 1 - days);
           return (
-            <button key={days} type="button" aria-pressed={from === first && to === today} onClick={() => setQuery({ from: first, to: null })}>
+            <button
+              key={days}
+              type="button"
+              aria-pressed={from === first && to === today}
+              onClick={() => setQuery({ from: first, to: null })}
+            >
               {text}
             </button>
           );

@@ -33,7 +33,10 @@ export default function AuditPage() {
   const path = backwards ? null : paths.auditLog(Date.parse(`${from}T00:00`), Date.parse(`${to}T23:59:59.999`), action);
   const { data: entries, error, reload } = useResource<AuditEntry[]>(path);
   const names = useNames();
-  const rows = useMemo(() => (entries && patient ? entries.filter((entry) => isAbout(entry, patient)) : entries), [entries, patient]);
+  const rows = useMemo(
+    () => (entries && patient ? entries.filter((entry) => isAbout(entry, patient)) : entries),
+    [entries, patient],
+  );
   const columns = useMemo(() => columnsOf(names), [names]);
 
   return (
@@ -41,7 +44,13 @@ export default function AuditPage() {
       <PageHead
         title={patient ? `Audit log of ${names.of(patient)}` : "Audit log"}
         note="What you did and what was done to you and yours. Entries cannot be changed; the operator can verify the chain."
-        tools={patient && <Button icon="close" onClick={() => setQuery({ patient: null })}>All entries</Button>}
+        tools={
+          patient && (
+            <Button icon="close" onClick={() => setQuery({ patient: null })}>
+              All entries
+            </Button>
+          )
+        }
       />
       <section class="panel stack">
         <AuditFilter from={from} to={to} action={action} />
@@ -49,12 +58,29 @@ export default function AuditPage() {
         {error && <Refused error={error} onRetry={reload} />}
         {!rows && !error && !backwards && <Skeleton lines={8} />}
         {rows?.length === 0 && (
-          <EmptyState icon="search" title="No entry in this range" action={<Button onClick={() => setQuery({ from: shiftDay(today, -89), to: null, action: null })}>Last 90 days</Button>}>
+          <EmptyState
+            icon="search"
+            title="No entry in this range"
+            action={
+              <Button onClick={() => setQuery({ from: shiftDay(today, -89), to: null, action: null })}>
+                Last 90 days
+              </Button>
+            }
+          >
             Try a longer range or all actions.
           </EmptyState>
         )}
         {rows && rows.length > 0 && path && (
-          <Table noun="entry" nouns="entries" rows={rows} columns={columns} rowKey={(entry) => entry.id} file={`audit-log-${from}-${to}`} curl={path} order={{ key: "timestamp", down: true }} />
+          <Table
+            noun="entry"
+            nouns="entries"
+            rows={rows}
+            columns={columns}
+            rowKey={(entry) => entry.id}
+            file={`audit-log-${from}-${to}`}
+            curl={path}
+            order={{ key: "timestamp", down: true }}
+          />
         )}
       </section>
     </>
@@ -74,22 +100,60 @@ function Refused({ error, onRetry }: { error: Error; onRetry: () => void }) {
 
 function columnsOf(names: Names): Column<AuditEntry>[] {
   return [
-    { key: "timestamp", title: "When", value: (entry) => entry.timestamp, cell: (entry) => <At time={entry.timestamp} seconds /> },
-    { key: "action", title: "What", value: (entry) => actionWords(entry.action_type), cell: (entry) => <span title={entry.action_type} class="strong nowrap">{actionWords(entry.action_type)}</span> },
+    {
+      key: "timestamp",
+      title: "When",
+      value: (entry) => entry.timestamp,
+      cell: (entry) => <At time={entry.timestamp} seconds />,
+    },
+    {
+      key: "action",
+      title: "What",
+      value: (entry) => actionWords(entry.action_type),
+      cell: (entry) => (
+        <span title={entry.action_type} class="strong nowrap">
+          {actionWords(entry.action_type)}
+        </span>
+      ),
+    },
     { key: "action_type", title: "Action code", value: (entry) => entry.action_type, csvOnly: true },
-    { key: "user", title: "Who", value: (entry) => names.of(entry.user_id), cell: (entry) => <Entity id={entry.user_id} names={names} /> },
+    {
+      key: "user",
+      title: "Who",
+      value: (entry) => names.of(entry.user_id),
+      cell: (entry) => <Entity id={entry.user_id} names={names} />,
+    },
     { key: "user_id", title: "User id", value: (entry) => entry.user_id, csvOnly: true },
     { key: "user_role", title: "Role", value: (entry) => entry.user_role, csvOnly: true },
-    { key: "primary", title: "To whom or what", value: (entry) => names.of(entry.primary_entity_id), cell: (entry) => <Entity id={entry.primary_entity_id} kind={entry.primary_entity_type} names={names} /> },
+    {
+      key: "primary",
+      title: "To whom or what",
+      value: (entry) => names.of(entry.primary_entity_id),
+      cell: (entry) => <Entity id={entry.primary_entity_id} kind={entry.primary_entity_type} names={names} />,
+    },
     { key: "primary_entity_id", title: "Primary entity", value: (entry) => entry.primary_entity_id, csvOnly: true },
     {
       key: "secondary",
       title: "With",
       value: (entry) => entry.secondary_entity_id && names.of(entry.secondary_entity_id),
-      cell: (entry) => entry.secondary_entity_id && entry.secondary_entity_id !== entry.user_id && <Entity id={entry.secondary_entity_id} kind={entry.secondary_entity_type} names={names} />,
+      cell: (entry) =>
+        entry.secondary_entity_id &&
+        entry.secondary_entity_id !== entry.user_id && (
+          <Entity id={entry.secondary_entity_id} kind={entry.secondary_entity_type} names={names} />
+        ),
     },
-    { key: "secondary_entity_id", title: "Secondary entity", value: (entry) => entry.secondary_entity_id, csvOnly: true },
-    { key: "details", title: "Details", value: (entry) => detailsText(entry.details), cell: (entry) => <span class="small soft break">{detailsText(entry.details)}</span> },
+    {
+      key: "secondary_entity_id",
+      title: "Secondary entity",
+      value: (entry) => entry.secondary_entity_id,
+      csvOnly: true,
+    },
+    {
+      key: "details",
+      title: "Details",
+      value: (entry) => detailsText(entry.details),
+      cell: (entry) => <span class="small soft break">{detailsText(entry.details)}</span>,
+    },
   ];
 }
 

@@ -10,12 +10,24 @@ import { Button } from "../../design/button";
 import { Dialog } from "../../design/dialog";
 import { TextField } from "../../design/field";
 
-export function NewBracelet({ onClose, onMade, verb = "Register" }: { onClose: () => void; onMade: (bracelet: Bracelet) => void; verb?: string }) {
+export function NewBracelet({
+  onClose,
+  onMade,
+  verb = "Register",
+}: {
+  onClose: () => void;
+  onMade: (bracelet: Bracelet) => void;
+  verb?: string;
+}) {
   const [serial, setSerial] = useState("");
   const [type, setType] = useState("bracelet");
   const [firmware, setFirmware] = useState("");
   const make = useAction(async () => {
-    const body = { serial_number: serial.trim(), device_type: type.trim(), ...(firmware.trim() ? { firmware_version: firmware.trim() } : {}) };
+    const body = {
+      serial_number: serial.trim(),
+      device_type: type.trim(),
+      ...(firmware.trim() ? { firmware_version: firmware.trim() } : {}),
+    };
     const bracelet = await call<Bracelet>("POST", paths.bracelets(), body);
     onClose();
     onMade(bracelet);
@@ -30,9 +42,25 @@ export function NewBracelet({ onClose, onMade, verb = "Register" }: { onClose: (
   );
   return (
     <Dialog title="New bracelet" onClose={onClose} onSubmit={() => void make.run()} foot={foot}>
-      <TextField label="Serial number" required autofocus autocomplete="off" spellcheck={false} hint="On the back of the bracelet." value={serial} onValue={setSerial} error={make.fields.serial_number} />
+      <TextField
+        label="Serial number"
+        required
+        autofocus
+        autocomplete="off"
+        spellcheck={false}
+        hint="On the back of the bracelet."
+        value={serial}
+        onValue={setSerial}
+        error={make.fields.serial_number}
+      />
       <TextField label="Model" required value={type} onValue={setType} error={make.fields.device_type} />
-      <TextField label="Firmware" hint="Optional; it also comes with a sync." value={firmware} onValue={setFirmware} error={make.fields.firmware_version} />
+      <TextField
+        label="Firmware"
+        hint="Optional; it also comes with a sync."
+        value={firmware}
+        onValue={setFirmware}
+        error={make.fields.firmware_version}
+      />
       {make.failed && (
         <Notice tone="bad" alert>
           {make.failed}

@@ -34,7 +34,12 @@ export default function BraceletsPage() {
   );
   const wearer = (bracelet: Bracelet) => (bracelet.patient_uuid ? names.of(bracelet.patient_uuid) : "");
   const columns: Column<Bracelet>[] = [
-    { key: "serial_number", title: "Serial number", value: (bracelet) => bracelet.serial_number, cell: (bracelet) => <code class="strong">{bracelet.serial_number}</code> },
+    {
+      key: "serial_number",
+      title: "Serial number",
+      value: (bracelet) => bracelet.serial_number,
+      cell: (bracelet) => <code class="strong">{bracelet.serial_number}</code>,
+    },
     {
       key: "wearer",
       title: "Worn by",
@@ -47,7 +52,12 @@ export default function BraceletsPage() {
     },
     { key: "device_type", title: "Model", value: (bracelet) => bracelet.device_type },
     { key: "firmware_version", title: "Firmware", value: (bracelet) => bracelet.firmware_version },
-    { key: "created_at", title: "Registered", value: (bracelet) => bracelet.created_at, cell: (bracelet) => <At time={bracelet.created_at} dayOnly /> },
+    {
+      key: "created_at",
+      title: "Registered",
+      value: (bracelet) => bracelet.created_at,
+      cell: (bracelet) => <At time={bracelet.created_at} dayOnly />,
+    },
     {
       key: "change",
       title: "Change",
@@ -69,19 +79,32 @@ export default function BraceletsPage() {
   ];
   return (
     <>
-      <PageHead title="Bracelets" note="Those that your patients wear, and those that are free." tools={bracelets?.length ? newButton : null} />
+      <PageHead
+        title="Bracelets"
+        note="Those that your patients wear, and those that are free."
+        tools={bracelets?.length ? newButton : null}
+      />
       {error && <Problem error={error} onRetry={reload} />}
       {!bracelets && !error && <Skeleton lines={5} />}
       {bracelets?.length === 0 && (
         <section class="panel">
           <EmptyState icon="battery" title="There is no bracelet yet" action={newButton}>
-            Register the ones you have, then put them on in the patients’ records. A bracelet that syncs appears by itself, too.
+            Register the ones you have, then put them on in the patients’ records. A bracelet that syncs appears by
+            itself, too.
           </EmptyState>
         </section>
       )}
       {bracelets && bracelets.length > 0 && (
         <section class="panel">
-          <Table noun="bracelet" rows={bracelets} columns={columns} rowKey={(bracelet) => bracelet.id} file="bracelets" curl={paths.bracelets()} order={{ key: "serial_number", down: false }} />
+          <Table
+            noun="bracelet"
+            rows={bracelets}
+            columns={columns}
+            rowKey={(bracelet) => bracelet.id}
+            file="bracelets"
+            curl={paths.bracelets()}
+            order={{ key: "serial_number", down: false }}
+          />
         </section>
       )}
       {making && (
@@ -109,7 +132,10 @@ function EditBracelet({ bracelet, onClose, onDone }: ChangeProps) {
   const [type, setType] = useState(bracelet.device_type);
   const [firmware, setFirmware] = useState(bracelet.firmware_version ?? "");
   const save = useAction(async () => {
-    await call("PATCH", paths.bracelet(bracelet.serial_number), { device_type: type.trim(), ...(firmware.trim() ? { firmware_version: firmware.trim() } : {}) });
+    await call("PATCH", paths.bracelet(bracelet.serial_number), {
+      device_type: type.trim(),
+      ...(firmware.trim() ? { firmware_version: firmware.trim() } : {}),
+    });
     toast(`${bracelet.serial_number} saved`);
     onDone();
     onClose();
@@ -126,7 +152,11 @@ function EditBracelet({ bracelet, onClose, onDone }: ChangeProps) {
     <Dialog title={`Bracelet ${bracelet.serial_number}`} onClose={onClose} onSubmit={() => void save.run()} foot={foot}>
       <TextField label="Model" required autofocus value={type} onValue={setType} error={save.fields.device_type} />
       <TextField label="Firmware" value={firmware} onValue={setFirmware} error={save.fields.firmware_version} />
-      {save.failed && <p class="bad-text" role="alert">{save.failed}</p>}
+      {save.failed && (
+        <p class="bad-text" role="alert">
+          {save.failed}
+        </p>
+      )}
     </Dialog>
   );
 }
@@ -139,7 +169,15 @@ function RemoveBracelet({ bracelet, onClose, onDone }: ChangeProps) {
     onClose();
   });
   return (
-    <Confirm title="Remove this bracelet?" yes="Remove" danger busy={remove.busy} failed={remove.failed} onYes={() => void remove.run()} onClose={onClose}>
+    <Confirm
+      title="Remove this bracelet?"
+      yes="Remove"
+      danger
+      busy={remove.busy}
+      failed={remove.failed}
+      onYes={() => void remove.run()}
+      onClose={onClose}
+    >
       <p>
         <code>{bracelet.serial_number}</code> leaves the inventory. What was measured with it stays.
       </p>

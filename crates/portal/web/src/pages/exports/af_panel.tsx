@@ -28,7 +28,13 @@ export function AfPanel({ patients }: { patients: Patient[] }) {
     const records = await call<Record<string, Cell>[]>("POST", paths.afRecords(uuid), range);
     if (records.length === 0) return toast("There is no record in this range");
     const names = Object.keys(records[0]);
-    download(`af-records-${uuid}-${from}-${to}.csv`, csvText(names, records.map((record) => names.map((name) => record[name]))));
+    download(
+      `af-records-${uuid}-${from}-${to}.csv`,
+      csvText(
+        names,
+        records.map((record) => names.map((name) => record[name])),
+      ),
+    );
     toast(count(records.length, "record"));
   });
   const submit = (event: Event) => {
@@ -36,12 +42,28 @@ export function AfPanel({ patients }: { patients: Patient[] }) {
     void fetchRecords.run();
   };
   return (
-    <Panel title="Records of atrial fibrillation" note="One for each window of 64 intervals: classification, probabilities, heart rate variability. Not a diagnosis." tools={<CurlButton path={paths.afRecords(uuid)} method="POST" body={range} />}>
+    <Panel
+      title="Records of atrial fibrillation"
+      note="One for each window of 64 intervals: classification, probabilities, heart rate variability. Not a diagnosis."
+      tools={<CurlButton path={paths.afRecords(uuid)} method="POST" body={range} />}
+    >
       <form class="stack" onSubmit={submit}>
         <div class="fields">
-          <SelectField label="Patient" value={uuid} onValue={setUuid} choices={patients.map((patient) => ({ value: patient.uuid, text: patientName(patient) }))} />
+          <SelectField
+            label="Patient"
+            value={uuid}
+            onValue={setUuid}
+            choices={patients.map((patient) => ({ value: patient.uuid, text: patientName(patient) }))}
+          />
           <TextField label="From" type="date" required value={from} onValue={setFrom} />
-          <TextField label="To" type="date" required value={to} onValue={setTo} error={to < from ? "This is before the beginning" : tooLong ? `At most ${MOST_DAYS} days` : undefined} />
+          <TextField
+            label="To"
+            type="date"
+            required
+            value={to}
+            onValue={setTo}
+            error={to < from ? "This is before the beginning" : tooLong ? `At most ${MOST_DAYS} days` : undefined}
+          />
         </div>
         {fetchRecords.failed && (
           <Notice tone="bad" alert>

@@ -21,8 +21,18 @@ export function JobList({ exports, patients, file }: { exports: Exports; patient
     return patient ? patientName(patient) : uuid;
   };
   const columns: Column<Job>[] = [
-    { key: "patient", title: "Patient", value: (job) => nameOf(job.uuid), cell: (job) => <span class="strong">{nameOf(job.uuid)}</span> },
-    { key: "types", title: "Types", value: (job) => job.wish.types.join(" "), cell: (job) => job.wish.types.join(", ") },
+    {
+      key: "patient",
+      title: "Patient",
+      value: (job) => nameOf(job.uuid),
+      cell: (job) => <span class="strong">{nameOf(job.uuid)}</span>,
+    },
+    {
+      key: "types",
+      title: "Types",
+      value: (job) => job.wish.types.join(" "),
+      cell: (job) => job.wish.types.join(", "),
+    },
     { key: "range", title: "Range", value: (job) => rangeOf(job) },
     { key: "format", title: "Format", value: (job) => job.wish.format },
     { key: "wanted_at", title: "Begun", value: (job) => job.wanted_at, cell: (job) => <Ago time={job.wanted_at} /> },
@@ -37,7 +47,15 @@ export function JobList({ exports, patients, file }: { exports: Exports; patient
         <>
           {job.state === "done" && <Download job={job} />}
           {job.id && <CurlButton path={paths.exportStatus(job.id)} />}
-          {job.state !== "in_progress" && <Button small kind="quiet" icon="close" label={`Take the export of ${nameOf(job.uuid)} off the list`} onClick={() => forget(job.key)} />}
+          {job.state !== "in_progress" && (
+            <Button
+              small
+              kind="quiet"
+              icon="close"
+              label={`Take the export of ${nameOf(job.uuid)} off the list`}
+              onClick={() => forget(job.key)}
+            />
+          )}
         </>
       ),
     },
@@ -50,7 +68,14 @@ export function JobList({ exports, patients, file }: { exports: Exports; patient
           <progress max={all} value={ended} />
         </label>
       )}
-      <Table noun="export" rows={jobs} columns={columns} rowKey={(job) => job.key} file={file} filter={jobs.length > 8} />
+      <Table
+        noun="export"
+        rows={jobs}
+        columns={columns}
+        rowKey={(job) => job.key}
+        file={file}
+        filter={jobs.length > 8}
+      />
     </div>
   );
 }
@@ -70,7 +95,8 @@ function State({ job }: { job: Job }) {
       </>
     );
   }
-  if (job.state === "waiting") return job.not_before ? <Badge tone="warn">Waits until {clock(job.not_before, true)}</Badge> : <Badge>Waits</Badge>;
+  if (job.state === "waiting")
+    return job.not_before ? <Badge tone="warn">Waits until {clock(job.not_before, true)}</Badge> : <Badge>Waits</Badge>;
   return (
     <Badge tone="note">
       <span class="spinner" aria-hidden="true" /> In progress
@@ -93,7 +119,11 @@ function Download({ job }: { job: Job }) {
       <Button small kind="primary" icon="download" busy={fetchLink.busy} onClick={() => void fetchLink.run()}>
         Download
       </Button>
-      {fetchLink.failed && <p class="bad-text" role="alert">{fetchLink.failed}</p>}
+      {fetchLink.failed && (
+        <p class="bad-text" role="alert">
+          {fetchLink.failed}
+        </p>
+      )}
     </>
   );
 }

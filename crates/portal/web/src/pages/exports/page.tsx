@@ -23,15 +23,27 @@ export default function ExportsPage({ params: { code } }: PageProps) {
   const { data: all, error, reload } = useResource<Patient[]>(paths.patients(code));
   const exports = useExports(code);
   const patients = all?.filter((patient) => patient.state === "confirmed");
-  if (!mayManage(account.role)) return <EmptyState icon="lock" title="Exports are for researchers">Ask a researcher of this study for an export.</EmptyState>;
+  if (!mayManage(account.role))
+    return (
+      <EmptyState icon="lock" title="Exports are for researchers">
+        Ask a researcher of this study for an export.
+      </EmptyState>
+    );
   return (
     <>
-      <PageHead title="Exports" note="Raw data as archives, one for each patient. Every export is written into the audit log." />
+      <PageHead
+        title="Exports"
+        note="Raw data as archives, one for each patient. Every export is written into the audit log."
+      />
       {error && <Problem error={error} onRetry={reload} />}
       {!patients && !error && <Skeleton lines={5} />}
       {patients?.length === 0 && (
         <section class="panel">
-          <EmptyState icon="download" title="There is nobody to export yet" action={<ButtonLink href={pages.vouchers(code)}>Vouchers</ButtonLink>}>
+          <EmptyState
+            icon="download"
+            title="There is nobody to export yet"
+            action={<ButtonLink href={pages.vouchers(code)}>Vouchers</ButtonLink>}
+          >
             No patient of this study has used a voucher.
           </EmptyState>
         </section>
@@ -40,7 +52,10 @@ export default function ExportsPage({ params: { code } }: PageProps) {
         <div class="stack">
           <NewExport patients={patients} onWanted={exports.want} />
           {exports.jobs.length > 0 && (
-            <Panel title="Your exports" note="Of this browser tab. An archive is kept for a while; its link is made anew at each download.">
+            <Panel
+              title="Your exports"
+              note="Of this browser tab. An archive is kept for a while; its link is made anew at each download."
+            >
               <JobList exports={exports} patients={patients} file={`exports-${code}`} />
             </Panel>
           )}

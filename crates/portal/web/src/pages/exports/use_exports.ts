@@ -55,7 +55,8 @@ async function send(job: Job): Promise<void> {
     replace(answered(job, await call<Export>("POST", paths.createExport(job.uuid), job.wish)));
   } catch (error) {
     if (error instanceof Unreachable) return;
-    if (error instanceof ApiError && error.status === 429) return replace({ ...job, not_before: Date.now() + (error.retryAfterS ?? 60) * 1_000 });
+    if (error instanceof ApiError && error.status === 429)
+      return replace({ ...job, not_before: Date.now() + (error.retryAfterS ?? 60) * 1_000 });
     replace({ ...job, state: "failed", error: explain(error) });
   }
 }
@@ -64,7 +65,8 @@ async function look(job: Job): Promise<void> {
   try {
     replace(answered(job, await get<Export>(paths.exportStatus(job.id!))));
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) replace({ ...job, state: "failed", error: "It is gone: archives are kept for a while only." });
+    if (error instanceof ApiError && error.status === 404)
+      replace({ ...job, state: "failed", error: "It is gone: archives are kept for a while only." });
   }
 }
 
@@ -97,9 +99,20 @@ export function useExports(code: string): Exports {
 
   const want = (uuids: string[], wish: ExportWish) => {
     const wanted_at = Date.now();
-    const more = uuids.map((uuid, i): Job => ({ key: `${wanted_at}-${i}`, code, uuid, wish, state: "waiting", wanted_at }));
+    const more = uuids.map((uuid, i): Job => ({
+      key: `${wanted_at}-${i}`,
+      code,
+      uuid,
+      wish,
+      state: "waiting",
+      wanted_at,
+    }));
     become([...more, ...jobs]);
     goOn();
   };
-  return { jobs: now.filter((job) => job.code === code), want, forget: (key) => become(jobs.filter((job) => job.key !== key)) };
+  return {
+    jobs: now.filter((job) => job.code === code),
+    want,
+    forget: (key) => become(jobs.filter((job) => job.key !== key)),
+  };
 }

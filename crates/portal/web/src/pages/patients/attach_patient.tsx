@@ -54,15 +54,29 @@ export function AttachPatient({ code, here, onClose, onDone }: AttachProps) {
       {others.length === 0 && <Notice>You are a member of no other study.</Notice>}
       {others.length > 0 && (
         <>
-          <p class="soft">The patient stays in the other study too. Everybody in this study will see all measurements.</p>
-          <SelectField label="Study" value={source ?? ""} onValue={choose} choices={others.map((group) => ({ value: group.code, text: group.name }))} />
+          <p class="soft">
+            The patient stays in the other study too. Everybody in this study will see all measurements.
+          </p>
+          <SelectField
+            label="Study"
+            value={source ?? ""}
+            onValue={choose}
+            choices={others.map((group) => ({ value: group.code, text: group.name }))}
+          />
           {!patients && <Skeleton lines={1} />}
           {patients && (
             <SelectField
               label="Patient"
               value={uuid}
               onValue={setUuid}
-              choices={[{ value: "", text: missing.length > 0 ? `Choose one of ${count(missing.length, "patient")}` : "All are here already" }, ...missing.map((patient) => ({ value: patient.uuid, text: patientName(patient) }))]}
+              choices={[
+                {
+                  value: "",
+                  text:
+                    missing.length > 0 ? `Choose one of ${count(missing.length, "patient")}` : "All are here already",
+                },
+                ...missing.map((patient) => ({ value: patient.uuid, text: patientName(patient) })),
+              ]}
             />
           )}
         </>

@@ -40,21 +40,36 @@ export default function PatientsPage({ params: { code } }: PageProps) {
       {patients?.length === 0 && (
         <section class="panel">
           <EmptyState icon="person" title="There is no patient yet" action={tools}>
-            {may ? "Make vouchers for new patients, or add patients that another of your studies holds." : "A researcher of the study makes vouchers for them."}
+            {may
+              ? "Make vouchers for new patients, or add patients that another of your studies holds."
+              : "A researcher of the study makes vouchers for them."}
           </EmptyState>
         </section>
       )}
       {patients && patients.length > 0 && (
         <section class="panel">
-          <Table noun="patient" rows={patients} columns={columnsOf(code)} rowKey={(patient) => patient.uuid} file={`patients-${code}`} curl={paths.patients(code)} order={{ key: "name", down: false }} />
+          <Table
+            noun="patient"
+            rows={patients}
+            columns={columnsOf(code)}
+            rowKey={(patient) => patient.uuid}
+            file={`patients-${code}`}
+            curl={paths.patients(code)}
+            order={{ key: "name", down: false }}
+          />
         </section>
       )}
-      {attaching && <AttachPatient code={code} here={patients ?? []} onClose={() => setAttaching(false)} onDone={reload} />}
+      {attaching && (
+        <AttachPatient code={code} here={patients ?? []} onClose={() => setAttaching(false)} onDone={reload} />
+      )}
     </>
   );
 }
 
-const STATES = { pre_created: { tone: "warn", text: "Voucher open" }, confirmed: { tone: "good", text: "Confirmed" } } as const;
+const STATES = {
+  pre_created: { tone: "warn", text: "Voucher open" },
+  confirmed: { tone: "good", text: "Confirmed" },
+} as const;
 
 function columnsOf(code: string): Column<Patient>[] {
   return [
@@ -63,7 +78,10 @@ function columnsOf(code: string): Column<Patient>[] {
       title: "Patient",
       value: patientName,
       cell: (patient) => (
-        <a class="strong" href={patient.state === "pre_created" ? pages.record(code, patient.uuid) : pages.patient(code, patient.uuid)}>
+        <a
+          class="strong"
+          href={patient.state === "pre_created" ? pages.record(code, patient.uuid) : pages.patient(code, patient.uuid)}
+        >
           {patientName(patient)}
         </a>
       ),
@@ -82,15 +100,27 @@ function columnsOf(code: string): Column<Patient>[] {
     { key: "weight", title: "Weight, kg", value: (patient) => patient.weight, csvOnly: true },
     { key: "country", title: "Country", value: (patient) => patient.country, csvOnly: true },
     { key: "customer_tag", title: "Tag", value: (patient) => patient.customer_tag },
-    { key: "serial_number", title: "Bracelet", value: (patient) => patient.device?.serial_number, cell: (patient) => (patient.device ? <code>{patient.device.serial_number}</code> : <span class="faint">none</span>) },
+    {
+      key: "serial_number",
+      title: "Bracelet",
+      value: (patient) => patient.device?.serial_number,
+      cell: (patient) =>
+        patient.device ? <code>{patient.device.serial_number}</code> : <span class="faint">none</span>,
+    },
     {
       key: "battery",
       title: "Battery",
       end: true,
       value: (patient) => patient.device?.battery_level,
-      cell: (patient) => (patient.device?.battery_level == null ? null : <Battery percent={patient.device.battery_level} />),
+      cell: (patient) =>
+        patient.device?.battery_level == null ? null : <Battery percent={patient.device.battery_level} />,
     },
-    { key: "updated_at", title: "Bracelet heard", value: (patient) => patient.device?.updated_at, cell: (patient) => <Ago time={patient.device?.updated_at} none="" /> },
+    {
+      key: "updated_at",
+      title: "Bracelet heard",
+      value: (patient) => patient.device?.updated_at,
+      cell: (patient) => <Ago time={patient.device?.updated_at} none="" />,
+    },
     { key: "uuid", title: "Patient id", value: (patient) => patient.uuid, csvOnly: true },
     {
       key: "record",
@@ -98,7 +128,12 @@ function columnsOf(code: string): Column<Patient>[] {
       controls: true,
       value: () => null,
       cell: (patient) => (
-        <ButtonLink small kind="quiet" href={pages.record(code, patient.uuid)} aria-label={`Record of ${patientName(patient)}`}>
+        <ButtonLink
+          small
+          kind="quiet"
+          href={pages.record(code, patient.uuid)}
+          aria-label={`Record of ${patientName(patient)}`}
+        >
           Record
         </ButtonLink>
       ),

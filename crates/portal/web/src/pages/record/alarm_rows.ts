@@ -11,12 +11,22 @@ export interface AlarmRow {
 }
 
 export function rowsOf(alarms: Alarm[]): AlarmRow[] {
-  return alarms.map(({ vital, below, above, for_s }) => ({ vital, below: text(below), above: text(above), for_s: String(for_s) }));
+  return alarms.map(({ vital, below, above, for_s }) => ({
+    vital,
+    below: text(below),
+    above: text(above),
+    for_s: String(for_s),
+  }));
 }
 
 /** What is sent; a limit that is empty is left out, one that is no number goes as it is, for the server to refuse. */
 export function alarmsOf(rows: AlarmRow[]): Alarm[] {
-  return rows.map(({ vital, below, above, for_s }) => ({ vital, ...limit("below", below), ...limit("above", above), for_s: Number(for_s) || 0 }));
+  return rows.map(({ vital, below, above, for_s }) => ({
+    vital,
+    ...limit("below", below),
+    ...limit("above", above),
+    for_s: Number(for_s) || 0,
+  }));
 }
 
 function text(value: number | null | undefined): string {

@@ -30,7 +30,9 @@ export function BraceletPart({ patient, may, onChanged }: PartProps) {
       <Panel title="On the wrist">
         {error && <Problem error={error} onRetry={reload} />}
         {!bracelets && !error && <Skeleton />}
-        {bracelets && worn.length === 0 && !patient.device && <p class="soft">No bracelet is assigned. One also appears by itself with the first sync.</p>}
+        {bracelets && worn.length === 0 && !patient.device && (
+          <p class="soft">No bracelet is assigned. One also appears by itself with the first sync.</p>
+        )}
         {patient.device && <Heard device={patient.device} />}
         {worn.map((bracelet) => (
           <Worn key={bracelet.id} bracelet={bracelet} uuid={patient.uuid} may={may} onChanged={changed} />
@@ -52,13 +54,24 @@ function Heard({ device }: { device: NonNullable<PartProps["patient"]["device"]>
       <dd>{device.battery_level == null ? "not known" : `${device.battery_level} %`}</dd>
       <dt>Model</dt>
       <dd>
-        {device.device_type ?? "not known"} {device.firmware_version && <span class="soft">firmware {device.firmware_version}</span>}
+        {device.device_type ?? "not known"}{" "}
+        {device.firmware_version && <span class="soft">firmware {device.firmware_version}</span>}
       </dd>
     </dl>
   );
 }
 
-function Worn({ bracelet, uuid, may, onChanged }: { bracelet: Bracelet; uuid: string; may: boolean; onChanged: () => void }) {
+function Worn({
+  bracelet,
+  uuid,
+  may,
+  onChanged,
+}: {
+  bracelet: Bracelet;
+  uuid: string;
+  may: boolean;
+  onChanged: () => void;
+}) {
   const takeOff = useAction(async () => {
     await call("DELETE", paths.braceletOfPatient(uuid, bracelet.serial_number));
     toast(`${bracelet.serial_number} taken off`);
@@ -67,14 +80,21 @@ function Worn({ bracelet, uuid, may, onChanged }: { bracelet: Bracelet; uuid: st
   return (
     <div class="row apart assigned">
       <span>
-        Assigned: <code class="strong">{bracelet.serial_number}</code> <span class="soft small">registered <At time={bracelet.created_at} dayOnly /></span>
+        Assigned: <code class="strong">{bracelet.serial_number}</code>{" "}
+        <span class="soft small">
+          registered <At time={bracelet.created_at} dayOnly />
+        </span>
       </span>
       {may && (
         <Button small busy={takeOff.busy} onClick={() => void takeOff.run()}>
           Take off
         </Button>
       )}
-      {takeOff.failed && <p class="bad-text" role="alert">{takeOff.failed}</p>}
+      {takeOff.failed && (
+        <p class="bad-text" role="alert">
+          {takeOff.failed}
+        </p>
+      )}
     </div>
   );
 }
@@ -93,7 +113,15 @@ function PutOn({ uuid, free, onChanged }: { uuid: string; free: Bracelet[]; onCh
       <div class="stack">
         {free.length > 0 && (
           <div class="row end">
-            <SelectField label="Free bracelet" value={chosen} onValue={setSerial} choices={free.map((bracelet) => ({ value: bracelet.serial_number, text: `${bracelet.serial_number} (${bracelet.device_type})` }))} />
+            <SelectField
+              label="Free bracelet"
+              value={chosen}
+              onValue={setSerial}
+              choices={free.map((bracelet) => ({
+                value: bracelet.serial_number,
+                text: `${bracelet.serial_number} (${bracelet.device_type})`,
+              }))}
+            />
             <Button kind="primary" busy={putOn.busy} onClick={() => void putOn.run(chosen)}>
               Put on
             </Button>
@@ -110,7 +138,13 @@ function PutOn({ uuid, free, onChanged }: { uuid: string; free: Bracelet[]; onCh
           </Button>
         </div>
       </div>
-      {making && <NewBracelet onClose={() => setMaking(false)} onMade={(bracelet) => void putOn.run(bracelet.serial_number)} verb="Register and put on" />}
+      {making && (
+        <NewBracelet
+          onClose={() => setMaking(false)}
+          onMade={(bracelet) => void putOn.run(bracelet.serial_number)}
+          verb="Register and put on"
+        />
+      )}
     </Panel>
   );
 }

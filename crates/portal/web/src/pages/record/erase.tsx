@@ -27,8 +27,14 @@ export function ErasePart({ code, patient }: PartProps) {
     <div class="narrow">
       <Panel title="Erase the patient">
         <div class="stack">
-          <p>Everything that was measured, every summary, score and export, the name, the login and all settings are deleted for good, on every store. Nobody can bring them back.</p>
-          <p class="soft">The audit log keeps that somebody with this id was here and was erased, without details. To keep the data, export them first.</p>
+          <p>
+            Everything that was measured, every summary, score and export, the name, the login and all settings are
+            deleted for good, on every store. Nobody can bring them back.
+          </p>
+          <p class="soft">
+            The audit log keeps that somebody with this id was here and was erased, without details. To keep the data,
+            export them first.
+          </p>
           <div class="row">
             <Button kind="danger" icon="trash" onClick={() => setAsking(true)}>
               Erase patient
@@ -39,7 +45,16 @@ export function ErasePart({ code, patient }: PartProps) {
           </div>
         </div>
         {asking && (
-          <TypedConfirm title={`Erase ${patientName(patient)}?`} yes="Erase for good" word={patientName(patient)} wordIs="the patient’s name" busy={erase.busy} failed={erase.failed} onYes={() => void erase.run()} onClose={() => setAsking(false)}>
+          <TypedConfirm
+            title={`Erase ${patientName(patient)}?`}
+            yes="Erase for good"
+            word={patientName(patient)}
+            wordIs="the patient’s name"
+            busy={erase.busy}
+            failed={erase.failed}
+            onYes={() => void erase.run()}
+            onClose={() => setAsking(false)}
+          >
             <Notice tone="bad">All data of this patient will be gone at once. There is no undo.</Notice>
           </TypedConfirm>
         )}
@@ -50,7 +65,8 @@ export function ErasePart({ code, patient }: PartProps) {
 
 function ReceiptPanel({ code, receipt }: { code: string; receipt: Receipt }) {
   const counts = Object.entries(receipt.counts).sort(([a], [b]) => a.localeCompare(b));
-  const save = () => download(`erased-${receipt.uuid}.json`, JSON.stringify(receipt, null, 2) + "\n", "application/json");
+  const save = () =>
+    download(`erased-${receipt.uuid}.json`, JSON.stringify(receipt, null, 2) + "\n", "application/json");
   return (
     <div class="narrow">
       <Panel title="Erased">

@@ -36,7 +36,11 @@ const CONSCIOUSNESS = [
 export function NewsPart({ patient, may }: PartProps) {
   const { data, error, reload, set } = useResource<NewsSettings>(paths.newsSettings(patient.uuid));
   return (
-    <Panel title="NEWS settings" note="They hold from the moment you save them; scores before stay." tools={<CurlButton path={paths.newsSettings(patient.uuid)} />}>
+    <Panel
+      title="NEWS settings"
+      note="They hold from the moment you save them; scores before stay."
+      tools={<CurlButton path={paths.newsSettings(patient.uuid)} />}
+    >
       {error && <Problem error={error} onRetry={reload} />}
       {!data && !error && <Skeleton />}
       {data && <NewsForm key={JSON.stringify(data)} uuid={patient.uuid} settings={data} may={may} onSaved={set} />}
@@ -67,9 +71,30 @@ function NewsForm({ uuid, settings, may, onSaved }: FormProps) {
   };
   return (
     <form class="stack" onSubmit={submit}>
-      <SelectField label="Breathing" choices={OXYGEN} disabled={!may} value={oxygen} onValue={setOxygen} hint={assumed("oxygen")} />
-      <SelectField label="SpO₂ scale" choices={SCALES} disabled={!may} value={scale} onValue={setScale} hint={assumed("spo2_scale")} />
-      <SelectField label="Consciousness" choices={CONSCIOUSNESS} disabled={!may} value={consciousness} onValue={setConsciousness} hint={assumed("consciousness")} />
+      <SelectField
+        label="Breathing"
+        choices={OXYGEN}
+        disabled={!may}
+        value={oxygen}
+        onValue={setOxygen}
+        hint={assumed("oxygen")}
+      />
+      <SelectField
+        label="SpO₂ scale"
+        choices={SCALES}
+        disabled={!may}
+        value={scale}
+        onValue={setScale}
+        hint={assumed("spo2_scale")}
+      />
+      <SelectField
+        label="Consciousness"
+        choices={CONSCIOUSNESS}
+        disabled={!may}
+        value={consciousness}
+        onValue={setConsciousness}
+        hint={assumed("consciousness")}
+      />
       {save.failed && (
         <Notice tone="bad" alert>
           {save.failed}

@@ -58,7 +58,11 @@ export default function RecordPage({ params: { code, uuid } }: PageProps) {
         title={patientName(patient)}
         note={
           <span class="row">
-            {patient.state === "confirmed" ? <Badge tone="good">Confirmed</Badge> : <Badge tone="warn">Voucher {patient.code} open</Badge>}
+            {patient.state === "confirmed" ? (
+              <Badge tone="good">Confirmed</Badge>
+            ) : (
+              <Badge tone="warn">Voucher {patient.code} open</Badge>
+            )}
             <code>{patient.uuid}</code>
             <CopyButton text={patient.uuid} what="patient id" kind="quiet" />
           </span>
@@ -73,7 +77,12 @@ export default function RecordPage({ params: { code, uuid } }: PageProps) {
           </>
         }
       />
-      <Tabs label="Record" tabs={tabs} chosen={query.get("part") ?? "profile"} onChoose={(key) => setQuery({ part: key === "profile" ? null : key })} />
+      <Tabs
+        label="Record"
+        tabs={tabs}
+        chosen={query.get("part") ?? "profile"}
+        onChoose={(key) => setQuery({ part: key === "profile" ? null : key })}
+      />
     </>
   );
 }

@@ -23,9 +23,22 @@ export function PasswordPanel({ patient }: PartProps) {
     void reset.run();
   };
   return (
-    <Panel title="Reset the app’s password" note="The patient is signed out everywhere and chooses a new one at the next login.">
+    <Panel
+      title="Reset the app’s password"
+      note="The patient is signed out everywhere and chooses a new one at the next login."
+    >
       <form class="stack" onSubmit={submit}>
-        <TextField label="Temporary password" autocomplete="off" spellcheck={false} required minLength={10} hint="At least 10 characters. Tell it to the patient." value={password} onValue={setPassword} error={reset.fields.password} />
+        <TextField
+          label="Temporary password"
+          autocomplete="off"
+          spellcheck={false}
+          required
+          minLength={10}
+          hint="At least 10 characters. Tell it to the patient."
+          value={password}
+          onValue={setPassword}
+          error={reset.fields.password}
+        />
         {reset.failed && (
           <Notice tone="bad" alert>
             {reset.failed}

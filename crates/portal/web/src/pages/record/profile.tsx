@@ -12,7 +12,18 @@ import { Panel } from "../../design/page_head";
 import { toast } from "../../design/toast";
 import type { PartProps } from "./page";
 
-const PROFILE = ["first_name", "last_name", "email", "birthday", "gender", "country", "height", "weight", "skin_color", "hair_density"] as const;
+const PROFILE = [
+  "first_name",
+  "last_name",
+  "email",
+  "birthday",
+  "gender",
+  "country",
+  "height",
+  "weight",
+  "skin_color",
+  "hair_density",
+] as const;
 const NUMBERS = ["height", "weight", "skin_color", "hair_density"];
 
 const GENDERS = [
@@ -24,7 +35,10 @@ const GENDERS = [
 
 const upTo = (most: number, first: string, last: string) => [
   { value: "", text: "not given" },
-  ...Array.from({ length: most }, (_, i) => ({ value: String(i + 1), text: i === 0 ? `1, ${first}` : i === most - 1 ? `${most}, ${last}` : String(i + 1) })),
+  ...Array.from({ length: most }, (_, i) => ({
+    value: String(i + 1),
+    text: i === 0 ? `1, ${first}` : i === most - 1 ? `${most}, ${last}` : String(i + 1),
+  })),
 ];
 
 export function ProfilePanel({ patient, may, onChanged }: PartProps) {
@@ -47,7 +61,10 @@ export function ProfilePanel({ patient, may, onChanged }: PartProps) {
     void save.run();
   };
   return (
-    <Panel title="Profile" note="Birthday, gender and body enter the formulas: days that follow from them are computed again.">
+    <Panel
+      title="Profile"
+      note="Birthday, gender and body enter the formulas: days that follow from them are computed again."
+    >
       <form class="stack" onSubmit={submit}>
         <div class="fields">
           <TextField label="First name" {...field("first_name")} />
@@ -58,8 +75,16 @@ export function ProfilePanel({ patient, may, onChanged }: PartProps) {
           <TextField label="Country" {...field("country")} />
           <TextField label="Height" inputMode="decimal" unit="cm" {...field("height")} />
           <TextField label="Weight" inputMode="decimal" unit="kg" {...field("weight")} />
-          <SelectField label="Skin colour (Fitzpatrick)" choices={upTo(6, "very light", "very dark")} {...field("skin_color")} />
-          <SelectField label="Hair density at the wrist" choices={upTo(4, "none", "dense")} {...field("hair_density")} />
+          <SelectField
+            label="Skin colour (Fitzpatrick)"
+            choices={upTo(6, "very light", "very dark")}
+            {...field("skin_color")}
+          />
+          <SelectField
+            label="Hair density at the wrist"
+            choices={upTo(4, "none", "dense")}
+            {...field("hair_density")}
+          />
         </div>
         <SaveRow may={may} save={save} changes={changes} />
       </form>
@@ -93,14 +118,27 @@ export function FilingPanel({ patient, may, onChanged }: PartProps) {
       <form class="stack" onSubmit={submit}>
         <TextField label="Your identifier" hint="From your own system." {...field("external_patient_id")} />
         <TextField label="Tag" hint="Five letters or digits." maxLength={5} {...field("customer_tag")} />
-        <TextField label="Time zone" hint="Leave it empty to keep what is set. The bracelet’s own zone comes with each sync." placeholder="Europe/Zurich" {...field("time_zone")} />
+        <TextField
+          label="Time zone"
+          hint="Leave it empty to keep what is set. The bracelet’s own zone comes with each sync."
+          placeholder="Europe/Zurich"
+          {...field("time_zone")}
+        />
         <SaveRow may={may} save={save} changes={changes} />
       </form>
     </Panel>
   );
 }
 
-function SaveRow({ may, save, changes }: { may: boolean; save: { busy: boolean; failed: string | null }; changes: object }) {
+function SaveRow({
+  may,
+  save,
+  changes,
+}: {
+  may: boolean;
+  save: { busy: boolean; failed: string | null };
+  changes: object;
+}) {
   if (!may) return null;
   return (
     <>

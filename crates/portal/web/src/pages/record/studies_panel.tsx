@@ -35,8 +35,18 @@ export function StudiesPanel({ code, patient, may }: PartProps) {
         )}
       </div>
       {asking && (
-        <Confirm title="Take the patient out of this study?" yes="Take out" busy={leave.busy} failed={leave.failed} onYes={() => void leave.run()} onClose={() => setAsking(false)}>
-          <p>Everything that was measured stays with the patient, in the other studies. The people of this study no longer see it.</p>
+        <Confirm
+          title="Take the patient out of this study?"
+          yes="Take out"
+          busy={leave.busy}
+          failed={leave.failed}
+          onYes={() => void leave.run()}
+          onClose={() => setAsking(false)}
+        >
+          <p>
+            Everything that was measured stays with the patient, in the other studies. The people of this study no
+            longer see it.
+          </p>
         </Confirm>
       )}
     </Panel>

@@ -50,7 +50,9 @@ function Facts({ account }: { account: Account }) {
       <dd>
         {account.has_subscription ? <Badge tone="good">Active</Badge> : <Badge tone="warn">Not active</Badge>}{" "}
         {account.subscription_until && <span class="soft">until {day(account.subscription_until)}</span>}
-        {!account.has_subscription && <p class="small soft">Without one the audit log cannot be read. Your administrator sets it.</p>}
+        {!account.has_subscription && (
+          <p class="small soft">Without one the audit log cannot be read. Your administrator sets it.</p>
+        )}
       </dd>
       <dt>Account id</dt>
       <dd>

@@ -29,15 +29,49 @@ export function ClientsPart() {
     </Button>
   );
   const columns: Column<OAuthClient>[] = [
-    { key: "name", title: "Application", value: (client) => client.name, cell: (client) => <span class="strong">{client.name}</span> },
-    { key: "client_id", title: "Client id", value: (client) => client.client_id, cell: (client) => <code>{client.client_id}</code> },
+    {
+      key: "name",
+      title: "Application",
+      value: (client) => client.name,
+      cell: (client) => <span class="strong">{client.name}</span>,
+    },
+    {
+      key: "client_id",
+      title: "Client id",
+      value: (client) => client.client_id,
+      cell: (client) => <code>{client.client_id}</code>,
+    },
     { key: "public", title: "Kind", value: (client) => (client.public ? "public" : "with a secret") },
-    { key: "redirect_uris", title: "Leads back to", value: (client) => client.redirect_uris.join(" "), cell: (client) => <span class="break">{client.redirect_uris.join(" ")}</span> },
-    { key: "privacy_policy_url", title: "Privacy policy", value: (client) => client.privacy_policy_url, cell: (client) => <span class="break">{client.privacy_policy_url}</span> },
-    { key: "end", title: "Remove", controls: true, value: () => null, cell: (client) => <Button small kind="quiet" onClick={() => setEnding(client)} label={`Remove ${client.name}`}>Remove</Button> },
+    {
+      key: "redirect_uris",
+      title: "Leads back to",
+      value: (client) => client.redirect_uris.join(" "),
+      cell: (client) => <span class="break">{client.redirect_uris.join(" ")}</span>,
+    },
+    {
+      key: "privacy_policy_url",
+      title: "Privacy policy",
+      value: (client) => client.privacy_policy_url,
+      cell: (client) => <span class="break">{client.privacy_policy_url}</span>,
+    },
+    {
+      key: "end",
+      title: "Remove",
+      controls: true,
+      value: () => null,
+      cell: (client) => (
+        <Button small kind="quiet" onClick={() => setEnding(client)} label={`Remove ${client.name}`}>
+          Remove
+        </Button>
+      ),
+    },
   ];
   return (
-    <Panel title="OAuth clients" note="Applications that people can let in to their own data." tools={clients?.length ? newButton : null}>
+    <Panel
+      title="OAuth clients"
+      note="Applications that people can let in to their own data."
+      tools={clients?.length ? newButton : null}
+    >
       {error && <Problem error={error} onRetry={reload} />}
       {!clients && !error && <Skeleton />}
       {clients?.length === 0 && (
@@ -45,7 +79,17 @@ export function ClientsPart() {
           An application needs a client id before it can ask people for access.
         </EmptyState>
       )}
-      {clients && clients.length > 0 && <Table noun="client" rows={clients} columns={columns} rowKey={(client) => client.client_id} file="oauth-clients" order={{ key: "name", down: false }} filter={clients.length > 8} />}
+      {clients && clients.length > 0 && (
+        <Table
+          noun="client"
+          rows={clients}
+          columns={columns}
+          rowKey={(client) => client.client_id}
+          file="oauth-clients"
+          order={{ key: "name", down: false }}
+          filter={clients.length > 8}
+        />
+      )}
       {making && <NewClient onClose={() => setMaking(false)} onMade={reload} />}
       {ending && <RemoveClient client={ending} onClose={() => setEnding(null)} onDone={reload} />}
     </Panel>
@@ -60,7 +104,14 @@ function NewClient({ onClose, onMade }: { onClose: () => void; onMade: () => voi
   const [made, setMade] = useState<OAuthClient | null>(null);
   const make = useAction(async () => {
     const redirect_uris = uris.split(/\s+/).filter(Boolean);
-    setMade(await call<OAuthClient>("POST", paths.clients(), { name: name.trim(), redirect_uris, privacy_policy_url: policy.trim(), public: isPublic }));
+    setMade(
+      await call<OAuthClient>("POST", paths.clients(), {
+        name: name.trim(),
+        redirect_uris,
+        privacy_policy_url: policy.trim(),
+        public: isPublic,
+      }),
+    );
     onMade();
   });
   if (made) return <ClientShownOnce client={made} onClose={onClose} />;
@@ -74,10 +125,38 @@ function NewClient({ onClose, onMade }: { onClose: () => void; onMade: () => voi
   );
   return (
     <Dialog title="New OAuth client" onClose={onClose} onSubmit={() => void make.run()} foot={foot}>
-      <TextField label="Name of the application" required autofocus hint="People see it when they are asked for consent." value={name} onValue={setName} error={make.fields.name} />
-      <TextArea label="Redirect addresses" rows={3} hint="One a line, exactly as the application sends them." value={uris} onValue={setUris} error={make.fields.redirect_uris} />
-      <TextField label="Privacy policy" type="url" required placeholder="https://" value={policy} onValue={setPolicy} error={make.fields.privacy_policy_url} />
-      <CheckField label="Public client" hint="An app on a phone or in a browser, which cannot keep a secret." checked={isPublic} onChecked={setPublic} />
+      <TextField
+        label="Name of the application"
+        required
+        autofocus
+        hint="People see it when they are asked for consent."
+        value={name}
+        onValue={setName}
+        error={make.fields.name}
+      />
+      <TextArea
+        label="Redirect addresses"
+        rows={3}
+        hint="One a line, exactly as the application sends them."
+        value={uris}
+        onValue={setUris}
+        error={make.fields.redirect_uris}
+      />
+      <TextField
+        label="Privacy policy"
+        type="url"
+        required
+        placeholder="https://"
+        value={policy}
+        onValue={setPolicy}
+        error={make.fields.privacy_policy_url}
+      />
+      <CheckField
+        label="Public client"
+        hint="An app on a phone or in a browser, which cannot keep a secret."
+        checked={isPublic}
+        onChecked={setPublic}
+      />
       {make.failed && (
         <Notice tone="bad" alert>
           {make.failed}
@@ -89,7 +168,15 @@ function NewClient({ onClose, onMade }: { onClose: () => void; onMade: () => voi
 
 function ClientShownOnce({ client, onClose }: { client: OAuthClient; onClose: () => void }) {
   return (
-    <Dialog title={`Client “${client.name}”`} onClose={onClose} foot={<Button kind="primary" onClick={onClose}>I have copied it</Button>}>
+    <Dialog
+      title={`Client “${client.name}”`}
+      onClose={onClose}
+      foot={
+        <Button kind="primary" onClick={onClose}>
+          I have copied it
+        </Button>
+      }
+    >
       {client.client_secret && <Notice tone="warn">Copy the secret now. It is not shown again.</Notice>}
       <p class="strong">Client id</p>
       <div class="secret">
@@ -121,7 +208,15 @@ function RemoveClient({ client, onClose, onDone }: { client: OAuthClient; onClos
     onClose();
   });
   return (
-    <Confirm title="Remove this application?" yes="Remove" danger busy={remove.busy} failed={remove.failed} onYes={() => void remove.run()} onClose={onClose}>
+    <Confirm
+      title="Remove this application?"
+      yes="Remove"
+      danger
+      busy={remove.busy}
+      failed={remove.failed}
+      onYes={() => void remove.run()}
+      onClose={onClose}
+    >
       <p>
         <strong>{client.name}</strong> loses access to everybody’s data at once.
       </p>

@@ -36,7 +36,11 @@ export function KeysPart() {
     </Button>
   );
   return (
-    <Panel title="API keys" note="For scripts and notebooks. A key can do what you can, in the studies that you choose." tools={keys?.length ? newButton : null}>
+    <Panel
+      title="API keys"
+      note="For scripts and notebooks. A key can do what you can, in the studies that you choose."
+      tools={keys?.length ? newButton : null}
+    >
       {error && <Problem error={error} onRetry={reload} />}
       {!keys && !error && <Skeleton />}
       {keys?.length === 0 && (
@@ -45,7 +49,15 @@ export function KeysPart() {
         </EmptyState>
       )}
       {keys && keys.length > 0 && (
-        <Table noun="key" rows={keys} columns={columns(setEnding)} rowKey={(key) => key.id} file="api-keys" order={{ key: "created_at", down: true }} filter={keys.length > 8} />
+        <Table
+          noun="key"
+          rows={keys}
+          columns={columns(setEnding)}
+          rowKey={(key) => key.id}
+          file="api-keys"
+          order={{ key: "created_at", down: true }}
+          filter={keys.length > 8}
+        />
       )}
       {making && <NewKey onClose={() => setMaking(false)} onMade={reload} />}
       {ending && <Revoke apiKey={ending} onClose={() => setEnding(null)} onDone={reload} />}
@@ -59,11 +71,36 @@ function columns(onRevoke: (key: ApiKey) => void): Column<ApiKey>[] {
   return [
     { key: "name", title: "Name", value: nameOf, cell: (key) => <span class="strong">{nameOf(key)}</span> },
     { key: "prefix", title: "Begins with", value: (key) => key.prefix, cell: (key) => <code>{key.prefix}…</code> },
-    { key: "groups", title: "Studies", value: (key) => key.groups?.join(" ") || "all of mine", cell: (key) => (key.groups?.length ? <code>{key.groups.join(" ")}</code> : "all of mine") },
-    { key: "state", title: "State", value: (key) => STATES[keyState(key)].text, cell: (key) => <Badge tone={STATES[keyState(key)].tone}>{STATES[keyState(key)].text}</Badge> },
-    { key: "expires_at", title: "Ends", value: (key) => key.expires_at, cell: (key) => <At time={key.expires_at} dayOnly none="never" /> },
-    { key: "last_used_at", title: "Last used", value: (key) => key.last_used_at, cell: (key) => <Ago time={key.last_used_at} none="never" /> },
-    { key: "created_at", title: "Made", value: (key) => key.created_at, cell: (key) => <At time={key.created_at} dayOnly /> },
+    {
+      key: "groups",
+      title: "Studies",
+      value: (key) => key.groups?.join(" ") || "all of mine",
+      cell: (key) => (key.groups?.length ? <code>{key.groups.join(" ")}</code> : "all of mine"),
+    },
+    {
+      key: "state",
+      title: "State",
+      value: (key) => STATES[keyState(key)].text,
+      cell: (key) => <Badge tone={STATES[keyState(key)].tone}>{STATES[keyState(key)].text}</Badge>,
+    },
+    {
+      key: "expires_at",
+      title: "Ends",
+      value: (key) => key.expires_at,
+      cell: (key) => <At time={key.expires_at} dayOnly none="never" />,
+    },
+    {
+      key: "last_used_at",
+      title: "Last used",
+      value: (key) => key.last_used_at,
+      cell: (key) => <Ago time={key.last_used_at} none="never" />,
+    },
+    {
+      key: "created_at",
+      title: "Made",
+      value: (key) => key.created_at,
+      cell: (key) => <At time={key.created_at} dayOnly />,
+    },
     {
       key: "end",
       title: "Revoke",
@@ -87,9 +124,18 @@ function Revoke({ apiKey, onClose, onDone }: { apiKey: ApiKey; onClose: () => vo
     onClose();
   });
   return (
-    <Confirm title="Revoke this API key?" yes="Revoke" danger busy={revoke.busy} failed={revoke.failed} onYes={() => void revoke.run()} onClose={onClose}>
+    <Confirm
+      title="Revoke this API key?"
+      yes="Revoke"
+      danger
+      busy={revoke.busy}
+      failed={revoke.failed}
+      onYes={() => void revoke.run()}
+      onClose={onClose}
+    >
       <p>
-        Whatever uses <strong>{nameOf(apiKey)}</strong> (<code>{apiKey.prefix}…</code>) stops working at once. This cannot be taken back.
+        Whatever uses <strong>{nameOf(apiKey)}</strong> (<code>{apiKey.prefix}…</code>) stops working at once. This
+        cannot be taken back.
       </p>
     </Confirm>
   );

@@ -43,8 +43,23 @@ export function NewKey({ onClose, onMade }: { onClose: () => void; onMade: () =>
   );
   return (
     <Dialog title="New API key" onClose={onClose} onSubmit={() => void make.run()} foot={foot}>
-      <TextField label="Name" required autofocus maxLength={100} hint="What will use it: “Notebook of the sleep study”" value={name} onValue={setName} error={make.fields.name} />
-      <SelectField label="Works for" value={days} onValue={setDays} choices={LIFETIMES} error={make.fields.expires_at} />
+      <TextField
+        label="Name"
+        required
+        autofocus
+        maxLength={100}
+        hint="What will use it: “Notebook of the sleep study”"
+        value={name}
+        onValue={setName}
+        error={make.fields.name}
+      />
+      <SelectField
+        label="Works for"
+        value={days}
+        onValue={setDays}
+        choices={LIFETIMES}
+        error={make.fields.expires_at}
+      />
       {groups && groups.length > 0 && (
         <CheckGroup
           label="Only these studies"
@@ -66,7 +81,15 @@ export function NewKey({ onClose, onMade }: { onClose: () => void; onMade: () =>
 function ShownOnce({ made, onClose }: { made: ApiKey; onClose: () => void }) {
   const key = made.key ?? "";
   return (
-    <Dialog title="Your new API key" onClose={onClose} foot={<Button kind="primary" onClick={onClose}>I have copied it</Button>}>
+    <Dialog
+      title="Your new API key"
+      onClose={onClose}
+      foot={
+        <Button kind="primary" onClick={onClose}>
+          I have copied it
+        </Button>
+      }
+    >
       <Notice tone="warn">Copy it now. It is not shown again; only a digest of it is kept.</Notice>
       <div class="secret">
         <code>{key}</code>

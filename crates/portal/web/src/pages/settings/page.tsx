@@ -25,7 +25,12 @@ export default function SettingsPage() {
   return (
     <>
       <PageHead title="Settings" />
-      <Tabs label="Settings" tabs={tabs} chosen={query.get("part") ?? "account"} onChoose={(part) => setQuery({ part: part === "account" ? null : part })} />
+      <Tabs
+        label="Settings"
+        tabs={tabs}
+        chosen={query.get("part") ?? "account"}
+        onChoose={(part) => setQuery({ part: part === "account" ? null : part })}
+      />
     </>
   );
 }

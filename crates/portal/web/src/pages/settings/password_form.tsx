@@ -29,9 +29,35 @@ export function PasswordForm({ onDone }: { onDone: () => void }) {
 
   return (
     <form class="stack" onSubmit={submit}>
-      <TextField label="Current password" type="password" autocomplete="current-password" required value={current} onValue={setCurrent} error={change.fields.current} />
-      <TextField label="New password" type="password" autocomplete="new-password" required minLength={LEAST} hint={`At least ${LEAST} characters`} value={next} onValue={setNext} error={change.fields.new ?? change.fields.password} />
-      <TextField label="New password again" type="password" autocomplete="new-password" required value={again} onValue={setAgain} error={differs ? "This is not the same" : undefined} />
+      <TextField
+        label="Current password"
+        type="password"
+        autocomplete="current-password"
+        required
+        value={current}
+        onValue={setCurrent}
+        error={change.fields.current}
+      />
+      <TextField
+        label="New password"
+        type="password"
+        autocomplete="new-password"
+        required
+        minLength={LEAST}
+        hint={`At least ${LEAST} characters`}
+        value={next}
+        onValue={setNext}
+        error={change.fields.new ?? change.fields.password}
+      />
+      <TextField
+        label="New password again"
+        type="password"
+        autocomplete="new-password"
+        required
+        value={again}
+        onValue={setAgain}
+        error={differs ? "This is not the same" : undefined}
+      />
       {change.failed && (
         <Notice tone="bad" alert>
           {change.failed}

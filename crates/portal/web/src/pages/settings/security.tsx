@@ -50,13 +50,29 @@ function Sessions() {
       value: (session) => browserName(session.user_agent),
       cell: (session) => (
         <>
-          {browserName(session.user_agent)} {session.current && <Badge tone="good">This one</Badge>} {session.wall_display && <Badge>Wall display</Badge>}
+          {browserName(session.user_agent)} {session.current && <Badge tone="good">This one</Badge>}{" "}
+          {session.wall_display && <Badge>Wall display</Badge>}
         </>
       ),
     },
-    { key: "address", title: "Address", value: (session) => session.address, cell: (session) => <code>{session.address}</code> },
-    { key: "last_seen_at", title: "Last used", value: (session) => session.last_seen_at, cell: (session) => <Ago time={session.last_seen_at} /> },
-    { key: "created_at", title: "Signed in", value: (session) => session.created_at, cell: (session) => <At time={session.created_at} /> },
+    {
+      key: "address",
+      title: "Address",
+      value: (session) => session.address,
+      cell: (session) => <code>{session.address}</code>,
+    },
+    {
+      key: "last_seen_at",
+      title: "Last used",
+      value: (session) => session.last_seen_at,
+      cell: (session) => <Ago time={session.last_seen_at} />,
+    },
+    {
+      key: "created_at",
+      title: "Signed in",
+      value: (session) => session.created_at,
+      cell: (session) => <At time={session.created_at} />,
+    },
     {
       key: "end",
       title: "End",
@@ -73,7 +89,17 @@ function Sessions() {
     <Panel title="Sessions" note="Where you are signed in to the portal.">
       {error && <Problem error={error} onRetry={reload} />}
       {!sessions && !error && <Skeleton lines={2} />}
-      {sessions && <Table noun="session" rows={sessions} columns={columns} rowKey={(session) => session.id} file="sessions" order={{ key: "last_seen_at", down: true }} filter={false} />}
+      {sessions && (
+        <Table
+          noun="session"
+          rows={sessions}
+          columns={columns}
+          rowKey={(session) => session.id}
+          file="sessions"
+          order={{ key: "last_seen_at", down: true }}
+          filter={false}
+        />
+      )}
       {end.failed && <p class="bad-text">{end.failed}</p>}
     </Panel>
   );

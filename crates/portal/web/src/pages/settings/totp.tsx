@@ -70,7 +70,16 @@ function SetUp({ secret, onClose }: { secret: Secret; onClose: () => void }) {
           Copy
         </CopyButton>
       </div>
-      <TextField label="2. Type the six digits that it shows" required inputMode="numeric" autocomplete="one-time-code" pattern="[0-9 ]{6,7}" value={code} onValue={setCode} error={confirm.fields.code ?? confirm.failed ?? undefined} />
+      <TextField
+        label="2. Type the six digits that it shows"
+        required
+        inputMode="numeric"
+        autocomplete="one-time-code"
+        pattern="[0-9 ]{6,7}"
+        value={code}
+        onValue={setCode}
+        error={confirm.fields.code ?? confirm.failed ?? undefined}
+      />
     </Dialog>
   );
 }
@@ -94,7 +103,16 @@ function TurnOff({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Turn off the second factor?" onClose={onClose} onSubmit={() => void remove.run()} foot={foot}>
       <p>From then on the password alone is enough to sign in.</p>
-      <TextField label="Password" type="password" autocomplete="current-password" required autofocus value={password} onValue={setPassword} error={remove.fields.password} />
+      <TextField
+        label="Password"
+        type="password"
+        autocomplete="current-password"
+        required
+        autofocus
+        value={password}
+        onValue={setPassword}
+        error={remove.fields.password}
+      />
       {remove.failed && !remove.fields.password && (
         <Notice tone="bad" alert>
           {remove.failed}

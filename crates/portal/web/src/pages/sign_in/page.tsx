@@ -13,7 +13,8 @@ import { Brand } from "../../shell";
 const WHY = {
   never: null,
   left: "You are signed out.",
-  ended: "You were signed out, because nobody used the portal for a while or the session was ended. Sign in to go on where you were.",
+  ended:
+    "You were signed out, because nobody used the portal for a while or the session was ended. Sign in to go on where you were.",
 };
 
 export function SignIn({ because }: { because: keyof typeof WHY }) {
@@ -36,7 +37,12 @@ export function SignIn({ because }: { because: keyof typeof WHY }) {
     setBusy(true);
     setFailed(null);
     try {
-      await signIn({ email: email.trim(), password, ...(asksTotp ? { totp: totp.replace(/\s/g, "") } : {}), ...(wall ? { wall_display: true } : {}) });
+      await signIn({
+        email: email.trim(),
+        password,
+        ...(asksTotp ? { totp: totp.replace(/\s/g, "") } : {}),
+        ...(wall ? { wall_display: true } : {}),
+      });
     } catch (error) {
       refuse(error);
       setBusy(false);
@@ -47,7 +53,8 @@ export function SignIn({ because }: { because: keyof typeof WHY }) {
     const code = error instanceof ApiError ? error.code : "";
     if (code === "totp_required" && !asksTotp) return setAsksTotp(true);
     if (error instanceof ApiError && error.status === 429) return setWaitS(error.retryAfterS ?? 60);
-    if (code === "invalid_credentials" && asksTotp) setFailed("The password or the code is not right. Codes change every 30 seconds.");
+    if (code === "invalid_credentials" && asksTotp)
+      setFailed("The password or the code is not right. Codes change every 30 seconds.");
     else setFailed(explain(error));
     setTotp("");
   };
@@ -59,10 +66,32 @@ export function SignIn({ because }: { because: keyof typeof WHY }) {
         <form class="panel stack" onSubmit={submit}>
           <h1>Sign in</h1>
           {WHY[because] && <Notice>{WHY[because]}</Notice>}
-          <TextField label="E-mail" type="email" name="email" autocomplete="username" required autofocus value={email} onValue={setEmail} />
-          <TextField label="Password" type="password" name="password" autocomplete="current-password" required value={password} onValue={setPassword} />
+          <TextField
+            label="E-mail"
+            type="email"
+            name="email"
+            autocomplete="username"
+            required
+            autofocus
+            value={email}
+            onValue={setEmail}
+          />
+          <TextField
+            label="Password"
+            type="password"
+            name="password"
+            autocomplete="current-password"
+            required
+            value={password}
+            onValue={setPassword}
+          />
           {asksTotp && <CodeField value={totp} onValue={setTotp} />}
-          <CheckField label="Wall display" hint="View only, and not locked when nobody touches it." checked={wall} onChecked={setWall} />
+          <CheckField
+            label="Wall display"
+            hint="View only, and not locked when nobody touches it."
+            checked={wall}
+            onChecked={setWall}
+          />
           <div role="alert">
             {waitS > 0 && <Notice tone="warn">Too many tries. Wait {waitWords(waitS)} before the next one.</Notice>}
             {failed && waitS === 0 && <Notice tone="bad">{failed}</Notice>}

@@ -33,8 +33,24 @@ export function NewStudy({ onClose, onMade }: { onClose: () => void; onMade: (gr
   );
   return (
     <Dialog title="New study" onClose={onClose} onSubmit={() => void make.run()} foot={foot}>
-      <TextField label="Name" required autofocus maxLength={200} value={name} onValue={setName} error={make.fields.name} placeholder="Sleep after surgery" />
-      <TextArea label="Description" rows={3} hint="Optional. What is measured, on whom, until when." value={description} onValue={setDescription} error={make.fields.description} />
+      <TextField
+        label="Name"
+        required
+        autofocus
+        maxLength={200}
+        value={name}
+        onValue={setName}
+        error={make.fields.name}
+        placeholder="Sleep after surgery"
+      />
+      <TextArea
+        label="Description"
+        rows={3}
+        hint="Optional. What is measured, on whom, until when."
+        value={description}
+        onValue={setDescription}
+        error={make.fields.description}
+      />
       {make.failed && !make.fields.name && (
         <Notice tone="bad" alert>
           {make.failed}

@@ -20,11 +20,25 @@ import { mayManage } from "../rights";
 import { NewStudy } from "./new_study";
 
 const COLUMNS: Column<Group>[] = [
-  { key: "name", title: "Study", value: (group) => group.name, cell: (group) => <a href={pages.board(group.code)} class="strong">{group.name}</a> },
+  {
+    key: "name",
+    title: "Study",
+    value: (group) => group.name,
+    cell: (group) => (
+      <a href={pages.board(group.code)} class="strong">
+        {group.name}
+      </a>
+    ),
+  },
   { key: "description", title: "Description", value: (group) => group.description },
   { key: "code", title: "Code", value: (group) => group.code, cell: (group) => <code>{group.code}</code> },
   { key: "hcpCode", title: "HCP code", value: (group) => group.hcpCode, cell: (group) => <code>{group.hcpCode}</code> },
-  { key: "timestamp", title: "Since", value: (group) => group.timestamp, cell: (group) => <At time={group.timestamp} dayOnly /> },
+  {
+    key: "timestamp",
+    title: "Since",
+    value: (group) => group.timestamp,
+    cell: (group) => <At time={group.timestamp} dayOnly />,
+  },
   { key: "created", title: "Created", value: (group) => day(group.timestamp), csvOnly: true },
   {
     key: "go",
@@ -64,7 +78,11 @@ export default function StudiesPage() {
 
   return (
     <>
-      <PageHead title="Studies" note="A study holds patients, the people who may see them, and the rules for their data." tools={groups?.length ? newButton : null} />
+      <PageHead
+        title="Studies"
+        note="A study holds patients, the people who may see them, and the rules for their data."
+        tools={groups?.length ? newButton : null}
+      />
       {error && !groups && <Problem error={error} onRetry={reload} />}
       {!groups && !error && <Skeleton lines={4} />}
       {groups?.length === 0 && (
@@ -78,7 +96,17 @@ export default function StudiesPage() {
       )}
       {groups && groups.length > 0 && (
         <section class="panel">
-          <Table noun="study" nouns="studies" rows={groups} columns={COLUMNS} rowKey={(group) => group.code} file="studies" curl={paths.groups()} order={{ key: "name", down: false }} filter={groups.length > 5} />
+          <Table
+            noun="study"
+            nouns="studies"
+            rows={groups}
+            columns={COLUMNS}
+            rowKey={(group) => group.code}
+            file="studies"
+            curl={paths.groups()}
+            order={{ key: "name", down: false }}
+            filter={groups.length > 5}
+          />
         </section>
       )}
       {making && <NewStudy onClose={() => setMaking(false)} onMade={(group) => navigate(pages.vouchers(group.code))} />}

@@ -21,12 +21,24 @@ export function DeleteStudy({ study }: { study: Group }) {
     navigate("/");
   });
   return (
-    <Panel title="Delete the study" note="Only a study without patients can be deleted. The audit log keeps that it was there.">
+    <Panel
+      title="Delete the study"
+      note="Only a study without patients can be deleted. The audit log keeps that it was there."
+    >
       <Button kind="danger" icon="trash" onClick={() => setAsking(true)}>
         Delete study
       </Button>
       {asking && (
-        <TypedConfirm title={`Delete “${study.name}”?`} yes="Delete study" word={study.code} wordIs="the study’s code" busy={remove.busy} failed={remove.failed} onYes={() => void remove.run()} onClose={() => setAsking(false)}>
+        <TypedConfirm
+          title={`Delete “${study.name}”?`}
+          yes="Delete study"
+          word={study.code}
+          wordIs="the study’s code"
+          busy={remove.busy}
+          failed={remove.failed}
+          onYes={() => void remove.run()}
+          onClose={() => setAsking(false)}
+        >
           <p>Its settings, memberships and unused vouchers go. API keys that are confined to it stop working.</p>
         </TypedConfirm>
       )}

@@ -55,9 +55,28 @@ export function Members({ code, may }: { code: string; may: boolean }) {
     <Panel title="People" note="Researchers manage the study; practitioners read it, set alarms and handle bracelets.">
       {error && <Problem error={error} onRetry={reload} />}
       {!members && !error && <Skeleton />}
-      {members && <Table noun="person" nouns="people" rows={members} columns={columns} rowKey={(member) => member.uuid} file={`people-${code}`} curl={paths.hcps(code)} filter={members.length > 8} />}
+      {members && (
+        <Table
+          noun="person"
+          nouns="people"
+          rows={members}
+          columns={columns}
+          rowKey={(member) => member.uuid}
+          file={`people-${code}`}
+          curl={paths.hcps(code)}
+          filter={members.length > 8}
+        />
+      )}
       {may && <AddMember code={code} onAdded={reload} />}
-      {leaving && <RemoveMember code={code} member={leaving} self={leaving.uuid === account.uuid} onClose={() => setLeaving(null)} onDone={reload} />}
+      {leaving && (
+        <RemoveMember
+          code={code}
+          member={leaving}
+          self={leaving.uuid === account.uuid}
+          onClose={() => setLeaving(null)}
+          onDone={reload}
+        />
+      )}
     </Panel>
   );
 }
@@ -68,7 +87,8 @@ function AddMember({ code, onAdded }: { code: string; onAdded: () => void }) {
     try {
       await call("POST", paths.hcps(code), { email: email.trim() });
     } catch (error) {
-      if (error instanceof ApiError && error.status === 404) throw new Error("Nobody has an account with this e-mail address. Your administrator can make one.");
+      if (error instanceof ApiError && error.status === 404)
+        throw new Error("Nobody has an account with this e-mail address. Your administrator can make one.");
       throw error;
     }
     toast(`${email.trim()} added`);
@@ -82,12 +102,23 @@ function AddMember({ code, onAdded }: { code: string; onAdded: () => void }) {
   return (
     <form class="stack close" onSubmit={submit}>
       <div class="row end">
-        <TextField label="Add somebody by e-mail" type="email" required placeholder="name@hospital.example" value={email} onValue={setEmail} />
+        <TextField
+          label="Add somebody by e-mail"
+          type="email"
+          required
+          placeholder="name@hospital.example"
+          value={email}
+          onValue={setEmail}
+        />
         <Button type="submit" icon="plus" busy={add.busy}>
           Add
         </Button>
       </div>
-      {add.failed && <p class="bad-text" role="alert">{add.fields.email ?? add.failed}</p>}
+      {add.failed && (
+        <p class="bad-text" role="alert">
+          {add.fields.email ?? add.failed}
+        </p>
+      )}
     </form>
   );
 }
@@ -110,9 +141,18 @@ function RemoveMember({ code, member, self, onClose, onDone }: RemoveProps) {
     navigate("/");
   });
   return (
-    <Confirm title={self ? "Leave this study?" : "Remove this person?"} yes={self ? "Leave" : "Remove"} danger busy={remove.busy} failed={remove.failed} onYes={() => void remove.run()} onClose={onClose}>
+    <Confirm
+      title={self ? "Leave this study?" : "Remove this person?"}
+      yes={self ? "Leave" : "Remove"}
+      danger
+      busy={remove.busy}
+      failed={remove.failed}
+      onYes={() => void remove.run()}
+      onClose={onClose}
+    >
       <p>
-        <strong>{member.email}</strong> will no longer see the patients of this study. {self ? "Somebody else has to add you again." : "They can be added again."}
+        <strong>{member.email}</strong> will no longer see the patients of this study.{" "}
+        {self ? "Somebody else has to add you again." : "They can be added again."}
       </p>
     </Confirm>
   );

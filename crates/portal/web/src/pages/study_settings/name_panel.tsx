@@ -43,11 +43,26 @@ export function NamePanel({ study, may }: { study: Group; may: boolean }) {
       {may ? (
         <form class="stack" onSubmit={submit}>
           <TextField label="Name" required maxLength={200} value={name} onValue={setName} error={save.fields.name} />
-          <TextArea label="Description" rows={3} value={description} onValue={setDescription} error={save.fields.description} />
+          <TextArea
+            label="Description"
+            rows={3}
+            value={description}
+            onValue={setDescription}
+            error={save.fields.description}
+          />
           {codes}
-          {save.failed && <p class="bad-text" role="alert">{save.failed}</p>}
+          {save.failed && (
+            <p class="bad-text" role="alert">
+              {save.failed}
+            </p>
+          )}
           <div>
-            <Button kind="primary" type="submit" busy={save.busy} disabled={name === study.name && description === study.description}>
+            <Button
+              kind="primary"
+              type="submit"
+              busy={save.busy}
+              disabled={name === study.name && description === study.description}
+            >
               Save
             </Button>
           </div>

@@ -27,7 +27,11 @@ const RULES = [
 export function RulesPanel({ code, may }: { code: string; may: boolean }) {
   const { data, error, reload, set } = useResource<GroupSettings>(paths.groupSettings(code));
   return (
-    <Panel title="Rules for the data" note="They hold from now on. Days before keep what was valid then." tools={<CurlButton path={paths.groupSettings(code)} />}>
+    <Panel
+      title="Rules for the data"
+      note="They hold from now on. Days before keep what was valid then."
+      tools={<CurlButton path={paths.groupSettings(code)} />}
+    >
       {error && <Problem error={error} onRetry={reload} />}
       {!data && !error && <Skeleton />}
       {data && <RulesForm code={code} settings={data} may={may} onSaved={set} />}
@@ -35,10 +39,22 @@ export function RulesPanel({ code, may }: { code: string; may: boolean }) {
   );
 }
 
-function RulesForm({ code, settings, may, onSaved }: { code: string; settings: GroupSettings; may: boolean; onSaved: (settings: GroupSettings) => void }) {
+function RulesForm({
+  code,
+  settings,
+  may,
+  onSaved,
+}: {
+  code: string;
+  settings: GroupSettings;
+  may: boolean;
+  onSaved: (settings: GroupSettings) => void;
+}) {
   const [goal, setGoal] = useState(String(settings.activity_goal_steps));
   const [rule, setRule] = useState<string>(settings.max_heart_rate_rule);
-  const [days, setDays] = useState<Record<string, string>>(() => Object.fromEntries(DATA_TYPES.map(({ value }) => [value, String(settings.retention[value] ?? "")])));
+  const [days, setDays] = useState<Record<string, string>>(() =>
+    Object.fromEntries(DATA_TYPES.map(({ value }) => [value, String(settings.retention[value] ?? "")])),
+  );
   const [asking, setAsking] = useState(false);
   const retention = retentionOf(days);
   const shorter = shorterRetention(settings.retention, retention);
@@ -56,14 +72,45 @@ function RulesForm({ code, settings, may, onSaved }: { code: string; settings: G
   return (
     <form class="stack" onSubmit={submit}>
       <div class="fields">
-        <TextField label="Daily goal" type="number" unit="steps" min={1} max={200000} required disabled={!may} value={goal} onValue={setGoal} error={save.fields.activity_goal_steps} />
-        <SelectField label="Highest heart rate by age" choices={RULES} disabled={!may} value={rule} onValue={setRule} error={save.fields.max_heart_rate_rule} />
+        <TextField
+          label="Daily goal"
+          type="number"
+          unit="steps"
+          min={1}
+          max={200000}
+          required
+          disabled={!may}
+          value={goal}
+          onValue={setGoal}
+          error={save.fields.activity_goal_steps}
+        />
+        <SelectField
+          label="Highest heart rate by age"
+          choices={RULES}
+          disabled={!may}
+          value={rule}
+          onValue={setRule}
+          error={save.fields.max_heart_rate_rule}
+        />
       </div>
       <h3>Raw data are kept for</h3>
-      <p class="soft small">Empty means for good. Summaries and scores stay in any case. Of a patient in several studies the longest holds.</p>
+      <p class="soft small">
+        Empty means for good. Summaries and scores stay in any case. Of a patient in several studies the longest holds.
+      </p>
       <div class="fields">
         {DATA_TYPES.map(({ value, text }) => (
-          <TextField key={value} label={text} type="number" unit="days" min={1} max={36500} placeholder="for good" disabled={!may} value={days[value]} onValue={(next) => setDays({ ...days, [value]: next })} />
+          <TextField
+            key={value}
+            label={text}
+            type="number"
+            unit="days"
+            min={1}
+            max={36500}
+            placeholder="for good"
+            disabled={!may}
+            value={days[value]}
+            onValue={(next) => setDays({ ...days, [value]: next })}
+          />
         ))}
       </div>
       {save.failed && !asking && (
@@ -79,7 +126,15 @@ function RulesForm({ code, settings, may, onSaved }: { code: string; settings: G
         </div>
       )}
       {asking && (
-        <Confirm title="Keep raw data for a shorter time?" yes="Save and delete older data" danger busy={save.busy} failed={save.failed} onYes={() => void save.run()} onClose={() => setAsking(false)}>
+        <Confirm
+          title="Keep raw data for a shorter time?"
+          yes="Save and delete older data"
+          danger
+          busy={save.busy}
+          failed={save.failed}
+          onYes={() => void save.run()}
+          onClose={() => setAsking(false)}
+        >
           <p>Older raw data of these types will be deleted and cannot be brought back:</p>
           <ul class="plain">
             {shorter.map((type) => (

@@ -6,16 +6,30 @@ import type { Voucher } from "../../api/types";
 
 /** The customer's identifiers in a text, one a line, without repeats. */
 export function identifiersOf(text: string): string[] {
-  return [...new Set(text.split(/\r?\n/).map((line) => line.trim()).filter(Boolean))];
+  return [
+    ...new Set(
+      text
+        .split(/\r?\n/)
+        .map((line) => line.trim())
+        .filter(Boolean),
+    ),
+  ];
 }
 
 /** Makes `wanted` vouchers; the first ones get the identifiers. Tells how many there are after each. */
-export async function makeVouchers(code: string, wanted: number, identifiers: string[], onMade: (made: number) => void, stopped: () => boolean): Promise<void> {
-  for (let made = 0; made < wanted && !stopped(); ) {
+export async function makeVouchers(
+  code: string,
+  wanted: number,
+  identifiers: string[],
+  onMade: (made: number) => void,
+  stopped: () => boolean,
+): Promise<void> {
+  for (let made = 0; made < wanted && !stopped();) {
     const voucher = await patiently(() => call<Voucher>("POST", paths.patients(code)));
     onMade(++made);
     const identifier = identifiers[made - 1];
-    if (identifier) await patiently(() => call("PATCH", paths.patient(voucher.uuid), { external_patient_id: identifier }));
+    if (identifier)
+      await patiently(() => call("PATCH", paths.patient(voucher.uuid), { external_patient_id: identifier }));
   }
 }
 

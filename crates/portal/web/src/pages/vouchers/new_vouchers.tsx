@@ -28,7 +28,13 @@ export function NewVouchers({ code, onClose, onMade }: { code: string; onClose: 
     stop.current = false;
     let done = 0;
     try {
-      await makeVouchers(code, wanted, identifiers, (so_far) => setMade((done = so_far)), () => stop.current);
+      await makeVouchers(
+        code,
+        wanted,
+        identifiers,
+        (so_far) => setMade((done = so_far)),
+        () => stop.current,
+      );
       toast(`${count(done, "voucher")} made`);
       onClose();
     } catch (error) {
@@ -53,8 +59,23 @@ export function NewVouchers({ code, onClose, onMade }: { code: string; onClose: 
   );
   return (
     <Dialog title="New vouchers" onClose={close} onSubmit={() => void make()} foot={foot}>
-      <TextField label="How many" type="number" min={1} max={MOST} autofocus disabled={busy || identifiers.length > 0} value={identifiers.length > 0 ? String(identifiers.length) : amount} onValue={setAmount} />
-      <TextArea label="Your own identifiers" rows={4} hint="Optional, one a line: each gets a voucher and is shown in the lists. They stay in the database of persons, apart from the measurements." value={text} onValue={setText} />
+      <TextField
+        label="How many"
+        type="number"
+        min={1}
+        max={MOST}
+        autofocus
+        disabled={busy || identifiers.length > 0}
+        value={identifiers.length > 0 ? String(identifiers.length) : amount}
+        onValue={setAmount}
+      />
+      <TextArea
+        label="Your own identifiers"
+        rows={4}
+        hint="Optional, one a line: each gets a voucher and is shown in the lists. They stay in the database of persons, apart from the measurements."
+        value={text}
+        onValue={setText}
+      />
       {busy && <progress max={wanted} value={made ?? 0} aria-label="Vouchers made" />}
       {failed && (
         <Notice tone="bad" alert>

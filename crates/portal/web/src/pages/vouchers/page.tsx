@@ -47,20 +47,50 @@ export default function VouchersPage({ params: { code } }: PageProps) {
       ),
     },
     { key: "external_patient_id", title: "Your identifier", value: (patient) => patient.external_patient_id },
-    { key: "uuid", title: "Patient id", value: (patient) => patient.uuid, cell: (patient) => <code class="faint">{patient.uuid}</code> },
-    { key: "record", title: "Record", controls: true, value: () => null, cell: (patient) => <ButtonLink small kind="quiet" href={pages.record(code, patient.uuid)} aria-label={`Record of voucher ${patient.code}`}>Record</ButtonLink> },
+    {
+      key: "uuid",
+      title: "Patient id",
+      value: (patient) => patient.uuid,
+      cell: (patient) => <code class="faint">{patient.uuid}</code>,
+    },
+    {
+      key: "record",
+      title: "Record",
+      controls: true,
+      value: () => null,
+      cell: (patient) => (
+        <ButtonLink
+          small
+          kind="quiet"
+          href={pages.record(code, patient.uuid)}
+          aria-label={`Record of voucher ${patient.code}`}
+        >
+          Record
+        </ButtonLink>
+      ),
+    },
   ];
 
   return (
     <>
       <div class="no-print">
-        <PageHead title="Vouchers" note="One for each patient. The patient types or scans it in the app; then the record is confirmed and the voucher is used up." tools={open.length > 0 && newButton} />
+        <PageHead
+          title="Vouchers"
+          note="One for each patient. The patient types or scans it in the app; then the record is confirmed and the voucher is used up."
+          tools={open.length > 0 && newButton}
+        />
         {error && <Problem error={error} onRetry={reload} />}
         {!patients && !error && <Skeleton lines={5} />}
         {patients && open.length === 0 && (
           <section class="panel">
-            <EmptyState icon="plus" title={patients.length > 0 ? "Every voucher has been used" : "No patient yet"} action={newButton}>
-              {may ? "Make as many vouchers as you expect patients. You can print them as a sheet with QR codes." : "A researcher of the study makes vouchers."}
+            <EmptyState
+              icon="plus"
+              title={patients.length > 0 ? "Every voucher has been used" : "No patient yet"}
+              action={newButton}
+            >
+              {may
+                ? "Make as many vouchers as you expect patients. You can print them as a sheet with QR codes."
+                : "A researcher of the study makes vouchers."}
             </EmptyState>
           </section>
         )}
