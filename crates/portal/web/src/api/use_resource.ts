@@ -2,7 +2,7 @@
 // was read stays on the screen while it is read again, also while the connection is lost.
 
 import { useCallback, useEffect, useState } from "preact/hooks";
-import { get, Unreachable } from "./client";
+import { ApiError, get, Unreachable } from "./client";
 import { useConnection } from "./connection";
 
 export interface Resource<T> {
@@ -40,15 +40,21 @@ export function useResource<T>(path: string | null): Resource<T> {
       error: null,
       loading: true,
     }));
+    let waiting: number | undefined;
     get<T>(path, stop.signal).then(
       (data) => setHeld({ path, data, error: null, loading: false, readAt: Date.now() }),
       (error: Error) => {
         if (stop.signal.aborted) return;
-        const kept = error instanceof Unreachable ? null : error;
+        const waitS = waitFor(error);
+        if (waitS !== null) waiting = window.setTimeout(() => setTurn((before) => before + 1), waitS * 1_000);
+        const kept = waitS !== null || error instanceof Unreachable ? null : error;
         setHeld((before) => ({ ...before, error: kept, loading: kept === null }));
       },
     );
-    return () => stop.abort();
+    return () => {
+      stop.abort();
+      clearTimeout(waiting);
+    };
   }, [path, turn, epoch]);
 
   const reload = useCallback(() => setTurn((before) => before + 1), []);
@@ -62,4 +68,14 @@ export function useResource<T>(path: string | null): Resource<T> {
     reload,
     set,
   };
+}
+
+/** Longer than this nobody waits without being told why. */
+const LONGEST_WAIT_S = 20;
+
+/** Seconds after which a refusal for lack of patience or room may be tried again by itself, else null. */
+function waitFor(error: Error): number | null {
+  if (!(error instanceof ApiError) || (error.status !== 429 && error.status !== 503)) return null;
+  const waitS = error.retryAfterS ?? 5;
+  return waitS <= LONGEST_WAIT_S ? waitS : null;
 }

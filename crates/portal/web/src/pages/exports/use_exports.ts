@@ -15,9 +15,9 @@ export interface Exports {
   forget: (key: string) => void;
 }
 
-const LOOK_EVERY_MS = 2_000;
+const LOOK_EVERY_MS = 3_000;
 /** So many are asked about at a time, to stay within the limit of requests. */
-const AT_A_TIME = 4;
+const AT_A_TIME = 3;
 
 let jobs: Job[] = [];
 let owner = "";
