@@ -66,6 +66,9 @@ const all = { text: "", attention: "all" as const };
 test("the sickest come first, and nobody without a score is hidden among the well", () => {
   assert.deepEqual(names(arranged(ward, all, byNews, NOW)), ["Ill", "Red", "Well", "Unknown", "Well too"]);
   assert.ok(urgency(ward[3]!) < urgency(row("", { news: news(5) })));
+  const red = row("", { news: news(null, { red_parameter: true, missing: ["spo2"] }) });
+  assert.equal(urgency(red), 4.5, "a part that scores 3 counts also without a total");
+  assert.equal(shownNews(red.news, NOW).note, "a part scores 3; no SpO₂");
 });
 
 test("who has no value comes last in both directions", () => {

@@ -5,7 +5,7 @@ import { Icon } from "../../design/icon";
 import { OUTDATED_MS, spokenAge } from "./age";
 import { responseText, shownNews, STALE_AFTER_MS } from "./news";
 import { sparkPath, sparkText } from "./sparkline";
-import type { Row } from "./types";
+import type { Pressure, Row } from "./types";
 
 /** The age of something, kept up by the board's clock. */
 export function Age({ at, limitMs, nowMs }: { at: number; limitMs?: number; nowMs: number }) {
@@ -39,6 +39,21 @@ export function Vital({ label, kind, text, at, limitMs = OUTDATED_MS.vital, nowM
         </>
       )}
     </div>
+  );
+}
+
+/** `124/78`; a half that is missing is a dash. */
+export function PressureCell({ pressure, nowMs }: { pressure: Pressure | null; nowMs: number }) {
+  const half = (value: number | null) => (value === null ? "–" : Math.round(value));
+  return (
+    <Vital
+      label="BP"
+      kind="pressure"
+      nowMs={nowMs}
+      text={pressure && `${half(pressure.systolic)}/${half(pressure.diastolic)}`}
+      at={pressure?.timestamp ?? null}
+      limitMs={OUTDATED_MS.blood_pressure}
+    />
   );
 }
 

@@ -75,6 +75,8 @@ export function shownNews(news: NewsReading | null, nowMs: number): NewsShown {
   if (!news) return { risk: "unknown", score: "–", word: WORDS.unknown, note: "", stale: false };
   const risk = riskOf(news.score, news.red_parameter);
   const notes: string[] = [];
+  // Without a total this would be seen nowhere else.
+  if (news.score == null && news.red_parameter) notes.push("a part scores 3");
   if (news.missing.length > 0) notes.push(`no ${parametersText(news.missing)}`);
   if (news.stale.length > 0) notes.push(`old ${parametersText(news.stale)}`);
   return {

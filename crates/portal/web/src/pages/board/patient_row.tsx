@@ -1,8 +1,7 @@
 // A patient's row. Drawn again only when the service sends the patient anew; ages move by themselves.
 
 import { Component } from "preact";
-import { Bracelet, News, Sync, Trend, Vital } from "./cells";
-import { OUTDATED_MS } from "./age";
+import { Bracelet, News, PressureCell, Sync, Trend, Vital } from "./cells";
 import * as pages from "../paths";
 import type { Row } from "./types";
 
@@ -39,14 +38,7 @@ export class PatientRow extends Component<Props> {
         <Vital label="Resp." kind="resp" nowMs={now} text={whole(respiration_rate?.value)} at={at(respiration_rate)} />
         <Vital label="SpO₂" kind="spo2" nowMs={now} text={whole(spo2?.value)} at={at(spo2)} />
         <Vital label="Temp." kind="temp" nowMs={now} text={temperature?.value.toFixed(1) ?? null} at={at(temperature)} />
-        <Vital
-          label="BP"
-          kind="pressure"
-          nowMs={now}
-          text={pressure ? `${Math.round(pressure.systolic)}/${Math.round(pressure.diastolic)}` : null}
-          at={at(pressure)}
-          limitMs={OUTDATED_MS.blood_pressure}
-        />
+        <PressureCell pressure={pressure} nowMs={now} />
         <Trend row={row} />
         <Bracelet row={row} />
         <Sync row={row} nowMs={now} />

@@ -80,10 +80,12 @@ function sortValue(row: Row, key: SortKey): number | string | null {
   }
 }
 
-/** A number that grows with the need to look: the score, a red parameter counting just under 5, no score as 0.5. */
-export function urgency(row: Row): number {
-  if (row.news?.score == null) return 0.5;
-  return riskOf(row.news.score, row.news.red_parameter) === "low-medium" ? 4.5 : row.news.score;
+/** A number that grows with the need to look: the score; a part that scores 3 just under 5; no score 0.5. */
+export function urgency({ news }: Row): number {
+  if (!news) return 0.5;
+  const low = riskOf(news.score, news.red_parameter) === "low-medium";
+  if (low || (news.score === null && news.red_parameter)) return 4.5;
+  return news.score ?? 0.5;
 }
 
 function passes(row: Row, words: string[], attention: Attention, nowMs: number): boolean {

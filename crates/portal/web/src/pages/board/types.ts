@@ -6,6 +6,13 @@ export interface Reading {
   timestamp: number;
 }
 
+/** A blood pressure; its halves can come from different measurements, the time is the older one's. */
+export interface Pressure {
+  systolic: number | null;
+  diastolic: number | null;
+  timestamp: number;
+}
+
 /** The colour band of a score. */
 export type NewsColour = "none" | "low" | "medium" | "high";
 
@@ -37,7 +44,7 @@ export interface Row {
   respiration_rate: Reading | null;
   spo2: Reading | null;
   temperature: Reading | null;
-  blood_pressure: { systolic: number; diastolic: number; timestamp: number } | null;
+  blood_pressure: Pressure | null;
   news: NewsReading | null;
   battery: { percent: number; timestamp: number } | null;
   worn: boolean | null;

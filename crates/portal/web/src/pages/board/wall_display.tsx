@@ -7,7 +7,7 @@ import { Button } from "../../design/button";
 import { useNow } from "../../design/time";
 import { setQuery } from "../../router";
 import { tickAges } from "./age";
-import { News, Sync, Vital } from "./cells";
+import { News, PressureCell, Sync, Vital } from "./cells";
 import { LineSign } from "./line_sign";
 import type { LineState } from "./live";
 import { arranged, isOf } from "./rows";
@@ -84,14 +84,7 @@ function Tile({ row }: { row: Row }) {
           <Vital label="Resp" kind="resp" nowMs={now} text={whole(respiration_rate)} at={respiration_rate?.timestamp ?? null} />
           <Vital label="SpO₂" kind="spo2" nowMs={now} text={whole(spo2)} at={spo2?.timestamp ?? null} />
           <Vital label="Temp" kind="temp" nowMs={now} text={temperature?.value.toFixed(1) ?? null} at={temperature?.timestamp ?? null} />
-          <Vital
-            label="BP"
-            kind="pressure"
-            nowMs={now}
-            text={pressure ? `${Math.round(pressure.systolic)}/${Math.round(pressure.diastolic)}` : null}
-            at={pressure?.timestamp ?? null}
-            limitMs={12 * 3_600_000}
-          />
+          <PressureCell pressure={pressure} nowMs={now} />
         </div>
       </div>
     </div>
