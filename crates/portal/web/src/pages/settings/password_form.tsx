@@ -58,7 +58,7 @@ export function PasswordForm({ onDone }: { onDone: () => void }) {
         onValue={setAgain}
         error={differs ? "This is not the same" : undefined}
       />
-      {change.failed && (
+      {change.failed && Object.keys(change.fields).length === 0 && (
         <Notice tone="bad" alert>
           {change.failed}
         </Notice>
