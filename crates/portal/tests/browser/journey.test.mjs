@@ -83,7 +83,7 @@ test("reads a day and zooms to single samples", async () => {
 test("exports the day and opens the archive", async () => {
   await page.getByRole("link", { name: "Exports", exact: true }).click();
   await page.getByRole("button", { name: "Export", exact: true }).click();
-  const ready = page.getByRole("button", { name: "Download" });
+  const ready = page.getByRole("button", { name: "Download", exact: true });
   await ready.waitFor({ timeout: 60_000 });
   const [download] = await Promise.all([page.waitForEvent("download"), ready.click()]);
   const files = unzip(readFileSync(await download.path()));
@@ -97,7 +97,7 @@ test("exports the day and opens the archive", async () => {
 test("makes a key, uses it, revokes it", async () => {
   await page.goto(`${new URL(page.url()).origin}/settings?part=keys`);
   await page.getByRole("button", { name: "New API key" }).first().click();
-  await page.getByLabel("Name").fill("Notebook");
+  await page.getByRole("textbox", { name: "Name" }).fill("Notebook");
   await page.getByRole("button", { name: "Make key" }).click();
   const key = await page.locator(".secret code").first().textContent();
   assert.match(key, /^pwk_/);
