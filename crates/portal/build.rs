@@ -87,7 +87,7 @@ fn install(work: &Path, installed: &Path) -> Result<(), String> {
         return Ok(());
     }
     // No package needs a script of its own to be usable, so none gets to run one.
-    run(npm(work).args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"]), "npm ci")?;
+    run(npm(work).args(["ci", "--omit=dev", "--no-audit", "--no-fund", "--ignore-scripts"]), "npm ci")?;
     std::fs::write(installed, lock).map_err(|error| format!("{}: {error}", installed.display()))
 }
 

@@ -145,6 +145,7 @@ GET    /portal/api/groups/{code}/board                             | 401 401 401
 GET    /portal/api/groups/{code}/board/events                      | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
 GET    /portal/api/groups/{code}/compliance?from=2025-11-19&to=2025-11-20 | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
 GET    /portal/api/patients/{uuid}/series?from=0&to=1&series[]=activity.bpm | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
+GET    /portal/api/patients/{uuid}/news?from=0&to=1               | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
 GET    /portal/api/patients/{uuid}/compliance?date=2025-11-20      | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
 
 # Operations.

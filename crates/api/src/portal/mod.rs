@@ -6,6 +6,7 @@ mod caller;
 mod clients;
 mod compliance;
 mod keys;
+mod news;
 mod series;
 mod session;
 mod sessions;
@@ -27,6 +28,7 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
         .merge(totp::routes())
         .merge(board::routes())
         .merge(series::routes())
+        .merge(news::routes())
         .merge(compliance::routes());
     OpenApiRouter::new().merge(session::routes()).nest("/api", below)
 }

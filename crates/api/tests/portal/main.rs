@@ -7,5 +7,6 @@ mod account;
 mod board;
 mod browser;
 mod charts;
+mod news;
 mod sessions;
 mod totp;

@@ -1,5 +1,5 @@
 //! What the portal's pages need beyond the public API: sessions, one's own account, the board of a study, down-sampled
-//! series, heat maps of compliance.
+//! series, the history of NEWS, heat maps of compliance.
 
 mod account;
 mod board;
@@ -7,6 +7,7 @@ mod clients;
 pub(crate) mod feed;
 mod gaps;
 mod heat_map;
+mod news;
 mod series;
 mod session;
 mod totp;
@@ -16,5 +17,6 @@ pub use board::{BoardRow, SPARK_SLOTS, Spark};
 pub use feed::{BoardEvent, BoardListener};
 pub use gaps::{Gap, GapReason};
 pub use heat_map::{DayCompliance, MOST_DAYS, PatientDays, TypeHours};
+pub use news::NewsHistory;
 pub use series::{Chart, Point, Series, SeriesColumn, SeriesRequest, channel_name};
 pub use session::{NewPortalLogin, OpenedPortal, PortalCaller, PortalLogin};
