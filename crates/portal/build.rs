@@ -122,9 +122,10 @@ fn table(dist: &Path) -> Result<String, String> {
     let mut text = "&[\n".to_owned();
     for file in files {
         let name = file.strip_prefix(dist).ok().and_then(Path::to_str).ok_or("a file's name is not text")?;
-        let packed = |end: &str| PathBuf::from(format!("{}.{end}", file.display()));
+        let plain = file.display().to_string();
+        let packed = |end: &str| format!("{plain}.{end}");
         for end in ["br", "gz"] {
-            if !packed(end).is_file() {
+            if !Path::new(&packed(end)).is_file() {
                 return Err(format!("`npm run build` has written {name} without {name}.{end}"));
             }
         }
@@ -136,7 +137,7 @@ fn table(dist: &Path) -> Result<String, String> {
         let name = name.replace('\\', "/");
         writeln!(
             text,
-            "File {{ name: {name:?}, etag: {tag:?}, plain: include_bytes!({file:?}), \
+            "File {{ name: {name:?}, etag: {tag:?}, plain: include_bytes!({plain:?}), \
             brotli: include_bytes!({brotli:?}), gzip: include_bytes!({gzip:?}) }},"
         )
         .map_err(|error| error.to_string())?;

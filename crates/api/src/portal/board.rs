@@ -287,7 +287,10 @@ fn told(mut watched: Watched) -> impl Stream<Item = std::result::Result<Event, I
             let event = tokio::select! {
                 event = watched.listener.next() => event,
                 _ = check.tick() => {
-                    if watched.stands().await { continue } else { return }
+                    if watched.stands().await {
+                        continue;
+                    }
+                    return;
                 }
             };
             match event {

@@ -14,6 +14,7 @@ use super::caller::PortalCall;
 use crate::ApiState;
 use crate::error::{ErrorBody, Result};
 use crate::parameters::Parameters;
+use crate::path_uuid::PathUuid;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -72,11 +73,11 @@ impl From<NewsEntry> for NewsHistoryEntry {
 async fn history(
     State(state): State<ApiState>,
     PortalCall(caller): PortalCall,
-    Path(uuid): Path<String>,
+    Path(uuid): Path<PathUuid>,
     parameters: Parameters,
 ) -> Result<Json<NewsHistoryBody>> {
     let time_ms = |key| -> std::result::Result<i64, PlatformError> {
-        let time_ms = parameters.required_integer(key)?;
+        let time_ms = parameters.required_ms(key)?;
         let is_time = (0..1_i64 << 43).contains(&time_ms);
         is_time.then_some(time_ms).ok_or_else(|| PlatformError::invalid(key, "must be a time in ms"))
     };

@@ -67,7 +67,8 @@ impl Events {
                     line.map(|value| value.trim_start().to_owned()).unwrap_or_default()
                 };
                 let (name, id, data) = (field("event"), field("id"), field("data"));
-                self.read = rest.to_owned();
+                let rest = rest.to_owned();
+                self.read = rest;
                 if !name.is_empty() {
                     return Some((name, id, serde_json::from_str(&data).expect("JSON")));
                 }

@@ -96,17 +96,14 @@ impl Platform {
         let uuids = self.users.uuids_of(&group.code).await?;
         let seen = self.health.progress_of_patients(uuids).await?;
         let mut feeds = boards.lock();
-        let feed = match feeds.get(&group.code).and_then(Weak::upgrade) {
-            // Somebody else has begun meanwhile.
-            Some(feed) => feed,
-            None => {
-                let feed = Arc::new(Feed::new(self.new_record_id()));
-                feeds.retain(|_, feed| feed.strong_count() > 0);
-                feeds.insert(group.code.clone(), Arc::downgrade(&feed));
-                tokio::spawn(watch_study(self.clone(), group.code, Arc::downgrade(&feed), seen));
-                feed
-            }
-        };
+        // Somebody else may have begun meanwhile.
+        let feed = feeds.get(&group.code).and_then(Weak::upgrade).unwrap_or_else(|| {
+            let feed = Arc::new(Feed::new(self.new_record_id()));
+            feeds.retain(|_, feed| feed.strong_count() > 0);
+            feeds.insert(group.code.clone(), Arc::downgrade(&feed));
+            tokio::spawn(watch_study(self.clone(), group.code, Arc::downgrade(&feed), seen));
+            feed
+        });
         drop(feeds);
         Ok(BoardListener::new(feed, last_seen, boards.closed.subscribe()))
     }

@@ -69,7 +69,7 @@ async fn next_row(events: &mut Response) -> Value {
     let mut text = String::new();
     loop {
         // Far longer than anything takes, so that a test that fails ends.
-        let piece = tokio::time::timeout(Duration::from_secs(60), events.chunk()).await.unwrap().unwrap().unwrap();
+        let piece = tokio::time::timeout(Duration::from_mins(1), events.chunk()).await.unwrap().unwrap().unwrap();
         text.push_str(std::str::from_utf8(&piece).unwrap());
         let data = text.split("\n\n").filter(|event| event.contains("event: row")).find_map(|event| {
             let line = event.lines().find_map(|line| line.strip_prefix("data: "))?;
