@@ -52,7 +52,7 @@ async fn main() -> Result<(), Failure> {
         password: None,
         subscription: SubscriptionStart::Active,
     };
-    let (account, _) = platform.create_account(account).await?;
+    let (account, password) = platform.create_account(account).await?;
     let (_, key) = platform.create_api_key(&account, NewApiKey::default()).await?;
     let researcher = platform.researcher(&key).await?;
     let group = platform.create_group(&researcher, "Many", "").await?.code;
@@ -79,6 +79,8 @@ async fn main() -> Result<(), Failure> {
     println!("prepared {patients} patients, {folds} folds, in {:.1} s", begin.elapsed().as_secs_f64());
 
     let router = api::router(ApiState::new(platform, Limits::default()));
+    let cookie = sign_in(&router, &account.email, &password).await?;
+    let board = format!("/portal/api/groups/{group}/board");
     let group = format!("/integration/v1/groups/{group}");
     for (name, path) in [
         ("patient list", format!("{group}/patients?token={key}")),
@@ -86,9 +88,10 @@ async fn main() -> Result<(), Failure> {
         ("latest values only", format!("{group}/patients?token={key}&with_latest_values=1&fields[]=uuid")),
         ("summaries", format!("{group}/summaries?token={key}&date=2025-11-20")),
         ("with slots", format!("{group}/summaries?token={key}&date=2025-11-20&include_slots=1")),
+        ("board", board),
     ] {
         for _ in 0..rounds {
-            measure(&router, name, &path).await?;
+            measure(&router, name, &path, &cookie).await?;
         }
     }
     Ok(())
@@ -117,9 +120,12 @@ fn activity(rows: i64) -> Block {
     block
 }
 
-async fn measure(router: &Router, name: &str, path: &str) -> Result<(), Failure> {
-    let begin = Instant::now();
-    let response = router.clone().oneshot(Request::get(path).body(Body::empty())?).await?;
+async fn measure(router: &Router, name: &str, path: &str, cookie: &str) -> Result<(), Failure> {
+    let (begin, cpu_before_ms) = (Instant::now(), cpu_ms());
+    let request = Request::get(path);
+    let is_page = path.starts_with("/portal");
+    let request = if is_page { request.header("cookie", cookie) } else { request };
+    let response = router.clone().oneshot(request.body(Body::empty())?).await?;
     let status = response.status().as_u16();
     let mut body = response.into_body().into_data_stream();
     let (mut bytes, mut first_ms) = (0, None);
@@ -128,9 +134,32 @@ async fn measure(router: &Router, name: &str, path: &str) -> Result<(), Failure>
         first_ms.get_or_insert(begin.elapsed().as_secs_f64() * 1e3);
     }
     let all_ms = begin.elapsed().as_secs_f64() * 1e3;
+    let cpu_ms = cpu_ms() - cpu_before_ms;
     let (first_ms, mib) = (first_ms.unwrap_or(all_ms), bytes as f64 / f64::from(1 << 20));
-    println!("{name:20} {status} first byte {first_ms:7.1} ms, all {all_ms:8.1} ms, {mib:7.1} MiB, {}", most_memory());
+    println!(
+        "{name:20} {status} first byte {first_ms:7.1} ms, all {all_ms:8.1} ms, cpu {cpu_ms:7.1} ms, {mib:7.1} MiB, {}",
+        most_memory()
+    );
     Ok(())
+}
+
+/// A cookie of the portal.
+async fn sign_in(router: &Router, email: &str, password: &str) -> Result<String, Failure> {
+    let body = format!("{{\"email\":\"{email}\",\"password\":\"{password}\"}}");
+    let request = Request::post("/portal/session").header("content-type", "application/json").body(Body::from(body))?;
+    let response = router.clone().oneshot(request).await?;
+    let cookie = response.headers().get("set-cookie").ok_or("no cookie")?.to_str()?;
+    Ok(cookie.split(';').next().unwrap_or_default().to_owned())
+}
+
+/// What all threads together have computed so far, ms, where the system tells it.
+fn cpu_ms() -> f64 {
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().filter_map(Result::ok);
+    let of = |thread: std::fs::DirEntry| {
+        let text = std::fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
+        text.split(' ').next().and_then(|nanoseconds| nanoseconds.parse::<f64>().ok()).unwrap_or(0.0)
+    };
+    threads.map(of).sum::<f64>() / 1e6
 }
 
 /// The most memory that the process has held, where the system tells it.

@@ -10,6 +10,8 @@ mod parameters;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
+use crate::portal::SESSION_COOKIE;
+
 pub(crate) use page::{STYLE, page};
 
 /// The API key, in the three ways that it may come.
@@ -41,6 +43,11 @@ fn security_schemes() -> Value {
         "api_key_header": {"type": "apiKey", "in": "header", "name": "X-Api-Key", "description": "API key of a researcher."},
         "api_key_bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "pwk_…",
             "description": "API key of a researcher."},
+        "portal_cookie": {"type": "apiKey", "in": "cookie", "name": SESSION_COOKIE,
+            "description": "Session of a page of the portal."},
+        "csrf_token": {"type": "apiKey", "in": "header", "name": "X-CSRF-Token",
+            "description": "What a session says of itself, so that no other site can act in its name. The integration \
+            API asks for it with every method, the portal's own routes with those that change something."},
         "users_token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
             "description": "Token of a login or an activation on the Users Cloud."},
         "health_token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
@@ -123,6 +130,9 @@ fn complete_security(path: &str, operation: &mut Map<String, Value>) -> bool {
     if schemes.contains(&"oauth_client") {
         // A client may also name itself in the body, and a public one has no secret.
         security.push(json!({}));
+    }
+    if takes_key {
+        security.push(json!({"portal_cookie": [], "csrf_token": []}));
     }
     operation.insert("security".to_owned(), json!(security));
     !schemes.is_empty()

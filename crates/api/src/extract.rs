@@ -10,9 +10,11 @@ use platform::{HealthCaller, PlatformError, Researcher, UsersCaller};
 use crate::ApiState;
 use crate::error::{ApiError, platform_status};
 use crate::parameters::Parameters;
+use crate::portal::researcher_of_cookie;
 use crate::rate_limit::prove;
 
-/// A call of the integration API. The key comes as `?token=`, as `Authorization: Bearer` or as `X-Api-Key`.
+/// A call of the integration API. The key comes as `?token=`, as `Authorization: Bearer` or as `X-Api-Key`; a page of
+/// the portal brings its cookie and the header `X-CSRF-Token` instead.
 pub struct ResearcherCall(pub Researcher);
 
 /// A call of the Health Cloud, with a token as `Authorization: Bearer`.
@@ -61,7 +63,14 @@ impl FromRequestParts<ApiState> for ResearcherCall {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
-        let key = api_key(parts)?;
+        let key = match api_key(parts) {
+            // Whoever brings a key means the key, whatever cookie his browser adds.
+            Err(CallRejection::NoCredential) => match researcher_of_cookie(parts, state).await? {
+                Some(researcher) => return Ok(ResearcherCall(researcher)),
+                None => return Err(CallRejection::NoCredential.into()),
+            },
+            key => key?,
+        };
         let researcher = state.platform.researcher(&key).await.map_err(CallRejection::Refused)?;
         prove(parts);
         Ok(ResearcherCall(researcher))

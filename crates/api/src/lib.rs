@@ -20,7 +20,9 @@ mod metrics;
 mod operations;
 mod outer;
 mod parameters;
+mod path_uuid;
 mod person;
+mod portal;
 mod rate_limit;
 mod raw_rows;
 mod refreshed;
@@ -61,6 +63,8 @@ pub struct ApiState {
     pub(crate) rate_limit: Option<Arc<RateLimit>>,
     pub(crate) requests: Arc<Semaphore>,
     pub(crate) uploads: UploadMemory,
+    /// Streams of events, which last: they may not take all places of requests.
+    pub(crate) streams: Arc<Semaphore>,
 }
 
 impl ApiState {
@@ -71,6 +75,7 @@ impl ApiState {
             metrics: Metrics::default(),
             rate_limit: limits.requests_per_minute.map(|per_minute| Arc::new(RateLimit::new(per_minute))),
             requests: Arc::new(Semaphore::new(limits.requests_at_once.min(Semaphore::MAX_PERMITS))),
+            streams: Arc::new(Semaphore::new(limits.requests_at_once.min(Semaphore::MAX_PERMITS).div_ceil(2))),
             uploads: UploadMemory::new(limits.upload_memory_bytes),
             limits,
         }
@@ -122,11 +127,13 @@ pub enum Part {
     Users,
     /// The Health Cloud.
     Health,
+    /// What the pages of the portal ask beyond the integration API.
+    Portal,
 }
 
 impl Part {
     /// All of them.
-    pub const ALL: [Part; 3] = [Part::Integration, Part::Users, Part::Health];
+    pub const ALL: [Part; 4] = [Part::Integration, Part::Users, Part::Health, Part::Portal];
 
     /// The path below which it is on the shared address.
     pub fn prefix(self) -> &'static str {
@@ -134,6 +141,7 @@ impl Part {
             Part::Integration => "/integration",
             Part::Users => "/users",
             Part::Health => "/health",
+            Part::Portal => "/portal",
         }
     }
 
@@ -142,6 +150,7 @@ impl Part {
             Part::Integration => integration::routes(),
             Part::Users => users_cloud::routes(),
             Part::Health => health_cloud::routes(),
+            Part::Portal => portal::routes(),
         }
     }
 }
@@ -151,7 +160,8 @@ impl Part {
 #[openapi(info(
     title = "Pulseward",
     description = "Remote patient monitoring: the integration API for researchers' programs, the Users Cloud that knows \
-        persons, and the Health Cloud that knows samples of uuids.\n\nErrors are JSON with `message`, `code` and, with \
+        persons, and the Health Cloud that knows samples of uuids. What stands below /portal \
+        is for the pages of the portal, whose cookie the integration API takes as well.\n\nErrors are JSON with `message`, `code` and, with \
         422, `errors` by field. Every answer has `X-Request-Id`. Unknown query parameters are ignored, empty ones count \
         as absent. Any address can also answer 405 (with `Allow`), 414 and 431. Times are milliseconds since 1970 UTC \
         unless said otherwise; both ends of ranges are included."

@@ -38,10 +38,15 @@ impl Parameters {
         }
     }
 
-    /// A whole number. Invalid when the key is not there, malformed when it is not a whole number.
-    pub fn required_integer(&self, key: &'static str) -> Result<i64, PlatformError> {
+    /// A number of milliseconds, whose fraction is cut off. Invalid when the key is not there, malformed when it is not a
+    /// number.
+    pub fn required_ms(&self, key: &'static str) -> Result<i64, PlatformError> {
         let text = self.one(key).ok_or_else(|| PlatformError::invalid(key, "is required"))?;
-        text.parse().map_err(|_| malformed(key, "must be a whole number"))
+        if let Ok(whole) = text.parse() {
+            return Ok(whole);
+        }
+        let number: Option<f64> = text.parse().ok().filter(|number: &f64| number.is_finite());
+        number.map(|number| number.floor() as i64).ok_or_else(|| malformed(key, "must be a number"))
     }
 }
 
@@ -94,8 +99,13 @@ mod tests {
         assert!(parameters("s=1").flag("s").expect("a flag"));
         assert!(!parameters("").flag("s").expect("a flag"));
         assert!(matches!(parameters("s=yes").flag("s"), Err(PlatformError::Malformed { .. })));
-        assert_eq!(parameters("n=-7").required_integer("n").expect("a number"), -7);
-        assert!(matches!(parameters("").required_integer("n"), Err(PlatformError::Invalid(_))));
-        assert!(matches!(parameters("n=1.5").required_integer("n"), Err(PlatformError::Malformed { .. })));
+        let ms = |query: &str| parameters(query).required_ms("n");
+        for (query, expected) in [("n=-7", -7), ("n=1.5", 1), ("n=-1.5", -2), ("n=1.7636e12", 1_763_600_000_000)] {
+            assert_eq!(ms(query).expect("a number"), expected, "{query}");
+        }
+        assert!(matches!(ms(""), Err(PlatformError::Invalid(_))));
+        for other in ["n=x", "n=NaN", "n=inf", "n=1e999", "n=1,5", "n=0x10"] {
+            assert!(matches!(ms(other), Err(PlatformError::Malformed { .. })), "{other}");
+        }
     }
 }

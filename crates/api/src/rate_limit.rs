@@ -20,6 +20,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Uri};
 
 use crate::parameters::Parameters;
+use crate::portal::session_cookie;
 
 const MINUTE_MS: i64 = 60_000;
 /// Tables that are locked apart from each other.
@@ -174,7 +175,8 @@ fn credential_of<'request>(uri: &'request Uri, headers: &'request HeaderMap) -> 
         return Some(Cow::Borrowed(value[scheme_end..].trim_ascii()));
     }
     let header = |name: &str| headers.get(name).map(|value| Cow::Borrowed(value.as_bytes().trim_ascii()));
-    ["x-api-key", "x-health-token"].into_iter().find_map(header)
+    let cookie = || session_cookie(headers).ok().flatten().map(|cookie| Cow::Borrowed(cookie.as_bytes()));
+    ["x-api-key", "x-health-token"].into_iter().find_map(header).or_else(cookie)
 }
 
 /// Addresses that one customer of a network has at his disposal count together.
@@ -283,6 +285,7 @@ mod tests {
         }
         assert_eq!(of("/", "x-api-key", " k "), Some(b"k".to_vec()));
         assert_eq!(of("/", "x-health-token", "t"), Some(b"t".to_vec()));
+        assert_eq!(of("/", "cookie", "a=1; pulseward_session=s"), Some(b"s".to_vec()));
         assert_eq!(of("/?tokens=x", "accept", "*/*"), None);
     }
 }

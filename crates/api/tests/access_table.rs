@@ -7,8 +7,9 @@
 
 mod common;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
+use std::sync::Mutex;
 
 use axum::body::Body;
 use axum::http::Request;
@@ -24,6 +25,10 @@ use serde_json::{Value, json};
 /// researcher of the group, `hcp` a practitioner of it, `stranger` a researcher and `admin` an administrator who are not
 /// in it: on the integration API with an API key; on the Users Cloud with a token; on the Health Cloud with a health
 /// token for the patient, or, where they get none, with the key. `scoped` is a key of the member for another group.
+///
+/// On the routes of the portal, those five have a session of its pages, `expired` and `revoked` one that was locked and
+/// one that was signed out; `other` shows the member's key, patients show their tokens, and `scoped` is a session of the
+/// member that only reads.
 const CALLERS: [&str; 12] = [
     "none", "rubbish", "expired", "revoked", "other", "own", "another", "member", "hcp", "stranger", "admin", "scoped",
 ];
@@ -119,6 +124,30 @@ POST   /health/oauth/token                                         | 401
 POST   /health/oauth/introspect                                    | 401
 POST   /health/oauth/revoke                                        | 401
 
+# Portal. Everyone acts on himself; a session that only reads does not.
+POST   /portal/session {"email": "ada@example.org", "password": "correct horse battery"} | 200
+GET    /portal/session                                             | 401 401 401 401 401 | 401 401 | 200 200 200 200 200
+DELETE /portal/session                                             | 401 401 401 401 401 | 401 401 | 204 204 204 204 403
+GET    /portal/api/account                                         | 401 401 401 401 401 | 401 401 | 200 200 200 200 200
+PUT    /portal/api/account/password {"current": "correct horse battery", "new": "incorrect horse battery"} | 401 401 401 401 401 | 401 401 | 204 204 204 204 403
+GET    /portal/api/keys                                            | 401 401 401 401 401 | 401 401 | 200 200 200 200 200
+POST   /portal/api/keys {"name": "New"}                            | 401 401 401 401 401 | 401 401 | 201 201 201 201 403
+DELETE /portal/api/keys/{id}                                       | 401 401 401 401 401 | 401 401 | 404 404 404 404 403
+GET    /portal/api/clients                                         | 401 401 401 401 401 | 401 401 | 403 403 403 200 403
+POST   /portal/api/clients {"name": "N", "redirect_uris": ["https://a.example/b"], "privacy_policy_url": "https://a.example/p"} | 401 401 401 401 401 | 401 401 | 403 403 403 201 403
+DELETE /portal/api/clients/{client_id}                             | 401 401 401 401 401 | 401 401 | 403 403 403 404 403
+GET    /portal/api/sessions                                        | 401 401 401 401 401 | 401 401 | 200 200 200 200 200
+DELETE /portal/api/sessions/{id}                                   | 401 401 401 401 401 | 401 401 | 404 404 404 404 403
+POST   /portal/api/totp                                            | 401 401 401 401 401 | 401 401 | 200 200 200 200 403
+PUT    /portal/api/totp {"code": "000000"}                         | 401 401 401 401 401 | 401 401 | 422 422 422 422 403
+DELETE /portal/api/totp {"password": "correct horse battery"}      | 401 401 401 401 401 | 401 401 | 204 404 404 404 403
+GET    /portal/api/groups/{code}/board                             | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
+GET    /portal/api/groups/{code}/board/events                      | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
+GET    /portal/api/groups/{code}/compliance?from=2025-11-19&to=2025-11-20 | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
+GET    /portal/api/patients/{uuid}/series?from=0&to=1&series[]=activity.bpm | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
+GET    /portal/api/patients/{uuid}/news?from=0&to=1               | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
+GET    /portal/api/patients/{uuid}/compliance?date=2025-11-20      | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
+
 # Operations.
 GET    /livez                                                      | 200
 GET    /readyz                                                     | 200
@@ -170,7 +199,7 @@ impl Row {
             // Everyone ends his own token.
             return Spoils::LaterRows;
         }
-        let takes = ["reset-password", "create-export"];
+        let takes = ["reset-password", "create-export", "account/password"];
         if self.method == "DELETE" || takes.iter().any(|part| self.path.contains(part)) {
             return Spoils::LaterCells;
         }
@@ -186,6 +215,13 @@ enum Spoils {
     LaterCells,
 }
 
+/// A session of the portal.
+#[derive(Clone)]
+struct Page {
+    cookie: String,
+    csrf: String,
+}
+
 /// A service with everyone in it.
 struct World {
     story: Story,
@@ -193,6 +229,8 @@ struct World {
     export_id: String,
     hal: String,
     own: Enrolled,
+    /// Sessions of the portal that have been needed so far, by caller.
+    pages: Mutex<HashMap<usize, Page>>,
     /// Credentials of the integration API, the Users Cloud and the Health Cloud, by caller.
     credentials: [[String; 12]; 3],
 }
@@ -317,7 +355,7 @@ impl World {
                 scoped,
             ],
         ];
-        World { story, group, export_id, hal, own, credentials }
+        World { story, group, export_id, hal, own, pages: Mutex::default(), credentials }
     }
 
     fn path(&self, row: &Row) -> String {
@@ -325,6 +363,7 @@ impl World {
         let uuid = if row.path.contains("/hcps/") { &self.hal } else { &self.own.uuid };
         let places = [
             ("{group_code}", self.group.as_str()),
+            ("{code}", &self.group),
             ("{uuid}", uuid),
             ("{serial}", serial),
             ("{date}", "2025-11-20"),
@@ -334,6 +373,7 @@ impl World {
             ("{raw_metric_type}", "activity"),
             ("{type}", "activity"),
             ("{id}", "000000000000000000000000"),
+            ("{client_id}", "000000000000000000000000"),
             ("{name}", "nothing"),
         ];
         let mut path = row.path.clone();
@@ -342,6 +382,39 @@ impl World {
         }
         assert!(!path.contains('{'), "nothing stands for a part of {path}");
         path
+    }
+
+    /// The session of the portal that a caller has; none for whom shows something else.
+    async fn page(&self, caller: usize) -> Option<Page> {
+        const REVOKED: &str = "revoked";
+        let (email, wall) = match CALLERS[caller] {
+            "expired" | REVOKED | "member" => ("ada@example.org", false),
+            "hcp" => ("hal@example.org", false),
+            "stranger" => ("bob@example.org", false),
+            "admin" => ("root@example.org", false),
+            "scoped" => ("ada@example.org", true),
+            _ => return None,
+        };
+        let known = self.pages.lock().expect("no test panics here").get(&caller).cloned();
+        if known.is_some() {
+            return known;
+        }
+        let body = json!({"email": email, "password": PASSWORD, "wall_display": wall});
+        let answer = self.story.post("/portal/session", body).await;
+        let cookie = answer.header("set-cookie").split(';').next().unwrap_or_default().to_owned();
+        let page = Page { cookie, csrf: text(&answer.ok()["csrf_token"]) };
+        if CALLERS[caller] == REVOKED {
+            let request = Request::delete("/portal/session").header("cookie", &page.cookie);
+            let request = request.header("x-csrf-token", &page.csrf).body(Body::empty()).expect("a request");
+            self.story.send(request).await.done();
+        }
+        if CALLERS[caller] == "expired" {
+            // What was used until here is locked as well, and is begun anew when it is needed.
+            self.pages.lock().expect("no test panics here").clear();
+            self.story.pass_ms(16 * 60_000);
+        }
+        self.pages.lock().expect("no test panics here").insert(caller, page.clone());
+        Some(page)
     }
 
     async fn status(&self, row: &Row, caller: usize) -> u16 {
@@ -354,7 +427,10 @@ impl World {
         let cloud = if header == "x-health-token" { 2 } else { cloud };
         let credential = &self.credentials[cloud][caller];
         let mut request = Request::builder().method(row.method.as_str()).uri(self.path(row));
-        if !credential.is_empty() {
+        let page = if row.path.starts_with("/portal") { self.page(caller).await } else { None };
+        if let Some(page) = page {
+            request = request.header("cookie", page.cookie).header("x-csrf-token", page.csrf);
+        } else if !credential.is_empty() {
             let value = if header == "authorization" { format!("Bearer {credential}") } else { credential.clone() };
             request = request.header(header, value);
         }
@@ -368,7 +444,7 @@ impl World {
             }
         };
         let request = request.header("content-type", kind).body(body).expect("a request");
-        self.story.raw(request).await.0.status.as_u16()
+        self.story.status(request).await.as_u16()
     }
 }
 

@@ -14,6 +14,15 @@ use crate::error::{PlatformError, Result};
 /// Uses of a key within this time are noted once.
 const NOTE_USE_EVERY_MS: i64 = 60_000;
 
+/// How a caller of the integration API came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entrance {
+    /// With an API key.
+    Key,
+    /// From a page of the portal.
+    Portal,
+}
+
 /// Who calls the integration API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Researcher {
@@ -21,7 +30,9 @@ pub struct Researcher {
     pub account: String,
     /// What the account may do.
     pub role: Role,
-    /// The key that was used.
+    /// How he came in.
+    pub entrance: Entrance,
+    /// The key that was used; empty for a page of the portal.
     pub key_id: String,
     /// When the key ends by itself, ms.
     pub key_expires_ms: Option<i64>,
@@ -68,6 +79,7 @@ impl Platform {
         Ok(Researcher {
             account: holder.account,
             role: Role::of(&holder.role)?,
+            entrance: Entrance::Key,
             key_id: holder.key_id,
             key_expires_ms: holder.key_expires_ms,
             key_scoped: holder.key_scoped,

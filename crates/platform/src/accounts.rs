@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use store::{Account, ApiKey, HealthChange, Intent, StoreError};
+use store::{Account, ApiKey, HealthChange, Intent, NewPassword, StoreError};
 
 use crate::access::hash_api_key;
 use crate::environment::Platform;
@@ -175,11 +175,13 @@ impl Platform {
         Ok(now_ms)
     }
 
-    /// Gives an account another password, made up when there is none, and ends its sessions. Answers the password.
+    /// Gives an account another password, made up when there is none, and ends its sessions. On the portal, its owner
+    /// has to choose another one before anything else. Answers the password.
     pub async fn reset_account_password(&self, account: &Account, password: Option<String>) -> Result<String> {
         let password = password.unwrap_or_else(|| self.new_password());
         let hash = self.hash_new_password("password", &password).await?;
-        self.users.set_account_password(&account.uuid, &hash, self.now_ms()).await?;
+        let new = NewPassword { hash, must_change: true, kept_session: None };
+        self.users.set_account_password(&account.uuid, new, self.now_ms()).await?;
         Ok(password)
     }
 

@@ -56,7 +56,8 @@ impl Platform {
         }
         self.managed_patient(researcher, patient).await?;
         let secondary = Some(hcp_admin_entity(&researcher.account));
-        let mut entry = self.entry(Action::PatientApiExport, researcher, patient_entity(patient), secondary);
+        let mut entry =
+            self.entry(Action::export_through(researcher.entrance), researcher, patient_entity(patient), secondary);
         entry.details = Some(json!({"types": ["afib"], "from": from_ms, "to": to_ms}).to_string());
         self.users.record_once(self.audit(vec![entry])).await?;
         let (platform, patient) = (self.clone(), patient.to_owned());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use store::{Audit, AuditEntry, AuditQuery, Entity, NewAuditEntry};
 
-use crate::access::Researcher;
+use crate::access::{Entrance, Researcher};
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
 
@@ -60,6 +60,14 @@ pub enum Action {
 }
 
 impl Action {
+    /// An export by somebody who came in this way.
+    pub(crate) fn export_through(entrance: Entrance) -> Self {
+        match entrance {
+            Entrance::Key => Action::PatientApiExport,
+            Entrance::Portal => Action::PatientPortalExport,
+        }
+    }
+
     /// Every action that there is.
     pub const ALL: [Action; 23] = [
         Action::PatientCreate,

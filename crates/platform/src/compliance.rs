@@ -199,17 +199,17 @@ fn cells_of<C: WindowCell>(rows: &[SlotRow]) -> Option<DayCells<C>> {
     DayCells::unpack(&row.cells)
 }
 
-fn activity_of(rows: &[SlotRow]) -> Option<DayCells<ActivityCell>> {
+pub(crate) fn activity_of(rows: &[SlotRow]) -> Option<DayCells<ActivityCell>> {
     cells_of(rows)
 }
 
 /// Five-minute slots with a stored heart rate, of whatever quality.
-fn with_heart_rate(cells: &DayCells<ActivityCell>) -> impl Iterator<Item = &ActivityCell> {
+pub(crate) fn with_heart_rate(cells: &DayCells<ActivityCell>) -> impl Iterator<Item = &ActivityCell> {
     cells.cells().iter().filter(|cell| cell.stored_bpm > 0)
 }
 
 /// Five-minute slots of a day; of today, those that have elapsed, at least the first.
-fn slots_so_far(day: LocalDay, clock: &LocalClock, now_ms: i64) -> u32 {
+pub(crate) fn slots_so_far(day: LocalDay, clock: &LocalClock, now_ms: i64) -> u32 {
     let (start_us, end_us) = day.span_us(clock);
     let now_us = now_ms * 1000;
     if (start_us..end_us).contains(&now_us) {
@@ -219,7 +219,7 @@ fn slots_so_far(day: LocalDay, clock: &LocalClock, now_ms: i64) -> u32 {
 }
 
 /// A percentage with one decimal, at most 100; 0 of a day that does not exist in its zone.
-fn percent(slots: usize, of_slots: u32) -> f64 {
+pub(crate) fn percent(slots: usize, of_slots: u32) -> f64 {
     if of_slots == 0 {
         return 0.0;
     }

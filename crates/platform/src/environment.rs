@@ -54,6 +54,10 @@ pub struct Settings {
     pub health_url: String,
     /// Seconds between two exports of a patient, where an operator has set nothing else in the database.
     pub export_interval_s: i64,
+    /// Minutes after which a session of the portal that nobody uses is locked.
+    pub portal_idle_minutes: i64,
+    /// Hours after which a session of the portal ends.
+    pub portal_session_hours: i64,
     /// How many password hashes may be computed at once.
     pub password_hashes_at_once: usize,
 }
@@ -68,6 +72,8 @@ impl Default for Settings {
             users_url: "http://127.0.0.1:8080/users".to_owned(),
             health_url: "http://127.0.0.1:8080/health".to_owned(),
             export_interval_s: 300,
+            portal_idle_minutes: 15,
+            portal_session_hours: 12,
             password_hashes_at_once: 2,
         }
     }

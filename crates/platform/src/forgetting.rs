@@ -18,6 +18,7 @@ impl Platform {
         let refresh_ms = self.settings.token_refresh_minutes * MINUTE_MS;
         let retired_ms = now_ms - ttl_ms.max(refresh_ms);
         let mut tidied = self.users.purge_sessions(ended_ms).await?;
+        tidied += self.purge_portal_sessions().await?;
         tidied += self.health.purge_oauth(now_ms - KEPT_MS, ended_ms).await?;
         tidied += self.health.purge_sessions(ended_ms).await?;
         tidied += self.users.purge_signing_keys(retired_ms).await?;

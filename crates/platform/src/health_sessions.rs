@@ -6,7 +6,7 @@
 
 use store::{HealthPatient, HealthSession, Refreshed, StoreError};
 
-use crate::access::Researcher;
+use crate::access::{Entrance, Researcher};
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
 use crate::tokens::{Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned};
@@ -86,7 +86,7 @@ impl Platform {
         let key_end_ms = researcher.key_expires_ms.unwrap_or(i64::MAX);
         let session = HealthSession {
             actor: Some(researcher.account.clone()),
-            api_key: Some(researcher.key_id.clone()),
+            api_key: (researcher.entrance == Entrance::Key).then(|| researcher.key_id.clone()),
             expires_ms: session.expires_ms.min(key_end_ms),
             ..session
         };
@@ -204,10 +204,13 @@ impl Platform {
 
     /// Whether key, account, membership and attachment still stand.
     async fn still_reads(&self, researcher: &Researcher, patient: &str) -> Result<()> {
-        let key = self.users.api_key(&researcher.key_id).await?;
+        let key_stands = match researcher.entrance {
+            Entrance::Key => self.users.api_key(&researcher.key_id).await?.is_some_and(|key| key.revoked_ms.is_none()),
+            // The account is what such a token rests on.
+            Entrance::Portal => true,
+        };
         let account = self.users.account(&researcher.account).await?;
-        let stands = key.is_some_and(|key| key.revoked_ms.is_none())
-            && account.is_some_and(|account| account.disabled_ms.is_none());
+        let stands = key_stands && account.is_some_and(|account| account.disabled_ms.is_none());
         if !stands {
             return Err(PlatformError::Unauthenticated("the API key is not valid"));
         }

@@ -62,7 +62,8 @@ impl Platform {
 }
 
 /// Lower-case hex digits of bytes.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {
         // Writing to a string cannot fail.

@@ -103,6 +103,7 @@ pub async fn store_sync(platform: &Platform, patient: &str, body: SyncBody) -> R
         }
     }
     platform.due_bell.notify_one();
+    platform.wake_boards();
     Ok(Receipt { sync_id, types: outcomes.into_values().collect() })
 }
 

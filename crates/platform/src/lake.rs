@@ -82,7 +82,12 @@ impl Platform {
             .into_iter()
             .map(|(patient, files)| {
                 let primary = patient_entity(patient);
-                let mut entry = self.entry(Action::PatientApiExport, researcher, primary, Some(hcp_admin.clone()));
+                let mut entry = self.entry(
+                    Action::export_through(researcher.entrance),
+                    researcher,
+                    primary,
+                    Some(hcp_admin.clone()),
+                );
                 entry.details = Some(json!({"lake": group_code, "files": files}).to_string());
                 entry
             })

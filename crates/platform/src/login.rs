@@ -2,7 +2,7 @@
 //!
 //! An unknown name and a wrong password answer the same after the same work.
 
-use store::{Account, HealthChange, Intent, NewAuditEntry, Patient, Profile};
+use store::{Account, HealthChange, Intent, NewAuditEntry, NewPassword, Patient, Profile};
 
 use crate::access::Researcher;
 use crate::audit::{Action, user_entity};
@@ -174,7 +174,8 @@ impl Platform {
                 Ok(Found::Patient(Patient { password_hash: Some(hash), must_change_password: false, ..patient }))
             }
             Found::Account(account) => {
-                self.users.set_account_password(&account.uuid, &hash, self.now_ms()).await?;
+                let new = NewPassword { hash: hash.clone(), ..NewPassword::default() };
+                self.users.set_account_password(&account.uuid, new, self.now_ms()).await?;
                 Ok(Found::Account(Account { password_hash: hash, ..account }))
             }
         }

@@ -8,6 +8,7 @@ use tokio::sync::Semaphore;
 
 use crate::backoff::Backoff;
 use crate::environment::Settings;
+use crate::portal::feed::Boards;
 use crate::signing::Keyring;
 
 /// What one node remembers between requests.
@@ -22,6 +23,8 @@ pub(crate) struct Memory {
     pub hashes_verified: AtomicU64,
     /// Logins that failed.
     pub backoff: Backoff,
+    /// Boards that somebody looks at.
+    pub boards: Boards,
     /// When this node last noted the use of an API key, ms, by the key's record identifier.
     pub key_uses: Mutex<HashMap<String, i64>>,
 }
@@ -34,6 +37,7 @@ impl Memory {
             hashing: Arc::new(Semaphore::new(settings.password_hashes_at_once.max(1))),
             hashes_verified: AtomicU64::new(0),
             backoff: Backoff::default(),
+            boards: Boards::default(),
             key_uses: Mutex::default(),
         }
     }

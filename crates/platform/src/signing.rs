@@ -150,7 +150,8 @@ impl Platform {
         Ok(EncodingKey::from_ed_der(opened))
     }
 
-    fn sealing_key(&self) -> Result<LessSafeKey> {
+    /// The key that seals what only this service may read.
+    pub(crate) fn sealing_key(&self) -> Result<LessSafeKey> {
         let key = UnboundKey::new(&AES_256_GCM, &self.master_key[..]).map_err(broken)?;
         Ok(LessSafeKey::new(key))
     }

@@ -30,7 +30,8 @@ pub use health::{
     AHEAD_MS, AfHourRow, Alarm, AuthorizationCode, Claim, Counts, Device, DeviceReport, DueRange, ErasedPatient,
     ExportClaim, ExportJob, ExportState, ExportTurn, FactsRow, FoldCommit, FoldOutcome, HealthChange, HealthDb,
     HealthPatient, HealthSession, LatestChange, LocalQuarter, NewExport, OauthRefreshToken, OlderDays, OwedEntry,
-    Profile, SettingRow, SlotRow, StoredSection, SummaryRow, Sync, SyncId, SyncOutcome, WEIGHT_SETTING,
+    Profile, Progress, SettingRow, SlotRow, StoredSection, SummaryRow, Sync, SyncId, SyncOutcome, TallyRow,
+    WEIGHT_SETTING,
 };
 pub use health::{Retirement, export_folder};
 pub use objects::{ByteRange, ListedObject, ObjectRead, Objects, S3Address, Upload};
@@ -39,6 +40,7 @@ pub use signing_key::SigningKey;
 pub use users::{
     Account, AccountErasure, Activation, ApiKey, Attachment, Audit, AuditEntry, AuditQuery, Bracelet, Completion,
     Consent, EffectiveSettings, Entity, Erasure, ErasureCounts, Group, GroupAccess, GroupDeletion, GroupSetting,
-    Intent, KeyHolder, Member, MemberRemoval, NewAuditEntry, NumberedIntent, OauthClient, Patient, PatientAccess,
-    PatientDetachment, PersonChange, Session, SettingsOfGroup, UsersDb,
+    Intent, KeyHolder, Member, MemberRemoval, NewAuditEntry, NewPassword, NumberedIntent, OauthClient, Patient,
+    PatientAccess, PatientDetachment, PersonChange, PortalHolder, PortalSession, Session, SettingsOfGroup, Totp,
+    UsersDb,
 };

@@ -16,7 +16,11 @@ pub(super) fn complete(operation: &mut Map<String, Value>) -> bool {
         if parameter["description"].as_str().is_none_or(str::is_empty) && !meaning.is_empty() {
             parameter["description"] = json!(meaning);
         }
-        if !schema.is_null() {
+        // A begin and an end can also be days: then the route itself says that they are text.
+        let is_day = ["from", "to"].contains(&name.as_str()) && parameter["schema"]["type"] == "string";
+        if is_day {
+            parameter["schema"] = json!({"type": "string", "format": "date", "example": "2025-11-20"});
+        } else if !schema.is_null() {
             parameter["schema"] = schema;
         }
     }
@@ -27,6 +31,7 @@ pub(super) fn complete(operation: &mut Map<String, Value>) -> bool {
 fn known(name: &str) -> (&'static str, Value) {
     let date = || json!({"type": "string", "format": "date", "example": "2025-11-20"});
     let instant = || json!({"type": "string", "format": "date-time", "example": "2025-11-20T00:00:00.000Z"});
+    let time_ms = || json!({"type": "number", "format": "double", "example": 1_763_600_000_000_i64});
     let flag = || json!({"enum": [0, 1, true, false]});
     let list = |names: Vec<&str>| json!({"type": "array", "items": {"type": "string", "enum": names}});
     match name {
@@ -36,8 +41,8 @@ fn known(name: &str) -> (&'static str, Value) {
         "serial" | "serial_number" => ("serial number of the bracelet", Value::Null),
         "date" => ("YYYY-MM-DD, a local day of the samples", date()),
         "date_from" | "date_to" => ("YYYY-MM-DD, included", date()),
-        "from" => ("begin, Unix epoch ms, included", json!({"type": "integer", "format": "int64"})),
-        "to" => ("end, Unix epoch ms, included", json!({"type": "integer", "format": "int64"})),
+        "from" => ("begin, Unix epoch ms, included", time_ms()),
+        "to" => ("end, Unix epoch ms, included", time_ms()),
         "from_date" | "to_date" => ("ISO 8601 with zone, included", instant()),
         "from_client_date" | "to_client_date" => {
             ("ISO 8601 without zone, local time of the samples, included", Value::Null)
@@ -51,6 +56,13 @@ fn known(name: &str) -> (&'static str, Value) {
         }
         "with_latest_values" => ("1 to include `latest_values`", flag()),
         "include_slots" => ("1 to include slots", flag()),
+        "peek" => ("1 to ask without keeping the session from being locked", json!({"enum": [0, 1]})),
+        "points" => ("points of each series at most, 2 to 10000; 1200 without it", json!({"type": "integer"})),
+        "series[]" => (
+            "what to show, up to 16 of `TYPE.COLUMN` or `TYPE.COLUMN.CHANNEL`; channels of ppg2 are a colour and a \
+             position such as `green.0`, those of tests the kind of test",
+            json!({"type": "array", "items": {"type": "string", "example": "activity.bpm"}}),
+        ),
         "export_id" => ("the export", Value::Null),
         "object" | "signature" => ("part of the signed link", Value::Null),
         "id" => ("identity of the record", Value::Null),

@@ -14,6 +14,7 @@ use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result, broken_off};
 use crate::extract::ResearcherCall;
+use crate::path_uuid::PathUuid;
 use crate::times::plain_seconds;
 
 /// The routes.
@@ -132,7 +133,7 @@ impl AfBody {
 async fn export(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<String>,
+    Path(uuid): Path<PathUuid>,
     mut fields: Fields,
 ) -> Result<Response> {
     let from_ms = required_integer(&mut fields, "timestamp_from");
@@ -183,7 +184,7 @@ const LATEST_MS: u64 = 253_402_300_799_999;
 async fn strip(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((uuid, id)): Path<(String, String)>,
+    Path((uuid, id)): Path<(PathUuid, String)>,
 ) -> Result<Response> {
     let svg = state.platform.af_strip(&researcher, &uuid, &id).await?;
     Ok(([(CONTENT_TYPE, "image/svg+xml")], svg).into_response())

@@ -11,6 +11,7 @@ use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
+use crate::path_uuid::PathUuid;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -63,7 +64,7 @@ fn read_alarm(fields: &mut Fields) -> Alarm {
 async fn read(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<String>,
+    Path(uuid): Path<PathUuid>,
 ) -> Result<Json<AlarmsBody>> {
     Ok(Json(state.platform.alarms(&researcher, &uuid).await?.into()))
 }
@@ -77,7 +78,7 @@ async fn read(
 async fn change(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<String>,
+    Path(uuid): Path<PathUuid>,
     mut fields: Fields,
 ) -> Result<Json<AlarmsBody>> {
     let alarms = fields.required_list("alarms", read_alarm);

@@ -60,7 +60,7 @@ impl From<AuditEntry> for EntryBody {
 
 /// The entries in which the caller appears, ascending. Needs an active subscription.
 #[utoipa::path(get, path = "/v1/patients/audit/logs", tag = "audit logs",
-    params(("token" = Option<String>, Query), ("from" = i64, Query), ("to" = i64, Query),
+    params(("token" = Option<String>, Query), ("from" = f64, Query), ("to" = f64, Query),
     ("action_type" = Option<String>, Query)),
     responses((status = 200, body = Vec<EntryBody>), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 422, body = ErrorBody)))]
@@ -69,8 +69,8 @@ async fn list(
     ResearcherCall(researcher): ResearcherCall,
     parameters: Parameters,
 ) -> Result<Json<Vec<EntryBody>>> {
-    let from_ms = parameters.required_integer("from")?;
-    let to_ms = parameters.required_integer("to")?;
+    let from_ms = parameters.required_ms("from")?;
+    let to_ms = parameters.required_ms("to")?;
     if to_ms < from_ms {
         return Err(PlatformError::invalid("to", "must not be before from").into());
     }

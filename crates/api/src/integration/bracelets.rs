@@ -13,6 +13,7 @@ use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
+use crate::path_uuid::PathUuid;
 use crate::times::iso_ms;
 
 /// The routes.
@@ -136,7 +137,7 @@ async fn remove(
 async fn attach(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((uuid, serial)): Path<(String, String)>,
+    Path((uuid, serial)): Path<(PathUuid, String)>,
 ) -> Result<StatusCode> {
     state.platform.attach_bracelet(&researcher, &uuid, &serial).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -150,7 +151,7 @@ async fn attach(
 async fn detach(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((uuid, serial)): Path<(String, String)>,
+    Path((uuid, serial)): Path<(PathUuid, String)>,
 ) -> Result<StatusCode> {
     state.platform.detach_bracelet(&researcher, &uuid, &serial).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -16,6 +16,7 @@ use crate::days::date;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::parameters::{Parameters, malformed};
+use crate::path_uuid::PathUuid;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -57,7 +58,7 @@ fn short_name(data_type: DataType) -> String {
 async fn of_heart_rate(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((uuid, day)): Path<(String, String)>,
+    Path((uuid, day)): Path<(PathUuid, String)>,
 ) -> Result<Json<ComplianceBody>> {
     let day = date("date", &day)?;
     let compliance = state.platform.heart_rate_compliance(&researcher, &uuid, day).await?;
@@ -74,7 +75,7 @@ async fn of_heart_rate(
 async fn counts_of_day(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((uuid, day)): Path<(String, String)>,
+    Path((uuid, day)): Path<(PathUuid, String)>,
     parameters: Parameters,
 ) -> Result<Json<CountsBody>> {
     let day = date("date", &day)?;
@@ -96,7 +97,7 @@ async fn counts_of_day(
 async fn counts_of_range(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<String>,
+    Path(uuid): Path<PathUuid>,
     parameters: Parameters,
 ) -> Result<Json<CountsBody>> {
     let from_ms = utc_ms(&parameters, "utc_date_from")?;

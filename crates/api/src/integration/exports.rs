@@ -13,6 +13,7 @@ use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
+use crate::path_uuid::PathUuid;
 use crate::times::local_ms;
 
 /// The routes.
@@ -78,7 +79,7 @@ impl From<ExportStatus> for ExportBody {
 async fn create(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<String>,
+    Path(uuid): Path<PathUuid>,
     fields: Fields,
 ) -> Result<Json<ExportBody>> {
     let request = read_request(fields, None)?;
@@ -96,7 +97,7 @@ async fn create(
 async fn create_of_type(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((uuid, data_type)): Path<(String, String)>,
+    Path((uuid, data_type)): Path<(PathUuid, String)>,
     fields: Fields,
 ) -> Result<Json<ExportBody>> {
     let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("data type"))?;

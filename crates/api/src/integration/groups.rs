@@ -13,6 +13,7 @@ use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
+use crate::path_uuid::PathUuid;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -127,7 +128,7 @@ async fn delete(
 async fn attach(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((group_code, uuid)): Path<(String, String)>,
+    Path((group_code, uuid)): Path<(String, PathUuid)>,
 ) -> Result<StatusCode> {
     state.platform.attach_patient(&researcher, &group_code, &uuid).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -141,7 +142,7 @@ async fn attach(
 async fn detach(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((group_code, uuid)): Path<(String, String)>,
+    Path((group_code, uuid)): Path<(String, PathUuid)>,
 ) -> Result<StatusCode> {
     state.platform.detach_patient(&researcher, &group_code, &uuid).await?;
     Ok(StatusCode::NO_CONTENT)

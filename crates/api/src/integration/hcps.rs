@@ -12,6 +12,7 @@ use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
+use crate::path_uuid::PathUuid;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -80,7 +81,7 @@ async fn add(
 async fn remove(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((group_code, uuid)): Path<(String, String)>,
+    Path((group_code, uuid)): Path<(String, PathUuid)>,
 ) -> Result<StatusCode> {
     state.platform.remove_hcp(&researcher, &group_code, &uuid).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -14,6 +14,7 @@ use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::ResearcherCall;
+use crate::path_uuid::PathUuid;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -163,7 +164,7 @@ struct NewSettings {
 async fn latest(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<String>,
+    Path(uuid): Path<PathUuid>,
 ) -> Result<Json<NewsBody>> {
     let reading = state.platform.latest_news_score(&researcher, &uuid).await?;
     let reading = reading.ok_or(ApiError::Particular {
@@ -182,7 +183,7 @@ async fn latest(
 async fn settings(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<String>,
+    Path(uuid): Path<PathUuid>,
 ) -> Result<Json<SettingsBody>> {
     Ok(Json(state.platform.news_settings(&researcher, &uuid).await?.into()))
 }
@@ -195,7 +196,7 @@ async fn settings(
 async fn change_settings(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<String>,
+    Path(uuid): Path<PathUuid>,
     mut fields: Fields,
 ) -> Result<Json<SettingsBody>> {
     let change = NewsSettingsChange {

@@ -20,6 +20,7 @@ use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::parameters::Parameters;
+use crate::path_uuid::PathUuid;
 use crate::streamed::{Frame, streamed};
 use crate::times::iso_ms;
 
@@ -357,7 +358,7 @@ async fn check_voucher(
 async fn reset_password(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<String>,
+    Path(uuid): Path<PathUuid>,
     mut fields: Fields,
 ) -> Result<StatusCode> {
     let password = fields.required_text("password");
@@ -374,7 +375,7 @@ async fn reset_password(
 async fn health_token(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<String>,
+    Path(uuid): Path<PathUuid>,
 ) -> Result<Json<TokenBody>> {
     let issued = state.platform.health_token(&researcher, &uuid).await?;
     Ok(Json(TokenBody { token: issued.token }))

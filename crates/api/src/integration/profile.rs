@@ -12,6 +12,7 @@ use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
+use crate::path_uuid::PathUuid;
 use crate::person::{ProfileFields, ReceiptBody, read_profile};
 
 /// The routes.
@@ -40,7 +41,7 @@ struct PatientFields {
 async fn change(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<String>,
+    Path(uuid): Path<PathUuid>,
     mut fields: Fields,
 ) -> Result<Json<PatientBody>> {
     let change = PatientChange {
@@ -60,7 +61,7 @@ async fn change(
 async fn erase(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<String>,
+    Path(uuid): Path<PathUuid>,
 ) -> Result<Json<ReceiptBody>> {
     Ok(Json(state.platform.erase_patient(&researcher, &uuid).await?.into()))
 }
@@ -74,7 +75,7 @@ async fn erase(
 async fn change_profile(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<String>,
+    Path(uuid): Path<PathUuid>,
     mut fields: Fields,
 ) -> Result<Json<PatientBody>> {
     let change = read_profile(&mut fields);

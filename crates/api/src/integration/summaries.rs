@@ -12,6 +12,7 @@ use crate::days::{DayForm, date, many_days, one_day, required_date};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::parameters::Parameters;
+use crate::path_uuid::PathUuid;
 use crate::streamed::Frame;
 
 /// Batches that are read ahead while one is written.
@@ -62,7 +63,7 @@ async fn of_group(
 async fn of_patient(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((uuid, day)): Path<(String, String)>,
+    Path((uuid, day)): Path<(PathUuid, String)>,
     parameters: Parameters,
 ) -> Result<Response> {
     let day = date("date", &day)?;

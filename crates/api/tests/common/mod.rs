@@ -215,6 +215,16 @@ impl Story {
         (parts, axum::body::to_bytes(body, usize::MAX).await.expect("a body"))
     }
 
+    /// The status of an answer, whose body may have no end.
+    pub async fn status(&self, request: Request<Body>) -> StatusCode {
+        self.open(request).await.status()
+    }
+
+    /// An answer whose body is still to be read.
+    pub async fn open(&self, request: Request<Body>) -> axum::response::Response {
+        self.router.clone().oneshot(request).await.expect("the router answers")
+    }
+
     /// Any request.
     pub async fn send(&self, request: Request<Body>) -> Answer {
         let response = self.router.clone().oneshot(request).await.expect("the router answers");

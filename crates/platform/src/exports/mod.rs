@@ -74,7 +74,12 @@ impl Platform {
         self.patient_access(researcher, patient).await?;
         researcher.require_manager()?;
         let hcp_admin = Entity { id: researcher.account.clone(), kind: "hcp_admin.id".to_owned() };
-        let mut entry = self.entry(Action::PatientApiExport, researcher, patient_entity(patient), Some(hcp_admin));
+        let mut entry = self.entry(
+            Action::export_through(researcher.entrance),
+            researcher,
+            patient_entity(patient),
+            Some(hcp_admin),
+        );
         entry.details = Some(request.to_json()?);
         let new = NewExport {
             id: self.new_record_id(),

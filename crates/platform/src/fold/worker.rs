@@ -128,6 +128,7 @@ impl FoldWorker {
                 tracing::debug!(patient = %claim.patient, "another worker has taken the fold over");
             }
         }
+        self.platform.wake_boards();
         outcomes.iter().filter(|outcome| **outcome == FoldOutcome::Committed).count()
     }
 

@@ -2,7 +2,6 @@
 
 mod listing;
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -140,12 +139,7 @@ impl Copy {
             hash.update(&piece);
             upload.put(piece).await?;
         }
-        let mut found = String::new();
-        for byte in hash.finalize() {
-            // Writing to a text does not fail.
-            let _ = write!(found, "{byte:02x}");
-        }
-        if found != file.sha256 {
+        if platform::hex(&hash.finalize()) != file.sha256 {
             upload.abort().await?;
             return Err(Failure::Other(format!("{}: what came is not what was listed", file.path)));
         }

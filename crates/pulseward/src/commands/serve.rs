@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use api::{ApiState, Limits, Part};
+use axum::Router;
 use clap::{ArgMatches, Args};
 use platform::Platform;
 use tokio::net::TcpListener;
@@ -79,7 +80,7 @@ impl Service {
         let scheme = if certificate.is_some() { "https" } else { "http" };
         let state = ApiState::new(platform.clone(), limits);
         let metrics = metrics_listener.map(|listener| MetricsServer::new(listener, state.clone(), &options.limits));
-        let router = api::router_of(state, &parts(&options.roles));
+        let router = with_pages(api::router_of(state, &parts(&options.roles)), &options.roles);
         let patience = Patience::new(&options.limits);
         let server = Server { listener, router, certificate, doorway, patience };
         let works = options.roles.contains(&NodeRole::Worker);
@@ -95,8 +96,15 @@ impl Service {
     pub async fn run(self, stop: watch::Receiver<bool>) {
         let background = if self.works { worker::start(&self.platform, &stop) } else { JoinSet::new() };
         let metrics = self.metrics.map(|metrics| tokio::spawn(metrics.run(stop.clone())));
+        // Streams of events never end by themselves, and would hold the end up.
+        let (platform, mut stopped) = (self.platform.clone(), stop.clone());
+        let closing = tokio::spawn(async move {
+            let _ = stopped.wait_for(|stop| *stop).await;
+            platform.close_boards();
+        });
         self.server.run(stop).await;
         worker::end(background).await;
+        closing.abort();
         if let Some(metrics) = metrics {
             metrics.abort();
         }
@@ -120,13 +128,24 @@ fn limits(options: &LimitOptions) -> Result<Limits, Failure> {
     Ok(limits)
 }
 
+/// The routes with the pages of the portal around them, where a node serves them and they were built in.
+fn with_pages(router: Router, roles: &[NodeRole]) -> Router {
+    #[cfg(feature = "portal")]
+    if roles.contains(&NodeRole::Portal) {
+        return portal::around(router);
+    }
+    let _ = roles;
+    router
+}
+
 /// The clouds that a node serves.
 fn parts(roles: &[NodeRole]) -> Vec<Part> {
     let part = |role: &NodeRole| match role {
         NodeRole::Integration => Some(Part::Integration),
         NodeRole::Users => Some(Part::Users),
         NodeRole::Health => Some(Part::Health),
-        NodeRole::Portal | NodeRole::Worker => None,
+        NodeRole::Portal => Some(Part::Portal),
+        NodeRole::Worker => None,
     };
     let served: Vec<Part> = roles.iter().filter_map(part).collect();
     // A role that is named twice is served once.

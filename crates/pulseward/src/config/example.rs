@@ -126,12 +126,26 @@ mod tests {
         for key in crate::config::known_keys() {
             assert!(uncommented.contains(&format!("{} = ", key.replace("hosts_", "hosts."))), "{key}");
         }
-        let given = {
-            use clap::FromArgMatches;
-            let matches = declared().get_matches_from(["pulseward"]);
-            let options = crate::config::ServeOptions::from_arg_matches(&matches).unwrap();
-            crate::config::complete_from_text(&options, &matches, &uncommented, Path::new("example")).unwrap()
-        };
-        assert_eq!(given.public_url.as_deref(), Some("https://study.example"));
+        assert_eq!(serve(&uncommented).public_url.as_deref(), Some("https://study.example"));
+    }
+
+    /// What `serve` makes of a file alone.
+    fn serve(text: &str) -> crate::config::ServeOptions {
+        use clap::FromArgMatches;
+        let matches = declared().get_matches_from(["pulseward"]);
+        let options = crate::config::ServeOptions::from_arg_matches(&matches).unwrap();
+        crate::config::complete_from_text(&options, &matches, text, Path::new("example")).unwrap()
+    }
+
+    #[test]
+    fn the_files_that_the_operators_guide_shows_are_ones_that_the_program_takes() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/getting-started-operator.md");
+        let guide = std::fs::read_to_string(path).unwrap();
+        let blocks: Vec<&str> =
+            guide.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+        assert_eq!(blocks.len(), 4);
+        for block in blocks {
+            serve(block);
+        }
     }
 }

@@ -87,6 +87,14 @@ pub struct ServeOptions {
     #[arg(long, value_name = "N", env = "PULSEWARD_VOUCHER_DAYS", default_value_t = 90,
         value_parser = clap::value_parser!(i64).range(1..))]
     pub voucher_days: i64,
+    /// Minutes after which a session of the portal that nobody uses is locked
+    #[arg(long, value_name = "N", env = "PULSEWARD_PORTAL_IDLE_MINUTES", default_value_t = 15,
+        value_parser = clap::value_parser!(i64).range(1..=1440))]
+    pub portal_idle_minutes: i64,
+    /// Hours after which a session of the portal ends
+    #[arg(long, value_name = "N", env = "PULSEWARD_PORTAL_SESSION_HOURS", default_value_t = 12,
+        value_parser = clap::value_parser!(i64).range(1..=8760))]
+    pub portal_session_hours: i64,
     /// Time between two exports of a patient, such as `300s`; `admin set-export-limit` stands above it
     #[arg(long, value_name = "SPAN", env = "PULSEWARD_EXPORT_INTERVAL", default_value = "300s")]
     pub export_interval: Interval,

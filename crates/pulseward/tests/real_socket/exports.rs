@@ -185,7 +185,7 @@ with tempfile.TemporaryDirectory() as folder:
         archive.extractall(folder)
     manifest = json.load(open(f"{folder}/manifest.json"))
     for file in manifest["files"]:
-        time = "epoch_ms(timestamp)" if file["name"].endswith(".parquet") else "timestamp"
+        time = "epoch_us(timestamp) // 1000" if file["name"].endswith(".parquet") else "timestamp"
         found = duckdb.sql(f"SELECT count(*), min({time}), max({time}) FROM '{folder}/{file['name']}'").fetchall()[0]
         assert found == (file["rows"], file["first_timestamp"], file["last_timestamp"]), (file, found)
         rows += found[0]

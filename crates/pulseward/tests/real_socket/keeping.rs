@@ -1,7 +1,6 @@
 //! Keeping data: checked, backed up, restored; nothing lost and nothing left over when the process is killed while it
 //! seals and exports, or when the disk is full.
 
-use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -138,11 +137,6 @@ fn raw_counts(counts: &Value) -> Vec<(String, Value)> {
     counts.map(|(name, count)| (name.clone(), count.clone())).collect()
 }
 
-#[allow(clippy::disallowed_methods)] // the service under test goes by the clock of the machine
-fn now_ms() -> i64 {
-    jiff::Timestamp::now().as_millisecond()
-}
-
 #[tokio::test]
 async fn the_doctor_finds_what_is_damaged_missing_and_lost() {
     let data = tempdir().unwrap();
@@ -164,7 +158,9 @@ async fn the_doctor_finds_what_is_damaged_missing_and_lost() {
         (&json!(0), &Value::Null),
         "nothing was measured lately"
     );
-    let today = json!({"data": {"activity": {"timestamp": [now_ms() - 60_000], "bpm": [61]}}});
+    #[expect(clippy::disallowed_methods, reason = "the service that is started goes by the real clock")]
+    let now_ms = jiff::Timestamp::now().as_millisecond();
+    let today = json!({"data": {"activity": {"timestamp": [now_ms - 60_000], "bpm": [61]}}});
     assert_eq!(researcher.sync(&patient, &today).await.unwrap().0, 200);
     let grown = store_command(data.path(), &["doctor"]);
     let per_day = grown["groups"][0]["bytes_per_day"].as_u64().unwrap();
@@ -257,10 +253,7 @@ async fn listed_files_are_whole(researcher: &Researcher, service: &str) {
     assert_eq!(status, 200, "{lake}");
     for file in lake["files"].as_array().unwrap() {
         let bytes = fetch(&local(service, file["url"].as_str().unwrap())).await;
-        let mut hash = String::new();
-        for byte in Sha256::digest(&bytes) {
-            write!(hash, "{byte:02x}").unwrap();
-        }
+        let hash = platform::hex(&Sha256::digest(&bytes));
         assert_eq!((&json!(hash), &json!(bytes.len())), (&file["sha256"], &file["bytes"]), "{file}");
     }
 }
@@ -331,7 +324,7 @@ async fn a_full_disk_is_told_and_nothing_is_half_stored() {
     let mut asked = 0;
     while researcher.get("/readyz", None).await.0 != 503 {
         asked += 1;
-        assert!(asked < 500, "the service goes on saying that it is ready");
+        assert!(asked < 500, "the service goes on saying that it is ready, after {stored} syncs and {}", refused.1);
     }
     assert_eq!(researcher.get("/livez", None).await.0, 200);
     service.kill();

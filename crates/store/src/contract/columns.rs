@@ -98,6 +98,7 @@ const ALLOWED: &[&str] = &[
     "patient.gender",
     "patient.hair_density",
     "patient.height",
+    "patient.last_sync_ms",
     "patient.record_id",
     "patient.skin_color",
     "patient.time_zone",

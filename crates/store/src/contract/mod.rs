@@ -11,6 +11,7 @@ mod groups;
 mod health;
 mod oauth;
 mod people;
+mod portal;
 mod sessions;
 mod texts;
 

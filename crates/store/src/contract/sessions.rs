@@ -2,7 +2,7 @@
 
 use super::people::{account, activation, intent, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
-use crate::{HealthChange, HealthSession, Profile, Refreshed, Session, StoreError, Successor};
+use crate::{HealthChange, HealthSession, NewPassword, Profile, Refreshed, Session, StoreError, Successor};
 
 on_both_engines! {
     a_session_begins_while_the_password_stands
@@ -28,6 +28,10 @@ fn session(id: &str, owner: &str) -> Session {
         replaced_ms: None,
         ended_ms: None,
     }
+}
+
+pub(super) fn new_password(hash: &str) -> NewPassword {
+    NewPassword { hash: hash.to_owned(), ..NewPassword::default() }
 }
 
 pub(super) fn health_session(id: &str, patient: &str) -> HealthSession {
@@ -108,7 +112,7 @@ async fn a_password_ends_sessions_and_consents(stores: Stores) {
     let changed = stores.users.patient("uuid-grace").await.expect("an answer").expect("a patient");
     assert_eq!((changed.password_hash.as_deref(), changed.must_change_password), (Some("new"), true));
     assert_eq!((ended_ms(&stores, "s1").await, ended_ms(&stores, "s2").await), (Some(20), None));
-    assert!(stores.users.set_account_password("uuid-ada", "new", 30).await.expect("an answer"));
+    assert!(stores.users.set_account_password("uuid-ada", new_password("new"), 30).await.expect("an answer"));
     assert_eq!(ended_ms(&stores, "s2").await, Some(30));
 }
 

@@ -2,6 +2,7 @@
 
 mod afib;
 mod alarms;
+mod board;
 mod changes;
 mod chunks;
 mod claims;
@@ -31,6 +32,7 @@ mod zones;
 
 pub use afib::AfHourRow;
 pub use alarms::Alarm;
+pub use board::Progress;
 pub use changes::HealthChange;
 pub use claims::{Claim, DueRange};
 pub use devices::Device;
@@ -49,7 +51,7 @@ pub use settings::{SettingRow, WEIGHT_SETTING};
 pub use slots::SlotRow;
 pub use summaries::{OlderDays, StoredSection, SummaryRow};
 pub use sync::{Counts, DeviceReport, Sync, SyncId, SyncOutcome};
-pub use tally::LocalQuarter;
+pub use tally::{LocalQuarter, TallyRow};
 
 use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
@@ -62,6 +64,7 @@ const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0004_exports.sql"),
     include_str!("../../migrations/health/0005_day.sql"),
     include_str!("../../migrations/health/0006_retention.sql"),
+    include_str!("../../migrations/health/0007_portal.sql"),
 ]);
 
 /// The health database and the objects that its segments lie in. Clones share it.
@@ -94,6 +97,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
     [
         afib::TEXTS,
         alarms::TEXTS,
+        board::TEXTS,
         changes::TEXTS,
         chunks::TEXTS,
         claims::TEXTS,

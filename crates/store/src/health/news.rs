@@ -64,6 +64,9 @@ pub(super) fn replace(tx: &mut Tx<'_>, patient: &str, ranges: &[(i64, i64)], ent
 }
 
 fn read_entry(row: &Row<'_>) -> Result<NewsEntry> {
-    let body: String = row.get(0)?;
-    serde_json::from_str(&body).map_err(|error| StoreError::Damaged(error.to_string()))
+    parse_entry(&row.get::<String>(0)?)
+}
+
+pub(super) fn parse_entry(body: &str) -> Result<NewsEntry> {
+    serde_json::from_str(body).map_err(|error| StoreError::Damaged(error.to_string()))
 }

@@ -18,7 +18,7 @@ use crate::texts::sql;
 
 sql! {
     /// Raising the number also makes the syncs of one patient wait for each other, on every node.
-    NEXT_ARRIVAL = "UPDATE patient SET arrivals = arrivals + 1 WHERE uuid = $1 RETURNING arrivals";
+    NEXT_ARRIVAL = "UPDATE patient SET arrivals = arrivals + 1, last_sync_ms = $2 WHERE uuid = $1 RETURNING arrivals";
     FIND_SYNC = "SELECT content_hash FROM sync WHERE patient = $1 AND sync_id = $2";
     INSERT_SYNC = "INSERT INTO sync (patient, sync_id, content_hash, arrival, received_ms) VALUES ($1, $2, $3, $4, $5)";
     UPSERT_DEVICE = "INSERT INTO device (patient, serial_number, device_type, firmware_version, battery_level, updated_ms)
@@ -177,7 +177,8 @@ fn prepare(block: Block) -> Result<Channelful> {
 }
 
 fn write(tx: &mut Tx<'_>, sync: &Sync, channels: &[Channelful], sealed: &[Sealed]) -> Result<SyncOutcome> {
-    let Some(arrival) = tx.query_opt(NEXT_ARRIVAL, &[&sync.patient], |row| row.get::<i64>(0))? else {
+    let Some(arrival) = tx.query_opt(NEXT_ARRIVAL, &[&sync.patient, &sync.received_ms], |row| row.get::<i64>(0))?
+    else {
         return Ok(SyncOutcome::UnknownPatient);
     };
     if let Some(id) = &sync.id

@@ -21,6 +21,8 @@ sql! {
         GROUP BY data_type";
     COUNT_QUARTERS = "SELECT data_type, CAST(SUM(samples) AS BIGINT) FROM tally
         WHERE patient = $1 AND quarter_us >= $2 AND quarter_us < $3 GROUP BY data_type";
+    FIND_BETWEEN = "SELECT data_type, quarter_us, offset_s, samples FROM tally
+        WHERE patient = $1 AND quarter_us >= $2 AND quarter_us < $3 ORDER BY data_type, quarter_us, offset_s";
     FIND_QUARTERS = "SELECT quarter_us, offset_s FROM tally
         WHERE patient = $1 AND data_type = $2 AND quarter_us >= $3 AND quarter_us < $4
         ORDER BY quarter_us, offset_s";
@@ -39,6 +41,17 @@ pub struct LocalQuarter {
     pub start_us: i64,
     /// Offset of the local clock, seconds east of UTC.
     pub offset_s: i32,
+}
+
+/// How many samples of a type lie in a quarter of an hour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TallyRow {
+    /// The type.
+    pub data_type: DataType,
+    /// The quarter.
+    pub quarter: LocalQuarter,
+    /// Samples.
+    pub samples: u64,
 }
 
 /// Counts the rows at these times. Rows are ascending.
@@ -100,6 +113,22 @@ impl HealthDb {
         let patient = patient.to_owned();
         let counts = self.db.read(move |tx| tx.query(COUNT_QUARTERS, &[&patient, &from_us, &to_us], read_count));
         counts.await.map(known_types)
+    }
+
+    /// Samples by type and quarter of an hour, of quarters from (included) to (excluded), µs.
+    pub async fn tally_between(&self, patient: &str, from_us: i64, to_us: i64) -> Result<Vec<TallyRow>> {
+        let patient = patient.to_owned();
+        let found = self.db.read(move |tx| {
+            tx.query(FIND_BETWEEN, &[&patient, &from_us, &to_us], |row| {
+                let quarter = LocalQuarter { start_us: row.get(1)?, offset_s: row.get::<i64>(2)? as i32 };
+                Ok((row.get::<i64>(0)?, quarter, row.get::<i64>(3)?))
+            })
+        });
+        let known = |(number, quarter, samples): (i64, LocalQuarter, i64)| {
+            let (data_type, samples) = (DataType::from_number(number)?, u64::try_from(samples).ok()?);
+            Some(TallyRow { data_type, quarter, samples })
+        };
+        Ok(found.await?.into_iter().filter_map(known).collect())
     }
 
     /// The quarters that hold samples of a type in a range of local time (µs of the local clock, both ends

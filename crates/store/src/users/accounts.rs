@@ -40,6 +40,17 @@ impl std::fmt::Debug for Account {
     }
 }
 
+/// A new password of an account.
+#[derive(Clone, Default)]
+pub struct NewPassword {
+    /// Argon2id hash in PHC form.
+    pub hash: String,
+    /// Whether an operator chose it, so that its owner has to choose another.
+    pub must_change: bool,
+    /// The session of the portal that goes on: the one that asked for it.
+    pub kept_session: Option<String>,
+}
+
 sql! {
     ADD = "INSERT INTO account (uuid, id, email, role, first_name, last_name, password_hash, subscription_until_ms,
         disabled_ms, created_ms, updated_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
@@ -51,11 +62,12 @@ sql! {
     LIST = "SELECT uuid, id, email, role, first_name, last_name, password_hash, subscription_until_ms, disabled_ms,
         created_ms, updated_ms FROM account ORDER BY created_ms, uuid";
     SET_SUBSCRIPTION = "UPDATE account SET subscription_until_ms = $2, updated_ms = $3 WHERE uuid = $1";
-    SET_PASSWORD = "UPDATE account SET password_hash = $2, updated_ms = $3 WHERE uuid = $1";
+    SET_PASSWORD = "UPDATE account SET password_hash = $2, must_change_password = $4, updated_ms = $3 WHERE uuid = $1";
     SET_NAMES = "UPDATE account SET first_name = COALESCE($2, first_name), last_name = COALESCE($3, last_name),
         updated_ms = $4 WHERE uuid = $1";
     DISABLE = "UPDATE account SET disabled_ms = $2, updated_ms = $2 WHERE uuid = $1 AND disabled_ms IS NULL";
     END_SESSIONS = "UPDATE session SET ended_ms = $2 WHERE owner = $1 AND ended_ms IS NULL";
+    END_PORTAL_SESSIONS = "DELETE FROM portal_session WHERE account = $1 AND id <> $2";
 }
 
 impl UsersDb {
@@ -111,13 +123,16 @@ impl UsersDb {
         self.db.write(move |tx| Ok(tx.execute(SET_SUBSCRIPTION, &[&uuid, &until_ms, &now_ms])? > 0)).await
     }
 
-    /// Sets the password and ends the account's sessions on the Users Cloud. Whether there is such an account.
-    pub async fn set_account_password(&self, uuid: &str, password_hash: &str, now_ms: i64) -> Result<bool> {
-        let (uuid, password_hash) = (uuid.to_owned(), password_hash.to_owned());
+    /// Sets the password and ends the account's sessions on the Users Cloud and of the portal, but for the one
+    /// of the portal that is to be kept. Whether there is such an account.
+    pub async fn set_account_password(&self, uuid: &str, new: NewPassword, now_ms: i64) -> Result<bool> {
+        let uuid = uuid.to_owned();
+        let kept = new.kept_session.unwrap_or_default();
         self.db
             .write(move |tx| {
                 tx.execute(END_SESSIONS, &[&uuid, &now_ms])?;
-                Ok(tx.execute(SET_PASSWORD, &[&uuid, &password_hash, &now_ms])? > 0)
+                tx.execute(END_PORTAL_SESSIONS, &[&uuid, &kept])?;
+                Ok(tx.execute(SET_PASSWORD, &[&uuid, &new.hash, &now_ms, &new.must_change])? > 0)
             })
             .await
     }
@@ -144,6 +159,7 @@ impl UsersDb {
                     return Ok(false);
                 }
                 tx.execute(END_SESSIONS, &[&uuid, &now_ms])?;
+                tx.execute(END_PORTAL_SESSIONS, &[&uuid, &""])?;
                 intent.note(tx)?;
                 Ok(true)
             })

@@ -64,6 +64,8 @@ sql! {
         FROM api_key WHERE id = $1";
     LIST = "SELECT id, key_hash, prefix, account, name, created_ms, expires_ms, revoked_ms, last_used_ms
         FROM api_key WHERE account = $1 ORDER BY created_ms, id";
+    GROUPS = "SELECT g.api_key, g.group_code FROM api_key_group g JOIN api_key k ON k.id = g.api_key
+        WHERE k.account = $1 ORDER BY g.api_key, g.group_code";
     USED = "UPDATE api_key SET last_used_ms = $2 WHERE id = $1";
     REVOKE = "UPDATE api_key SET revoked_ms = $2 WHERE id = $1 AND revoked_ms IS NULL";
 }
@@ -111,6 +113,12 @@ impl UsersDb {
     pub async fn api_keys(&self, account: &str) -> Result<Vec<ApiKey>> {
         let account = account.to_owned();
         self.db.read(move |tx| tx.query(LIST, &[&account], read_key)).await
+    }
+
+    /// The groups that each scoped key of an account acts on, as pairs of key and group.
+    pub async fn groups_of_keys(&self, account: &str) -> Result<Vec<(String, String)>> {
+        let account = account.to_owned();
+        self.db.read(move |tx| tx.query(GROUPS, &[&account], |row| Ok((row.get(0)?, row.get(1)?)))).await
     }
 
     /// Notes when a key was last used.

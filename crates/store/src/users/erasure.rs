@@ -60,6 +60,8 @@ sql! {
          WHERE mine.account = $1 AND theirs.account <> $1), registered_by) WHERE registered_by = $1";
     DELETE_KEY_GROUPS = "DELETE FROM api_key_group WHERE api_key IN (SELECT id FROM api_key WHERE account = $1)";
     DELETE_KEYS = "DELETE FROM api_key WHERE account = $1";
+    DELETE_PORTAL_SESSIONS = "DELETE FROM portal_session WHERE account = $1";
+    DELETE_TOTP = "DELETE FROM totp WHERE account = $1";
     DELETE_MEMBERSHIPS = "DELETE FROM membership WHERE account = $1";
     DELETE_ACCOUNT = "DELETE FROM account WHERE uuid = $1";
 }
@@ -169,7 +171,9 @@ fn erase_account(tx: &mut Tx<'_>, account: &str, intent: &Intent) -> Result<Acco
         ("api_keys".to_owned(), tx.execute(DELETE_KEYS, &[&account])?),
         ("memberships".to_owned(), tx.execute(DELETE_MEMBERSHIPS, &[&account])?),
         ("users_sessions".to_owned(), tx.execute(DELETE_SESSIONS, &[&account])?),
+        ("portal_sessions".to_owned(), tx.execute(DELETE_PORTAL_SESSIONS, &[&account])?),
     ]);
+    tx.execute(DELETE_TOTP, &[&account])?;
     if tx.execute(DELETE_ACCOUNT, &[&account])? == 0 {
         return Err(StoreError::Gone("account"));
     }

@@ -12,10 +12,12 @@ mod intents;
 mod memberships;
 mod oauth;
 mod patients;
+mod portal_sessions;
 mod sessions;
 mod signing_keys;
+mod totp;
 
-pub use accounts::Account;
+pub use accounts::{Account, NewPassword};
 pub use api_keys::{ApiKey, KeyHolder};
 pub use audit::{Audit, AuditEntry, AuditQuery, Entity, NewAuditEntry};
 pub use bracelets::{Attachment, Bracelet, Completion};
@@ -26,7 +28,9 @@ pub use intents::{Intent, NumberedIntent};
 pub use memberships::{GroupAccess, Member, MemberRemoval, PatientAccess, PatientDetachment};
 pub use oauth::{Consent, OauthClient};
 pub use patients::{Activation, Patient, PersonChange};
+pub use portal_sessions::{PortalHolder, PortalSession};
 pub use sessions::Session;
+pub use totp::Totp;
 
 use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
@@ -35,6 +39,7 @@ const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/users/0001_spine.sql"),
     include_str!("../../migrations/users/0002_identity.sql"),
     include_str!("../../migrations/users/0003_operations.sql"),
+    include_str!("../../migrations/users/0004_portal.sql"),
 ]);
 
 /// The users database. Clones share it.
@@ -76,7 +81,9 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         memberships::TEXTS,
         oauth::TEXTS,
         patients::TEXTS,
+        portal_sessions::TEXTS,
         sessions::TEXTS,
+        totp::TEXTS,
         crate::signing_key::TEXTS,
     ]
     .concat()

@@ -127,10 +127,12 @@ impl Session {
 
 /// The sessions in `epochs`, which ascend in time; those without any sleep are left out.
 pub fn sessions(epochs: &[StageEpoch]) -> Vec<Session> {
-    let near = |one: &StageEpoch, next: &StageEpoch| {
-        next.time_ms.saturating_sub(one.time_ms.saturating_add(EPOCH_MS)) < SESSION_GAP_MS
-    };
-    epochs.chunk_by(near).filter_map(session).collect()
+    epochs.chunk_by(are_near).filter_map(session).collect()
+}
+
+/// Whether an epoch and the one after it can be of one session.
+pub(crate) fn are_near(one: &StageEpoch, next: &StageEpoch) -> bool {
+    next.time_ms.saturating_sub(one.time_ms.saturating_add(EPOCH_MS)) < SESSION_GAP_MS
 }
 
 /// One session's sums; None without sleep.

@@ -7,7 +7,7 @@
 use super::DaySource;
 use crate::cells::{ActivityCell, Packer, Place, Unpacker, WindowCell};
 use crate::signal::mean;
-use crate::sleep::stages::EPOCH_MS;
+use crate::sleep::stages::{EPOCH_MS, are_near};
 use crate::sleep::{Session, Stage, StageEpoch, StageSums, sessions, sleep_session};
 use crate::zone::LocalDay;
 
@@ -149,9 +149,11 @@ fn apart(mut epochs: Vec<StageEpoch>) -> Vec<StageEpoch> {
     epochs
 }
 
+/// Leaves out stretches awake that are days. A stretch ends where a session would: waking up one morning and lying awake
+/// the next evening are not one, though nothing lies between them.
 fn without_days_awake(epochs: &[StageEpoch]) -> Vec<StageEpoch> {
     let is_awake = |epoch: &StageEpoch| epoch.stage == Stage::Awake;
-    let runs = epochs.chunk_by(|one, next| is_awake(one) == is_awake(next));
+    let runs = epochs.chunk_by(|one, next| is_awake(one) == is_awake(next) && are_near(one, next));
     let is_day = |run: &&[StageEpoch]| match run {
         [first, .., last] => is_awake(first) && last.time_ms + EPOCH_MS - first.time_ms >= LONGEST_AWAKE_MS,
         _ => false,

@@ -375,6 +375,19 @@ fn nights_of_a_clock_change_lose_or_gain_no_sleep() {
 }
 
 #[test]
+fn the_hours_between_two_nights_are_no_stretch_awake() {
+    // Two nights from 22:00 to 6:15, each with ten minutes awake before the sleep and five after it.
+    let evening_us = "2026-06-01T22:00:00Z".parse::<jiff::Timestamp>().unwrap().as_microsecond();
+    let states = [vec![0; 20], vec![1; 960], vec![0; 10]].concat();
+    let of_night = |night: i64| (0..990).map(move |epoch| evening_us + night * 86_400_000_000 + epoch * 30_000_000);
+    let facts = facts_of_stages(of_night(0).chain(of_night(1)).collect(), states.repeat(2), "UTC");
+    for date in ["2026-06-02", "2026-06-03"] {
+        let night = SleepSection::of_stages(LocalDay::parse(date).unwrap(), &facts).unwrap();
+        assert_eq!((night.time_to_sleep, night.time_to_wake_up, night.awake_time), (600, 300, 900), "{date}");
+    }
+}
+
+#[test]
 fn an_evening_asleep_belongs_to_the_next_sleep_day() {
     let evening_us = "2026-06-01T18:00:00Z".parse::<jiff::Timestamp>().unwrap().as_microsecond();
     let facts = facts_of_stages((0..60).map(|epoch| evening_us + epoch * 30_000_000).collect(), vec![2; 60], "UTC");

@@ -37,9 +37,10 @@ fn text(guide: &Guide<'_>, now: Timestamp) -> String {
     let zone = TimeZone::get(&local_zone()).unwrap_or(TimeZone::UTC);
     let today = now.to_zoned(zone).date();
     let password = account.password.as_deref().unwrap_or("(as it was printed when this folder was new)");
+    let portal = if cfg!(feature = "portal") { format!("Portal            {url}/\n") } else { String::new() };
     let mut text = format!(
         "\n\
-         Integration API   {url}/integration\n\
+         {portal}Integration API   {url}/integration\n\
          Users Cloud       {url}/users\n\
          Health Cloud      {url}/health\n\
          OpenAPI document  {url}/openapi.json\n\

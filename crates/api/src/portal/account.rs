@@ -1,0 +1,88 @@
+//! One's own account.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use store::Account;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::caller::PortalCall;
+use crate::ApiState;
+use crate::body::Fields;
+use crate::error::{ErrorBody, Result};
+use crate::outer::ClientAddress;
+use crate::times::iso_ms;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(show)).routes(routes!(change_password))
+}
+
+/// An account.
+#[derive(Serialize, utoipa::ToSchema)]
+pub(super) struct AccountBody {
+    uuid: String,
+    email: String,
+    /// `researcher`, `hcp` or `admin`.
+    role: String,
+    first_name: Option<String>,
+    last_name: Option<String>,
+    /// Whether its subscription is active, which audit logs ask for.
+    has_subscription: bool,
+    /// Until when the subscription is or was active, ISO 8601 in UTC; null without one.
+    #[schema(example = "2025-12-20T00:53:20.000Z")]
+    subscription_until: Option<String>,
+    created_at: String,
+}
+
+impl AccountBody {
+    pub(super) fn of(account: Account, now_ms: i64) -> Self {
+        AccountBody {
+            uuid: account.uuid,
+            email: account.email,
+            role: account.role,
+            first_name: account.first_name,
+            last_name: account.last_name,
+            has_subscription: account.subscription_until_ms.is_some_and(|until_ms| now_ms < until_ms),
+            subscription_until: account.subscription_until_ms.map(iso_ms),
+            created_at: iso_ms(account.created_ms),
+        }
+    }
+}
+
+/// The present password and another.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
+#[schema(example = json!({"current": "correct horse battery", "new": "another long password"}))]
+struct PasswordChange {
+    current: String,
+    /// At least 10 characters.
+    new: String,
+}
+
+/// One's own account.
+#[utoipa::path(get, path = "/account", tag = "portal", security(("portal_cookie" = [])),
+    responses((status = 200, body = AccountBody), (status = 401, body = ErrorBody)))]
+async fn show(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<AccountBody>> {
+    let account = state.platform.portal_account(&caller).await?;
+    Ok(Json(AccountBody::of(account, state.platform.now_ms())))
+}
+
+/// Chooses another password, which ends one's other sessions and all tokens of the account.
+#[utoipa::path(put, path = "/account/password", tag = "portal", request_body = PasswordChange,
+    security(("portal_cookie" = [], "csrf_token" = [])),
+    responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 422, body = ErrorBody), (status = 429, body = ErrorBody)))]
+async fn change_password(
+    State(state): State<ApiState>,
+    address: ClientAddress,
+    PortalCall(caller): PortalCall,
+    mut fields: Fields,
+) -> Result<StatusCode> {
+    let (current, new) = (fields.required_text("current"), fields.required_text("new"));
+    fields.finish()?;
+    state.platform.change_portal_password(&caller, &current, &new, &address.text()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

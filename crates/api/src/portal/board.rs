@@ -1,0 +1,309 @@
+//! The board of a study, as it stands and as it changes.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderName};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures::{Stream, StreamExt as _};
+use platform::portal::{BoardEvent, BoardListener, BoardRow, SPARK_SLOTS};
+use platform::{Platform, ROWS_AT_ONCE};
+use serde::Serialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use vitals::cells::WINDOW_MS;
+use vitals::latest::{LatestValues, Timed};
+use vitals::news_timeline::NewsEntry;
+use vitals::news2::{Availability, Parameter};
+
+use super::caller::{PortalCall, UnattendedCall, session_cookie};
+use crate::ApiState;
+use crate::error::{ErrorBody, Result};
+use crate::load::NoRoom;
+use crate::streamed::{Frame, streamed};
+
+/// Parts of the board that are read ahead while one is written.
+const PARTS_AHEAD: usize = 2;
+/// Silence after which a comment is sent, so that proxies keep the connection.
+const COMMENT_EVERY: Duration = Duration::from_secs(15);
+/// How often a stream asks whether its session and its right to the study still stand.
+const CHECK_EVERY: Duration = Duration::from_secs(5);
+const LAST_EVENT_ID: &str = "last-event-id";
+/// What keeps a well-known proxy from collecting events before it passes them on.
+const NO_BUFFERING: (HeaderName, &str) = (HeaderName::from_static("x-accel-buffering"), "no");
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(board)).routes(routes!(events))
+}
+
+/// Every patient of a study.
+#[derive(Serialize, utoipa::ToSchema)]
+struct BoardBody {
+    /// When it was read, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
+    at: i64,
+    patients: Vec<RowBody>,
+}
+
+/// A patient on the board.
+#[derive(Serialize, utoipa::ToSchema)]
+pub(super) struct RowBody {
+    uuid: String,
+    /// First and last name, or the voucher code of one without a name.
+    #[schema(example = "Rita Rossi")]
+    name: String,
+    /// Identifier in the customer's own system.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "K-0042")]
+    external_id: Option<String>,
+    /// /min.
+    heart_rate: Option<ValueBody>,
+    /// /min.
+    respiration_rate: Option<ValueBody>,
+    /// %.
+    spo2: Option<ValueBody>,
+    /// Body temperature, °C.
+    temperature: Option<ValueBody>,
+    /// mmHg.
+    blood_pressure: Option<PressureBody>,
+    /// The newest score.
+    news: Option<ScoreBody>,
+    /// Of the newest bracelet.
+    battery: Option<BatteryBody>,
+    /// Whether the bracelet was worn in the newest five minutes of the last hours; null without any.
+    worn: Option<bool>,
+    /// Whether it was charging then.
+    charging: Option<bool>,
+    /// When the last sync was stored, Unix epoch ms.
+    last_sync: Option<i64>,
+    spark: SparkBody,
+}
+
+/// A value and when it was measured, Unix epoch ms.
+#[derive(Serialize, utoipa::ToSchema)]
+struct ValueBody {
+    #[schema(example = 61)]
+    value: f64,
+    timestamp: i64,
+}
+
+/// A blood pressure, mmHg; the halves can come from different measurements, and the time is the older one's.
+#[derive(Serialize, utoipa::ToSchema)]
+struct PressureBody {
+    #[schema(example = 121)]
+    systolic: Option<f64>,
+    #[schema(example = 79)]
+    diastolic: Option<f64>,
+    timestamp: i64,
+}
+
+/// A NEWS score.
+#[derive(Serialize, utoipa::ToSchema)]
+struct ScoreBody {
+    /// Total; null unless all five measurements were good and fresh.
+    #[schema(example = 3)]
+    score: Option<u8>,
+    /// When it was scored, Unix epoch ms.
+    timestamp: i64,
+    /// Parameters of which there is no good measurement.
+    #[schema(example = json!([]))]
+    missing: Vec<&'static str>,
+    /// Parameters whose measurement is too old.
+    #[schema(example = json!([]))]
+    stale: Vec<&'static str>,
+    /// By the total: `none` without one, `low` to 4, `medium` to 6, `high` from 7.
+    #[schema(example = "low")]
+    colour: &'static str,
+    /// Whether a single parameter scores 3, which asks for attention whatever the total.
+    red_parameter: bool,
+}
+
+/// Charge of a bracelet.
+#[derive(Serialize, utoipa::ToSchema)]
+struct BatteryBody {
+    #[schema(example = 74)]
+    percent: i64,
+    /// When it was told of, Unix epoch ms.
+    timestamp: i64,
+}
+
+/// Means of the five-minute windows of the last six hours, oldest first; null where there is none.
+#[derive(Serialize, utoipa::ToSchema)]
+struct SparkBody {
+    #[schema(example = 300_000)]
+    step_ms: i64,
+    /// Begin of the first window, Unix epoch ms.
+    from: i64,
+    #[schema(example = json!([61, null, 62.4]))]
+    heart_rate: Vec<Option<f64>>,
+    #[schema(example = json!([14.2, null, 14]))]
+    respiration_rate: Vec<Option<f64>>,
+    #[schema(example = json!([97, null, 96.8]))]
+    spo2: Vec<Option<f64>>,
+}
+
+impl From<&BoardRow> for RowBody {
+    fn from(row: &BoardRow) -> Self {
+        let value =
+            |timed: Option<Timed>| timed.map(|timed| ValueBody { value: timed.value, timestamp: timed.timestamp_ms });
+        let spark = &row.spark;
+        RowBody {
+            uuid: row.uuid.clone(),
+            name: row.name.clone(),
+            external_id: row.external_id.clone(),
+            heart_rate: value(row.latest.heart_rate),
+            respiration_rate: value(row.latest.respiration_rate),
+            spo2: value(row.latest.spo2),
+            temperature: value(row.latest.temperature),
+            blood_pressure: pressure(&row.latest),
+            news: row.news.as_ref().map(score),
+            battery: row.battery.map(|(percent, timestamp)| BatteryBody { percent, timestamp }),
+            worn: row.worn,
+            charging: row.charging,
+            last_sync: row.last_sync_ms,
+            spark: SparkBody {
+                step_ms: WINDOW_MS,
+                from: spark.from_ms,
+                heart_rate: spark.heart_rate.clone(),
+                respiration_rate: spark.respiration_rate.clone(),
+                spo2: spark.spo2.clone(),
+            },
+        }
+    }
+}
+
+fn pressure(latest: &LatestValues) -> Option<PressureBody> {
+    let (systolic, diastolic) = (latest.nibp_systolic, latest.nibp_diastolic);
+    let timestamp = [systolic, diastolic].into_iter().flatten().map(|timed| timed.timestamp_ms).min()?;
+    let value = |timed: Option<Timed>| timed.map(|timed| timed.value);
+    Some(PressureBody { systolic: value(systolic), diastolic: value(diastolic), timestamp })
+}
+
+fn score(entry: &NewsEntry) -> ScoreBody {
+    let named = |is_wanted: fn(Availability) -> bool| {
+        let parts = Parameter::ALL.into_iter().filter(|parameter| is_wanted(entry.part(*parameter).availability));
+        parts.map(Parameter::name).collect()
+    };
+    let threes = entry.parts.iter().any(|part| part.score == Some(3));
+    ScoreBody {
+        score: entry.total,
+        timestamp: entry.time_ms,
+        missing: named(|found| matches!(found, Availability::Missing | Availability::LowQuality)),
+        stale: named(|found| found == Availability::Stale),
+        colour: match entry.total {
+            None => "none",
+            Some(0..=4) => "low",
+            Some(5..=6) => "medium",
+            Some(_) => "high",
+        },
+        red_parameter: threes || entry.score_oxygen == 3 || entry.score_consciousness == 3,
+    }
+}
+
+/// The board of a study: every patient with newest values, score, bracelet and the last hours, in the order in which
+/// they joined.
+#[utoipa::path(get, path = "/groups/{code}/board", tag = "portal", params(("code" = String, Path)),
+    security(("portal_cookie" = [])),
+    responses((status = 200, body = BoardBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody)))]
+async fn board(
+    State(state): State<ApiState>,
+    PortalCall(caller): PortalCall,
+    Path(code): Path<String>,
+) -> Result<Response> {
+    let platform = state.platform;
+    let uuids = platform.board_patients(&caller.researcher()?, &code).await?;
+    let parts: Vec<Vec<String>> = uuids.chunks(ROWS_AT_ONCE).map(<[String]>::to_vec).collect();
+    let before = format!("{{\"at\":{},\"patients\":[", platform.now_ms()).into_bytes();
+    let read = move |part: Vec<String>| {
+        let platform = platform.clone();
+        async move { platform.board_rows(&part).await }
+    };
+    let batches = futures::stream::iter(parts).map(read).buffered(PARTS_AHEAD);
+    let frame = Frame { before, after: b"]}".to_vec() };
+    streamed(batches, frame, ROWS_AT_ONCE, |out, row| serde_json::to_writer(out, &RowBody::from(&row))).await
+}
+
+/// What changes on the board of a study, as server-sent events: `row` with a row as data, `reload` when the board has to
+/// be read anew. Who comes back with `Last-Event-ID` gets what he has missed. The stream ends with the session.
+#[utoipa::path(get, path = "/groups/{code}/board/events", tag = "portal", params(("code" = String, Path),
+        ("Last-Event-ID" = Option<String>, Header, description = "the last event that was seen; browsers send it")),
+    security(("portal_cookie" = [])),
+    responses((status = 200, body = String, content_type = "text/event-stream"), (status = 401, body = ErrorBody),
+        (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
+async fn events(
+    State(state): State<ApiState>,
+    UnattendedCall(caller): UnattendedCall,
+    Path(code): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let place = state.streams.clone().try_acquire_owned().map_err(|_| NoRoom)?;
+    let last_seen = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok()).filter(|id| !id.is_empty());
+    let listener = state.platform.listen_to_board(&caller.researcher()?, &code, last_seen).await?;
+    let cookie = session_cookie(&headers)?.unwrap_or_default().to_owned();
+    let stream = told(Watched { platform: state.platform, listener, cookie, code });
+    let stream = stream.map(move |event| {
+        let _held = &place;
+        event
+    });
+    let comments = KeepAlive::new().interval(COMMENT_EVERY);
+    Ok(([NO_BUFFERING], Sse::new(stream).keep_alive(comments)).into_response())
+}
+
+/// A stream and what it rests on.
+struct Watched {
+    platform: Platform,
+    listener: BoardListener,
+    cookie: String,
+    code: String,
+}
+
+impl Watched {
+    /// Whether the session goes on and the study is still to be seen in it. A store that is away ends nothing.
+    async fn stands(&self) -> bool {
+        match self.platform.portal_caller(&self.cookie, false).await {
+            Ok(Some(caller)) => match caller.researcher() {
+                Ok(researcher) => !matches!(
+                    self.platform.group_access(&researcher, &self.code).await,
+                    Err(platform::PlatformError::Forbidden(_) | platform::PlatformError::NotFound(_))
+                ),
+                Err(_) => false,
+            },
+            Ok(None) => false,
+            Err(_) => true,
+        }
+    }
+}
+
+fn told(mut watched: Watched) -> impl Stream<Item = std::result::Result<Event, Infallible>> {
+    async_stream::stream! {
+        let mut check = tokio::time::interval(CHECK_EVERY);
+        // Something at once, so that a page knows that it listens before anything happens.
+        yield Ok(Event::default().comment("listening"));
+        loop {
+            let event = tokio::select! {
+                event = watched.listener.next() => event,
+                _ = check.tick() => {
+                    if watched.stands().await {
+                        continue;
+                    }
+                    return;
+                }
+            };
+            match event {
+                Some(BoardEvent::Row { id, row }) => {
+                    // Plain data become JSON without fail.
+                    let data = serde_json::to_string(&RowBody::from(row.as_ref())).unwrap_or_default();
+                    yield Ok(Event::default().event("row").id(id).data(data));
+                }
+                Some(BoardEvent::Reload) => yield Ok(Event::default().event("reload").data("{}")),
+                None => return,
+            }
+        }
+    }
+}
+
+const _: () = assert!(SPARK_SLOTS * WINDOW_MS == 6 * 3_600_000);

@@ -1,0 +1,139 @@
+//! Who calls from a page: the cookie that says it, and the header that shows that the page is one of ours.
+
+use axum::extract::FromRequestParts;
+use axum::http::header::COOKIE;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, StatusCode};
+use platform::Researcher;
+use platform::portal::PortalCaller;
+
+use crate::ApiState;
+use crate::error::{ApiError, Result};
+use crate::extract::{CallRejection, header_text};
+use crate::parameters::Parameters;
+use crate::rate_limit::prove;
+
+/// The cookie of a session.
+pub(crate) const SESSION_COOKIE: &str = "pulseward_session";
+/// What a page sends along with whatever changes something, and with every call of the integration API.
+const CSRF_HEADER: &str = "x-csrf-token";
+
+/// A call from a page. What changes something has to come with the header; a page that only shows may only read.
+pub(crate) struct PortalCall(pub PortalCaller);
+
+/// A call from a page that is no sign of anybody being there: a stream of events connects by itself.
+pub(crate) struct UnattendedCall(pub PortalCaller);
+
+impl FromRequestParts<ApiState> for PortalCall {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self> {
+        // A page that only wants to know whether its session goes on does not keep it from being locked.
+        let is_peek = is_read(&parts.method) && Parameters::of(&parts.uri).one("peek") == Some("1");
+        let caller = caller(parts, state, !is_peek).await?;
+        if !is_read(&parts.method) {
+            check_csrf(parts, &caller)?;
+            check_writes(&caller)?;
+        }
+        Ok(PortalCall(caller))
+    }
+}
+
+impl FromRequestParts<ApiState> for UnattendedCall {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self> {
+        caller(parts, state, false).await.map(UnattendedCall)
+    }
+}
+
+/// Who calls the integration API from a page; `None` without a cookie. The header has to come with every method: an
+/// address of the integration API is made to be called from anywhere, so that it is a page's call has to be shown.
+pub(crate) async fn researcher_of_cookie(parts: &Parts, state: &ApiState) -> Result<Option<Researcher>> {
+    if session_cookie(&parts.headers)?.is_none() {
+        return Ok(None);
+    }
+    let caller = caller(parts, state, true).await?;
+    check_csrf(parts, &caller)?;
+    if !is_read(&parts.method) {
+        check_writes(&caller)?;
+    }
+    Ok(Some(caller.researcher()?))
+}
+
+async fn caller(parts: &Parts, state: &ApiState, is_use: bool) -> Result<PortalCaller> {
+    let Some(cookie) = session_cookie(&parts.headers)? else { return Err(session_expired()) };
+    let caller = state.platform.portal_caller(cookie, is_use).await?.ok_or_else(session_expired)?;
+    prove(parts);
+    Ok(caller)
+}
+
+/// The value of the cookie.
+pub(crate) fn session_cookie(headers: &HeaderMap) -> std::result::Result<Option<&str>, CallRejection> {
+    let mut found = None;
+    for header in headers.get_all(COOKIE) {
+        let text = header.to_str().map_err(|_| CallRejection::NotText)?;
+        for pair in text.split(';') {
+            let Some((name, value)) = pair.trim().split_once('=') else { continue };
+            if name == SESSION_COOKIE && !value.is_empty() && found.replace(value).is_some() {
+                return Err(CallRejection::Repeated);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn check_csrf(parts: &Parts, caller: &PortalCaller) -> Result<()> {
+    match header_text(parts, CSRF_HEADER)? {
+        Some(token) if caller.csrf_fits(token) => Ok(()),
+        _ => Err(ApiError::Particular {
+            status: StatusCode::FORBIDDEN,
+            code: "csrf",
+            message: "the header X-CSRF-Token is missing or not the one of this session",
+        }),
+    }
+}
+
+fn check_writes(caller: &PortalCaller) -> Result<()> {
+    if !caller.view_only {
+        return Ok(());
+    }
+    Err(ApiError::Particular { status: StatusCode::FORBIDDEN, code: "view_only", message: "this session only reads" })
+}
+
+fn is_read(method: &Method) -> bool {
+    method == Method::GET || method == Method::HEAD
+}
+
+/// There is no session behind the cookie, or no cookie.
+pub(super) fn session_expired() -> ApiError {
+    ApiError::Particular {
+        status: StatusCode::UNAUTHORIZED,
+        code: "session_expired",
+        message: "there is no session, or it has ended",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(cookies: &[&'static str]) -> std::result::Result<Option<String>, ()> {
+        let mut headers = HeaderMap::new();
+        for cookie in cookies {
+            headers.append(COOKIE, cookie.parse().expect("a header"));
+        }
+        session_cookie(&headers).map(|value| value.map(str::to_owned)).map_err(drop)
+    }
+
+    #[test]
+    fn the_cookie_is_found_among_others_and_once_only() {
+        assert_eq!(found(&["a=1; pulseward_session=x; b=2"]), Ok(Some("x".to_owned())));
+        assert_eq!(found(&["a=1", "pulseward_session=x"]), Ok(Some("x".to_owned())));
+        for none in ["", "pulseward_session", "pulseward_session=", "xpulseward_session=x", "Pulseward_session=x"] {
+            assert_eq!(found(&[none]), Ok(None), "{none}");
+        }
+        assert!(found(&["pulseward_session=x; pulseward_session=y"]).is_err());
+        assert!(found(&["pulseward_session=x", "pulseward_session=x"]).is_err());
+    }
+}

@@ -1,0 +1,122 @@
+//! OAuth clients, which administrators set up.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use platform::oauth::{NewOauthClient, OauthClientView};
+use serde::{Deserialize, Serialize};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::caller::PortalCall;
+use crate::ApiState;
+use crate::body::Fields;
+use crate::error::{ErrorBody, Result};
+use crate::times::iso_ms;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(remove))
+}
+
+/// An OAuth client.
+#[derive(Serialize, utoipa::ToSchema)]
+struct ClientBody {
+    #[schema(example = "65b1f0c2a4d3e5f60718293a")]
+    client_id: String,
+    /// What patients are shown.
+    #[schema(example = "Sleep diary")]
+    name: String,
+    #[schema(example = json!(["https://diary.example/callback"]))]
+    redirect_uris: Vec<String>,
+    #[schema(example = "https://diary.example/privacy")]
+    privacy_policy_url: String,
+    /// Whether it cannot keep a secret.
+    #[schema(example = false)]
+    public: bool,
+    /// ISO 8601 in UTC.
+    created_at: String,
+    /// ISO 8601 in UTC.
+    #[schema(example = json!(null))]
+    removed_at: Option<String>,
+}
+
+impl From<OauthClientView> for ClientBody {
+    fn from(view: OauthClientView) -> Self {
+        let OauthClientView { client, redirect_uris } = view;
+        ClientBody {
+            public: client.secret_hash.is_none(),
+            client_id: client.id,
+            name: client.name,
+            redirect_uris,
+            privacy_policy_url: client.privacy_policy_url,
+            created_at: iso_ms(client.created_ms),
+            removed_at: client.removed_ms.map(iso_ms),
+        }
+    }
+}
+
+/// A new OAuth client.
+#[derive(Serialize, utoipa::ToSchema)]
+struct NewClientBody {
+    #[serde(flatten)]
+    client: ClientBody,
+    /// Shown this once; null for a public client.
+    #[schema(example = "pws_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u2")]
+    client_secret: Option<String>,
+}
+
+/// What a new client is called and where it is answered.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
+#[schema(example = json!({"name": "Sleep diary", "redirect_uris": ["https://diary.example/callback"],
+    "privacy_policy_url": "https://diary.example/privacy"}))]
+struct ClientRequest {
+    name: String,
+    redirect_uris: Vec<String>,
+    privacy_policy_url: String,
+    /// Whether it cannot keep a secret, such as an app on a phone.
+    public: Option<bool>,
+}
+
+/// All OAuth clients, oldest first, also removed ones. For administrators.
+#[utoipa::path(get, path = "/clients", tag = "portal", security(("portal_cookie" = [])),
+    responses((status = 200, body = Vec<ClientBody>), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody)))]
+async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<Vec<ClientBody>>> {
+    let clients = state.platform.portal_clients(&caller).await?;
+    Ok(Json(clients.into_iter().map(ClientBody::from).collect()))
+}
+
+/// Creates an OAuth client. For administrators.
+#[utoipa::path(post, path = "/clients", tag = "portal", request_body = ClientRequest,
+    security(("portal_cookie" = [], "csrf_token" = [])),
+    responses((status = 201, body = NewClientBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 422, body = ErrorBody)))]
+async fn create(
+    State(state): State<ApiState>,
+    PortalCall(caller): PortalCall,
+    mut fields: Fields,
+) -> Result<(StatusCode, Json<NewClientBody>)> {
+    let name = fields.required_text("name");
+    let redirect_uris = fields.texts("redirect_uris").unwrap_or_default();
+    let privacy_policy_url = fields.required_text("privacy_policy_url");
+    let public = fields.flag("public").unwrap_or(false);
+    fields.finish()?;
+    let new = NewOauthClient { name, redirect_uris, privacy_policy_url, public };
+    let (view, client_secret) = state.platform.create_portal_client(&caller, new).await?;
+    Ok((StatusCode::CREATED, Json(NewClientBody { client: view.into(), client_secret })))
+}
+
+/// Removes an OAuth client: its tokens and what was consented to it end at once. For administrators.
+#[utoipa::path(delete, path = "/clients/{client_id}", tag = "portal", params(("client_id" = String, Path)),
+    security(("portal_cookie" = [], "csrf_token" = [])),
+    responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody)))]
+async fn remove(
+    State(state): State<ApiState>,
+    PortalCall(caller): PortalCall,
+    Path(client_id): Path<String>,
+) -> Result<StatusCode> {
+    state.platform.remove_portal_client(&caller, &client_id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

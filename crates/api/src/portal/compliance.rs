@@ -1,0 +1,149 @@
+//! Heat maps of compliance.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use futures::StreamExt as _;
+use platform::PlatformError;
+use platform::portal::{PatientDays, TypeHours};
+use serde::Serialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use vitals::zone::LocalDay;
+
+use super::caller::PortalCall;
+use crate::ApiState;
+use crate::days::date;
+use crate::error::{ErrorBody, Result};
+use crate::parameters::Parameters;
+use crate::path_uuid::PathUuid;
+use crate::streamed::{Frame, streamed};
+
+/// Patients that are counted together.
+const PATIENTS_AT_ONCE: usize = 64;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(of_group)).routes(routes!(of_patient))
+}
+
+/// A study by patient and day.
+#[derive(Serialize, utoipa::ToSchema)]
+struct GroupDaysBody {
+    /// YYYY-MM-DD.
+    #[schema(example = json!(["2025-11-19", "2025-11-20"]))]
+    days: Vec<String>,
+    patients: Vec<PatientDaysBody>,
+}
+
+/// A patient's days, each in the order of `days`.
+#[derive(Serialize, utoipa::ToSchema)]
+struct PatientDaysBody {
+    uuid: String,
+    /// First and last name, or the voucher code of one without a name.
+    #[schema(example = "Rita Rossi")]
+    name: String,
+    /// Percent of the five-minute slots that have a heart rate, with one decimal; null before the patient was there and
+    /// after today.
+    #[schema(example = json!([93.1, null]))]
+    percent: Vec<Option<f64>>,
+    /// Slots with a heart rate.
+    #[schema(example = json!([268, 0]))]
+    received: Vec<u32>,
+    /// Slots that have elapsed.
+    #[schema(example = json!([288, 0]))]
+    expected: Vec<u32>,
+}
+
+impl From<PatientDays> for PatientDaysBody {
+    fn from(patient: PatientDays) -> Self {
+        PatientDaysBody {
+            uuid: patient.uuid,
+            name: patient.name,
+            percent: patient.days.iter().map(|day| day.percent).collect(),
+            received: patient.days.iter().map(|day| day.received).collect(),
+            expected: patient.days.iter().map(|day| day.expected).collect(),
+        }
+    }
+}
+
+/// A patient's day by type and hour.
+#[derive(Serialize, utoipa::ToSchema)]
+struct DayHoursBody {
+    /// Hours of the local day: 23 to 25.
+    #[schema(example = 24)]
+    hours: usize,
+    types: Vec<TypeHoursBody>,
+}
+
+/// Rows of a type by hour, from the begin of the local day.
+#[derive(Serialize, utoipa::ToSchema)]
+struct TypeHoursBody {
+    #[serde(rename = "type")]
+    #[schema(example = "activity")]
+    data_type: &'static str,
+    /// Rows that are stored.
+    #[schema(example = json!([60, 60, 58]))]
+    received: Vec<u64>,
+    /// Rows at the rate of the fullest quarter of an hour of this day and the week before; 0 for what has not elapsed
+    /// and for what is measured now and then.
+    #[schema(example = json!([60, 60, 60]))]
+    expected: Vec<u64>,
+}
+
+impl From<TypeHours> for TypeHoursBody {
+    fn from(hours: TypeHours) -> Self {
+        TypeHoursBody { data_type: hours.data_type.name(), received: hours.received, expected: hours.expected }
+    }
+}
+
+/// How much of each patient's heart rate has arrived on each local day, as `/v1/patients/{uuid}/compliance/{date}`
+/// counts it. At most 92 days.
+#[utoipa::path(get, path = "/groups/{code}/compliance", tag = "portal", params(("code" = String, Path),
+        ("from" = String, Query, description = "first day, YYYY-MM-DD"),
+        ("to" = String, Query, description = "last day, YYYY-MM-DD, included")),
+    security(("portal_cookie" = [])),
+    responses((status = 200, body = GroupDaysBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
+async fn of_group(
+    State(state): State<ApiState>,
+    PortalCall(caller): PortalCall,
+    Path(code): Path<String>,
+    parameters: Parameters,
+) -> Result<Response> {
+    let (first, last) = (day(&parameters, "from")?, day(&parameters, "to")?);
+    let platform = state.platform;
+    let uuids = platform.heat_map_patients(&caller.researcher()?, &code, first, last).await?;
+    let days: Vec<String> = (first.0..=last.0).map(|day| format!("\"{}\"", LocalDay(day))).collect();
+    let before = format!("{{\"days\":[{}],\"patients\":[", days.join(",")).into_bytes();
+    let parts: Vec<Vec<String>> = uuids.chunks(PATIENTS_AT_ONCE).map(<[String]>::to_vec).collect();
+    let read = move |part: Vec<String>| {
+        let platform = platform.clone();
+        async move { platform.heat_map(&part, first, last).await }
+    };
+    let batches = futures::stream::iter(parts).then(read);
+    let frame = Frame { before, after: b"]}".to_vec() };
+    let write = |out: &mut Vec<u8>, patient| serde_json::to_writer(out, &PatientDaysBody::from(patient));
+    streamed(batches, frame, PATIENTS_AT_ONCE, write).await
+}
+
+/// How many rows of each type have arrived in each hour of a local day.
+#[utoipa::path(get, path = "/patients/{uuid}/compliance", tag = "portal", params(("uuid" = String, Path),
+        ("date" = String, Query)), security(("portal_cookie" = [])),
+    responses((status = 200, body = DayHoursBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
+async fn of_patient(
+    State(state): State<ApiState>,
+    PortalCall(caller): PortalCall,
+    Path(uuid): Path<PathUuid>,
+    parameters: Parameters,
+) -> Result<Json<DayHoursBody>> {
+    let day = day(&parameters, "date")?;
+    let (hours, types) = state.platform.day_by_hour(&caller.researcher()?, &uuid, day).await?;
+    Ok(Json(DayHoursBody { hours, types: types.into_iter().map(TypeHoursBody::from).collect() }))
+}
+
+fn day(parameters: &Parameters, key: &'static str) -> Result<LocalDay> {
+    let text = parameters.one(key).ok_or_else(|| PlatformError::invalid(key, "is required"))?;
+    Ok(date(key, text)?)
+}

@@ -1,0 +1,130 @@
+//! One's own API keys.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use jiff::Timestamp;
+use platform::NewApiKey;
+use platform::portal::ApiKeyView;
+use serde::{Deserialize, Serialize};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::caller::PortalCall;
+use crate::ApiState;
+use crate::body::Fields;
+use crate::error::{ErrorBody, Result};
+use crate::times::iso_ms;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(revoke))
+}
+
+/// An API key, without what would let anyone use it. Times are ISO 8601 in UTC.
+#[derive(Serialize, utoipa::ToSchema)]
+struct KeyBody {
+    #[schema(example = "65b1f0c2a4d3e5f60718293a")]
+    id: String,
+    #[schema(example = "nightly analysis")]
+    name: Option<String>,
+    /// The first characters of the key, to tell keys apart.
+    #[schema(example = "pwk_1a2B3c")]
+    prefix: String,
+    /// Codes of the studies that it acts on; empty for all of its owner's.
+    #[schema(example = json!(["JYVPQ"]))]
+    groups: Vec<String>,
+    /// When it ends by itself.
+    #[schema(example = "2026-11-20T00:00:00.000Z")]
+    expires_at: Option<String>,
+    /// To the minute.
+    #[schema(example = "2025-11-20T00:53:00.000Z")]
+    last_used_at: Option<String>,
+    created_at: String,
+    #[schema(example = json!(null))]
+    revoked_at: Option<String>,
+}
+
+impl From<ApiKeyView> for KeyBody {
+    fn from(view: ApiKeyView) -> Self {
+        let ApiKeyView { key, groups } = view;
+        KeyBody {
+            id: key.id,
+            name: key.name,
+            prefix: key.prefix,
+            groups,
+            expires_at: key.expires_ms.map(iso_ms),
+            last_used_at: key.last_used_ms.map(iso_ms),
+            created_at: iso_ms(key.created_ms),
+            revoked_at: key.revoked_ms.map(iso_ms),
+        }
+    }
+}
+
+/// A new API key.
+#[derive(Serialize, utoipa::ToSchema)]
+struct NewKeyBody {
+    #[serde(flatten)]
+    key_of: KeyBody,
+    /// The key itself, which is shown this once.
+    #[schema(example = "pwk_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u2")]
+    key: String,
+}
+
+/// What a new key is called, and how far it reaches.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
+#[schema(example = json!({"name": "nightly analysis", "groups": ["JYVPQ"], "expires_at": "2030-11-20T00:00:00.000Z"}))]
+struct KeyRequest {
+    name: String,
+    /// Codes of studies that its owner is a member of; all of them without it.
+    groups: Option<Vec<String>>,
+    /// ISO 8601 with a zone.
+    expires_at: Option<String>,
+}
+
+/// One's own API keys, oldest first, also those that have ended.
+#[utoipa::path(get, path = "/keys", tag = "portal", security(("portal_cookie" = [])),
+    responses((status = 200, body = Vec<KeyBody>), (status = 401, body = ErrorBody)))]
+async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<Vec<KeyBody>>> {
+    let keys = state.platform.portal_keys(&caller).await?;
+    Ok(Json(keys.into_iter().map(KeyBody::from).collect()))
+}
+
+/// Creates an API key.
+#[utoipa::path(post, path = "/keys", tag = "portal", request_body = KeyRequest,
+    security(("portal_cookie" = [], "csrf_token" = [])),
+    responses((status = 201, body = NewKeyBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
+async fn create(
+    State(state): State<ApiState>,
+    PortalCall(caller): PortalCall,
+    mut fields: Fields,
+) -> Result<(StatusCode, Json<NewKeyBody>)> {
+    let name = Some(fields.required_text("name"));
+    let groups = fields.texts("groups").unwrap_or_default();
+    let expires_ms = fields.text("expires_at").and_then(|text| {
+        let time: Option<Timestamp> = text.parse().ok();
+        if time.is_none() {
+            fields.note("expires_at", "must be a time as YYYY-MM-DDTHH:MM:SSZ");
+        }
+        time.map(Timestamp::as_millisecond)
+    });
+    fields.finish()?;
+    let (view, key) = state.platform.create_portal_key(&caller, NewApiKey { name, expires_ms, groups }).await?;
+    Ok((StatusCode::CREATED, Json(NewKeyBody { key_of: view.into(), key })))
+}
+
+/// Revokes an API key. What was asked for with it ends as well.
+#[utoipa::path(delete, path = "/keys/{id}", tag = "portal", params(("id" = String, Path)),
+    security(("portal_cookie" = [], "csrf_token" = [])),
+    responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody)))]
+async fn revoke(
+    State(state): State<ApiState>,
+    PortalCall(caller): PortalCall,
+    Path(id): Path<String>,
+) -> Result<StatusCode> {
+    state.platform.revoke_portal_key(&caller, &id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,34 @@
+//! What the pages of the portal ask beyond the integration API, which takes their cookie as well.
+
+mod account;
+mod board;
+mod caller;
+mod clients;
+mod compliance;
+mod keys;
+mod news;
+mod series;
+mod session;
+mod sessions;
+mod totp;
+
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::ApiState;
+
+pub(crate) use caller::{SESSION_COOKIE, researcher_of_cookie, session_cookie};
+
+/// The routes.
+pub(crate) fn routes() -> OpenApiRouter<ApiState> {
+    let below = OpenApiRouter::new()
+        .merge(account::routes())
+        .merge(keys::routes())
+        .merge(clients::routes())
+        .merge(sessions::routes())
+        .merge(totp::routes())
+        .merge(board::routes())
+        .merge(series::routes())
+        .merge(news::routes())
+        .merge(compliance::routes());
+    OpenApiRouter::new().merge(session::routes()).nest("/api", below)
+}

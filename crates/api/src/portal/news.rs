@@ -1,0 +1,88 @@
+//! The history of a patient's NEWS, for the charts.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use platform::PlatformError;
+use platform::portal::NewsHistory;
+use serde::Serialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use vitals::news_timeline::NewsEntry;
+use vitals::news2::Parameter;
+
+use super::caller::PortalCall;
+use crate::ApiState;
+use crate::error::{ErrorBody, Result};
+use crate::parameters::Parameters;
+use crate::path_uuid::PathUuid;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(history))
+}
+
+/// The scores of a patient over time.
+#[derive(Serialize, utoipa::ToSchema)]
+struct NewsHistoryBody {
+    /// The patient's zone; null when nobody has named one.
+    #[schema(example = "Europe/Zurich")]
+    time_zone: Option<String>,
+    /// The entry that holds at the begin of the range, and those within it; each holds until the next.
+    entries: Vec<NewsHistoryEntry>,
+}
+
+/// One evaluation. Sub-scores are null unless their measurement was good and fresh.
+#[derive(Serialize, utoipa::ToSchema)]
+struct NewsHistoryEntry {
+    /// When it was scored, Unix epoch ms.
+    timestamp: i64,
+    /// Total; null unless all five measurements were good and fresh.
+    value: Option<u8>,
+    score_respiration_rate: Option<u8>,
+    score_spo2: Option<u8>,
+    score_oxygen: u8,
+    score_blood_pressure: Option<u8>,
+    score_heart_rate: Option<u8>,
+    score_consciousness: u8,
+    score_temperature: Option<u8>,
+}
+
+impl From<NewsEntry> for NewsHistoryEntry {
+    fn from(entry: NewsEntry) -> Self {
+        let score = |parameter| entry.part(parameter).score;
+        NewsHistoryEntry {
+            timestamp: entry.time_ms,
+            value: entry.total,
+            score_respiration_rate: score(Parameter::RespirationRate),
+            score_spo2: score(Parameter::Spo2),
+            score_oxygen: entry.score_oxygen,
+            score_blood_pressure: score(Parameter::BloodPressure),
+            score_heart_rate: score(Parameter::HeartRate),
+            score_consciousness: entry.score_consciousness,
+            score_temperature: score(Parameter::Temperature),
+        }
+    }
+}
+
+/// The history of a patient's NEWS. An entry is made when a sub-score, the total or the set of missing parts changes.
+#[utoipa::path(get, path = "/patients/{uuid}/news", tag = "portal",
+    params(("uuid" = String, Path), ("from" = i64, Query), ("to" = i64, Query)),
+    security(("portal_cookie" = [])),
+    responses((status = 200, body = NewsHistoryBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
+async fn history(
+    State(state): State<ApiState>,
+    PortalCall(caller): PortalCall,
+    Path(uuid): Path<PathUuid>,
+    parameters: Parameters,
+) -> Result<Json<NewsHistoryBody>> {
+    let time_ms = |key| -> std::result::Result<i64, PlatformError> {
+        let time_ms = parameters.required_ms(key)?;
+        let is_time = (0..1_i64 << 43).contains(&time_ms);
+        is_time.then_some(time_ms).ok_or_else(|| PlatformError::invalid(key, "must be a time in ms"))
+    };
+    let (from_ms, to_ms) = (time_ms("from")?, time_ms("to")?);
+    let history = state.platform.news_history(&caller.researcher()?, &uuid, from_ms, to_ms).await?;
+    let NewsHistory { time_zone, entries } = history;
+    Ok(Json(NewsHistoryBody { time_zone, entries: entries.into_iter().map(NewsHistoryEntry::from).collect() }))
+}

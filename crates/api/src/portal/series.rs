@@ -1,0 +1,158 @@
+//! Series for charts.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use platform::PlatformError;
+use platform::portal::{Chart, Gap, Series, SeriesColumn, SeriesRequest, channel_name};
+use serde::Serialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::caller::PortalCall;
+use crate::ApiState;
+use crate::error::{ErrorBody, Result};
+use crate::parameters::{Parameters, malformed};
+use crate::path_uuid::PathUuid;
+
+/// Points of a series when nothing is said of them.
+const POINTS: usize = 1200;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(series))
+}
+
+/// Series of a patient.
+#[derive(Serialize, utoipa::ToSchema)]
+struct ChartBody {
+    from: i64,
+    to: i64,
+    /// Length of a bucket; a fraction for ranges of seconds.
+    #[schema(example = 72_000)]
+    bucket_ms: f64,
+    /// One for each column and channel that has values.
+    series: Vec<SeriesBody>,
+    gaps: Vec<GapBody>,
+}
+
+/// A column of a channel over time. Buckets without a value are left out.
+#[derive(Serialize, utoipa::ToSchema)]
+struct SeriesBody {
+    #[serde(rename = "type")]
+    #[schema(example = "activity")]
+    data_type: &'static str,
+    #[schema(example = "bpm")]
+    column: &'static str,
+    /// Of ppg2 colour and position such as `green.0`, of tests the kind; null where a type has one channel only.
+    #[schema(example = json!(null))]
+    channel: Option<String>,
+    #[schema(example = "/min")]
+    unit: &'static str,
+    /// Whether the points are the rows themselves: `min` and `max` are then the same.
+    #[schema(example = false)]
+    raw: bool,
+    /// Begin of each bucket, or time of each row, Unix epoch ms; with a fraction where samples lie between
+    /// milliseconds.
+    #[schema(example = json!([1_763_600_000_000_i64, 1_763_600_072_000_i64]))]
+    t: Vec<Millis>,
+    /// Lowest value of each bucket.
+    #[schema(example = json!([58, 60]))]
+    min: Vec<f64>,
+    /// Highest value of each bucket.
+    #[schema(example = json!([64, 66]))]
+    max: Vec<f64>,
+}
+
+/// Milliseconds, written without a fraction where there is none.
+#[derive(utoipa::ToSchema)]
+#[schema(value_type = f64)]
+struct Millis(i64);
+
+impl Serialize for Millis {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self.0.rem_euclid(1000) {
+            0 => serializer.serialize_i64(self.0 / 1000),
+            _ => serializer.serialize_f64(self.0 as f64 / 1000.0),
+        }
+    }
+}
+
+/// A time without anything to show.
+#[derive(Serialize, utoipa::ToSchema)]
+struct GapBody {
+    /// Begin, Unix epoch ms.
+    from: Millis,
+    /// End, Unix epoch ms, excluded.
+    to: Millis,
+    /// `not_worn`, `charging`, `low_battery` or `not_synced`.
+    #[schema(example = "not_worn")]
+    reason: &'static str,
+}
+
+impl From<Series> for SeriesBody {
+    fn from(series: Series) -> Self {
+        let Series { column, channel, raw, points } = series;
+        let described = &column.data_type.columns()[column.column];
+        SeriesBody {
+            data_type: column.data_type.name(),
+            column: described.name,
+            channel: channel_name(column.data_type, channel),
+            unit: described.unit,
+            raw,
+            t: points.iter().map(|point| Millis(point.time_us)).collect(),
+            min: points.iter().map(|point| point.min).collect(),
+            max: points.iter().map(|point| point.max).collect(),
+        }
+    }
+}
+
+impl From<Gap> for GapBody {
+    fn from(gap: Gap) -> Self {
+        GapBody { from: Millis(gap.from_us), to: Millis(gap.end_us), reason: gap.reason.name() }
+    }
+}
+
+/// Series for a chart: the exact lowest and highest value of each bucket of time, or the rows themselves where there are
+/// no more of them than points. Values that stand for "no value" are left out.
+#[utoipa::path(get, path = "/patients/{uuid}/series", tag = "portal", params(("uuid" = String, Path),
+        ("from" = i64, Query), ("to" = i64, Query), ("points" = Option<i64>, Query), ("series[]" = Vec<String>, Query)),
+    security(("portal_cookie" = [])),
+    responses((status = 200, body = ChartBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
+async fn series(
+    State(state): State<ApiState>,
+    PortalCall(caller): PortalCall,
+    Path(uuid): Path<PathUuid>,
+    parameters: Parameters,
+) -> Result<Json<ChartBody>> {
+    let request = read_request(&parameters)?;
+    let chart = state.platform.chart(&caller.researcher()?, &uuid, &request).await?;
+    let Chart { bucket_us, series, gaps } = chart;
+    Ok(Json(ChartBody {
+        from: request.from_ms,
+        to: request.to_ms,
+        bucket_ms: bucket_us as f64 / 1000.0,
+        series: series.into_iter().map(SeriesBody::from).collect(),
+        gaps: gaps.into_iter().map(GapBody::from).collect(),
+    }))
+}
+
+fn read_request(parameters: &Parameters) -> std::result::Result<SeriesRequest, PlatformError> {
+    /// Times beyond this are no times of samples, and could not be multiplied.
+    const FURTHEST_MS: i64 = 1 << 43;
+    let time_ms = |key| {
+        let time_ms = parameters.required_ms(key)?;
+        let is_time = (-FURTHEST_MS..FURTHEST_MS).contains(&time_ms);
+        is_time.then_some(time_ms).ok_or_else(|| PlatformError::invalid(key, "must be a time in ms"))
+    };
+    let points = match parameters.one("points") {
+        None => POINTS,
+        Some(text) => text.parse().map_err(|_| malformed("points", "must be a whole number"))?,
+    };
+    let mut columns = Vec::new();
+    for name in parameters.list("series") {
+        let column = SeriesColumn::parse(name);
+        columns.push(column.ok_or_else(|| PlatformError::invalid("series", format!("unknown: {name}")))?);
+    }
+    Ok(SeriesRequest { from_ms: time_ms("from")?, to_ms: time_ms("to")?, points, columns })
+}

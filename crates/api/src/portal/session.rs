@@ -1,0 +1,129 @@
+//! Sign in, ask whether the session goes on, sign out.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header::{SET_COOKIE, USER_AGENT};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use platform::portal::{NewPortalLogin, PortalCaller, PortalLogin};
+use serde::{Deserialize, Serialize};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::account::AccountBody;
+use super::caller::{PortalCall, SESSION_COOKIE};
+use crate::ApiState;
+use crate::body::Fields;
+use crate::error::{ApiError, ErrorBody, Result};
+use crate::outer::ClientAddress;
+use crate::times::iso_ms;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(open, show, close))
+}
+
+/// Name, password and, where there is a second factor, its code.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
+struct SignIn {
+    /// Of an account; patients have no portal.
+    email: String,
+    password: String,
+    /// Six digits.
+    #[schema(example = "287082")]
+    totp: Option<String>,
+    /// Whether the session is for a display on a wall: it only reads, and is not locked when nobody touches it.
+    #[schema(example = false)]
+    wall_display: Option<bool>,
+}
+
+/// A session of the portal.
+#[derive(Serialize, utoipa::ToSchema)]
+struct SessionBody {
+    /// What to send as `X-CSRF-Token`.
+    #[schema(example = "3q2-7wAAB0RlYWRiZWVmLWRlYWRiZWVmLWRlYWRiZWU")]
+    csrf_token: String,
+    account: AccountBody,
+    /// Seconds after which the session is locked when nobody uses it; null for a display on a wall.
+    #[schema(example = 900)]
+    idle_s: Option<i64>,
+    /// When the session ends whatever happens, ISO 8601 in UTC.
+    #[schema(example = "2025-11-20T12:53:20.000Z")]
+    ends_at: String,
+    /// Whether an operator chose the password: nothing else can be done until it is changed.
+    #[schema(example = false)]
+    must_change_password: bool,
+    /// Whether there is a second factor.
+    totp: bool,
+    /// Whether the session only reads.
+    #[schema(example = false)]
+    wall_display: bool,
+}
+
+/// Signs in. The session is in the cookie `pulseward_session`, which scripts cannot read. An unknown name, a wrong
+/// password and a wrong code answer the same.
+#[utoipa::path(post, path = "/session", tag = "portal", request_body = SignIn, security(()),
+    responses((status = 200, body = SessionBody), (status = 401, body = ErrorBody,
+        description = "`invalid_credentials`, or `totp_required` when a code has to come along"),
+    (status = 422, body = ErrorBody), (status = 429, body = ErrorBody)))]
+async fn open(
+    State(state): State<ApiState>,
+    address: ClientAddress,
+    headers: HeaderMap,
+    mut fields: Fields,
+) -> Result<Response> {
+    let user_agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+    let (email, password) = (fields.required_text("email"), fields.required_text("password"));
+    let (totp, wall_display) = (fields.text("totp"), fields.flag("wall_display").unwrap_or(false));
+    fields.finish()?;
+    let login = NewPortalLogin { email, password, totp, wall_display, user_agent };
+    match state.platform.open_portal(login, &address.text()).await? {
+        PortalLogin::Refused => Err(refused("invalid_credentials", "the credentials are not valid")),
+        PortalLogin::TotpRequired => Err(refused("totp_required", "a code of the second factor is needed")),
+        PortalLogin::Opened(opened) => {
+            let body = session_body(&state, &opened.caller).await?;
+            let cookie = cookie(&state, &opened.cookie, "");
+            Ok(([(SET_COOKIE, cookie)], Json(body)).into_response())
+        }
+    }
+}
+
+/// The session, if it goes on. With `peek=1` asking is no sign that somebody is there.
+#[utoipa::path(get, path = "/session", tag = "portal", params(("peek" = Option<String>, Query,
+        description = "1 to ask without keeping the session from being locked")), security(("portal_cookie" = [])),
+    responses((status = 200, body = SessionBody), (status = 401, body = ErrorBody)))]
+async fn show(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<SessionBody>> {
+    Ok(Json(session_body(&state, &caller).await?))
+}
+
+/// Signs out.
+#[utoipa::path(delete, path = "/session", tag = "portal", security(("portal_cookie" = [], "csrf_token" = [])),
+    responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody)))]
+async fn close(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Response> {
+    state.platform.close_portal(&caller).await?;
+    Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie(&state, "", "; Max-Age=0"))]).into_response())
+}
+
+async fn session_body(state: &ApiState, caller: &PortalCaller) -> Result<SessionBody> {
+    let account = state.platform.portal_account(caller).await?;
+    Ok(SessionBody {
+        csrf_token: caller.csrf_token.clone(),
+        account: AccountBody::of(account, state.platform.now_ms()),
+        idle_s: (!caller.view_only).then_some(state.platform.settings.portal_idle_minutes * 60),
+        ends_at: iso_ms(caller.ends_ms),
+        must_change_password: caller.must_change_password,
+        totp: caller.has_totp,
+        wall_display: caller.view_only,
+    })
+}
+
+/// The cookie's header. Without a lifetime of its own it goes with the browser's session; ours ends it earlier.
+fn cookie(state: &ApiState, value: &str, more: &str) -> String {
+    let secure = if state.platform.settings.integration_url.starts_with("https://") { "; Secure" } else { "" };
+    format!("{SESSION_COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{more}")
+}
+
+fn refused(code: &'static str, message: &'static str) -> ApiError {
+    ApiError::Particular { status: StatusCode::UNAUTHORIZED, code, message }
+}

@@ -1,0 +1,69 @@
+//! One's own sessions.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use serde::Serialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::caller::PortalCall;
+use crate::ApiState;
+use crate::error::{ErrorBody, Result};
+use crate::times::iso_ms;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(end))
+}
+
+/// A session of the portal. Times are ISO 8601 in UTC.
+#[derive(Serialize, utoipa::ToSchema)]
+struct OwnSessionBody {
+    #[schema(example = "65b1f0c2a4d3e5f60718293a")]
+    id: String,
+    created_at: String,
+    #[schema(example = "2025-11-20T00:58:20.000Z")]
+    last_seen_at: String,
+    /// Where it was begun from.
+    #[schema(example = "192.0.2.7")]
+    address: String,
+    /// What the browser calls itself.
+    #[schema(example = "Mozilla/5.0")]
+    user_agent: String,
+    /// Whether it is the one that asks.
+    current: bool,
+    /// Whether it only reads.
+    #[schema(example = false)]
+    wall_display: bool,
+}
+
+/// One's own sessions that have not ended, oldest first.
+#[utoipa::path(get, path = "/sessions", tag = "portal", security(("portal_cookie" = [])),
+    responses((status = 200, body = Vec<OwnSessionBody>), (status = 401, body = ErrorBody)))]
+async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<Vec<OwnSessionBody>>> {
+    let sessions = state.platform.portal_sessions(&caller).await?.into_iter().map(|session| OwnSessionBody {
+        current: session.id == caller.session_id,
+        id: session.id,
+        created_at: iso_ms(session.created_ms),
+        last_seen_at: iso_ms(session.last_seen_ms),
+        address: session.address,
+        user_agent: session.user_agent,
+        wall_display: session.view_only,
+    });
+    Ok(Json(sessions.collect()))
+}
+
+/// Ends one of one's own sessions.
+#[utoipa::path(delete, path = "/sessions/{id}", tag = "portal", params(("id" = String, Path)),
+    security(("portal_cookie" = [], "csrf_token" = [])),
+    responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody)))]
+async fn end(
+    State(state): State<ApiState>,
+    PortalCall(caller): PortalCall,
+    Path(id): Path<String>,
+) -> Result<StatusCode> {
+    state.platform.end_portal_session(&caller, &id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

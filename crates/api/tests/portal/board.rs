@@ -1,0 +1,230 @@
+//! The board of a study, as it stands and as it changes.
+
+use std::time::Duration;
+
+use axum::body::{Body, BodyDataStream};
+use axum::http::Request;
+use futures::StreamExt as _;
+use platform::Role;
+use serde_json::{Value, json};
+
+use crate::browser::Browser;
+use crate::common::{Enrolled, PASSWORD, START_MS, Story, text};
+
+const MINUTE_MS: i64 = 60_000;
+
+struct Ward {
+    story: Story,
+    browser: Browser,
+    key: String,
+    group: String,
+}
+
+impl Ward {
+    async fn open() -> Self {
+        let story = Story::begin().await;
+        let (browser, key) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
+        let group = story.group(&key).await;
+        Ward { story, browser, key, group }
+    }
+
+    async fn patient(&self, profile: Value) -> Enrolled {
+        self.story.patient(&self.key, &self.group, profile).await
+    }
+
+    async fn board(&self) -> Value {
+        self.browser.get(&self.story, &format!("/portal/api/groups/{}/board", self.group)).await.ok()
+    }
+
+    /// Sends samples without computing anything of them.
+    async fn send(&self, patient: &Enrolled, data: Value) {
+        self.story.post_as("/health/v1/sync", &patient.health_token, json!({ "data": data })).await.ok();
+    }
+
+    async fn events(&self, last_seen: &str) -> Events {
+        let path = format!("/portal/api/groups/{}/board/events", self.group);
+        let request = Request::get(path).header("cookie", &self.browser.cookie).header("last-event-id", last_seen);
+        let response = self.story.open(request.body(Body::empty()).expect("a request")).await;
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Events { body: response.into_body().into_data_stream(), read: String::new() }
+    }
+}
+
+/// A stream of events as a browser reads it.
+struct Events {
+    body: BodyDataStream,
+    read: String,
+}
+
+impl Events {
+    /// The next event: its name, its id and its data; `None` when the stream has ended. Comments are passed over.
+    async fn next(&mut self) -> Option<(String, String, Value)> {
+        loop {
+            while let Some((event, rest)) = self.read.split_once("\n\n") {
+                let field = |name: &str| {
+                    let line = event.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+                    line.map(|value| value.trim_start().to_owned()).unwrap_or_default()
+                };
+                let (name, id, data) = (field("event"), field("id"), field("data"));
+                let rest = rest.to_owned();
+                self.read = rest;
+                if !name.is_empty() {
+                    return Some((name, id, serde_json::from_str(&data).expect("JSON")));
+                }
+            }
+            // Far longer than anything takes, so that a test that fails ends.
+            let piece = tokio::time::timeout(Duration::from_secs(30), self.body.next()).await.expect("in time")?;
+            self.read.push_str(std::str::from_utf8(&piece.expect("a piece")).expect("text"));
+        }
+    }
+
+    /// The next row.
+    async fn row(&mut self) -> (String, Value) {
+        let (name, id, row) = self.next().await.expect("an event");
+        assert_eq!(name, "row");
+        (id, row)
+    }
+}
+
+fn vitals(at_ms: i64, bpm: i64) -> Value {
+    json!({"activity": {"timestamp": [at_ms], "bpm": [bpm], "respiration_rate": [14], "spo2": [97.5], "core_temp": [37],
+        "nibp_systolic": [121], "nibp_diastolic": [79]}})
+}
+
+#[tokio::test]
+async fn the_board_shows_what_the_list_of_patients_shows() {
+    let ward = Ward::open().await;
+    let rita = json!({"first_name": "Rita", "last_name": "Rossi", "time_zone": "Europe/Zurich"});
+    let (rita, nobody) = (ward.patient(rita).await, ward.patient(Value::Null).await);
+    let (at, now) = (START_MS - 30 * MINUTE_MS, START_MS);
+    ward.story.sync(&rita, vitals(at, 61)).await;
+    ward.story.sync(&rita, json!({"activity": {"timestamp": [at + MINUTE_MS, now - 1], "bpm": [64, 90], "wearing": [4, 0], "charging": [0, 1]}})).await;
+    let patch = format!("/integration/v1/patients/{}", rita.uuid);
+    ward.browser.ask(&ward.story, "PATCH", &patch, json!({"external_patient_id": "K-0042"})).await.ok();
+
+    let board = ward.board().await;
+    assert_eq!(board["at"], now);
+    let rows = board["patients"].as_array().expect("rows");
+    assert_eq!(rows.len(), 2);
+    let row = &rows[0];
+    assert_eq!((&row["name"], &row["external_id"]), (&json!("Rita Rossi"), &json!("K-0042")));
+    let list = format!("/integration/v1/groups/{}/patients?with_latest_values=1", ward.group);
+    let list = ward.browser.ask(&ward.story, "GET", &list, Value::Null).await.ok();
+    let latest = &list[0]["latest_values"];
+    for name in ["heart_rate", "respiration_rate", "spo2", "temperature"] {
+        assert_eq!(row[name]["value"], latest[name], "{name}");
+        assert_eq!(row[name]["timestamp"], latest[format!("{name}_timestamp")], "{name}");
+        assert!(row[name]["value"].is_number(), "{name}");
+    }
+    assert_eq!(
+        row["heart_rate"],
+        json!({"value": 64.0, "timestamp": at + MINUTE_MS}),
+        "what was off the wrist is not his"
+    );
+    assert_eq!(row["blood_pressure"], json!({"systolic": 121.0, "diastolic": 79.0, "timestamp": at}));
+    assert_eq!(row["news"]["score"], latest["news_score"]);
+    assert_eq!(row["news"]["timestamp"], latest["news_score_timestamp"]);
+    assert_eq!((&row["news"]["colour"], &row["news"]["red_parameter"]), (&json!("low"), &json!(false)));
+    assert_eq!((&row["news"]["missing"], &row["news"]["stale"]), (&json!([]), &json!([])));
+    assert_eq!((&row["worn"], &row["charging"], &row["last_sync"]), (&json!(false), &json!(true), &json!(now)));
+
+    let spark = &row["spark"];
+    let last_window = now.div_euclid(300_000);
+    assert_eq!((&spark["step_ms"], &spark["from"]), (&json!(300_000), &json!((last_window - 71) * 300_000)));
+    let place = (at.div_euclid(300_000) - (last_window - 71)) as usize;
+    assert_eq!(spark["heart_rate"].as_array().map(Vec::len), Some(72));
+    assert_eq!(spark["heart_rate"][place], 62.5, "the mean of both");
+    assert_eq!((&spark["spo2"][place], &spark["respiration_rate"][place]), (&json!(97.5), &json!(14.0)));
+    assert_eq!(spark["heart_rate"].as_array().expect("values").iter().filter(|value| !value.is_null()).count(), 1);
+
+    let empty = &rows[1];
+    assert_eq!((&empty["uuid"], &empty["name"]), (&json!(nobody.uuid), &json!(nobody.code)));
+    for name in ["heart_rate", "blood_pressure", "news", "battery", "worn", "charging", "last_sync"] {
+        assert!(empty[name].is_null(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_score_without_a_total_says_what_it_lacks() {
+    let ward = Ward::open().await;
+    let patient = ward.patient(Value::Null).await;
+    let old = vitals(START_MS - 8 * 60 * MINUTE_MS, 61);
+    ward.story.sync(&patient, old).await;
+    ward.story.sync(&patient, json!({"activity": {"timestamp": [START_MS], "bpm": [140]}})).await;
+    let row = &ward.board().await["patients"][0];
+    assert_eq!((&row["news"]["score"], &row["news"]["colour"]), (&Value::Null, &json!("none")));
+    assert_eq!(row["news"]["red_parameter"], true, "a pulse of 140 scores 3");
+    let stale = row["news"]["stale"].as_array().expect("names");
+    assert!(stale.contains(&json!("spo2")) && !stale.contains(&json!("heart_rate")), "{row}");
+}
+
+#[tokio::test]
+async fn a_sync_and_its_fold_are_told_and_who_comes_back_misses_nothing() {
+    let ward = Ward::open().await;
+    let (rita, rosa) = (ward.patient(Value::Null).await, ward.patient(Value::Null).await);
+    let mut events = ward.events("").await;
+    ward.send(&rita, vitals(START_MS, 61)).await;
+    let (first, row) = events.row().await;
+    assert_eq!((&row["uuid"], &row["heart_rate"]["value"]), (&json!(rita.uuid), &json!(61.0)));
+    assert!(row["news"].is_null(), "nothing has been folded yet");
+    ward.story.fold().await;
+    let (second, row) = events.row().await;
+    assert_eq!((&row["uuid"], &row["news"]["score"]), (&json!(rita.uuid), &json!(0)));
+    assert_eq!(row, ward.board().await["patients"][0], "a row is what the board shows");
+    drop(events);
+
+    let mut other = ward.events("").await;
+    let mut back = ward.events(&first).await;
+    let (again, _) = back.row().await;
+    assert_eq!(again, second, "what was missed");
+    ward.send(&rosa, vitals(START_MS, 70)).await;
+    for events in [&mut other, &mut back] {
+        assert_eq!(events.row().await.1["uuid"], rosa.uuid);
+    }
+    let (name, ..) = ward.events("long-ago-7").await.next().await.expect("an event");
+    assert_eq!(name, "reload");
+}
+
+#[tokio::test]
+async fn who_joins_is_told_and_who_goes_has_the_board_read_anew() {
+    let ward = Ward::open().await;
+    let mut events = ward.events("").await;
+    let rita = ward.patient(Value::Null).await;
+    // He is told of as soon as the health database knows him; using his voucher may be told as well.
+    assert_eq!(events.row().await.1["uuid"], rita.uuid);
+    let path = format!("/integration/v1/patients/{}", rita.uuid);
+    ward.browser.ask(&ward.story, "DELETE", &path, Value::Null).await.ok();
+    loop {
+        let (name, ..) = events.next().await.expect("an event");
+        if name == "reload" {
+            break;
+        }
+    }
+    assert_eq!(ward.board().await["patients"], json!([]));
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_its_session_its_membership_and_its_node() {
+    let ward = Ward::open().await;
+    let (hal, _) = Browser::of(&ward.story, "hal@example.org", Role::Hcp).await;
+    let hcps = format!("/integration/v1/groups/{}/hcps", ward.group);
+    let added = ward.browser.ask(&ward.story, "POST", &hcps, json!({"email": "hal@example.org"})).await.ok();
+    let of_hal = Ward { browser: hal, story: ward.story, ..ward };
+    let mut events = of_hal.events("").await;
+    let ada = Browser::sign_in(&of_hal.story, json!({"email": "ada@example.org", "password": PASSWORD})).await;
+    let path = format!("{hcps}/{}", text(&added["uuid"]));
+    ada.ask(&of_hal.story, "DELETE", &path, Value::Null).await.done();
+    assert!(events.next().await.is_none(), "he is no member any more");
+
+    let ward = Ward { browser: ada, ..of_hal };
+    let mut events = ward.events("").await;
+    ward.browser.ask(&ward.story, "DELETE", "/portal/session", Value::Null).await.done();
+    assert!(events.next().await.is_none(), "she has signed out");
+
+    let ada = Browser::sign_in(&ward.story, json!({"email": "ada@example.org", "password": PASSWORD})).await;
+    let ward = Ward { browser: ada, ..ward };
+    let mut events = ward.events("").await;
+    ward.story.platform.close_boards();
+    assert!(events.next().await.is_none(), "the node is about to stop");
+}

@@ -1,0 +1,12 @@
+//! What the pages of the portal ask, as a browser asks it.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod account;
+mod board;
+mod browser;
+mod charts;
+mod news;
+mod sessions;
+mod totp;

@@ -1,0 +1,109 @@
+//! The second factor, with an app of our own that knows the secret and the time.
+
+use aws_lc_rs::hmac;
+use platform::Role;
+use serde_json::{Value, json};
+
+use crate::browser::Browser;
+use crate::common::{PASSWORD, Story, text};
+
+const TOTP: &str = "/portal/api/totp";
+const STEP_MS: i64 = 30_000;
+
+/// The code that an app shows (RFC 6238).
+fn code(secret: &str, at_ms: i64) -> String {
+    let mut bytes = Vec::new();
+    let (mut bits, mut held) = (0_u64, 0);
+    for letter in secret.bytes() {
+        let digit = if letter.is_ascii_uppercase() { letter - b'A' } else { letter - b'2' + 26 };
+        bits = bits << 5 | u64::from(digit);
+        held += 5;
+        if held >= 8 {
+            held -= 8;
+            bytes.push((bits >> held) as u8);
+        }
+    }
+    let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, &bytes);
+    let tag = hmac::sign(&key, &at_ms.div_euclid(STEP_MS).to_be_bytes());
+    let offset = usize::from(tag.as_ref()[19] & 15);
+    let word: [u8; 4] = tag.as_ref()[offset..offset + 4].try_into().expect("four bytes");
+    format!("{:06}", (u32::from_be_bytes(word) & 0x7fff_ffff) % 1_000_000)
+}
+
+async fn sign_in(story: &Story, code: Option<&str>) -> (u16, String) {
+    let mut body = json!({"email": "ada@example.org", "password": PASSWORD});
+    if let Some(code) = code {
+        body["totp"] = json!(code);
+    }
+    let answer = story.post("/portal/session", body).await;
+    (answer.status.as_u16(), answer.body["code"].as_str().unwrap_or_default().to_owned())
+}
+
+#[tokio::test]
+async fn a_second_factor_is_asked_for_once_it_is_confirmed_and_a_code_works_once() {
+    let story = Story::begin().await;
+    let (browser, _) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
+    let first = browser.ask(&story, "POST", TOTP, Value::Null).await.ok();
+    let made = browser.ask(&story, "POST", TOTP, Value::Null).await.ok();
+    assert_ne!(first["secret"], made["secret"]);
+    let secret = text(&made["secret"]);
+    assert_eq!(secret.len(), 32);
+    let url = format!("otpauth://totp/Pulseward:ada@example.org?secret={secret}&issuer=Pulseward");
+    assert_eq!(made["otpauth_url"], url);
+    assert_eq!(sign_in(&story, None).await.0, 200, "not before a first code");
+
+    let now = || code(&secret, story.now_ms());
+    let old = code(&text(&first["secret"]), story.now_ms());
+    let answer = browser.ask(&story, "PUT", TOTP, json!({"code": old})).await;
+    assert_eq!(answer.error(), (422, "invalid"), "of the secret that was replaced");
+    browser.ask(&story, "PUT", TOTP, json!({"code": now()})).await.done();
+    assert_eq!(browser.get(&story, "/portal/session").await.ok()["totp"], true);
+    assert_eq!(browser.ask(&story, "POST", TOTP, Value::Null).await.error(), (409, "totp_is_set"));
+
+    assert_eq!(sign_in(&story, None).await, (401, "totp_required".to_owned()));
+    let refused = (401, "invalid_credentials".to_owned());
+    assert_eq!(sign_in(&story, Some(&now())).await, refused, "the code that confirmed it");
+    story.pass_ms(STEP_MS);
+    let used = now();
+    assert_eq!(sign_in(&story, Some(&used)).await.0, 200);
+    assert_eq!(sign_in(&story, Some(&used)).await, refused);
+    story.pass_ms(2 * STEP_MS);
+    assert_eq!(sign_in(&story, Some(&used)).await, refused);
+
+    let wrong = browser.ask(&story, "DELETE", TOTP, json!({"password": "wrong horse battery"})).await;
+    assert_eq!(wrong.error(), (422, "invalid"));
+    browser.ask(&story, "DELETE", TOTP, json!({"password": PASSWORD})).await.done();
+    assert_eq!(sign_in(&story, None).await.0, 200);
+    let answer = browser.ask(&story, "DELETE", TOTP, json!({"password": PASSWORD})).await;
+    assert_eq!(answer.error(), (404, "second_factor_not_found"));
+}
+
+#[tokio::test]
+async fn clocks_may_differ_by_a_step_and_no_more() {
+    let story = Story::begin().await;
+    let (browser, _) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
+    let secret = text(&browser.ask(&story, "POST", TOTP, Value::Null).await.ok()["secret"]);
+    browser.ask(&story, "PUT", TOTP, json!({"code": code(&secret, story.now_ms())})).await.done();
+    story.pass_ms(10 * STEP_MS);
+    for (steps, status) in [(-2, 401), (2, 401), (-1, 200), (1, 200)] {
+        let given = code(&secret, story.now_ms() + steps * STEP_MS);
+        assert_eq!(sign_in(&story, Some(&given)).await.0, status, "{steps}");
+    }
+    let passed_over = code(&secret, story.now_ms());
+    assert_eq!(sign_in(&story, Some(&passed_over)).await.0, 401, "a later one was used");
+}
+
+#[tokio::test]
+async fn guessing_codes_is_slowed_although_the_password_is_right() {
+    let story = Story::begin().await;
+    let (browser, _) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
+    let secret = text(&browser.ask(&story, "POST", TOTP, Value::Null).await.ok()["secret"]);
+    browser.ask(&story, "PUT", TOTP, json!({"code": code(&secret, story.now_ms())})).await.done();
+    story.pass_ms(STEP_MS);
+    for _ in 0..5 {
+        assert_eq!(sign_in(&story, Some("no code")).await.0, 401);
+    }
+    assert_eq!(sign_in(&story, Some(&code(&secret, story.now_ms()))).await, (429, "too_many_requests".to_owned()));
+    story.pass_ms(1000);
+    assert_eq!(sign_in(&story, Some(&code(&secret, story.now_ms()))).await.0, 200);
+}

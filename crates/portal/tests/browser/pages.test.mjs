@@ -1,0 +1,120 @@
+// Every page with a filled study: no serious fault of accessibility in light and dark, nothing that sticks out of a
+// phone's screen, nothing from elsewhere. With UPDATE_SCREENSHOTS set, pictures for the README.
+
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { launch, openPage, PORTAL, RITA, seriousFaults, signIn } from "./browser.mjs";
+import { activate, beats, hoursOfLife, makeStudy, makeVoucher, sync, waveforms } from "./study.mjs";
+
+const PEOPLE = [
+  ["Ada", "Lind"], ["Bruno", "Keller"], ["Chiara", "Rossi"], ["David", "Novak"], ["Elena", "Petrova"], ["Farid", "Haddad"],
+  ["Greta", "Holm"], ["Hugo", "Bernard"], ["Ines", "Costa"], ["Jonas", "Berg"], ["Kofi", "Mensah"], ["Lea", "Frei"],
+];
+/** How ill each of them is, so that the board has something of everything. */
+const ILL = [0, 3.4, 0.4, 0, 1.6, 0.2, 0, 2.3, 0.6, 0, 0, 1];
+/** Minutes since the last sync of each. */
+const SILENT_MIN = [0, 0, 0, 47, 0, 0, 0, 0, 0, 190, 0, 0];
+
+const MINUTE = 60_000;
+const now = Math.floor(Date.now() / MINUTE) * MINUTE;
+const pictures = process.env.UPDATE_SCREENSHOTS;
+let browser, code, ada, rawFrom;
+
+before(async () => {
+  browser = await launch();
+  ({ code } = await makeStudy("Post-operative ward"));
+  rawFrom = now - 25 * MINUTE;
+  for (const [index, [first_name, last_name]] of PEOPLE.entries()) {
+    const voucher = await makeVoucher(code);
+    const person = { first_name, last_name, birthday: `19${50 + index}-03-14`, gender: index % 2 ? "male" : "female", height: 160 + index, weight: 58 + 2 * index };
+    const token = await activate(voucher.code, person);
+    const end = now - SILENT_MIN[index] * MINUTE;
+    const device = { serial_number: `PW-0001${10 + index}`, device_type: "bracelet", firmware_version: "1.4.2", battery_level: 90 - 6 * index };
+    await sync(token, hoursOfLife(end, index === 0 ? 26 : 8, ILL[index]), device);
+    if (index > 0) continue;
+    ada = voucher.uuid;
+    await sync(token, { ...waveforms(rawFrom, 30), ...beats(now - 90 * MINUTE) });
+  }
+  await makeVoucher(code);
+});
+after(() => browser?.close());
+
+/** The pages, with what has to be there before one is looked at. */
+const pages = () => [
+  { name: "studies", path: "/", ready: "table" },
+  { name: "board", path: `/studies/${code}`, ready: `[data-uuid="${ada}"] .news` },
+  { name: "wall", path: `/studies/${code}?wall=1`, ready: ".wall-tile" },
+  { name: "patients", path: `/studies/${code}/patients`, ready: "table" },
+  { name: "patient", path: `/studies/${code}/patients/${ada}`, ready: '[data-track="heart_rate"] canvas', height: 1400 },
+  { name: "raw", path: `/studies/${code}/patients/${ada}?from=${rawFrom + 4000}&to=${rawFrom + 8000}`, ready: '[data-track="ecg"] canvas' },
+  { name: "record", path: `/studies/${code}/patients/${ada}/record`, ready: ".panel" },
+  { name: "vouchers", path: `/studies/${code}/vouchers`, ready: "table" },
+  { name: "compliance", path: `/studies/${code}/compliance?patient=${ada}`, ready: '[role="gridcell"]' },
+  { name: "exports", path: `/studies/${code}/exports`, ready: "form" },
+  { name: "study-settings", path: `/studies/${code}/settings`, ready: ".panel" },
+  { name: "bracelets", path: "/bracelets", ready: "main .panel" },
+  { name: "audit", path: "/audit", ready: "table" },
+  { name: "settings", path: "/settings", ready: ".panel" },
+  { name: "keys", path: "/settings?part=keys", ready: ".panel" },
+  { name: "nowhere", path: "/nowhere", ready: "main" },
+];
+
+async function settled(page, ready) {
+  await page.locator(ready).first().waitFor();
+  await page.locator('[aria-busy="true"]').first().waitFor({ state: "detached" });
+  await page.waitForTimeout(250);
+}
+
+test("every page is fit for a screen reader, in light and in dark", async () => {
+  for (const colorScheme of ["light", "dark"]) {
+    const { page, context, outside, errors } = await openPage(browser, { colorScheme });
+    await page.goto(PORTAL);
+    await page.getByLabel("E-mail").waitFor();
+    const faults = (await seriousFaults(page)).map((fault) => `sign-in: ${fault}`);
+    if (colorScheme === "light") await picture(page, "sign-in");
+    await signIn(page, RITA);
+    await page.getByRole("heading", { name: "Studies" }).waitFor();
+    for (const { name, path, ready, height } of pages()) {
+      await page.goto(`${PORTAL}${path}`);
+      await settled(page, ready);
+      faults.push(...(await seriousFaults(page)).map((fault) => `${name}, ${colorScheme}: ${fault}`));
+      if (colorScheme === "light" || name === "board") await picture(page, colorScheme === "light" ? name : `${name}-dark`, height);
+    }
+    assert.deepEqual(faults, []);
+    assert.deepEqual(outside, []);
+    assert.deepEqual(errors, []);
+    await context.close();
+  }
+});
+
+test("no page sticks out of a phone, nor of a large screen", async () => {
+  for (const [width, height] of [[360, 740], [2560, 1440]]) {
+    const { page, context } = await openPage(browser, { viewport: { width, height } });
+    await signIn(page, RITA);
+    await page.getByRole("heading", { name: "Studies" }).waitFor();
+    for (const { name, path, ready } of pages()) {
+      await page.goto(`${PORTAL}${path}`);
+      await settled(page, ready);
+      const sticksOut = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(sticksOut <= 0, `${name} is ${sticksOut} px too wide at ${width}`);
+      if (width === 360 && ["board", "patient"].includes(name)) await picture(page, `${name}-phone`);
+    }
+    await context.close();
+  }
+});
+
+async function picture(page, name, height) {
+  if (!pictures) return;
+  mkdirSync(pictures, { recursive: true });
+  const before = page.viewportSize();
+  if (height) {
+    await page.setViewportSize({ ...before, height });
+    await page.waitForTimeout(400);
+  }
+  const png = await page.screenshot();
+  if (height) await page.setViewportSize(before);
+  assert.ok(png.length <= 150 * 1024, `${name} weighs ${png.length} bytes`);
+  writeFileSync(join(pictures, `${name}.png`), png);
+}

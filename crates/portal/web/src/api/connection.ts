@@ -1,0 +1,66 @@
+// Whether the server can be reached. One failed request is enough to say that it cannot; from then on the server is
+// asked every few seconds, and when it answers again everything on the screen is asked for anew (`epoch`).
+
+import { useEffect, useState } from "preact/hooks";
+
+export interface Connection {
+  /** When the server was last known to answer, while it does not; else null. */
+  lostSince: number | null;
+  /** Counts the recoveries: a list that depends on it is read again after one. */
+  epoch: number;
+}
+
+const AGAIN_MS = 3_000;
+
+let state: Connection = { lostSince: null, epoch: 0 };
+let lastAnswer = Date.now();
+let timer: number | undefined;
+const listeners = new Set<(now: Connection) => void>();
+
+function become(next: Connection): void {
+  state = next;
+  listeners.forEach((listener) => listener(state));
+}
+
+/** Called by whoever had an answer from the server, whatever it said. */
+export function connectionAnswered(): void {
+  lastAnswer = Date.now();
+  if (state.lostSince === null) return;
+  clearTimeout(timer);
+  become({ lostSince: null, epoch: state.epoch + 1 });
+}
+
+/** Called by whoever had no answer. */
+export function connectionLost(): void {
+  if (state.lostSince !== null) return;
+  become({ lostSince: lastAnswer, epoch: state.epoch });
+  timer = window.setTimeout(tryAgain, AGAIN_MS);
+}
+
+async function tryAgain(): Promise<void> {
+  try {
+    const answer = await fetch("/livez", { cache: "no-store", signal: AbortSignal.timeout(AGAIN_MS) });
+    if (answer.ok) return connectionAnswered();
+  } catch {
+    // Still away.
+  }
+  timer = window.setTimeout(tryAgain, AGAIN_MS);
+}
+
+/** Follows what the browser itself knows of the network. Called once. */
+export function watchNetwork(): void {
+  addEventListener("offline", connectionLost);
+  addEventListener("online", () => {
+    if (state.lostSince !== null) void tryAgain();
+  });
+}
+
+export function useConnection(): Connection {
+  const [now, setNow] = useState(state);
+  useEffect(() => {
+    listeners.add(setNow);
+    setNow(state);
+    return () => void listeners.delete(setNow);
+  }, []);
+  return now;
+}

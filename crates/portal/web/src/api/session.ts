@@ -1,0 +1,120 @@
+// The session: who is signed in. The pages below the sign-in page can rely on there being one; when the server ends it,
+// or nobody touches the screen for as long as it allows, what was on the screen goes and the sign-in page comes, at the
+// same address, so that signing in again leads back.
+
+import { useEffect, useState } from "preact/hooks";
+import { ApiError, call, setCsrfToken, whenSessionEnds, whenTokenIsStale } from "./client";
+import * as paths from "./paths";
+import type { Session } from "./types";
+
+export type SessionState =
+  { is: "unknown" } | { is: "out"; because: "never" | "ended" | "left" } | { is: "in"; session: Session };
+
+let state: SessionState = { is: "unknown" };
+const listeners = new Set<(now: SessionState) => void>();
+
+const forgetters: (() => void)[] = [];
+
+/** Registers what has to be forgotten before somebody else, or nobody, is signed in. */
+export function whenPersonChanges(forget: () => void): void {
+  forgetters.push(forget);
+}
+
+const personOf = (one: SessionState) => (one.is === "in" ? one.session.account.uuid : null);
+
+function become(next: SessionState): void {
+  if (personOf(next) !== personOf(state)) forgetters.forEach((forget) => forget());
+  state = next;
+  setCsrfToken(next.is === "in" ? next.session.csrf_token : "");
+  listeners.forEach((listener) => listener(state));
+}
+
+/** Asks whether the cookie still stands for a session. Called once, at the start. */
+export async function resume(): Promise<void> {
+  whenTokenIsStale(renewed);
+  whenSessionEnds(() => state.is === "in" && become({ is: "out", because: "ended" }));
+  try {
+    become({ is: "in", session: await call<Session>("GET", paths.session()) });
+  } catch (error) {
+    if (!(error instanceof ApiError)) {
+      window.setTimeout(resume, 3_000);
+      return;
+    }
+    become({ is: "out", because: "never" });
+  }
+}
+
+export interface Credentials {
+  email: string;
+  password: string;
+  totp?: string;
+  wall_display?: boolean;
+}
+
+/** Throws ApiError: `invalid_credentials`, `totp_required`, or 429 with the seconds to wait. */
+export async function signIn(credentials: Credentials): Promise<void> {
+  become({ is: "in", session: await call<Session>("POST", paths.session(), credentials) });
+}
+
+export async function signOut(): Promise<void> {
+  await call("DELETE", paths.session()).catch(() => {});
+  become({ is: "out", because: "left" });
+}
+
+/** Reads the session again, after something about the account changed. */
+export async function refreshSession(): Promise<void> {
+  become({ is: "in", session: await call<Session>("GET", paths.session()) });
+}
+
+/** Takes the session that the cookie stands for now; whether it is of the same account as before. */
+async function renewed(): Promise<boolean> {
+  const before = personOf(state);
+  try {
+    const session = await call<Session>("GET", paths.session());
+    become({ is: "in", session });
+    return session.account.uuid === before;
+  } catch {
+    return false;
+  }
+}
+
+export function useSession(): SessionState {
+  const [now, setNow] = useState(state);
+  useEffect(() => {
+    listeners.add(setNow);
+    setNow(state);
+    return () => void listeners.delete(setNow);
+  }, []);
+  return now;
+}
+
+/** The session of a page that is only shown to whoever is signed in. */
+export function useOwnSession(): Session {
+  const now = useSession();
+  if (now.is !== "in") throw new Error("this page needs a session");
+  return now.session;
+}
+
+const LOOK_EVERY_MS = 30_000;
+
+/**
+ * Tells the server that somebody is there, as long as somebody is, and notices the end of the session when nobody is.
+ * A peek does not count as activity. Called once.
+ */
+export function watchIdle(): void {
+  let touched = false;
+  for (const sign of ["pointermove", "pointerdown", "keydown", "wheel"]) {
+    addEventListener(sign, () => (touched = true), { passive: true });
+  }
+  window.setInterval(async () => {
+    if (state.is !== "in") return;
+    const path = touched ? paths.session() : `${paths.session()}?peek=1`;
+    touched = false;
+    try {
+      await call("GET", path);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401 && state.is === "in")
+        become({ is: "out", because: "ended" });
+    }
+  }, LOOK_EVERY_MS);
+}

@@ -1,0 +1,206 @@
+// The tracks of a patient's day: which signals of the series route each draws, and how. Names are those of the data types
+// and columns; a signal that a bracelet never sends leaves its track out.
+
+/** How the values of a track are drawn. */
+export type Drawing = "line" | "bars" | "points" | "hypnogram" | "step" | "parts";
+
+/** A signal of a track. `channel` is left out where a type has one, or where every channel is meant. */
+export interface Signal {
+  name: string;
+  label: string;
+  /** The colour token without its dashes. */
+  colour: string;
+}
+
+/** A chart of its own, stacked with the others over the same time. */
+export interface Track {
+  id: string;
+  label: string;
+  unit: string;
+  decimals: number;
+  signals: Signal[];
+  drawing: Drawing;
+  /** The usual distance of two rows; much more than that is a break. */
+  usualMs: number;
+  /** How long a code holds that is not followed by another; as long as `usualMs` if left out. */
+  holdsMs?: number;
+  /** The least stretch of the value axis, so that a steady value is a flat line. */
+  leastSpan: number;
+  heightPx: number;
+  /** Stretch of the value axis that never changes. */
+  fixed?: [number, number];
+  /** 0 stands for "no value" in the data. */
+  zeroIsNone?: boolean;
+}
+
+const MINUTE = 60_000;
+/** A score is written down when it changes: the next entry may be hours away. */
+const SCORE_HOLDS_MS = 12 * 60 * MINUTE;
+const usual = { decimals: 0, drawing: "line" as const, usualMs: MINUTE, leastSpan: 20, heightPx: 96 };
+
+/** Vitals, steps, sleep, stress and score, from top to bottom. */
+export const VITAL_TRACKS: Track[] = [
+  {
+    ...usual,
+    id: "heart_rate",
+    label: "Heart rate",
+    unit: "/min",
+    signals: [{ name: "activity.bpm", label: "Heart rate", colour: "signal-heart-rate" }],
+    heightPx: 132,
+    leastSpan: 40,
+    zeroIsNone: true,
+  },
+  {
+    ...usual,
+    id: "respiration_rate",
+    label: "Respiration",
+    unit: "/min",
+    signals: [{ name: "activity.respiration_rate", label: "Respiration", colour: "signal-respiration-rate" }],
+    leastSpan: 10,
+    zeroIsNone: true,
+  },
+  {
+    ...usual,
+    id: "spo2",
+    label: "SpO₂",
+    unit: "%",
+    signals: [{ name: "activity.spo2", label: "SpO₂", colour: "signal-spo2" }],
+    leastSpan: 10,
+    zeroIsNone: true,
+  },
+  {
+    ...usual,
+    id: "temperature",
+    label: "Temperature",
+    unit: "°C",
+    decimals: 1,
+    signals: [
+      { name: "activity.core_temp", label: "Core", colour: "signal-temperature" },
+      { name: "temperature.temp_sk1", label: "Skin 1", colour: "signal-skin" },
+      { name: "temperature.temp_sk2", label: "Skin 2", colour: "signal-skin-2" },
+    ],
+    leastSpan: 3,
+    usualMs: 5 * MINUTE,
+  },
+  {
+    ...usual,
+    id: "blood_pressure",
+    label: "Blood pressure",
+    unit: "mmHg",
+    signals: [
+      { name: "activity.nibp_systolic_combine", label: "Systolic", colour: "signal-blood-pressure" },
+      { name: "activity.nibp_diastolic_combine", label: "Diastolic", colour: "signal-diastolic" },
+    ],
+    leastSpan: 60,
+    usualMs: 35 * MINUTE,
+    zeroIsNone: true,
+  },
+  {
+    ...usual,
+    id: "news",
+    label: "NEWS",
+    unit: "",
+    signals: [{ name: "news.value", label: "NEWS", colour: "signal-news" }],
+    drawing: "step",
+    usualMs: SCORE_HOLDS_MS,
+    leastSpan: 7,
+  },
+  {
+    ...usual,
+    id: "news_parts",
+    label: "NEWS sub-scores",
+    unit: "",
+    signals: [
+      ["respiration_rate", "Resp."],
+      ["spo2", "SpO₂"],
+      ["oxygen", "Oxygen"],
+      ["blood_pressure", "BP"],
+      ["heart_rate", "HR"],
+      ["consciousness", "Consc."],
+      ["temperature", "Temp."],
+    ].map(([part, label]) => ({ name: `news.score_${part}`, label: label!, colour: "signal-news" })),
+    drawing: "parts",
+    usualMs: SCORE_HOLDS_MS,
+    holdsMs: MINUTE,
+    heightPx: 118,
+  },
+  {
+    ...usual,
+    id: "steps",
+    label: "Steps",
+    unit: "per record",
+    signals: [{ name: "activity.last_steps", label: "Steps", colour: "signal-steps" }],
+    drawing: "bars",
+    heightPx: 72,
+  },
+  {
+    ...usual,
+    id: "sleep",
+    label: "Sleep stages",
+    unit: "",
+    signals: [{ name: "sleep.sleep_state", label: "Stage", colour: "sleep-light" }],
+    drawing: "hypnogram",
+    usualMs: MINUTE / 2,
+    fixed: [-0.5, 3.5],
+    heightPx: 92,
+  },
+  {
+    ...usual,
+    id: "stress",
+    label: "Stress index",
+    unit: "",
+    signals: [{ name: "heart-rate-variability.si", label: "Stress index", colour: "signal-stress" }],
+    usualMs: 5 * MINUTE,
+    leastSpan: 50,
+  },
+];
+
+const waveform = { ...usual, leastSpan: 0, usualMs: 0, heightPx: 132 };
+
+/** Raw signals, down to single samples. */
+export const WAVEFORM_TRACKS: Track[] = [
+  {
+    ...waveform,
+    id: "ecg",
+    label: "ECG",
+    unit: "mV",
+    decimals: 3,
+    signals: [{ name: "ecg.ecg", label: "ECG", colour: "signal-waveform" }],
+  },
+  {
+    ...waveform,
+    id: "ppg2",
+    label: "PPG",
+    unit: "counts",
+    signals: [{ name: "ppg2.value", label: "PPG", colour: "signal-waveform" }],
+  },
+  {
+    ...waveform,
+    id: "ppg1",
+    label: "PPG (25 Hz)",
+    unit: "counts",
+    signals: [{ name: "ppg1.ppg", label: "PPG", colour: "signal-waveform" }],
+  },
+  {
+    ...waveform,
+    id: "acc",
+    label: "Acceleration",
+    unit: "1/512 g",
+    signals: [
+      { name: "acc.accX", label: "x", colour: "signal-x" },
+      { name: "acc.accY", label: "y", colour: "signal-y" },
+      { name: "acc.accZ", label: "z", colour: "signal-z" },
+    ],
+  },
+];
+
+/** The order of the hypnogram from the bottom: deep, light, REM, awake. */
+export const STAGES = ["Deep", "Light", "REM", "Awake"] as const;
+
+// 0 awake, 1 light, 2 deep, 3 REM in the data.
+const LEVELS = [3, 1, 0, 2];
+
+/** The height of a stage code in the hypnogram. */
+export function stageLevel(code: number): number {
+  return LEVELS[code] ?? 3;
+}

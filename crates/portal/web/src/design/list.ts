@@ -1,0 +1,41 @@
+// Sorting and filtering of a list, apart from how it looks.
+
+import type { Cell } from "../csv";
+
+export interface Order {
+  key: string;
+  down: boolean;
+}
+
+/** Rows whose cells hold every word of `text`, whatever its case. */
+export function filterRows<T>(rows: T[], text: string, cellsOf: (row: T) => Cell[]): T[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return rows;
+  return rows.filter((row) => {
+    const all = cellsOf(row).join("\n").toLowerCase();
+    return words.every((word) => all.includes(word));
+  });
+}
+
+/** Rows in the order of a value; rows without one come last in either direction, and ties keep their order. */
+export function sortRows<T>(rows: T[], valueOf: (row: T) => Cell, down: boolean): T[] {
+  return rows
+    .map((row) => ({ row, value: valueOf(row) }))
+    .sort((a, b) => {
+      const empty = Number(isEmpty(a.value)) - Number(isEmpty(b.value));
+      if (empty !== 0) return empty;
+      return compare(a.value, b.value) * (down ? -1 : 1);
+    })
+    .map(({ row }) => row);
+}
+
+function isEmpty(value: Cell): boolean {
+  return value === null || value === undefined || value === "";
+}
+
+const WORDS = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+
+function compare(a: Cell, b: Cell): number {
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  return WORDS.compare(String(a ?? ""), String(b ?? ""));
+}

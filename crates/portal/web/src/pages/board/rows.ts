@@ -1,0 +1,125 @@
+// Which patients a board shows and in which order. The sickest come first: by score, then by who was heard of longest
+// ago; a patient without a score stands above those who are well, because nobody knows how he is.
+
+import { OUTDATED_MS } from "./age";
+import { riskOf, STALE_AFTER_MS } from "./news";
+import type { Row } from "./types";
+
+/** What a column sorts by. */
+export type SortKey =
+  | "news"
+  | "name"
+  | "heart_rate"
+  | "respiration_rate"
+  | "spo2"
+  | "temperature"
+  | "blood_pressure"
+  | "battery"
+  | "last_sync";
+
+/** A column and a direction. */
+export interface Sort {
+  key: SortKey;
+  descending: boolean;
+}
+
+/** Which patients stay. */
+export type Attention = "all" | "attention" | "stale" | "missing" | "not_worn";
+
+/** What a reader has asked for. */
+export interface Filter {
+  text: string;
+  attention: Attention;
+}
+
+/** The direction that a column starts with: the worrying end first. */
+export function firstDirection(key: SortKey): boolean {
+  return key !== "name" && key !== "spo2" && key !== "battery" && key !== "last_sync";
+}
+
+/** The rows that pass, in order. The given list stays as it is. */
+export function arranged(rows: Row[], filter: Filter, sort: Sort, nowMs: number): Row[] {
+  const words = filter.text.trim().toLocaleLowerCase().split(/\s+/).filter(Boolean);
+  const kept = rows.filter((row) => passes(row, words, filter.attention, nowMs));
+  const sign = sort.descending ? -1 : 1;
+  // Values are taken once for each row, not once for each comparison.
+  const keyed = kept.map((row) => ({ row, value: sortValue(row, sort.key), name: row.name.toLocaleLowerCase() }));
+  keyed.sort((left, right) => {
+    if (typeof left.value === "string" || typeof right.value === "string") {
+      return sign * compareText(String(left.value), String(right.value));
+    }
+    // Those without a value come last in both directions.
+    if (left.value === null || right.value === null) {
+      return Number(left.value === null) - Number(right.value === null) || compareText(left.name, right.name);
+    }
+    return sign * (left.value - right.value) || compareText(left.name, right.name);
+  });
+  return keyed.map(({ row }) => row);
+}
+
+const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+
+function compareText(left: string, right: string): number {
+  return collator.compare(left, right);
+}
+
+function sortValue(row: Row, key: SortKey): number | string | null {
+  switch (key) {
+    case "name":
+      return row.name;
+    case "news":
+      return urgency(row);
+    case "blood_pressure":
+      return row.blood_pressure?.systolic ?? null;
+    case "battery":
+      return row.battery?.percent ?? null;
+    case "last_sync":
+      return row.last_sync;
+    default:
+      return row[key]?.value ?? null;
+  }
+}
+
+/** A number that grows with the need to look: the score; a part that scores 3 just under 5; no score 0.5. */
+export function urgency({ news }: Row): number {
+  if (!news) return 0.5;
+  const low = riskOf(news.score, news.red_parameter) === "low-medium";
+  if (low || (news.score === null && news.red_parameter)) return 4.5;
+  return news.score ?? 0.5;
+}
+
+function passes(row: Row, words: string[], attention: Attention, nowMs: number): boolean {
+  const text = `${row.name} ${row.external_id ?? ""}`.toLocaleLowerCase();
+  return words.every((word) => text.includes(word)) && isOf(row, attention, nowMs);
+}
+
+/** Whether a row belongs to a filter. */
+export function isOf(row: Row, attention: Attention, nowMs: number): boolean {
+  switch (attention) {
+    case "all":
+      return true;
+    case "attention":
+      return urgency(row) >= 4.5;
+    case "stale":
+      return row.last_sync !== null && (isOldScore(row, nowMs) || nowMs - row.last_sync > OUTDATED_MS.sync);
+    case "missing":
+      return row.news?.score == null;
+    case "not_worn":
+      return row.worn === false;
+  }
+}
+
+function isOldScore(row: Row, nowMs: number): boolean {
+  return row.news !== null && nowMs - row.news.timestamp > STALE_AFTER_MS;
+}
+
+/** How many rows belong to each filter, for its label. */
+export function counts(rows: Row[], nowMs: number): Record<Attention, number> {
+  const found: Record<Attention, number> = { all: rows.length, attention: 0, stale: 0, missing: 0, not_worn: 0 };
+  for (const row of rows) {
+    for (const attention of ["attention", "stale", "missing", "not_worn"] as const) {
+      if (isOf(row, attention, nowMs)) found[attention] += 1;
+    }
+  }
+  return found;
+}

@@ -1,0 +1,186 @@
+// All bracelets: those that one's patients wear and those that are free.
+
+import { useState } from "preact/hooks";
+import { call } from "../../api/client";
+import * as paths from "../../api/paths";
+import type { Bracelet } from "../../api/types";
+import { useAction } from "../../api/use_action";
+import { useResource } from "../../api/use_resource";
+import { Badge } from "../../design/badge";
+import { Button } from "../../design/button";
+import { Confirm, Dialog } from "../../design/dialog";
+import { EmptyState } from "../../design/empty_state";
+import { TextField } from "../../design/field";
+import { PageHead } from "../../design/page_head";
+import { Problem } from "../../design/problem";
+import { Skeleton } from "../../design/skeleton";
+import { Table, type Column } from "../../design/table";
+import { At } from "../../design/time";
+import { toast } from "../../design/toast";
+import { useNames } from "../../names";
+import * as pages from "../paths";
+import { NewBracelet } from "./new_bracelet";
+
+export default function BraceletsPage() {
+  const { data: bracelets, error, reload } = useResource<Bracelet[]>(paths.bracelets());
+  const names = useNames();
+  const [making, setMaking] = useState(false);
+  const [editing, setEditing] = useState<Bracelet | null>(null);
+  const [removing, setRemoving] = useState<Bracelet | null>(null);
+  const newButton = (
+    <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
+      New bracelet
+    </Button>
+  );
+  const wearer = (bracelet: Bracelet) => (bracelet.patient_uuid ? names.of(bracelet.patient_uuid) : "");
+  const columns: Column<Bracelet>[] = [
+    {
+      key: "serial_number",
+      title: "Serial number",
+      value: (bracelet) => bracelet.serial_number,
+      cell: (bracelet) => <code class="strong">{bracelet.serial_number}</code>,
+    },
+    {
+      key: "wearer",
+      title: "Worn by",
+      value: wearer,
+      cell: (bracelet) => {
+        if (!bracelet.patient_uuid) return <Badge tone="good">Free</Badge>;
+        const code = names.studyOf(bracelet.patient_uuid);
+        return code ? <a href={pages.record(code, bracelet.patient_uuid)}>{wearer(bracelet)}</a> : wearer(bracelet);
+      },
+    },
+    { key: "device_type", title: "Model", value: (bracelet) => bracelet.device_type },
+    { key: "firmware_version", title: "Firmware", value: (bracelet) => bracelet.firmware_version },
+    {
+      key: "created_at",
+      title: "Registered",
+      value: (bracelet) => bracelet.created_at,
+      cell: (bracelet) => <At time={bracelet.created_at} dayOnly />,
+    },
+    {
+      key: "change",
+      title: "Change",
+      controls: true,
+      value: () => null,
+      cell: (bracelet) => (
+        <>
+          <Button small kind="quiet" onClick={() => setEditing(bracelet)} label={`Edit ${bracelet.serial_number}`}>
+            Edit
+          </Button>
+          {!bracelet.patient_uuid && (
+            <Button small kind="quiet" onClick={() => setRemoving(bracelet)} label={`Remove ${bracelet.serial_number}`}>
+              Remove
+            </Button>
+          )}
+        </>
+      ),
+    },
+  ];
+  return (
+    <>
+      <PageHead
+        title="Bracelets"
+        note="Those that your patients wear, and those that are free."
+        tools={bracelets?.length ? newButton : null}
+      />
+      {error && <Problem error={error} onRetry={reload} />}
+      {!bracelets && !error && <Skeleton lines={5} />}
+      {bracelets?.length === 0 && (
+        <section class="panel">
+          <EmptyState icon="battery" title="There is no bracelet yet" action={newButton}>
+            Register the ones you have, then put them on in the patients’ records. A bracelet that syncs appears by
+            itself, too.
+          </EmptyState>
+        </section>
+      )}
+      {bracelets && bracelets.length > 0 && (
+        <section class="panel">
+          <Table
+            noun="bracelet"
+            rows={bracelets}
+            columns={columns}
+            rowKey={(bracelet) => bracelet.id}
+            file="bracelets"
+            curl={paths.bracelets()}
+            order={{ key: "serial_number", down: false }}
+          />
+        </section>
+      )}
+      {making && (
+        <NewBracelet
+          onClose={() => setMaking(false)}
+          onMade={(bracelet) => {
+            toast(`${bracelet.serial_number} registered`);
+            reload();
+          }}
+        />
+      )}
+      {editing && <EditBracelet bracelet={editing} onClose={() => setEditing(null)} onDone={reload} />}
+      {removing && <RemoveBracelet bracelet={removing} onClose={() => setRemoving(null)} onDone={reload} />}
+    </>
+  );
+}
+
+interface ChangeProps {
+  bracelet: Bracelet;
+  onClose: () => void;
+  onDone: () => void;
+}
+
+function EditBracelet({ bracelet, onClose, onDone }: ChangeProps) {
+  const [type, setType] = useState(bracelet.device_type);
+  const [firmware, setFirmware] = useState(bracelet.firmware_version ?? "");
+  const save = useAction(async () => {
+    await call("PATCH", paths.bracelet(bracelet.serial_number), {
+      device_type: type.trim(),
+      ...(firmware.trim() ? { firmware_version: firmware.trim() } : {}),
+    });
+    toast(`${bracelet.serial_number} saved`);
+    onDone();
+    onClose();
+  });
+  const foot = (
+    <>
+      <Button onClick={onClose}>Cancel</Button>
+      <Button kind="primary" type="submit" busy={save.busy}>
+        Save
+      </Button>
+    </>
+  );
+  return (
+    <Dialog title={`Bracelet ${bracelet.serial_number}`} onClose={onClose} onSubmit={() => void save.run()} foot={foot}>
+      <TextField label="Model" required autofocus value={type} onValue={setType} error={save.fields.device_type} />
+      <TextField label="Firmware" value={firmware} onValue={setFirmware} error={save.fields.firmware_version} />
+      {save.failed && (
+        <p class="bad-text" role="alert">
+          {save.failed}
+        </p>
+      )}
+    </Dialog>
+  );
+}
+
+function RemoveBracelet({ bracelet, onClose, onDone }: ChangeProps) {
+  const remove = useAction(async () => {
+    await call("DELETE", paths.bracelet(bracelet.serial_number));
+    toast(`${bracelet.serial_number} removed`);
+    onDone();
+    onClose();
+  });
+  return (
+    <Confirm
+      title="Remove this bracelet?"
+      yes="Remove"
+      danger
+      busy={remove.busy}
+      failed={remove.failed}
+      onYes={() => void remove.run()}
+      onClose={onClose}
+    >
+      <p>
+        <code>{bracelet.serial_number}</code> leaves the inventory. What was measured with it stays.
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,48 @@
+// An export from the wish to the archive. The server begins one per patient in five minutes, so a wish may have to wait.
+
+import type { Export } from "../../api/types";
+
+export type JobState = "waiting" | "in_progress" | "done" | "failed";
+
+/** What is asked of the server. Local dates and times of the patient, both ends included. */
+export interface ExportWish {
+  types: string[];
+  client_date_from: string;
+  client_date_to: string;
+  format: "csv" | "parquet";
+}
+
+export interface Job {
+  /** Ours, from the start; the server's id comes with its answer. */
+  key: string;
+  /** The study whose page it was wanted on. */
+  code: string;
+  uuid: string;
+  wish: ExportWish;
+  state: JobState;
+  wanted_at: number;
+  id?: string;
+  /** Not to be asked for before this. */
+  not_before?: number;
+  error?: string;
+}
+
+/** What the server says of a job. */
+export function answered(job: Job, answer: Export): Job {
+  return { ...job, id: answer.id, state: answer.status, error: answer.error, not_before: undefined };
+}
+
+/** The next job to send: the first that waits and whose time has come. */
+export function nextToSend(jobs: Job[], now: number): Job | undefined {
+  return jobs.find((job) => job.state === "waiting" && (job.not_before ?? 0) <= now);
+}
+
+/** A day and a time of day as the API writes them; an end includes its whole minute. */
+export function clientDate(day: string, time: string, end: boolean): string {
+  return `${day}T${time.padStart(5, "0")}:${end ? "59.999" : "00.000"}`;
+}
+
+/** How many of the jobs have come to their end, and how many there are. */
+export function progress(jobs: Job[]): { ended: number; all: number } {
+  return { ended: jobs.filter((job) => job.state === "done" || job.state === "failed").length, all: jobs.length };
+}

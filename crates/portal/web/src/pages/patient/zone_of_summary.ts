@@ -1,0 +1,25 @@
+// The patient's offset from UTC as a daily summary shows it: its slots carry both the instant and the local time.
+
+/** `UTC+02:00`, from the first slot that tells; none when there is none. */
+export function zoneOfSummary(summary: unknown): string | null {
+  if (typeof summary !== "object" || summary === null) return null;
+  const { date } = summary as { date?: unknown };
+  if (typeof date !== "string") return null;
+  for (const section of Object.values(summary)) {
+    if (typeof section !== "object" || section === null) continue;
+    for (const slots of Object.values(section)) {
+      const first = Array.isArray(slots) ? (slots[0] as { timestamp?: unknown; date?: unknown } | undefined) : undefined;
+      if (typeof first?.timestamp === "number" && typeof first.date === "string") {
+        return offsetZone(Date.parse(`${date}T${first.date}:00Z`) - Math.floor(first.timestamp / 60_000) * 60_000);
+      }
+    }
+  }
+  return null;
+}
+
+function offsetZone(offsetMs: number): string | null {
+  const minutes = Math.round(offsetMs / 60_000);
+  if (!Number.isFinite(minutes) || Math.abs(minutes) > 15 * 60) return null;
+  const two = (number: number) => String(number).padStart(2, "0");
+  return `UTC${minutes < 0 ? "-" : "+"}${two(Math.floor(Math.abs(minutes) / 60))}:${two(Math.abs(minutes) % 60)}`;
+}

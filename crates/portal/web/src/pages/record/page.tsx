@@ -1,0 +1,110 @@
+// A patient's record: everything about him but his measurements. Who he is, what he wears, what raises an alarm, which
+// studies hold him, who has looked, and how he is erased.
+
+import * as paths from "../../api/paths";
+import { useOwnSession } from "../../api/session";
+import type { Patient } from "../../api/types";
+import { useResource } from "../../api/use_resource";
+import { Badge, Notice } from "../../design/badge";
+import { ButtonLink } from "../../design/button";
+import { CopyButton } from "../../design/copy_button";
+import { PageHead } from "../../design/page_head";
+import { Problem } from "../../design/problem";
+import { Skeleton } from "../../design/skeleton";
+import { Tabs, type Tab } from "../../design/tabs";
+import { patientName } from "../../format";
+import { setQuery, useAddress } from "../../router";
+import type { PageProps } from "../../routes";
+import * as pages from "../paths";
+import { mayManage } from "../rights";
+import { AlarmsPart } from "./alarms";
+import { BraceletPart } from "./bracelet";
+import { ErasePart } from "./erase";
+import { FilingPanel, ProfilePanel } from "./profile";
+import { NewsPart } from "./news";
+import { PasswordPanel } from "./password";
+import { StudiesPanel } from "./studies_panel";
+
+/** What each part of the record is given. */
+export interface PartProps {
+  code: string;
+  patient: Patient;
+  /** Whether one may change it. */
+  may: boolean;
+  onChanged: () => void;
+}
+
+export default function RecordPage({ params: { code, uuid } }: PageProps) {
+  const { account, wall_display } = useOwnSession();
+  const { query } = useAddress();
+  const { data: patients, error, reload } = useResource<Patient[]>(paths.patients(code));
+  const patient = patients?.find((one) => one.uuid === uuid);
+  if (error) return <Problem error={error} onRetry={reload} />;
+  if (!patients) return <Skeleton lines={6} />;
+  if (!patient) return <Notice tone="warn">This study does not hold this patient (any more).</Notice>;
+
+  const manages = mayManage(account.role) && !wall_display;
+  const part = { code, patient, onChanged: reload };
+  const tabs: Tab[] = [
+    { key: "profile", title: "Profile", content: () => <Profile {...part} may={manages} /> },
+    { key: "alarms", title: "Alarms and NEWS", content: () => <Watching {...part} may={!wall_display} /> },
+    { key: "bracelet", title: "Bracelet", content: () => <BraceletPart {...part} may={!wall_display} /> },
+  ];
+  if (manages) tabs.push({ key: "erase", title: "Erase", content: () => <ErasePart {...part} may /> });
+
+  return (
+    <>
+      <PageHead
+        title={patientName(patient)}
+        note={
+          <span class="row">
+            {patient.state === "confirmed" ? (
+              <Badge tone="good">Confirmed</Badge>
+            ) : (
+              <Badge tone="warn">Voucher {patient.code} open</Badge>
+            )}
+            <code>{patient.uuid}</code>
+            <CopyButton text={patient.uuid} what="patient id" kind="quiet" />
+          </span>
+        }
+        tools={
+          <>
+            <ButtonLink href={pages.patient(code, uuid)} icon="pulse">
+              Measurements
+            </ButtonLink>
+            {manages && <ButtonLink href={`${pages.exports(code)}?patient=${uuid}`}>Export</ButtonLink>}
+            {!wall_display && <ButtonLink href={`${pages.audit()}?patient=${uuid}`}>Who did what</ButtonLink>}
+          </>
+        }
+      />
+      <Tabs
+        label="Record"
+        tabs={tabs}
+        chosen={query.get("part") ?? "profile"}
+        onChoose={(key) => setQuery({ part: key === "profile" ? null : key })}
+      />
+    </>
+  );
+}
+
+function Profile(props: PartProps) {
+  return (
+    <div class="stack">
+      <ProfilePanel {...props} key={`profile-${JSON.stringify(props.patient)}`} />
+      <div class="columns">
+        <FilingPanel {...props} key={`filing-${JSON.stringify(props.patient)}`} />
+        <StudiesPanel {...props} />
+        {props.may && props.patient.state === "confirmed" && <PasswordPanel {...props} />}
+      </div>
+    </div>
+  );
+}
+
+function Watching(props: PartProps) {
+  return (
+    <div class="columns">
+      <AlarmsPart {...props} />
+      <NewsPart {...props} />
+    </div>
+  );
+}

@@ -1,0 +1,34 @@
+// What holds for a whole study: its name, the rules for its data, its people, and its end.
+
+import { mayManage } from "../rights";
+import { useOwnSession } from "../../api/session";
+import { PageHead } from "../../design/page_head";
+import { Skeleton } from "../../design/skeleton";
+import type { PageProps } from "../../routes";
+import { useStudy } from "../../studies";
+import { DeleteStudy } from "./delete_study";
+import { Members } from "./members";
+import { NamePanel } from "./name_panel";
+import { RulesPanel } from "./rules_panel";
+
+export default function StudySettingsPage({ params: { code } }: PageProps) {
+  const study = useStudy(code);
+  const { account } = useOwnSession();
+  const may = mayManage(account.role);
+  return (
+    <>
+      <PageHead title="Study settings" note={may ? null : "You can look; a researcher of the study can change them."} />
+      {!study && <Skeleton lines={5} />}
+      {study && (
+        <div class="stack">
+          <div class="columns">
+            <NamePanel study={study} may={may} key={study.code} />
+            <Members code={code} may={may} />
+          </div>
+          <RulesPanel code={code} may={may} />
+          {may && <DeleteStudy study={study} />}
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,103 @@
+//! Sessions of the portal, second factors, and what the board asks.
+
+use super::people::{account, intent};
+use super::sessions::new_password;
+use super::{Stores, audit, on_both_engines};
+use crate::{NewPassword, PortalSession};
+
+on_both_engines! {
+    a_session_is_found_by_its_cookie_until_it_ends
+    a_code_works_once
+    a_password_and_a_disabled_account_end_sessions
+    sessions_that_ended_by_themselves_are_purged
+}
+
+fn session(id: &str) -> PortalSession {
+    PortalSession {
+        id: id.to_owned(),
+        token_hash: id.as_bytes().to_vec(),
+        account: "uuid-ada".to_owned(),
+        view_only: false,
+        address: "192.0.2.1".to_owned(),
+        user_agent: "a browser".to_owned(),
+        created_ms: 10,
+        last_seen_ms: 10,
+        ends_ms: 100,
+    }
+}
+
+async fn begin(stores: &Stores, session: PortalSession, step: Option<i64>) -> bool {
+    let hash = stores.users.account("uuid-ada").await.expect("an answer").expect("an account").password_hash;
+    stores.users.add_portal_session(session, &hash, step, audit(Vec::new(), 10)).await.expect("an answer")
+}
+
+async fn ids(stores: &Stores, now_ms: i64, idle_since_ms: i64) -> Vec<String> {
+    let sessions = stores.users.portal_sessions("uuid-ada", now_ms, idle_since_ms).await.expect("a list");
+    sessions.into_iter().map(|session| session.id).collect()
+}
+
+async fn a_session_is_found_by_its_cookie_until_it_ends(stores: Stores) {
+    stores.users.add_account(account("ada")).await.expect("an account");
+    assert!(begin(&stores, session("s1"), None).await);
+    let late = stores.users.add_portal_session(session("s2"), "another hash", None, audit(Vec::new(), 10)).await;
+    assert!(!late.expect("an answer"));
+    let holder = stores.users.portal_holder(b"s1").await.expect("an answer").expect("a session");
+    assert_eq!(holder.session, session("s1"));
+    assert_eq!((&holder.role[..], holder.must_change_password, holder.has_totp), ("researcher", false, false));
+    stores.users.note_portal_seen("s1", 20).await.expect("noted");
+    stores.users.note_portal_seen("s1", 15).await.expect("noted");
+    let holder = stores.users.portal_holder(b"s1").await.expect("an answer").expect("a session");
+    assert_eq!(holder.session.last_seen_ms, 20, "the last use counts, whatever came in last");
+    assert!(!stores.users.end_portal_session("s1", "uuid-eve").await.expect("an answer"));
+    assert!(stores.users.end_portal_session("s1", "uuid-ada").await.expect("an answer"));
+    assert_eq!(stores.users.portal_holder(b"s1").await.expect("an answer"), None);
+}
+
+async fn a_code_works_once(stores: Stores) {
+    stores.users.add_account(account("ada")).await.expect("an account");
+    assert!(stores.users.put_totp("uuid-ada", vec![1]).await.expect("an answer"));
+    assert!(stores.users.put_totp("uuid-ada", vec![2]).await.expect("an answer"), "one that waits is replaced");
+    assert!(begin(&stores, session("s0"), None).await, "one that waits is not asked for");
+    assert!(!begin(&stores, session("s1"), Some(5)).await);
+    assert!(stores.users.confirm_totp("uuid-ada", 5, 30).await.expect("an answer"));
+    assert!(!stores.users.confirm_totp("uuid-ada", 6, 30).await.expect("an answer"));
+    assert!(!stores.users.put_totp("uuid-ada", vec![3]).await.expect("an answer"));
+    assert!(!begin(&stores, session("s2"), None).await, "without a code");
+    assert!(!begin(&stores, session("s3"), Some(5)).await, "the code that confirmed it");
+    assert!(begin(&stores, session("s4"), Some(6)).await);
+    assert!(!begin(&stores, session("s5"), Some(6)).await);
+    let holder = stores.users.portal_holder(b"s4").await.expect("an answer").expect("a session");
+    assert!(holder.has_totp);
+    let kept = stores.users.totp("uuid-ada").await.expect("an answer").expect("a second factor");
+    assert_eq!((kept.sealed_secret, kept.confirmed_ms, kept.last_step), (vec![2], Some(30), 6));
+    assert!(stores.users.remove_totp("uuid-ada").await.expect("an answer"));
+    assert!(begin(&stores, session("s6"), None).await);
+}
+
+async fn a_password_and_a_disabled_account_end_sessions(stores: Stores) {
+    stores.users.add_account(account("ada")).await.expect("an account");
+    for id in ["s1", "s2", "s3"] {
+        assert!(begin(&stores, session(id), None).await);
+    }
+    let new = NewPassword { kept_session: Some("s2".to_owned()), ..new_password("second") };
+    assert!(stores.users.set_account_password("uuid-ada", new, 20).await.expect("an answer"));
+    assert_eq!(ids(&stores, 20, 0).await, ["s2"]);
+    let new = NewPassword { must_change: true, ..new_password("third") };
+    assert!(stores.users.set_account_password("uuid-ada", new, 20).await.expect("an answer"));
+    assert!(ids(&stores, 20, 0).await.is_empty());
+    assert!(begin(&stores, session("s4"), None).await);
+    assert!(stores.users.portal_holder(b"s4").await.expect("an answer").expect("a session").must_change_password);
+    assert!(stores.users.disable_account("uuid-ada", 30, intent("i1", 0)).await.expect("an answer"));
+    assert!(ids(&stores, 20, 0).await.is_empty());
+}
+
+async fn sessions_that_ended_by_themselves_are_purged(stores: Stores) {
+    stores.users.add_account(account("ada")).await.expect("an account");
+    assert!(begin(&stores, session("idle"), None).await);
+    assert!(begin(&stores, PortalSession { last_seen_ms: 50, ..session("used") }, None).await);
+    assert!(begin(&stores, PortalSession { view_only: true, ..session("wall") }, None).await);
+    assert_eq!(ids(&stores, 60, 20).await, ["used", "wall"]);
+    assert_eq!(stores.users.purge_portal_sessions(60, 20).await.expect("a count"), 1);
+    assert_eq!(ids(&stores, 60, 0).await, ["used", "wall"]);
+    assert_eq!(stores.users.purge_portal_sessions(100, 0).await.expect("a count"), 2);
+}

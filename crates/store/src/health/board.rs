@@ -1,0 +1,71 @@
+//! What the board of a study asks: which patients have changed, and their newest NEWS.
+
+use std::collections::HashMap;
+
+use vitals::news_timeline::NewsEntry;
+
+use super::HealthDb;
+use super::news::parse_entry;
+use crate::error::Result;
+use crate::texts::{in_lists, list_of_64, sql};
+
+/// How far the data of a patient are: differs from an earlier one once a sync has been stored or a fold has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Number of his last sync.
+    pub arrivals: i64,
+    /// Counts the folds that were begun.
+    pub folds: i64,
+    /// Whether one is under way.
+    pub is_folding: bool,
+    /// When his last sync was stored, ms.
+    pub last_sync_ms: Option<i64>,
+}
+
+sql! {
+    PROGRESS = concat!("SELECT uuid, arrivals, fold_token, fold_lease_until_ms, last_sync_ms FROM patient
+        WHERE uuid IN (", list_of_64!(), ")");
+    NEWEST_NEWS = concat!("SELECT n.patient, n.body FROM news_entry n WHERE n.patient IN (", list_of_64!(), ")
+        AND n.time_ms = (SELECT MAX(m.time_ms) FROM news_entry m WHERE m.patient = n.patient)");
+}
+
+impl HealthDb {
+    /// How far the data of several patients are, by patient.
+    pub async fn progress_of_patients(&self, patients: Vec<String>) -> Result<HashMap<String, Progress>> {
+        self.db
+            .read(move |tx| {
+                let mut found = HashMap::with_capacity(patients.len());
+                in_lists(&patients, |list| {
+                    found.extend(tx.query(PROGRESS, list, |row| {
+                        let progress = Progress {
+                            arrivals: row.get(1)?,
+                            folds: row.get(2)?,
+                            is_folding: row.get::<i64>(3)? != 0,
+                            last_sync_ms: row.get(4)?,
+                        };
+                        Ok((row.get::<String>(0)?, progress))
+                    })?);
+                    Ok(())
+                })?;
+                Ok(found)
+            })
+            .await
+    }
+
+    /// The newest NEWS entry of several patients, by patient; those without any are left out.
+    pub async fn newest_news_of_patients(&self, patients: Vec<String>) -> Result<HashMap<String, NewsEntry>> {
+        self.db
+            .read(move |tx| {
+                let mut found = HashMap::with_capacity(patients.len());
+                in_lists(&patients, |list| {
+                    let rows = tx.query(NEWEST_NEWS, list, |row| {
+                        Ok((row.get::<String>(0)?, parse_entry(&row.get::<String>(1)?)?))
+                    })?;
+                    found.extend(rows);
+                    Ok(())
+                })?;
+                Ok(found)
+            })
+            .await
+    }
+}

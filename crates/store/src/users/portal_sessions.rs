@@ -1,0 +1,160 @@
+//! Sessions of the portal's pages: what stands behind the cookie.
+
+use super::UsersDb;
+use super::audit::Audit;
+use super::sessions::hold_person;
+use super::totp;
+use crate::engine::Row;
+use crate::error::Result;
+use crate::texts::sql;
+
+/// A session of the pages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortalSession {
+    /// Record identifier, 24 hex digits.
+    pub id: String,
+    /// SHA-256 of the cookie's value.
+    pub token_hash: Vec<u8>,
+    /// Whose it is.
+    pub account: String,
+    /// Whether it may only read.
+    pub view_only: bool,
+    /// Where it was begun from.
+    pub address: String,
+    /// What the browser calls itself.
+    pub user_agent: String,
+    /// Begin, ms.
+    pub created_ms: i64,
+    /// When it was last used, ms, to some seconds.
+    pub last_seen_ms: i64,
+    /// When it ends whatever happens, ms.
+    pub ends_ms: i64,
+}
+
+/// A session and whose it is, as one look-up tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortalHolder {
+    /// The session.
+    pub session: PortalSession,
+    /// The account's role.
+    pub role: String,
+    /// Until when its subscription is active, ms.
+    pub subscription_until_ms: Option<i64>,
+    /// When it was disabled, ms.
+    pub disabled_ms: Option<i64>,
+    /// Whether an operator chose the password.
+    pub must_change_password: bool,
+    /// Whether it has a confirmed second factor.
+    pub has_totp: bool,
+}
+
+sql! {
+    ADD = "INSERT INTO portal_session (id, token_hash, account, view_only, address, user_agent, created_ms, last_seen_ms,
+        ends_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    HOLDER = "SELECT s.id, s.token_hash, s.account, s.view_only, s.address, s.user_agent, s.created_ms, s.last_seen_ms,
+        s.ends_ms, a.role, a.subscription_until_ms, a.disabled_ms, a.must_change_password,
+        EXISTS (SELECT 1 FROM totp t WHERE t.account = a.uuid AND t.confirmed_ms IS NOT NULL)
+        FROM portal_session s JOIN account a ON a.uuid = s.account WHERE s.token_hash = $1";
+    LIST = "SELECT id, token_hash, account, view_only, address, user_agent, created_ms, last_seen_ms, ends_ms
+        FROM portal_session WHERE account = $1 AND ends_ms > $2 AND (view_only = $4 OR last_seen_ms > $3)
+        ORDER BY created_ms, id";
+    SEEN = "UPDATE portal_session SET last_seen_ms = $2 WHERE id = $1 AND last_seen_ms < $2";
+    END = "DELETE FROM portal_session WHERE id = $1 AND account = $2";
+    PURGE = "DELETE FROM portal_session WHERE ends_ms <= $1 OR (view_only = $3 AND last_seen_ms <= $2)";
+}
+
+impl UsersDb {
+    /// Adds a session and writes the login's entries. `totp_step` is the step of the code that was given, which is
+    /// thereby used up. False, and nothing is written, when the password is not the one of this hash any more, the
+    /// account is disabled, the code was used before, or a second factor was set up meanwhile.
+    pub async fn add_portal_session(
+        &self,
+        session: PortalSession,
+        password_hash: &str,
+        totp_step: Option<i64>,
+        audit: Audit,
+    ) -> Result<bool> {
+        let password_hash = password_hash.to_owned();
+        self.db
+            .write(move |tx| {
+                if !hold_person(tx, &session.account, &password_hash)?
+                    || !totp::use_step(tx, &session.account, totp_step)?
+                {
+                    return Ok(false);
+                }
+                let new = &session;
+                tx.execute(
+                    ADD,
+                    &[
+                        &new.id,
+                        &new.token_hash,
+                        &new.account,
+                        &new.view_only,
+                        &new.address,
+                        &new.user_agent,
+                        &new.created_ms,
+                        &new.last_seen_ms,
+                        &new.ends_ms,
+                    ],
+                )?;
+                audit.append(tx)?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// The session whose cookie has this hash, and whose it is; whether it still counts is for the caller to see.
+    pub async fn portal_holder(&self, token_hash: &[u8]) -> Result<Option<PortalHolder>> {
+        let token_hash = token_hash.to_owned();
+        self.db.look_up(move |tx| tx.query_opt(HOLDER, &[&token_hash], read_holder)).await
+    }
+
+    /// The sessions of an account that have not ended by themselves, oldest first: neither by their time nor, unless
+    /// they only read, because nobody has used them since `idle_since_ms`.
+    pub async fn portal_sessions(&self, account: &str, now_ms: i64, idle_since_ms: i64) -> Result<Vec<PortalSession>> {
+        let account = account.to_owned();
+        self.db.read(move |tx| tx.query(LIST, &[&account, &now_ms, &idle_since_ms, &true], read_session)).await
+    }
+
+    /// Notes that a session was used.
+    pub async fn note_portal_seen(&self, id: &str, now_ms: i64) -> Result<()> {
+        let id = id.to_owned();
+        self.db.write(move |tx| tx.execute(SEEN, &[&id, &now_ms]).map(drop)).await
+    }
+
+    /// Ends a session of an account. Whether it was there.
+    pub async fn end_portal_session(&self, id: &str, account: &str) -> Result<bool> {
+        let (id, account) = (id.to_owned(), account.to_owned());
+        self.db.write(move |tx| Ok(tx.execute(END, &[&id, &account])? > 0)).await
+    }
+
+    /// Removes sessions that have ended by themselves. Answers how many there were.
+    pub async fn purge_portal_sessions(&self, now_ms: i64, idle_since_ms: i64) -> Result<u64> {
+        self.db.write(move |tx| tx.execute(PURGE, &[&now_ms, &idle_since_ms, &false])).await
+    }
+}
+
+fn read_session(row: &Row<'_>) -> Result<PortalSession> {
+    Ok(PortalSession {
+        id: row.get(0)?,
+        token_hash: row.get(1)?,
+        account: row.get(2)?,
+        view_only: row.get(3)?,
+        address: row.get(4)?,
+        user_agent: row.get(5)?,
+        created_ms: row.get(6)?,
+        last_seen_ms: row.get(7)?,
+        ends_ms: row.get(8)?,
+    })
+}
+
+fn read_holder(row: &Row<'_>) -> Result<PortalHolder> {
+    Ok(PortalHolder {
+        session: read_session(row)?,
+        role: row.get(9)?,
+        subscription_until_ms: row.get(10)?,
+        disabled_ms: row.get(11)?,
+        must_change_password: row.get(12)?,
+        has_totp: row.get(13)?,
+    })
+}

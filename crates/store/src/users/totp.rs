@@ -1,0 +1,68 @@
+//! Second factors of accounts. A secret counts once a first code has shown that it has arrived.
+
+use super::UsersDb;
+use crate::engine::Tx;
+use crate::error::Result;
+use crate::texts::sql;
+
+/// An account's second factor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Totp {
+    /// The secret, sealed.
+    pub sealed_secret: Vec<u8>,
+    /// When a first code was given, ms.
+    pub confirmed_ms: Option<i64>,
+    /// Number of the last step whose code was used.
+    pub last_step: i64,
+}
+
+sql! {
+    PUT = "INSERT INTO totp (account, sealed_secret, last_step) VALUES ($1, $2, 0)
+        ON CONFLICT (account) DO UPDATE SET sealed_secret = excluded.sealed_secret WHERE totp.confirmed_ms IS NULL";
+    FIND = "SELECT sealed_secret, confirmed_ms, last_step FROM totp WHERE account = $1";
+    CONFIRM = "UPDATE totp SET confirmed_ms = $3, last_step = $2 WHERE account = $1 AND confirmed_ms IS NULL";
+    USE = "UPDATE totp SET last_step = $2 WHERE account = $1 AND confirmed_ms IS NOT NULL AND last_step < $2";
+    IS_CONFIRMED = "SELECT account FROM totp WHERE account = $1 AND confirmed_ms IS NOT NULL";
+    REMOVE = "DELETE FROM totp WHERE account = $1";
+}
+
+impl UsersDb {
+    /// Keeps a new secret that waits for its first code, in the place of another that waits. False when one was
+    /// confirmed.
+    pub async fn put_totp(&self, account: &str, sealed_secret: Vec<u8>) -> Result<bool> {
+        let account = account.to_owned();
+        self.db.write(move |tx| Ok(tx.execute(PUT, &[&account, &sealed_secret])? > 0)).await
+    }
+
+    /// The second factor of an account, confirmed or not.
+    pub async fn totp(&self, account: &str) -> Result<Option<Totp>> {
+        let account = account.to_owned();
+        self.db
+            .read(move |tx| {
+                tx.query_opt(FIND, &[&account], |row| {
+                    Ok(Totp { sealed_secret: row.get(0)?, confirmed_ms: row.get(1)?, last_step: row.get(2)? })
+                })
+            })
+            .await
+    }
+
+    /// Confirms a secret by the code of a step, which is used up. False when there is none that waits.
+    pub async fn confirm_totp(&self, account: &str, step: i64, now_ms: i64) -> Result<bool> {
+        let account = account.to_owned();
+        self.db.write(move |tx| Ok(tx.execute(CONFIRM, &[&account, &step, &now_ms])? > 0)).await
+    }
+
+    /// Removes the second factor. Whether there was one, confirmed or not.
+    pub async fn remove_totp(&self, account: &str) -> Result<bool> {
+        let account = account.to_owned();
+        self.db.write(move |tx| Ok(tx.execute(REMOVE, &[&account])? > 0)).await
+    }
+}
+
+/// Uses the code of a step up; without a code, true only where none is asked for.
+pub(super) fn use_step(tx: &mut Tx<'_>, account: &str, step: Option<i64>) -> Result<bool> {
+    match step {
+        Some(step) => Ok(tx.execute(USE, &[&account, &step])? > 0),
+        None => Ok(tx.query_opt(IS_CONFIRMED, &[&account], |_| Ok(()))?.is_none()),
+    }
+}
