@@ -161,7 +161,7 @@ for metric, name in names.items():
     # The zone of these rows is one, so its offset is a constant of the query; looking it up by row is far dearer. Sums of
     # whole microseconds need no extension, as arithmetic with zones does.
     local = "make_timestamp(epoch_us(timestamp) + 3600000000)"
-    query = f'''COPY (SELECT epoch_ms(timestamp) AS timestamp,
+    query = f'''COPY (SELECT epoch_us(timestamp) // 1000 AS timestamp,
         strftime({local}, '%Y-%m-%dT%H:%M:%S.%g+01:00') AS date, {", ".join(columns)}
         FROM read_parquet('{glob}') WHERE metric_id = '{metric}')
         TO '{folder}/ppg2_{name}_6.csv{".gz" if packed else ""}' (FORMAT csv, HEADER{", COMPRESSION gzip" if packed else ""})'''
