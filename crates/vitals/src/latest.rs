@@ -1,11 +1,13 @@
 //! The newest valid value of each vital sign.
 //!
-//! Merging is a choice of the newer; at equal times the larger value stands. So it does not matter in which order
-//! blocks are looked at, or how the rows were spread over them.
+//! Merging is a choice of the newer. Of several values of one millisecond the graver one stands: that which NEWS2 scores
+//! higher, so that a bracelet that finds everything in order does not hide what somebody measured by hand in the same
+//! minute. So it does not matter in which order blocks are looked at, or how the rows were spread over them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
+use crate::news2::{Spo2Scale, score_pulse, score_respiration, score_spo2, score_systolic, score_temperature};
 use crate::registry::DataType;
 use crate::vital_rows::{ActivityRows, Pressure, SpotRows, SpotVital};
 
@@ -60,17 +62,17 @@ pub struct LatestValues {
 }
 
 impl LatestValues {
-    /// Takes over every value of `other` that is newer; at equal times the larger one. Answers whether anything
+    /// Takes over every value of `other` that is newer; at equal times the graver one. Answers whether anything
     /// changed.
     pub fn merge_newer(&mut self, other: &LatestValues) -> bool {
         let before = *self;
-        self.heart_rate = newer(self.heart_rate, other.heart_rate);
-        self.respiration_rate = newer(self.respiration_rate, other.respiration_rate);
-        self.temperature = newer(self.temperature, other.temperature);
-        self.spo2 = newer(self.spo2, other.spo2);
-        self.news_score = newer(self.news_score, other.news_score);
-        self.nibp_systolic = newer(self.nibp_systolic, other.nibp_systolic);
-        self.nibp_diastolic = newer(self.nibp_diastolic, other.nibp_diastolic);
+        self.heart_rate = newer(self.heart_rate, other.heart_rate, score_pulse);
+        self.respiration_rate = newer(self.respiration_rate, other.respiration_rate, score_respiration);
+        self.temperature = newer(self.temperature, other.temperature, score_temperature);
+        self.spo2 = newer(self.spo2, other.spo2, |percent| score_spo2(percent, Spo2Scale::One, false));
+        self.news_score = newer(self.news_score, other.news_score, |_| None);
+        self.nibp_systolic = newer(self.nibp_systolic, other.nibp_systolic, score_systolic);
+        self.nibp_diastolic = newer(self.nibp_diastolic, other.nibp_diastolic, |_| None);
         *self != before
     }
 
@@ -118,11 +120,12 @@ impl LatestValues {
     }
 }
 
-fn newer(mine: Option<Timed>, other: Option<Timed>) -> Option<Timed> {
+/// The later of two values; of the same time the one that scores higher, and of these the larger.
+fn newer(mine: Option<Timed>, other: Option<Timed>, score: impl Fn(f64) -> Option<u8>) -> Option<Timed> {
     let (Some(known), Some(candidate)) = (mine, other) else { return mine.or(other) };
-    let later = candidate.timestamp_ms > known.timestamp_ms;
-    let larger = candidate.timestamp_ms == known.timestamp_ms && candidate.value > known.value;
-    if later || larger { other } else { mine }
+    let of_one_time = || score(candidate.value).cmp(&score(known.value)).then(candidate.value.total_cmp(&known.value));
+    let order = candidate.timestamp_ms.cmp(&known.timestamp_ms).then_with(of_one_time);
+    if order.is_gt() { other } else { mine }
 }
 
 /// The newest valid values among the rows of a block that are not later than `not_after_us`.
@@ -318,6 +321,44 @@ mod tests {
         assert_eq!(text, r#"{"hr":[61.0,7],"o2":[97.5,7]}"#);
         assert_eq!(serde_json::from_str::<LatestValues>(&text).unwrap(), newest);
         assert_eq!(serde_json::from_str::<LatestValues>("{}").unwrap(), LatestValues::default());
+    }
+
+    #[test]
+    fn of_one_millisecond_the_graver_value_stands() {
+        let rows = activity(
+            &[7],
+            &[
+                ("bpm", &[60]),
+                ("respiration_rate", &[140]),
+                ("spo2", &[980]),
+                ("nibp_systolic", &[120]),
+                ("core_temp", &[3700]),
+            ],
+        );
+        for (name, thousandths, graver) in [
+            ("heart_rate", 35_000, true),
+            ("heart_rate", 145_000, true),
+            ("heart_rate", 55_000, false),
+            ("respiration_rate", 5_000, true),
+            ("spo2", 80_000, true),
+            ("spo2", 97_000, false),
+            ("temperature", 34_000, true),
+            ("blood_pressure_systolic", 85_000, true),
+            ("blood_pressure_systolic", 118_000, false),
+        ] {
+            let by_hand = newest_of(&spot(name, 7, thousandths), i64::MAX);
+            let by_bracelet = newest_of(&rows, i64::MAX);
+            let (mut one, mut other) = (by_bracelet, by_hand);
+            one.merge_newer(&by_hand);
+            other.merge_newer(&by_bracelet);
+            assert_eq!(one, other);
+            let stands = by_hand
+                .signs()
+                .into_iter()
+                .zip(one.signs())
+                .all(|(by_hand, stands)| by_hand.is_none_or(|by_hand| stands == Some(by_hand)));
+            assert_eq!(stands, graver, "{name} {thousandths}");
+        }
     }
 
     proptest! {

@@ -104,21 +104,25 @@ impl Session {
     }
 
     /// Sums over epochs of `epoch_ms` that begin at the given times, each with whether it was
-    /// asleep; None when none was.
+    /// asleep; None when none was. An epoch ends where the next begins, if that is sooner.
     pub(super) fn of(epoch_ms: i64, epochs: &[(i64, bool)]) -> Option<Self> {
+        let spent_s = |epochs: &[(i64, bool)], wanted: bool| {
+            let lengths = lengths_ms(epoch_ms, epochs.iter().map(|(time_ms, _)| *time_ms));
+            let of_kind = epochs.iter().zip(lengths).filter(|((_, asleep), _)| *asleep == wanted);
+            of_kind.map(|(_, length_ms)| length_ms).sum::<i64>() / 1000
+        };
         let first_asleep = epochs.iter().position(|(_, asleep)| *asleep)?;
         let last_asleep = epochs.iter().rposition(|(_, asleep)| *asleep)?;
         let between = &epochs[first_asleep..=last_asleep];
-        let asleep = between.iter().filter(|(_, asleep)| *asleep).count() as i64;
         let awakenings = between.windows(2).filter(|pair| pair[0].1 && !pair[1].1).count();
         Some(Self {
             start_ms: epochs.first()?.0,
             end_ms: epochs.last()?.0.saturating_add(epoch_ms),
             onset_ms: epochs[first_asleep].0,
             offset_ms: epochs[last_asleep].0.saturating_add(epoch_ms),
-            sleep_duration_s: asleep * epoch_ms / 1000,
-            awake_s: (epochs.len() as i64 - asleep) * epoch_ms / 1000,
-            wake_after_onset_s: (between.len() as i64 - asleep) * epoch_ms / 1000,
+            sleep_duration_s: spent_s(epochs, true),
+            awake_s: spent_s(epochs, false),
+            wake_after_onset_s: spent_s(between, false),
             awakenings: awakenings as u32,
             stages: None,
         })
@@ -135,10 +139,42 @@ pub(crate) fn are_near(one: &StageEpoch, next: &StageEpoch) -> bool {
     next.time_ms.saturating_sub(one.time_ms.saturating_add(EPOCH_MS)) < SESSION_GAP_MS
 }
 
+/// How long each of some epochs lasts, ms: `epoch_ms`, or until the next begins if that is sooner, so that nobody sleeps
+/// longer than he lies.
+fn lengths_ms(epoch_ms: i64, times_ms: impl Iterator<Item = i64> + Clone) -> impl Iterator<Item = i64> {
+    let next = times_ms.clone().skip(1).map(Some).chain(std::iter::once(None));
+    let length_ms = move |(time_ms, next): (i64, Option<i64>)| {
+        next.map_or(epoch_ms, |next_ms| next_ms.saturating_sub(time_ms).clamp(0, epoch_ms))
+    };
+    times_ms.zip(next).map(length_ms)
+}
+
 /// One session's sums; None without sleep.
 fn session(epochs: &[StageEpoch]) -> Option<Session> {
     let asleep: Vec<(i64, bool)> = epochs.iter().map(|epoch| (epoch.time_ms, epoch.stage != Stage::Awake)).collect();
-    let spent_s = |stage| epochs.iter().filter(|epoch| epoch.stage == stage).count() as i64 * EPOCH_MS / 1000;
+    let spent_s = |stage| {
+        let lengths = lengths_ms(EPOCH_MS, epochs.iter().map(|epoch| epoch.time_ms));
+        let of_stage = epochs.iter().zip(lengths).filter(|(epoch, _)| epoch.stage == stage);
+        of_stage.map(|(_, length_ms)| length_ms).sum::<i64>() / 1000
+    };
     let stages = StageSums { rem_s: spent_s(Stage::Rem), light_s: spent_s(Stage::Light), deep_s: spent_s(Stage::Deep) };
-    Some(Session { stages: Some(stages), ..Session::of(EPOCH_MS, &asleep)? })
+    let sleep_duration_s = stages.rem_s + stages.light_s + stages.deep_s;
+    Some(Session { stages: Some(stages), sleep_duration_s, ..Session::of(EPOCH_MS, &asleep)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_sleeps_longer_than_he_lies() {
+        for (step_ms, slept_s) in [(10_000, 14_420), (20_000, 14_410), (30_000, 14_400), (60_000, 7_200)] {
+            let epoch = |at: i64| StageEpoch { time_ms: at * step_ms, stage: Stage::Light };
+            let epochs: Vec<StageEpoch> = (0..14_400_000 / step_ms).map(epoch).collect();
+            let session = sessions(&epochs)[0];
+            assert_eq!(session.sleep_duration_s, slept_s, "{step_ms}");
+            assert_eq!(session.stages.map(|stages| stages.light_s), Some(slept_s));
+            assert!(session.sleep_duration_s * 1000 <= session.end_ms - session.start_ms);
+        }
+    }
 }

@@ -87,30 +87,42 @@ fn mean_of_rows(cells: &[ActivityCell], column: impl Fn(&ActivityCell) -> Sum) -
     total.mean().map(|thousandths| hundredths(thousandths / 1000.0))
 }
 
-/// Speed times time where the bracelet tells a speed, else steps times the length of a step; `None` where neither
-/// is known.
+/// Speed times time for the rows that tell a speed, steps times the length of a step for the others; `None` where neither
+/// is known. A window keeps one number of steps, so those of the rows without a speed are taken as their share of it.
 fn distance_metres(cell: &ActivityCell, source: &DaySource<'_>) -> Option<f64> {
     if cell.speed.count == 0 && cell.steps.count == 0 {
         return None;
     }
-    let row = ActivityRow {
-        duration_s: f64::from(cell.row_ms()) * f64::from(cell.speed.count) / 1000.0,
-        steps: u32::try_from(cell.steps.sum).unwrap_or(u32::MAX),
-        speed_dm_per_s: cell.speed.mean(),
-        ..ActivityRow::default()
-    };
-    distance_m(&[row], source.profile.height_cm, source.profile.sex())
+    let with_speed = cell.steps.sum * u64::from(cell.speed.count.min(cell.rows)) / u64::from(cell.rows.max(1));
+    let steps = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+    let rows = [
+        ActivityRow {
+            duration_s: f64::from(cell.row_ms()) * f64::from(cell.speed.count) / 1000.0,
+            steps: steps(with_speed),
+            speed_dm_per_s: cell.speed.mean(),
+            ..ActivityRow::default()
+        },
+        ActivityRow { steps: steps(cell.steps.sum - with_speed), ..ActivityRow::default() },
+    ];
+    let (height_cm, sex) = (source.profile.height_cm, source.profile.sex());
+    let by_speed = || (cell.speed.count > 0).then(|| distance_m(&rows[..1], height_cm, sex)).flatten();
+    distance_m(&rows, height_cm, sex).or_else(by_speed)
 }
 
-/// Energy as uploaded; else from the heart rate while the bracelet was worn.
+/// Energy as uploaded; for the rows without it from the heart rate while the bracelet was worn.
 fn kcal(cell: &ActivityCell, body: Option<&Body>) -> Option<f64> {
-    let row = ActivityRow {
-        duration_s: f64::from(cell.row_ms()) * f64::from(cell.worn) / 1000.0,
-        per_min: cell.bpm.values.mean(),
-        energy_cal: (cell.energy.count > 0).then_some(cell.energy.sum as f64),
-        ..ActivityRow::default()
-    };
-    calories_kcal(&[row], body)
+    let without = cell.rows.saturating_sub(cell.energy.count);
+    let worn = f64::from(cell.worn) * f64::from(without) / f64::from(cell.rows.max(1));
+    let rows = [
+        ActivityRow { energy_cal: (cell.energy.count > 0).then_some(cell.energy.sum as f64), ..ActivityRow::default() },
+        ActivityRow {
+            duration_s: f64::from(cell.row_ms()) * worn / 1000.0,
+            per_min: cell.bpm.values.mean(),
+            ..ActivityRow::default()
+        },
+    ];
+    let told = || (cell.energy.count > 0).then(|| calories_kcal(&rows[..1], None)).flatten();
+    calories_kcal(&rows, body).or_else(told)
 }
 
 fn body(source: &DaySource<'_>) -> Option<Body> {

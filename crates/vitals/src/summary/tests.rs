@@ -307,6 +307,30 @@ fn energy_distance_and_steps_fall_back_as_documented() {
 }
 
 #[test]
+fn a_row_that_tells_speed_or_energy_does_not_silence_the_others_of_its_window() {
+    let mut day = Patient::new("2025-11-20", "UTC");
+    day.profile.height_cm = Some(180.0);
+    day.profile.weight_kg = Some(80.0);
+    day.profile.sex = Some(Sex::Male);
+    day.profile.birthday = Some("1985-11-20".parse().unwrap());
+    let times: Vec<i64> = (0..5).map(|minute| day.start_us() + minute * 60_000_000).collect();
+    let rows = block(
+        DataType::Activity,
+        times,
+        "UTC",
+        &[
+            ("speed", vec![10, NULL, NULL, NULL, NULL]),
+            ("last_steps", vec![100; 5]),
+            ("energy_exp", vec![1000, NULL, NULL, NULL, NULL]),
+        ],
+    );
+    let section = day.with_activity(&rows).summary().activity.unwrap();
+    assert_eq!(section.distance, Some(60.0 + 298.8));
+    // 1,730 kcal a day at rest, for the four minutes that tell none.
+    assert_eq!(section.calories, Some(5.81));
+}
+
+#[test]
 fn pressures_are_split_by_sleep_where_it_is_known() {
     let day = Patient::new("2025-11-20", "UTC");
     let start_us = day.start_us();
