@@ -318,3 +318,21 @@ async fn guessing_on_the_page_is_slowed_together_with_the_login() {
     let staff = browser.log_in(&page, "ada@example.org", PASSWORD).await;
     assert!(html(&staff).contains("Only a patient"));
 }
+
+#[tokio::test]
+async fn nonsense_in_a_clients_name_holds_up_nobody_who_brings_what_is_good() {
+    let scene = Scene::begin().await;
+    let (phone, diary) = (scene.client("Phone", true).await, scene.client("Diary", false).await);
+    let tokens = scene.tokens(&phone, "").await;
+    let code = scene.code(&diary, "").await;
+    for _ in 0..5 {
+        assert_eq!(error(&scene.refresh(&phone, "nonsense").await), (400, "invalid_grant"));
+    }
+    let slowed = scene.refresh(&phone, "nonsense").await;
+    assert_eq!((error(&slowed), slowed.header("retry-after")), ((429, "too_many_requests"), "1"));
+    assert!(slowed.body["error_description"].is_string());
+    assert_eq!(error(&scene.redeem(&phone, "nonsense").await), (429, "too_many_requests"));
+    scene.refresh(&phone, text(&tokens, "refresh_token")).await.ok();
+    scene.redeem(&diary, &code).await.ok();
+    assert_eq!(error(&scene.refresh(&phone, "nonsense").await), (400, "invalid_grant"), "success clears");
+}

@@ -198,6 +198,7 @@ async fn a_login_for_an_application_is_audited() {
         from_ms: 0,
         to_ms: i64::MAX,
         action_type: Some("USER_LOGIN".to_owned()),
+        scoped_key: None,
     };
     let entries = scene.story.platform.users.audit_entries(query, scene.story.now_ms()).await.expect("entries");
     // One of the activation, one of this.
