@@ -372,9 +372,8 @@ async fn a_scoped_key_reaches_no_further_than_its_groups() {
     }
     story.ask("PATCH", &format!("{all}/PB-1"), &scoped, json!({"firmware_version": "2"})).await.ok();
 
-    let voucher = async |code: &str| {
-        story.get_as(&format!("/integration/v1/check-voucher-code/{code}"), &scoped).await.ok()
-    };
+    let voucher =
+        async |code: &str| story.get_as(&format!("/integration/v1/check-voucher-code/{code}"), &scoped).await.ok();
     assert_eq!(voucher(&grace.code).await["state"], "confirmed");
     assert_eq!(voucher(&hedy.code).await, voucher("AAAAAAAA").await);
 
