@@ -6,7 +6,7 @@ use axum::Json;
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use platform::PlatformError;
+use platform::{PlatformError, SCOPE_MISSING};
 use serde::Serialize;
 use store::StoreError;
 
@@ -123,6 +123,21 @@ impl ApiError {
         }
     }
 
+    /// What a client is asked to show instead (RFC 6750, 3): `error` only where it has shown a token.
+    fn challenge(&self, status: StatusCode) -> Option<&'static str> {
+        let of_scope = || matches!(self.platform(), Some(PlatformError::Forbidden(what)) if *what == SCOPE_MISSING);
+        match status {
+            StatusCode::UNAUTHORIZED => Some(match self {
+                // Only OAuth clients show themselves with a name and a secret.
+                ApiError::Platform(PlatformError::Oauth { .. }) => "Basic realm=\"pulseward\"",
+                ApiError::Call(CallRejection::Refused(_)) => "Bearer realm=\"pulseward\", error=\"invalid_token\"",
+                _ => "Bearer realm=\"pulseward\"",
+            }),
+            StatusCode::FORBIDDEN if of_scope() => Some("Bearer realm=\"pulseward\", error=\"insufficient_scope\""),
+            _ => None,
+        }
+    }
+
     /// What is wrong by field.
     fn fields(&self) -> Option<BTreeMap<String, Vec<String>>> {
         match self {
@@ -185,12 +200,7 @@ impl IntoResponse for ApiError {
         if let Some(seconds) = self.retry_after_s() {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
-        if status == StatusCode::UNAUTHORIZED {
-            // Only OAuth clients show themselves with a name and a secret.
-            let challenge = match self.platform() {
-                Some(PlatformError::Oauth { .. }) => "Basic realm=\"pulseward\"",
-                _ => "Bearer realm=\"pulseward\"",
-            };
+        if let Some(challenge) = self.challenge(status) {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
         response

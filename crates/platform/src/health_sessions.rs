@@ -17,6 +17,9 @@ const OWN_SCOPE: &str = "patient.read patient.sync";
 /// What a token of someone who reads in the patient's stead allows.
 const READ_SCOPE: &str = "patient.read";
 
+/// What is told of a token that does not allow what it was brought for.
+pub const SCOPE_MISSING: &str = "the token does not have the scope for this";
+
 /// Who calls the Health Cloud, and whose data the token opens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthCaller {
@@ -40,7 +43,7 @@ impl HealthCaller {
         if self.scope.split(' ').any(|word| word == scope) {
             return Ok(());
         }
-        Err(PlatformError::Forbidden("the token does not have the scope for this"))
+        Err(PlatformError::Forbidden(SCOPE_MISSING))
     }
 }
 
