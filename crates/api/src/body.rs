@@ -10,7 +10,7 @@ use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use platform::PlatformError;
 use serde_json::{Map, Value};
 
@@ -28,6 +28,9 @@ pub enum BodyRejection {
     /// The Content-Type is another than the one that is taken.
     #[error("the Content-Type must be {0}")]
     OtherKind(&'static str),
+    /// The body is compressed, which only uploads may be.
+    #[error("a Content-Encoding is taken for uploads only")]
+    Encoded,
     /// The body is larger than is taken here.
     #[error("the body is too large")]
     TooLarge,
@@ -47,6 +50,7 @@ impl BodyRejection {
     pub(crate) fn status_and_code(&self) -> (StatusCode, &'static str) {
         match self {
             BodyRejection::OtherKind(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
+            BodyRejection::Encoded => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_encoding"),
             BodyRejection::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
             BodyRejection::CutOff => (StatusCode::BAD_REQUEST, "cut_off"),
             BodyRejection::NotJson(_) => (StatusCode::BAD_REQUEST, "not_json"),
@@ -122,6 +126,9 @@ impl<S: Send + Sync> FromRequest<S> for Fields {
     async fn from_request(request: Request, state: &S) -> Result<Self, Self::Rejection> {
         if !is_json(&request) {
             return Err(BodyRejection::OtherKind("application/json").into());
+        }
+        if request.headers().get_all(CONTENT_ENCODING).iter().any(|encoding| encoding != "identity") {
+            return Err(BodyRejection::Encoded.into());
         }
         let bytes = Bytes::from_request(request, state).await.map_err(BodyRejection::from)?;
         Ok(Fields::read(&bytes)?)

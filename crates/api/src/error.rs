@@ -6,7 +6,7 @@ use axum::Json;
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use platform::PlatformError;
+use platform::{PlatformError, SCOPE_MISSING};
 use serde::Serialize;
 use store::StoreError;
 
@@ -34,6 +34,12 @@ pub enum ApiError {
     /// There is too much to do just now.
     #[error(transparent)]
     Overloaded(#[from] NoRoom),
+    /// An OAuth client has to wait.
+    #[error("wait {retry_after_s} s and try again")]
+    OauthSlowed {
+        /// Seconds to wait.
+        retry_after_s: u64,
+    },
     /// Something that only one endpoint answers.
     #[error("{message}")]
     Particular {
@@ -75,6 +81,14 @@ impl ErrorBody {
 }
 
 impl ApiError {
+    /// The error of an OAuth client that calls, which reads `error` whatever went wrong.
+    pub(crate) fn of_oauth(error: PlatformError) -> Self {
+        match error {
+            PlatformError::TooMany { retry_after_s } => ApiError::OauthSlowed { retry_after_s },
+            error => error.into(),
+        }
+    }
+
     /// Status and code.
     fn status_and_code(&self) -> (StatusCode, String) {
         let (status, code) = match self {
@@ -82,6 +96,7 @@ impl ApiError {
             ApiError::Call(rejection) => return rejection.status_and_code(),
             ApiError::Body(rejection) => rejection.status_and_code(),
             ApiError::Overloaded(_) => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
+            ApiError::OauthSlowed { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_requests"),
             ApiError::Platform(error) => return platform_status(error),
         };
         (status, code.to_owned())
@@ -90,6 +105,9 @@ impl ApiError {
     fn retry_after_s(&self) -> Option<u64> {
         if matches!(self, ApiError::Overloaded(_)) {
             return Some(RETRY_OVERLOAD_AFTER_S);
+        }
+        if let ApiError::OauthSlowed { retry_after_s } = self {
+            return Some(*retry_after_s);
         }
         match self.platform() {
             Some(PlatformError::TooMany { retry_after_s }) => Some(*retry_after_s),
@@ -101,6 +119,21 @@ impl ApiError {
     fn platform(&self) -> Option<&PlatformError> {
         match self {
             ApiError::Platform(error) | ApiError::Call(CallRejection::Refused(error)) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// What a client is asked to show instead (RFC 6750, 3): `error` only where it has shown a token.
+    fn challenge(&self, status: StatusCode) -> Option<&'static str> {
+        let of_scope = || matches!(self.platform(), Some(PlatformError::Forbidden(what)) if *what == SCOPE_MISSING);
+        match status {
+            StatusCode::UNAUTHORIZED => Some(match self {
+                // Only OAuth clients show themselves with a name and a secret.
+                ApiError::Platform(PlatformError::Oauth { .. }) => "Basic realm=\"pulseward\"",
+                ApiError::Call(CallRejection::Refused(_)) => "Bearer realm=\"pulseward\", error=\"invalid_token\"",
+                _ => "Bearer realm=\"pulseward\"",
+            }),
+            StatusCode::FORBIDDEN if of_scope() => Some("Bearer realm=\"pulseward\", error=\"insufficient_scope\""),
             _ => None,
         }
     }
@@ -158,17 +191,16 @@ impl IntoResponse for ApiError {
             body.error = Some((*code).to_owned());
             body.error_description = Some((*message).to_owned());
         }
+        if let ApiError::OauthSlowed { .. } = self {
+            body.error = Some(body.code.clone());
+            body.error_description = Some(body.message.clone());
+        }
         let mut response = (status, Json(body)).into_response();
         let headers = response.headers_mut();
         if let Some(seconds) = self.retry_after_s() {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
-        if status == StatusCode::UNAUTHORIZED {
-            // Only OAuth clients show themselves with a name and a secret.
-            let challenge = match self.platform() {
-                Some(PlatformError::Oauth { .. }) => "Basic realm=\"pulseward\"",
-                _ => "Bearer realm=\"pulseward\"",
-            };
+        if let Some(challenge) = self.challenge(status) {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
         response

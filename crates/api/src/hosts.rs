@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use axum::Json;
-use axum::http::header::HOST;
+use axum::http::header::{CACHE_CONTROL, HOST};
 use axum::http::uri::{Authority, PathAndQuery};
 use axum::http::{HeaderMap, Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
@@ -61,7 +61,7 @@ impl Hosts {
 impl IntoResponse for UnclearHost {
     fn into_response(self) -> Response {
         let body = ErrorBody::new("bad_host", "the request does not say clearly which host it is for");
-        (StatusCode::BAD_REQUEST, Json(body)).into_response()
+        (StatusCode::BAD_REQUEST, [(CACHE_CONTROL, "no-store")], Json(body)).into_response()
     }
 }
 

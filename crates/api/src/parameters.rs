@@ -72,6 +72,21 @@ impl<S: Sync> FromRequestParts<S> for Parameters {
     }
 }
 
+/// Two parameters, or what is wrong with them: of both at once when both are not valid.
+pub(crate) fn both<A, B>(
+    first: Result<A, PlatformError>,
+    second: Result<B, PlatformError>,
+) -> Result<(A, B), PlatformError> {
+    match (first, second) {
+        (Ok(first), Ok(second)) => Ok((first, second)),
+        (Err(PlatformError::Invalid(mut errors)), Err(PlatformError::Invalid(more))) => {
+            errors.extend(more);
+            Err(PlatformError::Invalid(errors))
+        }
+        (Err(error), _) | (_, Err(error)) => Err(error),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

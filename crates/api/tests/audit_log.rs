@@ -45,11 +45,15 @@ async fn the_log_tells_what_the_caller_did() {
     assert_eq!(one.as_array().expect("a list").len(), 1);
     assert_eq!(story.get(&log(&format!("{all}&action_type=NAP"))).await.error(), (422, "invalid"));
     assert_eq!(story.get(&log("from=5")).await.error(), (422, "invalid"));
+    let both = story.get(&log("")).await;
+    assert_eq!(both.error(), (422, "invalid"));
+    assert!(both.body["errors"]["from"].is_array() && both.body["errors"]["to"].is_array(), "{}", both.body);
     assert_eq!(story.get(&log("from=5&to=4")).await.error(), (422, "invalid"));
     assert_eq!(story.get(&log("from=x&to=4")).await.error(), (400, "malformed_parameter"));
 
     story.platform.set_subscription("ada@example.org", Some(story.now_ms())).await.expect("set");
     assert_eq!(story.get(&log(&all)).await.error(), (403, "forbidden"));
+    assert_eq!(story.get(&log("")).await.error(), (403, "forbidden"));
 
     // The patient's own registration and login are there too, under his own name.
     let (entries, broken) = story.platform.users.verify_audit().await.expect("an answer");

@@ -339,3 +339,19 @@ async fn a_retired_key_verifies_while_its_tokens_can_be_refreshed() {
     assert_eq!(refresh(&story, "/users", &grace.users_token).await.error(), (401, "unauthenticated"));
     assert_eq!(refresh(&story, "/users", &token).await.error(), (401, "unauthenticated"));
 }
+
+#[tokio::test]
+async fn whoever_logs_out_with_an_expired_token_ends_the_login() {
+    for (cloud, other) in [("/users", "/health"), ("/health", "/health")] {
+        let story = Story::begin().await;
+        let (_, _, grace) = with_grace(&story).await;
+        let token = if cloud == "/users" { &grace.users_token } else { &grace.health_token };
+        story.pass_ms(61 * 60_000);
+        assert!(!opens(&story, cloud, token).await, "the token has expired");
+        let out = story.post_as(&format!("{cloud}/auth/logout"), token, Value::Null).await;
+        assert_eq!(out.status.as_u16(), 204, "{cloud}");
+        assert_eq!(refresh(&story, other, &grace.health_token).await.error(), (401, "unauthenticated"), "{cloud}");
+        let again = story.post_as(&format!("{cloud}/auth/logout"), token, Value::Null).await;
+        assert_eq!(again.error(), (401, "unauthenticated"), "{cloud}");
+    }
+}

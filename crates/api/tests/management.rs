@@ -340,3 +340,47 @@ async fn a_bracelet_is_registered_worn_and_given_back() {
     story.ask("DELETE", &one, &ada, Value::Null).await.done();
     assert_eq!(story.get_as(all, &ada).await.ok(), json!([]));
 }
+
+#[tokio::test]
+async fn a_scoped_key_reaches_no_further_than_its_groups() {
+    let story = Story::begin().await;
+    let key = story.key_of("ada@example.org", Role::Researcher).await;
+    let (first, second) = (story.group(&key).await, story.group(&key).await);
+    let (grace, hedy) =
+        (story.patient(&key, &first, Value::Null).await, story.patient(&key, &second, Value::Null).await);
+    let account = story.platform.account_by_email("ada@example.org").await.expect("an account");
+    let scope = NewApiKey { groups: vec![first.clone()], ..NewApiKey::default() };
+    let (_, scoped) = story.platform.create_api_key(&account, scope).await.expect("a key");
+    let all = "/integration/v1/bracelets";
+    for (serial_number, wearer) in [("PB-1", Some(&grace)), ("PB-2", Some(&hedy)), ("PB-3", None)] {
+        story.post_as(all, &key, json!({"serial_number": serial_number, "device_type": "wrist"})).await.ok();
+        if let Some(wearer) = wearer {
+            let worn = format!("/integration/v1/patients/{}/bracelets/{serial_number}", wearer.uuid);
+            story.ask("PUT", &worn, &key, Value::Null).await.done();
+        }
+    }
+    let listed = story.get_as(all, &scoped).await.ok();
+    let serials: Vec<&Value> = listed.as_array().expect("a list").iter().map(|one| &one["serial_number"]).collect();
+    assert_eq!(serials, ["PB-1"]);
+    let new = json!({"serial_number": "PB-4", "device_type": "wrist"});
+    assert_eq!(story.post_as(all, &scoped, new).await.error(), (403, "forbidden"));
+    for other in ["PB-2", "PB-3"] {
+        let one = format!("{all}/{other}");
+        let patched = story.ask("PATCH", &one, &scoped, json!({"firmware_version": "2"})).await;
+        assert_eq!(patched.error(), (403, "forbidden"), "{other}");
+        assert_eq!(story.ask("DELETE", &one, &scoped, Value::Null).await.error(), (403, "forbidden"), "{other}");
+    }
+    story.ask("PATCH", &format!("{all}/PB-1"), &scoped, json!({"firmware_version": "2"})).await.ok();
+
+    let voucher =
+        async |code: &str| story.get_as(&format!("/integration/v1/check-voucher-code/{code}"), &scoped).await.ok();
+    assert_eq!(voucher(&grace.code).await["state"], "confirmed");
+    assert_eq!(voucher(&hedy.code).await, voucher("AAAAAAAA").await);
+
+    let log = story.get_as("/integration/v1/patients/audit/logs?from=0&to=9999999999999", &scoped).await.ok();
+    assert!(log.to_string().contains(&grace.uuid) && !log.to_string().contains(&hedy.uuid), "{log}");
+    let created = log.as_array().expect("a list").iter().filter(|entry| entry["action_type"] == "GROUP_CREATE");
+    assert_eq!(created.count(), 1);
+    let bracelets = log.as_array().expect("a list").iter().filter(|entry| entry["action_type"] == "BRACELET_CREATE");
+    assert_eq!(bracelets.count(), 1);
+}

@@ -28,6 +28,9 @@ async fn nobody_gets_in_without_a_credential() {
         assert_eq!(answer.header("x-request-id").len(), 16, "{path}");
         assert_eq!(story.get_as(path, "pwk_wrong").await.error(), (401, "unauthenticated"), "{path}");
     }
+    let wrong = story.get_as("/users/me", "wrong").await;
+    assert_eq!(wrong.header("www-authenticate"), "Bearer realm=\"pulseward\", error=\"invalid_token\"");
+    assert_eq!(story.get("/users/me").await.header("www-authenticate"), "Bearer realm=\"pulseward\"");
     assert_eq!(story.get("/integration/v1/groups?token=pwk_wrong").await.error(), (401, "unauthenticated"));
     assert_eq!(story.get("/integration/v1/groups?token=").await.error(), (401, "unauthenticated"));
     let basic = Request::get("/users/me").header("authorization", "Basic YTpi").body(Body::empty());

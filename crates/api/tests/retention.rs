@@ -87,5 +87,5 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
 }
 
 fn store_query(patient: &str) -> store::AuditQuery {
-    store::AuditQuery { appears: patient.to_owned(), from_ms: 0, to_ms: i64::MAX, action_type: None }
+    store::AuditQuery { appears: patient.to_owned(), from_ms: 0, to_ms: i64::MAX, action_type: None, scoped_key: None }
 }

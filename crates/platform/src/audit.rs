@@ -176,7 +176,8 @@ impl Platform {
             return Err(PlatformError::invalid("action_type", "is not an action code"));
         }
         let appears = researcher.account.clone();
-        let query = AuditQuery { appears, from_ms, to_ms, action_type: action_code.map(str::to_owned) };
+        let scoped_key = researcher.key_scoped.then(|| researcher.key_id.clone());
+        let query = AuditQuery { appears, from_ms, to_ms, action_type: action_code.map(str::to_owned), scoped_key };
         Ok(self.users.audit_entries(query, now_ms).await?)
     }
 

@@ -40,8 +40,18 @@ pub(crate) struct Backoff {
 impl Backoff {
     /// Seconds to wait before this account may be tried again from this address; `None` when it may be tried now.
     pub(crate) fn wait_s(&self, account: &str, address: &str, now_ms: i64) -> Option<u64> {
+        self.wait_of(&both(account, address), now_ms)
+    }
+
+    /// The same, of what this account has failed with alone: where secrets are too long to be guessed.
+    pub(crate) fn own_wait_s(&self, account: &str, address: &str, now_ms: i64) -> Option<u64> {
+        let [pair, _] = both(account, address);
+        self.wait_of(&[pair], now_ms)
+    }
+
+    fn wait_of(&self, who: &[Who], now_ms: i64) -> Option<u64> {
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        let open_ms = both(account, address)
+        let open_ms = who
             .iter()
             .filter_map(|who| failures.get(who).map(|failed| failed.last_ms + wait_ms(who, failed.count)))
             .max()?;

@@ -37,13 +37,16 @@ pub struct BraceletChange {
 
 impl Platform {
     /// The bracelets that the caller may act on, oldest first: those that his patients wear, and those that nobody
-    /// wears and that an account of his groups has registered.
+    /// wears and that an account of his groups has registered. A key for named groups sees the worn ones only.
     pub async fn bracelets(&self, researcher: &Researcher) -> Result<Vec<Bracelet>> {
         Ok(self.users.bracelets(&researcher.account, &researcher.key_id).await?)
     }
 
-    /// Registers a bracelet.
+    /// Registers a bracelet. Forbidden for a key for named groups: the bracelet would belong to none of them.
     pub async fn register_bracelet(&self, researcher: &Researcher, new: NewBracelet) -> Result<Bracelet> {
+        if researcher.key_scoped {
+            return Err(PlatformError::Forbidden("a key for named groups cannot register bracelets"));
+        }
         let texts = [
             ("serial_number", Some(&new.serial_number)),
             ("device_type", Some(&new.device_type)),

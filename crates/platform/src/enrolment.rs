@@ -142,9 +142,16 @@ impl Platform {
         Ok((patient, intent))
     }
 
-    /// What is known of a voucher code; `None` when there is none such.
-    pub async fn check_voucher(&self, _researcher: &Researcher, voucher_code: &str) -> Result<Option<VoucherCheck>> {
-        let patient = self.users.patient_by_voucher(&clean_voucher(voucher_code)).await?;
+    /// What is known of a voucher code; `None` when there is none such, or the caller's key is for named groups and
+    /// none of them holds its patient.
+    pub async fn check_voucher(&self, researcher: &Researcher, voucher_code: &str) -> Result<Option<VoucherCheck>> {
+        let mut patient = self.users.patient_by_voucher(&clean_voucher(voucher_code)).await?;
+        if researcher.key_scoped
+            && let Some(found) = &patient
+        {
+            let access = self.users.patient_access(&found.uuid, &researcher.account, &researcher.key_id).await?;
+            patient = patient.filter(|_| access.is_some_and(|access| access.allowed));
+        }
         Ok(patient.map(|patient| VoucherCheck { state: patient.state, created_ms: patient.created_ms }))
     }
 

@@ -10,12 +10,15 @@ use crate::access::{Entrance, Researcher};
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
 use crate::tokens::{Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned};
-use crate::users_sessions::REFRESH_GRACE_MS;
+use crate::users_sessions::{REFRESH_GRACE_MS, replaced_long_ago};
 
 /// What a patient's own token allows.
 const OWN_SCOPE: &str = "patient.read patient.sync";
 /// What a token of someone who reads in the patient's stead allows.
 const READ_SCOPE: &str = "patient.read";
+
+/// What is told of a token that does not allow what it was brought for.
+pub const SCOPE_MISSING: &str = "the token does not have the scope for this";
 
 /// Who calls the Health Cloud, and whose data the token opens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +43,7 @@ impl HealthCaller {
         if self.scope.split(' ').any(|word| word == scope) {
             return Ok(());
         }
-        Err(PlatformError::Forbidden("the token does not have the scope for this"))
+        Err(PlatformError::Forbidden(SCOPE_MISSING))
     }
 }
 
@@ -149,9 +152,19 @@ impl Platform {
         }
     }
 
-    /// Ends the token of a caller, with those that it was refreshed from.
-    pub async fn health_logout(&self, caller: &HealthCaller) -> Result<()> {
-        self.health.end_family(&caller.family, self.now_ms()).await?;
+    /// Ends a token, with those that it was refreshed from. One that has expired is good for this as long as it could
+    /// be refreshed.
+    pub async fn health_logout(&self, token: &str) -> Result<()> {
+        let claims = self.read_token(Cloud::Health, token).await?;
+        let session = self.health.session(&claims.jti).await?.ok_or(NOT_VALID)?;
+        let now_ms = self.now_ms();
+        let is_refreshed_here = session.actor.is_none() && session.client.is_none();
+        let stands = now_ms < session.expires_ms || is_refreshed_here && now_ms < session.refresh_until_ms;
+        let ended = session.ended_ms.is_some() || replaced_long_ago(session.replaced_ms, now_ms);
+        if session.patient != claims.sub || ended || !stands {
+            return Err(NOT_VALID);
+        }
+        self.health.end_family(&session.family, now_ms).await?;
         Ok(())
     }
 

@@ -62,7 +62,7 @@ pub use environment::{Clock, Platform, Random, Settings};
 pub use erasure::Receipt;
 pub use error::{PlatformError, Result};
 pub use groups::GroupChange;
-pub use health_sessions::{HealthCaller, HealthLogin};
+pub use health_sessions::{HealthCaller, HealthLogin, SCOPE_MISSING};
 pub use ids::hex;
 pub use lake::{LARGEST_LAKE_PAGE, LakeFile, LakePage};
 pub use latest::NewsReading;

@@ -25,6 +25,8 @@ pub(crate) struct Memory {
     pub backoff: Backoff,
     /// Boards that somebody looks at.
     pub boards: Boards,
+    /// Consent pages that have been decided on, until when they would be good, ms, by the ticket's record identifier.
+    pub used_tickets: Mutex<HashMap<String, i64>>,
     /// When this node last noted the use of an API key, ms, by the key's record identifier.
     pub key_uses: Mutex<HashMap<String, i64>>,
 }
@@ -38,6 +40,7 @@ impl Memory {
             hashes_verified: AtomicU64::new(0),
             backoff: Backoff::default(),
             boards: Boards::default(),
+            used_tickets: Mutex::default(),
             key_uses: Mutex::default(),
         }
     }

@@ -72,6 +72,14 @@ impl Platform {
         }
     }
 
+    /// The same, without what others have failed with from this address.
+    pub(crate) fn check_own_backoff(&self, name: &str, address: &str) -> Result<()> {
+        match self.memory.backoff.own_wait_s(name, address, self.now_ms()) {
+            Some(retry_after_s) => Err(PlatformError::TooMany { retry_after_s }),
+            None => Ok(()),
+        }
+    }
+
     async fn hashing<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
         let permit = self.memory.hashing.clone().acquire_owned().await.map_err(broken)?;
         let working = tokio::task::spawn_blocking(move || {

@@ -4,7 +4,7 @@ use store::{HealthChange, Intent, NewAuditEntry, Refreshed, Session, Successor};
 
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
-use crate::tokens::{Claims, Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned, UsersCaller};
+use crate::tokens::{Claims, Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned};
 
 /// How long a token that was refreshed can be refreshed again: the answer to the first time can have been lost.
 pub(crate) const REFRESH_GRACE_MS: i64 = 60_000;
@@ -68,12 +68,20 @@ impl Platform {
         }
     }
 
-    /// Ends the login of a caller: its tokens of the Users Cloud, and those of the Health Cloud that they were
-    /// exchanged for.
-    pub async fn users_logout(&self, caller: &UsersCaller) -> Result<()> {
+    /// Ends the login that a token comes from: its tokens of the Users Cloud, and those of the Health Cloud that they were
+    /// exchanged for. A token that has expired is good for this as long as it could be refreshed: whoever logs out late
+    /// means it all the same.
+    pub async fn users_logout(&self, token: &str) -> Result<()> {
+        let claims = self.read_token(Cloud::Users, token).await?;
+        let session = self.users.session(&claims.jti).await?.ok_or(NOT_VALID)?;
         let now_ms = self.now_ms();
-        let intent = self.end_of_login(&caller.login, now_ms);
-        if self.users.end_login(&caller.login, now_ms, intent.clone()).await? {
+        let stands = now_ms < session.expires_ms.max(session.refresh_until_ms);
+        let ended = session.ended_ms.is_some() || replaced_long_ago(session.replaced_ms, now_ms);
+        if session.owner != claims.sub || ended || !stands {
+            return Err(NOT_VALID);
+        }
+        let intent = self.end_of_login(&session.family, now_ms);
+        if self.users.end_login(&session.family, now_ms, intent.clone()).await? {
             self.finish(intent).await?;
         }
         Ok(())
@@ -126,6 +134,11 @@ impl Platform {
         let now_ms = self.now_ms();
         Successor { id: self.new_record_id(), issued_ms: now_ms, expires_ms: self.token_end_ms(now_ms) }
     }
+}
+
+/// Whether a token was refreshed so long ago that it cannot be refreshed again.
+pub(crate) fn replaced_long_ago(replaced_ms: Option<i64>, now_ms: i64) -> bool {
+    replaced_ms.is_some_and(|replaced_ms| now_ms - replaced_ms > REFRESH_GRACE_MS)
 }
 
 /// The name that failures of an owner's refreshes are counted under.

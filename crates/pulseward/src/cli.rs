@@ -107,4 +107,30 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn every_operation_of_an_administrator_says_what_it_does() {
+        let mut command = Cli::command();
+        command.build();
+        let admin = command.find_subcommand("admin").unwrap();
+        let operations = admin.get_subcommands().filter(|operation| operation.get_name() != "help");
+        let mut told: Vec<String> = operations.map(|operation| operation.get_about().unwrap().to_string()).collect();
+        let count = told.len();
+        told.sort();
+        told.dedup();
+        assert_eq!((count, told.len()), (14, 14), "{told:?}");
+    }
+
+    #[test]
+    fn the_time_between_exports_is_set_for_everybody_or_for_one() {
+        let accepts = |arguments: &[&str]| {
+            let all = [&["pulseward", "admin", "set-export-limit"], arguments].concat();
+            Cli::command().try_get_matches_from(all).is_ok_and(|matches| Cli::from_arg_matches(&matches).is_ok())
+        };
+        assert!(accepts(&["--default", "--interval", "300s"]));
+        assert!(accepts(&["--patient", "u", "--interval", "0s"]));
+        assert!(!accepts(&["--interval", "300s"]));
+        assert!(!accepts(&["--default", "--patient", "u", "--interval", "300s"]));
+        assert!(!accepts(&["--default"]));
+    }
 }

@@ -3,6 +3,8 @@
 //! Secrets stay out: requests are named by method and matched route (the routers see to that), and the libraries below
 //! them, which would log addresses and headers, are kept to what is worth telling anyway.
 
+use std::io::IsTerminal as _;
+
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{LogFormat, LogOptions};
@@ -16,7 +18,9 @@ pub fn start(options: &LogOptions) -> Result<(), Failure> {
     let filter = format!("{},{NEVER_BELOW_INFO}", options.log);
     let filter = EnvFilter::builder().parse(&filter);
     let filter = filter.map_err(|error| Failure::Usage(format!("--log {}: {error}", options.log)))?;
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // Colours are for eyes: in a file they are noise.
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr);
     let started = match options.log_format {
         LogFormat::Text => lines.with_target(false).try_init(),
         LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).try_init(),

@@ -25,6 +25,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     // First of all: a TLS client that is built before a provider is chosen panics. An error means that one is chosen.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    // Before anything is written: databases, journals, objects and archives hold what nobody else on the machine may read,
+    // also when the folder that they are made in was there before.
+    #[cfg(unix)]
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let ended = match cli::run() {
         Ok(()) => return ExitCode::SUCCESS,
         Err(failure) => failure,

@@ -39,6 +39,7 @@ pub async fn open_restored(options: &StoreOptions, settings: Settings) -> Result
         return Err(Failure::Usage(message.to_owned()));
     }
     make_private_folder(&options.data)?;
+    warn_of_readers(&options.data);
     let key_file = options.master_key_file.clone().unwrap_or_else(|| options.data.join("master.key"));
     let master_key = master_key::read_or_make(&key_file, fill_random)?;
     let objects = objects::open(options)?;
@@ -95,7 +96,18 @@ fn address(given: Option<&str>, data: &Path, file: &str) -> Result<Address, Fail
     }
 }
 
-/// Makes the folder, readable by its owner alone, when it is not there.
+/// Says when others may look into the data folder: files of an older version in it may be readable as well.
+fn warn_of_readers(path: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode());
+        if mode & 0o007 != 0 {
+            tracing::warn!(folder = %path.display(), "others may look into the data folder; chmod 700 it");
+        }
+    }
+}
+
 /// Makes a folder that only its owner may look into; one that is there stays as it is.
 pub fn make_private_folder(path: &Path) -> Result<(), Failure> {
     let mut builder = std::fs::DirBuilder::new();

@@ -117,6 +117,14 @@ impl Objects {
         }
     }
 
+    /// Removes a folder that no object is left in, whose name can tell of a person; a bucket has none. One that is not
+    /// empty, or not there, stays as it is.
+    pub(crate) fn remove_empty_folder(&self, folder: &str) {
+        if let Place::Folder(root) = &self.place {
+            let _ = std::fs::remove_dir(root.join(folder));
+        }
+    }
+
     /// The objects below a folder, which is a whole part of their paths.
     pub async fn listed(&self, folder: &str) -> Result<Vec<ListedObject>> {
         let found = self.store.list(Some(&location(folder)?)).map_ok(|object| ListedObject {

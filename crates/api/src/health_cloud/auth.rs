@@ -7,7 +7,7 @@ use utoipa_axum::routes;
 
 use crate::ApiState;
 use crate::error::{ErrorBody, Result};
-use crate::extract::{BearerToken, HealthCall};
+use crate::extract::BearerToken;
 use crate::outer::ClientAddress;
 use crate::refreshed::{RefreshBody, RefreshedToken};
 
@@ -38,9 +38,10 @@ async fn refresh_by_post(state: State<ApiState>, address: ClientAddress, token: 
     refresh(state, address, token).await
 }
 
-/// Ends the token, and those that it was refreshed from.
+/// Ends the token, and those that it was refreshed from. A token that has expired is taken as long as it
+/// could be refreshed.
 #[utoipa::path(post, path = "/auth/logout", tag = "logins", responses((status = 204), (status = 401, body = ErrorBody)))]
-async fn logout(State(state): State<ApiState>, HealthCall(caller): HealthCall) -> Result<StatusCode> {
-    state.platform.health_logout(&caller).await?;
+async fn logout(State(state): State<ApiState>, BearerToken(token): BearerToken) -> Result<StatusCode> {
+    state.platform.health_logout(&token).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -13,7 +13,7 @@ use crate::ApiState;
 use crate::days::{DayForm, many_days, required_date};
 use crate::error::{ErrorBody, Result};
 use crate::extract::HealthCall;
-use crate::parameters::{Parameters, malformed};
+use crate::parameters::{Parameters, both, malformed};
 use crate::streamed::Frame;
 
 /// The most days of a range: ten years. Pages beyond that are not what anybody means.
@@ -37,8 +37,7 @@ struct Pages {
 
 impl Pages {
     fn read(parameters: &Parameters) -> std::result::Result<Self, PlatformError> {
-        let first = required_date(parameters, "date_from")?;
-        let last = required_date(parameters, "date_to")?;
+        let (first, last) = both(required_date(parameters, "date_from"), required_date(parameters, "date_to"))?;
         if last < first {
             return Err(PlatformError::invalid("date_to", "must not be before date_from"));
         }

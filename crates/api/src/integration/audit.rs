@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 use crate::ApiState;
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::ResearcherCall;
-use crate::parameters::Parameters;
+use crate::parameters::{Parameters, both};
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -69,8 +69,8 @@ async fn list(
     ResearcherCall(researcher): ResearcherCall,
     parameters: Parameters,
 ) -> Result<Json<Vec<EntryBody>>> {
-    let from_ms = parameters.required_ms("from")?;
-    let to_ms = parameters.required_ms("to")?;
+    researcher.require_subscription(state.platform.now_ms())?;
+    let (from_ms, to_ms) = both(parameters.required_ms("from"), parameters.required_ms("to"))?;
     if to_ms < from_ms {
         return Err(PlatformError::invalid("to", "must not be before from").into());
     }

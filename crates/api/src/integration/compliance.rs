@@ -15,7 +15,7 @@ use crate::ApiState;
 use crate::days::date;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
-use crate::parameters::{Parameters, malformed};
+use crate::parameters::{Parameters, both, malformed};
 use crate::path_uuid::PathUuid;
 
 /// The routes.
@@ -100,8 +100,7 @@ async fn counts_of_range(
     Path(uuid): Path<PathUuid>,
     parameters: Parameters,
 ) -> Result<Json<CountsBody>> {
-    let from_ms = utc_ms(&parameters, "utc_date_from")?;
-    let to_ms = utc_ms(&parameters, "utc_date_to")?;
+    let (from_ms, to_ms) = both(utc_ms(&parameters, "utc_date_from"), utc_ms(&parameters, "utc_date_to"))?;
     let span = CountedSpan::Utc { from_ms, to_ms };
     Ok(Json(counts_body(state.platform.compliance_counts(&researcher, &uuid, span).await?)))
 }

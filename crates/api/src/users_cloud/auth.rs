@@ -46,9 +46,10 @@ async fn refresh_by_post(state: State<ApiState>, address: ClientAddress, token: 
 }
 
 /// Ends the login: its tokens of the Users Cloud, and those of the Health Cloud that they were exchanged for.
+/// A token that has expired is taken as long as it could be refreshed.
 #[utoipa::path(post, path = "/auth/logout", tag = "logins", responses((status = 204), (status = 401, body = ErrorBody)))]
-async fn logout(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<StatusCode> {
-    state.platform.users_logout(&caller).await?;
+async fn logout(State(state): State<ApiState>, BearerToken(token): BearerToken) -> Result<StatusCode> {
+    state.platform.users_logout(&token).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -274,6 +274,16 @@ async fn a_form_of_another_browser_site_or_time_does_nothing() {
     let body = format!("ticket={good}&action=login&name=grace%40example.org&password=x");
     let foreign = scene.story.send(foreign.body(axum::body::Body::from(body)).expect("a request")).await;
     assert_eq!(foreign.status, 403);
+    for origin in ["https://evil.example", "null", "http://127.0.0.1:8080.evil.example"] {
+        let foreign = axum::http::Request::post("/health/oauth/authorize")
+            .header("content-type", "application/x-www-form-urlencoded")
+            .header("origin", origin)
+            .header("cookie", browser.cookie.clone().expect("a cookie"));
+        let body = format!("ticket={good}&action=login&name=grace%40example.org&password=x");
+        let foreign = scene.story.send(foreign.body(axum::body::Body::from(body)).expect("a request")).await;
+        assert_eq!(foreign.status, 403, "{origin}");
+        assert!(html(&foreign).contains("another site"), "{origin}");
+    }
     // The login page's form cannot decide.
     for action in ["allow", "deny"] {
         let early = browser.submit(&[("ticket", &good), ("action", action)]).await;
@@ -317,4 +327,39 @@ async fn guessing_on_the_page_is_slowed_together_with_the_login() {
     assert_eq!(browser.log_in(&page, &scene.grace.code.to_lowercase(), PASSWORD).await.status, 200);
     let staff = browser.log_in(&page, "ada@example.org", PASSWORD).await;
     assert!(html(&staff).contains("Only a patient"));
+}
+
+#[tokio::test]
+async fn nonsense_in_a_clients_name_holds_up_nobody_who_brings_what_is_good() {
+    let scene = Scene::begin().await;
+    let (phone, diary) = (scene.client("Phone", true).await, scene.client("Diary", false).await);
+    let tokens = scene.tokens(&phone, "").await;
+    let code = scene.code(&diary, "").await;
+    for _ in 0..5 {
+        assert_eq!(error(&scene.refresh(&phone, "nonsense").await), (400, "invalid_grant"));
+    }
+    let slowed = scene.refresh(&phone, "nonsense").await;
+    assert_eq!((error(&slowed), slowed.header("retry-after")), ((429, "too_many_requests"), "1"));
+    assert!(slowed.body["error_description"].is_string());
+    assert_eq!(error(&scene.redeem(&phone, "nonsense").await), (429, "too_many_requests"));
+    scene.refresh(&phone, text(&tokens, "refresh_token")).await.ok();
+    scene.redeem(&diary, &code).await.ok();
+    assert_eq!(error(&scene.refresh(&phone, "nonsense").await), (400, "invalid_grant"), "success clears");
+}
+
+#[tokio::test]
+async fn a_consent_page_is_answered_once() {
+    let scene = Scene::begin().await;
+    let client = scene.client("Diary", false).await;
+    let mut browser = Browser::new(&scene.story);
+    for first in ["allow", "deny"] {
+        let login = browser.open(&address(&client, &[])).await;
+        let consent = browser.log_in(&login, EMAIL, PASSWORD).await;
+        let decide = async |action| browser.submit(&[("ticket", &ticket(&consent)), ("action", action)]).await;
+        assert_eq!(decide(first).await.status, 303);
+        for again in ["allow", "deny"] {
+            let answer = decide(again).await;
+            assert_eq!((answer.status.as_u16(), answer.header("location")), (403, ""), "{first}, then {again}");
+        }
+    }
 }

@@ -125,7 +125,9 @@ async fn a_token_opens_what_was_consented_to_and_nothing_else() {
     let story = &scene.story;
     let summaries = "/health/user-summaries?date_from=2025-11-20&date_to=2025-11-20";
     story.get_as(summaries, read).await.ok();
-    assert_eq!(story.get_as(summaries, sync).await.error(), (403, "forbidden"));
+    let refused = story.get_as(summaries, sync).await;
+    assert_eq!(refused.error(), (403, "forbidden"));
+    assert_eq!(refused.header("www-authenticate"), "Bearer realm=\"pulseward\", error=\"insufficient_scope\"");
     story.post_as("/health/v1/sync", sync, json!({"data": {}})).await.ok();
     assert_eq!(story.post_as("/health/v1/sync", read, json!({"data": {}})).await.error(), (403, "forbidden"));
     for (token, status) in [(read, 200), (sync, 403)] {
@@ -198,6 +200,7 @@ async fn a_login_for_an_application_is_audited() {
         from_ms: 0,
         to_ms: i64::MAX,
         action_type: Some("USER_LOGIN".to_owned()),
+        scoped_key: None,
     };
     let entries = scene.story.platform.users.audit_entries(query, scene.story.now_ms()).await.expect("entries");
     // One of the activation, one of this.

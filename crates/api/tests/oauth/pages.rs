@@ -5,7 +5,7 @@ use crate::common::PASSWORD;
 use crate::scene::{BACK, CHALLENGE, EMAIL, Scene, address};
 
 #[tokio::test]
-async fn every_page_forbids_scripts_frames_and_referrers() {
+async fn every_page_forbids_scripts_frames_and_referrers_elsewhere() {
     let scene = Scene::begin().await;
     let client = scene.client("Diary", false).await;
     let mut browser = Browser::new(&scene.story);
@@ -19,7 +19,7 @@ async fn every_page_forbids_scripts_frames_and_referrers() {
             assert!(policy.contains(part), "{policy}");
         }
         assert!(!policy.contains("unsafe") && !policy.contains("script-src"), "{policy}");
-        assert_eq!(page.header("referrer-policy"), "no-referrer");
+        assert_eq!(page.header("referrer-policy"), "same-origin");
         assert_eq!(page.header("x-frame-options"), "DENY");
         assert_eq!(page.header("x-content-type-options"), "nosniff");
         assert_eq!(page.header("cache-control"), "no-store");

@@ -172,9 +172,9 @@ async fn a_sync_and_its_fold_are_told_and_who_comes_back_misses_nothing() {
     let (second, row) = events.row().await;
     assert_eq!((&row["uuid"], &row["news"]["score"]), (&json!(rita.uuid), &json!(0)));
     assert_eq!(row, ward.board().await["patients"][0], "a row is what the board shows");
-    drop(events);
-
+    // What was told is kept while anybody listens.
     let mut other = ward.events("").await;
+    drop(events);
     let mut back = ward.events(&first).await;
     let (again, _) = back.row().await;
     assert_eq!(again, second, "what was missed");

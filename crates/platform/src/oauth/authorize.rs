@@ -3,7 +3,7 @@
 use store::{AuthorizationCode, Consent, StoreError};
 
 use super::request::AuthorizationRequest;
-use super::tickets::Approver;
+use super::tickets::{Approver, CLOSED};
 use super::{hash_of, refused};
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
@@ -68,13 +68,16 @@ impl Platform {
         Ok(LoginStep::Consent(self.seal_ticket(request, Some(approver), browser)?))
     }
 
-    /// The patient has decided on the consent page. Answers the address to send him to, which tells the client.
+    /// The patient has decided on the consent page, once. Answers the address to send him to, which tells the client.
     pub async fn authorization_decision(&self, ticket: &str, browser: &str, allowed: bool) -> Result<String> {
         let ticket = self.open_ticket(ticket, browser)?;
-        let approver = ticket.approver.ok_or(PlatformError::Forbidden("nobody has logged in"))?;
+        let approver = ticket.approver.clone().ok_or(PlatformError::Forbidden("nobody has logged in"))?;
+        if !self.use_ticket(&ticket) {
+            return Err(CLOSED);
+        }
         let request = ticket.request;
         let outcome = if allowed {
-            self.issue_code(&request, &approver).await
+            self.issue_code(&request, &approver, &ticket.id).await
         } else {
             Err(refused("access_denied", "the patient did not allow it"))
         };
@@ -88,20 +91,24 @@ impl Platform {
         }
     }
 
-    async fn issue_code(&self, request: &AuthorizationRequest, approver: &Approver) -> Result<String> {
+    async fn issue_code(&self, request: &AuthorizationRequest, approver: &Approver, id: &str) -> Result<String> {
         let gone = || refused("access_denied", "the login on this page has ended");
         let patient = self.users.patient(&approver.patient).await?.ok_or_else(gone)?;
         let password_hash = patient.password_hash.filter(|hash| hash_of(hash) == approver.password).ok_or_else(gone)?;
         let now_ms = self.now_ms();
         let consent = Consent {
-            id: self.new_record_id(),
+            id: id.to_owned(),
             patient: patient.uuid.clone(),
             client: request.client.clone(),
             scope: request.scope.clone(),
             given_ms: now_ms,
         };
-        if !self.users.add_consent(consent.clone(), &password_hash).await? {
-            return Err(gone());
+        match self.users.add_consent(consent.clone(), &password_hash).await {
+            Ok(true) => {}
+            Ok(false) => return Err(gone()),
+            // The same page was decided on at another node.
+            Err(StoreError::Conflict(_)) => return Err(CLOSED),
+            Err(error) => return Err(error.into()),
         }
         let code = self.new_secret("");
         let code_hash = hash_of(&code);

@@ -91,9 +91,15 @@ impl Platform {
         address: &str,
     ) -> Result<OauthClient> {
         let name = format!("client {}", credentials.id);
-        self.check_backoff(&name, address)?;
         let found = self.users.oauth_client(&credentials.id).await?;
         let client = found.map(|(client, _)| client).filter(|client| client.removed_ms.is_none());
+        // Where there is no secret there is none to guess.
+        if let Some(client) =
+            client.as_ref().filter(|client| client.secret_hash.is_none() && credentials.secret.is_none())
+        {
+            return Ok(client.clone());
+        }
+        self.check_own_backoff(&name, address)?;
         if let Some(client) = client.filter(|client| fits(client, credentials.secret.as_deref())) {
             self.memory.backoff.succeeded(&name, address);
             return Ok(client);

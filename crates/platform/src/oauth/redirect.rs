@@ -12,6 +12,9 @@ pub(super) fn check_redirect_uri(address: &str) -> Result<(), &'static str> {
     if address.contains('#') {
         return Err("must have no fragment");
     }
+    if address.contains('*') {
+        return Err("must be whole: it is compared byte by byte");
+    }
     if !url.username().is_empty() || url.password().is_some() {
         return Err("must have no user name");
     }
@@ -27,7 +30,7 @@ pub(super) fn check_redirect_uri(address: &str) -> Result<(), &'static str> {
 /// Whether an address can be shown as a link to a privacy policy.
 pub(super) fn check_policy_address(address: &str) -> Result<(), &'static str> {
     match read(address)?.scheme() {
-        "https" | "http" => Ok(()),
+        "https" => Ok(()),
         _ => Err("must be an https address"),
     }
 }
@@ -101,6 +104,8 @@ mod tests {
             "https://diary.example/ back",
             "https://diary.example/;frame-ancestors",
             "https://",
+            "https://*.diary.example/back",
+            "https://diary.example/*",
         ];
         for address in bad {
             assert!(check_redirect_uri(address).is_err(), "{address}");
@@ -111,7 +116,12 @@ mod tests {
     #[test]
     fn a_policy_is_a_page() {
         assert_eq!(check_policy_address("https://diary.example/privacy"), Ok(()));
-        for address in ["javascript:alert(1)", "org.example.diary:/privacy", "https://x\"onclick=y"] {
+        for address in [
+            "javascript:alert(1)",
+            "org.example.diary:/privacy",
+            "http://diary.example/privacy",
+            "https://x\"onclick=y",
+        ] {
             assert!(check_policy_address(address).is_err(), "{address}");
         }
     }

@@ -4,6 +4,8 @@
 //! So no node has to remember anything, a person cannot change what he consents to, and nobody else's page can send the
 //! form in his name: it opens only together with the cookie of the browser that it was made for.
 
+use std::sync::PoisonError;
+
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::hmac;
 use base64::Engine as _;
@@ -20,11 +22,16 @@ const OPEN_FOR_MS: i64 = 15 * 60_000;
 /// What a form carries.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Ticket {
+    /// What is decided on this page is recorded under this, so that it is decided once.
+    pub id: String,
     pub request: AuthorizationRequest,
     /// Who has logged in; nobody yet on the login page.
     pub approver: Option<Approver>,
     expires_ms: i64,
 }
+
+/// The answer to a form that is not ours, not this browser's, too old, or used.
+pub(super) const CLOSED: PlatformError = PlatformError::Forbidden("the form is no longer valid");
 
 /// Who has logged in.
 #[derive(Clone, Serialize, Deserialize)]
@@ -47,7 +54,8 @@ impl Platform {
         approver: Option<Approver>,
         browser: &str,
     ) -> Result<String> {
-        let ticket = Ticket { request, approver, expires_ms: self.now_ms() + OPEN_FOR_MS };
+        let expires_ms = self.now_ms() + OPEN_FOR_MS;
+        let ticket = Ticket { id: self.new_record_id(), request, approver, expires_ms };
         let mut sealed = serde_json::to_vec(&ticket).map_err(broken)?;
         let nonce = self.random_bytes::<NONCE_LEN>();
         self.ticket_key()?
@@ -58,19 +66,26 @@ impl Platform {
 
     /// Opens a ticket. Forbidden when it is not ours, not this browser's, or too old.
     pub(super) fn open_ticket(&self, ticket: &str, browser: &str) -> Result<Ticket> {
-        let closed = PlatformError::Forbidden("the form is no longer valid");
-        let Ok(bytes) = URL_SAFE_NO_PAD.decode(ticket) else { return Err(closed) };
-        let Some((nonce, sealed)) = bytes.split_at_checked(NONCE_LEN) else { return Err(closed) };
+        let Ok(bytes) = URL_SAFE_NO_PAD.decode(ticket) else { return Err(CLOSED) };
+        let Some((nonce, sealed)) = bytes.split_at_checked(NONCE_LEN) else { return Err(CLOSED) };
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(broken)?;
         let mut sealed = sealed.to_vec();
         let Ok(opened) = self.ticket_key()?.open_in_place(nonce, Aad::from(browser.as_bytes()), &mut sealed) else {
-            return Err(closed);
+            return Err(CLOSED);
         };
         let ticket: Ticket = serde_json::from_slice(opened).map_err(broken)?;
         if self.now_ms() >= ticket.expires_ms {
-            return Err(closed);
+            return Err(CLOSED);
         }
         Ok(ticket)
+    }
+
+    /// Notes that a ticket is used up on this node; false when it was before. Another node sees it by the consent.
+    pub(super) fn use_ticket(&self, ticket: &Ticket) -> bool {
+        let now_ms = self.now_ms();
+        let mut used = self.memory.used_tickets.lock().unwrap_or_else(PoisonError::into_inner);
+        used.retain(|_, expires_ms| now_ms < *expires_ms);
+        used.insert(ticket.id.clone(), ticket.expires_ms).is_none()
     }
 
     /// A key of its own, derived from the master key, which seals other things.

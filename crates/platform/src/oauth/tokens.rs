@@ -8,11 +8,8 @@ use store::{AuthorizationCode, HealthSession, OauthClient, Refreshed, StoreError
 use super::clients::ClientCredentials;
 use super::{hash_of, invalid_grant, invalid_request, read_scope, refused};
 use crate::environment::Platform;
-use crate::error::Result;
+use crate::error::{PlatformError, Result};
 use crate::tokens::MINUTE_MS;
-
-/// The name that codes and refresh tokens which are not ours are counted under.
-const NOT_OURS: &str = "grant";
 
 /// What is given for tokens.
 #[derive(Clone)]
@@ -73,11 +70,9 @@ impl Platform {
         verifier: Option<&str>,
         address: &str,
     ) -> Result<OauthTokens> {
-        self.check_backoff(NOT_OURS, address)?;
         let code_hash = hash_of(code);
         let Some(found) = self.health.code(&code_hash).await? else {
-            self.memory.backoff.failed(NOT_OURS, address, self.now_ms());
-            return Err(invalid_grant("the code is not valid"));
+            return Err(self.grant_refused(&guesser(client), address, "the code is not valid"));
         };
         if found.client != client.id {
             return Err(invalid_grant("the code was issued to another client"));
@@ -110,6 +105,7 @@ impl Platform {
                 None => Err(invalid_grant("the code is not valid")),
             };
         }
+        self.memory.backoff.succeeded(&guesser(client), address);
         self.hand_out(session, refresh_token).await
     }
 
@@ -129,16 +125,13 @@ impl Platform {
         scope: Option<&str>,
         address: &str,
     ) -> Result<OauthTokens> {
-        self.check_backoff(NOT_OURS, address)?;
         let token_hash = hash_of(token);
         let Some(found) = self.health.oauth_refresh_token(&token_hash).await? else {
-            self.memory.backoff.failed(NOT_OURS, address, self.now_ms());
-            return Err(invalid_grant("the refresh token is not valid"));
+            return Err(self.grant_refused(&guesser(client), address, "the refresh token is not valid"));
         };
         if found.client.as_ref() != Some(&client.id) {
             return Err(invalid_grant("the refresh token was issued to another client"));
         }
-        self.check_backoff(&refresher(&found.family), address)?;
         let scope = narrowed(&found.scope, scope)?;
         let new_token = self.new_secret("pwr_");
         let successor = self.successor();
@@ -148,15 +141,27 @@ impl Platform {
             used => used?,
         };
         match used {
-            Refreshed::Done(session) => self.hand_out(session, new_token).await,
+            Refreshed::Done(session) => {
+                self.memory.backoff.succeeded(&guesser(client), address);
+                self.hand_out(session, new_token).await
+            }
             ended => {
                 if ended == Refreshed::Reused {
                     tracing::warn!(client = client.id, "a refresh token was used twice, and its family has been ended");
                 }
-                self.memory.backoff.failed_again(&refresher(&found.family), address, self.now_ms());
-                Err(invalid_grant("the refresh token is not valid any more"))
+                Err(self.grant_refused(&refresher(&found.family), address, "the refresh token is not valid any more"))
             }
         }
+    }
+
+    /// Counts a code or refresh token that does not hold; answers the error to give. Only what fails is held up: anybody
+    /// can send nonsense in the name of a client without a secret, and must not stop those who bring what is good.
+    fn grant_refused(&self, name: &str, address: &str, message: &'static str) -> PlatformError {
+        if let Err(wait) = self.check_own_backoff(name, address) {
+            return wait;
+        }
+        self.memory.backoff.failed_again(name, address, self.now_ms());
+        invalid_grant(message)
     }
 
     /// Signs what has just been written, unless its consent has been withdrawn meanwhile.
@@ -176,6 +181,11 @@ impl Platform {
             scope: session.scope,
         })
     }
+}
+
+/// The name that a client's codes and refresh tokens which are not ours are counted under.
+fn guesser(client: &OauthClient) -> String {
+    format!("grant of {}", client.id)
 }
 
 /// The name that failures of a family's refreshes are counted under.

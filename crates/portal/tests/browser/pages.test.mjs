@@ -6,6 +6,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { launch, openPage, PORTAL, RITA, seriousFaults, signIn } from "./browser.mjs";
+import { smaller } from "./smaller.mjs";
 import { activate, beats, hoursOfLife, makeStudy, makeVoucher, sync, waveforms } from "./study.mjs";
 
 const PEOPLE = [
@@ -20,11 +21,13 @@ const SILENT_MIN = [0, 0, 0, 47, 0, 0, 0, 0, 0, 190, 0, 0];
 const MINUTE = 60_000;
 const now = Math.floor(Date.now() / MINUTE) * MINUTE;
 const pictures = process.env.UPDATE_SCREENSHOTS;
-let browser, code, ada, rawFrom;
+let browser, code, empty, ada, rawFrom;
 
 before(async () => {
   browser = await launch();
   ({ code } = await makeStudy("Post-operative ward"));
+  // Who has one study only is led to its board at once.
+  empty = (await makeStudy("Sleep at home")).code;
   rawFrom = now - 25 * MINUTE;
   for (const [index, [first_name, last_name]] of PEOPLE.entries()) {
     const voucher = await makeVoucher(code);
@@ -45,9 +48,10 @@ after(() => browser?.close());
 const pages = () => [
   { name: "studies", path: "/", ready: "table" },
   { name: "board", path: `/studies/${code}`, ready: `[data-uuid="${ada}"] .news` },
+  { name: "nobody-yet", path: `/studies/${empty}`, ready: ".empty" },
   { name: "wall", path: `/studies/${code}?wall=1`, ready: ".wall-tile" },
   { name: "patients", path: `/studies/${code}/patients`, ready: "table" },
-  { name: "patient", path: `/studies/${code}/patients/${ada}`, ready: '[data-track="heart_rate"] canvas', height: 1400 },
+  { name: "patient", path: `/studies/${code}/patients/${ada}`, ready: '[data-track="heart_rate"] canvas', height: 800 },
   { name: "raw", path: `/studies/${code}/patients/${ada}?from=${rawFrom + 4000}&to=${rawFrom + 8000}`, ready: '[data-track="ecg"] canvas' },
   { name: "record", path: `/studies/${code}/patients/${ada}/record`, ready: ".panel" },
   { name: "vouchers", path: `/studies/${code}/vouchers`, ready: "table" },
@@ -75,7 +79,7 @@ test("every page is fit for a screen reader, in light and in dark", async () => 
     const faults = (await seriousFaults(page)).map((fault) => `sign-in: ${fault}`);
     if (colorScheme === "light") await picture(page, "sign-in");
     await signIn(page, RITA);
-    await page.getByRole("heading", { name: "Studies" }).waitFor();
+    await page.locator("#main").waitFor();
     for (const { name, path, ready, height } of pages()) {
       await page.goto(`${PORTAL}${path}`);
       await settled(page, ready);
@@ -93,7 +97,7 @@ test("no page sticks out of a phone, nor of a large screen", async () => {
   for (const [width, height] of [[360, 740], [2560, 1440]]) {
     const { page, context } = await openPage(browser, { viewport: { width, height } });
     await signIn(page, RITA);
-    await page.getByRole("heading", { name: "Studies" }).waitFor();
+    await page.locator("#main").waitFor();
     for (const { name, path, ready } of pages()) {
       await page.goto(`${PORTAL}${path}`);
       await settled(page, ready);
@@ -105,16 +109,14 @@ test("no page sticks out of a phone, nor of a large screen", async () => {
   }
 });
 
-async function picture(page, name, height) {
+async function picture(page, name, height = 720) {
   if (!pictures) return;
   mkdirSync(pictures, { recursive: true });
   const before = page.viewportSize();
-  if (height) {
-    await page.setViewportSize({ ...before, height });
-    await page.waitForTimeout(400);
-  }
-  const png = await page.screenshot();
-  if (height) await page.setViewportSize(before);
+  if (before.width > 400) await page.setViewportSize({ width: 1160, height });
+  await page.waitForTimeout(400);
+  const png = smaller(await page.screenshot());
+  await page.setViewportSize(before);
   assert.ok(png.length <= 150 * 1024, `${name} weighs ${png.length} bytes`);
   writeFileSync(join(pictures, `${name}.png`), png);
 }

@@ -99,7 +99,7 @@ test("an ended session leads to the sign-in and back", async () => {
 test("the cookie is out of reach of scripts and of other sites", async () => {
   const { page, context } = await openPage(browser);
   await signIn(page, RITA);
-  await page.getByRole("heading", { name: "Studies" }).waitFor();
+  await page.locator("#main").waitFor();
   const [cookie] = await context.cookies();
   assert.deepEqual([cookie.httpOnly, cookie.sameSite, cookie.path], [true, "Strict", "/"]);
   assert.equal(await page.evaluate(() => document.cookie), "");

@@ -66,10 +66,10 @@ export function hoursOfLife(end, hours, ill = 0) {
     const walks = worn && wave(170) > 0.75;
     const night = ago > 10 && ago < 17;
     activity.push({
-      ...{ timestamp: at, bpm: Math.round(value(66 + 6 * wave(190) + 3 * wave(7) + (walks ? 35 : 0) - (night ? 9 : 0) + 9 * ill)), bpm_q: worn ? 4 : 0 },
-      ...{ respiration_rate: value(15 + 2 * wave(95) + 2 * ill), resp_q: worn ? 4 : 0 },
-      ...{ spo2: Math.round(value(97 + wave(80) - 1.2 * ill)), spo2_q: worn ? 4 : 0 },
-      ...{ core_temp: worn ? 36.7 + 0.3 * wave(1440) + 0.35 * ill : null, last_steps: walks ? Math.round(70 + 30 * wave(9)) : 0 },
+      ...{ timestamp: at, bpm: Math.round(value(66 + 6 * wave(190) + 3 * wave(7) + (walks ? 35 : 0) - (night ? 9 : 0) + 13 * ill)), bpm_q: worn ? 4 : 0 },
+      ...{ respiration_rate: value(15 + 2 * wave(95) + 3.2 * ill), resp_q: worn ? 4 : 0 },
+      ...{ spo2: Math.round(value(97 + wave(80) - 1.6 * ill)), spo2_q: worn ? 4 : 0 },
+      ...{ core_temp: worn ? 36.7 + 0.3 * wave(1440) + 0.5 * ill : null, last_steps: walks ? Math.round(70 + 30 * wave(9)) : 0 },
       ...{ wearing: worn ? 4 : 0, charging: charging ? 1 : 0, battery: Math.round(Math.max(8, 90 - 3 * (hours - ago) + (ago < 9 ? 40 : 0))) % 101 },
       ...(at % (30 * MINUTE) < MINUTE ? { nibp_systolic_combine: Math.round(value(123 + 8 * wave(400))), nibp_diastolic_combine: Math.round(value(77 + 5 * wave(400))) } : {}),
     });

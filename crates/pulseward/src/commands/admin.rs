@@ -24,21 +24,36 @@ pub struct Admin {
     operation: Operation,
 }
 
+// Each says here what it does: the help takes the line of the operation, not of what it is made of.
 #[derive(Subcommand)]
 enum Operation {
+    /// Create an account; prints its password, which cannot be read again
     CreateAccount(Task<accounts::CreateAccount>),
+    /// List all accounts, oldest first
     ListAccounts(Task<accounts::ListAccounts>),
+    /// Set until when an account's subscription is active
     SetSubscription(Task<accounts::SetSubscription>),
+    /// Give an account another password, which ends its sessions
     ResetPassword(Task<accounts::ResetPassword>),
+    /// Disable an account: its logins, sessions, API keys and health tokens end
     DisableAccount(Task<accounts::DisableAccount>),
+    /// Create an API key; prints it, which cannot be read again
     CreateApiKey(Task<api_keys::CreateApiKey>),
+    /// List the API keys of an account, oldest first
     ListApiKeys(Task<api_keys::ListApiKeys>),
+    /// Revoke an API key and the health tokens that were asked for with it
     RevokeApiKey(Task<api_keys::RevokeApiKey>),
+    /// Erase a patient with everything that was measured of him, for good; prints the receipt
     ErasePatient(Task<patients::ErasePatient>),
+    /// Set the time between two exports, of one patient or of every patient for whom nothing else is set
     SetExportLimit(Task<exports::SetExportLimit>),
+    /// Create an OAuth client; prints its id and its secret, which cannot be read again
     CreateOauthClient(Task<oauth_clients::CreateOauthClient>),
+    /// List all OAuth clients, oldest first
     ListOauthClients(Task<oauth_clients::ListOauthClients>),
+    /// Remove an OAuth client: what patients have allowed it and all its tokens end
     RemoveOauthClient(Task<oauth_clients::RemoveOauthClient>),
+    /// Make new keys to sign tokens with, on both clouds; tokens signed with the old ones stay good
     RotateKeys(Task<signing_keys::RotateKeys>),
 }
 

@@ -69,7 +69,7 @@ async fn write(stores: &Stores, entries: Vec<NewAuditEntry>, now_ms: i64) {
 }
 
 fn query(appears: &str, from_ms: i64, to_ms: i64, action: Option<&str>) -> AuditQuery {
-    AuditQuery { appears: appears.to_owned(), from_ms, to_ms, action_type: action.map(str::to_owned) }
+    AuditQuery { appears: appears.to_owned(), from_ms, to_ms, action_type: action.map(str::to_owned), scoped_key: None }
 }
 
 async fn ids(stores: &Stores, query: AuditQuery, now_ms: i64) -> Vec<String> {

@@ -67,7 +67,13 @@ async fn a_person_goes_and_his_entries_stay_without_details(stores: Stores) {
     users.complete_intent("i2", audit(vec![entry("e2")], 51)).await.expect("an answer");
     users.complete_intent("x1", audit(Vec::new(), 52)).await.expect("an answer");
 
-    let query = crate::AuditQuery { appears: "uuid-grace".to_owned(), from_ms: 0, to_ms: 99, action_type: None };
+    let query = crate::AuditQuery {
+        appears: "uuid-grace".to_owned(),
+        from_ms: 0,
+        to_ms: 99,
+        action_type: None,
+        scoped_key: None,
+    };
     let entries = users.audit_entries(query, 100).await.expect("a list");
     assert_eq!(
         entries.iter().map(|entry| (entry.id.as_str(), &entry.details)).collect::<Vec<_>>(),

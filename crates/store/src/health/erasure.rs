@@ -82,6 +82,7 @@ impl HealthDb {
                 self.objects.delete(&object.path).await?;
                 deleted += 1;
             }
+            self.objects.remove_empty_folder(&folder);
         }
         Ok(deleted)
     }

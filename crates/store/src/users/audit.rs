@@ -82,6 +82,8 @@ pub struct AuditQuery {
     pub to_ms: i64,
     /// Only this action code.
     pub action_type: Option<String>,
+    /// Only entries about the groups of this API key, their patients, or the bracelets that these wear.
+    pub scoped_key: Option<String>,
 }
 
 /// Entries for a transaction to write, and the clock that stamps them there.
@@ -103,7 +105,21 @@ sql! {
     FIND = "SELECT number, time_ms, id, action_type, user_id, user_role, primary_entity_id, primary_entity_type,
         secondary_entity_id, secondary_entity_type, details FROM audit_entry
         WHERE (user_id = $1 OR primary_entity_id = $1 OR secondary_entity_id = $1)
-        AND time_ms >= $2 AND time_ms <= $3 AND ($4 = '' OR action_type = $4) ORDER BY number";
+        AND time_ms >= $2 AND time_ms <= $3 AND ($4 = '' OR action_type = $4)
+        AND ($5 = ''
+            OR EXISTS (SELECT 1 FROM api_key_group s JOIN membership m ON m.group_code = s.group_code
+                JOIN study_group g ON g.code = s.group_code
+                WHERE s.api_key = $5 AND m.account = $1
+                AND (g.id = secondary_entity_id
+                     OR g.id = primary_entity_id AND COALESCE(secondary_entity_type, '') <> 'group.id'))
+            OR COALESCE(secondary_entity_type, '') <> 'group.id'
+                AND EXISTS (SELECT 1 FROM api_key_group s JOIN membership m ON m.group_code = s.group_code
+                    JOIN group_patient h ON h.group_code = s.group_code
+                    LEFT JOIN bracelet_attachment w ON w.patient = h.patient AND w.detached_ms IS NULL
+                    WHERE s.api_key = $5 AND m.account = $1
+                    AND (h.patient = primary_entity_id OR h.patient = secondary_entity_id
+                         OR w.bracelet = primary_entity_id OR w.bracelet = secondary_entity_id)))
+        ORDER BY number";
     CHAIN = "SELECT number, time_ms, id, action_type, user_id, user_role, primary_entity_id, primary_entity_type,
         secondary_entity_id, secondary_entity_type, details, salt, details_hash, entry_hash FROM audit_entry
         WHERE number > $1 ORDER BY number LIMIT 1000";
@@ -199,11 +215,13 @@ fn append(tx: &mut Tx<'_>, new: &NewAuditEntry, now_ms: i64) -> Result<()> {
 impl UsersDb {
     /// The entries that a query asks for, ascending. What lies before `now_ms` never gains an entry afterwards.
     pub async fn audit_entries(&self, query: AuditQuery, now_ms: i64) -> Result<Vec<AuditEntry>> {
-        let action_type = query.action_type.unwrap_or_default();
+        let action_type = query.action_type.clone().unwrap_or_default();
+        let scoped_key = query.scoped_key.clone().unwrap_or_default();
         self.db
             .write(move |tx| {
                 tx.execute(RAISE, &[&now_ms])?;
-                tx.query(FIND, &[&query.appears, &query.from_ms, &query.to_ms, &action_type], read_entry)
+                let AuditQuery { appears, from_ms, to_ms, .. } = &query;
+                tx.query(FIND, &[appears, from_ms, to_ms, &action_type, &scoped_key], read_entry)
             })
             .await
     }

@@ -1,7 +1,8 @@
 //! Bracelets as an inventory: which there are, and who wears which.
 //!
 //! A bracelet that is worn belongs with its patient, and whoever may act on him may act on it. One that nobody wears is
-//! shared by the groups of the account that registered it.
+//! shared by the groups of the account that registered it; a key for named groups does not reach it, for it belongs to
+//! none of them.
 
 use super::UsersDb;
 use super::audit::Audit;
@@ -62,12 +63,9 @@ macro_rules! allowed {
                 WHERE h.patient = w.patient AND m.account = $1
                 AND (NOT EXISTS (SELECT 1 FROM api_key_group s WHERE s.api_key = $2)
                      OR EXISTS (SELECT 1 FROM api_key_group s WHERE s.api_key = $2 AND s.group_code = h.group_code)))
-        ELSE b.registered_by = $1 OR
+        ELSE NOT EXISTS (SELECT 1 FROM api_key_group s WHERE s.api_key = $2) AND (b.registered_by = $1 OR
             EXISTS (SELECT 1 FROM membership mine JOIN membership theirs ON theirs.group_code = mine.group_code
-                WHERE mine.account = $1 AND theirs.account = b.registered_by
-                AND (NOT EXISTS (SELECT 1 FROM api_key_group s WHERE s.api_key = $2)
-                     OR EXISTS (SELECT 1 FROM api_key_group s
-                                WHERE s.api_key = $2 AND s.group_code = mine.group_code)))
+                WHERE mine.account = $1 AND theirs.account = b.registered_by))
         END"
     };
 }

@@ -1,7 +1,7 @@
 //! The authorization address: a person logs in, sees what an application asks for, and decides.
 
 use axum::extract::{RawQuery, State};
-use axum::http::header::{LOCATION, RETRY_AFTER, SET_COOKIE};
+use axum::http::header::{HOST, LOCATION, ORIGIN, RETRY_AFTER, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
@@ -86,7 +86,7 @@ async fn submit(
     let wrong = |status, what: &str| Ok(Page::wrong(nonce(platform), status, what).into_response());
     let answer = async {
         let form = form?;
-        if !is_from_our_page(&headers) {
+        if !is_from_our_page(&headers, &platform.settings.health_url) {
             return wrong(StatusCode::FORBIDDEN, "The form was sent by another site.");
         }
         take(platform, &form, &browser, &address.text()).await
@@ -113,8 +113,13 @@ async fn take(platform: &Platform, form: &Form, browser: &Browser, address: &str
     match action {
         "login" => login(platform, &request, ticket, browser, form, address).await,
         "allow" | "deny" if platform.is_logged_in(ticket, &browser.id)? => {
-            let address = platform.authorization_decision(ticket, &browser.id, action == "allow").await?;
-            Ok(redirect(&address))
+            match platform.authorization_decision(ticket, &browser.id, action == "allow").await {
+                Ok(address) => Ok(redirect(&address)),
+                Err(PlatformError::Forbidden(_)) => {
+                    wrong(StatusCode::FORBIDDEN, "This page has been answered already, or is no longer valid.")
+                }
+                Err(error) => Err(error.into()),
+            }
         }
         "allow" | "deny" => wrong(StatusCode::FORBIDDEN, "Nobody has logged in on this page."),
         _ => wrong(StatusCode::BAD_REQUEST, "The form cannot be read."),
@@ -163,8 +168,15 @@ async fn login(
 }
 
 /// What browsers tell of where a form comes from. Others tell nothing; the ticket protects those who do not.
-fn is_from_our_page(headers: &HeaderMap) -> bool {
-    headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin" || site == "none")
+fn is_from_our_page(headers: &HeaderMap, our_url: &str) -> bool {
+    let is_ours = |origin: &HeaderValue| {
+        let origin = origin.to_str().unwrap_or_default();
+        let Some((_, place)) = origin.split_once("://") else { return false };
+        let is_named = headers.get(HOST).is_some_and(|host| host.as_bytes().eq_ignore_ascii_case(place.as_bytes()));
+        is_named || our_url.strip_prefix(origin).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    headers.get_all(ORIGIN).iter().all(is_ours)
+        && headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin" || site == "none")
 }
 
 /// What lets the style stand in a page, drawn for each.

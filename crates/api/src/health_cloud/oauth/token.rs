@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 use super::client::credentials;
 use super::form::Form;
 use crate::ApiState;
-use crate::error::{ErrorBody, Result};
+use crate::error::{ApiError, ErrorBody, Result};
 use crate::outer::ClientAddress;
 
 /// The routes.
@@ -96,7 +96,8 @@ async fn token(
             return Err(PlatformError::Oauth { code: "unsupported_grant_type", message }.into());
         }
     };
-    Ok(Json(state.platform.oauth_tokens(&client, grant, &address.text()).await?.into()))
+    let tokens = state.platform.oauth_tokens(&client, grant, &address.text()).await.map_err(ApiError::of_oauth)?;
+    Ok(Json(tokens.into()))
 }
 
 /// A token of the calling client.
@@ -124,7 +125,8 @@ async fn revoke(
     form: Form,
 ) -> Result<StatusCode> {
     let client = credentials(&headers, &form)?;
-    state.platform.give_back(&client, form.required("token", "token is required")?, &address.text()).await?;
+    let token = form.required("token", "token is required")?;
+    state.platform.give_back(&client, token, &address.text()).await.map_err(ApiError::of_oauth)?;
     Ok(StatusCode::OK)
 }
 
@@ -200,6 +202,6 @@ async fn introspect(
 ) -> Result<Json<Introspection>> {
     let client = credentials(&headers, &form)?;
     let token = form.required("token", "token is required")?;
-    let inspected = state.platform.introspect(&client, token, &address.text()).await?;
+    let inspected = state.platform.introspect(&client, token, &address.text()).await.map_err(ApiError::of_oauth)?;
     Ok(Json(Introspection::of(inspected, &state.platform.settings.health_url)))
 }

@@ -10,7 +10,8 @@ use crate::values::Interval;
 
 /// Set the time between two exports, of one patient or of every patient for whom nothing else is set
 #[derive(Args)]
-#[group(id = "whose", required = true, multiple = false, args = ["default", "patient"])]
+#[group(skip)]
+#[command(group(clap::ArgGroup::new("whose").required(true).args(["default", "patient"])))]
 pub struct SetExportLimit {
     /// For every patient for whom nothing else is set
     #[arg(long)]

@@ -51,6 +51,7 @@ const PARAMETERS: Record<string, string> = {
   temperature: "temperature",
   blood_pressure: "blood pressure",
   nibp_systolic: "blood pressure",
+  spo2_scale: "SpO₂ scale",
   oxygen: "oxygen",
   consciousness: "consciousness",
 };
