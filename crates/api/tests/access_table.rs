@@ -85,19 +85,19 @@ GET    /integration/v1/patients/{uuid}/audit/logs                  | 410
 # Bracelets. The member's own idle bracelet is his also with a key for another of his groups.
 GET    /integration/v1/user-devices                                | 401 401 401 401 401 | 200 200 | 200 200 401 401 401
 GET    /integration/v1/bracelets                                   | 401 401 401 401 401 | 401 401 | 200 200 200 200 200
-POST   /integration/v1/bracelets {"serial_number": "of CALLER", "device_type": "wrist"} | 401 401 401 401 401 | 401 401 | 200 200 200 200 200
-PATCH  /integration/v1/bracelets/{serial} {"firmware_version": "2"} | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
-DELETE /integration/v1/bracelets/{serial}                          | 401 401 401 401 401 | 401 401 | 204 204 403 403 204
+POST   /integration/v1/bracelets {"serial_number": "of CALLER", "device_type": "wrist"} | 401 401 401 401 401 | 401 401 | 200 200 200 200 403
+PATCH  /integration/v1/bracelets/{serial} {"firmware_version": "2"} | 401 401 401 401 401 | 401 401 | 200 200 403 403 403
+DELETE /integration/v1/bracelets/{serial}                          | 401 401 401 401 401 | 401 401 | 204 204 403 403 403
 PUT    /integration/v1/patients/{uuid}/bracelets/{serial}          | 401 401 401 401 401 | 401 401 | 204 204 403 403 403
 DELETE /integration/v1/patients/{uuid}/bracelets/{serial}          | 401 401 401 401 401 | 401 401 | 204 204 403 403 403
 
-# Users Cloud. An expired token can be refreshed; nobody else's is named anywhere, so everyone acts on himself.
+# Users Cloud. An expired token can be refreshed and logged out; nobody else's is named anywhere, so everyone acts on himself.
 POST   /users/login {"code": "OWN-CODE", "password": "correct horse battery"} | 200
 POST   /users/activate {"code": "OWN-CODE", "password": "correct horse battery"} | 409
 GET    /users/me                                                   | 401 401 401 401 401 | 200 200 | 200 200 200 200 401
 PATCH  /users/me {"first_name": "N"}                               | 401 401 401 401 401 | 200 200 | 200 200 200 200 401
 DELETE /users/me                                                   | 401 401 401 401 401 | 200 200 | 409 200 200 200 401
-POST   /users/auth/logout                                          | 401 401 401 401 401 | 204 204 | 204 204 204 204 401
+POST   /users/auth/logout                                          | 401 401 204 401 401 | 204 204 | 204 204 204 204 401
 GET    /users/auth/refresh                                         | 401 401 200 401 401 | 200 200 | 200 200 200 200 401
 POST   /users/auth/refresh                                         | 401 401 200 401 401 | 200 200 | 200 200 200 200 401
 POST   /users/auth/password {"password": "correct horse battery", "new_password": "incorrect horse battery"} | 401 401 401 401 401 | 200 200 | 200 200 200 200 401
@@ -107,7 +107,7 @@ GET    /users/.well-known/jwks.json                                | 200
 
 # Health Cloud. Who reads in a patient's stead neither sends nor refreshes.
 POST   /health/login {"user_api_token": "rubbish"}                 | 401
-POST   /health/auth/logout                                         | 401 401 401 401 401 | 204 204 | 204 204 401 401 401
+POST   /health/auth/logout                                         | 401 401 204 401 401 | 204 204 | 204 204 401 401 401
 GET    /health/auth/refresh                                        | 401 401 200 401 401 | 200 200 | 403 403 401 401 401
 POST   /health/auth/refresh                                        | 401 401 200 401 401 | 200 200 | 403 403 401 401 401
 POST   /health/v1/sync {"data": {}}                                | 401 401 401 401 401 | 200 200 | 403 403 401 401 401
