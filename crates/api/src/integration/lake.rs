@@ -103,12 +103,9 @@ async fn list(
 ) -> Result<Json<LakeBody>> {
     let number = |key: &'static str| match parameters.one(key) {
         None => Ok(None),
-        Some(text) => match text.parse::<i64>() {
-            Ok(number) if number >= 0 => Ok(Some(number)),
-            _ => Err(malformed(key, "must be a whole number")),
-        },
+        Some(text) => text.parse::<i64>().map(Some).map_err(|_| malformed(key, "must be a whole number")),
     };
-    let since = number("since")?;
+    let since = number("since")?.map(|number| number.max(0));
     let limit = number("per_page")?.unwrap_or(DEFAULT_PAGE).clamp(1, LARGEST_LAKE_PAGE);
     let page = state.platform.lake_page(&researcher, &group_code, since, limit).await?;
     Ok(Json(LakeBody {
