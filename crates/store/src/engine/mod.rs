@@ -11,12 +11,14 @@ mod postgres;
 mod sqlite;
 mod statement;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 pub use migrate::Migrations;
 pub use statement::{FromColumn, Param, Row, Tx};
 
 use crate::error::{Result, StoreError};
+use crate::texts::in_lists;
 
 /// Where a database is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,6 +99,25 @@ impl Db {
             Engine::Sqlite(sqlite) => sqlite.write(work).await,
             Engine::Postgres(postgres) => postgres.clone().write(work).await,
         }
+    }
+
+    /// Runs a query that takes a list for all of some values; answers what `read` makes of the rows, each under the name
+    /// that it gives. Of several rows of one name the last stands.
+    pub(crate) async fn read_by_name<T: Send + 'static>(
+        &self,
+        values: Vec<String>,
+        text: &'static str,
+        read: fn(&Row<'_>) -> Result<(String, T)>,
+    ) -> Result<HashMap<String, T>> {
+        self.read(move |tx| {
+            let mut found = HashMap::with_capacity(values.len());
+            in_lists(&values, |list| {
+                found.extend(tx.query(text, list, read)?);
+                Ok(())
+            })?;
+            Ok(found)
+        })
+        .await
     }
 
     /// Writes what changes nothing, which fails where nothing can be written.

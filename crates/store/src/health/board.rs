@@ -6,8 +6,9 @@ use vitals::news_timeline::NewsEntry;
 
 use super::HealthDb;
 use super::news::parse_entry;
+use crate::engine::Row;
 use crate::error::Result;
-use crate::texts::{in_lists, list_of_64, sql};
+use crate::texts::{list_of_64, sql};
 
 /// How far the data of a patient are: differs from an earlier one once a sync has been stored or a fold has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,40 +33,21 @@ sql! {
 impl HealthDb {
     /// How far the data of several patients are, by patient.
     pub async fn progress_of_patients(&self, patients: Vec<String>) -> Result<HashMap<String, Progress>> {
-        self.db
-            .read(move |tx| {
-                let mut found = HashMap::with_capacity(patients.len());
-                in_lists(&patients, |list| {
-                    found.extend(tx.query(PROGRESS, list, |row| {
-                        let progress = Progress {
-                            arrivals: row.get(1)?,
-                            folds: row.get(2)?,
-                            is_folding: row.get::<i64>(3)? != 0,
-                            last_sync_ms: row.get(4)?,
-                        };
-                        Ok((row.get::<String>(0)?, progress))
-                    })?);
-                    Ok(())
-                })?;
-                Ok(found)
-            })
-            .await
+        let read = |row: &Row<'_>| {
+            let progress = Progress {
+                arrivals: row.get(1)?,
+                folds: row.get(2)?,
+                is_folding: row.get::<i64>(3)? != 0,
+                last_sync_ms: row.get(4)?,
+            };
+            Ok((row.get(0)?, progress))
+        };
+        self.db.read_by_name(patients, PROGRESS, read).await
     }
 
     /// The newest NEWS entry of several patients, by patient; those without any are left out.
     pub async fn newest_news_of_patients(&self, patients: Vec<String>) -> Result<HashMap<String, NewsEntry>> {
-        self.db
-            .read(move |tx| {
-                let mut found = HashMap::with_capacity(patients.len());
-                in_lists(&patients, |list| {
-                    let rows = tx.query(NEWEST_NEWS, list, |row| {
-                        Ok((row.get::<String>(0)?, parse_entry(&row.get::<String>(1)?)?))
-                    })?;
-                    found.extend(rows);
-                    Ok(())
-                })?;
-                Ok(found)
-            })
-            .await
+        let read = |row: &Row<'_>| Ok((row.get(0)?, parse_entry(&row.get::<String>(1)?)?));
+        self.db.read_by_name(patients, NEWEST_NEWS, read).await
     }
 }

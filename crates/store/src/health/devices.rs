@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::HealthDb;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
-use crate::texts::{in_lists, list_of_64, sql};
+use crate::texts::{list_of_64, sql};
 
 /// A bracelet as its last sync told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,17 +45,8 @@ impl HealthDb {
 
     /// The newest bracelet of each of these patients, by uuid.
     pub async fn newest_devices(&self, patients: Vec<String>) -> Result<HashMap<String, Device>> {
-        self.db
-            .read(move |tx| {
-                let mut newest = HashMap::new();
-                in_lists(&patients, |list| {
-                    // Oldest first, so that the newest is what remains.
-                    newest.extend(tx.query(OF_PATIENTS, list, |row| Ok((row.get(5)?, read_device(row)?)))?);
-                    Ok(())
-                })?;
-                Ok(newest)
-            })
-            .await
+        // Oldest first, so that the newest is what remains.
+        self.db.read_by_name(patients, OF_PATIENTS, |row| Ok((row.get(5)?, read_device(row)?))).await
     }
 }
 

@@ -9,9 +9,9 @@ use vitals::latest::{LatestValues, newest_of};
 
 use super::chunks::Prepared;
 use super::{AHEAD_MS, HealthDb};
-use crate::engine::Tx;
+use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
-use crate::texts::{in_lists, list_of_64, sql};
+use crate::texts::{list_of_64, sql};
 
 sql! {
     FIND = "SELECT body FROM latest_value WHERE patient = $1";
@@ -23,19 +23,8 @@ sql! {
 impl HealthDb {
     /// The latest values of several patients, by patient; those without any are left out.
     pub async fn latest_of_patients(&self, patients: Vec<String>) -> Result<HashMap<String, LatestValues>> {
-        self.db
-            .read(move |tx| {
-                let mut found = HashMap::with_capacity(patients.len());
-                in_lists(&patients, |list| {
-                    let rows = tx.query(FIND_OF_PATIENTS, list, |row| {
-                        Ok((row.get::<String>(0)?, parse(&row.get::<String>(1)?)?))
-                    })?;
-                    found.extend(rows);
-                    Ok(())
-                })?;
-                Ok(found)
-            })
-            .await
+        let read = |row: &Row<'_>| Ok((row.get(0)?, parse(&row.get::<String>(1)?)?));
+        self.db.read_by_name(patients, FIND_OF_PATIENTS, read).await
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{HealthDb, due, settings};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
-use crate::texts::{in_lists, list_of_64, sql};
+use crate::texts::{list_of_64, sql};
 
 /// Attributes of a body. Absent ones are not known, or in a change not touched.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -78,15 +78,7 @@ impl HealthDb {
     /// The patients with these uuids, by uuid; the unknown are left out.
     pub async fn patients(&self, uuids: Vec<String>) -> Result<HashMap<String, HealthPatient>> {
         self.db
-            .read(move |tx| {
-                let mut found = HashMap::with_capacity(uuids.len());
-                in_lists(&uuids, |list| {
-                    let patients = tx.query(FIND_ALL, list, read_patient)?;
-                    found.extend(patients.into_iter().map(|patient| (patient.uuid.clone(), patient)));
-                    Ok(())
-                })?;
-                Ok(found)
-            })
+            .read_by_name(uuids, FIND_ALL, |row| read_patient(row).map(|patient| (patient.uuid.clone(), patient)))
             .await
     }
 }
