@@ -51,7 +51,7 @@ const pages = () => [
   { name: "nobody-yet", path: `/studies/${empty}`, ready: ".empty" },
   { name: "wall", path: `/studies/${code}?wall=1`, ready: ".wall-tile" },
   { name: "patients", path: `/studies/${code}/patients`, ready: "table" },
-  { name: "patient", path: `/studies/${code}/patients/${ada}`, ready: '[data-track="heart_rate"] canvas', height: 800 },
+  { name: "patient", path: `/studies/${code}/patients/${ada}`, ready: '[data-track="heart_rate"] canvas', height: 700 },
   { name: "raw", path: `/studies/${code}/patients/${ada}?from=${rawFrom + 4000}&to=${rawFrom + 8000}`, ready: '[data-track="ecg"] canvas' },
   { name: "record", path: `/studies/${code}/patients/${ada}/record`, ready: ".panel" },
   { name: "vouchers", path: `/studies/${code}/vouchers`, ready: "table" },
