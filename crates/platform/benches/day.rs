@@ -7,6 +7,7 @@
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use platform::fold::FoldWorker;
 use platform::{Platform, Settings};
@@ -217,6 +218,8 @@ fn temperature() -> Block {
 
 /// CPU time of all threads so far, ms.
 fn cpu_ms() -> f64 {
+    // The time of a thread is brought up to date when it stops running, or else every few milliseconds.
+    std::thread::sleep(Duration::from_millis(1));
     let tasks = fs::read_dir("/proc/self/task").unwrap();
     let of_task = |task: std::io::Result<fs::DirEntry>| -> f64 {
         let text = fs::read_to_string(task.unwrap().path().join("schedstat")).unwrap_or_default();

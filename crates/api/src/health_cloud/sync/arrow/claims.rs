@@ -6,20 +6,23 @@
 //! | length of the schema | 64 KiB | its parts can be shared, so that it unfolds with the square of its length |
 //! | offset and length of a buffer | the body | the reader panics |
 //! | all buffers of a batch | the body, so they share no bytes | each of 36 columns becomes a copy of one |
-//! | length of a buffer of keys or offsets | a whole number of them | the reader panics |
+//! | length of a buffer of values, keys, offsets or views | a whole number of them | the reader panics |
 //! | length of an array | that of its batch, and the bits that there are | arrays of nothing but nulls have no bytes |
 //! | compression of buffers, changes of a dictionary | not taken | a batch unfolds beyond the limit of the body |
 //!
 //! So a stream takes memory in proportion to its bytes, and time too. None of the libraries that write such streams
 //! does what is refused here, unless it is asked for compressed buffers or delta dictionaries.
 
-use arrow_ipc::{MessageHeader, RecordBatch, root_as_message};
-use arrow_schema::{DataType, Schema};
+use arrow_ipc::{Field, MessageHeader, RecordBatch, Schema as Fields, root_as_message};
+use arrow_schema::{DataType, FieldRef, Schema};
 
 /// The longest message that a schema may be, bytes. One of ours has 6 KiB.
 const LONGEST_SCHEMA: usize = 64 * 1024;
 /// What announces the length of a message since version 0.15 of the format.
 const CONTINUATION: [u8; 4] = [0xff; 4];
+const DAMAGED: &str = "a message is damaged";
+/// What stands for one text in a column of views: its length, and itself or the place where it is.
+const VIEW_BYTES: usize = 16;
 
 /// Checks the first message of a stream, before it is read as a schema.
 ///
@@ -35,68 +38,75 @@ pub(super) fn check_schema(stream: &[u8]) -> Result<(), &'static str> {
 /// # Errors
 /// What is wrong with the first that is.
 pub(super) fn check_batches(stream: &[u8], schema: &Schema) -> Result<(), &'static str> {
-    let mut rest = stream;
-    let mut is_first = true;
+    let (header, mut rest) = next_message(stream)?.ok_or("it is empty")?;
+    let message = root_as_message(header).map_err(|_| DAMAGED)?;
+    if message.bodyLength() != 0 {
+        return Err("its schema has a body");
+    }
+    let dictionaries = dictionaries_of(message.header_as_schema().ok_or("it begins without a schema")?, schema);
     while let Some((header, after)) = next_message(rest)? {
-        let message = root_as_message(header).map_err(|_| "a message is damaged")?;
+        let message = root_as_message(header).map_err(|_| DAMAGED)?;
         let body_length = usize::try_from(message.bodyLength()).map_err(|_| "a message has no length")?;
         let (body, after) = after.split_at_checked(body_length).ok_or("a message ends early")?;
-        let mut widths = Ok(());
-        let batch = match message.header_type() {
-            MessageHeader::Schema if is_first => None,
+        match message.header_type() {
             MessageHeader::RecordBatch => {
-                let batch = message.header_as_record_batch().ok_or("a message is damaged")?;
-                widths = check_widths(batch, schema);
-                Some(batch)
+                let batch = message.header_as_record_batch().ok_or(DAMAGED)?;
+                check_batch(batch, body.len(), stream.len())?;
+                check_widths(batch, schema.fields().iter().map(|field| field.data_type()))?;
             }
             MessageHeader::DictionaryBatch => {
-                let dictionary = message.header_as_dictionary_batch().ok_or("a message is damaged")?;
+                let dictionary = message.header_as_dictionary_batch().ok_or(DAMAGED)?;
                 if dictionary.isDelta() {
                     return Err("it changes a dictionary instead of replacing it");
                 }
-                let entries = dictionary.data().ok_or("a message is damaged")?;
-                widths = check_entries(entries);
-                Some(entries)
+                let entries = dictionary.data().ok_or(DAMAGED)?;
+                check_batch(entries, body.len(), stream.len())?;
+                for (_, data_type) in dictionaries.iter().filter(|(id, _)| *id == dictionary.id()) {
+                    check_widths(entries, std::iter::once(*data_type))?;
+                }
             }
             _ => return Err("it has a message of another kind"),
-        };
-        if !is_first {
-            check_batch(batch.ok_or("a message is damaged")?, body.len(), stream.len())?;
-            widths?;
         }
-        is_first = false;
         rest = after;
     }
     Ok(())
 }
 
-/// Holds the lengths of keys and offsets against their widths. Only types with a fixed number of buffers are looked at;
-/// behind a column of views the place of a buffer is not known any more.
-fn check_widths(batch: RecordBatch<'_>, schema: &Schema) -> Result<(), &'static str> {
+/// Of each column that has a dictionary: by which number the stream calls it, and the type of its entries.
+fn dictionaries_of<'schema>(message: Fields<'_>, schema: &'schema Schema) -> Vec<(i64, &'schema DataType)> {
+    let fields = message.fields().into_iter().flatten();
+    let of_field = |(field, read): (Field<'_>, &'schema FieldRef)| match read.data_type() {
+        DataType::Dictionary(_, entries) => Some((field.dictionary()?.id(), &**entries)),
+        _ => None,
+    };
+    fields.zip(schema.fields()).filter_map(of_field).collect()
+}
+
+/// Holds the lengths of values, keys, offsets and views against their widths. They fill the second buffer of a column,
+/// behind that of its nulls.
+fn check_widths<'types>(
+    batch: RecordBatch<'_>,
+    columns: impl Iterator<Item = &'types DataType>,
+) -> Result<(), &'static str> {
     let mut buffers = batch.buffers().into_iter().flatten();
-    for field in schema.fields() {
-        let (count, width) = match field.data_type() {
+    let mut counts_of_views = batch.variadicBufferCounts().into_iter().flatten();
+    for data_type in columns {
+        let (buffers_of_column, width) = match data_type {
             DataType::Null => continue,
             DataType::Dictionary(keys, _) => (2, keys.primitive_width().unwrap_or(1)),
             DataType::Utf8 | DataType::Binary => (3, size_of::<i32>()),
             DataType::LargeUtf8 | DataType::LargeBinary => (3, size_of::<i64>()),
-            DataType::Utf8View | DataType::BinaryView => return Ok(()),
+            DataType::Utf8View | DataType::BinaryView => {
+                let of_texts = counts_of_views.next().and_then(|count| usize::try_from(count).ok());
+                (of_texts.and_then(|count| count.checked_add(2)).ok_or("a column of views has no buffers")?, VIEW_BYTES)
+            }
             other => (2, other.primitive_width().unwrap_or(1)),
         };
-        let of_field: Vec<_> = buffers.by_ref().take(count).collect();
-        if of_field.get(1).is_some_and(|buffer| !is_whole(buffer.length(), width)) {
+        let mut of_column = buffers.by_ref().take(buffers_of_column);
+        if of_column.nth(1).is_some_and(|buffer| !is_whole(buffer.length(), width)) {
             return Err("a buffer holds a part of a value");
         }
-    }
-    Ok(())
-}
-
-/// The entries of a dictionary are texts or numbers: the buffer behind that of the nulls holds whole numbers of four
-/// bytes, or is shorter than the reader looks at.
-fn check_entries(entries: RecordBatch<'_>) -> Result<(), &'static str> {
-    let second = entries.buffers().and_then(|buffers| (buffers.len() > 2).then(|| buffers.get(1)));
-    if second.is_some_and(|buffer| !is_whole(buffer.length(), size_of::<i32>())) {
-        return Err("a buffer holds a part of a value");
+        of_column.for_each(drop);
     }
     Ok(())
 }

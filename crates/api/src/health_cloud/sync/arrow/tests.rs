@@ -1,7 +1,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, ListArray, NullArray, RecordBatch};
+use arrow_array::types::Int16Type;
+use arrow_array::{
+    ArrayRef, DictionaryArray, Int16Array, Int64Array, LargeStringArray, ListArray, NullArray, RecordBatch,
+    StringArray, StringViewArray,
+};
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{Field, Schema};
 
@@ -85,6 +89,28 @@ fn columns_that_share_bytes_are_refused() {
     let shared = with_number(&stream, padded, 0);
     let stretched = with_number(&shared, offset, padded + offset);
     assert_eq!(refusal(&stretched), "buffers share bytes");
+}
+
+#[test]
+fn a_buffer_that_ends_amid_a_value_is_refused() {
+    const ENTRIES: i64 = 0x155;
+    let rows = 0..ROWS as usize;
+    let texts = || std::iter::repeat_n("Asia/Tokyo", ENTRIES as usize);
+    let keys = || Int16Array::from_iter_values(rows.clone().map(|row| row as i16 % ENTRIES as i16));
+    let dictionary = |entries: ArrayRef| -> ArrayRef { Arc::new(DictionaryArray::<Int16Type>::new(keys(), entries)) };
+    let cases: [(ArrayRef, i64); 4] = [
+        (Arc::new(StringViewArray::from_iter_values(rows.clone().map(|_| "Europe/Zurich"))), ROWS * 16),
+        (dictionary(Arc::new(StringViewArray::from_iter_values(texts()))), ENTRIES * 16),
+        (dictionary(Arc::new(LargeStringArray::from_iter_values(texts()))), (ENTRIES + 1) * 8),
+        (dictionary(Arc::new(StringArray::from_iter_values(texts()))), ROWS * 2),
+    ];
+    for (zones, bytes) in cases {
+        // A column of another width behind that of the texts, so that its buffer is found there.
+        let stream = stream_of(vec![("timestamp", times()), ("zone", zones), ("quality", times())]);
+        assert!(sleep(&stream).is_ok());
+        assert_eq!(refusal(&with_number(&stream, bytes, bytes - 1)), "a buffer holds a part of a value");
+        assert_eq!(refusal(&with_number(&stream, ROWS * 8, ROWS * 8 - 1)), "a buffer holds a part of a value");
+    }
 }
 
 #[test]
