@@ -1,13 +1,12 @@
 //! What folding a patient's day costs, in CPU time of the whole process: from stored rows to stored summary.
 //!
-//! `cargo bench -p platform --bench day`. Linux only: CPU time and memory are read from `/proc`.
+//! `cargo bench -p platform --bench day`. Linux only: memory is read from `/proc`.
 #![allow(clippy::print_stdout, reason = "a benchmark tells its results")]
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a benchmark may panic, and reads /proc")]
 
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
 
 use platform::fold::FoldWorker;
 use platform::{Platform, Settings};
@@ -19,6 +18,10 @@ use vitals::block::{Block, Cells};
 use vitals::hrv::five_minute_windows;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::ZoneRuns;
+
+/// That of the service.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// 2025-11-19T00:00Z.
 const MIDNIGHT_MS: i64 = 1_763_510_400_000;
@@ -218,14 +221,8 @@ fn temperature() -> Block {
 
 /// CPU time of all threads so far, ms.
 fn cpu_ms() -> f64 {
-    // The time of a thread is brought up to date when it stops running, or else every few milliseconds.
-    std::thread::sleep(Duration::from_millis(1));
-    let tasks = fs::read_dir("/proc/self/task").unwrap();
-    let of_task = |task: std::io::Result<fs::DirEntry>| -> f64 {
-        let text = fs::read_to_string(task.unwrap().path().join("schedstat")).unwrap_or_default();
-        text.split(' ').next().and_then(|nanoseconds| nanoseconds.parse::<f64>().ok()).unwrap_or(0.0)
-    };
-    tasks.map(of_task).sum::<f64>() / 1e6
+    let so_far = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    so_far.tv_sec as f64 * 1e3 + so_far.tv_nsec as f64 / 1e6
 }
 
 fn cpu_ms_since(start_ms: f64) -> f64 {

@@ -27,7 +27,7 @@ impl HealthDb {
     pub async fn af_hours(&self, patient: &str, from_ms: i64, to_ms: i64) -> Result<Vec<AfHourRow>> {
         let patient = patient.to_owned();
         self.db
-            .read(move |tx| {
+            .look_up(move |tx| {
                 tx.query(FIND_HOURS, &[&patient, &from_ms, &to_ms], |row| {
                     Ok(AfHourRow { hour_ms: row.get(0)?, records: row.get(1)? })
                 })

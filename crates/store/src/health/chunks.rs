@@ -27,20 +27,24 @@ pub(crate) struct Prepared {
     pub payload: Vec<u8>,
 }
 
-/// The most rows that one chunk holds, so that a small window decodes little.
-const ROWS_OF_A_CHUNK: usize = 65_536;
+/// The most rows that one chunk holds, so that a small window decodes little. Waveforms have a hundred rows a second,
+/// and nothing reads a few seconds of them often.
+fn rows_of_a_chunk(data_type: DataType) -> usize {
+    if data_type.is_waveform() { 65_536 } else { 8_192 }
+}
 
 /// Cuts ordered rows into chunks: one UTC day each, and not too many rows.
 pub(crate) fn cut(block: Block) -> Result<Vec<Prepared>> {
     let mut prepared = Vec::new();
     let mut start = 0;
+    let most = rows_of_a_chunk(block.data_type);
     let prepare = |block: Block| -> Result<Prepared> {
         let payload = payload::encode(&block)?;
         Ok(Prepared { block, payload })
     };
     while start < block.rows() {
         let day_end_us = (block.times_us[start].div_euclid(DAY_US) + 1) * DAY_US;
-        let end = block.times_us.partition_point(|time| *time < day_end_us).min(start + ROWS_OF_A_CHUNK);
+        let end = block.times_us.partition_point(|time| *time < day_end_us).min(start + most);
         if start == 0 && end == block.rows() {
             prepared.push(prepare(block)?);
             return Ok(prepared);

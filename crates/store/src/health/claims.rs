@@ -133,7 +133,7 @@ impl HealthDb {
     pub async fn due_of(&self, patient: &str, now_ms: i64) -> Result<Vec<DueRange>> {
         let patient = patient.to_owned();
         self.db
-            .read(move |tx| {
+            .look_up(move |tx| {
                 tx.query(FIND_DUE, &[&patient, &now_ms], |row| {
                     Ok(DueRange {
                         arrival: row.get(0)?,

@@ -84,7 +84,7 @@ impl HealthDb {
     /// The latest values of a patient as the database holds them.
     pub async fn stored_latest(&self, patient: &str) -> Result<LatestValues> {
         let patient = patient.to_owned();
-        self.db.read(move |tx| latest::find(tx, &patient)).await
+        self.db.look_up(move |tx| latest::find(tx, &patient)).await
     }
 }
 

@@ -31,7 +31,7 @@ impl HealthDb {
     pub async fn news_before(&self, patient: &str, time_ms: i64) -> Result<Option<NewsEntry>> {
         let patient = patient.to_owned();
         let read = move |tx: &mut Tx<'_>| tx.query_opt(FIND_BEFORE, &[&patient, &time_ms], read_entry);
-        self.db.read(read).await
+        self.db.look_up(read).await
     }
 
     /// A patient's entries from a time to another, ms, both included, in the order of time.

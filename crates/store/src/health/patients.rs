@@ -72,7 +72,7 @@ impl HealthDb {
     /// The patient with this uuid.
     pub async fn patient(&self, uuid: &str) -> Result<Option<HealthPatient>> {
         let uuid = uuid.to_owned();
-        self.db.read(move |tx| tx.query_opt(FIND, &[&uuid], read_patient)).await
+        self.db.look_up(move |tx| tx.query_opt(FIND, &[&uuid], read_patient)).await
     }
 
     /// The patients with these uuids, by uuid; the unknown are left out.

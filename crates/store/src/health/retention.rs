@@ -76,7 +76,7 @@ impl HealthDb {
     /// Before when the types of a patient are retired, µs.
     pub async fn retired(&self, patient: &str) -> Result<BTreeMap<DataType, i64>> {
         let patient = patient.to_owned();
-        self.db.read(move |tx| retired_of(tx, &patient)).await
+        self.db.look_up(move |tx| retired_of(tx, &patient)).await
     }
 
     /// How many rows a retirement would remove; none are left after it.

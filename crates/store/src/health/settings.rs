@@ -41,7 +41,7 @@ impl HealthDb {
     pub async fn patient_settings(&self, patient: &str) -> Result<Vec<SettingRow>> {
         let patient = patient.to_owned();
         self.db
-            .read(move |tx| {
+            .look_up(move |tx| {
                 tx.query(FIND, &[&patient], |row| {
                     Ok(SettingRow { name: row.get(0)?, valid_from_ms: row.get(1)?, body: row.get(2)? })
                 })
