@@ -20,10 +20,11 @@ use super::subject::Subject;
 /// Windows that reach back as far as a measurement enters, the one that is begun included.
 pub(crate) const LOOK_BACK_WINDOWS: i64 = LOOK_BACK_MS / WINDOW_MS + 1;
 
-/// Windows to evaluate, with the rows in them.
+/// Windows to evaluate.
 #[derive(Debug)]
 pub(crate) struct Interval {
     pub windows: Windows,
+    /// The rows in them and in the window after them, where the next evaluation mostly is.
     pub blocks: Vec<Block>,
 }
 
@@ -111,12 +112,15 @@ impl<Source: FoldSource> Evaluation<'_, Source> {
         self.edit.removed.push((start_ms, end * WINDOW_MS - 1));
 
         let mut last = None;
-        for moment in moments(&interval.blocks, self.not_after_us) {
-            last = Some(self.step(&mut timeline, &moment));
+        let moments = moments(&interval.blocks, self.not_after_us);
+        let (inside, after) = moments.split_at(moments.partition_point(|moment| moment.0 < end * WINDOW_MS));
+        for moment in inside {
+            last = Some(self.step(&mut timeline, moment));
         }
         let next = match self.days.first_scored(self.source, end).await? {
             // The next interval evaluates it.
             Some(window) if next_start.is_some_and(|next_start| window >= next_start) => None,
+            Some(window) if window == end => after.first().copied(),
             Some(window) => self.first_moment_of(window).await?,
             None => None,
         };

@@ -50,7 +50,8 @@ pub(crate) async fn fold(source: &impl FoldSource, input: FoldInput) -> store::R
     waveforms::fold(source, &mut days, &plan).await?;
     let mut intervals = Vec::new();
     for windows in news::reach(&vital_windows, &days) {
-        intervals.push(Interval { blocks: news::vital_rows(source, &windows).await?, windows });
+        let and_next = windows.start..windows.end + 1;
+        intervals.push(Interval { blocks: news::vital_rows(source, &and_next).await?, windows });
     }
     for interval in &intervals {
         replace_vitals(&mut days, interval, activity, tests, &subject);

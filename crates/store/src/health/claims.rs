@@ -59,7 +59,7 @@ pub struct DueRange {
 impl HealthDb {
     /// Claims up to `limit` patients who have something due and whom nobody folds, those that wait longest first.
     pub async fn claim_due(&self, now_ms: i64, lease_ms: i64, limit: usize) -> Result<Vec<Claim>> {
-        let waiting = self.db.read(move |tx| find_ready(tx, now_ms, limit)).await?;
+        let waiting = self.db.look_up(move |tx| find_ready(tx, now_ms, limit)).await?;
         if waiting.is_empty() {
             return Ok(Vec::new());
         }

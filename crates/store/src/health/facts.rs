@@ -29,7 +29,7 @@ impl HealthDb {
     pub async fn facts(&self, patient: &str, first: LocalDay, last: LocalDay) -> Result<Vec<FactsRow>> {
         let patient = patient.to_owned();
         self.db
-            .read(move |tx| {
+            .look_up(move |tx| {
                 tx.query(FIND_DAYS, &[&patient, &i64::from(first.0), &i64::from(last.0)], |row| {
                     Ok(FactsRow { day: LocalDay(row.get::<i64>(0)? as i32), facts: row.get(1)? })
                 })

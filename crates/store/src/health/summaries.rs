@@ -74,7 +74,7 @@ impl HealthDb {
     pub async fn stored_sections(&self, patient: &str, first: LocalDay, last: LocalDay) -> Result<Vec<StoredSection>> {
         let patient = patient.to_owned();
         self.db
-            .read(move |tx| {
+            .look_up(move |tx| {
                 let found = tx.query(FIND_WITH_FORMAT, &[&patient, &i64::from(first.0), &i64::from(last.0)], |row| {
                     let day = LocalDay(row.get::<i64>(0)? as i32);
                     let Some(section) = Section::from_name(&row.get::<String>(1)?) else { return Ok(None) };
