@@ -34,7 +34,7 @@ impl DayForm {
     /// Reads `include_slots` and `types`. Without `types` all sections are shown; invalid when one is not known.
     pub fn read(parameters: &Parameters) -> std::result::Result<Self, PlatformError> {
         let mut form = DayForm::of_all_sections(parameters)?;
-        let names = parameters.list("types");
+        let names = parameters.list("types")?;
         let unknown: Vec<&str> = names.iter().copied().filter(|name| Section::from_name(name).is_none()).collect();
         if !unknown.is_empty() {
             return Err(PlatformError::invalid("types", format!("unknown: {}", unknown.join(", "))));

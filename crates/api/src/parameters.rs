@@ -23,10 +23,18 @@ impl Parameters {
         self.0.iter().find(|(name, value)| name == key && !value.is_empty()).map(|(_, value)| value.as_str())
     }
 
-    /// All values of `key`, `key[]` and `key[0]`, `key[1]`...; a value with commas is several.
-    pub fn list(&self, key: &str) -> Vec<&str> {
-        let named = self.0.iter().filter(|(name, _)| is_list_key(name, key));
-        named.flat_map(|(_, value)| value.split(',')).map(str::trim).filter(|value| !value.is_empty()).collect()
+    /// All values of `key`, `key[]` and `key[0]`, `key[1]`...; a value with commas is several. Invalid when something else
+    /// stands in the brackets: left out, it would ask for everything.
+    pub fn list(&self, key: &'static str) -> Result<Vec<&str>, PlatformError> {
+        let mut values = Vec::new();
+        for (name, value) in &self.0 {
+            match bracket_of(name, key) {
+                None => {}
+                Some(bracket) if bracket.is_empty() || is_index(bracket) => values.extend(value.split(',')),
+                Some(_) => return Err(PlatformError::invalid(key, format!("cannot be written as {name}"))),
+            }
+        }
+        Ok(values.into_iter().map(str::trim).filter(|value| !value.is_empty()).collect())
     }
 
     /// Whether a key is set to 1 or `true`. Malformed when it is something else than these, 0 and `false`.
@@ -55,12 +63,13 @@ pub(crate) fn malformed(key: &str, message: &str) -> PlatformError {
     PlatformError::Malformed { code: "malformed_parameter", message: format!("{key} {message}") }
 }
 
-fn is_list_key(name: &str, key: &str) -> bool {
-    let Some(rest) = name.strip_prefix(key) else { return false };
-    if rest.is_empty() {
-        return true;
-    }
-    let inside = rest.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+/// What follows a key in a name of a parameter: nothing, or something in brackets; `None` when it is another key.
+fn bracket_of<'name>(name: &'name str, key: &str) -> Option<&'name str> {
+    name.strip_prefix(key).filter(|rest| rest.is_empty() || rest.starts_with('['))
+}
+
+fn is_index(bracket: &str) -> bool {
+    let inside = bracket.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     inside.is_some_and(|index| index.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
@@ -98,9 +107,12 @@ mod tests {
     #[test]
     fn every_way_to_write_a_list_is_read() {
         for query in ["f=a&f=b", "f[]=a&f[]=b", "f%5B%5D=a&f%5B%5D=b", "f[0]=a&f[1]=b", "f=a,b", "f=a&f[]=&f[]=b"] {
-            assert_eq!(parameters(query).list("f"), ["a", "b"], "{query}");
+            assert_eq!(parameters(query).list("f").expect("a list"), ["a", "b"], "{query}");
         }
-        assert!(parameters("fx=a&f[x]=b&f[=c&g=d").list("f").is_empty());
+        assert!(parameters("fx=a&g[x]=d").list("f").expect("a list").is_empty());
+        for query in ["f[x]=b", "f[=c", "f[]x=a", "f[1", "f[0]=a&f[x]=b"] {
+            assert!(matches!(parameters(query).list("f"), Err(PlatformError::Invalid(_))), "{query}");
+        }
     }
 
     #[test]

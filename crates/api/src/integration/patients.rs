@@ -196,7 +196,7 @@ struct Wanted {
 
 impl Wanted {
     fn read(parameters: &Parameters) -> std::result::Result<Self, PlatformError> {
-        let named: HashSet<String> = parameters.list("fields").into_iter().map(str::to_owned).collect();
+        let named: HashSet<String> = parameters.list("fields")?.into_iter().map(str::to_owned).collect();
         let mut unknown: Vec<&str> = named.iter().map(String::as_str).collect();
         unknown.retain(|name| !FIELD_NAMES.contains(name));
         unknown.sort_unstable();

@@ -150,7 +150,7 @@ fn read_request(parameters: &Parameters) -> std::result::Result<SeriesRequest, P
         Some(text) => text.parse().map_err(|_| malformed("points", "must be a whole number"))?,
     };
     let mut columns = Vec::new();
-    for name in parameters.list("series") {
+    for name in parameters.list("series")? {
         let column = SeriesColumn::parse(name);
         columns.push(column.ok_or_else(|| PlatformError::invalid("series", format!("unknown: {name}")))?);
     }

@@ -2,7 +2,9 @@
 
 use std::net::IpAddr;
 
-use api::{ClientAddress, Hosts, Part};
+use api::{ClientAddress, Hosts, Part, UnclearHost};
+use axum::http::Version;
+use axum::http::header::HOST;
 use axum::response::{IntoResponse, Response};
 
 use super::proxies::TrustedProxies;
@@ -38,11 +40,15 @@ impl Doorway {
         Ok(Doorway { hosts, proxies: TrustedProxies::new(&options.trusted_proxies)? })
     }
 
-    /// Notes the client's address and finds the cloud. `Err` holds the refusal.
+    /// Notes the client's address and finds the cloud. `Err` holds the refusal, also of a request of HTTP/1.1 that does not
+    /// say which host it is for (RFC 9112, 3.2).
     #[expect(clippy::result_large_err, reason = "the refusal goes out as it is")]
     pub fn enter<B>(&self, peer: IpAddr, request: &mut hyper::Request<B>) -> Result<(), Response> {
         let client = self.proxies.client(peer, request.headers());
         request.extensions_mut().insert(ClientAddress(Some(client)));
+        if request.version() == Version::HTTP_11 && !request.headers().contains_key(HOST) {
+            return Err(UnclearHost.into_response());
+        }
         self.hosts.place(request).map_err(IntoResponse::into_response)
     }
 }

@@ -129,6 +129,7 @@ async fn a_request_is_never_two() {
         assert_eq!(status, 400, "{head}: {answer}");
     }
     for (what, request) in [
+        ("no host", "GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n"),
         ("two hosts", "GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n"),
         ("a header without name", "GET /livez HTTP/1.1\r\nHost: x\r\n: y\r\nConnection: close\r\n\r\n"),
         ("a folded header", "GET /livez HTTP/1.1\r\nHost: x\r\nX-A: b\r\n c\r\nConnection: close\r\n\r\n"),

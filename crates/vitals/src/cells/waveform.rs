@@ -3,6 +3,8 @@
 //! They are a check on the values that the bracelet uploads, and stand beside them. They never replace one, and never
 //! feed NEWS.
 
+use std::collections::BTreeSet;
+
 use super::activity::Sum;
 use super::{CellsByDay, Packer, Place, Unpacker, WindowCell, groups};
 use crate::block::{Block, Cells};
@@ -121,12 +123,13 @@ pub fn ecg_cells(block: &Block) -> CellsByDay<EcgCell> {
     // Old apps send the raw value alone; peaks are found in any unit.
     let signal = if *millivolts == Cells::Constant(NULL) { block.column("value") } else { millivolts };
     let cell = |place, rows, rates| EcgCell { place, rows, rates };
-    cells_of(block, signal, find_in_ecg, cell)
+    cells_of(block, signal, &BTreeSet::new(), find_in_ecg, cell)
 }
 
 /// The cells of a block of `ppg1`.
 pub fn ppg1_cells(block: &Block) -> CellsByDay<Ppg1Cell> {
-    cells_of(block, block.column("ppg"), find_in_ppg, |place, rows, rates| Ppg1Cell { place, rows, rates })
+    let cell = |place, rows, rates| Ppg1Cell { place, rows, rates };
+    cells_of(block, block.column("ppg"), &BTreeSet::new(), find_in_ppg, cell)
 }
 
 /// The cells of the blocks of `ppg2`, one block for each colour and position. Green shows the pulse best at the wrist,
@@ -134,33 +137,34 @@ pub fn ppg1_cells(block: &Block) -> CellsByDay<Ppg1Cell> {
 pub fn ppg2_cells(blocks: &[Block]) -> CellsByDay<Ppg2Cell> {
     let cell = |place, rows, rates| Ppg2Cell { place, rows, rates };
     let mut days = CellsByDay::new();
-    let mut used: std::collections::BTreeSet<Place> = std::collections::BTreeSet::new();
+    let mut used: BTreeSet<Place> = BTreeSet::new();
     for colour in [0x7e, 0x7b, 0x7c] {
         let mut of_colour: Vec<&Block> =
             blocks.iter().filter(|block| !block.is_empty() && block.column("metric_id").get(0) == colour).collect();
         of_colour.sort_by_key(|block| block.channel);
         for block in of_colour {
-            for (day, cells) in cells_of(block, block.column("value"), find_in_ppg, cell) {
-                let novel = cells.into_iter().filter(|cell| used.insert(cell.place));
-                days.entry(day).or_insert_with(Vec::new).extend(novel);
+            for (day, cells) in cells_of(block, block.column("value"), &used, find_in_ppg, cell) {
+                used.extend(cells.iter().map(|cell| cell.place));
+                days.entry(day).or_insert_with(Vec::new).extend(cells);
             }
         }
     }
     for cells in days.values_mut() {
         cells.sort_by_key(|cell: &Ppg2Cell| cell.place);
     }
-    days.retain(|_, cells| !cells.is_empty());
     days
 }
 
+/// The cells of the windows of a block that are not `known` yet.
 fn cells_of<C>(
     block: &Block,
     signal: &Cells,
+    known: &BTreeSet<Place>,
     find: fn(&[f64], f64) -> Found,
     cell: impl Fn(Place, u32, Rates) -> C,
 ) -> CellsByDay<C> {
     let mut days = CellsByDay::new();
-    for group in groups(block) {
+    for group in groups(block).into_iter().filter(|group| !known.contains(&group.place)) {
         let mut rates = Rates::default();
         let rows: Vec<usize> = group.rows().filter(|row| signal.get(*row) != NULL).collect();
         let piece_of = |row: &usize| block.times_us[*row].div_euclid(PIECE_US);
