@@ -1,4 +1,4 @@
-//! Cells of raw waveforms, half an hour of rows in memory at a time.
+//! Cells of raw waveforms, twenty minutes of rows in memory at a time.
 
 use vitals::block::Block;
 use vitals::cells::{CellsByDay, Kept, ecg_cells, motion_cells, ppg1_cells, ppg2_cells};
@@ -10,7 +10,7 @@ use super::plan::Plan;
 use super::source::FoldSource;
 
 /// Windows that are read at once.
-const PART_WINDOWS: i64 = 6;
+const PART_WINDOWS: i64 = 4;
 
 /// Computes the cells of the touched windows of all waveforms.
 pub(crate) async fn fold(source: &impl FoldSource, days: &mut Days, plan: &Plan) -> store::Result<()> {

@@ -12,26 +12,30 @@ mod server;
 
 use server::Server;
 
-/// A part of the benchmark: its name, and what it does with a server of its own.
-type Scenario = (&'static str, fn(&Server));
+/// A part of the benchmark: its name, what it does with a server of its own, and further options of that.
+type Scenario = (&'static str, fn(&Server), &'static [&'static str]);
+
+/// A node that stores and answers and leaves folding to others.
+const WITHOUT_WORKER: &[&str] = &["--roles", "integration,users,health"];
 
 fn main() {
     let named: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
-    let scenarios: [Scenario; 8] = [
-        ("rows", ingest::rows),
-        ("day", ingest::day),
-        ("waveforms", ingest::waveforms),
-        ("burst", load::burst),
-        ("sustained", load::sustained),
-        ("keys", keys::keys),
-        ("list", reading::patient_list),
-        ("summaries", reading::summaries),
+    let scenarios: [Scenario; 9] = [
+        ("rows", ingest::rows, &[]),
+        ("day", ingest::day, &[]),
+        ("waveforms", ingest::waveforms, &[]),
+        ("waveforms-stored", ingest::waveforms, WITHOUT_WORKER),
+        ("burst", load::burst, &[]),
+        ("sustained", load::sustained, &[]),
+        ("keys", keys::keys, &[]),
+        ("list", reading::patient_list, &[]),
+        ("summaries", reading::summaries, &[]),
     ];
-    for (name, scenario) in scenarios {
+    for (name, scenario, options) in scenarios {
         if !named.is_empty() && !named.iter().any(|wanted| wanted == name) {
             continue;
         }
-        let server = Server::start();
+        let server = Server::start(options);
         let (at_rest, _) = server.memory_mib();
         println!("== {name} (resident at rest {at_rest} MiB)");
         scenario(&server);

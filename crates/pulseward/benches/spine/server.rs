@@ -28,12 +28,14 @@ pub struct Sender {
 }
 
 impl Server {
-    /// Starts with the rate limit counting, so that its cost is in every figure, and never refusing; on the disk of the working folder, not in memory: what is measured is durable.
-    pub fn start() -> Self {
+    /// Starts with the rate limit counting, so that its cost is in every figure, and never refusing; on the disk of the
+    /// working folder, not in memory: what is measured is durable. `options` are further ones of `serve`.
+    pub fn start(options: &[&str]) -> Self {
         let data = tempfile::Builder::new().prefix("bench-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
         let mut child = Command::new(BINARY)
             .args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--rate-limit", "1000000000", "--data"])
             .arg(data.path())
+            .args(options)
             .stderr(Stdio::piped())
             .spawn()
             .expect("the binary starts");

@@ -97,20 +97,24 @@ impl Filter {
         extended.iter().all(|value| value.is_finite()).then_some(extended)
     }
 
-    /// Filters once in place, each section starting in the steady state of the first sample.
+    /// Filters once in place, each section starting in the steady state of the first sample. All sections work on a
+    /// sample before the next one comes: what they wait for overlaps.
     fn run(&self, values: &mut [f64]) {
         let Some(&first) = values.first() else { return };
         let mut level = first;
+        let mut delayed: Vec<[f64; 2]> = Vec::with_capacity(self.sections.len());
         for Section { b, a } in &self.sections {
             let settled = level * (b[0] + b[1] + b[2]) / (1.0 + a[0] + a[1]);
-            let mut second = b[2] * level - a[1] * settled;
-            let mut first = b[1] * level - a[0] * settled + second;
+            let second = b[2] * level - a[1] * settled;
+            delayed.push([b[1] * level - a[0] * settled + second, second]);
             level = settled;
-            for value in values.iter_mut() {
+        }
+        for value in values {
+            for (Section { b, a }, [first, second]) in self.sections.iter().zip(&mut delayed) {
                 let input = *value;
-                let output = b[0] * input + first;
-                first = b[1] * input - a[0] * output + second;
-                second = b[2] * input - a[1] * output;
+                let output = b[0] * input + *first;
+                *first = b[1] * input - a[0] * output + *second;
+                *second = b[2] * input - a[1] * output;
                 *value = output;
             }
         }

@@ -5,34 +5,41 @@
 
 use std::ops::Range;
 
-/// Centred moving average of `width` samples (an even width becomes the next odd one), clipped at
-/// the ends.
-fn moving_average(values: &[f64], width: usize) -> Vec<f64> {
-    let half = width / 2;
-    let mut sums = Vec::with_capacity(values.len() + 1);
-    sums.push(0.0);
-    let mut sum = 0.0;
-    for value in values {
-        sum += value;
+/// Moving averages of the same values.
+struct Averages {
+    /// Sum of the values before each, and of all.
+    sums: Vec<f64>,
+}
+
+impl Averages {
+    fn of(values: &[f64]) -> Self {
+        let mut sums = Vec::with_capacity(values.len() + 1);
+        let mut sum = 0.0;
         sums.push(sum);
+        for value in values {
+            sum += value;
+            sums.push(sum);
+        }
+        Averages { sums }
     }
-    let average = |i: usize| {
-        let (start, end) = (i.saturating_sub(half), (i + half + 1).min(values.len()));
-        (sums[end] - sums[start]) / (end - start) as f64
-    };
-    (0..values.len()).map(average).collect()
+
+    /// The average of `width` values around one (an even width becomes the next odd one), clipped at the ends.
+    fn around(&self, at: usize, width: usize) -> f64 {
+        let half = width / 2;
+        let (start, end) = (at.saturating_sub(half), (at + half + 1).min(self.sums.len() - 1));
+        (self.sums[end] - self.sums[start]) / (end - start) as f64
+    }
 }
 
 /// Stretches of at least `event` samples where the average over `event` exceeds the average over
 /// `beat` by more than `offset` times the mean of all. `energy` is not negative.
 pub(super) fn blocks(energy: &[f64], event: usize, beat: usize, offset: f64) -> Vec<Range<usize>> {
-    let short = moving_average(energy, event);
-    let long = moving_average(energy, beat);
+    let averages = Averages::of(energy);
     let lift = offset * energy.iter().sum::<f64>() / energy.len().max(1) as f64;
     let mut blocks = Vec::new();
     let mut start = 0;
     for end in 0..=energy.len() {
-        if end < energy.len() && short[end] > long[end] + lift {
+        if end < energy.len() && averages.around(end, event) > averages.around(end, beat) + lift {
             continue;
         }
         if end - start >= event.max(1) {
@@ -55,9 +62,8 @@ mod tests {
 
     #[test]
     fn averages_are_centred_and_clipped() {
-        let averages = moving_average(&[0.0, 3.0, 6.0, 9.0], 3);
-        assert_eq!(averages, [1.5, 3.0, 6.0, 7.5]);
-        assert!(moving_average(&[], 3).is_empty());
+        let averages = Averages::of(&[0.0, 3.0, 6.0, 9.0]);
+        assert_eq!([0, 1, 2, 3].map(|at| averages.around(at, 3)), [1.5, 3.0, 6.0, 7.5]);
     }
 
     #[test]
