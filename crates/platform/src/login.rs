@@ -113,6 +113,7 @@ impl Platform {
     /// refreshed until the patient has chosen a new one. `address` is where the call comes from.
     pub async fn login(&self, credentials: Credentials, address: &str) -> Result<UsersLogin> {
         let found = self.check_password(&credentials, address).await?;
+        self.check_second_factor(&found).await?;
         self.start_login(found).await
     }
 
@@ -125,6 +126,7 @@ impl Platform {
     ) -> Result<UsersLogin> {
         check_new_password("new_password", new_password)?;
         let found = self.check_password(&credentials, address).await?;
+        self.check_second_factor(&found).await?;
         let found = self.choose_password(found, &credentials.password, new_password).await?;
         self.start_login(found).await
     }
@@ -160,6 +162,16 @@ impl Platform {
         let hash = found.as_ref().and_then(Found::password_hash).map(str::to_owned);
         let fits = self.password_fits(&name, address, &credentials.password, hash).await?;
         found.filter(|_| fits).ok_or(PlatformError::Unauthenticated("the credentials are not valid"))
+    }
+
+    /// Forbidden for an account with a second factor: the Users Cloud asks for none, and its tokens change passwords and
+    /// erase accounts.
+    async fn check_second_factor(&self, found: &Found) -> Result<()> {
+        let Found::Account(account) = found else { return Ok(()) };
+        match self.users.totp(&account.uuid).await?.filter(|totp| totp.confirmed_ms.is_some()) {
+            Some(_) => Err(PlatformError::Forbidden("an account with a second factor signs in on the portal only")),
+            None => Ok(()),
+        }
     }
 
     /// Gives someone the password that he has chosen himself, which ends his tokens. Answers him as he then stands.

@@ -8,7 +8,7 @@ use store::Account;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::caller::PortalCall;
+use super::caller::{OwnCall, PortalCall};
 use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
@@ -78,7 +78,7 @@ async fn show(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> 
 async fn change_password(
     State(state): State<ApiState>,
     address: ClientAddress,
-    PortalCall(caller): PortalCall,
+    OwnCall(caller): OwnCall,
     mut fields: Fields,
 ) -> Result<StatusCode> {
     let (current, new) = (fields.required_text("current"), fields.required_text("new"));

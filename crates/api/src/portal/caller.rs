@@ -18,8 +18,12 @@ pub(crate) const SESSION_COOKIE: &str = "pulseward_session";
 /// What a page sends along with whatever changes something, and with every call of the integration API.
 const CSRF_HEADER: &str = "x-csrf-token";
 
-/// A call from a page. What changes something has to come with the header; a page that only shows may only read.
+/// A call from a page. What changes something has to come with the header; a page that only shows may only read; whose
+/// password an operator chose has to change it first.
 pub(crate) struct PortalCall(pub PortalCaller);
+
+/// A call that is open to every session: to ask about itself, to end, to choose another password.
+pub(crate) struct OwnCall(pub PortalCaller);
 
 /// A call from a page that is no sign of anybody being there: a stream of events connects by itself.
 pub(crate) struct UnattendedCall(pub PortalCaller);
@@ -28,14 +32,26 @@ impl FromRequestParts<ApiState> for PortalCall {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self> {
+        let OwnCall(caller) = OwnCall::from_request_parts(parts, state).await?;
+        if !is_read(&parts.method) {
+            check_writes(&caller)?;
+        }
+        caller.require_own_password()?;
+        Ok(PortalCall(caller))
+    }
+}
+
+impl FromRequestParts<ApiState> for OwnCall {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self> {
         // A page that only wants to know whether its session goes on does not keep it from being locked.
         let is_peek = is_read(&parts.method) && Parameters::of(&parts.uri).one("peek") == Some("1");
         let caller = caller(parts, state, !is_peek).await?;
         if !is_read(&parts.method) {
             check_csrf(parts, &caller)?;
-            check_writes(&caller)?;
         }
-        Ok(PortalCall(caller))
+        Ok(OwnCall(caller))
     }
 }
 

@@ -11,7 +11,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::account::AccountBody;
-use super::caller::{PortalCall, SESSION_COOKIE};
+use super::caller::{OwnCall, SESSION_COOKIE};
 use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ApiError, ErrorBody, Result};
@@ -93,14 +93,14 @@ async fn open(
 #[utoipa::path(get, path = "/session", tag = "portal", params(("peek" = Option<String>, Query,
         description = "1 to ask without keeping the session from being locked")), security(("portal_cookie" = [])),
     responses((status = 200, body = SessionBody), (status = 401, body = ErrorBody)))]
-async fn show(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<SessionBody>> {
+async fn show(State(state): State<ApiState>, OwnCall(caller): OwnCall) -> Result<Json<SessionBody>> {
     Ok(Json(session_body(&state, &caller).await?))
 }
 
 /// Signs out.
 #[utoipa::path(delete, path = "/session", tag = "portal", security(("portal_cookie" = [], "csrf_token" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody)))]
-async fn close(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Response> {
+async fn close(State(state): State<ApiState>, OwnCall(caller): OwnCall) -> Result<Response> {
     state.platform.close_portal(&caller).await?;
     Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie(&state, "", "; Max-Age=0"))]).into_response())
 }

@@ -165,11 +165,6 @@ async fn a_display_on_a_wall_reads_all_day_and_nothing_else() {
         ("POST", format!("/integration/v1/groups/{group}/patients"), Value::Null),
         ("POST", "/portal/api/keys".to_owned(), json!({"name": "a"})),
         ("POST", "/portal/api/totp".to_owned(), Value::Null),
-        (
-            "PUT",
-            "/portal/api/account/password".to_owned(),
-            json!({"current": PASSWORD, "new": "another long password"}),
-        ),
     ] {
         assert_eq!(wall.ask(&story, method, &path, body).await.error(), (403, "view_only"), "{method} {path}");
     }
@@ -177,6 +172,17 @@ async fn a_display_on_a_wall_reads_all_day_and_nothing_else() {
     wall.ask(&story, "GET", "/integration/v1/groups", Value::Null).await.ok();
     assert_eq!(browser.get(&story, SESSION).await.error(), (401, "session_expired"));
     story.pass_ms(1);
+    assert_eq!(wall.get(&story, SESSION).await.error(), (401, "session_expired"));
+}
+
+#[tokio::test]
+async fn a_display_on_a_wall_can_be_signed_out() {
+    let story = Story::begin().await;
+    Browser::of(&story, "ada@example.org", Role::Researcher).await;
+    let wall = json!({"email": "ada@example.org", "password": PASSWORD, "wall_display": true});
+    let wall = Browser::sign_in(&story, wall).await;
+    assert_eq!(wall.ask_with(&story, "DELETE", SESSION, "", Value::Null).await.error(), (403, "csrf"));
+    wall.ask(&story, "DELETE", SESSION, Value::Null).await.done();
     assert_eq!(wall.get(&story, SESSION).await.error(), (401, "session_expired"));
 }
 

@@ -61,6 +61,13 @@ async fn a_second_factor_is_asked_for_once_it_is_confirmed_and_a_code_works_once
     assert_eq!(browser.ask(&story, "POST", TOTP, Value::Null).await.error(), (409, "totp_is_set"));
 
     assert_eq!(sign_in(&story, None).await, (401, "totp_required".to_owned()));
+    // Tokens of the Users Cloud change passwords and erase accounts, and its login asks for no code.
+    for body in [
+        json!({"email": "ada@example.org", "password": PASSWORD}),
+        json!({"email": "ada@example.org", "password": PASSWORD, "new_password": "another long password"}),
+    ] {
+        assert_eq!(story.post("/users/login", body).await.error(), (403, "forbidden"));
+    }
     let refused = (401, "invalid_credentials".to_owned());
     assert_eq!(sign_in(&story, Some(&now())).await, refused, "the code that confirmed it");
     story.pass_ms(STEP_MS);

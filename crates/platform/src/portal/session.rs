@@ -83,11 +83,17 @@ impl PortalCaller {
         verify_slices_are_equal(self.csrf_token.as_bytes(), token.as_bytes()).is_ok()
     }
 
-    /// The caller as the integration API knows him. Forbidden until he has chosen a password of his own.
-    pub fn researcher(&self) -> Result<Researcher> {
+    /// Forbidden until the caller has chosen a password of his own.
+    pub fn require_own_password(&self) -> Result<()> {
         if self.must_change_password {
             return Err(PlatformError::Forbidden("the password has to be changed first"));
         }
+        Ok(())
+    }
+
+    /// The caller as the integration API knows him. Forbidden until he has chosen a password of his own.
+    pub fn researcher(&self) -> Result<Researcher> {
+        self.require_own_password()?;
         Ok(Researcher {
             account: self.account.clone(),
             role: self.role,

@@ -29,7 +29,7 @@ export function App() {
 
 function Inside({ now }: { now: ReturnType<typeof useSession> }) {
   const { path } = useAddress();
-  if (now.is === "unknown") return <Starting />;
+  if (now.is === "unknown") return <Starting problem={now.problem} />;
   if (now.is === "out") return <SignIn because={now.because} />;
   if (now.session.must_change_password) return <NewPassword />;
   const found = routeOf(path);
@@ -48,7 +48,7 @@ function Inside({ now }: { now: ReturnType<typeof useSession> }) {
 }
 
 /** Nothing is known yet; only after a moment does it say so, so that a quick answer does not flicker. */
-function Starting() {
+function Starting({ problem }: { problem?: string }) {
   const [slow, setSlow] = useState(false);
   useEffect(() => {
     const timer = window.setTimeout(() => setSlow(true), 800);
@@ -57,7 +57,7 @@ function Starting() {
   return slow ? (
     <div class="gate">
       <p role="status" class="soft">
-        Waiting for the server…
+        {problem ? `${problem} Asking again by itself…` : "Waiting for the server…"}
       </p>
     </div>
   ) : null;

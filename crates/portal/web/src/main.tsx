@@ -2,7 +2,7 @@
 
 import { render } from "preact";
 import { watchNetwork } from "./api/connection";
-import { resume, watchIdle } from "./api/session";
+import { resume, watchIdle, watchTabs } from "./api/session";
 import { App } from "./app";
 import { applyTheme } from "./design/theme";
 import { listenForLinks } from "./router";
@@ -11,5 +11,6 @@ applyTheme();
 listenForLinks();
 watchNetwork();
 watchIdle();
+watchTabs();
 void resume();
 render(<App />, document.getElementById("app")!);

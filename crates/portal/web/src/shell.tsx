@@ -1,8 +1,10 @@
 // The frame around every page: where one is, where one can go, who one is, and whether the server still answers.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Unreachable } from "./api/client";
 import { useConnection } from "./api/connection";
+import { explain } from "./api/explain";
 import { signOut, useOwnSession } from "./api/session";
 import { Icon } from "./design/icon";
 import { ThemeSwitch } from "./design/theme_switch";
@@ -141,11 +143,30 @@ function AccountMenu({ email, role, path }: { email: string; role: keyof typeof 
         </p>
         <ThemeSwitch />
         <a href={pages.settings()}>Settings and API keys</a>
-        <button type="button" onClick={() => void signOut()}>
-          Sign out
-        </button>
+        <SignOut />
       </div>
     </details>
+  );
+}
+
+/** Signing out, and a word when the server has not heard it: then one is still signed in. */
+function SignOut() {
+  const [failed, setFailed] = useState("");
+  const leave = () => {
+    setFailed("");
+    signOut().catch((error) =>
+      setFailed(`Could not sign out: ${error instanceof Unreachable ? "no connection; try again." : explain(error)}`),
+    );
+  };
+  return (
+    <>
+      <button type="button" onClick={leave}>
+        Sign out
+      </button>
+      <p class="bad-text small" role="alert">
+        {failed}
+      </p>
+    </>
   );
 }
 

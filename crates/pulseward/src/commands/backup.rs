@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use clap::{ArgMatches, Args};
 use platform::{Platform, PlatformError, Settings};
 use serde_json::{Value, json};
+use store::ListedObject;
 use store::engine::backup::copy_files;
+use uuid::Uuid;
 
 use crate::commands::simulate::progress_bar;
 use crate::config::{self, LogFormat, LogOptions, StoreOptions};
@@ -24,7 +26,8 @@ const KEY: &str = "master.key";
 const OBJECTS: &str = "objects";
 const CONTENT: &str = "backup.json";
 /// What objects are kept of: segments, archives, the list of the erased.
-const FOLDERS: [&str; 3] = ["v1", "exports", "erased"];
+const FOLDERS: [&str; 3] = ["v1", "exports", ERASED];
+const ERASED: &str = "erased";
 const HOLD_MS: i64 = 7 * 86_400_000;
 
 /// Copy everything of one moment into an empty folder, also while the service runs
@@ -64,6 +67,10 @@ impl Backup {
         let store = options(self.store, matches)?;
         let platform = wiring::open(&store, Settings::default()).await?;
         wiring::make_private_folder(&self.folder)?;
+        if platform.objects.as_folder().is_some_and(|objects| lies_in(&self.folder, objects)) {
+            let message = format!("{} lies among the objects of the store", self.folder.display());
+            return Err(Failure::Usage(message));
+        }
         let is_empty = std::fs::read_dir(&self.folder).is_ok_and(|mut entries| entries.next().is_none());
         if !is_empty {
             return Err(Failure::Usage(format!("{} is not empty", self.folder.display())));
@@ -74,6 +81,9 @@ impl Backup {
         let is_listed_only = platform.objects.as_folder().is_none();
         if copied.is_err() || !is_listed_only {
             platform.health.release_objects(&id).await?;
+        }
+        if copied.is_err() {
+            remove_content(&self.folder)?;
         }
         let mut report = copied?;
         if is_listed_only {
@@ -105,15 +115,20 @@ async fn copy_all(
     for name in FOLDERS {
         objects.extend(platform.objects.listed(name).await?);
     }
-    let bytes: u64 = objects.iter().map(|object| object.bytes).sum();
     if let Some(source) = platform.objects.as_folder() {
-        let bar = progress_bar();
-        for object in &objects {
-            link_or_copy(&source.join(&object.path), &folder.join(OBJECTS).join(&object.path))?;
-            bar.inc(1);
+        let gone = link_all(source, &folder.join(OBJECTS), &objects)?;
+        if !gone.is_empty() {
+            // An erasure does not wait for a backup. The erased are named in it, so that restoring erases them there too.
+            let erased = platform.objects.listed(ERASED).await?;
+            if erased.iter().all(|object| objects.contains(object)) {
+                return Err(Failure::Other(format!("{} went away while it was copied", gone[0].path)));
+            }
+            objects.retain(|object| !gone.contains(object) && !erased.contains(object));
+            link_all(source, &folder.join(OBJECTS), &erased)?;
+            objects.extend(erased);
         }
-        bar.finish_and_clear();
     }
+    let bytes: u64 = objects.iter().map(|object| object.bytes).sum();
     let report = json!({"objects": objects.len(), "bytes": bytes, "version": env!("CARGO_PKG_VERSION")});
     let content = json!({
         "version": env!("CARGO_PKG_VERSION"),
@@ -124,6 +139,40 @@ async fn copy_all(
     let path = folder.join(CONTENT);
     std::fs::write(&path, format!("{content}\n")).map_err(|error| Failure::file("write", &path, error))?;
     Ok(report)
+}
+
+/// Links or copies objects into a folder; answers those that are gone.
+fn link_all(source: &Path, target: &Path, objects: &[ListedObject]) -> Result<Vec<ListedObject>, Failure> {
+    let bar = progress_bar();
+    bar.set_length(objects.len() as u64);
+    let mut gone = Vec::new();
+    for object in objects {
+        let from = source.join(&object.path);
+        match link_or_copy(&from, &target.join(&object.path)) {
+            Err(_) if !from.exists() => gone.push(object.clone()),
+            linked => linked?,
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(gone)
+}
+
+/// Removes what a backup that failed has copied, the key above all.
+fn remove_content(folder: &Path) -> Result<(), Failure> {
+    let removed = |path: &Path| if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+    let entries = std::fs::read_dir(folder).map_err(|error| Failure::file("read", folder, error))?;
+    for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
+        removed(&path).map_err(|error| Failure::file("remove", &path, error))?;
+    }
+    Ok(())
+}
+
+fn lies_in(folder: &Path, other: &Path) -> bool {
+    match (folder.canonicalize(), other.canonicalize()) {
+        (Ok(folder), Ok(other)) => folder.starts_with(other),
+        _ => false,
+    }
 }
 
 impl Restore {
@@ -142,6 +191,12 @@ impl Restore {
         if !key.exists() && self.folder.join(KEY).exists() {
             copy_private(&self.folder.join(KEY), &key)?;
         }
+        let has_key = key.exists();
+        if !has_key {
+            eprintln!(
+                "neither backup nor store has a master key: a new one is made, and everybody has to log in again"
+            );
+        }
         if content["objects_are_here"] == true {
             let target = wiring::objects_of(&store)?;
             let Some(target) = target.as_folder() else {
@@ -152,9 +207,14 @@ impl Restore {
             }
         }
         let platform = wiring::open_restored(&store, Settings::default()).await?;
-        let again = erase_again(&platform, erased).await?;
+        let (again, unknown) = erase_again(&platform, erased).await?;
         std::fs::remove_file(&unfinished).map_err(|error| Failure::file("remove", &unfinished, error))?;
-        self.output.print(&json!({"objects": content["objects"].as_array().map_or(0, Vec::len), "erased": again}))
+        self.output.print(&json!({
+            "objects": content["objects"].as_array().map_or(0, Vec::len),
+            "erased": again,
+            "not_in_backup": unknown,
+            "master_key": has_key,
+        }))
     }
 }
 
@@ -178,13 +238,15 @@ fn begin_restore(data: &Path) -> Result<PathBuf, Failure> {
     Ok(unfinished)
 }
 
-/// Erases whoever the list of the erased names and the restored databases still know; answers how many.
-async fn erase_again(platform: &Platform, more: BTreeSet<String>) -> Result<u64, Failure> {
+/// Erases whom the list of the erased or the caller names and the restored databases still know; answers how many, and
+/// how many of those that the caller names they do not know.
+async fn erase_again(platform: &Platform, named: BTreeSet<String>) -> Result<(u64, u64), Failure> {
     let mut erased: BTreeSet<String> = platform.objects.erased().await?.into_iter().collect();
-    erased.extend(more);
-    let mut again = 0;
+    erased.extend(named.iter().cloned());
+    let (mut again, mut unknown) = (0, 0);
     for patient in erased {
         if platform.users.patient(&patient).await?.is_none() && platform.health.patient(&patient).await?.is_none() {
+            unknown += u64::from(named.contains(&patient));
             continue;
         }
         match platform.erase_patient_as_operator(&patient).await {
@@ -192,7 +254,7 @@ async fn erase_again(platform: &Platform, more: BTreeSet<String>) -> Result<u64,
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(again)
+    Ok((again, unknown))
 }
 
 fn options(store: StoreOptions, matches: &ArgMatches) -> Result<StoreOptions, Failure> {
@@ -206,9 +268,17 @@ fn options(store: StoreOptions, matches: &ArgMatches) -> Result<StoreOptions, Fa
     Ok(store)
 }
 
+/// The uuids of a file, one a line; empty lines and those that begin with `#` are none. What cannot be read as a uuid
+/// may have been meant as one, so it is an error and not left out.
 fn read_uuids(path: &Path) -> Result<BTreeSet<String>, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, error))?;
-    Ok(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
+    let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim).enumerate();
+    let told = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let uuid_of = |(at, line): (usize, &str)| match Uuid::parse_str(line) {
+        Ok(uuid) => Ok(uuid.hyphenated().to_string()),
+        Err(_) => Err(Failure::Usage(format!("{}, line {}: not a uuid", path.display(), at + 1))),
+    };
+    told.map(uuid_of).collect()
 }
 
 /// A link where both lie on one disk, else a copy. Objects never change, so a link is as good.
@@ -234,4 +304,23 @@ fn copy_private(from: &Path, to: &Path) -> Result<(), Failure> {
         std::fs::set_permissions(to, mode).map_err(|error| Failure::file("protect", to, error))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_that_go_away_meanwhile_are_told_and_the_others_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, target) = (folder.path().join("from"), folder.path().join("to"));
+        std::fs::create_dir_all(source.join("v1")).unwrap();
+        std::fs::write(source.join("v1/there"), "bytes").unwrap();
+        let object = |path: &str| ListedObject { path: path.to_owned(), bytes: 5, modified_ms: 0 };
+        let gone = link_all(&source, &target, &[object("v1/gone"), object("v1/there")]).unwrap();
+        assert_eq!(gone, [object("v1/gone")]);
+        assert_eq!(std::fs::read_to_string(target.join("v1/there")).unwrap(), "bytes");
+        remove_content(folder.path()).unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 }

@@ -43,8 +43,8 @@ struct Copy {
     /// Code of the group
     #[arg(long, value_name = "CODE")]
     group: String,
-    /// List everything, also what was listed before: finds patients who have joined since, and removes files whose
-    /// patient has left
+    /// List everything, also what was listed before: finds patients who have joined since, removes files whose patient
+    /// has left, and checks every file that is there
     #[arg(long)]
     full: bool,
     /// Allow a target at an `http://` address that is not on this machine
@@ -78,8 +78,10 @@ impl Lake {
 impl Copy {
     async fn run(self) -> Result<(), Failure> {
         let target = self.open_target()?;
-        let since = if self.full { None } else { read_state(&target, &self.group).await? };
-        let is_full = since.is_none();
+        let known = read_state(&target, &self.group).await?;
+        // What lies in a folder that is no mirror is not ours to remove.
+        let is_renewed = self.full && known.is_some();
+        let since = known.flatten().filter(|_| !self.full);
         let mut listing = Listing::new(&self.url, &self.token, &self.group, since)?;
         let bar = progress_bar();
         let mut done = Done::default();
@@ -94,7 +96,7 @@ impl Copy {
                 bar.inc(1);
             }
         }
-        if is_full {
+        if is_renewed {
             done.removed += remove_unlisted(&target, &listed).await?;
         }
         write_state(&target, &self.group, listing.since()).await?;
@@ -113,7 +115,8 @@ impl Copy {
         Ok(Objects::folder(&path)?)
     }
 
-    /// Copies a file unless it is there. A path is never used for two files, so its size says whether it is whole.
+    /// Copies a file unless it is there. A path is never used for two files, so its size says whether it is whole; what
+    /// has been damaged since only its bytes say.
     async fn copy_file(
         &self,
         target: &Objects,
@@ -121,7 +124,8 @@ impl Copy {
         file: &File,
         done: &mut Done,
     ) -> Result<(), Failure> {
-        if target.size(&file.path).await? == Some(file.bytes) {
+        let is_whole = target.size(&file.path).await? == Some(file.bytes);
+        if is_whole && (!self.full || hash_of(target, &file.path).await?.as_ref() == Some(&file.sha256)) {
             done.present += 1;
             return Ok(());
         }
@@ -174,7 +178,20 @@ async fn remove_unlisted(target: &Objects, listed: &[String]) -> Result<u64, Fai
     Ok(removed)
 }
 
-async fn read_state(target: &Objects, group: &str) -> Result<Option<String>, Failure> {
+/// SHA-256 of an object, hexadecimal; `None` when it is not there.
+async fn hash_of(target: &Objects, path: &str) -> Result<Option<String>, Failure> {
+    let Some(object) = target.read(path, None).await? else { return Ok(None) };
+    let mut hash = Sha256::new();
+    let mut bytes = object.bytes;
+    while let Some(piece) = bytes.next().await {
+        hash.update(&piece?);
+    }
+    Ok(Some(platform::hex(&hash.finalize())))
+}
+
+/// How far a mirror is, once it has been listed to an end; `None` where there is no mirror. A usage error when it is of
+/// another group.
+async fn read_state(target: &Objects, group: &str) -> Result<Option<Option<String>>, Failure> {
     let Some(object) = target.read(STATE, None).await? else { return Ok(None) };
     let mut text = Vec::new();
     let mut bytes = object.bytes;
@@ -185,7 +202,7 @@ async fn read_state(target: &Objects, group: &str) -> Result<Option<String>, Fai
     if state["group"] != group {
         return Err(Failure::Usage("the target holds the mirror of another group".to_owned()));
     }
-    Ok(state["since"].as_str().map(str::to_owned))
+    Ok(Some(state["since"].as_str().map(str::to_owned)))
 }
 
 async fn write_state(target: &Objects, group: &str, since: Option<&str>) -> Result<(), Failure> {

@@ -305,6 +305,20 @@ async fn a_lake_is_mirrored_as_it_grows() {
     let other = Researcher::another(data.path(), &service.url, "eve@study.example").await;
     assert_eq!(other.get(&list, None).await.0, 403);
 
+    // Damage that leaves the size as it is is found where everything is looked at again.
+    let copied = mirror.join(file["path"].as_str().unwrap());
+    std::fs::write(&copied, vec![0; bytes.len()]).unwrap();
+    assert_eq!(counts(&copy(&[])), [0, 0, 0]);
+    assert_eq!(counts(&copy(&["--full"])), [1, 2, 0]);
+    assert_eq!(std::fs::read(&copied).unwrap(), bytes);
+    // Files of others stay where a mirror is begun; in a mirror nothing else is at home.
+    let (stranger, state) = (mirror.join("v1/type=activity/mine.parquet"), mirror.join("pulseward-lake.json"));
+    std::fs::write(&stranger, "mine").unwrap();
+    std::fs::remove_file(&state).unwrap();
+    assert_eq!(counts(&copy(&["--full"])), [0, 3, 0]);
+    assert!(stranger.exists());
+    assert_eq!(counts(&copy(&["--full"])), [0, 3, 1]);
+
     let (_, log) = researcher.get("/integration/v1/patients/audit/logs?from=0&to=9999999999999", None).await;
     let listed = log.as_array().unwrap().iter().filter(|entry| entry["action_type"] == "PATIENT_API_EXPORT");
     assert!(listed.count() >= 4, "each listing that names files is told");

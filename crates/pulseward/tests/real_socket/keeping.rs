@@ -37,6 +37,9 @@ async fn a_backup_brings_everything_back_but_the_erased() {
     assert_eq!(made["objects"], 6, "three files of two patients: {made}");
     let taken = run(&["backup", copy.to_str().unwrap(), "--data", data.path().to_str().unwrap()]);
     assert_eq!(taken.status.code(), Some(2), "the folder is not empty");
+    let among = data.path().join("objects/copy");
+    let among = run(&["backup", among.to_str().unwrap(), "--data", data.path().to_str().unwrap()]);
+    assert_eq!(among.status.code(), Some(2), "objects are no place for a backup");
     // Written after the backup, and not in it.
     let after = json!({"data": {"activity": {"timestamp": [1_763_521_000_000_i64], "bpm": [65]}}});
     assert_eq!(researcher.sync(&kept, &after).await.unwrap().0, 200);
@@ -47,7 +50,8 @@ async fn a_backup_brings_everything_back_but_the_erased() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     assert_eq!(erased, [gone.uuid.as_str()]);
-    std::fs::write(&list, erased.join("\n")).unwrap();
+    let strangers = format!("\u{feff}# erased since\r\n{}\r\n\r\n{}\n", gone.uuid.to_uppercase(), "0".repeat(32));
+    std::fs::write(&list, strangers).unwrap();
     drop(service);
 
     // What a restore that was killed has left: nobody opens it, and the next restore begins anew.
@@ -58,8 +62,15 @@ async fn a_backup_brings_everything_back_but_the_erased() {
     }
     let early = run(&["doctor", "--data", restored.path().to_str().unwrap()]);
     assert_eq!(early.status.code(), Some(2), "the erased are still in it");
-    let arguments = ["restore", copy.to_str().unwrap(), "--erased", list.to_str().unwrap()];
-    assert_eq!(store_command(restored.path(), &arguments)["erased"], 1);
+    let doubtful = data.path().join("doubtful.txt");
+    std::fs::write(&doubtful, format!("{}\nnot a uuid\n", gone.uuid)).unwrap();
+    let (from, to) = (copy.to_str().unwrap(), restored.path().to_str().unwrap());
+    let refused = run(&["restore", from, "--data", to, "--erased", doubtful.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("line 2: not a uuid"), "{refused:?}");
+    let arguments = ["restore", from, "--erased", list.to_str().unwrap()];
+    let told = store_command(restored.path(), &arguments);
+    assert_eq!((&told["erased"], &told["not_in_backup"], &told["master_key"]), (&json!(1), &json!(1), &json!(true)));
     let again = run(&[&arguments[..], &["--data", restored.path().to_str().unwrap()]].concat());
     assert_eq!(again.status.code(), Some(2), "the store is not empty");
     let checked = store_command(restored.path(), &["doctor", "--verify"]);

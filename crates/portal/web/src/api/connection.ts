@@ -1,5 +1,6 @@
 // Whether the server can be reached. One failed request is enough to say that it cannot; from then on the server is
-// asked every few seconds, and when it answers again everything on the screen is asked for anew (`epoch`).
+// asked every few seconds, and when it answers again everything on the screen is asked for anew (`epoch`). A page that
+// asks for nothing would not notice: while it is seen, the server is asked for a sign of life.
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -11,6 +12,7 @@ export interface Connection {
 }
 
 const AGAIN_MS = 3_000;
+const SIGN_OF_LIFE_MS = 5_000;
 
 let state: Connection = { lostSince: null, epoch: 0 };
 let lastAnswer = Date.now();
@@ -47,12 +49,25 @@ async function tryAgain(): Promise<void> {
   timer = window.setTimeout(tryAgain, AGAIN_MS);
 }
 
+/** Asks for a sign of life unless there has just been one. Any answer is one. */
+async function look(): Promise<void> {
+  if (document.visibilityState !== "visible" || state.lostSince !== null) return;
+  if (Date.now() - lastAnswer < SIGN_OF_LIFE_MS) return;
+  try {
+    await fetch("/livez", { cache: "no-store", signal: AbortSignal.timeout(SIGN_OF_LIFE_MS) });
+    connectionAnswered();
+  } catch {
+    connectionLost();
+  }
+}
+
 /** Follows what the browser itself knows of the network. Called once. */
 export function watchNetwork(): void {
   addEventListener("offline", connectionLost);
   addEventListener("online", () => {
     if (state.lostSince !== null) void tryAgain();
   });
+  window.setInterval(look, SIGN_OF_LIFE_MS);
 }
 
 export function useConnection(): Connection {

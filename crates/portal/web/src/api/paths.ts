@@ -7,6 +7,9 @@ export const API = "/integration/v1";
 /** Below this the portal's own routes answer. */
 export const PORTAL = "/portal/api";
 
+/** The same address, asked for by the clock: it does not keep the session from being locked. */
+export const peeking = (path: string) => `${path}${path.includes("?") ? "&" : "?"}peek=1`;
+
 export const groups = () => `${API}/groups`;
 export const group = (code: string) => `${API}/groups/${part(code)}`;
 export const groupSettings = (code: string) => `${group(code)}/settings`;

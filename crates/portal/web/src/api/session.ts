@@ -4,11 +4,16 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, call, setCsrfToken, whenSessionEnds, whenTokenIsStale } from "./client";
+import { explain } from "./explain";
 import * as paths from "./paths";
 import type { Session } from "./types";
+import { waitSeconds } from "./wait";
 
 export type SessionState =
-  { is: "unknown" } | { is: "out"; because: "never" | "ended" | "left" } | { is: "in"; session: Session };
+  /** `problem`: why it is still unknown, in words. */
+  | { is: "unknown"; problem?: string }
+  | { is: "out"; because: "never" | "ended" | "left" | "left_elsewhere" }
+  | { is: "in"; session: Session };
 
 let state: SessionState = { is: "unknown" };
 const listeners = new Set<(now: SessionState) => void>();
@@ -29,18 +34,21 @@ function become(next: SessionState): void {
   listeners.forEach((listener) => listener(state));
 }
 
-/** Asks whether the cookie still stands for a session. Called once, at the start. */
+/** Until the server is asked again whether there is a session, when it does not say how long to wait. */
+const ASK_AGAIN_S = 3;
+
+/** Asks whether the cookie still stands for a session, until the server tells. Called once, at the start. */
 export async function resume(): Promise<void> {
   whenTokenIsStale(renewed);
   whenSessionEnds(() => state.is === "in" && become({ is: "out", because: "ended" }));
   try {
     become({ is: "in", session: await call<Session>("GET", paths.session()) });
   } catch (error) {
-    if (!(error instanceof ApiError)) {
-      window.setTimeout(resume, 3_000);
-      return;
-    }
-    become({ is: "out", because: "never" });
+    // Only this says that there is none; anything else says nothing about it.
+    if (error instanceof ApiError && error.status === 401) return become({ is: "out", because: "never" });
+    const waitS = waitSeconds(error) ?? ASK_AGAIN_S;
+    become({ is: "unknown", problem: error instanceof ApiError ? explain(error) : "The server cannot be reached." });
+    window.setTimeout(resume, waitS * 1_000);
   }
 }
 
@@ -56,9 +64,27 @@ export async function signIn(credentials: Credentials): Promise<void> {
   become({ is: "in", session: await call<Session>("POST", paths.session(), credentials) });
 }
 
+/** Throws when the server has not heard it: then the session goes on, and nobody may be told otherwise. */
 export async function signOut(): Promise<void> {
-  await call("DELETE", paths.session()).catch(() => {});
+  try {
+    await call("DELETE", paths.session());
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+  }
   become({ is: "out", because: "left" });
+  otherTabs?.postMessage(LEFT);
+}
+
+/** What a tab tells the others: they have the same session, and what they show has to go with it. */
+const LEFT = "left";
+let otherTabs: BroadcastChannel | null = null;
+
+/** Leaves together with the other tabs of this browser. Called once. */
+export function watchTabs(): void {
+  otherTabs = new BroadcastChannel("pulseward-session");
+  otherTabs.onmessage = ({ data }) => {
+    if (data === LEFT && state.is === "in") become({ is: "out", because: "left_elsewhere" });
+  };
 }
 
 /** Reads the session again, after something about the account changed. */

@@ -1,9 +1,12 @@
 // Reading something from the API into a page: what is there, what went wrong, and whether it is still on its way. What
 // was read stays on the screen while it is read again, also while the connection is lost.
 
-import { useCallback, useEffect, useState } from "preact/hooks";
-import { ApiError, get, Unreachable } from "./client";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { get, Unreachable } from "./client";
 import { useConnection } from "./connection";
+import { peeking } from "./paths";
+import { useClock } from "./use_clock";
+import { waitSeconds } from "./wait";
 
 export interface Resource<T> {
   data: T | null;
@@ -24,28 +27,39 @@ interface Held<T> {
   readAt: number | null;
 }
 
-/** The JSON at `path`; nothing while `path` is null. Read anew when the path changes and after a lost connection. */
-export function useResource<T>(path: string | null): Resource<T> {
+/**
+ * The JSON at `path`; nothing while `path` is null. Read anew when the path changes, after a lost connection, and, with
+ * `againS`, every so many seconds while the page is seen.
+ */
+export function useResource<T>(path: string | null, againS: number | null = null): Resource<T> {
   const [held, setHeld] = useState<Held<T>>({ path, data: null, error: null, loading: path !== null, readAt: null });
   const [turn, setTurn] = useState(0);
   const { epoch } = useConnection();
+  const byClock = useRef(false);
+  useClock(path === null || againS === null ? null : againS * 1_000, () => {
+    byClock.current = true;
+    setTurn((before) => before + 1);
+  });
 
   useEffect(() => {
     if (path === null) return;
     const stop = new AbortController();
+    // What the clock reads changes nothing on the screen before it is there, and is no sign of anybody being there.
+    const quiet = byClock.current;
+    byClock.current = false;
     setHeld((before) => ({
       ...before,
       ...(before.path === path ? {} : { data: null, readAt: null }),
       path,
-      error: null,
+      error: quiet ? before.error : null,
       loading: true,
     }));
     let waiting: number | undefined;
-    get<T>(path, stop.signal).then(
+    get<T>(quiet ? peeking(path) : path, stop.signal).then(
       (data) => setHeld({ path, data, error: null, loading: false, readAt: Date.now() }),
       (error: Error) => {
         if (stop.signal.aborted) return;
-        const waitS = waitFor(error);
+        const waitS = shortWait(error);
         if (waitS !== null) waiting = window.setTimeout(() => setTurn((before) => before + 1), waitS * 1_000);
         const kept = waitS !== null || error instanceof Unreachable ? null : error;
         setHeld((before) => ({ ...before, error: kept, loading: kept === null }));
@@ -73,9 +87,8 @@ export function useResource<T>(path: string | null): Resource<T> {
 /** Longer than this nobody waits without being told why. */
 const LONGEST_WAIT_S = 20;
 
-/** Seconds after which a refusal for lack of patience or room may be tried again by itself, else null. */
-function waitFor(error: Error): number | null {
-  if (!(error instanceof ApiError) || (error.status !== 429 && error.status !== 503)) return null;
-  const waitS = error.retryAfterS ?? 5;
-  return waitS <= LONGEST_WAIT_S ? waitS : null;
+/** Seconds after which a refusal may be tried again by itself, else null. */
+function shortWait(error: Error): number | null {
+  const waitS = waitSeconds(error);
+  return waitS !== null && waitS <= LONGEST_WAIT_S ? waitS : null;
 }

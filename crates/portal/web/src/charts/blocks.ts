@@ -1,4 +1,5 @@
-// A signal of codes as blocks: each row or bucket holds until the next, or for its own length where the next is far.
+// A signal of codes as blocks: each row or bucket holds until the next, or, unless the track says otherwise, for its own
+// length where the next is far.
 
 import type uPlot from "uplot";
 import { joinLimit, type Series } from "./series";
@@ -8,13 +9,13 @@ import type { Track } from "./tracks";
 export function eachBlock(
   plot: uPlot,
   series: Series,
-  { usualMs, holdsMs = usualMs }: Track,
+  { usualMs, holdsMs = usualMs, holds }: Track,
   block: (leftPx: number, widthPx: number, min: number, max: number) => void,
 ): void {
   const { left: begin, width: whole } = plot.bbox;
   const bucketMs = series.raw ? 0 : (series.bucket_ms ?? 0);
-  const limit = joinLimit(series.t, bucketMs, usualMs);
-  const lengthMs = Math.max(bucketMs, holdsMs);
+  const limit = holds ? Infinity : joinLimit(series.t, bucketMs, usualMs);
+  const lengthMs = holds ? 0 : Math.max(bucketMs, holdsMs);
   series.t.forEach((at, index) => {
     const [min, max] = [series.min[index], series.max[index]];
     if (min == null || max == null) return;

@@ -9,7 +9,7 @@ import { hypnogramBlocks } from "./hypnogram";
 import { partRows } from "./part_rows";
 import type { Range } from "./range";
 import type { SeriesAnswer } from "./series";
-import { type TrackData, trackData, valueRange } from "./track_data";
+import { isDrawn, type TrackData, trackData, valueRange } from "./track_data";
 import { STAGES, type Track } from "./tracks";
 
 /** Room for the labels of the value axis; the same in every track, so that their times stand under each other. */
@@ -54,6 +54,8 @@ export class TrackChart {
 
   /** New data of the same or another stretch of time. */
   setAnswer(answer: SeriesAnswer): void {
+    // Signals that come by another way, as scores do, leave what the other tracks draw as it is.
+    if (isDrawn(this.data, this.parts.track, answer)) return;
     const before = this.shape();
     this.data = trackData(this.parts.track, answer);
     if (this.shape() === before) this.plot.setData(this.columns(), false);

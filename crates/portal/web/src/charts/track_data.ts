@@ -53,12 +53,20 @@ function known(series: Series, track: Track): Series {
 export function trackData(track: Track, answer: SeriesAnswer): TrackData {
   const drawn = drawnOf(track, answer);
   const lines = drawn.map(({ series }) => {
+    if (track.holds) return series;
     const limit = joinLimit(series.t, series.raw ? 0 : (series.bucket_ms ?? answer.bucket_ms), track.usualMs);
     return broken(series, limit, answer.gaps);
   });
   if (lines.length === 0) return { drawn, t: [], columns: [], gaps: answer.gaps };
   const { t, columns } = aligned(lines);
   return { drawn, t, columns: columns.flatMap(({ max, min }) => [max, min]), gaps: answer.gaps };
+}
+
+/** Whether an answer brings a track the very series that it draws already. */
+export function isDrawn(data: TrackData, track: Track, answer: SeriesAnswer): boolean {
+  const drawn = drawnOf(track, answer);
+  const same = drawn.length === data.drawn.length && drawn.every(({ series }, at) => series === data.drawn[at]!.series);
+  return same && answer.gaps === data.gaps;
 }
 
 /** The stretch of the value axis for values between two extremes: at least as long as the track wants. */

@@ -9,7 +9,7 @@ import { type Gap, reasonText, type SeriesAnswer } from "./series";
 import { TrackChart } from "./track_chart";
 import { drawnOf } from "./track_data";
 import { STAGES, stageLevel, type Track } from "./tracks";
-import { extremes, valueAt } from "./words";
+import { extremes, valueAt, valueHeldAt } from "./words";
 
 interface Props {
   track: Track;
@@ -100,7 +100,9 @@ function write(head: HTMLElement | null, chart: TrackChart | null, { track, rang
     swatch.style.background = chart.colour(index);
     const within = Math.max(2.5 * answer.bucket_ms, track.usualMs * 1.5, (range.to - range.from) / 200);
     if (at !== null) {
-      const text = worded(track, valueAt(drawn.series, at, within, track.decimals));
+      const text = track.holds
+        ? valueHeldAt(drawn.series, at, track.decimals)
+        : worded(track, valueAt(drawn.series, at, within, track.decimals));
       value.textContent = text === "–" ? gapAt(answer.gaps, at) : text;
     }
     else value.textContent = drawsCodes(track) ? "" : spanText(track, drawn.series, range);

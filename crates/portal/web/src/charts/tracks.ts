@@ -24,6 +24,8 @@ export interface Track {
   usualMs: number;
   /** How long a code holds that is not followed by another; as long as `usualMs` if left out. */
   holdsMs?: number;
+  /** A row holds until the next one, however far that is; the series itself says where it ends. */
+  holds?: boolean;
   /** The least stretch of the value axis, so that a steady value is a flat line. */
   leastSpan: number;
   heightPx: number;
@@ -34,8 +36,6 @@ export interface Track {
 }
 
 const MINUTE = 60_000;
-/** A score is written down when it changes: the next entry may be hours away. */
-const SCORE_HOLDS_MS = 12 * 60 * MINUTE;
 const usual = { decimals: 0, drawing: "line" as const, usualMs: MINUTE, leastSpan: 20, heightPx: 96 };
 
 /** Vitals, steps, sleep, stress and score, from top to bottom. */
@@ -102,7 +102,7 @@ export const VITAL_TRACKS: Track[] = [
     unit: "",
     signals: [{ name: "news.value", label: "NEWS", colour: "signal-news" }],
     drawing: "step",
-    usualMs: SCORE_HOLDS_MS,
+    holds: true,
     leastSpan: 7,
   },
   {
@@ -120,7 +120,7 @@ export const VITAL_TRACKS: Track[] = [
       ["temperature", "Temp."],
     ].map(([part, label]) => ({ name: `news.score_${part}`, label: label!, colour: "signal-news" })),
     drawing: "parts",
-    usualMs: SCORE_HOLDS_MS,
+    holds: true,
     holdsMs: MINUTE,
     heightPx: 118,
   },

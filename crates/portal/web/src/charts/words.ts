@@ -43,6 +43,13 @@ export function valueAt(series: Series, atMs: number, withinMs: number, decimals
   return low === high ? high : `${low}–${high}`;
 }
 
+/** The value that holds at an instant, as text. */
+export function valueHeldAt(series: Series, atMs: number, decimals: number): string {
+  if (atMs > (series.t[series.t.length - 1] ?? -Infinity)) return "–";
+  const next = series.t.findIndex((at) => at > atMs);
+  return valueText(series.max[(next < 0 ? series.t.length : next) - 1], decimals);
+}
+
 /** The index of the time nearest to an instant. */
 export function nearest(t: number[], atMs: number): number | null {
   if (t.length === 0) return null;

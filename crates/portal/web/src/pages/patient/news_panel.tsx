@@ -3,6 +3,7 @@
 
 import { ApiError } from "../../api/client";
 import * as paths from "../../api/paths";
+import { AGAIN_MS } from "../../api/use_clock";
 import { useResource } from "../../api/use_resource";
 import { Notice } from "../../design/badge";
 import { Problem } from "../../design/problem";
@@ -13,7 +14,7 @@ import { parametersText, responseText, riskOf, riskText, STALE_AFTER_MS } from "
 import { newsParts, type NewsScore } from "./news_parts";
 
 export function NewsPanel({ uuid }: { uuid: string }) {
-  const { data, error, reload } = useResource<NewsScore>(paths.latestNews(uuid));
+  const { data, error, reload } = useResource<NewsScore>(paths.latestNews(uuid), AGAIN_MS / 1_000);
   const now = useNow(15);
   return (
     <section class="panel news-panel" aria-labelledby="news-title">

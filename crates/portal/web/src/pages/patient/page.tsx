@@ -2,12 +2,13 @@
 // them the newest score, who the patient is and what is set for him.
 
 import { useMemo, useState } from "preact/hooks";
+import { waitWords } from "../../api/explain";
 import * as paths from "../../api/paths";
 import type { Patient } from "../../api/types";
 import { useResource } from "../../api/use_resource";
 import { ChartStack } from "../../charts/chart_stack";
 import { held, type Range } from "../../charts/range";
-import type { Series, SeriesAnswer } from "../../charts/series";
+import type { Gap, SeriesAnswer } from "../../charts/series";
 import { type Track, VITAL_TRACKS, WAVEFORM_TRACKS } from "../../charts/tracks";
 import { knownZone } from "../../charts/zone";
 import { csvText, download } from "../../csv";
@@ -22,6 +23,7 @@ import type { PageProps } from "../../routes";
 import * as pages from "../paths";
 import { AfibPanel } from "./afib_panel";
 import { CHART_CSV_HEADER, chartCsvRows } from "./chart_csv";
+import { newsSeries } from "./news_history";
 import { NewsPanel } from "./news_panel";
 import { RangeBar } from "./range_bar";
 import { AlarmPanel, BraceletPanel, ProfilePanel } from "./side_panels";
@@ -35,9 +37,12 @@ const RAW_BELOW_MS = 10 * 60_000;
 /** Up to this length they can be asked for: a day of them is millions of samples. */
 const RAW_AT_MOST_MS = 6 * 3_600_000;
 
+/** The list of all patients, of which the page needs one, is read again less often than what is about him. */
+const LIST_AGAIN_S = 120;
+
 export default function Page({ params: { code, uuid } }: PageProps) {
   const zone = usePatientZone(uuid);
-  const patients = useResource<Patient[]>(paths.patients(code));
+  const patients = useResource<Patient[]>(paths.patients(code), LIST_AGAIN_S);
   const patient = patients.data?.find((one) => one.uuid === uuid) ?? null;
   if (patients.data && !patient) return <Problem error={new Error("this study has no such patient")} />;
   return (
@@ -82,11 +87,22 @@ function Charts({ uuid, zone: patientZone }: ChartsProps) {
 
   const vitals = useSeries(uuid, names(VITAL_TRACKS), range, points);
   const waves = useSeries(uuid, raw ? names(WAVEFORM_TRACKS) : [], range, points);
-  const scores = useNews(uuid, range);
-  const answer = useMemo(() => joined(vitals.answer, waves.answer, scores, range), [vitals.answer, waves.answer, scores]);
+  const news = useNews(uuid, range);
+  const gaps = useMemo(() => untilNow(vitals.answer?.gaps ?? []), [vitals.answer]);
+  const scores = useMemo(() => {
+    if (!vitals.answer) return [];
+    // Of the stretch of both answers: where the gaps are not known yet, nothing is said.
+    const both = { from: news.range.from, to: Math.min(news.range.to, vitals.answer.to) };
+    return newsSeries(news.entries, both, vitals.answer.gaps, Date.now());
+  }, [vitals.answer, news]);
+  const answer = useMemo(() => {
+    if (!vitals.answer) return { ...range, bucket_ms: 0, series: [], gaps };
+    return { ...vitals.answer, gaps, series: [...vitals.answer.series, ...(waves.answer?.series ?? []), ...scores] };
+  }, [vitals.answer, waves.answer, scores]);
 
   const onRange = (next: Range) => setQuery(rangeQuery(view, held(next), zone));
   const error = vitals.error ?? waves.error;
+  const waitS = vitals.waitS ?? waves.waitS;
   return (
     <>
       <h2 class="unseen">Charts</h2>
@@ -98,6 +114,9 @@ function Charts({ uuid, zone: patientZone }: ChartsProps) {
         onDate={(date, days) => setQuery({ date, days: days === 1 ? null : String(days), from: null, to: null })}
       />
       {error && <Problem error={error} />}
+      <p class="small soft" role="status">
+        {waitS !== null && `Too many requests for now; asking again in ${waitWords(waitS)}. What is drawn stays.`}
+      </p>
       <ChartStack
         label="Charts of the patient"
         tracks={tracks}
@@ -146,12 +165,10 @@ function pointsFor(plotPx: number): number {
   return Math.min(Math.ceil(plotPx / 100) * 100, 3000);
 }
 
-function joined(vitals: SeriesAnswer | null, waves: SeriesAnswer | null, scores: Series[], range: Range): SeriesAnswer {
-  if (!vitals) return { ...range, bucket_ms: 0, series: [], gaps: [] };
-  // What is to come is not missing.
+/** What is to come is not missing. */
+function untilNow(gaps: Gap[]): Gap[] {
   const now = Date.now();
-  const gaps = vitals.gaps.filter((gap) => gap.from < now).map((gap) => ({ ...gap, to: Math.min(gap.to, now) }));
-  return { ...vitals, gaps, series: [...vitals.series, ...(waves?.series ?? []), ...scores] };
+  return gaps.filter((gap) => gap.from < now).map((gap) => ({ ...gap, to: Math.min(gap.to, now) }));
 }
 
 function zoneText({ known }: PatientZone, zone: string): string {

@@ -2,6 +2,7 @@
 
 import * as paths from "../../api/paths";
 import type { Alarm, Bracelet, Patient } from "../../api/types";
+import { AGAIN_MS } from "../../api/use_clock";
 import { useResource } from "../../api/use_resource";
 import { ButtonLink } from "../../design/button";
 import { Problem } from "../../design/problem";
@@ -45,7 +46,7 @@ export function ProfilePanel({ code, patient }: { code: string; patient: Patient
 }
 
 export function BraceletPanel({ patient }: { patient: Patient }) {
-  const { data, error, reload } = useResource<Bracelet[]>(paths.bracelets());
+  const { data, error, reload } = useResource<Bracelet[]>(paths.bracelets(), AGAIN_MS / 1_000);
   const worn = data?.filter((bracelet) => bracelet.patient_uuid === patient.uuid) ?? [];
   const { device } = patient;
   return (
@@ -75,7 +76,7 @@ export function BraceletPanel({ patient }: { patient: Patient }) {
 }
 
 export function AlarmPanel({ uuid }: { uuid: string }) {
-  const { data, error, reload } = useResource<{ alarms: Alarm[] }>(paths.alarms(uuid));
+  const { data, error, reload } = useResource<{ alarms: Alarm[] }>(paths.alarms(uuid), AGAIN_MS / 1_000);
   return (
     <section class="panel" aria-labelledby="alarm-title">
       <h2 id="alarm-title">Alarms</h2>

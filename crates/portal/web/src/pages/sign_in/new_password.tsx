@@ -14,7 +14,7 @@ export function NewPassword() {
           <h1>Choose a new password</h1>
           <p class="soft">The one you have was set by somebody else. Choose your own before you go on.</p>
           <PasswordForm onDone={() => void refreshSession()} />
-          <Button kind="quiet" onClick={() => void signOut()}>
+          <Button kind="quiet" onClick={() => void leave.run()} busy={leave.busy}>
             Sign out
           </Button>
         </div>

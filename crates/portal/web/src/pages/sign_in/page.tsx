@@ -13,6 +13,7 @@ import { Brand } from "../../shell";
 const WHY = {
   never: null,
   left: "You are signed out.",
+  left_elsewhere: "You are signed out: you signed out in another tab.",
   ended:
     "You were signed out, because nobody used the portal for a while or the session was ended. Sign in to go on where you were.",
 };

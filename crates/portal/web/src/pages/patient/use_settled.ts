@@ -1,0 +1,35 @@
+// Reads what the reader has moved to as `Settling` says.
+
+import { useRef } from "preact/hooks";
+import { Settling } from "./settling";
+
+export interface Settled {
+  /** Does `read` at once or later, unless cancelled. */
+  move(read: () => void): void;
+  /** After a refusal: does `again` when the time is over, unless cancelled. */
+  restFor(seconds: number, again: () => void): void;
+  cancel(): void;
+}
+
+export function useSettled(): Settled {
+  const made = useRef<Settled | null>(null);
+  made.current ??= settled();
+  return made.current;
+}
+
+function settled(): Settled {
+  const settling = new Settling();
+  let timer: number | undefined;
+  return {
+    move(read) {
+      const waitMs = settling.waitOf(Date.now());
+      if (waitMs <= 0) read();
+      else timer = window.setTimeout(read, waitMs);
+    },
+    restFor(seconds, again) {
+      settling.rest(seconds * 1_000, Date.now());
+      timer = window.setTimeout(again, seconds * 1_000);
+    },
+    cancel: () => clearTimeout(timer),
+  };
+}
