@@ -45,9 +45,7 @@ impl FromRequestParts<ApiState> for OwnCall {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self> {
-        // A page that only wants to know whether its session goes on does not keep it from being locked.
-        let is_peek = is_read(&parts.method) && Parameters::of(&parts.uri).one("peek") == Some("1");
-        let caller = caller(parts, state, !is_peek).await?;
+        let caller = caller(parts, state, !is_peek(parts)).await?;
         if !is_read(&parts.method) {
             check_csrf(parts, &caller)?;
         }
@@ -69,7 +67,7 @@ pub(crate) async fn researcher_of_cookie(parts: &Parts, state: &ApiState) -> Res
     if session_cookie(&parts.headers)?.is_none() {
         return Ok(None);
     }
-    let caller = caller(parts, state, true).await?;
+    let caller = caller(parts, state, !is_peek(parts)).await?;
     check_csrf(parts, &caller)?;
     if !is_read(&parts.method) {
         check_writes(&caller)?;
@@ -115,6 +113,11 @@ fn check_writes(caller: &PortalCaller) -> Result<()> {
         return Ok(());
     }
     Err(ApiError::Particular { status: StatusCode::FORBIDDEN, code: "view_only", message: "this session only reads" })
+}
+
+/// Whether a page only looks again by the clock, which does not keep its session from being locked.
+fn is_peek(parts: &Parts) -> bool {
+    is_read(&parts.method) && Parameters::of(&parts.uri).one("peek") == Some("1")
 }
 
 fn is_read(method: &Method) -> bool {

@@ -76,6 +76,44 @@ test("a lost connection is told, keeps what is on the screen, and recovers by it
   way.close();
 });
 
+test("signing out needs the server, and takes the other tabs along", async () => {
+  const way = await cuttableWay();
+  const board = `${way.url}/studies/${study.code}`;
+  const { page, context, errors } = await openPage(browser, { baseURL: way.url });
+  await signIn(page, RITA, board);
+  await page.locator(".line-sign.live").waitFor();
+  const other = await context.newPage();
+  await other.goto(board);
+  await other.getByText("Ada Lind").first().waitFor();
+  way.cut();
+  await page.locator("details.menu summary").click();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText(/Could not sign out: no connection/).waitFor();
+  assert.ok((await page.getByText("Ada Lind").count()) > 0, "still signed in");
+  way.mend();
+  await page.getByText("Connection lost.").waitFor({ state: "hidden" });
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("You are signed out.").waitFor();
+  await other.getByText(/signed out in another tab/).waitFor();
+  assert.equal(await other.getByText("Ada Lind").count(), 0, "nothing of a patient stays in the other tab");
+  assert.deepEqual(errors, []);
+  await context.close();
+  way.close();
+});
+
+test("what cannot be read of an address is left out", async () => {
+  const { page, context, errors } = await openPage(browser);
+  const compliance = `${PORTAL}/studies/${study.code}/compliance`;
+  await signIn(page, RITA, compliance);
+  await page.getByRole("grid").waitFor();
+  for (const query of ["?to=x", "?days=1e9", "?to=2026-02-31"]) {
+    await page.goto(compliance + query);
+    await page.getByRole("grid").waitFor();
+  }
+  assert.deepEqual(errors, []);
+  await context.close();
+});
+
 test("an ended session leads to the sign-in and back", async () => {
   const { page, context, errors } = await openPage(browser);
   const board = `${PORTAL}/studies/${study.code}`;

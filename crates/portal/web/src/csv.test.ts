@@ -7,6 +7,8 @@ test("a cell is quoted only when it must be", () => {
     ["plain", "plain"],
     ["a,b", '"a,b"'],
     ['say "so"', '"say ""so"""'],
+    ["a;=1+cmd", '"a;=1+cmd"'],
+    ["a\t=1+cmd", '"a\t=1+cmd"'],
     ["two\nlines", '"two\nlines"'],
     [" edge ", '" edge "'],
     [null, ""],

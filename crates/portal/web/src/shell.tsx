@@ -10,6 +10,7 @@ import { Icon } from "./design/icon";
 import { ThemeSwitch } from "./design/theme_switch";
 import { clock } from "./format";
 import * as pages from "./pages/paths";
+import { mayManage } from "./pages/rights";
 import { useAddress, type Params } from "./router";
 import { useStudy } from "./studies";
 
@@ -171,7 +172,7 @@ function SignOut() {
 }
 
 function StudyTabs({ code, path }: { code: string; path: string }) {
-  const { wall_display } = useOwnSession();
+  const { account, wall_display } = useOwnSession();
   const nav = useRef<HTMLElement>(null);
   // On a phone the tabs are wider than the screen.
   useEffect(
@@ -183,9 +184,12 @@ function StudyTabs({ code, path }: { code: string; path: string }) {
     { href: pages.patients(code), title: "Patients" },
     { href: pages.compliance(code), title: "Compliance" },
   ];
-  const work = [
+  const manage = [
     { href: pages.vouchers(code), title: "Vouchers" },
     { href: pages.exports(code), title: "Exports" },
+  ];
+  const work = [
+    ...(mayManage(account.role) ? manage : []),
     { href: pages.studySettings(code), title: "Study settings" },
   ];
   const isHere = (href: string) => path === href || (href !== pages.board(code) && path.startsWith(`${href}/`));

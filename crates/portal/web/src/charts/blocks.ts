@@ -9,13 +9,13 @@ import type { Track } from "./tracks";
 export function eachBlock(
   plot: uPlot,
   series: Series,
-  { usualMs, holdsMs = usualMs, holds }: Track,
+  { usualMs, holds }: Track,
   block: (leftPx: number, widthPx: number, min: number, max: number) => void,
 ): void {
   const { left: begin, width: whole } = plot.bbox;
   const bucketMs = series.raw ? 0 : (series.bucket_ms ?? 0);
   const limit = holds ? Infinity : joinLimit(series.t, bucketMs, usualMs);
-  const lengthMs = holds ? 0 : Math.max(bucketMs, holdsMs);
+  const lengthMs = holds ? 0 : Math.max(bucketMs, usualMs);
   series.t.forEach((at, index) => {
     const [min, max] = [series.min[index], series.max[index]];
     if (min == null || max == null) return;

@@ -154,7 +154,7 @@ function WordList({ tracks, answer, range, zone }: Pick<Props, "tracks" | "answe
       {lines.flatMap((track) =>
         drawnOf(track, answer).map(({ label, series }) => (
           <li key={`${track.id} ${label}`}>
-            {signalText(label === track.label ? label : `${track.label}, ${label}`, track.unit, series, range, zone, track.decimals)}
+            {signalText(label === track.label ? label : `${track.label}, ${label}`, track.unit, { bucket_ms: answer.bucket_ms, ...series }, range, zone, track.decimals)}
           </li>
         )),
       )}

@@ -4,7 +4,7 @@ import { held, lengthText, LEAST_MS, MOST_MS, panned, rangeOfKey, zoomed } from 
 import { aligned, broken, type Gap, joinLimit, seriesName, together } from "./series";
 import { drawnOf, trackData, valueRange } from "./track_data";
 import { STAGES, stageLevel, VITAL_TRACKS } from "./tracks";
-import { extremes, gapsText, nearest, signalText, valueAt } from "./words";
+import { extremes, gapsText, nearest, signalText, valueAt, valueHeldAt } from "./words";
 
 const MINUTE = 60_000;
 const line = (t: number[], values: (number | null)[]) => ({ t, min: values, max: values });
@@ -111,6 +111,20 @@ test("the value under the cursor is the nearest one, within reach", () => {
   assert.equal(valueAt({ ...values, min: [0, 1, 2], max: [4, 5, 6] }, 10, 5, 1), "1.0–5.0");
 });
 
+test("a row that holds is told until the next one, and not beyond the last", () => {
+  const held = { ...series("news.value", [0, 100, 300], [2, 3, 3]), max: [2, null, 3] };
+  const told: [number, string][] = [[-1, "–"], [0, "2"], [99, "2"], [100, "–"], [299, "–"], [300, "3"], [301, "–"]];
+  for (const [at, text] of told) assert.equal(valueHeldAt(held, at, 0), text, String(at));
+});
+
+test("a score is a line from entry to entry, however far they are apart", () => {
+  const track = VITAL_TRACKS.find(({ id }) => id === "news")!;
+  const [from, to] = [0, 40 * 3_600_000];
+  const gaps: Gap[] = [{ from: 3_600_000, to: 3_700_000, reason: "charging" }];
+  const answer = { from, to, bucket_ms: 0, gaps, series: [series("news.value", [from, to], [2, 2])] };
+  assert.deepEqual(trackData(track, answer).columns[0], [2, 2]);
+});
+
 test("a chart can be read in words", () => {
   const range = { from: 0, to: 60 * MINUTE };
   const values = series("a.b", [0, 10 * MINUTE, 20 * MINUTE], [60, 88, 54]);
@@ -119,6 +133,11 @@ test("a chart can be read in words", () => {
     "Heart rate: lowest 54 /min at 00:20, highest 88 /min at 00:10, last 54 /min at 00:20.",
   );
   assert.equal(signalText("SpO₂", "%", undefined, range, "UTC"), "SpO₂: no values.");
+  const buckets = { ...values, raw: false, bucket_ms: 2 * MINUTE, min: [58, 80, 54], max: [62, 88, 60] };
+  assert.equal(
+    signalText("Heart rate", "/min", buckets, { from: 0, to: 20 * MINUTE }, "UTC"),
+    "Heart rate: lowest 54 /min at about 00:20, highest 88 /min at about 00:10, last 54–60 /min at about 00:20.",
+  );
   const gaps: Gap[] = [{ from: -5 * MINUTE, to: 5 * MINUTE, reason: "not_worn" }, { from: 90 * MINUTE, to: 91 * MINUTE, reason: "charging" }];
   assert.equal(gapsText(gaps, range, "UTC"), "No data: not worn 1 Jan 00:00:00 – 00:05:00 (5 min).");
   assert.equal(gapsText([], range, "UTC"), "");

@@ -23,6 +23,8 @@ export function labelPx(spanMs: number): number {
 
 const WHOLE_STEPS = [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000];
 
+const AXIS_NUMBER = new Intl.NumberFormat("en", { numberingSystem: "latn", maximumFractionDigits: 6 });
+
 /** What a chart is told and tells. */
 export interface TrackChartParts {
   track: Track;
@@ -165,6 +167,8 @@ export class TrackChart {
       },
       {
         size: AXIS_PX,
+        // uPlot writes numbers in the browser's own digits; everything else here is in these.
+        values: (_, splits) => splits.map((split) => AXIS_NUMBER.format(split)),
         gap: 6,
         stroke: ink,
         font: `11px ${font()}`,

@@ -22,8 +22,6 @@ export interface Track {
   drawing: Drawing;
   /** The usual distance of two rows; much more than that is a break. */
   usualMs: number;
-  /** How long a code holds that is not followed by another; as long as `usualMs` if left out. */
-  holdsMs?: number;
   /** A row holds until the next one, however far that is; the series itself says where it ends. */
   holds?: boolean;
   /** The least stretch of the value axis, so that a steady value is a flat line. */
@@ -121,7 +119,6 @@ export const VITAL_TRACKS: Track[] = [
     ].map(([part, label]) => ({ name: `news.score_${part}`, label: label!, colour: "signal-news" })),
     drawing: "parts",
     holds: true,
-    holdsMs: MINUTE,
     heightPx: 118,
   },
   {

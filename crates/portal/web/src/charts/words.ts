@@ -5,11 +5,11 @@ import { lengthText, type Range } from "./range";
 import { type Gap, reasonText, type Series } from "./series";
 import { clock, rangeText, shortDate } from "./zone";
 
-/** The lowest, highest and last value of a signal inside a range. */
+/** The lowest and highest value of a signal inside a range, and what its last row or bucket holds. */
 export interface Extremes {
   lowest: { value: number; at: number };
   highest: { value: number; at: number };
-  last: { value: number; at: number };
+  last: { low: number; high: number; at: number };
 }
 
 /** Extremes of a signal; none when it has no value there. */
@@ -19,12 +19,12 @@ export function extremes(series: Pick<Series, "t" | "min" | "max">, range: Range
     const [min, max] = [series.min[index], series.max[index]];
     if (at < range.from || at > range.to || min == null || max == null) return;
     if (!found) {
-      found = { lowest: { value: min, at }, highest: { value: max, at }, last: { value: max, at } };
+      found = { lowest: { value: min, at }, highest: { value: max, at }, last: { low: min, high: max, at } };
       return;
     }
     if (min < found.lowest.value) found.lowest = { value: min, at };
     if (max > found.highest.value) found.highest = { value: max, at };
-    found.last = { value: max, at };
+    found.last = { low: min, high: max, at };
   });
   return found;
 }
@@ -62,29 +62,38 @@ export function nearest(t: number[], atMs: number): number | null {
   return low > 0 && atMs - t[low - 1]! < t[low]! - atMs ? low - 1 : low;
 }
 
-/** One signal in a sentence. */
+/** What a sentence needs of a signal. Without `raw` its times are begins of buckets, within which the values came somewhere. */
+type Told = Pick<Series, "t" | "min" | "max" | "raw" | "bucket_ms">;
+
+/** One signal in a sentence. Of a bucket the time is told no finer than it is known, and no value as the very last. */
 export function signalText(
   label: string,
   unit: string,
-  series: Pick<Series, "t" | "min" | "max"> | undefined,
+  series: Told | undefined,
   range: Range,
   zone: string,
   decimals = 0,
 ): string {
   const found = series && extremes(series, range);
   if (!found) return `${label}: no values.`;
-  const at = (instant: number) => timeText(instant, range, zone);
-  const value = (number: number) => `${valueText(number, decimals)}${unit ? ` ${unit}` : ""}`;
+  const bucketMs = series.raw ? 0 : (series.bucket_ms ?? 0);
+  const at = (instant: number) => `${series.raw ? "" : "about "}${timeText(instant, range, zone, bucketMs)}`;
+  const value = (number: number, upTo = number) => {
+    const [low, high] = [valueText(number, decimals), valueText(upTo, decimals)];
+    return `${low === high ? low : `${low}–${high}`}${unit ? ` ${unit}` : ""}`;
+  };
   return (
     `${label}: lowest ${value(found.lowest.value)} at ${at(found.lowest.at)}, ` +
     `highest ${value(found.highest.value)} at ${at(found.highest.at)}, ` +
-    `last ${value(found.last.value)} at ${at(found.last.at)}.`
+    `last ${value(found.last.low, found.last.high)} at ${at(found.last.at)}.`
   );
 }
 
-function timeText(instant: number, range: Range, zone: string): string {
+/** A time as finely as the range needs it, and no finer than its bucket is long. */
+function timeText(instant: number, range: Range, zone: string, bucketMs: number): string {
   const span = range.to - range.from;
-  const text = clock(instant, zone, span <= 20_000 ? "millisecond" : span <= 1_200_000 ? "second" : "minute");
+  const fine = span <= 20_000 && bucketMs < 1_000;
+  const text = clock(instant, zone, fine ? "millisecond" : span <= 1_200_000 && bucketMs < 60_000 ? "second" : "minute");
   return span > 86_400_000 + 3_600_000 ? `${shortDate(instant, zone)} ${text}` : text;
 }
 

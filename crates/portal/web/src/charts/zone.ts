@@ -115,6 +115,13 @@ export function dayRange(date: string, zone: string): { from: number; to: number
   return { from: dayStart(date, zone), to: dayStart(addDays(date, 1), zone) };
 }
 
+/** A civil date as an address names it, `2025-11-20`; none when there is no such day, or none that anything is kept of. */
+export function civilDate(text: string | null): string | null {
+  if (text === null || !/^\d{4}-\d\d-\d\d$/.test(text) || text < "1971-01-01" || text > "2200-12-31") return null;
+  const at = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text) ? text : null;
+}
+
 /** A civil date some days later. */
 export function addDays(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY).toISOString().slice(0, 10);

@@ -14,9 +14,11 @@ interface DialogProps {
   /** With it the dialog is a form, and Enter does this. */
   onSubmit?: () => void;
   wide?: boolean;
+  /** What it shows is not shown again: only its own button at the foot closes it, neither Escape nor a cross. */
+  mustAnswer?: boolean;
 }
 
-export function Dialog({ title, onClose, children, foot, onSubmit, wide }: DialogProps) {
+export function Dialog({ title, onClose, children, foot, onSubmit, wide, mustAnswer }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   useEffect(() => {
@@ -34,7 +36,7 @@ export function Dialog({ title, onClose, children, foot, onSubmit, wide }: Dialo
     <>
       <header>
         <h2 id={heading}>{title}</h2>
-        <Button kind="quiet" small icon="close" label="Close" onClick={onClose} />
+        {!mustAnswer && <Button kind="quiet" small icon="close" label="Close" onClick={onClose} />}
       </header>
       <div class="body stack">{children}</div>
       {foot && <footer>{foot}</footer>}
@@ -47,7 +49,12 @@ export function Dialog({ title, onClose, children, foot, onSubmit, wide }: Dialo
       aria-labelledby={heading}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        if (!mustAnswer) onClose();
+      }}
+      onKeyDown={(event) => {
+        // A second Escape would close it without asking. One in a dialog above it is that one's.
+        const here = (event.target as Element).closest("dialog") === dialog.current;
+        if (mustAnswer && here && event.key === "Escape") event.preventDefault();
       }}
     >
       {onSubmit ? (

@@ -6,6 +6,8 @@ import { ApiError } from "../../api/client";
 import * as paths from "../../api/paths";
 import type { AuditEntry } from "../../api/types";
 import { useResource } from "../../api/use_resource";
+import { civilDate } from "../../charts/zone";
+import { isoTime } from "../../csv";
 import { Notice } from "../../design/badge";
 import { Button } from "../../design/button";
 import { EmptyState } from "../../design/empty_state";
@@ -25,8 +27,8 @@ import { isAbout } from "./is_about";
 export default function AuditPage() {
   const { query } = useAddress();
   const today = isoDay(new Date());
-  const from = query.get("from") ?? shiftDay(today, -6);
-  const to = query.get("to") ?? today;
+  const from = civilDate(query.get("from")) ?? shiftDay(today, -6);
+  const to = civilDate(query.get("to")) ?? today;
   const action = query.get("action") ?? "";
   const patient = query.get("patient") ?? "";
   const backwards = to < from;
@@ -103,7 +105,7 @@ function columnsOf(names: Names): Column<AuditEntry>[] {
     {
       key: "timestamp",
       title: "When",
-      value: (entry) => entry.timestamp,
+      value: (entry) => isoTime(entry.timestamp),
       cell: (entry) => <At time={entry.timestamp} seconds />,
     },
     {

@@ -1,7 +1,7 @@
 // Compliance: which patients sent how much of what was expected, by day; and of one patient and day, by type and hour.
 
 import { useMemo, useState } from "preact/hooks";
-import { PORTAL } from "../../api/paths";
+import { dayCompliance, PORTAL } from "../../api/paths";
 import { useResource } from "../../api/use_resource";
 import { addDays, longDate } from "../../charts/zone";
 import { csvText, download } from "../../csv";
@@ -18,6 +18,7 @@ import * as pages from "../paths";
 import { cellOf } from "./heat";
 import { HeatMap, type HeatRow } from "./heat_map";
 import { PatientDay } from "./patient_day";
+import { shownOf } from "./shown";
 import type { GroupCompliance } from "./types";
 
 const DAYS = [7, 14, 28] as const;
@@ -26,9 +27,7 @@ const STEP = 100;
 
 export default function Page({ params: { code } }: PageProps) {
   const { query } = useAddress();
-  const to = query.get("to") ?? isoDay(new Date());
-  const days = Number(query.get("days")) || 14;
-  const from = addDays(to, 1 - days);
+  const { from, to, days, date } = shownOf(query, isoDay(new Date()));
   const path = `${PORTAL}/groups/${encodeURIComponent(code)}/compliance?from=${from}&to=${to}`;
   const { data, error, reload } = useResource<GroupCompliance>(path);
   const patient = data?.patients.find((one) => one.uuid === query.get("patient"));
@@ -67,7 +66,7 @@ export default function Page({ params: { code } }: PageProps) {
               code={code}
               uuid={patient.uuid}
               name={patient.name}
-              date={query.get("date") ?? to}
+              date={date}
               onClose={() => setQuery({ patient: null, date: null })}
             />
           )}
@@ -101,7 +100,7 @@ function Days({ code, data }: { code: string; data: GroupCompliance }) {
           </button>
         </div>
         <span class="row push">
-          <CurlButton path={`/integration/v1/patients/${data.patients[0]!.uuid}/raw-data-compliance/${data.days[data.days.length - 1]}`} />
+          {rows.length > 0 && <CurlButton path={dayCompliance(rows.slice(0, shown).map((row) => row.key), data.days)} />}
           <Button kind="quiet" small icon="download" onClick={() => saveCsv(code, data)}>
             CSV
           </Button>

@@ -5,7 +5,7 @@ import { call } from "../../api/client";
 import * as paths from "../../api/paths";
 import type { Patient } from "../../api/types";
 import { useAction } from "../../api/use_action";
-import { csvText, download, type Cell } from "../../csv";
+import { csvText, download, isoTime, type Cell } from "../../csv";
 import { Notice } from "../../design/badge";
 import { Button } from "../../design/button";
 import { CurlButton } from "../../design/copy_button";
@@ -32,7 +32,7 @@ export function AfPanel({ patients }: { patients: Patient[] }) {
       `af-records-${uuid}-${from}-${to}.csv`,
       csvText(
         names,
-        records.map((record) => names.map((name) => record[name])),
+        records.map((record) => names.map((name) => cellOf(name, record[name]))),
       ),
     );
     toast(count(records.length, "record"));
@@ -78,4 +78,8 @@ export function AfPanel({ patients }: { patients: Patient[] }) {
       </form>
     </Panel>
   );
+}
+
+function cellOf(name: string, value: Cell): Cell {
+  return name === "timestamp" && typeof value === "number" ? isoTime(value) : value;
 }

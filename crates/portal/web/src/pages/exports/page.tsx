@@ -20,14 +20,18 @@ import { useExports } from "./use_exports";
 
 export default function ExportsPage({ params: { code } }: PageProps) {
   const { account } = useOwnSession();
-  const { data: all, error, reload } = useResource<Patient[]>(paths.patients(code));
+  const may = mayManage(account.role);
+  const { data: all, error, reload } = useResource<Patient[]>(may ? paths.patients(code) : null);
   const exports = useExports(code);
   const patients = all?.filter((patient) => patient.state === "confirmed");
-  if (!mayManage(account.role))
+  if (!may)
     return (
-      <EmptyState icon="lock" title="Exports are for researchers">
-        Ask a researcher of this study for an export.
-      </EmptyState>
+      <>
+        <PageHead title="Exports" />
+        <EmptyState icon="lock" title="Exports are for researchers">
+          Ask a researcher of this study for an export.
+        </EmptyState>
+      </>
     );
   return (
     <>

@@ -6,6 +6,7 @@ import { call, getText } from "../../api/client";
 import * as paths from "../../api/paths";
 import type { Range } from "../../charts/range";
 import { clock, shortDate } from "../../charts/zone";
+import { isoTime } from "../../csv";
 import { Badge } from "../../design/badge";
 import { Button } from "../../design/button";
 import { CurlButton } from "../../design/copy_button";
@@ -66,7 +67,7 @@ export function AfibPanel({ uuid, range, zone }: Props) {
           file={`afib-${uuid}`}
           order={{ key: "timestamp", down: true }}
           columns={[
-            { key: "timestamp", title: "Time", value: (record) => record.timestamp, cell: when },
+            { key: "timestamp", title: "Time", value: (record) => isoTime(record.timestamp), cell: when },
             {
               key: "classification",
               title: "Class",

@@ -4,13 +4,14 @@
 import { useMemo, useState } from "preact/hooks";
 import { waitWords } from "../../api/explain";
 import * as paths from "../../api/paths";
+import { useOwnSession } from "../../api/session";
 import type { Patient } from "../../api/types";
 import { useResource } from "../../api/use_resource";
 import { ChartStack } from "../../charts/chart_stack";
 import { held, type Range } from "../../charts/range";
 import type { Gap, SeriesAnswer } from "../../charts/series";
 import { type Track, VITAL_TRACKS, WAVEFORM_TRACKS } from "../../charts/tracks";
-import { knownZone } from "../../charts/zone";
+import { civilDate, knownZone } from "../../charts/zone";
 import { csvText, download } from "../../csv";
 import { Button, ButtonLink } from "../../design/button";
 import { CurlButton } from "../../design/copy_button";
@@ -21,6 +22,7 @@ import { patientName } from "../../format";
 import { setQuery, useAddress } from "../../router";
 import type { PageProps } from "../../routes";
 import * as pages from "../paths";
+import { mayManage } from "../rights";
 import { AfibPanel } from "./afib_panel";
 import { CHART_CSV_HEADER, chartCsvRows } from "./chart_csv";
 import { newsSeries } from "./news_history";
@@ -30,7 +32,7 @@ import { AlarmPanel, BraceletPanel, ProfilePanel } from "./side_panels";
 import { useNews } from "./use_news";
 import { useSeries } from "./use_series";
 import { type PatientZone, usePatientZone } from "./use_zone";
-import { rangeQuery, type View, viewOf } from "./view";
+import { datesOf, rangeQuery, type View, viewOf } from "./view";
 
 /** Up to this length the raw signals are there without being asked for. */
 const RAW_BELOW_MS = 10 * 60_000;
@@ -41,10 +43,18 @@ const RAW_AT_MOST_MS = 6 * 3_600_000;
 const LIST_AGAIN_S = 120;
 
 export default function Page({ params: { code, uuid } }: PageProps) {
-  const zone = usePatientZone(uuid);
+  const { query } = useAddress();
+  const zone = usePatientZone(uuid, civilDate(query.get("date")));
   const patients = useResource<Patient[]>(paths.patients(code), LIST_AGAIN_S);
   const patient = patients.data?.find((one) => one.uuid === uuid) ?? null;
-  if (patients.data && !patient) return <Problem error={new Error("this study has no such patient")} />;
+  if (patients.data && !patient) {
+    return (
+      <>
+        <h1>Patient</h1>
+        <Problem error={new Error("this study has no such patient")} />
+      </>
+    );
+  }
   return (
     <div class="patient-page">
       <div class="patient-head">
@@ -74,6 +84,9 @@ interface ChartsProps {
 
 function Charts({ uuid, zone: patientZone }: ChartsProps) {
   const { query } = useAddress();
+  const { account, wall_display } = useOwnSession();
+  // Reading the records of atrial fibrillation is an export.
+  const mayExport = mayManage(account.role) && !wall_display;
   const zone = knownZone(patientZone.zone);
   const [points, setPoints] = useState(0);
   const [asked, setAsked] = useState(false);
@@ -144,13 +157,13 @@ function Charts({ uuid, zone: patientZone }: ChartsProps) {
           </Button>
         )}
         <span class="row push">
-          <CurlButton path={paths.summary(uuid, view.date)} />
+          <CurlButton path={paths.summaries(uuid, datesOf(range, zone))} />
           <Button small kind="quiet" icon="download" onClick={() => saveCsv(uuid, view, answer, zone)}>
             CSV
           </Button>
         </span>
       </div>
-      <AfibPanel uuid={uuid} range={range} zone={zone} />
+      {mayExport && <AfibPanel uuid={uuid} range={range} zone={zone} />}
     </>
   );
 }

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Gap } from "../../charts/series";
 import { CHART_CSV_HEADER, chartCsvRows } from "./chart_csv";
-import { newsSeries } from "./news_history";
+import { type NewsEntry, newsSeries } from "./news_history";
 import { newsParts } from "./news_parts";
 import { seriesPaths } from "./series_paths";
+import { Settling, SETTLE_MS } from "./settling";
 import { ageYears, alarmText } from "./side_texts";
-import { isHome, rangeQuery, viewOf } from "./view";
-import { zoneOfSummary } from "./zone_of_summary";
+import { datesOf, isHome, rangeQuery, viewOf } from "./view";
+import { zoneOfDay, zoneOfSummary } from "./zone_of_summary";
 
 const NOW = Date.parse("2025-11-20T12:00:00Z");
 const HOUR = 3_600_000;
@@ -24,9 +26,10 @@ test("the view is the last 24 hours unless the address names a day", () => {
 });
 
 test("an address out of its wits shows a day", () => {
-  for (const query of ["date=yesterday", "days=-3", "days=1000", "from=5&to=3", "from=a&to=b", "date=2025-99-99"]) {
+  for (const query of ["date=yesterday", "days=-3", "days=1000", "from=5&to=3", "from=a&to=b", "date=2025-99-99", "date=2026-02-31", "from=1&to=9e15", "from=1e300&to=2e300", "from=1&to=Infinity", "date=0001-01-01"]) {
     const shown = view(query);
     assert.equal(shown.range.to - shown.range.from, 24 * HOUR, query);
+    assert.ok(shown.rolling, query);
   }
 });
 
@@ -58,6 +61,25 @@ test("the offset is read from a slot", () => {
   assert.equal(zoneOfSummary(null), null);
 });
 
+test("a day has the zone that its data show, by name where the name fits", () => {
+  const cases: [string | null, string | null, string, string | null][] = [
+    [ZURICH, "UTC+01:00", "2025-11-20", ZURICH],
+    [ZURICH, "UTC+02:00", "2025-10-26", ZURICH],
+    [ZURICH, "UTC+01:00", "2025-10-26", ZURICH],
+    [ZURICH, "UTC-05:00", "2025-11-20", "UTC-05:00"],
+    [ZURICH, null, "2025-11-20", ZURICH],
+    [null, "UTC+05:45", "2025-11-20", "UTC+05:45"],
+    [null, null, "2025-11-20", null],
+  ];
+  for (const [named, ofDay, date, zone] of cases) assert.equal(zoneOfDay(named, ofDay, date), zone);
+});
+
+test("the days of a stretch are the patient's", () => {
+  const midnight = Date.parse("2025-11-19T23:00:00Z");
+  assert.deepEqual(datesOf({ from: midnight, to: midnight + 24 * HOUR }, ZURICH), ["2025-11-20"]);
+  assert.deepEqual(datesOf({ from: midnight - 1, to: midnight + 25 * HOUR }, ZURICH), ["2025-11-19", "2025-11-20", "2025-11-21"]);
+});
+
 test("the parts of a score add up to it", () => {
   const news = {
     ...{ timestamp: NOW, value: 5, age_s: 0, assumed: [], missing: [] },
@@ -73,13 +95,45 @@ test("the parts of a score add up to it", () => {
   assert.deepEqual(newsParts({ ...news, spo2: null, score_spo2: null })[1]!.score, null);
 });
 
-test("an entry of the score holds, but not for ever and not into the future", () => {
-  const entries = [{ timestamp: NOW - 5 * HOUR, value: 1 }, { timestamp: NOW - HOUR, value: null }];
-  const [total] = newsSeries(entries, NOW);
-  assert.deepEqual(total!.t, [NOW - 5 * HOUR, NOW - HOUR, NOW - HOUR / 2]);
-  assert.deepEqual(total!.max, [1, null, null]);
-  assert.deepEqual(newsSeries([{ timestamp: NOW - 1000, value: 3 }], NOW)[0]!.t, [NOW - 1000, NOW]);
-  assert.deepEqual(newsSeries([], NOW), []);
+const day = { from: NOW - 24 * HOUR, to: NOW };
+const totalOf = (entries: NewsEntry[], gaps: Gap[] = [], range = day, now = NOW) => {
+  const total = newsSeries(entries, range, gaps, now)[0];
+  return total ? total.t.map((at, index) => [(at - NOW) / HOUR, total.max[index]]) : [];
+};
+const gap = (from: number, to: number, reason: Gap["reason"] = "not_worn"): Gap => ({ from: NOW + from * HOUR, to: NOW + to * HOUR, reason });
+
+test("an entry of the score holds until the next one, and the last one until now", () => {
+  const entries = [{ timestamp: NOW - 5 * HOUR, value: 1 }, { timestamp: NOW - HOUR, value: 3 }];
+  assert.deepEqual(totalOf(entries), [[-5, 1], [-1, 3], [0, 3]]);
+  assert.deepEqual(totalOf(entries, [], { from: day.from, to: NOW + 9 * HOUR }), [[-5, 1], [-1, 3], [0, 3]], "not into the future");
+  assert.deepEqual(totalOf([]), []);
+  assert.deepEqual(totalOf([{ timestamp: NOW + HOUR, value: 1 }]), []);
+});
+
+test("the entry before a range holds at its begin", () => {
+  const entries = [{ timestamp: NOW - 90 * HOUR, value: 2 }];
+  assert.deepEqual(totalOf(entries), [[-24, 2], [0, 2]]);
+  assert.deepEqual(totalOf(entries, [], { from: NOW - 3 * HOUR, to: NOW - 2 * HOUR }), [[-3, 2], [-2, 2]]);
+});
+
+test("no score stands where vital signs are missing for longer than it counts", () => {
+  const entries = [{ timestamp: NOW - 5 * HOUR, value: 1 }, { timestamp: NOW - HOUR, value: 4 }];
+  assert.deepEqual(totalOf(entries, [gap(-4.5, -4.1)]), [[-5, 1], [-1, 4], [0, 4]], "a short gap");
+  assert.deepEqual(totalOf(entries, [gap(-4, -2)]), [[-5, 1], [-3.5, null], [-2, 1], [-1, 4], [0, 4]], "back with the same score");
+  const twofold = [gap(-4, -3.75), gap(-3.75, -3, "charging")];
+  assert.deepEqual(totalOf(entries, twofold), [[-5, 1], [-3.5, null], [-3, 1], [-1, 4], [0, 4]], "one stretch for two reasons");
+  assert.deepEqual(totalOf(entries, [gap(-0.75, 0, "not_synced")]), [[-5, 1], [-1, 4], [-0.25, null], [0, null]], "still away");
+});
+
+test("the first of several moves is read at once, the rest at a stand, and none while the server rests", () => {
+  const settling = new Settling();
+  assert.equal(settling.waitOf(0), 0);
+  assert.equal(settling.waitOf(200), SETTLE_MS);
+  assert.equal(settling.waitOf(400), SETTLE_MS, "a key that is held down");
+  assert.equal(settling.waitOf(5_000), 0);
+  settling.rest(30_000, 5_000);
+  assert.equal(settling.waitOf(10_000), 25_000);
+  assert.ok(settling.waitOf(35_001) <= 0);
 });
 
 test("alarms and ages in words", () => {

@@ -1,8 +1,8 @@
 // What of a patient is on the screen, as the address tells it: the last hours up to now, or some days that end with a
 // date, or a stretch within them.
 
-import { LEAST_MS, type Range } from "../../charts/range";
-import { addDays, dateOf, dayRange } from "../../charts/zone";
+import { LEAST_MS, MOST_MS, type Range } from "../../charts/range";
+import { addDays, civilDate, dateOf, dayRange } from "../../charts/zone";
 
 /** The days that are chosen, and the stretch that is seen. */
 export interface View {
@@ -20,20 +20,31 @@ const DAY = 24 * 60 * MINUTE;
 
 export const DAY_CHOICES = [1, 3, 7, 14] as const;
 
-/** Reads the view from an address. */
+/** The latest instant that the service takes. */
+const LATEST_MS = 2 ** 43 - 1;
+
+/** Reads the view from an address. What cannot be read of it is as if it were not there. */
 export function viewOf(query: URLSearchParams, zone: string, nowMs: number): View {
-  const given = query.get("date") ?? "";
-  const rolling = !/^\d{4}-\d\d-\d\d$/.test(given) || Number.isNaN(Date.parse(given));
-  const date = rolling ? dateOf(nowMs, zone) : given;
+  const given = civilDate(query.get("date"));
+  const rolling = given === null;
+  const date = given ?? dateOf(nowMs, zone);
   const wanted = Number(query.get("days"));
   const days = Number.isInteger(wanted) && wanted >= 1 && wanted <= 31 ? wanted : 1;
   const now = Math.ceil(nowMs / MINUTE) * MINUTE;
   const home = rolling
     ? { from: now - days * DAY, to: now }
     : { from: dayRange(addDays(date, 1 - days), zone).from, to: dayRange(date, zone).to };
-  const [from, to] = [Number(query.get("from")), Number(query.get("to"))];
-  const zoomed = from > 0 && to - from >= LEAST_MS;
+  const [from, to] = [Math.round(Number(query.get("from"))), Math.round(Number(query.get("to")))];
+  const zoomed = from > 0 && to <= LATEST_MS && to - from >= LEAST_MS && to - from <= MOST_MS;
   return { rolling, date, days, home, range: zoomed ? { from, to } : home };
+}
+
+/** The civil days that a stretch touches, the first of them first. */
+export function datesOf(range: Range, zone: string): string[] {
+  const last = dateOf(range.to - 1, zone);
+  const dates = [dateOf(range.from, zone)];
+  while (dates[dates.length - 1]! < last) dates.push(addDays(dates[dates.length - 1]!, 1));
+  return dates;
 }
 
 /** Whether the view is zoomed to less than its days. */

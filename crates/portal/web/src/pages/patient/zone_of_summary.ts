@@ -1,5 +1,7 @@
 // The patient's offset from UTC as a daily summary shows it: its slots carry both the instant and the local time.
 
+import { dayRange, knownZone, offsetMs } from "../../charts/zone";
+
 /** `UTC+02:00`, from the first slot that tells; none when there is none. */
 export function zoneOfSummary(summary: unknown): string | null {
   if (typeof summary !== "object" || summary === null) return null;
@@ -15,6 +17,14 @@ export function zoneOfSummary(summary: unknown): string | null {
     }
   }
   return null;
+}
+
+/** The zone of a day: the named one if the slots agree with it, for it knows when clocks change; else what the slots show. */
+export function zoneOfDay(named: string | null, ofDay: string | null, date: string): string | null {
+  if (!named || !ofDay) return named ?? ofDay;
+  const { from, to } = dayRange(date, knownZone(named));
+  const shown = offsetMs(from, ofDay);
+  return [from, to - 1].some((at) => offsetMs(at, knownZone(named)) === shown) ? named : ofDay;
 }
 
 function offsetZone(offsetMs: number): string | null {

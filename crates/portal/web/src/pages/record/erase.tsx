@@ -15,14 +15,11 @@ import { number, patientName } from "../../format";
 import * as pages from "../paths";
 import type { PartProps } from "./page";
 
-export function ErasePart({ code, patient }: PartProps) {
+export function ErasePart({ patient, code, onErased }: PartProps & { onErased: (receipt: Receipt) => void }) {
   const [asking, setAsking] = useState(false);
-  const [receipt, setReceipt] = useState<Receipt | null>(null);
   const erase = useAction(async () => {
-    setReceipt(await call<Receipt>("DELETE", paths.patient(patient.uuid)));
-    setAsking(false);
+    onErased(await call<Receipt>("DELETE", paths.patient(patient.uuid)));
   });
-  if (receipt) return <ReceiptPanel code={code} receipt={receipt} />;
   return (
     <div class="narrow">
       <Panel title="Erase the patient">
@@ -63,7 +60,8 @@ export function ErasePart({ code, patient }: PartProps) {
   );
 }
 
-function ReceiptPanel({ code, receipt }: { code: string; receipt: Receipt }) {
+/** What is left of an erased patient. */
+export function ReceiptPanel({ code, receipt }: { code: string; receipt: Receipt }) {
   const counts = Object.entries(receipt.counts).sort(([a], [b]) => a.localeCompare(b));
   const save = () =>
     download(`erased-${receipt.uuid}.json`, JSON.stringify(receipt, null, 2) + "\n", "application/json");

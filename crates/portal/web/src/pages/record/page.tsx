@@ -2,8 +2,9 @@
 // studies hold him, who has looked, and how he is erased.
 
 import * as paths from "../../api/paths";
+import { useState } from "preact/hooks";
 import { useOwnSession } from "../../api/session";
-import type { Patient } from "../../api/types";
+import type { Patient, Receipt } from "../../api/types";
 import { useResource } from "../../api/use_resource";
 import { Badge, Notice } from "../../design/badge";
 import { ButtonLink } from "../../design/button";
@@ -19,7 +20,7 @@ import * as pages from "../paths";
 import { mayManage } from "../rights";
 import { AlarmsPart } from "./alarms";
 import { BraceletPart } from "./bracelet";
-import { ErasePart } from "./erase";
+import { ErasePart, ReceiptPanel } from "./erase";
 import { FilingPanel, ProfilePanel } from "./profile";
 import { NewsPart } from "./news";
 import { PasswordPanel } from "./password";
@@ -38,10 +39,30 @@ export default function RecordPage({ params: { code, uuid } }: PageProps) {
   const { account, wall_display } = useOwnSession();
   const { query } = useAddress();
   const { data: patients, error, reload } = useResource<Patient[]>(paths.patients(code));
+  const [erased, setErased] = useState<Receipt | null>(null);
   const patient = patients?.find((one) => one.uuid === uuid);
-  if (error) return <Problem error={error} onRetry={reload} />;
-  if (!patients) return <Skeleton lines={6} />;
-  if (!patient) return <Notice tone="warn">This study does not hold this patient (any more).</Notice>;
+  // The name goes with the patient.
+  if (erased) {
+    return (
+      <>
+        <PageHead title="Erased patient" />
+        <ReceiptPanel code={code} receipt={erased} />
+      </>
+    );
+  }
+  if (error || (patients && !patient)) {
+    return (
+      <>
+        <PageHead title="Record" />
+        {error ? (
+          <Problem error={error} onRetry={reload} />
+        ) : (
+          <Notice tone="warn">This study does not hold this patient (any more).</Notice>
+        )}
+      </>
+    );
+  }
+  if (!patient) return <Skeleton lines={6} />;
 
   const manages = mayManage(account.role) && !wall_display;
   const part = { code, patient, onChanged: reload };
@@ -50,7 +71,7 @@ export default function RecordPage({ params: { code, uuid } }: PageProps) {
     { key: "alarms", title: "Alarms and NEWS", content: () => <Watching {...part} may={!wall_display} /> },
     { key: "bracelet", title: "Bracelet", content: () => <BraceletPart {...part} may={!wall_display} /> },
   ];
-  if (manages) tabs.push({ key: "erase", title: "Erase", content: () => <ErasePart {...part} may /> });
+  if (manages) tabs.push({ key: "erase", title: "Erase", content: () => <ErasePart {...part} may onErased={setErased} /> });
 
   return (
     <>
@@ -61,7 +82,7 @@ export default function RecordPage({ params: { code, uuid } }: PageProps) {
             {patient.state === "confirmed" ? (
               <Badge tone="good">Confirmed</Badge>
             ) : (
-              <Badge tone="warn">Voucher {patient.code} open</Badge>
+              <Badge tone="warn">Voucher {manages ? patient.code : ""} open</Badge>
             )}
             <code>{patient.uuid}</code>
             <CopyButton text={patient.uuid} what="patient id" kind="quiet" />

@@ -170,6 +170,7 @@ function ClientShownOnce({ client, onClose }: { client: OAuthClient; onClose: ()
   return (
     <Dialog
       title={`Client “${client.name}”`}
+      mustAnswer={Boolean(client.client_secret)}
       onClose={onClose}
       foot={
         <Button kind="primary" onClick={onClose}>

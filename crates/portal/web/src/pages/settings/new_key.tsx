@@ -83,6 +83,7 @@ function ShownOnce({ made, onClose }: { made: ApiKey; onClose: () => void }) {
   return (
     <Dialog
       title="Your new API key"
+      mustAnswer
       onClose={onClose}
       foot={
         <Button kind="primary" onClick={onClose}>

@@ -1,11 +1,13 @@
 // A password that staff have set must be replaced before anything else.
 
 import { refreshSession, signOut } from "../../api/session";
+import { useAction } from "../../api/use_action";
 import { Button } from "../../design/button";
 import { Brand } from "../../shell";
 import { PasswordForm } from "../settings/password_form";
 
 export function NewPassword() {
+  const leave = useAction(signOut);
   return (
     <div class="gate">
       <main class="gate-card">
@@ -17,6 +19,11 @@ export function NewPassword() {
           <Button kind="quiet" onClick={() => void leave.run()} busy={leave.busy}>
             Sign out
           </Button>
+          {leave.failed && (
+            <p class="bad-text" role="alert">
+              {leave.failed}
+            </p>
+          )}
         </div>
       </main>
     </div>

@@ -23,7 +23,7 @@ export default function StudySettingsPage({ params: { code } }: PageProps) {
         <div class="stack">
           <div class="columns">
             <NamePanel study={study} may={may} key={study.code} />
-            <Members code={code} may={may} />
+            {may && <Members code={code} may />}
           </div>
           <RulesPanel code={code} may={may} />
           {may && <DeleteStudy study={study} />}

@@ -22,14 +22,13 @@ import { Sheet } from "./sheet";
 
 export default function VouchersPage({ params: { code } }: PageProps) {
   const { account } = useOwnSession();
+  const may = mayManage(account.role);
   const study = useStudy(code);
-  const { data: patients, error, reload } = useResource<Patient[]>(paths.patients(code));
+  const { data: patients, error, reload } = useResource<Patient[]>(may ? paths.patients(code) : null);
   const [making, setMaking] = useState(false);
   const [printing, setPrinting] = useState(false);
   const open = patients?.filter((patient) => patient.state === "pre_created" && patient.code) ?? [];
-  const may = mayManage(account.role);
-
-  const newButton = may && (
+  const newButton = (
     <Button kind={printing ? "plain" : "primary"} icon="plus" onClick={() => setMaking(true)}>
       New vouchers
     </Button>
@@ -71,6 +70,15 @@ export default function VouchersPage({ params: { code } }: PageProps) {
     },
   ];
 
+  if (!may)
+    return (
+      <>
+        <PageHead title="Vouchers" />
+        <EmptyState icon="lock" title="Vouchers are for researchers">
+          A researcher of this study makes them.
+        </EmptyState>
+      </>
+    );
   return (
     <>
       <div class="no-print">
@@ -88,9 +96,7 @@ export default function VouchersPage({ params: { code } }: PageProps) {
               title={patients.length > 0 ? "Every voucher has been used" : "No patient yet"}
               action={newButton}
             >
-              {may
-                ? "Make as many vouchers as you expect patients. You can print them as a sheet with QR codes."
-                : "A researcher of the study makes vouchers."}
+              Make as many vouchers as you expect patients. You can print them as a sheet with QR codes.
             </EmptyState>
           </section>
         )}
