@@ -42,7 +42,8 @@ async fn add_file(
     for touched in periods {
         let health = &filling.platform.health;
         let (period, times_us) = (touched.period, touched.times_us.clone());
-        let mut pieces = health.period_rows(filling.patient, data_type, period, times_us, channel).verifying(&filling.verified);
+        let mut pieces =
+            health.period_rows(filling.patient, data_type, period, times_us, channel).verifying(&filling.verified);
         while let Some(blocks) = pieces.next().await? {
             (filling.interruption)()?;
             let blocks = filling.within(blocks, touched.is_whole);

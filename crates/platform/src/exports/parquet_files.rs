@@ -66,7 +66,8 @@ async fn copy(
 async fn encode(filling: &mut Filling<'_>, data_type: DataType, touched: &TouchedPeriod) -> Result<()> {
     let health = &filling.platform.health;
     let (period, times_us) = (touched.period, touched.times_us.clone());
-    let mut pieces = health.period_rows(filling.patient, data_type, period, times_us, None).verifying(&filling.verified);
+    let mut pieces =
+        health.period_rows(filling.patient, data_type, period, times_us, None).verifying(&filling.verified);
     let patient = filling.patient.parse().map_err(|_| PlatformError::Internal("a patient without uuid".to_owned()))?;
     let name = file_name(data_type, touched);
     let mut rows = Rows::default();

@@ -12,7 +12,7 @@ use store::{
 use vitals::af::{AfRecord, unpack_hour};
 use vitals::block::Block;
 use vitals::cells::{Day, window_of};
-use vitals::news_timeline::{LOOK_BACK_MS, NewsEntry};
+use vitals::news_timeline::NewsEntry;
 use vitals::registry::DataType;
 use vitals::zone::{DAY_US, LocalDay};
 
@@ -125,8 +125,7 @@ async fn compare(source: &StoredPatient, claim: Claim, now_ms: i64) -> store::Re
     }
     let kept_from_us = health.retired(patient).await?;
     let stored = stored_of(health, patient).await?;
-    let frozen = Frozen::of(&due, &kept_from_us);
-    let mut shadow = Shadow { rows: source, derived: frozen.part_of(&stored) };
+    let mut shadow = Shadow { rows: source, derived: Frozen::of(&due, &kept_from_us).part_of(&stored) };
     shadow.derived.due.clone_from(&due);
     while !shadow.derived.due.is_empty() {
         let input = FoldInput {
@@ -142,7 +141,6 @@ async fn compare(source: &StoredPatient, claim: Claim, now_ms: i64) -> store::Re
         commit.due.retain(|range| range.ready_ms <= now_ms);
         shadow.derived.apply(commit);
     }
-    frozen.keep_news(&stored, &mut shadow.derived);
     let mut repair = FoldCommit::nothing(claim);
     let differences = differences(&stored, &shadow.derived, &mut repair);
     let windows = windows_with_rows(&shadow.derived);
@@ -163,7 +161,7 @@ fn windows_with_rows(derived: &Derived) -> u64 {
 /// What lies before the first row of its type: it was derived from rows that are no more.
 ///
 /// What is made of several types, such as the summary of a day, is frozen where any of them is retired. A fold still
-/// brings it up to date where rows of another one are left.
+/// brings a summary up to date where rows of another one are left, but not NEWS.
 struct Frozen<'patient> {
     /// First row of each type that has any, µs.
     first_us: BTreeMap<DataType, i64>,
@@ -186,19 +184,6 @@ impl<'patient> Frozen<'patient> {
     fn whole_from(&self, types: &[DataType]) -> i64 {
         let kept_from = types.iter().filter_map(|data_type| self.kept_from_us.get(data_type)).copied().max();
         self.first_of(types).max(kept_from.unwrap_or(i64::MIN))
-    }
-
-    /// Puts the NEWS entries back that rest on retired rows: a measurement enters every evaluation of the twelve hours
-    /// after it. Whether the first evaluation behind those is an entry depends on the one before, so it stays too.
-    fn keep_news(&self, stored: &Derived, computed: &mut Derived) {
-        let kept_from = VITAL_TYPES.iter().filter_map(|data_type| self.kept_from_us.get(data_type)).max();
-        let Some(kept_from_us) = kept_from else { return };
-        let whole_ms = kept_from_us.div_euclid(1000).saturating_add(LOOK_BACK_MS);
-        let first_of = |derived: &Derived| derived.news.range(whole_ms..).next().map(|(time_ms, _)| *time_ms);
-        let first_ms = [first_of(stored), first_of(computed)].into_iter().flatten().min();
-        let end_ms = first_ms.map_or(whole_ms, |time_ms| time_ms + 1);
-        computed.news.retain(|time_ms, _| *time_ms >= end_ms);
-        computed.news.extend(stored.news.range(..end_ms).map(|(time_ms, entry)| (*time_ms, *entry)));
     }
 
     fn part_of(&self, stored: &Derived) -> Derived {
