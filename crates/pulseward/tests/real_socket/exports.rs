@@ -145,8 +145,10 @@ async fn texts_come_back_as_they_were() {
     assert_eq!(String::from_utf8_lossy(&after["tests.csv"]), String::from_utf8_lossy(&before["tests.csv"]));
 }
 
+type Files = BTreeMap<String, Vec<u8>>;
+
 /// An archive of some files, with the manifest last.
-fn packed(files: &BTreeMap<String, Vec<u8>>, manifest: &Value) -> Vec<u8> {
+fn packed(files: &Files, manifest: &Value) -> Vec<u8> {
     use std::io::Write;
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     let manifest = ("manifest.json".to_owned(), manifest.to_string().into_bytes());
@@ -173,14 +175,14 @@ async fn an_archive_that_is_not_what_its_manifest_says_is_refused_whole() {
     for (format, name) in [("csv", "tests.csv"), ("parquet", "tests/2025-11.parquet")] {
         let (files, manifest) = unpacked(&fetch(&export(&researcher, &patient, format).await).await);
         let at = manifest["files"].as_array().unwrap().iter().position(|file| file["name"] == name).unwrap();
-        let refused = |change: &dyn Fn(&mut BTreeMap<String, Vec<u8>>, &mut Value), reason: &str| {
+        let refused = |change: &dyn Fn(&mut Files, &mut Value), reason: &str| {
             let (mut files, mut manifest) = (files.clone(), manifest.clone());
             change(&mut files, &mut manifest);
             std::fs::write(&file, packed(&files, &manifest)).unwrap();
             let (is_taken, _, said) = import(&service, &again, &file);
             assert!(!is_taken && said.contains(reason), "{format}, {reason}: {said}");
         };
-        let bytes_of = |files: &mut BTreeMap<String, Vec<u8>>| files.remove(name).unwrap();
+        let bytes_of = |files: &mut Files| files.remove(name).unwrap();
         refused(&|files, _| drop(bytes_of(files)), name);
         refused(
             &|files, _| {
@@ -214,7 +216,7 @@ async fn an_archive_that_is_not_what_its_manifest_says_is_refused_whole() {
     // A row without end whose size and checksum are as the manifest says.
     let long = format!("timestamp,note\n{BEGIN_MS},\"{}\"\n", "x".repeat(3 << 20)).into_bytes();
     let (mut files, mut manifest) = unpacked(&fetch(&export(&researcher, &patient, "csv").await).await);
-    let sha256: String = sha2::Sha256::digest(&long).iter().map(|byte| format!("{byte:02x}")).collect();
+    let sha256 = platform::hex(&sha2::Sha256::digest(&long));
     let at = manifest["files"].as_array().unwrap().iter().position(|file| file["name"] == "tests.csv").unwrap();
     manifest["files"][at]["bytes"] = json!(long.len());
     manifest["files"][at]["sha256"] = json!(sha256);

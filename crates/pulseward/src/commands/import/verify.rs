@@ -95,8 +95,7 @@ impl<R> Hashing<R> {
 
     /// How many went by, and their SHA-256 in hexadecimal.
     fn end(self) -> (u64, String) {
-        let text = self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        (self.bytes, text)
+        (self.bytes, platform::hex(&self.hash.finalize()))
     }
 }
 
