@@ -372,3 +372,42 @@ async fn what_a_killed_worker_left_is_finished_once() {
     let folder = format!("exports/patient={}", study.patient.uuid);
     assert_eq!(study.story.platform.objects.listed(&folder).await.expect("a list").len(), 1);
 }
+
+/// A bit that flips in a sealed file may read as another value: such an export fails and says so.
+#[tokio::test]
+async fn a_damaged_segment_never_becomes_an_archive() {
+    for (format, compression) in [("csv", "deflate"), ("parquet", "deflate")] {
+        let study = Study::begin().await;
+        study.send(json!({"ppg2": [ppg2(MIDNIGHT_MS, 4_000, "0x7e", 6), ppg2(MIDNIGHT_MS, 900, "0x7b", 22)]})).await;
+        study.seal().await;
+        let objects = &study.story.platform.objects;
+        let sealed = objects.listed("v1").await.expect("a list").remove(0).path;
+        let file = objects.as_folder().expect("a folder").join(&sealed);
+        let whole = std::fs::read(&file).expect("read");
+        // Of the first page of values, in the middle, and in the footer.
+        for position in [40, whole.len() / 3, whole.len() / 2, whole.len() - 60] {
+            let mut bytes = whole.clone();
+            bytes[position] ^= 1;
+            std::fs::write(&file, bytes).expect("written");
+            for last in ["23:59:59.999", "00:00:05.000"] {
+                study.story.pass_ms(300_000);
+                let mut body = day(&["ppg2"]);
+                body["client_date_from"] = json!("2025-11-18T00:00:00");
+                body["client_date_to"] = json!(format!("2025-11-20T{last}"));
+                body["format"] = json!(format);
+                body["compression"] = json!(compression);
+                let created = study.create("", body).await.ok();
+                assert_eq!(study.work().await, 1);
+                let ended = study.status(&text(&created["id"])).await;
+                assert_eq!(ended["status"], "failed", "{format}, {position}: {ended}");
+                assert_eq!(ended["error"], "stored data could not be read; the operator has been told");
+            }
+        }
+        let left = objects.listed(&format!("exports/patient={}", study.patient.uuid)).await.expect("a list");
+        assert!(left.is_empty(), "{left:?}");
+        std::fs::write(&file, whole).expect("written");
+        let mut body = day(&["ppg2"]);
+        body["format"] = json!(format);
+        assert!(study.archive(body).await.len() > 1_000);
+    }
+}

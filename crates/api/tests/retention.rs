@@ -4,8 +4,10 @@ mod common;
 
 use common::{START_MS, Story};
 use platform::Role;
+use platform::fold::recompute;
 use platform::seal::{Until, seal};
 use serde_json::{Value, json};
+use store::FoldCommit;
 
 const DAY_MS: i64 = 86_400_000;
 /// 2025-11-01T00:00Z and 2025-11-19T00:00Z.
@@ -64,7 +66,7 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
     story.platform.health.mark_due(&patient.uuid, range).await.expect("marked");
     story.fold().await;
     assert_eq!(story.get(&summary).await.ok(), before);
-    let recomputed = platform::fold::recompute(&story.platform, Some(&patient.uuid), |_, _| {}).await;
+    let recomputed = recompute(&story.platform, Some(&patient.uuid), |_, _| {}).await;
     assert_eq!(recomputed.expect("recomputed").differences, 0);
     assert_eq!(story.get(&summary).await.ok(), before);
 
@@ -88,4 +90,52 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
 
 fn store_query(patient: &str) -> store::AuditQuery {
     store::AuditQuery { appears: patient.to_owned(), from_ms: 0, to_ms: i64::MAX, action_type: None, scoped_key: None }
+}
+
+/// A temperature enters NEWS for twelve hours. When it has been retired and the heart rates of those hours have not, a
+/// recomputation leaves what NEWS said as it is, and still puts right what can be made anew.
+#[tokio::test]
+async fn recomputing_leaves_news_that_rests_on_retired_measurements() {
+    let story = Story::begin().await;
+    let key = story.key_of("ada@example.org", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let patient = story.patient(&key, &group, json!({"time_zone": "UTC"})).await;
+    let begin_ms = YESTERDAY_MS - 3 * DAY_MS;
+    let times: Vec<i64> = (0..4 * 48).map(|half_hour| begin_ms + half_hour * 1_800_000).collect();
+    let rates: Vec<i64> = (0..4 * 48).map(|half_hour| [70, 95, 115][half_hour / 5 % 3]).collect();
+    story
+        .sync(&patient, json!({"activity": {"timestamp": times, "bpm": rates, "spo2": 97, "respiration_rate": 15}}))
+        .await;
+    let noons: Vec<i64> =
+        (0..4).flat_map(|day| [8, 20].map(|hour| begin_ms + day * DAY_MS + hour * 3_600_000)).collect();
+    let fever = json!({"timestamp": noons, "test_type": vec!["temperature"; 8], "value": [39.3, 36.8, 39.2, 38.7, 39.4, 39.3, 36.9, 39.3]});
+    story.sync(&patient, json!({"tests": fever})).await;
+    story.fold().await;
+    let health = &story.platform.health;
+    let news = async || health.news_between(&patient.uuid, i64::MIN, i64::MAX).await.expect("entries");
+    let before = news().await;
+    assert!(before.len() > 30, "{}", before.len());
+    seal(&story.platform, Until::Now, |_| {}).await.expect("sealed");
+
+    let settings = format!("/integration/v1/groups/{group}/settings?token={key}");
+    story.put(&settings, json!({"retention": {"tests": 1}})).await.ok();
+    assert_eq!(story.platform.carry_out_retention().await.expect("carried out"), 6);
+    let differing = async |at: &str| {
+        let now = news().await;
+        let first = now.iter().zip(&before).find(|(one, other)| one != other);
+        assert!(now == before, "{at}: {} entries, {} before, {first:?}", now.len(), before.len());
+    };
+    differing("retired").await;
+    story.fold().await;
+    differing("folded").await;
+    let recomputed = async || recompute(&story.platform, None, |_, _| {}).await.expect("recomputed").differences;
+    assert_eq!(recomputed().await, 0);
+    differing("recomputed").await;
+
+    let claim = health.claim_patient(&patient.uuid, story.now_ms(), 1).await.expect("an answer").expect("a claim");
+    let lost = before.last().expect("an entry").time_ms;
+    let damage = FoldCommit { news_removed: vec![(lost, lost)], ..FoldCommit::nothing(claim) };
+    health.commit_folds(vec![damage]).await.expect("damaged");
+    assert!(recomputed().await >= 1);
+    differing("recomputed").await;
 }

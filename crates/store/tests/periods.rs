@@ -4,7 +4,7 @@
 mod common;
 
 use common::{PATIENT, on_each_engine};
-use store::segment::{SealedPeriod, UnsealedPeriod};
+use store::segment::{SealedPeriod, UnsealedPeriod, Verified};
 use store::{HealthDb, Sync, SyncOutcome};
 use vitals::block::{Block, Cells};
 use vitals::registry::{Channel, DataType};
@@ -76,7 +76,7 @@ async fn check(health: &HealthDb) {
         }
     }
     let period = SealedPeriod::of(PPG2, MIDNIGHT_US);
-    let channels = health.channels_of_period(PATIENT, PPG2, period).await.unwrap();
+    let channels = health.channels_of_period(PATIENT, PPG2, period, &Verified::default()).await.unwrap();
     assert_eq!(channels, [Channel::of_ppg2(0x7c, 6), Channel::of_ppg2(0x7e, 6)]);
 }
 

@@ -96,15 +96,8 @@ impl Archive {
 
     /// Adds bytes to the entry that was begun last.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        if let Some(open) = &mut self.open {
-            open.hash.update(bytes);
-        }
-        self.write_unhashed(bytes)
-    }
-
-    /// Adds bytes whose hash is known.
-    pub(super) fn write_unhashed(&mut self, bytes: &[u8]) -> Result<()> {
         let Some(open) = &mut self.open else { return Err(failed("no entry is open")) };
+        open.hash.update(bytes);
         open.bytes += bytes.len() as u64;
         let mut rest = bytes;
         while open.waiting.len() + rest.len() >= PIECE_BYTES {
@@ -166,7 +159,7 @@ mod tests {
         }
         let entry = archive.end().expect("ended");
         archive.begin_stored("b.parquet").expect("begun");
-        archive.write_unhashed(b"PAR1").expect("written");
+        archive.write(b"PAR1").expect("written");
         archive.end().expect("ended");
         bytes.extend(archive.finish().expect("finished"));
         (bytes, entry)

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use store::Objects;
+use store::segment::Verified;
 use vitals::block::Block;
 use vitals::zone::ZoneName;
 
@@ -28,6 +29,8 @@ pub(super) struct Filling<'a> {
     pub sink: Sink,
     pub files: Vec<FileOfArchive>,
     pub zones: BTreeSet<ZoneName>,
+    /// Segments that were compared with the catalog: each once for an archive, before its rows go out.
+    pub verified: Verified,
     /// An error when the work should end early: it is no longer ours, or the process is about to end.
     pub interruption: &'a (dyn Fn() -> Result<()> + Send + Sync),
 }
@@ -49,6 +52,7 @@ pub(super) async fn write_archive(
         sink: Sink::new(objects, path, request.compression)?,
         files: Vec::new(),
         zones: BTreeSet::new(),
+        verified: Verified::default(),
         interruption,
     };
     match filling.fill().await {
@@ -68,7 +72,7 @@ impl Filling<'_> {
                 ArchiveFormat::Parquet => parquet_files::add(self, *data_type).await?,
             }
         }
-        let dictionary = data_dictionary(self.request.types());
+        let dictionary = data_dictionary(self.request.types(), self.request.format);
         let dictionary = self.add_text(DICTIONARY, dictionary).await?;
         let manifest = manifest(self.patient, self.request, &self.zones, &self.files, (DICTIONARY, &dictionary))?;
         self.add_text(MANIFEST, manifest).await?;

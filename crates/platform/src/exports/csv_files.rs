@@ -19,8 +19,8 @@ pub(super) async fn add(filling: &mut Filling<'_>, data_type: DataType) -> Resul
     }
     let mut channels: BTreeSet<Channel> = BTreeSet::new();
     for touched in &periods {
-        let health = &filling.platform.health;
-        channels.extend(health.channels_of_period(filling.patient, data_type, touched.period).await?);
+        let Filling { platform, patient, verified, .. } = &*filling;
+        channels.extend(platform.health.channels_of_period(patient, data_type, touched.period, verified).await?);
     }
     for channel in channels {
         add_file(filling, data_type, &periods, Some(channel)).await?;
@@ -42,7 +42,8 @@ async fn add_file(
     for touched in periods {
         let health = &filling.platform.health;
         let (period, times_us) = (touched.period, touched.times_us.clone());
-        let mut pieces = health.period_rows(filling.patient, data_type, period, times_us, channel);
+        let mut pieces =
+            health.period_rows(filling.patient, data_type, period, times_us, channel).verifying(&filling.verified);
         while let Some(blocks) = pieces.next().await? {
             (filling.interruption)()?;
             let blocks = filling.within(blocks, touched.is_whole);

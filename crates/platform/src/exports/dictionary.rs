@@ -2,15 +2,25 @@
 
 use vitals::registry::DataType;
 
-/// The file, for some types.
-pub(super) fn data_dictionary(types: &[DataType]) -> Vec<u8> {
+use super::request::ArchiveFormat;
+
+/// The file, for some types as they are written in a format: CSV has milliseconds and a local date, Parquet
+/// microseconds and the zone.
+pub(super) fn data_dictionary(types: &[DataType], format: ArchiveFormat) -> Vec<u8> {
     let mut text = String::from("type,column,unit,meaning\n");
     for data_type in types {
         let name = data_type.name();
-        push_line(&mut text, [name, "timestamp", "ms", "time of the sample, milliseconds since 1970 UTC"]);
-        push_line(&mut text, [name, "date", "", "the same as local date and time with the offset from UTC"]);
+        if format == ArchiveFormat::Csv {
+            push_line(&mut text, [name, "timestamp", "ms", "time of the sample, milliseconds since 1970 UTC"]);
+            push_line(&mut text, [name, "date", "", "the same as local date and time with the offset from UTC"]);
+        } else {
+            push_line(&mut text, [name, "timestamp", "us", "time of the sample, microseconds since 1970 UTC"]);
+        }
         for column in data_type.columns() {
             push_line(&mut text, [name, column.name, column.unit, column.meaning]);
+        }
+        if format == ArchiveFormat::Parquet {
+            push_line(&mut text, [name, "zone", "", "IANA time zone of the sample's local time"]);
         }
     }
     text.into_bytes()
@@ -38,9 +48,15 @@ mod tests {
 
     #[test]
     fn every_column_has_a_line() {
-        let text = String::from_utf8(data_dictionary(&DataType::ALL)).expect("text");
-        let columns: usize = DataType::ALL.iter().map(|data_type| data_type.columns().len() + 2).sum();
-        assert_eq!(text.lines().count(), columns + 1);
-        assert!(text.contains("\nrr-interval,rr,ms,"), "{text}");
+        for (format, first, other) in
+            [(ArchiveFormat::Csv, "timestamp,ms", "date"), (ArchiveFormat::Parquet, "timestamp,us", "zone")]
+        {
+            let text = String::from_utf8(data_dictionary(&DataType::ALL, format)).expect("text");
+            let columns: usize = DataType::ALL.iter().map(|data_type| data_type.columns().len() + 2).sum();
+            assert_eq!(text.lines().count(), columns + 1);
+            assert!(text.contains("\nrr-interval,rr,ms,"), "{text}");
+            assert!(text.contains(&format!("\nrr-interval,{first},")), "{text}");
+            assert!(text.contains(&format!("\nrr-interval,{other},")), "{text}");
+        }
     }
 }

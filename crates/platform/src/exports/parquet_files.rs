@@ -9,7 +9,7 @@ use store::segment::{PeriodFile, SegmentReader, SegmentRow};
 use vitals::block::Block;
 use vitals::registry::DataType;
 
-use super::archive::{Archive, WrittenEntry};
+use super::archive::Archive;
 use super::content::{Filling, Rows};
 use super::local_range::TouchedPeriod;
 use crate::error::{PlatformError, Result};
@@ -41,8 +41,6 @@ async fn copy(
 ) -> Result<()> {
     let objects = &filling.platform.objects;
     let object = &segment.object;
-    let reader = SegmentReader::open(objects, &object.path, object.bytes, data_type).await?;
-    filling.zones.extend(reader.zones());
     let found = objects.read(&object.path, None).await?;
     let gone = || StoreError::Unavailable(format!("{} is not there", object.path));
     let mut bytes = found.ok_or_else(gone)?.bytes;
@@ -52,13 +50,14 @@ async fn copy(
     while let Some(piece) = bytes.next().await {
         (filling.interruption)()?;
         let piece = piece?;
-        filling.sink.write(move |archive| archive.write_unhashed(&piece)).await?;
+        filling.sink.write(move |archive| archive.write(&piece)).await?;
     }
-    let written = filling.sink.write(Archive::end).await?;
-    if written.bytes != object.bytes {
-        return Err(StoreError::Damaged(format!("{} has another size than the catalog", object.path)).into());
+    let entry = filling.sink.write(Archive::end).await?;
+    if (entry.bytes, &entry.sha256) != (object.bytes, &object.sha256) {
+        return Err(StoreError::Damaged(format!("{} is not what was sealed", object.path)).into());
     }
-    let entry = WrittenEntry { sha256: object.sha256.clone(), ..written };
+    let reader = SegmentReader::open(&filling.platform.objects, &object.path, object.bytes, data_type).await?;
+    filling.zones.extend(reader.zones());
     let rows = Rows::known(object.rows, object.first_us, object.last_us);
     filling.files.push(rows.described(name, data_type.name(), entry)?);
     Ok(())
@@ -67,7 +66,8 @@ async fn copy(
 async fn encode(filling: &mut Filling<'_>, data_type: DataType, touched: &TouchedPeriod) -> Result<()> {
     let health = &filling.platform.health;
     let (period, times_us) = (touched.period, touched.times_us.clone());
-    let mut pieces = health.period_rows(filling.patient, data_type, period, times_us, None);
+    let mut pieces =
+        health.period_rows(filling.patient, data_type, period, times_us, None).verifying(&filling.verified);
     let patient = filling.patient.parse().map_err(|_| PlatformError::Internal("a patient without uuid".to_owned()))?;
     let name = file_name(data_type, touched);
     let mut rows = Rows::default();

@@ -7,14 +7,14 @@
 use std::collections::BTreeMap;
 
 use vitals::block::Block;
-use vitals::cells::WINDOW_MS;
+use vitals::cells::{WINDOW_MS, window_of};
 use vitals::news_timeline::{LOOK_BACK_MS, Moment, NewsEntry, Timeline, moments};
 use vitals::registry::DataType;
 use vitals::zone::WINDOW_US;
 
 use super::days::Days;
 use super::plan::Windows;
-use super::source::FoldSource;
+use super::source::{FoldSource, VITAL_TYPES};
 use super::subject::Subject;
 
 /// Windows that reach back as far as a measurement enters, the one that is begun included.
@@ -58,15 +58,25 @@ impl NewsEdit {
     }
 }
 
-/// Evaluates intervals, which are in order and apart from each other. Rows after `not_after_us` do not count yet.
+/// The first window whose NEWS can be made anew. Before it some of the rows that enter were retired, and what was said
+/// stays; the cells still tell what was known when it began.
+pub(crate) fn whole_from(kept_from_us: &BTreeMap<DataType, i64>) -> i64 {
+    let kept_from = VITAL_TYPES.iter().filter_map(|data_type| kept_from_us.get(data_type)).max();
+    kept_from.map_or(i64::MIN, |from_us| window_of(*from_us))
+}
+
+/// Evaluates intervals, which are in order and apart from each other, from a window on. Rows after `not_after_us` do
+/// not count yet.
 pub(crate) async fn evaluate(
     source: &impl FoldSource,
     days: &Days,
     subject: &Subject,
     intervals: &[Interval],
+    whole_from: i64,
     not_after_us: i64,
 ) -> store::Result<NewsEdit> {
-    let mut evaluation = Evaluation { source, days, subject, not_after_us, edit: NewsEdit::default(), last: None };
+    let mut evaluation =
+        Evaluation { source, days, subject, whole_from, not_after_us, edit: NewsEdit::default(), last: None };
     for (at, interval) in intervals.iter().enumerate() {
         let next_start = intervals.get(at + 1).map(|next| next.windows.start);
         evaluation.interval(interval, next_start).await?;
@@ -92,6 +102,7 @@ struct Evaluation<'fold, Source> {
     source: &'fold Source,
     days: &'fold Days,
     subject: &'fold Subject,
+    whole_from: i64,
     not_after_us: i64,
     edit: NewsEdit,
     /// The last evaluation so far.
@@ -101,7 +112,8 @@ struct Evaluation<'fold, Source> {
 impl<Source: FoldSource> Evaluation<'_, Source> {
     async fn interval(&mut self, interval: &Interval, next_start: Option<i64>) -> store::Result<()> {
         let Windows { start, end } = interval.windows;
-        if start * WINDOW_US > self.not_after_us {
+        let start = start.max(self.whole_from);
+        if start >= end || start * WINDOW_US > self.not_after_us {
             return Ok(());
         }
         let start_ms = start * WINDOW_MS;
@@ -114,7 +126,7 @@ impl<Source: FoldSource> Evaluation<'_, Source> {
         let mut last = None;
         let moments = moments(&interval.blocks, self.not_after_us);
         let (inside, after) = moments.split_at(moments.partition_point(|moment| moment.0 < end * WINDOW_MS));
-        for moment in inside {
+        for moment in inside.iter().filter(|moment| moment.0 >= start_ms) {
             last = Some(self.step(&mut timeline, moment));
         }
         let next = match self.days.first_scored(self.source, end).await? {

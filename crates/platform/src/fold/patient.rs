@@ -57,7 +57,8 @@ pub(crate) async fn fold(source: &impl FoldSource, input: FoldInput) -> store::R
         replace_vitals(&mut days, interval, activity, tests, &subject);
     }
     if !intervals.is_empty() {
-        let edit = news::evaluate(source, &days, &subject, &intervals, not_after_us).await?;
+        let whole_from = news::whole_from(&kept_from_us);
+        let edit = news::evaluate(source, &days, &subject, &intervals, whole_from, not_after_us).await?;
         let mut computed = latest::compute(source, &days, &seen, &vital_windows, &intervals, not_after_us).await?;
         let newest = news::newest_after(source, &edit).await?;
         computed.news_score = newest

@@ -161,7 +161,7 @@ fn windows_with_rows(derived: &Derived) -> u64 {
 /// What lies before the first row of its type: it was derived from rows that are no more.
 ///
 /// What is made of several types, such as the summary of a day, is frozen where any of them is retired. A fold still
-/// brings it up to date where rows of another one are left.
+/// brings a summary up to date where rows of another one are left, but not NEWS.
 struct Frozen<'patient> {
     /// First row of each type that has any, µs.
     first_us: BTreeMap<DataType, i64>,

@@ -5,6 +5,7 @@ mod batch;
 mod columnar;
 mod reader;
 mod sender;
+mod verify;
 mod zones;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +23,11 @@ use self::zones::ZoneOfRow;
 use crate::commands::simulate::progress_bar;
 use crate::failure::Failure;
 use crate::output::Output;
+
+/// Said after the rows of an archive of CSV: the service cannot know them again by their times.
+const WHOLE_MILLISECONDS: &str = "warning: an archive of CSV has whole milliseconds; a row that the patient still has at \
+    a fraction of a millisecond is not known again and is now there twice; to a patient who still has his data, send an \
+    archive of Parquet";
 
 /// Send archives of exports, or CSV files (also .gz) whose columns have the names of the data dictionary
 #[derive(Args)]
@@ -71,15 +77,28 @@ impl Import {
     pub async fn run(self) -> Result<(), Failure> {
         let sender = Sender::new(&self.url, &self.bearer, self.compress)?;
         let bar = progress_bar();
-        let mut sending = Sending { sender, bar, counts: Counts::default() };
+        let mut sending = Sending { sender, bar, counts: Counts::default(), has_sent_lines: false };
+        // Every archive is looked through before anything is sent.
+        let mut archives = Vec::new();
         for path in &self.files {
             sending.bar.set_message(path.display().to_string());
-            match Archive::open(path)? {
+            let mut archive = Archive::open(path)?;
+            if let Some(archive) = &mut archive {
+                archive.verify()?;
+            }
+            archives.push((path, archive));
+        }
+        for (path, archive) in archives {
+            sending.bar.set_message(path.display().to_string());
+            match archive {
                 Some(archive) => self.send_archive(archive, &mut sending).await?,
                 None => self.send_csv(path, &mut sending).await?,
             }
         }
         sending.bar.finish_and_clear();
+        if sending.has_sent_lines {
+            eprintln!("{WHOLE_MILLISECONDS}");
+        }
         let counts = sending.counts;
         self.output.print(&json!({
             "rows": counts.rows,
@@ -108,7 +127,10 @@ impl Import {
                 continue;
             }
             match entry.form {
-                Form::Csv => self.send_lines(&mut archive, &entry, sending).await?,
+                Form::Csv => {
+                    sending.has_sent_lines = true;
+                    self.send_lines(&mut archive, &entry, sending).await?;
+                }
                 Form::Parquet => self.send_columns(&mut archive, &entry, sending).await?,
             }
         }
@@ -151,6 +173,8 @@ struct Sending {
     sender: Sender,
     bar: ProgressBar,
     counts: Counts,
+    /// Whether rows of an archive of CSV were among them.
+    has_sent_lines: bool,
 }
 
 impl Sending {

@@ -10,6 +10,7 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
+use sha2::Digest;
 use tempfile::tempdir;
 use testkit::{S3_ACCESS_KEY, S3_BUCKET, S3_SECRET_KEY, S3Server};
 
@@ -110,6 +111,122 @@ async fn an_archive_that_is_sent_back_comes_out_the_same() {
     assert!(before == after);
     assert_eq!(manifest["files"], manifest_after["files"]);
     assert_eq!(manifest["time_zones"], json!(["America/New_York", "Europe/Zurich"]));
+}
+
+/// What `import` makes of an archive: whether it took it, what it printed and what it said.
+fn import(service: &Service, patient: &Patient, file: &Path) -> (bool, Value, String) {
+    let arguments = ["import", "--url", &service.url, "--bearer", &patient.token, "--json", file.to_str().unwrap()];
+    let output = pulseward(&arguments).output().unwrap();
+    let printed = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    (output.status.success(), printed, String::from_utf8(output.stderr).unwrap())
+}
+
+/// A text goes out and in as it is, blanks and ends of lines at its edges too.
+#[tokio::test]
+async fn texts_come_back_as_they_were() {
+    let data = tempdir().unwrap();
+    let service = Service::start_with(data.path(), &["--export-interval", "0s"]);
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let notes = ["  sp ", "\t", "\r", "\n", "\u{2028}x", "a,b", "\"", "\r\n", "'", "\u{feff}"];
+    let times: Vec<i64> = (0..notes.len() as i64).map(|row| BEGIN_MS + row).collect();
+    let tests = json!({"timestamp": times, "test_type": vec!["heart_rate"; notes.len()], "value": 61, "note": notes});
+    let patient = researcher.enrol().await;
+    let (status, answer) = researcher.sync(&patient, &json!({"data": {"tests": tests}})).await.unwrap();
+    assert_eq!((status, &answer["types"]["tests"]["stored"]), (200, &json!(notes.len())), "{answer}");
+    let archive = fetch(&export(&researcher, &patient, "csv").await).await;
+    let file = data.path().join("archive.zip");
+    std::fs::write(&file, &archive).unwrap();
+    let again = researcher.enrol().await;
+    let (is_taken, counts, said) = import(&service, &again, &file);
+    assert!(is_taken, "{said}");
+    assert_eq!(counts["stored"], json!(notes.len()));
+    assert!(said.contains("whole milliseconds"), "{said}");
+    let (before, after) = (unpacked(&archive).0, unpacked(&fetch(&export(&researcher, &again, "csv").await).await).0);
+    assert_eq!(String::from_utf8_lossy(&after["tests.csv"]), String::from_utf8_lossy(&before["tests.csv"]));
+}
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// An archive of some files, with the manifest last.
+fn packed(files: &Files, manifest: &Value) -> Vec<u8> {
+    use std::io::Write;
+    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let manifest = ("manifest.json".to_owned(), manifest.to_string().into_bytes());
+    for (name, bytes) in files.iter().map(|(name, bytes)| (name.clone(), bytes.clone())).chain([manifest]) {
+        zip.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        zip.write_all(&bytes).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+/// What was changed on the way is found before the first row is sent.
+#[tokio::test]
+async fn an_archive_that_is_not_what_its_manifest_says_is_refused_whole() {
+    let data = tempdir().unwrap();
+    let service = Service::start_with(data.path(), &["--export-interval", "0s"]);
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let patient = researcher.enrol().await;
+    let times: Vec<i64> = (0..120).map(|minute| BEGIN_MS + minute * 60_000).collect();
+    let body = json!({"data": {"activity": {"timestamp": times, "bpm": 61},
+        "tests": {"timestamp": [BEGIN_MS], "test_type": ["temperature"], "value": [37.25]}}});
+    assert_eq!(researcher.sync(&patient, &body).await.unwrap().0, 200);
+    let again = researcher.enrol().await;
+    let file = data.path().join("archive.zip");
+    for (format, name) in [("csv", "tests.csv"), ("parquet", "tests/2025-11.parquet")] {
+        let (files, manifest) = unpacked(&fetch(&export(&researcher, &patient, format).await).await);
+        let at = manifest["files"].as_array().unwrap().iter().position(|file| file["name"] == name).unwrap();
+        let refused = |change: &dyn Fn(&mut Files, &mut Value), reason: &str| {
+            let (mut files, mut manifest) = (files.clone(), manifest.clone());
+            change(&mut files, &mut manifest);
+            std::fs::write(&file, packed(&files, &manifest)).unwrap();
+            let (is_taken, _, said) = import(&service, &again, &file);
+            assert!(!is_taken && said.contains(reason), "{format}, {reason}: {said}");
+        };
+        let bytes_of = |files: &mut Files| files.remove(name).unwrap();
+        refused(&|files, _| drop(bytes_of(files)), name);
+        refused(
+            &|files, _| {
+                let mut bytes = bytes_of(files);
+                let middle = bytes.len() / 2;
+                bytes[middle] ^= 1;
+                files.insert(name.to_owned(), bytes);
+            },
+            "another SHA-256",
+        );
+        refused(&|files, _| files.get_mut(name).unwrap().extend(b"\n"), "is larger than");
+        refused(&|files, _| files.get_mut(name).unwrap().truncate(9), "has 9 bytes and");
+        refused(&|_, manifest| manifest["files"][at]["rows"] = json!(2), "has 1 rows and 2");
+        refused(&|_, manifest| drop(manifest["files"].as_array_mut().unwrap().remove(at)), "is not in its manifest");
+        refused(&|_, manifest| manifest["files"] = json!([]), "is not in its manifest");
+        refused(
+            &|_, manifest| {
+                let twice = manifest["files"][at].clone();
+                manifest["files"].as_array_mut().unwrap().push(twice);
+            },
+            "names a file twice",
+        );
+        refused(
+            &|files, _| {
+                let bomb = format!("timestamp,value\n1,\"{}", "x".repeat(8 << 20));
+                files.insert(name.to_owned(), bomb.into_bytes());
+            },
+            "is larger than",
+        );
+    }
+    // A row without end whose size and checksum are as the manifest says.
+    let long = format!("timestamp,note\n{BEGIN_MS},\"{}\"\n", "x".repeat(3 << 20)).into_bytes();
+    let (mut files, mut manifest) = unpacked(&fetch(&export(&researcher, &patient, "csv").await).await);
+    let sha256 = platform::hex(&sha2::Sha256::digest(&long));
+    let at = manifest["files"].as_array().unwrap().iter().position(|file| file["name"] == "tests.csv").unwrap();
+    manifest["files"][at]["bytes"] = json!(long.len());
+    manifest["files"][at]["sha256"] = json!(sha256);
+    files.insert("tests.csv".to_owned(), long);
+    std::fs::write(&file, packed(&files, &manifest)).unwrap();
+    let (is_taken, _, said) = import(&service, &again, &file);
+    assert!(!is_taken && said.contains("longer than"), "{said}");
+
+    let (files, manifest) = unpacked(&fetch(&export(&researcher, &again, "csv").await).await);
+    assert_eq!((files.len(), &manifest["files"]), (1, &json!([])), "nothing was sent");
 }
 
 /// Parquet keeps microseconds and zones, so every row comes back as it was; the file itself names another patient.

@@ -20,6 +20,7 @@ mod pieces;
 mod read;
 mod seal;
 mod stream;
+mod verify;
 mod write;
 
 pub(crate) use catalog::segments_between;
@@ -34,6 +35,7 @@ pub use period::SealedPeriod;
 pub use read::{SegmentPieces, SegmentReader};
 pub use seal::Sealed;
 pub use stream::{PeriodContent, PeriodRows};
+pub use verify::Verified;
 pub use write::{SegmentWriter, WrittenSegment};
 
 #[cfg(test)]

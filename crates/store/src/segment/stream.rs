@@ -12,7 +12,7 @@ use vitals::registry::{Channel, DataType};
 use super::catalog::{ChunkKey, segment_of};
 use super::period::SealedPeriod;
 use super::seal::{chunk_block, chunks_of_period, step_us};
-use super::{SegmentPieces, SegmentReader, SegmentRow};
+use super::{SegmentPieces, SegmentReader, SegmentRow, Verified};
 use crate::engine::blocking;
 use crate::error::{Result, StoreError};
 use crate::health::{HealthDb, merge};
@@ -43,6 +43,8 @@ pub struct PeriodRows {
     /// None before the first look, and after one that no longer holds.
     source: Option<Source>,
     looks: usize,
+    /// Segments that need not be verified again; none when nothing is verified.
+    verified: Option<Verified>,
 }
 
 #[derive(Debug)]
@@ -71,17 +73,19 @@ impl HealthDb {
         look.await
     }
 
-    /// The channels that have rows in a period, in their order.
+    /// The channels that have rows in a period, in their order. Its segment is verified first.
     pub async fn channels_of_period(
         &self,
         patient: &str,
         data_type: DataType,
         period: SealedPeriod,
+        verified: &Verified,
     ) -> Result<Vec<Channel>> {
         for _ in 0..LOOKS {
             let content = self.period_content(patient, data_type, period).await?;
             let mut channels: Vec<Channel> = content.chunks.iter().map(|chunk| chunk.channel).collect();
             if let Some(row) = &content.segment {
+                verified.check(&self.objects, &row.object).await?;
                 match SegmentReader::open(&self.objects, &row.object.path, row.object.bytes, data_type).await {
                     Ok(reader) => channels.extend(reader.channels()),
                     Err(StoreError::LeaseLost) => continue,
@@ -115,11 +119,19 @@ impl HealthDb {
             channel,
             source: None,
             looks: 0,
+            verified: None,
         }
     }
 }
 
 impl PeriodRows {
+    /// Reads a segment whole and compares it with the catalog before any of its rows is answered, but for those that
+    /// were verified before.
+    #[must_use]
+    pub fn verifying(self, verified: &Verified) -> Self {
+        PeriodRows { verified: Some(verified.clone()), ..self }
+    }
+
     /// The next rows: one block for each channel that has any, all later than what was answered before. `None` at the
     /// end.
     ///
@@ -183,6 +195,9 @@ impl PeriodRows {
         });
         let reader = match segment {
             Some(row) => {
+                if let Some(verified) = &self.verified {
+                    verified.check(&self.health.objects, &row.object).await?;
+                }
                 let (path, bytes) = (&row.object.path, row.object.bytes);
                 Some(SegmentReader::open(&self.health.objects, path, bytes, self.data_type).await?)
             }

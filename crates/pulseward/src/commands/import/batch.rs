@@ -22,6 +22,7 @@ pub struct Batch {
 struct Column {
     name: String,
     is_number: bool,
+    is_text: bool,
     cells: String,
 }
 
@@ -31,11 +32,10 @@ impl Batch {
         let zone = time_zone.map_or_else(String::new, |zone| format!("\"time_zone\":{},", json!(zone)));
         let columns = columns.iter().map(|name| {
             let name = name.clone()?;
-            let is_number = match data_type.column(&name) {
-                Some(column) => matches!(column.kind, Kind::Number { .. }),
-                None => true, // the timestamp
-            };
-            Some(Column { name, is_number, cells: String::new() })
+            let kind = data_type.column(&name).map(|column| column.kind);
+            let is_number = kind.is_none_or(|kind| matches!(kind, Kind::Number { .. })); // none has the timestamp
+            let is_text = kind.is_some_and(|kind| matches!(kind, Kind::Text { .. }));
+            Some(Column { name, is_number, is_text, cells: String::new() })
         });
         let head = format!("{{{zone}\"data\":{{\"{}\":{{", data_type.name());
         Batch { head, columns: columns.collect(), rows: 0, bytes: 0 }
@@ -49,7 +49,8 @@ impl Batch {
             if !column.cells.is_empty() {
                 column.cells.push(',');
             }
-            push_cell(column, cell.trim())?;
+            // A text is sent as it is; about numbers and codes, blanks say nothing.
+            push_cell(column, if column.is_text { cell } else { cell.trim() })?;
             self.bytes += column.cells.len() - before;
         }
         self.rows += 1;
@@ -137,6 +138,19 @@ mod tests {
         let body: Value = serde_json::from_slice(&batch.take()).unwrap();
         assert_eq!(body["data"]["tests"]["test_type"], json!(["heart_rate"]));
         assert_eq!(body["data"]["tests"]["note"], json!(["he said \"fine\""]));
+    }
+
+    #[test]
+    fn texts_keep_their_blanks() {
+        let texts = ["  sp ", "\t", "\r", "\n", "\u{2028}x", " ", "\u{feff}y"];
+        let mut batch = batch(DataType::Tests, &["timestamp", "test_type", "value", "note"]);
+        for text in texts {
+            push(&mut batch, &[" 1 ", " heart_rate", "61 ", text]).unwrap();
+        }
+        let body: Value = serde_json::from_slice(&batch.take()).unwrap();
+        assert_eq!(body["data"]["tests"]["note"], json!(texts));
+        assert_eq!(body["data"]["tests"]["test_type"][6], json!("heart_rate"));
+        assert_eq!(body["data"]["tests"]["value"][6], json!(61));
     }
 
     #[test]

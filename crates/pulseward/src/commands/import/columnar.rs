@@ -19,6 +19,7 @@ const ZONE: &str = "zone";
 pub struct Streams {
     path: PathBuf,
     reader: ParquetRecordBatchReader,
+    rows: u64,
     with_zones: bool,
 }
 
@@ -33,9 +34,15 @@ pub struct Stream {
 impl Streams {
     /// Reads a file; `path` is what it is called in messages. `with_zones` keeps the zones that the rows have.
     pub fn read(file: File, path: &Path, with_zones: bool) -> Result<Self, Failure> {
-        let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|rows| rows.with_batch_size(ROWS).build());
-        let reader = reader.map_err(|error| not_parquet(path, &error))?;
-        Ok(Streams { path: path.to_owned(), reader, with_zones })
+        let found = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| not_parquet(path, &error))?;
+        let rows = u64::try_from(found.metadata().file_metadata().num_rows()).unwrap_or(0);
+        let reader = found.with_batch_size(ROWS).build().map_err(|error| not_parquet(path, &error))?;
+        Ok(Streams { path: path.to_owned(), reader, rows, with_zones })
+    }
+
+    /// How many rows the file has.
+    pub fn rows(&self) -> u64 {
+        self.rows
     }
 
     /// The next rows; none at the end.

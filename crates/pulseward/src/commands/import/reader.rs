@@ -10,12 +10,14 @@ use vitals::registry::DataType;
 
 use crate::failure::Failure;
 
+/// The longest row that is read, in bytes: many times what a row with the longest texts takes.
+const LONGEST_ROW_BYTES: usize = 1 << 20;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// The rows of one file.
 pub struct Rows<'bytes> {
     path: PathBuf,
-    reader: Reader<Box<dyn Read + 'bytes>>,
+    reader: Reader<Bounded<'bytes>>,
     columns: Vec<Option<String>>,
     line: u64,
 }
@@ -36,7 +38,7 @@ impl<'bytes> Rows<'bytes> {
 
     /// Reads bytes that are not compressed; `path` is what they are called in messages.
     pub fn read(bytes: Box<dyn Read + 'bytes>, path: &Path, data_type: DataType) -> Result<Self, Failure> {
-        let mut reader = ReaderBuilder::new().from_reader(bytes);
+        let mut reader = ReaderBuilder::new().from_reader(Bounded { bytes, of_row: 0 });
         let header = reader.headers().map_err(|error| not_csv(path, &error))?.clone();
         let mut columns = Vec::new();
         for name in &header {
@@ -61,6 +63,7 @@ impl<'bytes> Rows<'bytes> {
     /// The next row.
     pub fn next(&mut self) -> Result<Option<StringRecord>, Failure> {
         let mut record = StringRecord::new();
+        self.reader.get_mut().of_row = 0;
         let more = self.reader.read_record(&mut record).map_err(|error| not_csv(&self.path, &error))?;
         self.line = record.position().map_or(self.line, csv::Position::line);
         Ok(more.then_some(record))
@@ -69,6 +72,25 @@ impl<'bytes> Rows<'bytes> {
     /// An error that names the line of the row read last.
     pub fn at_this_line(&self, reason: &str) -> Failure {
         Failure::Other(format!("{}, line {}: {reason}", self.path.display(), self.line))
+    }
+}
+
+/// Bytes of which no more are read for one row than it may have. A quote that is never closed would otherwise be held
+/// whole.
+struct Bounded<'bytes> {
+    bytes: Box<dyn Read + 'bytes>,
+    of_row: usize,
+}
+
+impl Read for Bounded<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        if self.of_row > LONGEST_ROW_BYTES {
+            let reason = format!("a row is longer than {LONGEST_ROW_BYTES} bytes");
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, reason));
+        }
+        let count = self.bytes.read(into)?;
+        self.of_row += count;
+        Ok(count)
     }
 }
 
@@ -129,6 +151,22 @@ mod tests {
         let mut rows = rows(b"timestamp,bpm\n1,61\n2\n").unwrap();
         rows.next().unwrap();
         assert!(rows.next().unwrap_err().to_string().contains("line: 3"));
+    }
+
+    #[test]
+    fn a_row_without_end_is_not_held() {
+        let endless = std::io::Cursor::new(b"timestamp,bpm\n1,61\n2,\"").chain(std::io::repeat(b'x'));
+        let mut rows = Rows::read(Box::new(endless), Path::new("t.csv"), DataType::Activity).unwrap();
+        rows.next().unwrap();
+        assert!(rows.next().unwrap_err().to_string().contains("longer than 1048576 bytes"));
+        let many = "123456,61\n".repeat(200_000);
+        let bytes = std::io::Cursor::new(format!("timestamp,bpm\n{many}"));
+        let mut rows = Rows::read(Box::new(bytes), Path::new("t.csv"), DataType::Activity).unwrap();
+        let mut count = 0;
+        while rows.next().unwrap().is_some() {
+            count += 1;
+        }
+        assert_eq!(count, 200_000);
     }
 
     #[test]

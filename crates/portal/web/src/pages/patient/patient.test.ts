@@ -5,7 +5,7 @@ import { CHART_CSV_HEADER, chartCsvRows } from "./chart_csv";
 import { type NewsEntry, newsSeries } from "./news_history";
 import { newsParts } from "./news_parts";
 import { seriesPaths } from "./series_paths";
-import { Settling, SETTLE_MS } from "./settling";
+import { AT_ONCE, Settling, SETTLE_MS } from "./settling";
 import { ageYears, alarmText } from "./side_texts";
 import { datesOf, isHome, rangeQuery, viewOf } from "./view";
 import { zoneOfDay, zoneOfSummary } from "./zone_of_summary";
@@ -125,11 +125,11 @@ test("no score stands where vital signs are missing for longer than it counts", 
   assert.deepEqual(totalOf(entries, [gap(-0.75, 0, "not_synced")]), [[-5, 1], [-1, 4], [-0.25, null], [0, null]], "still away");
 });
 
-test("the first of several moves is read at once, the rest at a stand, and none while the server rests", () => {
+test("a few moves are read at once, further ones at a stand, and none while the server rests", () => {
   const settling = new Settling();
-  assert.equal(settling.waitOf(0), 0);
-  assert.equal(settling.waitOf(200), SETTLE_MS);
-  assert.equal(settling.waitOf(400), SETTLE_MS, "a key that is held down");
+  for (let move = 0; move < AT_ONCE; move += 1) assert.equal(settling.waitOf(200 * move), 0);
+  assert.equal(settling.waitOf(800), SETTLE_MS, "a key that is held down");
+  assert.equal(settling.waitOf(1_000), SETTLE_MS);
   assert.equal(settling.waitOf(5_000), 0);
   settling.rest(30_000, 5_000);
   assert.equal(settling.waitOf(10_000), 25_000);
