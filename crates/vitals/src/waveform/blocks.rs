@@ -63,7 +63,8 @@ mod tests {
     #[test]
     fn averages_are_centred_and_clipped() {
         let averages = Averages::of(&[0.0, 3.0, 6.0, 9.0]);
-        assert_eq!([0, 1, 2, 3].map(|at| averages.around(at, 3)), [1.5, 3.0, 6.0, 7.5]);
+        let around: Vec<f64> = (0..4).map(|at| averages.around(at, 3)).collect();
+        assert_eq!(around, [1.5, 3.0, 6.0, 7.5]);
     }
 
     #[test]
