@@ -124,12 +124,12 @@ POST   /health/oauth/token                                         | 401
 POST   /health/oauth/introspect                                    | 401
 POST   /health/oauth/revoke                                        | 401
 
-# Portal. Everyone acts on himself; a session that only reads does not.
+# Portal. Everyone acts on himself; a session that only reads may end and choose a password.
 POST   /portal/session {"email": "ada@example.org", "password": "correct horse battery"} | 200
 GET    /portal/session                                             | 401 401 401 401 401 | 401 401 | 200 200 200 200 200
-DELETE /portal/session                                             | 401 401 401 401 401 | 401 401 | 204 204 204 204 403
+DELETE /portal/session                                             | 401 401 401 401 401 | 401 401 | 204 204 204 204 204
 GET    /portal/api/account                                         | 401 401 401 401 401 | 401 401 | 200 200 200 200 200
-PUT    /portal/api/account/password {"current": "correct horse battery", "new": "incorrect horse battery"} | 401 401 401 401 401 | 401 401 | 204 204 204 204 403
+PUT    /portal/api/account/password {"current": "correct horse battery", "new": "incorrect horse battery"} | 401 401 401 401 401 | 401 401 | 204 204 204 204 204
 GET    /portal/api/keys                                            | 401 401 401 401 401 | 401 401 | 200 200 200 200 200
 POST   /portal/api/keys {"name": "New"}                            | 401 401 401 401 401 | 401 401 | 201 201 201 201 403
 DELETE /portal/api/keys/{id}                                       | 401 401 401 401 401 | 401 401 | 404 404 404 404 403
