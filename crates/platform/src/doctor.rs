@@ -2,13 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use futures::StreamExt;
-use sha2::{Digest, Sha256};
 use store::segment::{SegmentRow, StoredAmount};
 
 use crate::environment::Platform;
 use crate::error::Result;
-use crate::ids::hex;
 
 /// Days over which growth is measured.
 const RECENT_DAYS: i64 = 30;
@@ -75,20 +72,15 @@ impl Platform {
     async fn verify_segment(&self, row: &SegmentRow, found: &mut Verification) -> Result<()> {
         let object = &row.object;
         found.segments += 1;
-        let Some(read) = self.objects.read(&object.path, None).await? else {
+        let Some((bytes, sha256)) = self.objects.digest(&object.path).await? else {
             // Sealed anew since it was listed, and swept.
             if self.health.known_paths(vec![object.path.clone()]).await?.contains(&object.path) {
                 found.missing.push(object.path.clone());
             }
             return Ok(());
         };
-        let (mut hash, mut bytes) = (Sha256::new(), read.bytes);
-        while let Some(piece) = bytes.next().await {
-            let piece = piece?;
-            found.bytes += piece.len() as u64;
-            hash.update(&piece);
-        }
-        if hex(&hash.finalize()) != object.sha256 {
+        found.bytes += bytes;
+        if sha256 != object.sha256 {
             found.damaged.push(object.path.clone());
         }
         Ok(())

@@ -16,6 +16,7 @@ use object_store::local::LocalFileSystem;
 use object_store::path::Path as Location;
 use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 
+pub(crate) use read::hexadecimal;
 pub use read::{ByteRange, ObjectRead};
 pub use s3::S3Address;
 pub use upload::Upload;

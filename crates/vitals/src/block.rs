@@ -27,6 +27,15 @@ impl Cells {
         }
     }
 
+    /// Whether a row has [`NULL`] for its cell, as all texts have.
+    pub fn has_null(&self) -> bool {
+        match self {
+            Cells::Constant(cell) => *cell == NULL,
+            Cells::Values(cells) => cells.contains(&NULL),
+            Cells::Text(_) => true,
+        }
+    }
+
     /// The text of a row; `None` for numbers.
     pub fn text(&self, row: usize) -> Option<&Arc<str>> {
         match self {

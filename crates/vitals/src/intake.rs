@@ -184,7 +184,7 @@ impl Intake {
             bad.reject(row as u32, "timestamp", || reason.to_owned());
         }
         for (column, cells) in self.data_type.columns().iter().zip(&batch.columns) {
-            if column.nullable {
+            if column.nullable || !cells.has_null() {
                 continue;
             }
             for row in (0..rows).filter(|row| cells.get(*row) == NULL) {

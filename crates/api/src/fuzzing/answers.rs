@@ -1,6 +1,7 @@
 //! From what is stored to the answers, and back: what was read can be sent again.
 
 use arrow_ipc::writer::StreamWriter;
+use bytes::Bytes;
 use platform::ingest::TypeBatches;
 use serde_json::{Map, Value};
 use store::columnar::{arrow_schema, record_batch};
@@ -80,7 +81,7 @@ fn check_arrow_sent_again(data_type: DataType, blocks: &[Block], zone: &ZoneName
     let batch = record_batch(data_type, &blocks.iter().collect::<Vec<_>>()).expect("a batch");
     let mut writer = StreamWriter::try_new(Vec::new(), &arrow_schema(data_type)).expect("a stream");
     writer.write(&batch).expect("a batch in it");
-    let stream = writer.into_inner().expect("its end");
+    let stream = Bytes::from(writer.into_inner().expect("its end"));
     let batches: TypeBatches = readers::read_arrow(data_type, &stream, zone).expect("an answer can be sent");
     let again = take_in(batches, zone);
     assert_eq!((again.rejected, again.rejections), (0, Vec::new()), "what is stored is not rejected");

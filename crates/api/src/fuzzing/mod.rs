@@ -11,6 +11,7 @@ mod seeds;
 #[cfg(test)]
 mod tests;
 
+use bytes::Bytes;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::{ZoneName, is_known_zone};
 
@@ -58,7 +59,9 @@ pub fn sync_json(bytes: &[u8]) -> Outcome {
 pub fn sync_arrow(bytes: &[u8]) -> Outcome {
     let Some((data_type, stream)) = choose_type(bytes) else { return Outcome::Refused };
     let zone = ZoneName::from(ZONE);
-    let Ok(batches) = readers::read_arrow(data_type, stream, &zone) else { return Outcome::Refused };
+    let Ok(batches) = readers::read_arrow(data_type, &Bytes::copy_from_slice(stream), &zone) else {
+        return Outcome::Refused;
+    };
     let accepted = intake::take_in(batches, &zone);
     let rejected = accepted.rejected;
     Outcome::Read { good: answers::check(accepted, &zone), rejected }

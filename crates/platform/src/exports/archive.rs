@@ -4,7 +4,7 @@
 //! Nothing of the time or the machine of writing goes into it, so the same entries give the same bytes.
 
 use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest, Sha256};
 use zip::write::{SimpleFileOptions, StreamWriter};
@@ -19,6 +19,8 @@ const DEFLATE_LEVEL: i64 = 6;
 /// What is compressed is handed over in pieces of this size. What a compressor makes of a text depends a little on the
 /// pieces it comes in, and those depend on how the samples lie in chunks and segments.
 const PIECE_BYTES: usize = 256 << 10;
+/// Bytes of the archive that are taken at once.
+const TAKEN_AT: usize = 1 << 20;
 /// May be read by everyone and written by the owner, as unpacked.
 const PERMISSIONS: u32 = 0o644;
 
@@ -50,9 +52,19 @@ pub(super) struct WrittenEntry {
 #[derive(Clone, Default)]
 struct Outlet(Arc<Mutex<Vec<u8>>>);
 
+impl Outlet {
+    fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Write for Outlet {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        let mut written = self.bytes();
+        if written.capacity() == 0 {
+            written.reserve(TAKEN_AT + PIECE_BYTES);
+        }
+        written.extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -97,11 +109,12 @@ impl Archive {
     /// Adds bytes to the entry that was begun last.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let Some(open) = &mut self.open else { return Err(failed("no entry is open")) };
-        open.hash.update(bytes);
         open.bytes += bytes.len() as u64;
         let mut rest = bytes;
         while open.waiting.len() + rest.len() >= PIECE_BYTES {
             let (piece, after) = rest.split_at(PIECE_BYTES - open.waiting.len());
+            // Piece by piece, so that it is still in the cache when its other checksum is made.
+            open.hash.update(piece);
             if open.waiting.is_empty() {
                 self.zip.write_all(piece).map_err(failed)?;
             } else {
@@ -111,6 +124,7 @@ impl Archive {
             }
             rest = after;
         }
+        open.hash.update(rest);
         open.waiting.extend_from_slice(rest);
         Ok(())
     }
@@ -122,16 +136,16 @@ impl Archive {
         Ok(WrittenEntry { bytes: open.bytes, sha256: hex(&open.hash.finalize()) })
     }
 
-    /// What has been written since this was last asked.
-    pub(super) fn take(&mut self) -> Vec<u8> {
-        std::mem::take(&mut *self.outlet.0.lock().unwrap_or_else(PoisonError::into_inner))
+    /// What has been written and not been taken, once it is a piece that is worth sending.
+    pub(super) fn take_piece(&mut self) -> Option<Vec<u8>> {
+        let mut written = self.outlet.bytes();
+        (written.len() >= TAKEN_AT).then(|| std::mem::take(&mut *written))
     }
 
-    /// The end of the archive.
+    /// All that has not been taken, to the end of the archive.
     pub(super) fn finish(self) -> Result<Vec<u8>> {
-        let outlet = self.outlet;
         self.zip.finish().map_err(failed)?;
-        Ok(std::mem::take(&mut *outlet.0.lock().unwrap_or_else(PoisonError::into_inner)))
+        Ok(std::mem::take(&mut *self.outlet.bytes()))
     }
 }
 
@@ -155,7 +169,7 @@ mod tests {
         let mut bytes = Vec::new();
         for part in text.as_bytes().chunks(part) {
             archive.write(part).expect("written");
-            bytes.extend(archive.take());
+            bytes.extend(archive.take_piece().unwrap_or_default());
         }
         let entry = archive.end().expect("ended");
         archive.begin_stored("b.parquet").expect("begun");

@@ -7,21 +7,17 @@ use super::archive::Archive;
 use super::request::ArchiveCompression;
 use crate::error::{PlatformError, Result};
 
-/// Bytes after which what is written is handed to the upload.
-const HANDED_OVER_AT: usize = 1 << 20;
-
 /// An archive that is being written and sent.
 pub(super) struct Sink {
     /// None after an error.
     archive: Option<Box<Archive>>,
     upload: Upload,
-    waiting: Vec<u8>,
 }
 
 impl Sink {
     pub(super) fn new(objects: &Objects, path: &str, compression: ArchiveCompression) -> Result<Self> {
         let archive = Some(Box::new(Archive::new(compression)));
-        Ok(Sink { archive, upload: objects.upload(path)?, waiting: Vec::new() })
+        Ok(Sink { archive, upload: objects.upload(path)? })
     }
 
     /// Writes to the archive, then sends what it came to.
@@ -30,22 +26,15 @@ impl Sink {
         work: impl FnOnce(&mut Archive) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let mut archive = self.archive.take().ok_or_else(|| failed("it has failed before"))?;
-        let mut waiting = std::mem::take(&mut self.waiting);
         let written = tokio::task::spawn_blocking(move || {
             let done = work(&mut archive)?;
-            if waiting.is_empty() {
-                waiting = archive.take();
-            } else {
-                waiting.extend(archive.take());
-            }
-            Ok::<_, PlatformError>((archive, waiting, done))
+            let piece = archive.take_piece();
+            Ok::<_, PlatformError>((archive, piece, done))
         });
-        let (archive, waiting, done) = written.await.map_err(failed)??;
+        let (archive, piece, done) = written.await.map_err(failed)??;
         self.archive = Some(archive);
-        if waiting.len() >= HANDED_OVER_AT {
-            self.upload.put(Bytes::from(waiting)).await?;
-        } else {
-            self.waiting = waiting;
+        if let Some(piece) = piece {
+            self.upload.put(Bytes::from(piece)).await?;
         }
         Ok(done)
     }
@@ -54,7 +43,6 @@ impl Sink {
     pub(super) async fn finish(mut self) -> Result<u64> {
         let archive = self.archive.take().ok_or_else(|| failed("it has failed before"))?;
         let rest = tokio::task::spawn_blocking(move || archive.finish()).await.map_err(failed)??;
-        self.upload.put(Bytes::from(self.waiting)).await?;
         self.upload.put(Bytes::from(rest)).await?;
         Ok(self.upload.finish().await?)
     }

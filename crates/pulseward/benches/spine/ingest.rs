@@ -111,29 +111,37 @@ pub fn day(server: &Server) {
 /// Hours that are sent of each form: enough for CPU time, which is counted in hundredths of a second, to tell.
 const HOURS: i64 = 10;
 
-/// ppg2, three colours at 128 Hz, columnar JSON in blocks of 30 s and of 5 min; then the same as Arrow.
+/// ppg2, three colours at 128 Hz, columnar JSON in blocks of 30 s and of 5 min; then the same as Arrow. A phone that was
+/// away sends an hour at once, one that is there five minutes.
 pub fn waveforms(server: &Server) {
-    let senders = server.senders(3);
-    let blocks_of = |seconds: i64, hour: i64| -> Value {
-        let start = today_ms() - 3_600_000 * (20 - hour);
-        let mut blocks = Vec::new();
-        for block in 0..3600 / seconds {
-            for (metric, base) in [("0x7e", 30_000), ("0x7c", 22_000), ("0x7b", 41_000)] {
-                let first = block * seconds * 128;
-                let value: Vec<i64> = (first..first + seconds * 128).map(|n| base + hour + signal(n)).collect();
-                blocks.push(json!({"start": start + block * seconds * 1000, "rate_hz": 128, "metric_id": metric,
-                    "led_pd_pos": 6, "value": value}));
-            }
-        }
-        json!({ "ppg2": blocks })
-    };
-    for (sender, seconds) in senders.iter().zip([30, 300]) {
-        let requests: Vec<Vec<u8>> = (0..HOURS).map(|hour| sync(sender, &blocks_of(seconds, hour))).collect();
-        let samples = (HOURS * 3600 * 128 * 3) as f64;
-        measure(server, &format!("JSON, blocks of {seconds} s"), &requests, samples);
+    let senders = server.senders(5);
+    for (sender, (seconds, minutes)) in senders.iter().zip([(30, 60), (300, 60), (300, 5)]) {
+        let posts = HOURS * 60 / minutes;
+        let requests: Vec<Vec<u8>> =
+            (0..posts).map(|post| sync(sender, &blocks_of(seconds, minutes, post * minutes))).collect();
+        let name = format!("JSON, blocks of {seconds} s, {minutes} min at once");
+        measure(server, &name, &requests, HOURS * 3600 * 128 * 3);
     }
-    let requests: Vec<Vec<u8>> = (0..HOURS * 2).map(|hour| arrow(&senders[2], hour)).collect();
-    measure(server, "Arrow, one channel an hour", &requests, (HOURS * 2 * 3600 * 128) as f64);
+    for (sender, minutes) in senders[3..].iter().zip([60, 15]) {
+        let posts = HOURS * 2 * 60 / minutes;
+        let requests: Vec<Vec<u8>> = (0..posts).map(|post| arrow(sender, minutes, post * minutes)).collect();
+        measure(server, &format!("Arrow, one channel, {minutes} min at once"), &requests, HOURS * 2 * 3600 * 128);
+    }
+}
+
+/// Some minutes of three colours, from a minute on.
+fn blocks_of(seconds: i64, minutes: i64, from_minute: i64) -> Value {
+    let start = today_ms() - 3_600_000 * 20 + from_minute * 60_000;
+    let mut blocks = Vec::new();
+    for block in 0..minutes * 60 / seconds {
+        for (metric, base) in [("0x7e", 30_000), ("0x7c", 22_000), ("0x7b", 41_000)] {
+            let first = block * seconds * 128;
+            let value: Vec<i64> = (first..first + seconds * 128).map(|n| base + from_minute + signal(n)).collect();
+            blocks.push(json!({"start": start + block * seconds * 1000, "rate_hz": 128, "metric_id": metric,
+                "led_pd_pos": 6, "value": value}));
+        }
+    }
+    json!({ "ppg2": blocks })
 }
 
 fn signal(n: i64) -> i64 {
@@ -142,7 +150,8 @@ fn signal(n: i64) -> i64 {
     beat + noise
 }
 
-fn measure(server: &Server, name: &str, requests: &[Vec<u8>], samples: f64) {
+fn measure(server: &Server, name: &str, requests: &[Vec<u8>], samples: i64) {
+    let samples = samples as f64;
     let before = server.cpu_s();
     let (took, _) = send_all(server, requests, 1);
     let cpu = server.cpu_s() - before;
@@ -153,11 +162,12 @@ fn measure(server: &Server, name: &str, requests: &[Vec<u8>], samples: f64) {
     );
 }
 
-fn arrow(sender: &Sender, hour: i64) -> Vec<u8> {
+/// Some minutes of one colour, from a minute on.
+fn arrow(sender: &Sender, minutes: i64, from_minute: i64) -> Vec<u8> {
     use arrow_array::{RecordBatch, StringArray, UInt16Array};
     use std::sync::Arc;
-    let start = today_ms() - 3_600_000 * (24 - hour);
-    let rows = 3600 * 128;
+    let start = today_ms() - 3_600_000 * 24 + from_minute * 60_000;
+    let rows = minutes * 60 * 128;
     let times: Vec<i64> = (0..rows).map(|n| start * 1000 + (n * 1_000_000 + 64) / 128).collect();
     let times = arrow_array::TimestampMicrosecondArray::from(times);
     let values = UInt16Array::from_iter_values((0..rows).map(|n| (30_000 + signal(n)) as u16));

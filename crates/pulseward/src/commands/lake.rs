@@ -124,8 +124,12 @@ impl Copy {
         file: &File,
         done: &mut Done,
     ) -> Result<(), Failure> {
-        let is_whole = target.size(&file.path).await? == Some(file.bytes);
-        if is_whole && (!self.full || hash_of(target, &file.path).await?.as_ref() == Some(&file.sha256)) {
+        let is_there = if self.full {
+            target.digest(&file.path).await?.is_some_and(|(_, sha256)| sha256 == file.sha256)
+        } else {
+            target.size(&file.path).await? == Some(file.bytes)
+        };
+        if is_there {
             done.present += 1;
             return Ok(());
         }
@@ -176,17 +180,6 @@ async fn remove_unlisted(target: &Objects, listed: &[String]) -> Result<u64, Fai
         }
     }
     Ok(removed)
-}
-
-/// SHA-256 of an object, hexadecimal; `None` when it is not there.
-async fn hash_of(target: &Objects, path: &str) -> Result<Option<String>, Failure> {
-    let Some(object) = target.read(path, None).await? else { return Ok(None) };
-    let mut hash = Sha256::new();
-    let mut bytes = object.bytes;
-    while let Some(piece) = bytes.next().await {
-        hash.update(&piece?);
-    }
-    Ok(Some(platform::hex(&hash.finalize())))
 }
 
 /// How far a mirror is, once it has been listed to an end; `None` where there is no mirror. A usage error when it is of

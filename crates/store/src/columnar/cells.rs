@@ -216,9 +216,13 @@ fn dictionary(column: &Column, array: &dyn Array, faults: &mut Faults) -> Option
     if cells.is_empty() {
         return Some(row_by_row(column, array, faults, |_| null_cell(column)));
     }
-    let keys = dictionary.normalized_keys();
     let sound: Option<Vec<i32>> = cells.iter().map(|cell| cell.ok()).collect();
-    if let Some(sound) = sound.filter(|_| dictionary.keys().null_count() == 0) {
+    let sound = sound.filter(|_| dictionary.keys().null_count() == 0);
+    if let Some([only]) = sound.as_deref() {
+        return Some(Cells::Constant(*only));
+    }
+    let keys = dictionary.normalized_keys();
+    if let Some(sound) = sound {
         return Some(Cells::Values(keys.into_iter().map(|key| sound[key]).collect()).simplified());
     }
     Some(row_by_row(column, array, faults, |row| cells[keys[row]]))

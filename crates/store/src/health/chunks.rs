@@ -16,6 +16,7 @@ sql! {
     /// A chunk lies within one UTC day, so none that reaches into a range ends more than a day after it.
     FIND_OVERLAPPING = "SELECT channel, arrival, payload FROM chunk
         WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND last_us <= $4 AND first_us <= $5
+            AND channel BETWEEN $6 AND $7
         ORDER BY arrival";
     COUNT_CHUNKS = "SELECT COUNT(*) FROM chunk WHERE patient = $1";
 }
@@ -77,19 +78,23 @@ pub(crate) fn insert(tx: &mut Tx<'_>, patient: &str, arrival: i64, chunk: &Prepa
     Ok(())
 }
 
-/// The chunks that reach into a range (µs, both ends included), in the order they arrived: whole, not clipped.
+/// The chunks that reach into a range (µs, both ends included), of one channel or of all, in the order they arrived:
+/// whole, not clipped.
 pub(crate) fn overlapping(
     tx: &mut Tx<'_>,
     patient: &str,
     data_type: DataType,
+    channel: Option<Channel>,
     from_us: i64,
     to_us: i64,
 ) -> Result<Vec<Block>> {
     let latest_end_us = to_us.saturating_add(DAY_US);
-    let found =
-        tx.query(FIND_OVERLAPPING, &[&patient, &data_type.number(), &from_us, &latest_end_us, &to_us], |row| {
-            Ok((Channel(row.get(0)?), row.get::<Vec<u8>>(2)?))
-        })?;
+    let (lowest, highest) = channel.map_or((i64::MIN, i64::MAX), |channel| (channel.0, channel.0));
+    let found = tx.query(
+        FIND_OVERLAPPING,
+        &[&patient, &data_type.number(), &from_us, &latest_end_us, &to_us, &lowest, &highest],
+        |row| Ok((Channel(row.get(0)?), row.get::<Vec<u8>>(2)?)),
+    )?;
     found.into_iter().map(|(channel, payload)| payload::decode(data_type, channel, &payload)).collect()
 }
 

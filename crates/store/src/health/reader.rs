@@ -21,7 +21,7 @@ impl HealthDb {
         let patient = patient.to_owned();
         let found = self.db.read(move |tx| {
             let segments = segments_between(tx, &patient, data_type, from_us, to_us)?;
-            let chunks = chunks::overlapping(tx, &patient, data_type, from_us, to_us)?;
+            let chunks = chunks::overlapping(tx, &patient, data_type, None, from_us, to_us)?;
             if segments.is_empty() {
                 return Ok((segments, merge(chunks, from_us, to_us)));
             }

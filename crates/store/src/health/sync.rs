@@ -247,7 +247,7 @@ fn write_chunk(
     let block = &chunk.block;
     let Some(stored) = stored_around(tx, &sync.patient, chunk, sealed)? else {
         // Nothing lies in its range: what was prepared outside the transaction is stored as it is.
-        store_novel(tx, sync, arrival, chunk, &vec![false; block.rows()], waveforms)?;
+        store_novel(tx, sync, arrival, chunk, &[], waveforms)?;
         return Ok(Counts { stored: block.rows() as u64, ..Counts::default() });
     };
     let incoming = if block.data_type.is_waveform() { with_exact_times(&stored, block.clone()) } else { block.clone() };
@@ -287,8 +287,7 @@ fn stored_around(tx: &mut Tx<'_>, patient: &str, chunk: &Prepared, sealed: &Seal
     if segments_between(tx, patient, data_type, first_us, last_us)? != sealed.segments {
         return Err(StoreError::LeaseLost);
     }
-    let mut found = chunks::overlapping(tx, patient, data_type, first_us, last_us)?;
-    found.retain(|stored| stored.channel == channel);
+    let found = chunks::overlapping(tx, patient, data_type, Some(channel), first_us, last_us)?;
     if found.is_empty() && sealed.rows.is_empty() {
         return Ok(None);
     }
@@ -298,6 +297,7 @@ fn stored_around(tx: &mut Tx<'_>, patient: &str, chunk: &Prepared, sealed: &Seal
     Ok((!stored.is_empty()).then_some(stored))
 }
 
+/// Stores a chunk. `replaces` says of each row whether it takes the place of another; it is empty when none does.
 fn store_novel(
     tx: &mut Tx<'_>,
     sync: &Sync,

@@ -77,7 +77,7 @@ fn count(times_us: &[i64], zones: &ZoneRuns) -> Counts {
     counts
 }
 
-/// Adds the new rows of an admitted block.
+/// Adds the new rows of an admitted block: those that do not replace another, or all when `replaces` is empty.
 pub(crate) fn add_new_rows(tx: &mut Tx<'_>, patient: &str, block: &Block, replaces: &[bool]) -> Result<()> {
     let counts = if replaces.contains(&true) {
         let mut times_us = Vec::new();

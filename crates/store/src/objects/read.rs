@@ -7,13 +7,14 @@ use bytes::Bytes;
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 use object_store::{GetOptions, GetRange, GetResultPayload, ObjectStore};
+use sha2::{Digest, Sha256};
 
 use super::{Objects, location};
 use crate::engine::blocking;
 use crate::error::{Result, StoreError};
 
 /// Bytes of a file that are read at once.
-const READ_BYTES: u64 = 256 << 10;
+const READ_BYTES: u64 = 1 << 20;
 
 /// Which bytes of an object are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +72,25 @@ impl Objects {
         };
         Ok(Some(ObjectRead { size, range, bytes }))
     }
+
+    /// Size and SHA-256 (hexadecimal) of an object, which is read whole; none when it is not there.
+    pub async fn digest(&self, path: &str) -> Result<Option<(u64, String)>> {
+        let Some(read) = self.read(path, None).await? else { return Ok(None) };
+        let (mut hash, mut pieces, mut size) = (Sha256::new(), read.bytes, 0);
+        while let Some(piece) = pieces.next().await {
+            let piece = piece?;
+            size += piece.len() as u64;
+            hash.update(&piece);
+        }
+        Ok(Some((size, hexadecimal(&hash.finalize()))))
+    }
+}
+
+/// Bytes as the catalog writes a SHA-256.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 fn file_bytes(file: File, range: std::ops::Range<u64>) -> BoxStream<'static, Result<Bytes>> {
@@ -80,8 +100,12 @@ fn file_bytes(file: File, range: std::ops::Range<u64>) -> BoxStream<'static, Res
         }
         blocking(move || {
             let count = READ_BYTES.min(range.end - range.start);
-            let mut bytes = vec![0; count as usize];
-            file.seek(SeekFrom::Start(range.start)).and_then(|_| file.read_exact(&mut bytes)).map_err(unreadable)?;
+            let mut bytes = Vec::with_capacity(count as usize);
+            file.seek(SeekFrom::Start(range.start)).map_err(unreadable)?;
+            file.by_ref().take(count).read_to_end(&mut bytes).map_err(unreadable)?;
+            if bytes.len() as u64 != count {
+                return Err(unreadable(std::io::ErrorKind::UnexpectedEof.into()));
+            }
             Ok(Some((Bytes::from(bytes), (file, range.start + count..range.end))))
         })
         .await

@@ -7,8 +7,10 @@ use tokio::io::AsyncWriteExt;
 use super::{Objects, location};
 use crate::error::{Result, StoreError};
 
-/// Bytes of one part. S3 takes ten thousand parts, so an object may have 160 GB.
+/// Bytes of one part in a bucket. S3 takes ten thousand parts, so an object may have 160 GB.
 const PART_BYTES: usize = 16 << 20;
+/// Bytes of one part of a file, which may have any number of them. Few, so that the same memory serves all.
+const PART_OF_FILE_BYTES: usize = 1 << 20;
 /// Parts that may be under way while the next is filled.
 const PARTS_UNDER_WAY: usize = 1;
 
@@ -30,7 +32,8 @@ impl std::fmt::Debug for Upload {
 impl Objects {
     /// Begins an object.
     pub fn upload(&self, path: &str) -> Result<Upload> {
-        let writer = BufWriter::with_capacity(self.store.clone(), location(path)?, PART_BYTES);
+        let part_bytes = if self.as_folder().is_some() { PART_OF_FILE_BYTES } else { PART_BYTES };
+        let writer = BufWriter::with_capacity(self.store.clone(), location(path)?, part_bytes);
         Ok(Upload { writer: writer.with_max_concurrency(PARTS_UNDER_WAY), bytes: 0 })
     }
 }

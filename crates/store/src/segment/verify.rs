@@ -4,11 +4,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures::StreamExt;
-use sha2::{Digest, Sha256};
-
 use super::WrittenSegment;
-use super::write::hexadecimal;
 use crate::error::{Result, StoreError};
 use crate::objects::Objects;
 
@@ -26,14 +22,8 @@ impl Verified {
             return Ok(());
         }
         let gone = || StoreError::Unavailable(format!("{} is not there", object.path));
-        let read = objects.read(&object.path, None).await?.ok_or_else(gone)?;
-        let (mut hash, mut pieces, mut size) = (Sha256::new(), read.bytes, 0);
-        while let Some(piece) = pieces.next().await {
-            let piece = piece?;
-            size += piece.len() as u64;
-            hash.update(&piece);
-        }
-        if size != object.bytes || hexadecimal(&hash.finalize()) != object.sha256 {
+        let (size, sha256) = objects.digest(&object.path).await?.ok_or_else(gone)?;
+        if size != object.bytes || sha256 != object.sha256 {
             return Err(StoreError::Damaged(format!("{} is not what was sealed", object.path)));
         }
         self.paths().insert(object.path.clone());

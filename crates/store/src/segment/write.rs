@@ -97,7 +97,7 @@ impl SegmentWriter {
         self.send(bytes).await?;
         self.upload.shutdown().await.map_err(|error| StoreError::Unavailable(error.to_string()))?;
         let rows = pieces.iter().flat_map(|piece: &Piece| &piece.runs).map(|(_, rows)| *rows as u64).sum();
-        let sha256 = hexadecimal(&self.hash.finalize());
+        let sha256 = crate::objects::hexadecimal(&self.hash.finalize());
         Ok(Some(WrittenSegment { path: self.path, bytes: self.bytes, rows, sha256, first_us, last_us }))
     }
 
@@ -114,12 +114,6 @@ impl SegmentWriter {
         self.bytes += bytes.len() as u64;
         Ok(self.upload.put(Bytes::from(bytes)).await?)
     }
-}
-
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 fn failed() -> StoreError {

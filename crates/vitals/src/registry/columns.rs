@@ -1,5 +1,7 @@
 //! The columns of each data type: name, kind, range, unit, meaning.
 
+use std::ops::RangeInclusive;
+
 use super::types::TestKind;
 
 /// The cell that stands for "no value". It lies outside the range of every column.
@@ -92,6 +94,15 @@ impl Column {
             2 => 100,
             3 => 1000,
             more => 10_i32.pow(more as u32),
+        }
+    }
+
+    /// The whole numbers each of which is a cell; `None` when others lie between them, or none is.
+    pub fn whole_range(&self) -> Option<RangeInclusive<i64>> {
+        match self.kind {
+            Kind::Number { min, max, .. } if self.gaps.is_empty() => Some(i64::from(min)..=i64::from(max)),
+            Kind::Hex => Some(0..=i64::from(u8::MAX)),
+            _ => None,
         }
     }
 

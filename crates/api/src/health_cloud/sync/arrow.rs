@@ -10,9 +10,10 @@ mod claims;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use arrow_array::RecordBatch;
-use arrow_ipc::reader::StreamReader;
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::{StreamDecoder, StreamReader};
 use arrow_schema::ArrowError;
+use bytes::Bytes;
 use platform::ingest::TypeBatches;
 use store::columnar::{SharedTexts, StructureFault, TIMESTAMP, ZONE, check_schema, read_batch};
 use vitals::registry::DataType;
@@ -20,21 +21,27 @@ use vitals::zone::ZoneName;
 
 use super::body::BodyError;
 
-/// The rows of a stream. `zone` is that of rows that name none.
-pub(crate) fn read(data_type: DataType, bytes: &[u8], zone: &ZoneName) -> Result<TypeBatches, BodyError> {
-    let at_its_place = |fault: StructureFault| at_its_place(data_type, &fault);
-    claims::check_schema(bytes).map_err(not_a_stream)?;
-    let mut stream = guarded(|| StreamReader::try_new(bytes, None))?;
-    check_schema(data_type, &stream.schema()).map_err(at_its_place)?;
-    claims::check_batches(bytes, &stream.schema()).map_err(not_a_stream)?;
+/// What a stream ends with, whether or not its sender wrote it. A last message without a body is decoded when it comes.
+const END_OF_STREAM: &[u8] = &[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 
-    let mut texts = SharedTexts::within(bytes.len());
+/// The rows of a stream. `zone` is that of rows that name none.
+pub(crate) fn read(data_type: DataType, stream: &Bytes, zone: &ZoneName) -> Result<TypeBatches, BodyError> {
+    let at_its_place = |fault: StructureFault| at_its_place(data_type, &fault);
+    claims::check_schema(stream).map_err(not_a_stream)?;
+    let schema = guarded(|| StreamReader::try_new(&stream[..], None))?.schema();
+    check_schema(data_type, &schema).map_err(at_its_place)?;
+    let messages = claims::check_batches(stream, &schema).map_err(not_a_stream)?;
+
+    let mut texts = SharedTexts::within(stream.len());
     let mut batches = Vec::new();
-    while let Some(batch) = guarded(|| stream.next().transpose())? {
-        let batch: RecordBatch = batch;
-        let batch = read_batch(data_type, &batch, zone, &mut texts).map_err(at_its_place)?;
-        if !batch.times_us.is_empty() {
-            batches.push(batch);
+    // Columns stay where they arrived; a reader of streams would copy each message first.
+    let mut decoder = StreamDecoder::new();
+    for mut buffer in [Buffer::from(stream.slice(..messages)), Buffer::from(END_OF_STREAM)] {
+        while let Some(batch) = guarded(|| decoder.decode(&mut buffer))? {
+            let batch = read_batch(data_type, &batch, zone, &mut texts).map_err(at_its_place)?;
+            if !batch.times_us.is_empty() {
+                batches.push(batch);
+            }
         }
     }
     Ok(TypeBatches { data_type, batches })

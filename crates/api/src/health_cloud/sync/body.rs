@@ -55,7 +55,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    fn of_body(bytes: &[u8]) -> Self {
+    pub(super) fn of_body(bytes: &[u8]) -> Self {
         let room = LEAST_ROOM.saturating_add(bytes.len().saturating_mul(ROOM_PER_BYTE));
         Place { fault: RefCell::default(), at: RefCell::default(), room: Cell::new(room) }
     }

@@ -7,6 +7,7 @@ mod body;
 mod cells;
 mod columns;
 mod encoding;
+mod whole_numbers;
 
 use std::collections::BTreeMap;
 
@@ -175,9 +176,10 @@ fn require_content_type(headers: &HeaderMap, accepted: &[&str], named: &'static 
 }
 
 /// A body as it was sent, up to a limit and as far as there is room.
-async fn receive(sent: Body, limit: usize, room: &mut Room) -> Result<Bytes> {
+async fn receive(sent: Body, announced: usize, limit: usize, room: &mut Room) -> Result<Bytes> {
     let mut sent = Limited::new(sent, limit);
-    let mut received = BytesMut::new();
+    // There is room for what was announced, and memory that is not written yet costs nothing.
+    let mut received = BytesMut::with_capacity(announced);
     while let Some(frame) = sent.frame().await {
         let frame = match frame {
             Ok(frame) => frame,
@@ -210,8 +212,9 @@ where
     if announced > state.limits.sync_bytes as u64 {
         return Err(BodyRejection::TooLarge.into());
     }
-    let mut room = state.uploads.enter(announced as usize)?;
-    let bytes = receive(sent, state.limits.sync_bytes, &mut room).await?;
+    let announced = announced as usize;
+    let mut room = state.uploads.enter(announced)?;
+    let bytes = receive(sent, announced, state.limits.sync_bytes, &mut room).await?;
     let limit = state.limits.sync_expanded_bytes;
     let in_place = bytes.len() <= READ_IN_PLACE && encoding == Encoding::Identity;
     let work = move || -> Result<(SyncBody, Room)> {

@@ -33,11 +33,12 @@ pub(super) fn check_schema(stream: &[u8]) -> Result<(), &'static str> {
     if header.len() > LONGEST_SCHEMA { Err("its schema is too long") } else { Ok(()) }
 }
 
-/// Checks the messages behind the schema, before any is decoded. The schema must have flat columns only.
+/// Checks the messages behind the schema, before any is decoded; answers how many bytes all messages are. The schema must
+/// have flat columns only.
 ///
 /// # Errors
 /// What is wrong with the first that is.
-pub(super) fn check_batches(stream: &[u8], schema: &Schema) -> Result<(), &'static str> {
+pub(super) fn check_batches(stream: &[u8], schema: &Schema) -> Result<usize, &'static str> {
     let (header, mut rest) = next_message(stream)?.ok_or("it is empty")?;
     let message = root_as_message(header).map_err(|_| DAMAGED)?;
     if message.bodyLength() != 0 {
@@ -69,7 +70,7 @@ pub(super) fn check_batches(stream: &[u8], schema: &Schema) -> Result<(), &'stat
         }
         rest = after;
     }
-    Ok(())
+    Ok(stream.len() - rest.len())
 }
 
 /// Of each column that has a dictionary: by which number the stream calls it, and the type of its entries.

@@ -27,7 +27,7 @@ fn times() -> ArrayRef {
 }
 
 fn sleep(bytes: &[u8]) -> Result<TypeBatches, BodyError> {
-    read(DataType::Sleep, bytes, &"UTC".into())
+    read(DataType::Sleep, &Bytes::copy_from_slice(bytes), &"UTC".into())
 }
 
 fn refusal(bytes: &[u8]) -> String {
@@ -49,6 +49,22 @@ fn with_number(stream: &[u8], number: i64, other: i64) -> Vec<u8> {
     }
     assert!(found > 0, "{number} is not in the stream");
     changed
+}
+
+#[test]
+fn a_stream_may_lack_its_end_and_lie_anywhere_in_memory() {
+    let stream = stream_of(vec![("timestamp", times())]);
+    let whole = sleep(&stream).unwrap().batches.remove(0).times_us;
+    let without_end = stream.strip_suffix(END_OF_STREAM).expect("the end");
+    let with_more = [&stream[..], b"what follows the end is not read"].concat();
+    for stream in [without_end, &with_more] {
+        assert_eq!(sleep(stream).unwrap().batches[0].times_us, whole);
+    }
+    for shift in 1..8 {
+        let shifted = Bytes::from([&vec![0; shift], &stream[..]].concat()).slice(shift..);
+        let batches = read(DataType::Sleep, &shifted, &"UTC".into()).unwrap().batches;
+        assert_eq!(batches[0].times_us, whole, "{shift} bytes off");
+    }
 }
 
 #[test]
