@@ -4,7 +4,7 @@
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::header::{
-    ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, RANGE,
+    ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_RANGE, RANGE,
 };
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -27,7 +27,8 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
 #[utoipa::path(get, path = "/downloads/{name}", tag = "exports",
     params(("name" = String, Path, description = "what the file is saved as"), ("object" = String, Query),
         ("expires" = i64, Query, description = "end of the link, seconds since 1970"), ("signature" = String, Query),
-        ("Range" = Option<String>, Header, description = "one range of bytes")),
+        ("Range" = Option<String>, Header, description = "one range of bytes"),
+        ("If-Range" = Option<String>, Header, description = "the entity tag of the file that the range is of")),
     responses((status = 200, content_type = "application/octet-stream"), (status = 206),
         (status = 403, body = ErrorBody, description = "the link is not valid, or has expired"),
         (status = 404, body = ErrorBody), (status = 416, body = ErrorBody)))]
@@ -41,7 +42,11 @@ async fn download(
     let expires_s = text("expires").parse().unwrap_or(0);
     let link = DownloadLink { path: text("object"), name, expires_s, signature: text("signature") };
     let size = state.platform.open_download(&link).await?;
-    let asked_for = headers.get(RANGE).and_then(|value| value.to_str().ok()).and_then(byte_range);
+    // An object is written once, so its path says which it is.
+    let tag = format!("\"{}\"", link.path.rsplit('/').next().unwrap_or_default().replace('"', "_"));
+    let is_of_this = headers.get(IF_RANGE).is_none_or(|value| value.as_bytes() == tag.as_bytes());
+    let range = headers.get(RANGE).filter(|_| is_of_this);
+    let asked_for = range.and_then(|value| value.to_str().ok()).and_then(byte_range);
     let range = match asked_for {
         None => 0..size,
         Some(range) => match range.within(size) {
@@ -57,8 +62,7 @@ async fn download(
         (CONTENT_LENGTH, (range.end - range.start).to_string()),
         (CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", link.name.replace(['"', '\\', '\r', '\n'], "_"))),
         (ACCEPT_RANGES, "bytes".to_owned()),
-        // An object is written once, so its path says which it is.
-        (ETAG, format!("\"{}\"", link.path.rsplit('/').next().unwrap_or_default().replace('"', "_"))),
+        (ETAG, tag),
     ];
     let mut response = (status, headers, body).into_response();
     if status == StatusCode::PARTIAL_CONTENT {

@@ -321,6 +321,12 @@ async fn links_open_one_file_for_an_hour() {
     assert_eq!(parts.headers["content-range"], format!("bytes 2-5/{}", whole.len()));
     assert_eq!(parts.headers["content-disposition"], format!("attachment; filename=\"{name}\""));
     assert_eq!(parts.headers["content-type"], "application/zip");
+    let tag = parts.headers["etag"].clone();
+    for (tag, status) in [(tag, 206), ("\"another\"".parse().expect("a tag"), 200)] {
+        let request = Request::get(path_of(&url)).header("range", "bytes=2-5").header("if-range", tag);
+        let (parts, _) = study.story.raw(request.body(Body::empty()).expect("a request")).await;
+        assert_eq!(parts.status, status);
+    }
     let (parts, bytes) = get("bytes=-4").await;
     assert_eq!((parts.status.as_u16(), &bytes[..]), (206, &whole[whole.len() - 4..]));
     let (parts, _) = get("bytes=9999999-").await;

@@ -52,12 +52,17 @@ async fn a_second_factor_is_asked_for_once_it_is_confirmed_and_a_code_works_once
     assert_eq!(made["otpauth_url"], url);
     assert_eq!(sign_in(&story, None).await.0, 200, "not before a first code");
 
+    let credentials = json!({"email": "ada@example.org", "password": PASSWORD});
+    let token = text(&story.post("/users/login", credentials.clone()).await.ok()["token"]);
+    let elsewhere = Browser::sign_in(&story, credentials.clone()).await;
     let now = || code(&secret, story.now_ms());
     let old = code(&text(&first["secret"]), story.now_ms());
     let answer = browser.ask(&story, "PUT", TOTP, json!({"code": old})).await;
     assert_eq!(answer.error(), (422, "invalid"), "of the secret that was replaced");
     browser.ask(&story, "PUT", TOTP, json!({"code": now()})).await.done();
     assert_eq!(browser.get(&story, "/portal/session").await.ok()["totp"], true);
+    assert_eq!(elsewhere.get(&story, "/portal/session").await.status, 401, "signed in without a code");
+    assert_eq!(story.get_as("/users/me", &token).await.status, 401, "signed in without a code");
     assert_eq!(browser.ask(&story, "POST", TOTP, Value::Null).await.error(), (409, "totp_is_set"));
 
     assert_eq!(sign_in(&story, None).await, (401, "totp_required".to_owned()));

@@ -101,13 +101,14 @@ impl Platform {
         Ok(NewTotp { secret, otpauth_url: address.into() })
     }
 
-    /// Confirms a second factor by a code, which is thereby used up.
+    /// Confirms a second factor by a code, which is thereby used up. Other sessions of the account, on the Users Cloud as
+    /// well, end: nobody has given a code for them.
     pub async fn confirm_totp(&self, caller: &PortalCaller, code: &str, address: &str) -> Result<()> {
         let waiting = self.users.totp(&caller.account).await?.filter(|totp| totp.confirmed_ms.is_none());
         let waiting = waiting.ok_or(PlatformError::NotFound("second factor"))?;
         let step = self.check_totp(&caller.account, &waiting, code, address)?;
         let step = step.ok_or_else(|| PlatformError::invalid("code", "is not the present code"))?;
-        if !self.users.confirm_totp(&caller.account, step, self.now_ms()).await? {
+        if !self.users.confirm_totp(&caller.account, step, &caller.session_id, self.now_ms()).await? {
             return Err(PlatformError::NotFound("second factor"));
         }
         Ok(())

@@ -59,8 +59,8 @@ async fn a_code_works_once(stores: Stores) {
     assert!(stores.users.put_totp("uuid-ada", vec![2]).await.expect("an answer"), "one that waits is replaced");
     assert!(begin(&stores, session("s0"), None).await, "one that waits is not asked for");
     assert!(!begin(&stores, session("s1"), Some(5)).await);
-    assert!(stores.users.confirm_totp("uuid-ada", 5, 30).await.expect("an answer"));
-    assert!(!stores.users.confirm_totp("uuid-ada", 6, 30).await.expect("an answer"));
+    assert!(stores.users.confirm_totp("uuid-ada", 5, "", 30).await.expect("an answer"));
+    assert!(!stores.users.confirm_totp("uuid-ada", 6, "", 30).await.expect("an answer"));
     assert!(!stores.users.put_totp("uuid-ada", vec![3]).await.expect("an answer"));
     assert!(!begin(&stores, session("s2"), None).await, "without a code");
     assert!(!begin(&stores, session("s3"), Some(5)).await, "the code that confirmed it");

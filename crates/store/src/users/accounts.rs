@@ -2,7 +2,7 @@
 
 use super::UsersDb;
 use super::intents::Intent;
-use crate::engine::Row;
+use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::texts::sql;
 
@@ -130,8 +130,7 @@ impl UsersDb {
         let kept = new.kept_session.unwrap_or_default();
         self.db
             .write(move |tx| {
-                tx.execute(END_SESSIONS, &[&uuid, &now_ms])?;
-                tx.execute(END_PORTAL_SESSIONS, &[&uuid, &kept])?;
+                end_sessions(tx, &uuid, &kept, now_ms)?;
                 Ok(tx.execute(SET_PASSWORD, &[&uuid, &new.hash, &now_ms, &new.must_change])? > 0)
             })
             .await
@@ -158,13 +157,19 @@ impl UsersDb {
                 if tx.execute(DISABLE, &[&uuid, &now_ms])? == 0 {
                     return Ok(false);
                 }
-                tx.execute(END_SESSIONS, &[&uuid, &now_ms])?;
-                tx.execute(END_PORTAL_SESSIONS, &[&uuid, &""])?;
+                end_sessions(tx, &uuid, "", now_ms)?;
                 intent.note(tx)?;
                 Ok(true)
             })
             .await
     }
+}
+
+/// Ends the sessions of an account on the Users Cloud and of the portal, but for one of the portal.
+pub(super) fn end_sessions(tx: &mut Tx<'_>, account: &str, kept: &str, now_ms: i64) -> Result<()> {
+    tx.execute(END_SESSIONS, &[&account, &now_ms])?;
+    tx.execute(END_PORTAL_SESSIONS, &[&account, &kept])?;
+    Ok(())
 }
 
 fn read_account(row: &Row<'_>) -> Result<Account> {

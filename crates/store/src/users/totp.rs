@@ -1,6 +1,7 @@
 //! Second factors of accounts. A secret counts once a first code has shown that it has arrived.
 
 use super::UsersDb;
+use super::accounts::end_sessions;
 use crate::engine::Tx;
 use crate::error::Result;
 use crate::texts::sql;
@@ -46,10 +47,19 @@ impl UsersDb {
             .await
     }
 
-    /// Confirms a secret by the code of a step, which is used up. False when there is none that waits.
-    pub async fn confirm_totp(&self, account: &str, step: i64, now_ms: i64) -> Result<bool> {
-        let account = account.to_owned();
-        self.db.write(move |tx| Ok(tx.execute(CONFIRM, &[&account, &step, &now_ms])? > 0)).await
+    /// Confirms a secret by the code of a step, which is used up, and ends what was signed in without one: all
+    /// sessions of the account but one of the portal. False when there is no secret that waits.
+    pub async fn confirm_totp(&self, account: &str, step: i64, kept_session: &str, now_ms: i64) -> Result<bool> {
+        let (account, kept) = (account.to_owned(), kept_session.to_owned());
+        self.db
+            .write(move |tx| {
+                if tx.execute(CONFIRM, &[&account, &step, &now_ms])? == 0 {
+                    return Ok(false);
+                }
+                end_sessions(tx, &account, &kept, now_ms)?;
+                Ok(true)
+            })
+            .await
     }
 
     /// Removes the second factor. Whether there was one, confirmed or not.
