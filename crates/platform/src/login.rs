@@ -146,6 +146,7 @@ impl Platform {
         if !self.password_fits(&caller.owner, address, password, hash).await? {
             return Err(PlatformError::invalid("password", "is not the present password"));
         }
+        self.check_second_factor(&found).await?;
         let found = self.choose_password(found, password, new_password).await?;
         self.start_login(found).await
     }

@@ -93,8 +93,14 @@ async fn a_session_begins_while_the_password_stands(stores: Stores) {
     assert!(!late.expect("an answer"));
 
     assert!(begin(&stores, session("a1", "uuid-ada")).await);
+    assert!(stores.users.put_totp("uuid-ada", vec![1]).await.expect("an answer"));
+    assert!(stores.users.confirm_totp("uuid-ada", 5, "", 6).await.expect("an answer"));
+    assert_eq!(ended_ms(&stores, "a1").await, Some(6), "begun without a code");
+    assert!(!begin(&stores, session("a2", "uuid-ada")).await, "without a code");
+    assert!(stores.users.remove_totp("uuid-ada").await.expect("an answer"));
+    assert!(begin(&stores, session("a3", "uuid-ada")).await);
     assert!(stores.users.disable_account("uuid-ada", 7, intent("i3", 0)).await.expect("an answer"));
-    assert!(!begin(&stores, session("a2", "uuid-ada")).await);
+    assert!(!begin(&stores, session("a4", "uuid-ada")).await);
 }
 
 async fn a_password_ends_sessions_and_consents(stores: Stores) {

@@ -66,6 +66,8 @@ sql! {
     SET_NAMES = "UPDATE account SET first_name = COALESCE($2, first_name), last_name = COALESCE($3, last_name),
         updated_ms = $4 WHERE uuid = $1";
     DISABLE = "UPDATE account SET disabled_ms = $2, updated_ms = $2 WHERE uuid = $1 AND disabled_ms IS NULL";
+    /// Makes logins of the account wait for the end of the transaction, and waits for those under way.
+    HOLD = "UPDATE account SET updated_ms = updated_ms WHERE uuid = $1";
     END_SESSIONS = "UPDATE session SET ended_ms = $2 WHERE owner = $1 AND ended_ms IS NULL";
     END_PORTAL_SESSIONS = "DELETE FROM portal_session WHERE account = $1 AND id <> $2";
 }
@@ -130,6 +132,7 @@ impl UsersDb {
         let kept = new.kept_session.unwrap_or_default();
         self.db
             .write(move |tx| {
+                hold_account(tx, &uuid)?;
                 end_sessions(tx, &uuid, &kept, now_ms)?;
                 Ok(tx.execute(SET_PASSWORD, &[&uuid, &new.hash, &now_ms, &new.must_change])? > 0)
             })
@@ -163,6 +166,11 @@ impl UsersDb {
             })
             .await
     }
+}
+
+/// Keeps an account from beginning sessions until the transaction ends. Comes before what a login looks at is changed.
+pub(super) fn hold_account(tx: &mut Tx<'_>, account: &str) -> Result<()> {
+    tx.execute(HOLD, &[&account]).map(drop)
 }
 
 /// Ends the sessions of an account on the Users Cloud and of the portal, but for one of the portal.

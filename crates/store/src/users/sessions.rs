@@ -6,6 +6,7 @@
 use super::UsersDb;
 use super::audit::Audit;
 use super::intents::Intent;
+use super::totp::use_step;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::refresh::{Refreshed, Successor, verdict};
@@ -52,12 +53,13 @@ sql! {
 
 impl UsersDb {
     /// Adds the first session of a login and writes the login's entries. False, and nothing is written, when the
-    /// owner's password is not the one of this hash any more or his account is disabled: then the login came too late.
+    /// owner's password is not the one of this hash any more, his account is disabled, or it has got a second factor:
+    /// then the login came too late.
     pub async fn add_session(&self, session: Session, password_hash: &str, audit: Audit) -> Result<bool> {
         let password_hash = password_hash.to_owned();
         self.db
             .write(move |tx| {
-                if !hold_person(tx, &session.owner, &password_hash)? {
+                if !hold_person(tx, &session.owner, &password_hash)? || !use_step(tx, &session.owner, None)? {
                     return Ok(false);
                 }
                 add(tx, &session)?;

@@ -1,7 +1,7 @@
 //! Second factors of accounts. A secret counts once a first code has shown that it has arrived.
 
 use super::UsersDb;
-use super::accounts::end_sessions;
+use super::accounts::{end_sessions, hold_account};
 use crate::engine::Tx;
 use crate::error::Result;
 use crate::texts::sql;
@@ -53,6 +53,7 @@ impl UsersDb {
         let (account, kept) = (account.to_owned(), kept_session.to_owned());
         self.db
             .write(move |tx| {
+                hold_account(tx, &account)?;
                 if tx.execute(CONFIRM, &[&account, &step, &now_ms])? == 0 {
                     return Ok(false);
                 }

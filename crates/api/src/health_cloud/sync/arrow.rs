@@ -4,7 +4,7 @@
 //! ([`claims`]), and its schema is held to flat columns before any batch is. What is left is decoded by a reader that
 //! was written for trusted files and panics where it was never contradicted before; such a panic ends as the same 400
 //! as any other damaged stream, because the fault is the sender's and the next request is not concerned: the reader
-//! works on its own copies, and all of it is dropped.
+//! changes nothing but what is its own, and all of that is dropped.
 
 mod claims;
 

@@ -130,7 +130,7 @@ impl<'de> DeserializeSeed<'de> for FieldSeed<'_> {
         let text = <&RawValue>::deserialize(deserializer)?.get();
         match self.whole_numbers(text) {
             Some(field) => Ok(field),
-            None => self.read_alone(text).map_err(D::Error::custom),
+            None => self.read_alone(text).map_err(|error| self.as_error_of_body(&error)),
         }
     }
 }
@@ -155,6 +155,14 @@ impl FieldSeed<'_> {
             cells.push(cell);
         });
         is_read.then_some(Field::Each { cells, faults })
+    }
+
+    /// What the parser found wrong: with the value, which is noted with its place already, or with the text itself.
+    fn as_error_of_body<E: Error>(&self, error: &serde_json::Error) -> E {
+        if error.is_data() {
+            return E::custom(error);
+        }
+        self.place.fail(format!("data.{}.{}", self.data_type.name(), self.column().name), "cannot be read")
     }
 
     /// Any value, by the parser. It gives up at a number that no machine number holds, which is a bad value like any other.

@@ -16,7 +16,6 @@ use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
-use bytes::BytesMut;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use platform::PlatformError;
 use platform::ingest::{self, Receipt, SyncBody, TypeOutcome};
@@ -31,7 +30,7 @@ use crate::ApiState;
 use crate::body::BodyRejection;
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::HealthCall;
-use crate::load::Room;
+use crate::load::{NoRoom, Room};
 use crate::parameters::Parameters;
 
 /// The readers of bodies, for the fuzz targets.
@@ -178,8 +177,9 @@ fn require_content_type(headers: &HeaderMap, accepted: &[&str], named: &'static 
 /// A body as it was sent, up to a limit and as far as there is room.
 async fn receive(sent: Body, announced: usize, limit: usize, room: &mut Room) -> Result<Bytes> {
     let mut sent = Limited::new(sent, limit);
-    // There is room for what was announced, and memory that is not written yet costs nothing.
-    let mut received = BytesMut::with_capacity(announced);
+    // Memory costs nothing before it is written to, but on a machine that is strict about it there may be none.
+    let mut received: Vec<u8> = Vec::new();
+    received.try_reserve_exact(announced).map_err(|_| NoRoom)?;
     while let Some(frame) = sent.frame().await {
         let frame = match frame {
             Ok(frame) => frame,
@@ -190,7 +190,7 @@ async fn receive(sent: Body, announced: usize, limit: usize, room: &mut Room) ->
         room.grow_to(received.len() + piece.len())?;
         received.extend_from_slice(&piece);
     }
-    Ok(received.freeze())
+    Ok(Bytes::from(received))
 }
 
 /// Expands and reads a body, off the async threads when it is large. The room is held for as long as the body is.

@@ -123,6 +123,8 @@ fn faulty_structure_is_told_with_its_place() {
         (r#"{"data": {"activity": {"timestamp": [1], "pulse": [60]}}}"#, "data.activity.pulse"),
         (r#"{"data": {"activity": {"timestamp": [1], "bpm": ["60"]}}}"#, "data.activity.bpm"),
         (r#"{"data": {"activity": {"timestamp": [1], "bpm": [[60]]}}}"#, "data.activity.bpm"),
+        (r#"{"data": {"activity": {"timestamp": [1], "bpm": ["\ud800"]}}}"#, "data.activity.bpm"),
+        (r#"{"data": {"activity": {"timestamp": [1], "bpm": [60, 17976931348623158e292]}}}"#, "data.activity.bpm"),
         (r#"{"data": {"activity": {"timestamp": [1], "bpm": {}}}}"#, "data.activity.bpm"),
         (r#"{"data": {"activity": {"timestamp": [1], "bpm": true}}}"#, "data.activity.bpm"),
         (r#"{"data": {"activity": {"timestamp": [1, 2], "bpm": [60]}}}"#, "data.activity.bpm"),
