@@ -65,8 +65,8 @@ struct PasswordChange {
 
 /// Chooses a new password. Every token on both clouds ends, also the one of this call; the answer is a new login.
 #[utoipa::path(post, path = "/auth/password", tag = "logins", request_body = PasswordChange,
-    responses((status = 200, body = UsersLoginBody), (status = 401, body = ErrorBody), (status = 422, body = ErrorBody),
-    (status = 429, body = ErrorBody)))]
+    responses((status = 200, body = UsersLoginBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+    (status = 422, body = ErrorBody), (status = 429, body = ErrorBody)))]
 async fn change_password(
     State(state): State<ApiState>,
     address: ClientAddress,

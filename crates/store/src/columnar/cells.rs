@@ -158,16 +158,17 @@ where
     let array: &PrimitiveArray<T> = array.as_primitive();
     let values = array.values();
     if array.null_count() == 0
-        && column.gaps.is_empty()
+        && let Some(range) = column.whole_range()
         && let Some((smallest, largest)) = smallest_and_largest(values)
-        && let (Ok(lowest), Ok(_)) =
-            (cell_of_integer(column, smallest.saturated()), cell_of_integer(column, largest.saturated()))
+        && range.contains(&smallest.saturated())
+        && range.contains(&largest.saturated())
     {
-        if smallest == largest {
-            return Cells::Constant(lowest);
-        }
         let steps = column.steps_per_unit();
-        return Cells::Values(values.iter().map(|value| value.saturated() as i32 * steps).collect());
+        let cell = |value: &T::Native| value.saturated() as i32 * steps;
+        if smallest == largest {
+            return Cells::Constant(cell(&smallest));
+        }
+        return Cells::Values(values.iter().map(cell).collect());
     }
     row_by_row(column, array, faults, |row| cell_of_integer(column, values[row].saturated()))
 }
