@@ -49,8 +49,8 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-impl From<postgres::Error> for StoreError {
-    fn from(error: postgres::Error) -> Self {
+impl From<tokio_postgres::Error> for StoreError {
+    fn from(error: tokio_postgres::Error) -> Self {
         // The driver's own text says only "db error"; the server's message is in the source. It names tables and
         // constraints, never values, because the detail field is left out.
         let message = error.as_db_error().map_or_else(|| error.to_string(), |db| db.message().to_owned());
@@ -77,10 +77,10 @@ fn of_sqlstate(code: &str, message: String) -> StoreError {
 }
 
 /// Whether the driver found a value that does not fit its parameter or column, before or after the server saw it.
-fn is_of_our_values(error: &postgres::Error) -> bool {
+fn is_of_our_values(error: &tokio_postgres::Error) -> bool {
     use std::error::Error as _;
 
-    use postgres::types::{WasNull, WrongType};
+    use tokio_postgres::types::{WasNull, WrongType};
     error.source().is_some_and(|source| source.is::<WrongType>() || source.is::<WasNull>())
 }
 

@@ -35,15 +35,15 @@ sql! {
 
 /// All keys, oldest first.
 pub(crate) async fn list(db: &Db) -> Result<Vec<SigningKey>> {
-    db.read(|tx| tx.query(LIST, &[], read_key)).await
+    db.read(async |tx| tx.query(LIST, &[], read_key).await).await
 }
 
 /// Retires what signs so far and adds a key. Two nodes that do so at once leave two keys that sign, which is
 /// harmless: either verifies everywhere.
 pub(crate) async fn rotate(db: &Db, key: SigningKey) -> Result<()> {
-    db.write(move |tx| {
-        tx.execute(RETIRE, &[&key.created_ms])?;
-        tx.execute(ADD, &[&key.kid, &key.sealed_key, &key.public_key, &key.created_ms, &key.retired_ms])?;
+    db.write(async move |tx| {
+        tx.put(RETIRE, &[&key.created_ms]).await?;
+        tx.put(ADD, &[&key.kid, &key.sealed_key, &key.public_key, &key.created_ms, &key.retired_ms]).await?;
         Ok(())
     })
     .await
@@ -51,7 +51,7 @@ pub(crate) async fn rotate(db: &Db, key: SigningKey) -> Result<()> {
 
 /// Removes keys that have only verified since before a time.
 pub(crate) async fn purge(db: &Db, retired_before_ms: i64) -> Result<u64> {
-    db.write(move |tx| tx.execute(PURGE, &[&retired_before_ms])).await
+    db.write(async move |tx| tx.execute(PURGE, &[&retired_before_ms]).await).await
 }
 
 fn read_key(row: &Row<'_>) -> Result<SigningKey> {

@@ -29,10 +29,13 @@ pub(crate) const LIST_LENGTH: usize = 64;
 
 /// Calls `use_list` with the parameters for each [`LIST_LENGTH`] of the values; the last list is padded by
 /// repeating its last value, so that one prepared text serves every length.
-pub(crate) fn in_lists(values: &[String], mut use_list: impl FnMut(&[&dyn Param]) -> Result<()>) -> Result<()> {
+pub(crate) async fn in_lists(
+    values: &[String],
+    mut use_list: impl AsyncFnMut(&[&dyn Param]) -> Result<()>,
+) -> Result<()> {
     for part in values.chunks(LIST_LENGTH) {
         let padded = (0..LIST_LENGTH).map(|at| &part[at.min(part.len() - 1)] as &dyn Param);
-        use_list(&padded.collect::<Vec<_>>())?;
+        use_list(&padded.collect::<Vec<_>>()).await?;
     }
     Ok(())
 }

@@ -106,7 +106,7 @@ async fn whatever_is_tampered_with_is_told(stores: Stores) {
         write(&stores, vec![entry(id, "X", "ada", "grace", Some("bob"))], at as i64).await;
     }
     assert_eq!(stores.users.verify_audit().await.expect("an answer"), (4, None));
-    let run = async |text| stores.users.db.write(move |tx| tx.execute(text, &[])).await.expect("changed");
+    let run = async |text| stores.users.db.write(async move |tx| tx.execute(text, &[]).await).await.expect("changed");
     run(KEEP).await;
     for (texts, broken) in TAMPERINGS {
         for text in texts {
@@ -122,7 +122,7 @@ async fn whatever_is_tampered_with_is_told(stores: Stores) {
 
 async fn the_chain_outlives_erased_details(stores: Stores) {
     write(&stores, vec![entry("a", "X", "ada", "grace", None), entry("b", "X", "ada", "grace", None)], 1).await;
-    let run = async |text| stores.users.db.write(move |tx| tx.execute(text, &[])).await.expect("changed");
+    let run = async |text| stores.users.db.write(async move |tx| tx.execute(text, &[]).await).await.expect("changed");
     run(CHANGE_DETAILS).await;
     assert_eq!(stores.users.verify_audit().await.expect("an answer"), (0, Some(1)));
     run(ERASE).await;

@@ -169,7 +169,7 @@ const COLUMNS: &str = "SELECT t.name || '.' || c.name FROM sqlite_master t, prag
 #[tokio::test]
 async fn the_health_database_has_no_column_for_a_person() {
     let stores = super::Stores::sqlite().await;
-    let columns = stores.health.db.read(|tx| tx.query(COLUMNS, &[], |row| row.get::<String>(0))).await;
+    let columns = stores.health.db.read(async |tx| tx.query(COLUMNS, &[], |row| row.get::<String>(0)).await).await;
     let columns: BTreeSet<String> = columns.expect("the columns").into_iter().collect();
     let allowed: BTreeSet<String> = ALLOWED.iter().map(|column| (*column).to_owned()).collect();
     let unknown: Vec<_> = columns.difference(&allowed).collect();

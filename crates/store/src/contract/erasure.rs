@@ -160,7 +160,8 @@ const KEPT: [&str; 1] = ["erased_period"];
 #[tokio::test]
 async fn every_table_of_patients_is_emptied() {
     let stores = Stores::sqlite().await;
-    let tables = stores.health.db.read(|tx| tx.query(PATIENT_TABLES, &[], |row| row.get::<String>(0))).await;
+    let tables =
+        stores.health.db.read(async |tx| tx.query(PATIENT_TABLES, &[], |row| row.get::<String>(0)).await).await;
     let tables: BTreeSet<String> = tables.expect("the tables").into_iter().collect();
     let is_emptied = |table: &String| {
         let start = format!("DELETE FROM {table} WHERE");

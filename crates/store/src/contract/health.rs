@@ -66,7 +66,8 @@ async fn the_newest_device_is_told(stores: Stores) {
     const ADD: &str = "INSERT INTO device (patient, serial_number, updated_ms) VALUES ($1, $2, $3)";
     let devices = [("grace", "s1", 10_i64), ("grace", "s2", 30), ("grace", "s3", 30), ("hedy", "s4", 5)];
     for (patient, serial_number, updated_ms) in devices {
-        let add = stores.health.db.write(move |tx| tx.execute(ADD, &[&patient, &serial_number, &updated_ms]));
+        let add =
+            stores.health.db.write(async move |tx| tx.execute(ADD, &[&patient, &serial_number, &updated_ms]).await);
         add.await.expect("a device");
     }
     let of_grace = stores.health.devices("grace").await.expect("a list");

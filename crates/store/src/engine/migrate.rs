@@ -12,29 +12,31 @@ pub struct Migrations(pub &'static [&'static str]);
 /// What applying a migration needs of an engine.
 pub(super) trait Target {
     /// Runs several statements.
-    fn run(&mut self, text: &str) -> Result<()>;
+    async fn run(&mut self, text: &str) -> Result<()>;
     /// The number in the only row of `schema_version`.
-    fn version(&mut self) -> Result<i64>;
+    async fn version(&mut self) -> Result<i64>;
 }
 
 impl Migrations {
     /// Brings a database to the newest version, inside a transaction that the caller holds so that two processes
     /// cannot do it at once.
-    pub(super) fn apply(self, target: &mut impl Target) -> Result<()> {
-        target.run(
-            "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL);
+    pub(super) async fn apply(self, target: &mut impl Target) -> Result<()> {
+        target
+            .run(
+                "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL);
              INSERT INTO schema_version SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM schema_version);",
-        )?;
-        let found = target.version()?;
+            )
+            .await?;
+        let found = target.version().await?;
         let known = self.0.len() as i64;
         let Some(missing) = usize::try_from(found).ok().and_then(|found| self.0.get(found..)) else {
             return Err(StoreError::SchemaVersion { found, known });
         };
         for text in missing {
-            target.run(text)?;
+            target.run(text).await?;
         }
         if !missing.is_empty() {
-            target.run(&format!("UPDATE schema_version SET version = {known};"))?;
+            target.run(&format!("UPDATE schema_version SET version = {known};")).await?;
         }
         Ok(())
     }

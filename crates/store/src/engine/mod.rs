@@ -1,9 +1,10 @@
 //! One way to speak to two database engines.
 //!
-//! Every statement is one text in the common subset of SQLite and PostgreSQL, with `$1` parameters. A store function
-//! is a plain function over a [`Tx`] and runs unchanged on both. The drivers are called from blocking threads: for
-//! SQLite a statement then costs a function call and not a trip to another thread and back (measured: 10 against
-//! 115 µs for a point look-up; see docs/benchmarks.md).
+//! Every statement is one text in the common subset of SQLite and PostgreSQL, with `$1` parameters. A store operation is
+//! an async closure over a [`Tx`], handed over as a value: the engine decides on which thread it runs and how often.
+//! Statements whose parameters need no earlier answer are one group, and PostgreSQL gets a group in one round trip. On
+//! SQLite an operation runs inline on the writer's or a reader's thread: a statement costs a function call and not a
+//! trip to another thread and back (measured: 10 against 115 µs for a point look-up; see docs/benchmarks.md).
 
 pub mod backup;
 mod migrate;
@@ -13,6 +14,7 @@ mod statement;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 pub use migrate::Migrations;
 pub use statement::{FromColumn, Param, Row, Tx};
@@ -27,6 +29,34 @@ pub enum Address {
     File(PathBuf),
     /// A PostgreSQL connection string or `postgres://` address.
     Postgres(String),
+}
+
+/// What a pool of PostgreSQL connections may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at most.
+    pub connections: usize,
+    /// How long an operation waits for one before it fails as unavailable.
+    pub wait: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { connections: 16, wait: Duration::from_secs(10) }
+    }
+}
+
+/// What a pool of connections holds at a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolState {
+    /// Connections that there are.
+    pub size: usize,
+    /// Connections that nobody uses.
+    pub idle: usize,
+    /// Operations that wait for a connection.
+    pub waiting: usize,
+    /// Connections that there can be.
+    pub most: usize,
 }
 
 /// A database on either engine. Clones share it.
@@ -47,25 +77,36 @@ impl Db {
     /// # Errors
     /// [`StoreError::SchemaVersion`] when the schema is newer than this program.
     pub async fn open(address: Address, migrations: Migrations) -> Result<Self> {
-        blocking(move || {
-            let engine = match &address {
-                Address::File(path) => Engine::Sqlite(sqlite::Sqlite::open(path, migrations)?),
-                Address::Postgres(url) => Engine::Postgres(postgres::Postgres::open(url, migrations)?),
-            };
-            Ok(Db { engine })
-        })
-        .await
+        let engine = match address {
+            Address::File(path) => Engine::Sqlite(blocking(move || sqlite::Sqlite::open(&path, migrations)).await?),
+            Address::Postgres(url) => {
+                Engine::Postgres(postgres::Postgres::open(&url, migrations, Limits::default()).await?)
+            }
+        };
+        Ok(Db { engine })
     }
 
     /// Reads in one consistent snapshot.
     pub async fn read<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
+        F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
     {
         match self.engine.clone() {
             Engine::Sqlite(sqlite) => sqlite.read(work).await,
             Engine::Postgres(postgres) => postgres.read(work).await,
+        }
+    }
+
+    /// Reads with one statement, which is a consistent snapshot by itself: PostgreSQL is spared BEGIN and COMMIT.
+    pub async fn read_single<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
+    {
+        match self.engine.clone() {
+            Engine::Sqlite(sqlite) => sqlite.read(work).await,
+            Engine::Postgres(postgres) => postgres.read_single(work).await,
         }
     }
 
@@ -76,11 +117,11 @@ impl Db {
     pub async fn look_up<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
+        F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
     {
         match &self.engine {
-            Engine::Sqlite(sqlite) => sqlite.look_up(work),
-            Engine::Postgres(postgres) => postgres.clone().read(work).await,
+            Engine::Sqlite(sqlite) => sqlite.look_up(&work),
+            Engine::Postgres(postgres) => postgres.read_single(work).await,
         }
     }
 
@@ -93,11 +134,19 @@ impl Db {
     pub async fn write<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnMut(&mut Tx<'_>) -> Result<T> + Send + 'static,
+        F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
     {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.write(work).await,
-            Engine::Postgres(postgres) => postgres.clone().write(work).await,
+            Engine::Postgres(postgres) => postgres.write(work).await,
+        }
+    }
+
+    /// What the pool of connections holds; `None` on SQLite.
+    pub fn pool_state(&self) -> Option<PoolState> {
+        match &self.engine {
+            Engine::Sqlite(_) => None,
+            Engine::Postgres(postgres) => Some(postgres.pool_state()),
         }
     }
 
@@ -109,22 +158,33 @@ impl Db {
         text: &'static str,
         read: fn(&Row<'_>) -> Result<(String, T)>,
     ) -> Result<HashMap<String, T>> {
-        self.read(move |tx| {
+        self.read(async move |tx| {
             let mut found = HashMap::with_capacity(values.len());
-            in_lists(&values, |list| {
-                found.extend(tx.query(text, list, read)?);
+            in_lists(&values, async |list| {
+                found.extend(tx.query(text, list, read).await?);
                 Ok(())
-            })?;
+            })
+            .await?;
             Ok(found)
         })
         .await
+    }
+
+    /// Asks the smallest question, which fails where nothing can be read.
+    pub(crate) async fn check_reading(&self) -> Result<()> {
+        const ASK: &str = "SELECT version FROM schema_version";
+        self.read_single(async |tx| tx.query_opt(ASK, &[], |row| row.get::<i64>(0)).await.map(drop)).await
     }
 
     /// Writes what changes nothing, which fails where nothing can be written.
     pub(crate) async fn check_writing(&self) -> Result<()> {
         // There and back: SQLite writes no page whose row is overwritten by the same.
         const TURN: &str = "UPDATE schema_version SET version = -version";
-        self.write(|tx| (0..2).try_for_each(|_| tx.execute(TURN, &[]).map(drop))).await
+        self.write(async |tx| {
+            tx.put(TURN, &[]).await?;
+            tx.put(TURN, &[]).await
+        })
+        .await
     }
 
     /// Rewrites a database file without anything that was deleted, and empties its write-ahead log; writers wait
@@ -142,7 +202,7 @@ impl Db {
 
     /// Prepares a statement without running it: how the tests show that a text is understood by both engines.
     pub async fn prepare(&self, text: &'static str) -> Result<()> {
-        self.read(move |tx| tx.prepare(text)).await
+        self.read(async move |tx| tx.prepare(text).await).await
     }
 }
 

@@ -1,39 +1,44 @@
-//! PostgreSQL: a pool of connections, used from blocking threads.
+//! PostgreSQL: lanes of connections, each on a thread of its own.
+//!
+//! A store operation is sent to a lane and runs there from its first statement to its commit, so its future need not
+//! move between threads, and what it sends in one go leaves in one packet: the connections of a lane are driven by the
+//! same thread. Decoding rows stays off the threads that answer requests.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+mod connection;
+mod flight;
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use postgres::config::SslMode;
-use postgres::{Client, Config, IsolationLevel, NoTls, Statement};
-use tokio::sync::Semaphore;
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod};
+use tokio_postgres::config::SslMode;
+use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_util::task::{AbortOnDropHandle, LocalPoolHandle};
 
+pub(super) use self::flight::Flight;
+use self::flight::Mode;
 use super::migrate::{Migrations, Target};
 use super::statement::Tx;
+use super::{Limits, PoolState};
 use crate::error::{Result, StoreError};
 
-const CONNECTIONS: usize = 16;
-/// How often a transaction is tried when the engine says that it met another one.
+/// How often a transaction is tried when the engine says that it met another one, or its connection broke before the
+/// commit was sent.
 const TRIES: usize = 4;
+/// Threads that drive connections: more than a few do not help, since the server does the work.
+const MOST_LANES: usize = 4;
 /// The advisory lock under which one node at a time changes the schema.
 const MIGRATION_LOCK: i64 = 0x70_75_6c_73_65;
 
 /// A PostgreSQL database. Clones share its connections.
 #[derive(Clone)]
 pub(super) struct Postgres {
-    config: Arc<Config>,
-    idle: Arc<Idle>,
-    permits: Arc<Semaphore>,
-}
-
-/// Connections that nobody uses just now.
-#[derive(Default)]
-struct Idle(Mutex<Vec<Connection>>);
-
-struct Connection {
-    client: Client,
-    prepared: HashMap<&'static str, Statement>,
+    threads: LocalPoolHandle,
+    lanes: Arc<[Pool]>,
+    turn: Arc<AtomicUsize>,
 }
 
 impl std::fmt::Debug for Postgres {
@@ -43,115 +48,179 @@ impl std::fmt::Debug for Postgres {
     }
 }
 
-impl Drop for Idle {
-    /// Closes the connections on a thread of its own: closing blocks, which the driver refuses on an async thread,
-    /// and the last one to let go of the database often runs on one.
-    fn drop(&mut self) {
-        let connections = std::mem::take(self.0.get_mut().unwrap_or_else(PoisonError::into_inner));
-        if !connections.is_empty() {
-            std::thread::spawn(move || drop(connections));
+/// How a transaction ended that may be tried again.
+enum Attempt<T> {
+    /// It ended, and trying again would be wrong.
+    Ended(Result<T>),
+    /// Nothing of it has happened.
+    Again(StoreError),
+}
+
+impl Postgres {
+    pub(super) async fn open(url: &str, migrations: Migrations, limits: Limits) -> Result<Self> {
+        let config = connection::config(url)?;
+        let lanes = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, MOST_LANES);
+        let lanes = lanes.min(limits.connections.max(1));
+        let pools = (0..lanes).map(|lane| {
+            // What cannot be divided goes to the first lanes.
+            let connections = limits.connections / lanes + usize::from(lane < limits.connections % lanes);
+            pool(&config, connections.max(1), limits.wait)
+        });
+        let postgres = Postgres {
+            threads: LocalPoolHandle::new(lanes),
+            lanes: pools.collect::<Result<Vec<_>>>()?.into(),
+            turn: Arc::default(),
+        };
+        postgres.on_a_lane(async move |pool| migrate(&pool, migrations).await).await?;
+        Ok(postgres)
+    }
+
+    /// Reads in one snapshot; once more on another connection when the first one broke.
+    pub(super) async fn read<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
+    {
+        self.read_as(Mode::Snapshot, work).await
+    }
+
+    /// Reads with one statement, which is a snapshot by itself.
+    pub(super) async fn read_single<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
+    {
+        self.read_as(Mode::Single, work).await
+    }
+
+    async fn read_as<T, F>(&self, mode: Mode, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
+    {
+        self.on_a_lane(async move |pool| match read_once(connect(&pool).await?, mode, &work).await {
+            Err(StoreError::Unavailable(_)) => read_once(connect(&pool).await?, mode, &work).await,
+            answer => answer,
+        })
+        .await
+    }
+
+    pub(super) async fn write<T, F>(&self, mut work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
+    {
+        // A caller that goes away does not end it: a transaction whose commit is under way has to be seen through.
+        let work = self.spawn(async move |pool| {
+            let mut last = StoreError::Unavailable("not tried".to_owned());
+            for _ in 0..TRIES {
+                match write_once(&pool, &mut work).await {
+                    Attempt::Ended(ended) => return ended,
+                    Attempt::Again(error) => last = error,
+                }
+            }
+            Err(last)
+        });
+        joined(work.await)
+    }
+
+    /// How many connections there are and what waits for one.
+    pub(super) fn pool_state(&self) -> PoolState {
+        let mut state = PoolState::default();
+        for lane in self.lanes.iter().map(Pool::status) {
+            state.size += lane.size;
+            state.idle += lane.available;
+            state.waiting += lane.waiting;
+            state.most += lane.max_size;
+        }
+        state
+    }
+
+    /// Runs work on a lane; it ends when the caller goes away.
+    async fn on_a_lane<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: AsyncFnOnce(Pool) -> Result<T> + Send + 'static,
+    {
+        joined(AbortOnDropHandle::new(self.spawn(work)).await)
+    }
+
+    fn spawn<T, F>(&self, work: F) -> tokio::task::JoinHandle<Result<T>>
+    where
+        T: Send + 'static,
+        F: AsyncFnOnce(Pool) -> Result<T> + Send + 'static,
+    {
+        let lane = self.turn.fetch_add(1, Ordering::Relaxed) % self.lanes.len();
+        let pool = self.lanes[lane].clone();
+        self.threads.spawn_pinned_by_idx(move || async move { work(pool).await }, lane)
+    }
+}
+
+fn joined<T>(ended: std::result::Result<Result<T>, tokio::task::JoinError>) -> Result<T> {
+    ended.unwrap_or_else(|error| Err(StoreError::Database(format!("store work stopped: {error}"))))
+}
+
+async fn read_once<T>(client: Rc<Object>, mode: Mode, work: &impl AsyncFn(&Tx<'_>) -> Result<T>) -> Result<T> {
+    let flight = Flight::begin(client, mode);
+    let tx = Tx::on_postgres(&flight);
+    let answer = work(&tx).await;
+    flight.end();
+    answer
+}
+
+async fn write_once<T>(pool: &Pool, work: &mut impl AsyncFnMut(&Tx<'_>) -> Result<T>) -> Attempt<T> {
+    let client = match connect(pool).await {
+        Ok(client) => client,
+        Err(error) => return Attempt::Ended(Err(error)),
+    };
+    let flight = Flight::begin(client, Mode::Write);
+    let tx = Tx::on_postgres(&flight);
+    let worked = work(&tx).await;
+    match worked {
+        Ok(answer) => match flight.commit().await {
+            Ok(()) => Attempt::Ended(Ok(answer)),
+            Err(failure) if failure.is_undone => again_or_ended(failure.error),
+            Err(failure) => Attempt::Ended(Err(failure.error)),
+        },
+        Err(error) => {
+            let error = flight.cause(error).await;
+            flight.end();
+            again_or_ended(error)
         }
     }
 }
 
-impl Postgres {
-    pub(super) fn open(url: &str, migrations: Migrations) -> Result<Self> {
-        let mut config: Config = url.parse().map_err(|error: postgres::Error| {
-            StoreError::Database(format!("the database address cannot be read: {error}"))
-        })?;
-        config.connect_timeout(Duration::from_secs(10)).application_name("pulseward");
-        let postgres =
-            Postgres { config: Arc::new(config), idle: Arc::default(), permits: Arc::new(Semaphore::new(CONNECTIONS)) };
-        let mut connection = postgres.take()?;
-        let mut transaction = connection.client.transaction()?;
-        transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK])?;
-        migrations.apply(&mut transaction)?;
-        transaction.commit()?;
-        postgres.put_back(connection);
-        Ok(postgres)
+fn again_or_ended<T>(error: StoreError) -> Attempt<T> {
+    match error {
+        StoreError::Unavailable(_) => Attempt::Again(error),
+        error => Attempt::Ended(Err(error)),
     }
+}
 
-    pub(super) async fn read<T, F>(self, work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
-    {
-        let permit = self.permit().await?;
-        super::blocking(move || {
-            let _permit = permit;
-            let mut connection = self.take()?;
-            let transaction = connection
-                .client
-                .build_transaction()
-                .isolation_level(IsolationLevel::RepeatableRead)
-                .read_only(true)
-                .start()?;
-            let mut tx = Tx::Postgres { transaction, prepared: &mut connection.prepared };
-            let answer = work(&mut tx)?;
-            drop(tx);
-            self.put_back(connection);
-            Ok(answer)
-        })
-        .await
-    }
+async fn connect(pool: &Pool) -> Result<Rc<Object>> {
+    pool.get().await.map(Rc::new).map_err(|error| match error {
+        PoolError::Timeout(_) => StoreError::Unavailable("no database connection became free in time".to_owned()),
+        PoolError::Backend(error) => error.into(),
+        error => StoreError::Unavailable(error.to_string()),
+    })
+}
 
-    pub(super) async fn write<T, F>(self, mut work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: FnMut(&mut Tx<'_>) -> Result<T> + Send + 'static,
-    {
-        let permit = self.permit().await?;
-        super::blocking(move || {
-            let _permit = permit;
-            let mut last = Err(StoreError::Unavailable("not tried".to_owned()));
-            for _ in 0..TRIES {
-                last = self.write_once(&mut work);
-                if !matches!(last, Err(StoreError::Unavailable(_))) {
-                    break;
-                }
-            }
-            last
-        })
-        .await
-    }
-
-    fn write_once<T>(&self, work: &mut impl FnMut(&mut Tx<'_>) -> Result<T>) -> Result<T> {
-        let mut connection = self.take()?;
-        let transaction = connection.client.transaction()?;
-        let mut tx = Tx::Postgres { transaction, prepared: &mut connection.prepared };
-        let answer = work(&mut tx)?;
-        tx.commit()?;
-        self.put_back(connection);
-        Ok(answer)
-    }
-
-    async fn permit(&self) -> Result<tokio::sync::OwnedSemaphorePermit> {
-        let permit = self.permits.clone().acquire_owned().await;
-        permit.map_err(|error| StoreError::Unavailable(error.to_string()))
-    }
-
-    /// An idle connection that still stands, or a new one. A connection whose work failed is not put back: what
-    /// state it is in is not known.
-    fn take(&self) -> Result<Connection> {
-        loop {
-            let idle = self.idle.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            match idle {
-                Some(connection) if connection.client.is_closed() => {}
-                Some(connection) => return Ok(connection),
-                None => break,
-            }
-        }
-        let client = if self.config.get_ssl_mode() == SslMode::Disable {
-            self.config.connect(NoTls)?
-        } else {
-            self.config.connect(tls()?)?
-        };
-        Ok(Connection { client, prepared: HashMap::new() })
-    }
-
-    fn put_back(&self, connection: Connection) {
-        self.idle.0.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
-    }
+fn pool(config: &Config, connections: usize, wait: Duration) -> Result<Pool> {
+    // A connection whose peer has gone is noticed by the task that drives it, so looking whether it is closed is enough.
+    let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let manager = if config.get_ssl_mode() == SslMode::Disable {
+        Manager::from_config(config.clone(), NoTls, recycling)
+    } else {
+        Manager::from_config(config.clone(), tls()?, recycling)
+    };
+    Pool::builder(manager)
+        .max_size(connections)
+        .wait_timeout(Some(wait))
+        .create_timeout(Some(connection::LONGEST_CONNECT))
+        .recycle_timeout(Some(connection::LONGEST_CONNECT))
+        .runtime(deadpool_postgres::Runtime::Tokio1)
+        .build()
+        .map_err(|error| StoreError::Unavailable(error.to_string()))
 }
 
 fn tls() -> Result<MakeRustlsConnect> {
@@ -160,12 +229,23 @@ fn tls() -> Result<MakeRustlsConnect> {
         .map_err(|_| StoreError::Unavailable("the system's certificates cannot be read".to_owned()))
 }
 
-impl Target for postgres::Transaction<'_> {
-    fn run(&mut self, text: &str) -> Result<()> {
-        Ok(self.batch_execute(text)?)
+/// Brings the schema up to date, one node at a time.
+async fn migrate(pool: &Pool, migrations: Migrations) -> Result<()> {
+    let client = connect(pool).await?;
+    client.batch_execute("BEGIN").await?;
+    client.execute("SELECT pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK]).await?;
+    let mut target: &tokio_postgres::Client = &client;
+    let migrated = migrations.apply(&mut target).await;
+    client.batch_execute(if migrated.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
+    migrated
+}
+
+impl Target for &tokio_postgres::Client {
+    async fn run(&mut self, text: &str) -> Result<()> {
+        Ok(self.batch_execute(text).await?)
     }
 
-    fn version(&mut self) -> Result<i64> {
-        Ok(self.query_one("SELECT version FROM schema_version", &[])?.get(0))
+    async fn version(&mut self) -> Result<i64> {
+        Ok(self.query_one("SELECT version FROM schema_version", &[]).await?.get(0))
     }
 }

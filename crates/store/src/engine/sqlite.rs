@@ -2,7 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
@@ -37,7 +39,7 @@ struct Readers {
 }
 
 /// The work of a transaction; an error asks for a rollback and says nothing more, for the caller is told elsewhere.
-type Work = dyn FnMut(&mut Tx<'_>) -> std::result::Result<(), ()> + Send;
+type Work = dyn FnMut(&Tx<'_>) -> std::result::Result<(), ()> + Send;
 
 /// What waits for the writer.
 enum Job {
@@ -59,7 +61,7 @@ impl Sqlite {
     pub(super) fn open(path: &Path, migrations: Migrations) -> Result<Self> {
         let mut connection = connect(path)?;
         connection.execute_batch("BEGIN IMMEDIATE")?;
-        migrations.apply(&mut connection)?;
+        at_once(migrations.apply(&mut connection))?;
         connection.execute_batch("COMMIT")?;
 
         let (writer, jobs) = mpsc::sync_channel(WRITER_QUEUE);
@@ -79,7 +81,7 @@ impl Sqlite {
     pub(super) async fn read<T, F>(self, work: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
+        F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
     {
         let permit = self.readers.permits.clone().acquire_owned().await;
         let permit = permit.map_err(|error| StoreError::Unavailable(error.to_string()))?;
@@ -87,7 +89,7 @@ impl Sqlite {
             let _permit = permit;
             let connection = self.readers.take()?;
             connection.execute_batch("BEGIN")?;
-            let answer = work(&mut Tx::Sqlite(&connection));
+            let answer = at_once(work(&Tx::on_sqlite(&connection)));
             connection.execute_batch("COMMIT")?;
             self.readers.put_back(connection);
             answer
@@ -95,14 +97,14 @@ impl Sqlite {
         .await
     }
 
-    pub(super) fn look_up<T>(&self, work: impl FnOnce(&mut Tx<'_>) -> Result<T>) -> Result<T> {
+    pub(super) fn look_up<T>(&self, work: &impl AsyncFn(&Tx<'_>) -> Result<T>) -> Result<T> {
         let lock = || self.readers.idle_for_look_ups.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = lock().pop();
         let connection = match idle {
             Some(connection) => connection,
             None => connect(&self.readers.path)?,
         };
-        let answer = work(&mut Tx::Sqlite(&connection));
+        let answer = at_once(work(&Tx::on_sqlite(&connection)));
         lock().push(connection);
         answer
     }
@@ -110,13 +112,13 @@ impl Sqlite {
     pub(super) async fn write<T, F>(&self, mut work: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnMut(&mut Tx<'_>) -> Result<T> + Send + 'static,
+        F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
         let outcome: Arc<Mutex<Option<Result<T>>>> = Arc::new(Mutex::new(None));
         let written = outcome.clone();
-        let run = Box::new(move |tx: &mut Tx<'_>| {
-            let result = catch_unwind(AssertUnwindSafe(|| work(tx)))
+        let run = Box::new(move |tx: &Tx<'_>| {
+            let result = catch_unwind(AssertUnwindSafe(|| at_once(work(tx))))
                 .unwrap_or_else(|_| Err(StoreError::Database("store work panicked".to_owned())));
             let ended = if result.is_ok() { Ok(()) } else { Err(()) };
             *written.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
@@ -165,12 +167,21 @@ impl Readers {
 }
 
 impl Target for Connection {
-    fn run(&mut self, text: &str) -> Result<()> {
+    async fn run(&mut self, text: &str) -> Result<()> {
         Ok(self.execute_batch(&text.replace("/*clustered*/", "WITHOUT ROWID"))?)
     }
 
-    fn version(&mut self) -> Result<i64> {
+    async fn version(&mut self) -> Result<i64> {
         Ok(self.query_row("SELECT version FROM schema_version", [], |row| row.get(0))?)
+    }
+}
+
+/// The outcome of store work. It runs on SQLite, where each statement is answered when it is asked, so there is nothing
+/// to wait for.
+fn at_once<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    match pin!(work).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => Err(StoreError::Database("store work waits for something that is no statement".to_owned())),
     }
 }
 
@@ -261,7 +272,7 @@ fn run_behind_savepoint(connection: &Connection, job: &mut Transaction) {
     if step("SAVEPOINT job").is_err() {
         return;
     }
-    if (job.run)(&mut Tx::Sqlite(connection)).is_err() {
+    if (job.run)(&Tx::on_sqlite(connection)).is_err() {
         let _ = step("ROLLBACK TO job");
     }
     let _ = step("RELEASE job");

@@ -1,28 +1,85 @@
 //! Statements, parameters and rows that are the same on both engines.
 
-use std::collections::HashMap;
+use tokio_postgres::types::ToSql;
 
+use super::postgres::Flight;
 use crate::error::Result;
 
 /// A value that both drivers can bind: i64, f64, bool, text, bytes, and options of them.
-pub trait Param: rusqlite::ToSql + ::postgres::types::ToSql + Sync {}
-impl<T: rusqlite::ToSql + ::postgres::types::ToSql + Sync> Param for T {}
+pub trait Param: rusqlite::ToSql + ToSql + Sync {
+    /// The value itself, for a statement that is still on its way when the caller has gone on.
+    fn boxed(&self) -> Box<dyn ToSql + Sync + Send>;
+}
+
+impl<T: rusqlite::ToSql + ToSql + Sync + Owned> Param for T {
+    fn boxed(&self) -> Box<dyn ToSql + Sync + Send> {
+        Box::new(self.owned())
+    }
+}
+
+/// A parameter that can be kept.
+pub trait Owned {
+    /// What keeps it.
+    type Kept: ToSql + Sync + Send + 'static;
+    /// Copies it.
+    fn owned(&self) -> Self::Kept;
+}
+
+macro_rules! owned_by_clone {
+    ($($kind:ty),*) => {
+        $(impl Owned for $kind {
+            type Kept = $kind;
+            fn owned(&self) -> $kind {
+                self.clone()
+            }
+        })*
+    };
+}
+owned_by_clone!(i64, f64, bool, String, Vec<u8>);
+
+impl Owned for &str {
+    type Kept = String;
+    fn owned(&self) -> String {
+        (*self).to_owned()
+    }
+}
+
+impl Owned for &[u8] {
+    type Kept = Vec<u8>;
+    fn owned(&self) -> Vec<u8> {
+        self.to_vec()
+    }
+}
+
+impl<T: Owned> Owned for &T {
+    type Kept = T::Kept;
+    fn owned(&self) -> T::Kept {
+        (**self).owned()
+    }
+}
+
+impl<T: Owned> Owned for Option<T> {
+    type Kept = Option<T::Kept>;
+    fn owned(&self) -> Option<T::Kept> {
+        self.as_ref().map(Owned::owned)
+    }
+}
 
 /// A value that both drivers can read from a column.
-pub trait FromColumn: rusqlite::types::FromSql + for<'column> ::postgres::types::FromSql<'column> {}
-impl<T: rusqlite::types::FromSql + for<'column> ::postgres::types::FromSql<'column>> FromColumn for T {}
+pub trait FromColumn: rusqlite::types::FromSql + for<'column> tokio_postgres::types::FromSql<'column> {}
+impl<T: rusqlite::types::FromSql + for<'column> tokio_postgres::types::FromSql<'column>> FromColumn for T {}
 
 /// A transaction on either engine.
-pub enum Tx<'connection> {
-    /// On SQLite. The caller has begun the transaction.
+///
+/// Statements that do not need each other's answers are one group: run them with `try_join!`, and PostgreSQL gets them
+/// in one round trip, in the order in which they are written. On SQLite every one of these futures is ready at its
+/// first poll.
+pub struct Tx<'connection>(On<'connection>);
+
+enum On<'connection> {
+    /// The caller has begun the transaction.
     Sqlite(&'connection rusqlite::Connection),
-    /// On PostgreSQL.
-    Postgres {
-        /// The driver's transaction.
-        transaction: ::postgres::Transaction<'connection>,
-        /// Statements that this connection has prepared, by their text.
-        prepared: &'connection mut HashMap<&'static str, ::postgres::Statement>,
-    },
+    Postgres(&'connection Flight),
 }
 
 /// A row of an answer.
@@ -30,7 +87,7 @@ pub enum Row<'row> {
     /// On SQLite.
     Sqlite(&'row rusqlite::Row<'row>),
     /// On PostgreSQL.
-    Postgres(&'row ::postgres::Row),
+    Postgres(&'row tokio_postgres::Row),
 }
 
 impl Row<'_> {
@@ -43,90 +100,97 @@ impl Row<'_> {
     }
 }
 
-impl Tx<'_> {
-    /// Runs a statement; answers how many rows it touched.
-    pub fn execute(&mut self, text: &'static str, params: &[&dyn Param]) -> Result<u64> {
-        match self {
-            Tx::Sqlite(connection) => {
-                let mut statement = connection.prepare_cached(&sqlite_text(text))?;
-                Ok(statement.execute(&sqlite_params(params)[..])? as u64)
-            }
-            Tx::Postgres { transaction, prepared } => {
-                let statement = prepare_once(transaction, prepared, text)?;
-                Ok(transaction.execute(&statement, &postgres_params(params))?)
-            }
+impl<'connection> Tx<'connection> {
+    pub(super) fn on_sqlite(connection: &'connection rusqlite::Connection) -> Self {
+        Tx(On::Sqlite(connection))
+    }
+
+    pub(super) fn on_postgres(flight: &'connection Flight) -> Self {
+        Tx(On::Postgres(flight))
+    }
+
+    /// Runs a statement; returns how many rows it touched.
+    pub async fn execute(&self, text: &'static str, params: &[&dyn Param]) -> Result<u64> {
+        match self.0 {
+            On::Sqlite(connection) => execute_inline(connection, text, params),
+            On::Postgres(flight) => flight.execute(text, params).await,
         }
     }
 
-    /// Runs a query; answers what `read` makes of each row.
-    pub fn query<T>(
-        &mut self,
+    /// Runs a statement whose answer nobody needs. On PostgreSQL it is only sent: a failure ends the transaction at its
+    /// next question or at its commit.
+    pub async fn put(&self, text: &'static str, params: &[&dyn Param]) -> Result<()> {
+        match self.0 {
+            On::Sqlite(connection) => execute_inline(connection, text, params).map(drop),
+            On::Postgres(flight) => flight.put(text, params).await,
+        }
+    }
+
+    /// Runs a query; returns what `read` makes of each row.
+    pub async fn query<T>(
+        &self,
         text: &'static str,
         params: &[&dyn Param],
         mut read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
         let mut answers = Vec::new();
-        match self {
-            Tx::Sqlite(connection) => {
+        match self.0 {
+            On::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(&sqlite_text(text))?;
                 let mut rows = statement.query(&sqlite_params(params)[..])?;
                 while let Some(row) = rows.next()? {
                     answers.push(read(&Row::Sqlite(row))?);
                 }
             }
-            Tx::Postgres { transaction, prepared } => {
-                let statement = prepare_once(transaction, prepared, text)?;
-                for row in transaction.query(&statement, &postgres_params(params))? {
-                    answers.push(read(&Row::Postgres(&row))?);
-                }
+            On::Postgres(flight) => {
+                let collect = |row: &Row<'_>| {
+                    answers.push(read(row)?);
+                    Ok(())
+                };
+                flight.query(text, params, collect).await?;
             }
         }
         Ok(answers)
     }
 
-    /// Runs a query that answers at most one row.
-    pub fn query_opt<T>(
-        &mut self,
+    /// Runs a query that returns at most one row.
+    pub async fn query_opt<T>(
+        &self,
         text: &'static str,
         params: &[&dyn Param],
         read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
-        Ok(self.query(text, params, read)?.into_iter().next())
-    }
-
-    /// Commits where the transaction is the driver's own; on SQLite the writer thread commits for the whole group.
-    pub(super) fn commit(self) -> Result<()> {
-        match self {
-            Tx::Sqlite(_) => Ok(()),
-            Tx::Postgres { transaction, .. } => Ok(transaction.commit()?),
-        }
+        Ok(self.query(text, params, read).await?.into_iter().next())
     }
 
     /// Whether what is deleted from now on in this transaction is overwritten wherever it lies, also in pages that
     /// become free. That costs a write for each of them, so it is on for erasure alone. It is to be turned off again.
     /// PostgreSQL keeps deleted rows until it vacuums, and has no such switch.
-    pub(crate) fn overwrite_deleted(&mut self, on: bool) -> Result<()> {
-        match self {
-            Tx::Sqlite(connection) => {
+    pub(crate) fn overwrite_deleted(&self, on: bool) -> Result<()> {
+        match self.0 {
+            On::Sqlite(connection) => {
                 let text = if on { "PRAGMA secure_delete = ON" } else { "PRAGMA secure_delete = FAST" };
                 Ok(connection.execute_batch(text)?)
             }
-            Tx::Postgres { .. } => Ok(()),
+            On::Postgres(_) => Ok(()),
         }
     }
 
     /// Prepares a statement without running it.
-    pub fn prepare(&mut self, text: &'static str) -> Result<()> {
-        match self {
-            Tx::Sqlite(connection) => {
+    pub async fn prepare(&self, text: &'static str) -> Result<()> {
+        match self.0 {
+            On::Sqlite(connection) => {
                 connection.prepare_cached(&sqlite_text(text))?;
+                Ok(())
             }
-            Tx::Postgres { transaction, prepared } => {
-                prepare_once(transaction, prepared, text)?;
-            }
+            On::Postgres(flight) => flight.prepare(text).await,
         }
-        Ok(())
     }
+}
+
+fn execute_inline(connection: &rusqlite::Connection, text: &str, params: &[&dyn Param]) -> Result<u64> {
+    let mut statement = connection.prepare_cached(&sqlite_text(text))?;
+    Ok(statement.execute(&sqlite_params(params)[..])? as u64)
 }
 
 /// SQLite counts `$1` as a name and numbers names as they appear; `?1` is a number.
@@ -136,21 +200,4 @@ fn sqlite_text(text: &str) -> String {
 
 fn sqlite_params<'params>(params: &[&'params dyn Param]) -> Vec<&'params dyn rusqlite::ToSql> {
     params.iter().map(|param| *param as &dyn rusqlite::ToSql).collect()
-}
-
-fn postgres_params<'params>(params: &[&'params dyn Param]) -> Vec<&'params (dyn ::postgres::types::ToSql + Sync)> {
-    params.iter().map(|param| *param as &(dyn ::postgres::types::ToSql + Sync)).collect()
-}
-
-fn prepare_once(
-    transaction: &mut ::postgres::Transaction<'_>,
-    prepared: &mut HashMap<&'static str, ::postgres::Statement>,
-    text: &'static str,
-) -> Result<::postgres::Statement> {
-    if let Some(statement) = prepared.get(text) {
-        return Ok(statement.clone());
-    }
-    let statement = transaction.prepare(text)?;
-    prepared.insert(text, statement.clone());
-    Ok(statement)
 }

@@ -27,21 +27,22 @@ impl HealthDb {
     pub async fn af_hours(&self, patient: &str, from_ms: i64, to_ms: i64) -> Result<Vec<AfHourRow>> {
         let patient = patient.to_owned();
         self.db
-            .look_up(move |tx| {
+            .look_up(async move |tx| {
                 tx.query(FIND_HOURS, &[&patient, &from_ms, &to_ms], |row| {
                     Ok(AfHourRow { hour_ms: row.get(0)?, records: row.get(1)? })
                 })
+                .await
             })
             .await
     }
 }
 
 /// Writes the records of an hour, or removes them.
-pub(super) fn put(tx: &mut Tx<'_>, patient: &str, row: &AfHourRow) -> Result<()> {
+pub(super) async fn put(tx: &Tx<'_>, patient: &str, row: &AfHourRow) -> Result<()> {
     if row.records.is_empty() {
-        tx.execute(DELETE, &[&patient, &row.hour_ms])?;
+        tx.put(DELETE, &[&patient, &row.hour_ms]).await?;
     } else {
-        tx.execute(PUT, &[&patient, &row.hour_ms, &row.records])?;
+        tx.put(PUT, &[&patient, &row.hour_ms, &row.records]).await?;
     }
     Ok(())
 }

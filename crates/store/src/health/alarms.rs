@@ -30,14 +30,15 @@ impl HealthDb {
     /// The alarms of a patient, in the order in which they were set.
     pub async fn alarms(&self, patient: &str) -> Result<Vec<Alarm>> {
         let patient = patient.to_owned();
-        let body = self.db.read(move |tx| tx.query_opt(FIND, &[&patient], |row| row.get::<String>(0))).await?;
+        let body =
+            self.db.read(async move |tx| tx.query_opt(FIND, &[&patient], |row| row.get::<String>(0)).await).await?;
         let alarms = body.map(|body| serde_json::from_str(&body)).transpose();
         Ok(alarms.map_err(|error| StoreError::Damaged(format!("alarms: {error}")))?.unwrap_or_default())
     }
 }
 
 /// Puts alarms in the place of those that a patient has.
-pub(super) fn put(tx: &mut Tx<'_>, patient: &str, alarms: &[Alarm]) -> Result<()> {
+pub(super) async fn put(tx: &Tx<'_>, patient: &str, alarms: &[Alarm]) -> Result<()> {
     let body = serde_json::to_string(alarms).map_err(|error| StoreError::Damaged(error.to_string()))?;
-    tx.execute(PUT, &[&patient, &body]).map(drop)
+    tx.execute(PUT, &[&patient, &body]).await.map(drop)
 }

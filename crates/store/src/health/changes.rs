@@ -179,7 +179,7 @@ impl HealthDb {
         if let HealthChange::ErasePatient { uuid, at_ms } = &change {
             return self.erase_patient(uuid, *at_ms).await;
         }
-        self.db.write(move |tx| apply(tx, &change)).await
+        self.db.write(async move |tx| apply(tx, &change).await).await
     }
 
     /// Makes a change of a patient that has a number, unless that or a later one was made already. Changes to a patient
@@ -190,14 +190,14 @@ impl HealthDb {
             return self.apply(change).await;
         }
         self.db
-            .write(move |tx| {
-                if tx.execute(TAKE_NUMBER, &[&patient, &number])? == 1 {
-                    return apply(tx, &change);
+            .write(async move |tx| {
+                if tx.execute(TAKE_NUMBER, &[&patient, &number]).await? == 1 {
+                    return apply(tx, &change).await;
                 }
-                let is_new = tx.execute(HOLD, &[&patient])? == 0;
+                let is_new = tx.execute(HOLD, &[&patient]).await? == 0;
                 if is_new && matches!(change, HealthChange::PutPatient { .. }) {
-                    apply(tx, &change)?;
-                    tx.execute(TAKE_NUMBER, &[&patient, &number])?;
+                    apply(tx, &change).await?;
+                    tx.put(TAKE_NUMBER, &[&patient, &number]).await?;
                 }
                 Ok(())
             })
@@ -205,30 +205,32 @@ impl HealthDb {
     }
 }
 
-fn apply(tx: &mut Tx<'_>, change: &HealthChange) -> Result<()> {
+async fn apply(tx: &Tx<'_>, change: &HealthChange) -> Result<()> {
     match change {
         HealthChange::PutPatient { uuid, record_id, customer_code, profile, at_ms } => {
-            return patients::put(tx, uuid, record_id, customer_code.as_deref(), profile, *at_ms);
+            return patients::put(tx, uuid, record_id, customer_code.as_deref(), profile, *at_ms).await;
         }
         HealthChange::SetSetting { uuid, name, valid_from_ms, fields, at_ms } => {
-            return settings::set_fields(tx, uuid, name, *valid_from_ms, fields, *at_ms);
+            return settings::set_fields(tx, uuid, name, *valid_from_ms, fields, *at_ms).await;
         }
-        HealthChange::SetSettings { uuid, values, at_ms } => return settings::set_values(tx, uuid, values, *at_ms),
-        HealthChange::SetAlarms { uuid, alarms } => return alarms::put(tx, uuid, alarms),
+        HealthChange::SetSettings { uuid, values, at_ms } => {
+            return settings::set_values(tx, uuid, values, *at_ms).await;
+        }
+        HealthChange::SetAlarms { uuid, alarms } => return alarms::put(tx, uuid, alarms).await,
         HealthChange::PutDevice { uuid, serial_number, device_type, firmware_version, at_ms } => {
-            return devices::put(tx, uuid, serial_number, device_type, firmware_version.as_deref(), *at_ms);
+            return devices::put(tx, uuid, serial_number, device_type, firmware_version.as_deref(), *at_ms).await;
         }
-        HealthChange::RemoveDevice { uuid, serial_number } => return devices::remove(tx, uuid, serial_number),
+        HealthChange::RemoveDevice { uuid, serial_number } => return devices::remove(tx, uuid, serial_number).await,
         HealthChange::EndSessionsOfPatient { uuid, at_ms } => {
-            tx.execute(DROP_CODES, &[uuid])?;
-            tx.execute(END_OF_PATIENT, &[uuid, at_ms])
+            tx.put(DROP_CODES, &[uuid]).await?;
+            tx.execute(END_OF_PATIENT, &[uuid, at_ms]).await
         }
-        HealthChange::EndReadersOfPatient { uuid, at_ms } => tx.execute(END_OF_READERS, &[uuid, at_ms]),
-        HealthChange::EndSessionsOfKey { key_id, at_ms } => tx.execute(END_OF_KEY, &[key_id, at_ms]),
-        HealthChange::EndSessionsOfActor { account, at_ms } => tx.execute(END_OF_ACTOR, &[account, at_ms]),
-        HealthChange::EndSessionsOfLogin { login, at_ms } => tx.execute(END_OF_LOGIN, &[login, at_ms]),
-        HealthChange::EndSessionsOfClient { client, at_ms } => tx.execute(END_OF_CLIENT, &[client, at_ms]),
-        HealthChange::EndSessionsOfConsent { consent, at_ms } => tx.execute(END_OF_CONSENT, &[consent, at_ms]),
+        HealthChange::EndReadersOfPatient { uuid, at_ms } => tx.execute(END_OF_READERS, &[uuid, at_ms]).await,
+        HealthChange::EndSessionsOfKey { key_id, at_ms } => tx.execute(END_OF_KEY, &[key_id, at_ms]).await,
+        HealthChange::EndSessionsOfActor { account, at_ms } => tx.execute(END_OF_ACTOR, &[account, at_ms]).await,
+        HealthChange::EndSessionsOfLogin { login, at_ms } => tx.execute(END_OF_LOGIN, &[login, at_ms]).await,
+        HealthChange::EndSessionsOfClient { client, at_ms } => tx.execute(END_OF_CLIENT, &[client, at_ms]).await,
+        HealthChange::EndSessionsOfConsent { consent, at_ms } => tx.execute(END_OF_CONSENT, &[consent, at_ms]).await,
         // It is made in steps of its own, see `HealthDb::apply`.
         HealthChange::ErasePatient { .. } => return Ok(()),
     }

@@ -57,12 +57,12 @@ pub(crate) fn cut(block: Block) -> Result<Vec<Prepared>> {
 }
 
 /// Stores a chunk. `arrival` is the number of the sync that brought it.
-pub(crate) fn insert(tx: &mut Tx<'_>, patient: &str, arrival: i64, chunk: &Prepared) -> Result<()> {
+pub(crate) async fn insert(tx: &Tx<'_>, patient: &str, arrival: i64, chunk: &Prepared) -> Result<()> {
     let block = &chunk.block;
     let (Some(first_us), Some(last_us)) = (block.first_us(), block.last_us()) else {
         return Ok(());
     };
-    tx.execute(
+    tx.put(
         INSERT_CHUNK,
         &[
             &patient,
@@ -74,14 +74,15 @@ pub(crate) fn insert(tx: &mut Tx<'_>, patient: &str, arrival: i64, chunk: &Prepa
             &(block.rows() as i64),
             &chunk.payload,
         ],
-    )?;
+    )
+    .await?;
     Ok(())
 }
 
 /// The chunks that reach into a range (µs, both ends included), of one channel or of all, in the order they arrived:
 /// whole, not clipped.
-pub(crate) fn overlapping(
-    tx: &mut Tx<'_>,
+pub(crate) async fn overlapping(
+    tx: &Tx<'_>,
     patient: &str,
     data_type: DataType,
     channel: Option<Channel>,
@@ -90,11 +91,13 @@ pub(crate) fn overlapping(
 ) -> Result<Vec<Block>> {
     let latest_end_us = to_us.saturating_add(DAY_US);
     let (lowest, highest) = channel.map_or((i64::MIN, i64::MAX), |channel| (channel.0, channel.0));
-    let found = tx.query(
-        FIND_OVERLAPPING,
-        &[&patient, &data_type.number(), &from_us, &latest_end_us, &to_us, &lowest, &highest],
-        |row| Ok((Channel(row.get(0)?), row.get::<Vec<u8>>(2)?)),
-    )?;
+    let found = tx
+        .query(
+            FIND_OVERLAPPING,
+            &[&patient, &data_type.number(), &from_us, &latest_end_us, &to_us, &lowest, &highest],
+            |row| Ok((Channel(row.get(0)?), row.get::<Vec<u8>>(2)?)),
+        )
+        .await?;
     found.into_iter().map(|(channel, payload)| payload::decode(data_type, channel, &payload)).collect()
 }
 
@@ -102,7 +105,10 @@ impl HealthDb {
     /// The number of chunks of a patient that are not sealed.
     pub async fn chunk_count(&self, patient: &str) -> Result<u64> {
         let patient = patient.to_owned();
-        let count = self.db.read(move |tx| tx.query_opt(COUNT_CHUNKS, &[&patient], |row| row.get::<i64>(0))).await?;
+        let count = self
+            .db
+            .read(async move |tx| tx.query_opt(COUNT_CHUNKS, &[&patient], |row| row.get::<i64>(0)).await)
+            .await?;
         Ok(count.unwrap_or(0) as u64)
     }
 }

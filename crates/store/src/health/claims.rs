@@ -59,16 +59,16 @@ pub struct DueRange {
 impl HealthDb {
     /// Claims up to `limit` patients who have something due and whom nobody folds, those that wait longest first.
     pub async fn claim_due(&self, now_ms: i64, lease_ms: i64, limit: usize) -> Result<Vec<Claim>> {
-        let waiting = self.db.look_up(move |tx| find_ready(tx, now_ms, limit)).await?;
+        let waiting = self.db.look_up(async move |tx| find_ready(tx, now_ms, limit).await).await?;
         if waiting.is_empty() {
             return Ok(Vec::new());
         }
         let until_ms = now_ms.saturating_add(lease_ms);
         self.db
-            .write(move |tx| {
+            .write(async move |tx| {
                 let mut claims = Vec::with_capacity(waiting.len());
                 for patient in &waiting {
-                    let token = tx.query_opt(CLAIM, &[patient, &until_ms, &now_ms], |row| row.get(0))?;
+                    let token = tx.query_opt(CLAIM, &[patient, &until_ms, &now_ms], |row| row.get(0)).await?;
                     claims.extend(token.map(|token| Claim { patient: patient.clone(), token }));
                 }
                 Ok(claims)
@@ -79,7 +79,7 @@ impl HealthDb {
     /// How many patients have something due, whether or not somebody folds them.
     pub async fn count_due(&self, now_ms: i64) -> Result<u64> {
         let count: Option<i64> =
-            self.db.read(move |tx| tx.query_opt(COUNT_READY, &[&now_ms], |row| row.get(0))).await?;
+            self.db.read(async move |tx| tx.query_opt(COUNT_READY, &[&now_ms], |row| row.get(0)).await).await?;
         Ok(count.unwrap_or(0).unsigned_abs())
     }
 
@@ -89,8 +89,8 @@ impl HealthDb {
         let patient = patient.to_owned();
         let until_ms = now_ms.saturating_add(lease_ms);
         self.db
-            .write(move |tx| {
-                let token = tx.query_opt(CLAIM, &[&patient, &until_ms, &now_ms], |row| row.get(0))?;
+            .write(async move |tx| {
+                let token = tx.query_opt(CLAIM, &[&patient, &until_ms, &now_ms], |row| row.get(0)).await?;
                 Ok(token.map(|token| Claim { patient: patient.clone(), token }))
             })
             .await
@@ -99,13 +99,14 @@ impl HealthDb {
     /// Up to `limit` patients whose uuids come after another, in their order.
     pub async fn patients_after(&self, after: &str, limit: i64) -> Result<Vec<String>> {
         let after = after.to_owned();
-        self.db.read(move |tx| tx.query(FIND_PATIENTS, &[&after, &limit], |row| row.get(0))).await
+        self.db.read(async move |tx| tx.query(FIND_PATIENTS, &[&after, &limit], |row| row.get(0)).await).await
     }
 
     /// How many syncs of a patient have arrived; 0 when there is no such patient.
     pub async fn arrivals(&self, patient: &str) -> Result<i64> {
         let patient = patient.to_owned();
-        let found = self.db.read(move |tx| tx.query_opt(FIND_ARRIVALS, &[&patient], |row| row.get(0))).await?;
+        let found =
+            self.db.read(async move |tx| tx.query_opt(FIND_ARRIVALS, &[&patient], |row| row.get(0)).await).await?;
         Ok(found.unwrap_or(0))
     }
 
@@ -113,19 +114,20 @@ impl HealthDb {
     pub async fn everything_due(&self, patient: &str, now_ms: i64) -> Result<Vec<DueRange>> {
         const OF_NO_SYNC: i64 = 0;
         let patient = patient.to_owned();
-        let found = self.db.read(move |tx| {
+        let found = self.db.read(async move |tx| {
             tx.query(FIND_FIRST_AND_LAST, &[&patient], |row| {
                 let (data_type, first_us, last_quarter_us): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
                 let last_us = last_quarter_us + QUARTER_US - 1;
                 Ok(DueRange { arrival: OF_NO_SYNC, data_type, first_us, last_us, ready_ms: now_ms })
             })
+            .await
         });
         found.await
     }
 
     /// Puts a fold off until a time, or gives the patient back at once with a time past.
     pub async fn hold_claim(&self, claim: Claim, until_ms: i64) -> Result<()> {
-        self.db.write(move |tx| tx.execute(HOLD_UNTIL, &[&claim.patient, &claim.token, &until_ms])).await?;
+        self.db.write(async move |tx| tx.execute(HOLD_UNTIL, &[&claim.patient, &claim.token, &until_ms]).await).await?;
         Ok(())
     }
 
@@ -133,7 +135,7 @@ impl HealthDb {
     pub async fn due_of(&self, patient: &str, now_ms: i64) -> Result<Vec<DueRange>> {
         let patient = patient.to_owned();
         self.db
-            .look_up(move |tx| {
+            .look_up(async move |tx| {
                 tx.query(FIND_DUE, &[&patient, &now_ms], |row| {
                     Ok(DueRange {
                         arrival: row.get(0)?,
@@ -143,6 +145,7 @@ impl HealthDb {
                         ready_ms: row.get(4)?,
                     })
                 })
+                .await
             })
             .await
     }
@@ -150,16 +153,16 @@ impl HealthDb {
     /// Marks a range of a patient due, as when a setting that enters a formula has changed.
     pub async fn mark_due(&self, patient: &str, range: DueRange) -> Result<()> {
         let patient = patient.to_owned();
-        self.db.write(move |tx| mark(tx, &patient, &range)).await
+        self.db.write(async move |tx| mark(tx, &patient, &range).await).await
     }
 }
 
 /// The patients of the marks that wait longest, each once.
-fn find_ready(tx: &mut Tx<'_>, now_ms: i64, limit: usize) -> Result<Vec<String>> {
+async fn find_ready(tx: &Tx<'_>, now_ms: i64, limit: usize) -> Result<Vec<String>> {
     const MARKS_PER_PATIENT: i64 = 16;
     let marks = MARKS_PER_PATIENT * limit as i64;
     let mut waiting: Vec<String> = Vec::new();
-    for patient in tx.query(FIND_READY, &[&now_ms, &marks], |row| row.get::<String>(0))? {
+    for patient in tx.query(FIND_READY, &[&now_ms, &marks], |row| row.get::<String>(0)).await? {
         if waiting.len() < limit && !waiting.contains(&patient) {
             waiting.push(patient);
         }
@@ -170,18 +173,18 @@ fn find_ready(tx: &mut Tx<'_>, now_ms: i64, limit: usize) -> Result<Vec<String>>
 }
 
 /// Whether the claim stands; holds the patient's row, so that syncs and other folds of his wait for this transaction.
-pub(super) fn confirm(tx: &mut Tx<'_>, claim: &Claim, until_ms: i64) -> Result<bool> {
-    Ok(tx.execute(HOLD_UNTIL, &[&claim.patient, &claim.token, &until_ms])? == 1)
+pub(super) async fn confirm(tx: &Tx<'_>, claim: &Claim, until_ms: i64) -> Result<bool> {
+    Ok(tx.execute(HOLD_UNTIL, &[&claim.patient, &claim.token, &until_ms]).await? == 1)
 }
 
-pub(super) fn mark(tx: &mut Tx<'_>, patient: &str, range: &DueRange) -> Result<()> {
+pub(super) async fn mark(tx: &Tx<'_>, patient: &str, range: &DueRange) -> Result<()> {
     let DueRange { arrival, data_type, first_us, last_us, ready_ms } = range;
-    tx.execute(MARK_DUE, &[&patient, arrival, data_type, first_us, last_us, ready_ms])?;
+    tx.put(MARK_DUE, &[&patient, arrival, data_type, first_us, last_us, ready_ms]).await?;
     Ok(())
 }
 
-pub(super) fn forget(tx: &mut Tx<'_>, patient: &str, range: &DueRange) -> Result<()> {
+pub(super) async fn forget(tx: &Tx<'_>, patient: &str, range: &DueRange) -> Result<()> {
     let DueRange { arrival, data_type, first_us, ready_ms, .. } = range;
-    tx.execute(FORGET_DUE, &[&patient, arrival, data_type, first_us, ready_ms])?;
+    tx.put(FORGET_DUE, &[&patient, arrival, data_type, first_us, ready_ms]).await?;
     Ok(())
 }

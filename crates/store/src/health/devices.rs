@@ -40,7 +40,7 @@ impl HealthDb {
     /// The bracelets of a patient, newest first.
     pub async fn devices(&self, patient: &str) -> Result<Vec<Device>> {
         let patient = patient.to_owned();
-        self.db.read(move |tx| tx.query(OF_PATIENT, &[&patient], read_device)).await
+        self.db.read(async move |tx| tx.query(OF_PATIENT, &[&patient], read_device).await).await
     }
 
     /// The newest bracelet of each of these patients, by uuid.
@@ -51,20 +51,20 @@ impl HealthDb {
 }
 
 /// Adds a bracelet of a patient, or changes what is known of it.
-pub(super) fn put(
-    tx: &mut Tx<'_>,
+pub(super) async fn put(
+    tx: &Tx<'_>,
     patient: &str,
     serial_number: &str,
     device_type: &str,
     firmware_version: Option<&str>,
     at_ms: i64,
 ) -> Result<()> {
-    tx.execute(PUT, &[&patient, &serial_number, &device_type, &firmware_version, &at_ms]).map(drop)
+    tx.execute(PUT, &[&patient, &serial_number, &device_type, &firmware_version, &at_ms]).await.map(drop)
 }
 
 /// Removes a bracelet of a patient.
-pub(super) fn remove(tx: &mut Tx<'_>, patient: &str, serial_number: &str) -> Result<()> {
-    tx.execute(REMOVE, &[&patient, &serial_number]).map(drop)
+pub(super) async fn remove(tx: &Tx<'_>, patient: &str, serial_number: &str) -> Result<()> {
+    tx.execute(REMOVE, &[&patient, &serial_number]).await.map(drop)
 }
 
 fn read_device(row: &Row<'_>) -> Result<Device> {

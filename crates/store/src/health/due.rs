@@ -44,56 +44,56 @@ impl WaveformRanges {
     }
 
     /// Marks them: at once, or when the window that still runs has ended.
-    pub fn mark(&self, tx: &mut Tx<'_>, patient: &str, arrival: i64, now_ms: i64) -> Result<()> {
+    pub async fn mark(&self, tx: &Tx<'_>, patient: &str, arrival: i64, now_ms: i64) -> Result<()> {
         for (data_type, (first_us, last_us)) in &self.0 {
             let end_ms = (last_us.div_euclid(WINDOW_US) + 1) * WINDOW_US / 1000;
             let ready_ms = if end_ms <= now_ms { now_ms } else { end_ms + SETTLING_MS };
-            tx.execute(MARK, &[&patient, &arrival, &data_type.number(), first_us, last_us, &ready_ms])?;
+            tx.put(MARK, &[&patient, &arrival, &data_type.number(), first_us, last_us, &ready_ms]).await?;
         }
         Ok(())
     }
 }
 
 /// Marks the range of new or changed rows. Rows ahead of the clock are marked a second time for when theirs comes.
-pub(crate) fn mark(tx: &mut Tx<'_>, patient: &str, arrival: i64, block: &Block, now_ms: i64) -> Result<()> {
+pub(crate) async fn mark(tx: &Tx<'_>, patient: &str, arrival: i64, block: &Block, now_ms: i64) -> Result<()> {
     let (Some(first_us), Some(last_us)) = (block.first_us(), block.last_us()) else {
         return Ok(());
     };
     let data_type = block.data_type.number();
-    tx.execute(MARK, &[&patient, &arrival, &data_type, &first_us, &last_us, &now_ms])?;
+    tx.put(MARK, &[&patient, &arrival, &data_type, &first_us, &last_us, &now_ms]).await?;
     let ahead_from_us = (now_ms + AHEAD_MS) * 1000 + 999;
     if last_us > ahead_from_us {
         let ahead = block.times_us[block.times_us.partition_point(|time| *time <= ahead_from_us)];
         let ready_ms = ahead.div_euclid(1000) - AHEAD_MS;
-        tx.execute(MARK, &[&patient, &arrival, &data_type, &ahead, &last_us, &ready_ms])?;
+        tx.put(MARK, &[&patient, &arrival, &data_type, &ahead, &last_us, &ready_ms]).await?;
     }
     Ok(())
 }
 
 /// Marks everything that was ever measured and that sections of a day follow from.
-pub(super) fn mark_all(tx: &mut Tx<'_>, patient: &str, ready_ms: i64) -> Result<()> {
+pub(super) async fn mark_all(tx: &Tx<'_>, patient: &str, ready_ms: i64) -> Result<()> {
     for data_type in DataType::ALL.into_iter().filter(|data_type| !data_type.is_waveform()) {
-        let first_us = tx.query_opt(FIRST_QUARTER, &[&patient, &data_type.number()], |row| row.get::<i64>(0))?;
+        let first_us = tx.query_opt(FIRST_QUARTER, &[&patient, &data_type.number()], |row| row.get::<i64>(0)).await?;
         if let Some(first_us) = first_us {
-            mark_since(tx, patient, data_type, first_us, ready_ms)?;
+            mark_since(tx, patient, data_type, first_us, ready_ms).await?;
         }
     }
     Ok(())
 }
 
 /// Marks what was measured of a type since a time; nothing when there is nothing.
-pub(super) fn mark_since(
-    tx: &mut Tx<'_>,
+pub(super) async fn mark_since(
+    tx: &Tx<'_>,
     patient: &str,
     data_type: DataType,
     first_us: i64,
     ready_ms: i64,
 ) -> Result<()> {
     let data_type = data_type.number();
-    let last_quarter_us = tx.query_opt(LAST_QUARTER, &[&patient, &data_type], |row| row.get::<i64>(0))?;
+    let last_quarter_us = tx.query_opt(LAST_QUARTER, &[&patient, &data_type], |row| row.get::<i64>(0)).await?;
     let last_us = last_quarter_us.map(|quarter_us| quarter_us + QUARTER_US - 1);
     if let Some(last_us) = last_us.filter(|last_us| *last_us >= first_us) {
-        tx.execute(RAISE, &[&patient, &OF_NO_SYNC, &data_type, &first_us, &last_us, &ready_ms])?;
+        tx.put(RAISE, &[&patient, &OF_NO_SYNC, &data_type, &first_us, &last_us, &ready_ms]).await?;
     }
     Ok(())
 }

@@ -56,9 +56,9 @@ impl HealthDb {
     pub async fn erase_rows(&self, patient: &str, at_ms: i64) -> Result<()> {
         let patient = patient.to_owned();
         self.db
-            .write(move |tx| {
+            .write(async move |tx| {
                 tx.overwrite_deleted(true)?;
-                let erased = erase_rows(tx, &patient, at_ms);
+                let erased = erase_rows(tx, &patient, at_ms).await;
                 tx.overwrite_deleted(false)?;
                 erased
             })
@@ -69,8 +69,9 @@ impl HealthDb {
     /// there were.
     pub async fn erase_objects(&self, patient: &str) -> Result<u64> {
         let owner = patient.to_owned();
-        let periods =
-            self.db.read(move |tx| tx.query(PERIODS, &[&owner], |row| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?))));
+        let periods = self.db.read(async move |tx| {
+            tx.query(PERIODS, &[&owner], |row| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?))).await
+        });
         let mut folders = vec![exports::folder(patient)];
         for (data_type, start_us) in periods.await? {
             let Some(data_type) = DataType::from_number(data_type) else { continue };
@@ -90,18 +91,19 @@ impl HealthDb {
     /// The mark of an erased patient.
     pub async fn erased_patient(&self, patient: &str) -> Result<Option<ErasedPatient>> {
         let patient = patient.to_owned();
-        self.db.read(move |tx| find_mark(tx, &patient)).await
+        self.db.read(async move |tx| find_mark(tx, &patient).await).await
     }
 
     /// Looks once more through the folders of patients who were erased before a time, at most `limit` of them; answers
     /// how many objects had come since.
     pub async fn sweep_erased(&self, before_ms: i64, limit: i64) -> Result<u64> {
-        let patients = self.db.read(move |tx| tx.query(PATIENTS_BEFORE, &[&before_ms, &limit], |row| row.get(0)));
+        let patients =
+            self.db.read(async move |tx| tx.query(PATIENTS_BEFORE, &[&before_ms, &limit], |row| row.get(0)).await);
         let patients: Vec<String> = patients.await?;
         let mut found = 0;
         for patient in patients {
             found += self.erase_objects(&patient).await?;
-            self.db.write(move |tx| tx.execute(FORGET_PERIODS, &[&patient])).await?;
+            self.db.write(async move |tx| tx.execute(FORGET_PERIODS, &[&patient]).await).await?;
         }
         Ok(found)
     }
@@ -112,7 +114,7 @@ impl HealthDb {
     }
 }
 
-fn find_mark(tx: &mut Tx<'_>, patient: &str) -> Result<Option<ErasedPatient>> {
+async fn find_mark(tx: &Tx<'_>, patient: &str) -> Result<Option<ErasedPatient>> {
     tx.query_opt(MARK, &[&patient], |row| {
         let counts = serde_json::from_str(&row.get::<String>(0)?);
         Ok(ErasedPatient {
@@ -120,36 +122,37 @@ fn find_mark(tx: &mut Tx<'_>, patient: &str) -> Result<Option<ErasedPatient>> {
             erased_ms: row.get(1)?,
         })
     })
+    .await
 }
 
-fn erase_rows(tx: &mut Tx<'_>, patient: &str, at_ms: i64) -> Result<()> {
+async fn erase_rows(tx: &Tx<'_>, patient: &str, at_ms: i64) -> Result<()> {
     // Holds his row, also when there is none yet: a change that would add it waits, and then finds the mark.
-    patients::put(tx, patient, "", None, &Profile::default(), at_ms)?;
-    if find_mark(tx, patient)?.is_some() {
+    patients::put(tx, patient, "", None, &Profile::default(), at_ms).await?;
+    if find_mark(tx, patient).await?.is_some() {
         return Ok(());
     }
-    for (data_type, period) in periods_with_objects(tx, patient)? {
-        tx.execute(ADD_PERIOD, &[&patient, &data_type.number(), &period.start_us, &at_ms])?;
+    for (data_type, period) in periods_with_objects(tx, patient).await? {
+        tx.put(ADD_PERIOD, &[&patient, &data_type.number(), &period.start_us, &at_ms]).await?;
     }
     // Archives have no period; this one is of no type, so that they are looked for again in any case.
-    tx.execute(ADD_PERIOD, &[&patient, &0_i64, &0_i64, &at_ms])?;
-    let samples = tx.query_opt(SAMPLES, &[&patient], |row| row.get::<i64>(0))?.unwrap_or(0);
+    tx.execute(ADD_PERIOD, &[&patient, &0_i64, &0_i64, &at_ms]).await?;
+    let samples = tx.query_opt(SAMPLES, &[&patient], |row| row.get::<i64>(0)).await?.unwrap_or(0);
     let mut counts = BTreeMap::from([("samples", samples as u64)]);
     for (kind, delete) in patient_tables::DELETE {
-        let deleted = tx.execute(delete, &[&patient])?;
+        let deleted = tx.execute(delete, &[&patient]).await?;
         if !kind.is_empty() {
             *counts.entry(kind).or_default() += deleted;
         }
     }
     let counts = serde_json::to_string(&counts).map_err(|error| StoreError::Damaged(error.to_string()))?;
-    tx.execute(ADD_MARK, &[&patient, &counts, &at_ms]).map(drop)
+    tx.execute(ADD_MARK, &[&patient, &counts, &at_ms]).await.map(drop)
 }
 
 /// The periods in which anything of a patient was or could have been sealed.
-fn periods_with_objects(tx: &mut Tx<'_>, patient: &str) -> Result<BTreeSet<(DataType, SealedPeriod)>> {
+async fn periods_with_objects(tx: &Tx<'_>, patient: &str) -> Result<BTreeSet<(DataType, SealedPeriod)>> {
     let read = |row: &crate::engine::Row<'_>| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?));
-    let sealed = tx.query(SEALED_PERIODS, &[&patient], read)?;
-    let tallied = tx.query(TALLIED_DAYS, &[&patient], read)?;
+    let sealed = tx.query(SEALED_PERIODS, &[&patient], read).await?;
+    let tallied = tx.query(TALLIED_DAYS, &[&patient], read).await?;
     let days = tallied.into_iter().map(|(data_type, day)| (data_type, day * vitals::zone::DAY_US));
     let periods = sealed.into_iter().chain(days).filter_map(|(data_type, time_us)| {
         let data_type = DataType::from_number(data_type)?;

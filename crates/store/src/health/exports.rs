@@ -143,69 +143,70 @@ impl HealthDb {
     /// Notes an export when it is the patient's turn. When this answers `Begun`, the job is durable; the entry that it
     /// owes has to be written before anybody works on it.
     pub async fn begin_export(&self, new: NewExport) -> Result<ExportTurn> {
-        self.db.write(move |tx| begin(tx, &new)).await
+        self.db.write(async move |tx| begin(tx, &new).await).await
     }
 
     /// Sets how many seconds lie between two exports of a patient, or of every patient for whom nothing else is set.
     pub async fn set_export_interval(&self, patient: Option<&str>, interval_s: i64) -> Result<()> {
         let patient = patient.unwrap_or(EVERYBODY).to_owned();
-        self.db.write(move |tx| tx.execute(SET_LIMIT, &[&patient, &interval_s]).map(drop)).await
+        self.db.write(async move |tx| tx.execute(SET_LIMIT, &[&patient, &interval_s]).await.map(drop)).await
     }
 
     /// The export with this identifier.
     pub async fn export(&self, id: &str) -> Result<Option<ExportJob>> {
         let id = id.to_owned();
-        self.db.read(move |tx| tx.query_opt(FIND, &[&id], read_job)).await
+        self.db.read(async move |tx| tx.query_opt(FIND, &[&id], read_job).await).await
     }
 
     /// Entries that are owed for jobs which were noted until a time, at most a hundred.
     pub async fn owed_export_entries(&self, until_ms: i64) -> Result<Vec<OwedEntry>> {
         let read = |row: &Row<'_>| Ok(OwedEntry { id: row.get(0)?, entry: row.get(1)? });
-        self.db.read(move |tx| tx.query(OWED, &[&until_ms], read)).await
+        self.db.read(async move |tx| tx.query(OWED, &[&until_ms], read).await).await
     }
 
     /// Notes that the entry of a job is written, which makes the job work.
     pub async fn export_entry_written(&self, id: &str) -> Result<()> {
         let id = id.to_owned();
-        self.db.write(move |tx| tx.execute(ENTRY_WRITTEN, &[&id]).map(drop)).await
+        self.db.write(async move |tx| tx.execute(ENTRY_WRITTEN, &[&id]).await.map(drop)).await
     }
 
     /// Claims the job that has waited longest, if there is one. What an earlier try has written is dead from now on.
     pub async fn claim_export(&self, now_ms: i64, lease_ms: i64) -> Result<Option<ExportClaim>> {
-        let waiting: Vec<String> = self.db.read(move |tx| tx.query(READY, &[&now_ms], |row| row.get(0))).await?;
+        let waiting: Vec<String> =
+            self.db.read(async move |tx| tx.query(READY, &[&now_ms], |row| row.get(0)).await).await?;
         if waiting.is_empty() {
             return Ok(None);
         }
-        self.db.write(move |tx| claim(tx, &waiting, now_ms, now_ms + lease_ms)).await
+        self.db.write(async move |tx| claim(tx, &waiting, now_ms, now_ms + lease_ms).await).await
     }
 
     /// Says where a job will be written, before it is. False when another worker has taken it over.
     pub async fn place_export(&self, claim: &ExportClaim, path: &str) -> Result<bool> {
         let (id, token, path) = (claim.job.id.clone(), claim.token, path.to_owned());
-        self.db.write(move |tx| Ok(tx.execute(SET_PATH, &[&id, &token, &path])? == 1)).await
+        self.db.write(async move |tx| Ok(tx.execute(SET_PATH, &[&id, &token, &path]).await? == 1)).await
     }
 
     /// Prolongs the lease of a job, or puts it off until a time. False when another worker has taken it over.
     pub async fn hold_export(&self, claim: &ExportClaim, until_ms: i64) -> Result<bool> {
         let (id, token) = (claim.job.id.clone(), claim.token);
-        self.db.write(move |tx| Ok(tx.execute(HOLD, &[&id, &token, &until_ms])? == 1)).await
+        self.db.write(async move |tx| Ok(tx.execute(HOLD, &[&id, &token, &until_ms]).await? == 1)).await
     }
 
     /// Finishes a job whose archive is durable. False when another worker has taken it over, or the patient is gone:
     /// then the archive is nobody's and should be deleted.
     pub async fn finish_export(&self, claim: &ExportClaim, bytes: u64, now_ms: i64) -> Result<bool> {
         let (id, token, bytes) = (claim.job.id.clone(), claim.token, bytes as i64);
-        self.db.write(move |tx| Ok(tx.execute(FINISH, &[&id, &token, &bytes, &now_ms])? == 1)).await
+        self.db.write(async move |tx| Ok(tx.execute(FINISH, &[&id, &token, &bytes, &now_ms]).await? == 1)).await
     }
 
     /// Gives a job up.
     pub async fn give_export_up(&self, claim: &ExportClaim, error: &str, now_ms: i64) -> Result<bool> {
         let (id, token, error) = (claim.job.id.clone(), claim.token, error.to_owned());
         self.db
-            .write(move |tx| {
-                let is_held = tx.execute(GIVE_UP, &[&id, &token, &error, &now_ms])? == 1;
+            .write(async move |tx| {
+                let is_held = tx.execute(GIVE_UP, &[&id, &token, &error, &now_ms]).await? == 1;
                 if is_held {
-                    bury_path(tx, &id, now_ms)?;
+                    bury_path(tx, &id, now_ms).await?;
                 }
                 Ok(is_held)
             })
@@ -214,16 +215,17 @@ impl HealthDb {
 
     /// Forgets exports that were finished before a time; their archives are dead objects then. Answers how many.
     pub async fn forget_exports(&self, finished_before_ms: i64, now_ms: i64) -> Result<usize> {
-        let read = self.db.read(move |tx| tx.query(FINISHED_BEFORE, &[&finished_before_ms], |row| row.get(0)));
+        let read =
+            self.db.read(async move |tx| tx.query(FINISHED_BEFORE, &[&finished_before_ms], |row| row.get(0)).await);
         let ids: Vec<String> = read.await?;
         if ids.is_empty() {
             return Ok(0);
         }
         self.db
-            .write(move |tx| {
+            .write(async move |tx| {
                 for id in &ids {
-                    bury_path(tx, id, now_ms)?;
-                    tx.execute(REMOVE, &[id])?;
+                    bury_path(tx, id, now_ms).await?;
+                    tx.put(REMOVE, &[id]).await?;
                 }
                 Ok(ids.len())
             })
@@ -231,41 +233,41 @@ impl HealthDb {
     }
 }
 
-fn begin(tx: &mut Tx<'_>, new: &NewExport) -> Result<ExportTurn> {
-    if tx.execute(HOLD_PATIENT, &[&new.patient])? == 0 {
+async fn begin(tx: &Tx<'_>, new: &NewExport) -> Result<ExportTurn> {
+    if tx.execute(HOLD_PATIENT, &[&new.patient]).await? == 0 {
         return Ok(ExportTurn::UnknownPatient);
     }
     let read = |row: &Row<'_>| Ok((row.get::<Option<i64>>(0)?, row.get::<Option<i64>>(1)?));
-    let (own_s, last_ms) = tx.query_opt(FIND_LIMIT, &[&new.patient], read)?.unwrap_or_default();
-    let (default_s, _) = tx.query_opt(FIND_LIMIT, &[&EVERYBODY], read)?.unwrap_or_default();
+    let (own_s, last_ms) = tx.query_opt(FIND_LIMIT, &[&new.patient], read).await?.unwrap_or_default();
+    let (default_s, _) = tx.query_opt(FIND_LIMIT, &[&EVERYBODY], read).await?.unwrap_or_default();
     let interval_ms = own_s.or(default_s).map_or(new.interval_ms, |seconds| seconds * 1000);
     // A clock that stands behind that of the node before does not make anyone wait for longer than the interval.
     let wait_ms = last_ms.map_or(0, |last_ms| (last_ms + interval_ms - new.now_ms).min(interval_ms));
     if wait_ms > 0 {
         return Ok(ExportTurn::TooSoon { wait_ms });
     }
-    tx.execute(NOTE_TURN, &[&new.patient, &new.now_ms])?;
+    tx.put(NOTE_TURN, &[&new.patient, &new.now_ms]).await?;
     let params: [&dyn Param; 6] = [&new.id, &new.patient, &new.actor, &new.request, &new.owed_entry, &new.now_ms];
-    tx.execute(ADD, &params)?;
+    tx.put(ADD, &params).await?;
     Ok(ExportTurn::Begun)
 }
 
-fn claim(tx: &mut Tx<'_>, waiting: &[String], now_ms: i64, until_ms: i64) -> Result<Option<ExportClaim>> {
+async fn claim(tx: &Tx<'_>, waiting: &[String], now_ms: i64, until_ms: i64) -> Result<Option<ExportClaim>> {
     for id in waiting {
-        let token = tx.query_opt(CLAIM, &[id, &until_ms, &now_ms], |row| row.get::<i64>(0))?;
+        let token = tx.query_opt(CLAIM, &[id, &until_ms, &now_ms], |row| row.get::<i64>(0)).await?;
         let Some(token) = token else { continue };
-        bury_path(tx, id, now_ms)?;
-        tx.execute(SET_PATH, &[id, &token, &None::<String>])?;
-        return Ok(tx.query_opt(FIND, &[id], read_job)?.map(|job| ExportClaim { job, token }));
+        bury_path(tx, id, now_ms).await?;
+        tx.put(SET_PATH, &[id, &token, &None::<String>]).await?;
+        return Ok(tx.query_opt(FIND, &[id], read_job).await?.map(|job| ExportClaim { job, token }));
     }
     Ok(None)
 }
 
 /// Makes what a job has written, or was about to write, a dead object.
-fn bury_path(tx: &mut Tx<'_>, id: &str, now_ms: i64) -> Result<()> {
-    let path = tx.query_opt(PATH_OF, &[&id], |row| row.get::<Option<String>>(0))?.flatten();
+async fn bury_path(tx: &Tx<'_>, id: &str, now_ms: i64) -> Result<()> {
+    let path = tx.query_opt(PATH_OF, &[&id], |row| row.get::<Option<String>>(0)).await?.flatten();
     match path {
-        Some(path) => tx.execute(ADD_DEAD, &[&path, &now_ms]).map(drop),
+        Some(path) => tx.execute(ADD_DEAD, &[&path, &now_ms]).await.map(drop),
         None => Ok(()),
     }
 }

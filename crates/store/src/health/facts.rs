@@ -29,22 +29,23 @@ impl HealthDb {
     pub async fn facts(&self, patient: &str, first: LocalDay, last: LocalDay) -> Result<Vec<FactsRow>> {
         let patient = patient.to_owned();
         self.db
-            .look_up(move |tx| {
+            .look_up(async move |tx| {
                 tx.query(FIND_DAYS, &[&patient, &i64::from(first.0), &i64::from(last.0)], |row| {
                     Ok(FactsRow { day: LocalDay(row.get::<i64>(0)? as i32), facts: row.get(1)? })
                 })
+                .await
             })
             .await
     }
 }
 
 /// Writes the facts of a day, or removes them.
-pub(super) fn put(tx: &mut Tx<'_>, patient: &str, row: &FactsRow) -> Result<()> {
+pub(super) async fn put(tx: &Tx<'_>, patient: &str, row: &FactsRow) -> Result<()> {
     let day = i64::from(row.day.0);
     if row.facts.is_empty() {
-        tx.execute(DELETE, &[&patient, &day])?;
+        tx.put(DELETE, &[&patient, &day]).await?;
     } else {
-        tx.execute(PUT, &[&patient, &day, &row.facts])?;
+        tx.put(PUT, &[&patient, &day, &row.facts]).await?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! A fold reads without a lock and commits all it derived of a patient at once, together with the end of the marks
 //! that it saw. A sync that comes between leaves a mark of its own, so nothing it brought is forgotten.
 
+use futures::future::try_join_all;
 use vitals::latest::LatestValues;
 use vitals::news_timeline::NewsEntry;
 
@@ -78,47 +79,47 @@ impl HealthDb {
     /// Commits folds of several patients in one transaction; each is judged by its own lease. When this returns, what
     /// is committed is durable.
     pub async fn commit_folds(&self, folds: Vec<FoldCommit>) -> Result<Vec<FoldOutcome>> {
-        self.db.write(move |tx| folds.iter().map(|fold| commit(tx, fold)).collect()).await
+        self.db.write(async move |tx| try_join_all(folds.iter().map(|fold| commit(tx, fold))).await).await
     }
 
     /// The latest values of a patient as the database holds them.
     pub async fn stored_latest(&self, patient: &str) -> Result<LatestValues> {
         let patient = patient.to_owned();
-        self.db.look_up(move |tx| latest::find(tx, &patient)).await
+        self.db.look_up(async move |tx| latest::find(tx, &patient).await).await
     }
 }
 
-fn commit(tx: &mut Tx<'_>, fold: &FoldCommit) -> Result<FoldOutcome> {
+async fn commit(tx: &Tx<'_>, fold: &FoldCommit) -> Result<FoldOutcome> {
     const FREE: i64 = 0;
-    if !claims::confirm(tx, &fold.claim, FREE)? {
+    if !claims::confirm(tx, &fold.claim, FREE).await? {
         return Ok(FoldOutcome::LeaseLost);
     }
     let patient = fold.claim.patient.as_str();
     for row in &fold.slots {
-        slots::put(tx, patient, row)?;
+        slots::put(tx, patient, row).await?;
     }
     for row in &fold.summaries {
-        summaries::put(tx, patient, row)?;
+        summaries::put(tx, patient, row).await?;
     }
     for row in &fold.facts {
-        facts::put(tx, patient, row)?;
+        facts::put(tx, patient, row).await?;
     }
     for row in &fold.af_hours {
-        afib::put(tx, patient, row)?;
+        afib::put(tx, patient, row).await?;
     }
     if let Some(change) = &fold.latest {
-        let known = latest::find(tx, patient)?;
+        let known = latest::find(tx, patient).await?;
         let values = settle(&known, change);
         if values != known {
-            latest::write(tx, patient, &values)?;
+            latest::write(tx, patient, &values).await?;
         }
     }
-    news::replace(tx, patient, &fold.news_removed, &fold.news)?;
+    news::replace(tx, patient, &fold.news_removed, &fold.news).await?;
     for range in &fold.done {
-        claims::forget(tx, patient, range)?;
+        claims::forget(tx, patient, range).await?;
     }
     for range in &fold.due {
-        claims::mark(tx, patient, range)?;
+        claims::mark(tx, patient, range).await?;
     }
     Ok(FoldOutcome::Committed)
 }

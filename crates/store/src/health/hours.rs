@@ -38,14 +38,14 @@ const SETTLING_MS: i64 = 10 * 60 * 1000;
 const SMALL_ROWS: usize = 2_000;
 
 /// Notes that a small chunk has arrived.
-pub(crate) fn note(tx: &mut Tx<'_>, patient: &str, block: &Block, now_ms: i64) -> Result<()> {
+pub(crate) async fn note(tx: &Tx<'_>, patient: &str, block: &Block, now_ms: i64) -> Result<()> {
     let (Some(first_us), Some(last_us)) = (block.first_us(), block.last_us()) else { return Ok(()) };
     let hour_us = last_us.div_euclid(HOUR_US) * HOUR_US;
     if block.rows() >= SMALL_ROWS || first_us < hour_us {
         return Ok(());
     }
     let ready_ms = ((hour_us + HOUR_US) / 1000).max(now_ms) + SETTLING_MS;
-    tx.execute(NOTE, &[&patient, &block.data_type.number(), &hour_us, &ready_ms])?;
+    tx.put(NOTE, &[&patient, &block.data_type.number(), &hour_us, &ready_ms]).await?;
     Ok(())
 }
 
@@ -61,28 +61,29 @@ struct Found {
 impl HealthDb {
     /// Merges the small chunks of up to `limit` closed hours; answers how many hours were looked at.
     pub async fn merge_closed_hours(&self, now_ms: i64, limit: i64) -> Result<usize> {
-        let closed = self.db.read(move |tx| {
+        let closed = self.db.read(async move |tx| {
             tx.query(FIND_CLOSED, &[&now_ms, &limit], |row| {
                 Ok((row.get::<String>(0)?, row.get::<i64>(1)?, row.get::<i64>(2)?))
             })
+            .await
         });
         let closed = closed.await?;
         let hours = closed.len();
         for (patient, data_type, hour_us) in closed {
-            self.db.write(move |tx| merge_hour(tx, &patient, data_type, hour_us)).await?;
+            self.db.write(async move |tx| merge_hour(tx, &patient, data_type, hour_us).await).await?;
         }
         Ok(hours)
     }
 }
 
-fn merge_hour(tx: &mut Tx<'_>, patient: &str, data_type: i64, hour_us: i64) -> Result<()> {
-    tx.execute(HOLD_SYNCS, &[&patient])?;
-    tx.execute(FORGET, &[&patient, &data_type, &hour_us])?;
+async fn merge_hour(tx: &Tx<'_>, patient: &str, data_type: i64, hour_us: i64) -> Result<()> {
+    tx.put(HOLD_SYNCS, &[&patient]).await?;
+    tx.put(FORGET, &[&patient, &data_type, &hour_us]).await?;
     let Some(data_type) = DataType::from_number(data_type) else { return Ok(()) };
     let hour_end_us = hour_us + HOUR_US;
     let latest_end_us = hour_end_us + 24 * HOUR_US;
-    let found =
-        tx.query(FIND_CHUNKS, &[&patient, &data_type.number(), &hour_us, &latest_end_us, &hour_end_us], |row| {
+    let found = tx
+        .query(FIND_CHUNKS, &[&patient, &data_type.number(), &hour_us, &latest_end_us, &hour_end_us], |row| {
             Ok(Found {
                 channel: Channel(row.get(0)?),
                 arrival: row.get(1)?,
@@ -90,19 +91,20 @@ fn merge_hour(tx: &mut Tx<'_>, patient: &str, data_type: i64, hour_us: i64) -> R
                 last_us: row.get(3)?,
                 payload: row.get(4)?,
             })
-        })?;
+        })
+        .await?;
     let mut channels: BTreeMap<Channel, Vec<Found>> = BTreeMap::new();
     for chunk in found {
         channels.entry(chunk.channel).or_default().push(chunk);
     }
     for (channel, chunks) in channels {
-        merge_channel(tx, patient, data_type, channel, hour_us, &chunks)?;
+        merge_channel(tx, patient, data_type, channel, hour_us, &chunks).await?;
     }
     Ok(())
 }
 
-fn merge_channel(
-    tx: &mut Tx<'_>,
+async fn merge_channel(
+    tx: &Tx<'_>,
     patient: &str,
     data_type: DataType,
     channel: Channel,
@@ -123,7 +125,7 @@ fn merge_channel(
     for chunk in arrived {
         let key: [&dyn crate::engine::Param; 6] =
             [&patient, &data_type.number(), &chunk.last_us, &channel.0, &chunk.arrival, &chunk.first_us];
-        tx.execute(DELETE_CHUNK, &key)?;
+        tx.put(DELETE_CHUNK, &key).await?;
     }
-    chunks::insert(tx, patient, last.arrival, &Prepared { block, payload })
+    chunks::insert(tx, patient, last.arrival, &Prepared { block, payload }).await
 }

@@ -33,8 +33,8 @@ fn parse(body: &str) -> Result<LatestValues> {
 }
 
 /// What is known of a patient; nothing when there is no row.
-pub(crate) fn find(tx: &mut Tx<'_>, patient: &str) -> Result<LatestValues> {
-    let body = tx.query_opt(FIND, &[&patient], |row| row.get::<String>(0))?;
+pub(crate) async fn find(tx: &Tx<'_>, patient: &str) -> Result<LatestValues> {
+    let body = tx.query_opt(FIND, &[&patient], |row| row.get::<String>(0)).await?;
     let Some(body) = body else {
         return Ok(LatestValues::default());
     };
@@ -42,15 +42,15 @@ pub(crate) fn find(tx: &mut Tx<'_>, patient: &str) -> Result<LatestValues> {
 }
 
 /// Writes what is known of a patient.
-pub(crate) fn write(tx: &mut Tx<'_>, patient: &str, values: &LatestValues) -> Result<()> {
+pub(crate) async fn write(tx: &Tx<'_>, patient: &str, values: &LatestValues) -> Result<()> {
     let body = serde_json::to_string(values).map_err(|error| StoreError::Damaged(error.to_string()))?;
-    tx.execute(UPSERT, &[&patient, &body])?;
+    tx.put(UPSERT, &[&patient, &body]).await?;
     Ok(())
 }
 
 /// Takes over what newly stored chunks bring. Rows ahead of the clock wait until their time has come.
-pub(crate) fn take_over<'chunks>(
-    tx: &mut Tx<'_>,
+pub(crate) async fn take_over<'chunks>(
+    tx: &Tx<'_>,
     patient: &str,
     chunks: impl Iterator<Item = &'chunks Prepared>,
     now_ms: i64,
@@ -63,9 +63,9 @@ pub(crate) fn take_over<'chunks>(
     if newest.is_empty() {
         return Ok(());
     }
-    let mut known = find(tx, patient)?;
+    let mut known = find(tx, patient).await?;
     if known.merge_newer(&newest) {
-        write(tx, patient, &known)?;
+        write(tx, patient, &known).await?;
     }
     Ok(())
 }

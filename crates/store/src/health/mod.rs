@@ -82,7 +82,7 @@ impl HealthDb {
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
-        self.db.read(|_| Ok(())).await
+        self.db.check_reading().await
     }
 
     /// Whether the database can be written: a disk that is full shows here.

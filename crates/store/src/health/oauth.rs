@@ -70,8 +70,8 @@ impl HealthDb {
     /// Adds a code. [`StoreError::Gone`](crate::StoreError::Gone) when the patient is not there.
     pub async fn add_code(&self, code: AuthorizationCode) -> Result<()> {
         self.db
-            .write(move |tx| {
-                hold_patient(tx, &code.patient)?;
+            .write(async move |tx| {
+                hold_patient(tx, &code.patient).await?;
                 tx.execute(
                     ADD_CODE,
                     &[
@@ -86,6 +86,7 @@ impl HealthDb {
                         &code.family,
                     ],
                 )
+                .await
                 .map(drop)
             })
             .await
@@ -94,13 +95,13 @@ impl HealthDb {
     /// The code with this hash, redeemed or not.
     pub async fn code(&self, code_hash: &[u8]) -> Result<Option<AuthorizationCode>> {
         let code_hash = code_hash.to_owned();
-        self.db.read(move |tx| tx.query_opt(FIND_CODE, &[&code_hash], read_code)).await
+        self.db.read(async move |tx| tx.query_opt(FIND_CODE, &[&code_hash], read_code).await).await
     }
 
     /// Takes a code back.
     pub async fn drop_code(&self, code_hash: &[u8]) -> Result<()> {
         let code_hash = code_hash.to_owned();
-        self.db.write(move |tx| tx.execute(DROP_CODE, &[&code_hash]).map(drop)).await
+        self.db.write(async move |tx| tx.execute(DROP_CODE, &[&code_hash]).await.map(drop)).await
     }
 
     /// Redeems a code for the first tokens of a family. False, and nothing is written, when it was redeemed before or
@@ -108,13 +109,13 @@ impl HealthDb {
     pub async fn redeem_code(&self, code_hash: &[u8], session: HealthSession, token_hash: Vec<u8>) -> Result<bool> {
         let code_hash = code_hash.to_owned();
         self.db
-            .write(move |tx| {
-                hold_patient(tx, &session.patient)?;
-                if tx.execute(REDEEM, &[&code_hash, &session.family])? == 0 {
+            .write(async move |tx| {
+                hold_patient(tx, &session.patient).await?;
+                if tx.execute(REDEEM, &[&code_hash, &session.family]).await? == 0 {
                     return Ok(false);
                 }
-                add(tx, &session)?;
-                add_token(tx, &token_hash, &session.scope, &session)?;
+                add(tx, &session).await?;
+                add_token(tx, &token_hash, &session.scope, &session).await?;
                 Ok(true)
             })
             .await
@@ -123,7 +124,7 @@ impl HealthDb {
     /// The refresh token with this hash, used or not.
     pub async fn oauth_refresh_token(&self, token_hash: &[u8]) -> Result<Option<OauthRefreshToken>> {
         let token_hash = token_hash.to_owned();
-        self.db.read(move |tx| find_token(tx, &token_hash)).await
+        self.db.read(async move |tx| find_token(tx, &token_hash).await).await
     }
 
     /// Uses a refresh token up for new ones, the access token of which allows `scope`. One that was used before ends
@@ -137,25 +138,25 @@ impl HealthDb {
     ) -> Result<Refreshed<HealthSession>> {
         let (token_hash, scope) = (token_hash.to_owned(), scope.to_owned());
         self.db
-            .write(move |tx| {
-                let Some(before) = find_token(tx, &token_hash)? else { return Ok(Refreshed::Ended) };
-                hold_patient(tx, &before.patient)?;
-                tx.execute(HOLD_TOKEN, &[&token_hash])?;
-                let Some(old) = find_token(tx, &token_hash)? else { return Ok(Refreshed::Ended) };
+            .write(async move |tx| {
+                let Some(before) = find_token(tx, &token_hash).await? else { return Ok(Refreshed::Ended) };
+                hold_patient(tx, &before.patient).await?;
+                tx.put(HOLD_TOKEN, &[&token_hash]).await?;
+                let Some(old) = find_token(tx, &token_hash).await? else { return Ok(Refreshed::Ended) };
                 let now_ms = successor.issued_ms;
                 match verdict(old.ended_ms.is_some(), old.refresh_until_ms, old.replaced_ms, now_ms, 0) {
                     Refreshed::Ended => Ok(Refreshed::Ended),
                     Refreshed::Late => Ok(Refreshed::Late),
                     Refreshed::Reused => {
-                        end(tx, &old.family, now_ms)?;
+                        end(tx, &old.family, now_ms).await?;
                         Ok(Refreshed::Reused)
                     }
                     Refreshed::Done(()) => {
-                        let Some(first) = find(tx, &old.family)? else { return Ok(Refreshed::Ended) };
-                        tx.execute(REPLACE_TOKEN, &[&token_hash, &now_ms])?;
+                        let Some(first) = find(tx, &old.family).await? else { return Ok(Refreshed::Ended) };
+                        tx.put(REPLACE_TOKEN, &[&token_hash, &now_ms]).await?;
                         let new = HealthSession { scope: scope.clone(), ..succeed(first, &successor) };
-                        add(tx, &new)?;
-                        add_token(tx, &new_token_hash, &old.scope, &new)?;
+                        add(tx, &new).await?;
+                        add_token(tx, &new_token_hash, &old.scope, &new).await?;
                         Ok(Refreshed::Done(new))
                     }
                 }
@@ -167,19 +168,19 @@ impl HealthDb {
     /// many there were.
     pub async fn purge_oauth(&self, code_end_ms: i64, refresh_until_ms: i64) -> Result<u64> {
         self.db
-            .write(move |tx| {
-                let codes = tx.execute(PURGE_CODES, &[&code_end_ms])?;
-                Ok(codes + tx.execute(PURGE_TOKENS, &[&refresh_until_ms])?)
+            .write(async move |tx| {
+                let codes = tx.execute(PURGE_CODES, &[&code_end_ms]).await?;
+                Ok(codes + tx.execute(PURGE_TOKENS, &[&refresh_until_ms]).await?)
             })
             .await
     }
 }
 
-fn add_token(tx: &mut Tx<'_>, token_hash: &[u8], scope: &str, session: &HealthSession) -> Result<()> {
-    tx.execute(ADD_TOKEN, &[&token_hash, &session.family, &scope, &session.refresh_until_ms]).map(drop)
+async fn add_token(tx: &Tx<'_>, token_hash: &[u8], scope: &str, session: &HealthSession) -> Result<()> {
+    tx.execute(ADD_TOKEN, &[&token_hash, &session.family, &scope, &session.refresh_until_ms]).await.map(drop)
 }
 
-fn find_token(tx: &mut Tx<'_>, token_hash: &[u8]) -> Result<Option<OauthRefreshToken>> {
+async fn find_token(tx: &Tx<'_>, token_hash: &[u8]) -> Result<Option<OauthRefreshToken>> {
     tx.query_opt(FIND_TOKEN, &[&token_hash], |row| {
         Ok(OauthRefreshToken {
             family: row.get(0)?,
@@ -191,6 +192,7 @@ fn find_token(tx: &mut Tx<'_>, token_hash: &[u8]) -> Result<Option<OauthRefreshT
             ended_ms: row.get(6)?,
         })
     })
+    .await
 }
 
 fn read_code(row: &Row<'_>) -> Result<AuthorizationCode> {

@@ -72,7 +72,7 @@ impl HealthDb {
     /// The patient with this uuid.
     pub async fn patient(&self, uuid: &str) -> Result<Option<HealthPatient>> {
         let uuid = uuid.to_owned();
-        self.db.look_up(move |tx| tx.query_opt(FIND, &[&uuid], read_patient)).await
+        self.db.look_up(async move |tx| tx.query_opt(FIND, &[&uuid], read_patient).await).await
     }
 
     /// The patients with these uuids, by uuid; the unknown are left out.
@@ -85,16 +85,16 @@ impl HealthDb {
 
 /// Adds a patient, or changes those attributes of his that are named; marks due what follows from a changed body. One
 /// who was erased does not come back.
-pub(super) fn put(
-    tx: &mut Tx<'_>,
+pub(super) async fn put(
+    tx: &Tx<'_>,
     uuid: &str,
     record_id: &str,
     customer_code: Option<&str>,
     profile: &Profile,
     at_ms: i64,
 ) -> Result<()> {
-    let before = tx.query_opt(FIND, &[&uuid], read_patient)?;
-    tx.execute(
+    let before = tx.query_opt(FIND, &[&uuid], read_patient).await?;
+    tx.put(
         PUT,
         &[
             &uuid,
@@ -109,18 +109,19 @@ pub(super) fn put(
             &profile.time_zone,
             &at_ms,
         ],
-    )?;
+    )
+    .await?;
     // After the row is written, which waits for an erasure that is under way.
-    if tx.query_opt(IS_ERASED, &[&uuid], |_| Ok(()))?.is_some() {
-        return tx.execute(DELETE, &[&uuid]).map(drop);
+    if tx.query_opt(IS_ERASED, &[&uuid], |_| Ok(())).await?.is_some() {
+        return tx.execute(DELETE, &[&uuid]).await.map(drop);
     }
     if let (Some(before), Some(weight_kg)) = (&before, profile.weight)
         && before.profile.weight != profile.weight
     {
-        settings::keep_weight(tx, uuid, before.profile.weight, weight_kg, at_ms)?;
+        settings::keep_weight(tx, uuid, before.profile.weight, weight_kg, at_ms).await?;
     }
     match before {
-        Some(before) if profile.changes_formulas(&before.profile) => due::mark_all(tx, uuid, at_ms),
+        Some(before) if profile.changes_formulas(&before.profile) => due::mark_all(tx, uuid, at_ms).await,
         _ => Ok(()),
     }
 }

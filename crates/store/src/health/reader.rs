@@ -19,9 +19,9 @@ impl HealthDb {
     /// read: dead objects are kept longer than any reading takes.
     pub async fn rows(&self, patient: &str, data_type: DataType, from_us: i64, to_us: i64) -> Result<Vec<Block>> {
         let patient = patient.to_owned();
-        let found = self.db.read(move |tx| {
-            let segments = segments_between(tx, &patient, data_type, from_us, to_us)?;
-            let chunks = chunks::overlapping(tx, &patient, data_type, None, from_us, to_us)?;
+        let found = self.db.read(async move |tx| {
+            let segments = segments_between(tx, &patient, data_type, from_us, to_us).await?;
+            let chunks = chunks::overlapping(tx, &patient, data_type, None, from_us, to_us).await?;
             if segments.is_empty() {
                 return Ok((segments, merge(chunks, from_us, to_us)));
             }

@@ -54,7 +54,7 @@ impl HealthDb {
     pub async fn settings_named(&self, name: &str, now_ms: i64) -> Result<Vec<(String, String)>> {
         let name = name.to_owned();
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        self.db.read(move |tx| tx.query(RULES, &[&name, &now_ms], read)).await
+        self.db.read(async move |tx| tx.query(RULES, &[&name, &now_ms], read).await).await
     }
 
     /// The value that a setting has for a patient at a time, JSON, and before when his types are retired, µs.
@@ -66,9 +66,9 @@ impl HealthDb {
     ) -> Result<(Option<String>, BTreeMap<DataType, i64>)> {
         let (patient, name) = (patient.to_owned(), name.to_owned());
         self.db
-            .read(move |tx| {
-                let rule = tx.query_opt(RULE_OF, &[&patient, &name, &now_ms], |row| row.get(0))?;
-                Ok((rule, retired_of(tx, &patient)?))
+            .read(async move |tx| {
+                let rule = tx.query_opt(RULE_OF, &[&patient, &name, &now_ms], |row| row.get(0)).await?;
+                Ok((rule, retired_of(tx, &patient).await?))
             })
             .await
     }
@@ -76,15 +76,15 @@ impl HealthDb {
     /// Before when the types of a patient are retired, µs.
     pub async fn retired(&self, patient: &str) -> Result<BTreeMap<DataType, i64>> {
         let patient = patient.to_owned();
-        self.db.look_up(move |tx| retired_of(tx, &patient)).await
+        self.db.look_up(async move |tx| retired_of(tx, &patient).await).await
     }
 
     /// How many rows a retirement would remove; none are left after it.
     pub async fn rows_to_retire(&self, retirement: Retirement) -> Result<u64> {
         let Retirement { patient, data_type, before_us } = retirement;
         let patient = patient.to_string();
-        let count = self.db.read(move |tx| {
-            tx.query_opt(COUNT_BEFORE, &[&patient, &data_type.number(), &before_us], |row| row.get::<i64>(0))
+        let count = self.db.read(async move |tx| {
+            tx.query_opt(COUNT_BEFORE, &[&patient, &data_type.number(), &before_us], |row| row.get::<i64>(0)).await
         });
         Ok(count.await?.unwrap_or(0) as u64)
     }
@@ -94,7 +94,7 @@ impl HealthDb {
     /// # Errors
     /// [`StoreError::LeaseLost`] when a period is sealed at the same time; trying again is safe.
     pub async fn retire(&self, retirement: Retirement, now_ms: i64, random: u64) -> Result<()> {
-        self.db.write(move |tx| retire_whole(tx, &retirement, now_ms)).await?;
+        self.db.write(async move |tx| retire_whole(tx, &retirement, now_ms).await).await?;
         let Retirement { patient, data_type, before_us } = retirement;
         let period = SealedPeriod::of(data_type, before_us);
         let segment = self.segment_of(patient, data_type, period).await?;
@@ -105,29 +105,29 @@ impl HealthDb {
     }
 }
 
-fn retired_of(tx: &mut Tx<'_>, patient: &str) -> Result<BTreeMap<DataType, i64>> {
+async fn retired_of(tx: &Tx<'_>, patient: &str) -> Result<BTreeMap<DataType, i64>> {
     let read = |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?));
-    let found = tx.query(RETIRED_OF, &[&patient], read)?;
+    let found = tx.query(RETIRED_OF, &[&patient], read).await?;
     Ok(found.into_iter().filter_map(|(number, us)| Some((DataType::from_number(number)?, us))).collect())
 }
 
-fn retire_whole(tx: &mut Tx<'_>, retirement: &Retirement, now_ms: i64) -> Result<()> {
+async fn retire_whole(tx: &Tx<'_>, retirement: &Retirement, now_ms: i64) -> Result<()> {
     let Retirement { patient, data_type, before_us } = retirement;
     let (patient, number) = (patient.to_string(), data_type.number());
     // Syncs of the patient wait: a row that comes later is compared with the time that is noted here.
-    if tx.execute(HOLD, &[&patient])? == 0 {
+    if tx.execute(HOLD, &[&patient]).await? == 0 {
         return Err(StoreError::Gone("patient"));
     }
     let params: [&dyn Param; 3] = [&patient, &number, before_us];
     for text in [NOTE, DELETE_TALLY, DELETE_CHUNKS, DELETE_DUE, DELETE_HOURS] {
-        tx.execute(text, &params)?;
+        tx.put(text, &params).await?;
     }
-    for segment in segments_between(tx, &patient, *data_type, i64::MIN, before_us - 1)? {
+    for segment in segments_between(tx, &patient, *data_type, i64::MIN, before_us - 1).await? {
         if SealedPeriod::of(*data_type, segment.period_start_us).end_us > *before_us {
             continue;
         }
-        tx.execute(ADD_DEAD, &[&segment.object.path, &now_ms])?;
-        tx.execute(DELETE_SEGMENT, &[&patient, &number, &segment.period_start_us])?;
+        tx.put(ADD_DEAD, &[&segment.object.path, &now_ms]).await?;
+        tx.put(DELETE_SEGMENT, &[&patient, &number, &segment.period_start_us]).await?;
     }
     Ok(())
 }

@@ -64,9 +64,9 @@ impl HealthDb {
     /// Adds the first session of a family. [`StoreError::Gone`] when the patient is not there.
     pub async fn add_session(&self, session: HealthSession) -> Result<()> {
         self.db
-            .write(move |tx| {
-                hold_patient(tx, &session.patient)?;
-                add(tx, &session)
+            .write(async move |tx| {
+                hold_patient(tx, &session.patient).await?;
+                add(tx, &session).await
             })
             .await
     }
@@ -74,7 +74,7 @@ impl HealthDb {
     /// The session with this identity, ended or not.
     pub async fn session(&self, id: &str) -> Result<Option<HealthSession>> {
         let id = id.to_owned();
-        self.db.look_up(move |tx| find(tx, &id)).await
+        self.db.look_up(async move |tx| find(tx, &id).await).await
     }
 
     /// Replaces a token by its successor. A token that was replaced less than `grace_ms` ago may be replaced again;
@@ -87,24 +87,24 @@ impl HealthDb {
     ) -> Result<Refreshed<HealthSession>> {
         let id = id.to_owned();
         self.db
-            .write(move |tx| {
+            .write(async move |tx| {
                 // The patient before his session, in the order in which erasure takes them.
-                let Some(before) = find(tx, &id)? else { return Ok(Refreshed::Ended) };
-                hold_patient(tx, &before.patient)?;
-                tx.execute(HOLD, &[&id])?;
-                let Some(old) = find(tx, &id)? else { return Ok(Refreshed::Ended) };
+                let Some(before) = find(tx, &id).await? else { return Ok(Refreshed::Ended) };
+                hold_patient(tx, &before.patient).await?;
+                tx.put(HOLD, &[&id]).await?;
+                let Some(old) = find(tx, &id).await? else { return Ok(Refreshed::Ended) };
                 let now_ms = successor.issued_ms;
                 match verdict(old.ended_ms.is_some(), old.refresh_until_ms, old.replaced_ms, now_ms, grace_ms) {
                     Refreshed::Ended => Ok(Refreshed::Ended),
                     Refreshed::Late => Ok(Refreshed::Late),
                     Refreshed::Reused => {
-                        end(tx, &old.family, now_ms)?;
+                        end(tx, &old.family, now_ms).await?;
                         Ok(Refreshed::Reused)
                     }
                     Refreshed::Done(()) => {
-                        tx.execute(REPLACE, &[&id, &now_ms])?;
+                        tx.put(REPLACE, &[&id, &now_ms]).await?;
                         let new = succeed(old, &successor);
-                        add(tx, &new)?;
+                        add(tx, &new).await?;
                         Ok(Refreshed::Done(new))
                     }
                 }
@@ -115,18 +115,18 @@ impl HealthDb {
     /// Ends a family of tokens. Whether it still stood.
     pub async fn end_family(&self, family: &str, now_ms: i64) -> Result<bool> {
         let family = family.to_owned();
-        self.db.write(move |tx| end(tx, &family, now_ms)).await
+        self.db.write(async move |tx| end(tx, &family, now_ms).await).await
     }
 
     /// Removes families that cannot have been refreshed since a time. Answers how many rows there were.
     pub async fn purge_sessions(&self, refresh_until_ms: i64) -> Result<u64> {
-        self.db.write(move |tx| tx.execute(PURGE, &[&refresh_until_ms])).await
+        self.db.write(async move |tx| tx.execute(PURGE, &[&refresh_until_ms]).await).await
     }
 }
 
 /// Makes an erasure of the patient wait, so that it finds what is added here. [`StoreError::Gone`] after it.
-pub(super) fn hold_patient(tx: &mut Tx<'_>, patient: &str) -> Result<()> {
-    match tx.execute(HOLD_PATIENT, &[&patient])? {
+pub(super) async fn hold_patient(tx: &Tx<'_>, patient: &str) -> Result<()> {
+    match tx.execute(HOLD_PATIENT, &[&patient]).await? {
         0 => Err(StoreError::Gone("patient")),
         _ => Ok(()),
     }
@@ -144,16 +144,16 @@ pub(super) fn succeed(old: HealthSession, successor: &Successor) -> HealthSessio
     }
 }
 
-pub(super) fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<HealthSession>> {
-    tx.query_opt(FIND, &[&id], read_session)
+pub(super) async fn find(tx: &Tx<'_>, id: &str) -> Result<Option<HealthSession>> {
+    tx.query_opt(FIND, &[&id], read_session).await
 }
 
 /// Ends a family by its first row. Whether it still stood.
-pub(super) fn end(tx: &mut Tx<'_>, family: &str, now_ms: i64) -> Result<bool> {
-    Ok(tx.execute(END, &[&family, &now_ms])? > 0)
+pub(super) async fn end(tx: &Tx<'_>, family: &str, now_ms: i64) -> Result<bool> {
+    Ok(tx.execute(END, &[&family, &now_ms]).await? > 0)
 }
 
-pub(super) fn add(tx: &mut Tx<'_>, session: &HealthSession) -> Result<()> {
+pub(super) async fn add(tx: &Tx<'_>, session: &HealthSession) -> Result<()> {
     tx.execute(
         ADD,
         &[
@@ -174,6 +174,7 @@ pub(super) fn add(tx: &mut Tx<'_>, session: &HealthSession) -> Result<()> {
             &session.ended_ms,
         ],
     )
+    .await
     .map(drop)
 }
 

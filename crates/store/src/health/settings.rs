@@ -41,10 +41,11 @@ impl HealthDb {
     pub async fn patient_settings(&self, patient: &str) -> Result<Vec<SettingRow>> {
         let patient = patient.to_owned();
         self.db
-            .look_up(move |tx| {
+            .look_up(async move |tx| {
                 tx.query(FIND, &[&patient], |row| {
                     Ok(SettingRow { name: row.get(0)?, valid_from_ms: row.get(1)?, body: row.get(2)? })
                 })
+                .await
             })
             .await
     }
@@ -53,9 +54,9 @@ impl HealthDb {
     pub async fn put_patient_setting(&self, patient: &str, setting: SettingRow) -> Result<()> {
         let patient = patient.to_owned();
         self.db
-            .write(move |tx| {
+            .write(async move |tx| {
                 let SettingRow { name, valid_from_ms, body } = &setting;
-                tx.execute(PUT, &[&patient, name, valid_from_ms, body])
+                tx.execute(PUT, &[&patient, name, valid_from_ms, body]).await
             })
             .await?;
         Ok(())
@@ -63,8 +64,8 @@ impl HealthDb {
 }
 
 /// Sets fields of a setting from a time on, and marks due what was measured since. Doing it twice is doing it once.
-pub(super) fn set_fields(
-    tx: &mut Tx<'_>,
+pub(super) async fn set_fields(
+    tx: &Tx<'_>,
     patient: &str,
     name: &str,
     valid_from_ms: i64,
@@ -72,18 +73,18 @@ pub(super) fn set_fields(
     at_ms: i64,
 ) -> Result<()> {
     // Syncs of the patient wait, or are done: their rows are either marked here or folded with what is set here.
-    tx.execute(HOLD, &[&patient, &at_ms])?;
+    tx.execute(HOLD, &[&patient, &at_ms]).await?;
     let unreadable = |error: serde_json::Error| StoreError::Damaged(format!("setting: {error}"));
-    let known = tx.query_opt(FIND_EXACT, &[&patient, &name, &valid_from_ms], |row| row.get::<String>(0))?;
+    let known = tx.query_opt(FIND_EXACT, &[&patient, &name, &valid_from_ms], |row| row.get::<String>(0)).await?;
     let mut body: Map<String, Value> = match known {
         Some(known) => serde_json::from_str(&known).map_err(unreadable)?,
         None => Map::new(),
     };
     body.extend(fields.clone());
     let body = serde_json::to_string(&body).map_err(unreadable)?;
-    tx.execute(PUT, &[&patient, &name, &valid_from_ms, &body])?;
+    tx.put(PUT, &[&patient, &name, &valid_from_ms, &body]).await?;
     for data_type in [DataType::Activity, DataType::Tests] {
-        due::mark_since(tx, patient, data_type, valid_from_ms * 1000, at_ms)?;
+        due::mark_since(tx, patient, data_type, valid_from_ms * 1000, at_ms).await?;
     }
     Ok(())
 }
@@ -92,34 +93,34 @@ pub(super) fn set_fields(
 pub const WEIGHT_SETTING: &str = "weight";
 
 /// Keeps a weight from a time on; the one that was known before it holds for all time until then.
-pub(super) fn keep_weight(
-    tx: &mut Tx<'_>,
+pub(super) async fn keep_weight(
+    tx: &Tx<'_>,
     patient: &str,
     before_kg: Option<f64>,
     weight_kg: f64,
     at_ms: i64,
 ) -> Result<()> {
     const FROM_THE_BEGINNING_MS: i64 = 0;
-    let is_kept = tx.query_opt(FIND_VALID, &[&patient, &WEIGHT_SETTING, &at_ms], |_| Ok(()))?.is_some();
+    let is_kept = tx.query_opt(FIND_VALID, &[&patient, &WEIGHT_SETTING, &at_ms], |_| Ok(())).await?.is_some();
     if let Some(before_kg) = before_kg.filter(|_| !is_kept) {
-        tx.execute(PUT, &[&patient, &WEIGHT_SETTING, &FROM_THE_BEGINNING_MS, &Value::from(before_kg).to_string()])?;
+        tx.put(PUT, &[&patient, &WEIGHT_SETTING, &FROM_THE_BEGINNING_MS, &Value::from(before_kg).to_string()]).await?;
     }
-    tx.execute(PUT, &[&patient, &WEIGHT_SETTING, &at_ms, &Value::from(weight_kg).to_string()])?;
+    tx.put(PUT, &[&patient, &WEIGHT_SETTING, &at_ms, &Value::from(weight_kg).to_string()]).await?;
     Ok(())
 }
 
 /// Sets values from a time on, those that differ from what is valid then, and marks due the days that they count for:
 /// a day takes what is valid when it ends. Doing it twice is doing it once.
-pub(super) fn set_values(tx: &mut Tx<'_>, patient: &str, values: &Map<String, Value>, at_ms: i64) -> Result<()> {
-    if tx.execute(HOLD, &[&patient, &at_ms])? == 0 {
+pub(super) async fn set_values(tx: &Tx<'_>, patient: &str, values: &Map<String, Value>, at_ms: i64) -> Result<()> {
+    if tx.execute(HOLD, &[&patient, &at_ms]).await? == 0 {
         return Ok(());
     }
     let mut is_changed = false;
     for (name, value) in values {
-        let valid = tx.query_opt(FIND_VALID, &[&patient, &name, &at_ms], |row| row.get::<String>(0))?;
+        let valid = tx.query_opt(FIND_VALID, &[&patient, &name, &at_ms], |row| row.get::<String>(0)).await?;
         let body = value.to_string();
         if valid.as_deref().unwrap_or("null") != body {
-            tx.execute(PUT, &[&patient, &name, &at_ms, &body])?;
+            tx.put(PUT, &[&patient, &name, &at_ms, &body]).await?;
             is_changed = true;
         }
     }
@@ -127,7 +128,7 @@ pub(super) fn set_values(tx: &mut Tx<'_>, patient: &str, values: &Map<String, Va
         // The local day of this moment is not known for each sample; days before it are computed again for nothing.
         let first_us = at_ms * 1000 - LONGEST_DAY_US;
         for data_type in DataType::ALL.into_iter().filter(|data_type| !data_type.is_waveform()) {
-            due::mark_since(tx, patient, data_type, first_us, at_ms)?;
+            due::mark_since(tx, patient, data_type, first_us, at_ms).await?;
         }
     }
     Ok(())

@@ -50,9 +50,9 @@ impl HealthDb {
     pub async fn slots(&self, patient: &str, first: LocalDay, last: LocalDay) -> Result<Vec<SlotRow>> {
         let patient = patient.to_owned();
         self.db
-            .read(move |tx| {
+            .read(async move |tx| {
                 let days = (i64::from(first.0), i64::from(last.0));
-                known(&tx.query(FIND_DAYS, &[&patient, &days.0, &days.1], read_row)?)
+                known(&tx.query(FIND_DAYS, &[&patient, &days.0, &days.1], read_row).await?)
             })
             .await
     }
@@ -67,9 +67,9 @@ impl HealthDb {
     ) -> Result<Vec<SlotRow>> {
         let patient = patient.to_owned();
         self.db
-            .read(move |tx| {
+            .read(async move |tx| {
                 let (days, [one, other]) = ((i64::from(first.0), i64::from(last.0)), types.map(DataType::number));
-                known(&tx.query(FIND_DAYS_OF_TWO, &[&patient, &days.0, &days.1, &one, &other], read_row)?)
+                known(&tx.query(FIND_DAYS_OF_TWO, &[&patient, &days.0, &days.1, &one, &other], read_row).await?)
             })
             .await
     }
@@ -106,9 +106,9 @@ impl HealthDb {
     ) -> Result<Vec<SlotRow>> {
         let patient = patient.to_owned();
         self.db
-            .read(move |tx| {
+            .read(async move |tx| {
                 let [one, other] = types.map(DataType::number);
-                known(&tx.query(text, &[&patient, &i64::from(day.0), &limit, &one, &other], read_row)?)
+                known(&tx.query(text, &[&patient, &i64::from(day.0), &limit, &one, &other], read_row).await?)
             })
             .await
     }
@@ -121,19 +121,20 @@ impl HealthDb {
         types: [DataType; 2],
     ) -> Result<HashMap<String, Vec<SlotRow>>> {
         self.db
-            .read(move |tx| {
+            .read(async move |tx| {
                 let (day, [one, other]) = (i64::from(day.0), types.map(DataType::number));
                 let mut found: HashMap<String, Vec<SlotRow>> = HashMap::new();
-                in_lists(&patients, |list| {
+                in_lists(&patients, async |list| {
                     let mut params = with_last(list, &day);
                     params.extend([&one as &dyn Param, &other]);
-                    for stored in tx.query(FIND_OF_PATIENTS, &params, read_row)? {
+                    for stored in tx.query(FIND_OF_PATIENTS, &params, read_row).await? {
                         if let Some(row) = stored.known()? {
                             found.entry(stored.patient).or_default().push(row);
                         }
                     }
                     Ok(())
-                })?;
+                })
+                .await?;
                 Ok(found)
             })
             .await
@@ -147,14 +148,14 @@ pub(super) fn with_last<'params>(list: &[&'params dyn Param], more: &'params dyn
 }
 
 /// Writes the cells of a day, or removes the row when there is none.
-pub(super) fn put(tx: &mut Tx<'_>, patient: &str, row: &SlotRow) -> Result<()> {
+pub(super) async fn put(tx: &Tx<'_>, patient: &str, row: &SlotRow) -> Result<()> {
     let (day, data_type) = (i64::from(row.day.0), row.data_type.number());
     if row.cells.is_empty() {
-        tx.execute(DELETE, &[&patient, &day, &data_type])?;
+        tx.put(DELETE, &[&patient, &day, &data_type]).await?;
         return Ok(());
     }
     let cells = compress(&row.cells)?;
-    tx.execute(PUT, &[&patient, &day, &data_type, &cells])?;
+    tx.put(PUT, &[&patient, &day, &data_type, &cells]).await?;
     Ok(())
 }
 

@@ -62,9 +62,9 @@ impl HealthDb {
     pub async fn summaries(&self, patient: &str, first: LocalDay, last: LocalDay) -> Result<Vec<SummaryRow>> {
         let patient = patient.to_owned();
         self.db
-            .read(move |tx| {
+            .read(async move |tx| {
                 let days = (i64::from(first.0), i64::from(last.0));
-                let rows = tx.query(FIND_DAYS, &[&patient, &days.0, &days.1], read_row)?;
+                let rows = tx.query(FIND_DAYS, &[&patient, &days.0, &days.1], read_row).await?;
                 Ok(rows.into_iter().filter_map(|(_, row)| row).collect())
             })
             .await
@@ -74,13 +74,15 @@ impl HealthDb {
     pub async fn stored_sections(&self, patient: &str, first: LocalDay, last: LocalDay) -> Result<Vec<StoredSection>> {
         let patient = patient.to_owned();
         self.db
-            .look_up(move |tx| {
-                let found = tx.query(FIND_WITH_FORMAT, &[&patient, &i64::from(first.0), &i64::from(last.0)], |row| {
-                    let day = LocalDay(row.get::<i64>(0)? as i32);
-                    let Some(section) = Section::from_name(&row.get::<String>(1)?) else { return Ok(None) };
-                    let format = row.get(2)?;
-                    Ok(Some(StoredSection { row: SummaryRow { day, section, body: Some(row.get(3)?) }, format }))
-                });
+            .look_up(async move |tx| {
+                let found = tx
+                    .query(FIND_WITH_FORMAT, &[&patient, &i64::from(first.0), &i64::from(last.0)], |row| {
+                        let day = LocalDay(row.get::<i64>(0)? as i32);
+                        let Some(section) = Section::from_name(&row.get::<String>(1)?) else { return Ok(None) };
+                        let format = row.get(2)?;
+                        Ok(Some(StoredSection { row: SummaryRow { day, section, body: Some(row.get(3)?) }, format }))
+                    })
+                    .await;
                 Ok(found?.into_iter().flatten().collect())
             })
             .await
@@ -93,17 +95,18 @@ impl HealthDb {
         day: LocalDay,
     ) -> Result<HashMap<String, Vec<SummaryRow>>> {
         self.db
-            .read(move |tx| {
+            .read(async move |tx| {
                 let day = i64::from(day.0);
                 let mut found: HashMap<String, Vec<SummaryRow>> = HashMap::new();
-                in_lists(&patients, |list| {
-                    for (patient, row) in tx.query(FIND_OF_PATIENTS, &with_last(list, &day), read_row)? {
+                in_lists(&patients, async |list| {
+                    for (patient, row) in tx.query(FIND_OF_PATIENTS, &with_last(list, &day), read_row).await? {
                         if let Some(row) = row {
                             found.entry(patient).or_default().push(row);
                         }
                     }
                     Ok(())
-                })?;
+                })
+                .await?;
                 Ok(found)
             })
             .await
@@ -114,7 +117,7 @@ impl HealthDb {
     pub async fn days_of_older_format(&self, format: i64, after: &str, limit: i64) -> Result<Vec<OlderDays>> {
         let after = after.to_owned();
         self.db
-            .read(move |tx| {
+            .read(async move |tx| {
                 tx.query(FIND_OLDER, &[&format, &after, &limit], |row| {
                     Ok(OlderDays {
                         patient: row.get(0)?,
@@ -122,17 +125,18 @@ impl HealthDb {
                         last: LocalDay(row.get::<i64>(2)? as i32),
                     })
                 })
+                .await
             })
             .await
     }
 }
 
 /// Writes a section, or removes it when it has no body.
-pub(super) fn put(tx: &mut Tx<'_>, patient: &str, row: &SummaryRow) -> Result<()> {
+pub(super) async fn put(tx: &Tx<'_>, patient: &str, row: &SummaryRow) -> Result<()> {
     let (day, section) = (i64::from(row.day.0), row.section.name());
     match &row.body {
-        Some(body) => tx.execute(PUT, &[&patient, &day, &section, &vitals::summary::FORMAT, body])?,
-        None => tx.execute(DELETE, &[&patient, &day, &section])?,
+        Some(body) => tx.execute(PUT, &[&patient, &day, &section, &vitals::summary::FORMAT, body]).await?,
+        None => tx.execute(DELETE, &[&patient, &day, &section]).await?,
     };
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use futures::future::try_join_all;
 use vitals::block::Block;
 use vitals::cells::Day;
 use vitals::merge::{Ordered, admit, in_time_order, overlay, with_exact_times};
@@ -114,7 +115,7 @@ impl HealthDb {
                 Err(error) => return Err(error),
             };
             let (sync, channels) = (sync.clone(), channels.clone());
-            let written = self.db.write(move |tx| write(tx, &sync, &channels, &sealed)).await;
+            let written = self.db.write(async move |tx| write(tx, &sync, &channels, &sealed).await).await;
             match written {
                 // A period was sealed between the look and the write: look again.
                 Err(StoreError::LeaseLost) => {}
@@ -129,9 +130,9 @@ impl HealthDb {
         let ranges: Vec<Range> = channels.iter().flat_map(|channel| &channel.chunks).map(Range::around).collect();
         let owner = patient.to_owned();
         let looked_up = ranges.clone();
-        let found = self.db.read(move |tx| {
+        let found = self.db.read(async move |tx| {
             let segments = |range: &Range| segments_between(tx, &owner, range.data_type, range.first_us, range.last_us);
-            looked_up.iter().map(segments).collect::<Result<Vec<_>>>()
+            try_join_all(looked_up.iter().map(segments)).await
         });
         let mut around = Vec::new();
         for (range, segments) in ranges.into_iter().zip(found.await?) {
@@ -176,18 +177,19 @@ fn prepare(block: Block) -> Result<Channelful> {
     Ok(Channelful { data_type, chunks: chunks::cut(ordered.block)?, counts, firsts: ordered.firsts })
 }
 
-fn write(tx: &mut Tx<'_>, sync: &Sync, channels: &[Channelful], sealed: &[Sealed]) -> Result<SyncOutcome> {
-    let Some(arrival) = tx.query_opt(NEXT_ARRIVAL, &[&sync.patient, &sync.received_ms], |row| row.get::<i64>(0))?
+async fn write(tx: &Tx<'_>, sync: &Sync, channels: &[Channelful], sealed: &[Sealed]) -> Result<SyncOutcome> {
+    let Some(arrival) =
+        tx.query_opt(NEXT_ARRIVAL, &[&sync.patient, &sync.received_ms], |row| row.get::<i64>(0)).await?
     else {
         return Ok(SyncOutcome::UnknownPatient);
     };
     if let Some(id) = &sync.id
-        && !remember_id(tx, sync, id, arrival)?
+        && !remember_id(tx, sync, id, arrival).await?
     {
         return Ok(SyncOutcome::IdReused);
     }
     if let Some(device) = &sync.device {
-        upsert_device(tx, &sync.patient, device, sync.received_ms)?;
+        upsert_device(tx, &sync.patient, device, sync.received_ms).await?;
     }
     let mut sealed = sealed.iter();
     let mut totals: BTreeMap<DataType, Counts> = BTreeMap::new();
@@ -198,30 +200,30 @@ fn write(tx: &mut Tx<'_>, sync: &Sync, channels: &[Channelful], sealed: &[Sealed
         total.replaced += channel.counts.replaced;
         for chunk in &channel.chunks {
             let sealed = sealed.next().ok_or(StoreError::LeaseLost)?;
-            let counts = write_chunk(tx, sync, arrival, chunk, &channel.firsts, sealed, &mut waveforms)?;
+            let counts = write_chunk(tx, sync, arrival, chunk, &channel.firsts, sealed, &mut waveforms).await?;
             total.stored += counts.stored;
             total.duplicate += counts.duplicate;
             total.replaced += counts.replaced;
         }
     }
-    waveforms.mark(tx, &sync.patient, arrival, sync.received_ms)?;
+    waveforms.mark(tx, &sync.patient, arrival, sync.received_ms).await?;
     let chunks = channels.iter().flat_map(|channel| &channel.chunks);
-    latest::take_over(tx, &sync.patient, chunks, sync.received_ms)?;
+    latest::take_over(tx, &sync.patient, chunks, sync.received_ms).await?;
     Ok(SyncOutcome::Stored(totals))
 }
 
 /// Whether the id is new or comes with the content it came with before.
-fn remember_id(tx: &mut Tx<'_>, sync: &Sync, id: &SyncId, arrival: i64) -> Result<bool> {
-    let known = tx.query_opt(FIND_SYNC, &[&sync.patient, &id.id], |row| row.get::<Vec<u8>>(0))?;
+async fn remember_id(tx: &Tx<'_>, sync: &Sync, id: &SyncId, arrival: i64) -> Result<bool> {
+    let known = tx.query_opt(FIND_SYNC, &[&sync.patient, &id.id], |row| row.get::<Vec<u8>>(0)).await?;
     if let Some(content_hash) = known {
         return Ok(content_hash == id.content_hash);
     }
-    tx.execute(INSERT_SYNC, &[&sync.patient, &id.id, &id.content_hash, &arrival, &sync.received_ms])?;
+    tx.put(INSERT_SYNC, &[&sync.patient, &id.id, &id.content_hash, &arrival, &sync.received_ms]).await?;
     Ok(true)
 }
 
-fn upsert_device(tx: &mut Tx<'_>, patient: &str, device: &DeviceReport, now_ms: i64) -> Result<()> {
-    tx.execute(
+async fn upsert_device(tx: &Tx<'_>, patient: &str, device: &DeviceReport, now_ms: i64) -> Result<()> {
+    tx.put(
         UPSERT_DEVICE,
         &[
             &patient,
@@ -231,12 +233,13 @@ fn upsert_device(tx: &mut Tx<'_>, patient: &str, device: &DeviceReport, now_ms: 
             &device.battery_level,
             &now_ms,
         ],
-    )?;
+    )
+    .await?;
     Ok(())
 }
 
-fn write_chunk(
-    tx: &mut Tx<'_>,
+async fn write_chunk(
+    tx: &Tx<'_>,
     sync: &Sync,
     arrival: i64,
     chunk: &Prepared,
@@ -245,9 +248,9 @@ fn write_chunk(
     waveforms: &mut WaveformRanges,
 ) -> Result<Counts> {
     let block = &chunk.block;
-    let Some(stored) = stored_around(tx, &sync.patient, chunk, sealed)? else {
+    let Some(stored) = stored_around(tx, &sync.patient, chunk, sealed).await? else {
         // Nothing lies in its range: what was prepared outside the transaction is stored as it is.
-        store_novel(tx, sync, arrival, chunk, &[], waveforms)?;
+        store_novel(tx, sync, arrival, chunk, &[], waveforms).await?;
         return Ok(Counts { stored: block.rows() as u64, ..Counts::default() });
     };
     let incoming = if block.data_type.is_waveform() { with_exact_times(&stored, block.clone()) } else { block.clone() };
@@ -258,7 +261,7 @@ fn write_chunk(
     // Exact times can move a row across midnight by less than a millisecond, so it may be cut again.
     for novel in chunks::cut(admission.novel.clone())? {
         let rows = novel.block.rows();
-        store_novel(tx, sync, arrival, &novel, &admission.replaces[row..row + rows], waveforms)?;
+        store_novel(tx, sync, arrival, &novel, &admission.replaces[row..row + rows], waveforms).await?;
         row += rows;
     }
     Ok(Counts {
@@ -282,12 +285,12 @@ fn first_copies(stored: &Block, of_sync: &Block, ordered: &Ordered) -> Block {
 }
 
 /// What is stored in the range of a block, merged; `None` when nothing is.
-fn stored_around(tx: &mut Tx<'_>, patient: &str, chunk: &Prepared, sealed: &Sealed) -> Result<Option<Block>> {
+async fn stored_around(tx: &Tx<'_>, patient: &str, chunk: &Prepared, sealed: &Sealed) -> Result<Option<Block>> {
     let Range { data_type, channel, first_us, last_us } = Range::around(chunk);
-    if segments_between(tx, patient, data_type, first_us, last_us)? != sealed.segments {
+    if segments_between(tx, patient, data_type, first_us, last_us).await? != sealed.segments {
         return Err(StoreError::LeaseLost);
     }
-    let found = chunks::overlapping(tx, patient, data_type, Some(channel), first_us, last_us)?;
+    let found = chunks::overlapping(tx, patient, data_type, Some(channel), first_us, last_us).await?;
     if found.is_empty() && sealed.rows.is_empty() {
         return Ok(None);
     }
@@ -298,24 +301,24 @@ fn stored_around(tx: &mut Tx<'_>, patient: &str, chunk: &Prepared, sealed: &Seal
 }
 
 /// Stores a chunk. `replaces` says of each row whether it takes the place of another; it is empty when none does.
-fn store_novel(
-    tx: &mut Tx<'_>,
+async fn store_novel(
+    tx: &Tx<'_>,
     sync: &Sync,
     arrival: i64,
     novel: &Prepared,
     replaces: &[bool],
     waveforms: &mut WaveformRanges,
 ) -> Result<()> {
-    chunks::insert(tx, &sync.patient, arrival, novel)?;
-    hours::note(tx, &sync.patient, &novel.block, sync.received_ms)?;
-    tally::add_new_rows(tx, &sync.patient, &novel.block, replaces)?;
+    chunks::insert(tx, &sync.patient, arrival, novel).await?;
+    hours::note(tx, &sync.patient, &novel.block, sync.received_ms).await?;
+    tally::add_new_rows(tx, &sync.patient, &novel.block, replaces).await?;
     let data_type = novel.block.data_type;
     if data_type.is_waveform() {
         if Day::TYPES.contains(&data_type) {
             waveforms.note(&novel.block);
         }
     } else {
-        due::mark(tx, &sync.patient, arrival, &novel.block, sync.received_ms)?;
+        due::mark(tx, &sync.patient, arrival, &novel.block, sync.received_ms).await?;
     }
     Ok(())
 }

@@ -78,7 +78,7 @@ fn count(times_us: &[i64], zones: &ZoneRuns) -> Counts {
 }
 
 /// Adds the new rows of an admitted block: those that do not replace another, or all when `replaces` is empty.
-pub(crate) fn add_new_rows(tx: &mut Tx<'_>, patient: &str, block: &Block, replaces: &[bool]) -> Result<()> {
+pub(crate) async fn add_new_rows(tx: &Tx<'_>, patient: &str, block: &Block, replaces: &[bool]) -> Result<()> {
     let counts = if replaces.contains(&true) {
         let mut times_us = Vec::new();
         let mut zones = ZoneRuns::default();
@@ -91,7 +91,7 @@ pub(crate) fn add_new_rows(tx: &mut Tx<'_>, patient: &str, block: &Block, replac
         count(&block.times_us, &block.zones)
     };
     for ((quarter_us, offset_s), samples) in counts {
-        tx.execute(ADD, &[&patient, &block.data_type.number(), &quarter_us, &i64::from(offset_s), &samples])?;
+        tx.put(ADD, &[&patient, &block.data_type.number(), &quarter_us, &i64::from(offset_s), &samples]).await?;
     }
     Ok(())
 }
@@ -102,27 +102,29 @@ impl HealthDb {
         let patient = patient.to_owned();
         let (start_us, end_us) = (i64::from(day.0) * DAY_US, (i64::from(day.0) + 1) * DAY_US);
         let (first_us, last_us) = (start_us - FURTHEST_OFFSET_US, end_us + FURTHEST_OFFSET_US);
-        let counts = self
-            .db
-            .read(move |tx| tx.query(COUNT_LOCAL, &[&patient, &first_us, &last_us, &start_us, &end_us], read_count));
+        let counts = self.db.read(async move |tx| {
+            tx.query(COUNT_LOCAL, &[&patient, &first_us, &last_us, &start_us, &end_us], read_count).await
+        });
         counts.await.map(known_types)
     }
 
     /// Samples of each type in whole UTC quarters of an hour, from (included) to (excluded), µs.
     pub async fn count_quarters(&self, patient: &str, from_us: i64, to_us: i64) -> Result<Vec<(DataType, u64)>> {
         let patient = patient.to_owned();
-        let counts = self.db.read(move |tx| tx.query(COUNT_QUARTERS, &[&patient, &from_us, &to_us], read_count));
+        let counts =
+            self.db.read(async move |tx| tx.query(COUNT_QUARTERS, &[&patient, &from_us, &to_us], read_count).await);
         counts.await.map(known_types)
     }
 
     /// Samples by type and quarter of an hour, of quarters from (included) to (excluded), µs.
     pub async fn tally_between(&self, patient: &str, from_us: i64, to_us: i64) -> Result<Vec<TallyRow>> {
         let patient = patient.to_owned();
-        let found = self.db.read(move |tx| {
+        let found = self.db.read(async move |tx| {
             tx.query(FIND_BETWEEN, &[&patient, &from_us, &to_us], |row| {
                 let quarter = LocalQuarter { start_us: row.get(1)?, offset_s: row.get::<i64>(2)? as i32 };
                 Ok((row.get::<i64>(0)?, quarter, row.get::<i64>(3)?))
             })
+            .await
         });
         let known = |(number, quarter, samples): (i64, LocalQuarter, i64)| {
             let (data_type, samples) = (DataType::from_number(number)?, u64::try_from(samples).ok()?);
@@ -143,10 +145,11 @@ impl HealthDb {
         let patient = patient.to_owned();
         let first_us = from_local_us.saturating_sub(FURTHEST_OFFSET_US + QUARTER_US);
         let last_us = to_local_us.saturating_add(FURTHEST_OFFSET_US);
-        let found = self.db.read(move |tx| {
+        let found = self.db.read(async move |tx| {
             tx.query(FIND_QUARTERS, &[&patient, &data_type.number(), &first_us, &last_us], |row| {
                 Ok(LocalQuarter { start_us: row.get(0)?, offset_s: row.get::<i64>(1)? as i32 })
             })
+            .await
         });
         let mut quarters = found.await?;
         quarters.retain(|quarter| {

@@ -12,7 +12,8 @@ impl HealthDb {
     /// The zone of a patient's profile; `None` when it is not set or the patient is not known.
     pub async fn time_zone(&self, patient: &str) -> Result<Option<String>> {
         let patient = patient.to_owned();
-        let found = self.db.read(move |tx| tx.query_opt(FIND_TIME_ZONE, &[&patient], |row| row.get(0))).await?;
+        let found =
+            self.db.read(async move |tx| tx.query_opt(FIND_TIME_ZONE, &[&patient], |row| row.get(0)).await).await?;
         Ok(found.flatten())
     }
 }

@@ -103,7 +103,7 @@ impl HealthDb {
         to_us: i64,
     ) -> Result<Vec<SegmentRow>> {
         let patient = patient.to_string();
-        self.db.read(move |tx| segments_between(tx, &patient, data_type, from_us, to_us)).await
+        self.db.read(async move |tx| segments_between(tx, &patient, data_type, from_us, to_us).await).await
     }
 
     /// The segment of a period, where it has one.
@@ -114,7 +114,7 @@ impl HealthDb {
         period: SealedPeriod,
     ) -> Result<Option<SegmentRow>> {
         let patient = patient.to_string();
-        self.db.read(move |tx| segment_of(tx, &patient, data_type, period.start_us)).await
+        self.db.read(async move |tx| segment_of(tx, &patient, data_type, period.start_us).await).await
     }
 
     /// Publishes a segment: its catalog row stands, the object that it replaces is dead, and the merged chunks are
@@ -124,7 +124,7 @@ impl HealthDb {
     /// [`StoreError::LeaseLost`] when the period is no longer at the expected generation or one of the chunks is not
     /// there: another worker has sealed or merged meanwhile. The new object is then nobody's and should be deleted.
     pub async fn publish_segment(&self, publication: Publication) -> Result<()> {
-        self.db.write(move |tx| publish(tx, &publication)).await
+        self.db.write(async move |tx| publish(tx, &publication).await).await
     }
 
     /// Takes a segment out of the catalog; its object is dead from then on.
@@ -137,20 +137,20 @@ impl HealthDb {
     ) -> Result<()> {
         let patient = patient.to_string();
         self.db
-            .write(move |tx| {
+            .write(async move |tx| {
                 let params: [&dyn Param; 4] =
                     [&patient, &data_type.number(), &segment.period_start_us, &segment.generation];
-                if tx.execute(DROP_SEGMENT, &params)? == 0 {
+                if tx.execute(DROP_SEGMENT, &params).await? == 0 {
                     return Err(StoreError::LeaseLost);
                 }
-                tx.execute(INSERT_DEAD, &[&segment.object.path, &now_ms]).map(drop)
+                tx.execute(INSERT_DEAD, &[&segment.object.path, &now_ms]).await.map(drop)
             })
             .await
     }
 
     /// Objects that have been dead since before a time, oldest first, at most `limit`.
     pub async fn dead_objects(&self, before_ms: i64, limit: i64) -> Result<Vec<String>> {
-        self.db.read(move |tx| tx.query(DEAD_BEFORE, &[&before_ms, &limit], |row| row.get(0))).await
+        self.db.read(async move |tx| tx.query(DEAD_BEFORE, &[&before_ms, &limit], |row| row.get(0)).await).await
     }
 
     /// Deletes a dead object and forgets it. Doing so again changes nothing.
@@ -162,7 +162,7 @@ impl HealthDb {
     /// Forgets a dead object, after it has been deleted. Forgetting it again changes nothing.
     pub async fn forget_dead_object(&self, path: &str) -> Result<()> {
         let path = path.to_owned();
-        self.db.write(move |tx| tx.execute(FORGET_DEAD, &[&path]).map(|_| ())).await
+        self.db.write(async move |tx| tx.execute(FORGET_DEAD, &[&path]).await.map(|_| ())).await
     }
 
     /// Periods that had ended at a time and have chunks, oldest first, at most `limit`; of each patient and type
@@ -171,7 +171,7 @@ impl HealthDb {
         let (first, last) = waveform_numbers();
         let day_us = SealedPeriod::of(DataType::Ppg2, ended_by_us).start_us;
         let month_us = SealedPeriod::of(DataType::Activity, ended_by_us).start_us;
-        let read = move |tx: &mut Tx<'_>| {
+        let read = async move |tx: &Tx<'_>| {
             tx.query(UNSEALED_PERIODS, &[&first, &last, &day_us, &month_us, &limit], |row| {
                 let data_type = DataType::from_number(row.get(1)?)
                     .ok_or_else(|| StoreError::Damaged("a chunk is of an unknown type".to_owned()))?;
@@ -179,6 +179,7 @@ impl HealthDb {
                 let patient = patient.map_err(|error| StoreError::Damaged(error.to_string()))?;
                 Ok(UnsealedPeriod { patient, data_type, period: SealedPeriod::of(data_type, row.get(2)?) })
             })
+            .await
         };
         self.db.read(read).await
     }
@@ -191,23 +192,23 @@ fn waveform_numbers() -> (i64, i64) {
 }
 
 /// The segments that have samples in a range of times (both ends included), oldest first.
-pub(crate) fn segments_between(
-    tx: &mut Tx<'_>,
+pub(crate) async fn segments_between(
+    tx: &Tx<'_>,
     patient: &str,
     data_type: DataType,
     from_us: i64,
     to_us: i64,
 ) -> Result<Vec<SegmentRow>> {
-    tx.query(SEGMENTS_BETWEEN, &[&patient, &data_type.number(), &from_us, &to_us], read_segment)
+    tx.query(SEGMENTS_BETWEEN, &[&patient, &data_type.number(), &from_us, &to_us], read_segment).await
 }
 
-pub(crate) fn segment_of(
-    tx: &mut Tx<'_>,
+pub(crate) async fn segment_of(
+    tx: &Tx<'_>,
     patient: &str,
     data_type: DataType,
     period_start_us: i64,
 ) -> Result<Option<SegmentRow>> {
-    tx.query_opt(SEGMENT_OF_PERIOD, &[&patient, &data_type.number(), &period_start_us], read_segment)
+    tx.query_opt(SEGMENT_OF_PERIOD, &[&patient, &data_type.number(), &period_start_us], read_segment).await
 }
 
 fn read_segment(row: &Row<'_>) -> Result<SegmentRow> {
@@ -225,17 +226,17 @@ fn read_segment(row: &Row<'_>) -> Result<SegmentRow> {
     })
 }
 
-fn publish(tx: &mut Tx<'_>, publication: &Publication) -> Result<()> {
+async fn publish(tx: &Tx<'_>, publication: &Publication) -> Result<()> {
     let Publication { data_type, period, object, .. } = publication;
     let patient = publication.patient.to_string();
-    let replaced = segment_of(tx, &patient, *data_type, period.start_us)?;
+    let replaced = segment_of(tx, &patient, *data_type, period.start_us).await?;
     let generation = replaced.as_ref().map_or(0, |segment| segment.generation);
     if generation != publication.expected_generation {
         return Err(StoreError::LeaseLost);
     }
     // Between the look and the write another node may come: then the first insert meets a row that is there, and the
     // update finds the generation changed.
-    let published = tx.query_opt(NEXT_NUMBER, &[], |row| row.get::<i64>(0))?.unwrap_or(0);
+    let published = tx.query_opt(NEXT_NUMBER, &[], |row| row.get::<i64>(0)).await?.unwrap_or(0);
     let number = data_type.number();
     let next = generation + 1;
     let (rows, bytes) = (object.rows as i64, object.bytes as i64);
@@ -255,9 +256,9 @@ fn publish(tx: &mut Tx<'_>, publication: &Publication) -> Result<()> {
     ];
     let written = if replaced.is_some() {
         params.push(&generation);
-        tx.execute(REPLACE_SEGMENT, &params)
+        tx.execute(REPLACE_SEGMENT, &params).await
     } else {
-        tx.execute(INSERT_SEGMENT, &params)
+        tx.execute(INSERT_SEGMENT, &params).await
     };
     match written {
         Ok(1) => {}
@@ -265,12 +266,12 @@ fn publish(tx: &mut Tx<'_>, publication: &Publication) -> Result<()> {
         Err(error) => return Err(error),
     }
     if let Some(replaced) = replaced {
-        tx.execute(INSERT_DEAD, &[&replaced.object.path, &publication.sealed_ms])?;
+        tx.put(INSERT_DEAD, &[&replaced.object.path, &publication.sealed_ms]).await?;
     }
     for chunk in &publication.chunks {
         let key: [&dyn Param; 6] =
             [&patient, &data_type.number(), &chunk.last_us, &chunk.channel.0, &chunk.arrival, &chunk.first_us];
-        if tx.execute(DELETE_CHUNK, &key)? != 1 {
+        if tx.execute(DELETE_CHUNK, &key).await? != 1 {
             return Err(StoreError::LeaseLost);
         }
     }

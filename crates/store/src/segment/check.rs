@@ -46,20 +46,21 @@ impl HealthDb {
     /// The catalog in the order of the paths, a thousand rows behind a path; an empty path is before all.
     pub async fn segments_by_path(&self, behind: &str) -> Result<Vec<SegmentRow>> {
         let behind = behind.to_owned();
-        self.db.read(move |tx| tx.query(SEGMENTS_BY_PATH, &[&behind], read_row)).await
+        self.db.read(async move |tx| tx.query(SEGMENTS_BY_PATH, &[&behind], read_row).await).await
     }
 
     /// Of some paths, those that a row knows: a segment's, a dead object's or an export's.
     pub async fn known_paths(&self, paths: Vec<String>) -> Result<HashSet<String>> {
         self.db
-            .read(move |tx| {
+            .read(async move |tx| {
                 let mut known = HashSet::new();
-                in_lists(&paths, |list| {
+                in_lists(&paths, async |list| {
                     for text in [SEGMENT_PATHS, DEAD_PATHS, EXPORT_PATHS] {
-                        known.extend(tx.query(text, list, |row| row.get::<String>(0))?);
+                        known.extend(tx.query(text, list, |row| row.get::<String>(0)).await?);
                     }
                     Ok(())
-                })?;
+                })
+                .await?;
                 Ok(known)
             })
             .await
@@ -69,10 +70,10 @@ impl HealthDb {
     /// unsealed samples is there twice.
     pub async fn stored_amounts(&self, recent_since_us: i64) -> Result<Vec<StoredAmount>> {
         self.db
-            .read(move |tx| {
+            .read(async move |tx| {
                 let mut amounts = Vec::new();
                 for text in [SEALED_BYTES, UNSEALED_BYTES] {
-                    amounts.extend(tx.query(text, &[&recent_since_us as &dyn Param], read_amount)?);
+                    amounts.extend(tx.query(text, &[&recent_since_us as &dyn Param], read_amount).await?);
                 }
                 Ok(amounts)
             })
@@ -82,18 +83,18 @@ impl HealthDb {
     /// Keeps dead objects from being deleted until a time: somebody copies them.
     pub async fn hold_objects(&self, id: &str, until_ms: i64) -> Result<()> {
         let id = id.to_owned();
-        self.db.write(move |tx| tx.execute(HOLD, &[&id, &until_ms]).map(drop)).await
+        self.db.write(async move |tx| tx.execute(HOLD, &[&id, &until_ms]).await.map(drop)).await
     }
 
     /// Ends a hold.
     pub async fn release_objects(&self, id: &str) -> Result<()> {
         let id = id.to_owned();
-        self.db.write(move |tx| tx.execute(RELEASE, &[&id]).map(drop)).await
+        self.db.write(async move |tx| tx.execute(RELEASE, &[&id]).await.map(drop)).await
     }
 
     /// Until when objects are held at most; none when nobody holds them.
     pub async fn objects_held_until(&self, now_ms: i64) -> Result<Option<i64>> {
-        let held = self.db.read(move |tx| tx.query_opt(HELD, &[&now_ms], |row| row.get::<Option<i64>>(0)));
+        let held = self.db.read(async move |tx| tx.query_opt(HELD, &[&now_ms], |row| row.get::<Option<i64>>(0)).await);
         Ok(held.await?.flatten())
     }
 }

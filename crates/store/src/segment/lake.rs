@@ -35,15 +35,16 @@ impl HealthDb {
     /// Segments of some patients that were published after a number, in the order of their numbers, at most `limit`.
     pub async fn lake_segments(&self, patients: Vec<String>, after: i64, limit: i64) -> Result<Vec<LakeSegment>> {
         self.db
-            .read(move |tx| {
+            .read(async move |tx| {
                 let mut found = Vec::new();
-                in_lists(&patients, |list| {
+                in_lists(&patients, async |list| {
                     let mut params: Vec<&dyn Param> = Vec::with_capacity(LIST_LENGTH + 2);
                     params.extend_from_slice(list);
                     params.extend([&after as &dyn Param, &limit]);
-                    found.extend(tx.query(PUBLISHED_AFTER, &params, read_lake_segment)?);
+                    found.extend(tx.query(PUBLISHED_AFTER, &params, read_lake_segment).await?);
                     Ok(())
-                })?;
+                })
+                .await?;
                 found.sort_unstable_by_key(|segment| segment.published);
                 found.truncate(limit as usize);
                 Ok(found)

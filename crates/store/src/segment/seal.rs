@@ -3,6 +3,7 @@
 //! The period is read step by step, so the memory that it takes does not grow with it. What arrives meanwhile is not
 //! touched and waits for the next sealing.
 
+use futures::future::try_join_all;
 use uuid::Uuid;
 use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
@@ -51,9 +52,9 @@ impl HealthDb {
     pub async fn seal_period(&self, unsealed: UnsealedPeriod, now_ms: i64, random: u64) -> Result<Sealed> {
         let UnsealedPeriod { patient, data_type, period } = unsealed;
         let uuid = patient.to_string();
-        let found = self.db.read(move |tx| {
-            let segment = segment_of(tx, &uuid, data_type, period.start_us)?;
-            Ok((segment, chunks_of_period(tx, &uuid, data_type, period)?))
+        let found = self.db.read(async move |tx| {
+            let segment = segment_of(tx, &uuid, data_type, period.start_us).await?;
+            Ok((segment, chunks_of_period(tx, &uuid, data_type, period).await?))
         });
         let (segment, chunks) = found.await?;
         if chunks.is_empty() {
@@ -120,7 +121,8 @@ impl HealthDb {
     /// The number of writings of a period by now, 0 when it has no segment.
     async fn generation_now(&self, unsealed: UnsealedPeriod) -> Result<i64> {
         let UnsealedPeriod { patient, data_type, period } = unsealed;
-        let segment = self.db.read(move |tx| segment_of(tx, &patient.to_string(), data_type, period.start_us));
+        let segment =
+            self.db.read(async move |tx| segment_of(tx, &patient.to_string(), data_type, period.start_us).await);
         Ok(segment.await?.map_or(0, |segment| segment.generation))
     }
 
@@ -161,13 +163,15 @@ impl HealthDb {
     }
 
     async fn chunk_blocks(&self, patient: String, data_type: DataType, keys: Vec<ChunkKey>) -> Result<Vec<Block>> {
-        self.db.read(move |tx| keys.iter().map(|key| chunk_block(tx, &patient, data_type, key)).collect()).await
+        self.db
+            .read(async move |tx| try_join_all(keys.iter().map(|key| chunk_block(tx, &patient, data_type, key))).await)
+            .await
     }
 }
 
 /// The chunks of a period in the order of their arrival.
-pub(super) fn chunks_of_period(
-    tx: &mut Tx<'_>,
+pub(super) async fn chunks_of_period(
+    tx: &Tx<'_>,
     patient: &str,
     data_type: DataType,
     period: SealedPeriod,
@@ -181,12 +185,13 @@ pub(super) fn chunks_of_period(
             arrival: row.get(3)?,
         })
     })
+    .await
 }
 
 /// The rows of a chunk. [`StoreError::LeaseLost`] when it has been merged or sealed meanwhile.
-pub(super) fn chunk_block(tx: &mut Tx<'_>, patient: &str, data_type: DataType, key: &ChunkKey) -> Result<Block> {
+pub(super) async fn chunk_block(tx: &Tx<'_>, patient: &str, data_type: DataType, key: &ChunkKey) -> Result<Block> {
     let params: [&dyn crate::engine::Param; 6] =
         [&patient, &data_type.number(), &key.last_us, &key.channel.0, &key.arrival, &key.first_us];
-    let payload = tx.query_opt(PAYLOAD, &params, |row| row.get::<Vec<u8>>(0))?;
+    let payload = tx.query_opt(PAYLOAD, &params, |row| row.get::<Vec<u8>>(0)).await?;
     payload::decode(data_type, key.channel, &payload.ok_or(StoreError::LeaseLost)?)
 }

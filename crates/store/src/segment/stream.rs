@@ -4,6 +4,7 @@
 //! and chunks are merged step by step, as a sealing does it. Chunks can be merged or sealed while they are being read;
 //! the look at the catalog is then taken again, and reading goes on behind the last row that was answered.
 
+use futures::future::try_join_all;
 use std::ops::RangeInclusive;
 
 use vitals::block::Block;
@@ -66,9 +67,9 @@ impl HealthDb {
         period: SealedPeriod,
     ) -> Result<PeriodContent> {
         let patient = patient.to_owned();
-        let look = self.db.read(move |tx| {
-            let segment = segment_of(tx, &patient, data_type, period.start_us)?;
-            Ok(PeriodContent { segment, chunks: chunks_of_period(tx, &patient, data_type, period)? })
+        let look = self.db.read(async move |tx| {
+            let segment = segment_of(tx, &patient, data_type, period.start_us).await?;
+            Ok(PeriodContent { segment, chunks: chunks_of_period(tx, &patient, data_type, period).await? })
         });
         look.await
     }
@@ -230,9 +231,10 @@ impl Source {
         let missing: Vec<ChunkKey> = wanted.iter().filter(|key| !is_decoded(key)).copied().collect();
         if !missing.is_empty() {
             let patient = patient.to_owned();
-            let read = health.db.read(move |tx| {
-                let decode = |key: ChunkKey| Ok((key, chunk_block(tx, &patient, data_type, &key)?));
-                missing.into_iter().map(decode).collect::<Result<Vec<_>>>()
+            let read = health.db.read(async move |tx| {
+                let blocks = missing.iter().map(|key| chunk_block(tx, &patient, data_type, key));
+                let blocks = try_join_all(blocks).await?;
+                Ok(missing.iter().copied().zip(blocks).collect::<Vec<_>>())
             });
             self.decoded.extend(read.await?);
         }

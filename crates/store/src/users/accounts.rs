@@ -76,12 +76,12 @@ impl UsersDb {
     /// Adds an account. [`StoreError::Conflict`] when its e-mail is taken, by an account or by a patient.
     pub async fn add_account(&self, account: Account) -> Result<()> {
         self.db
-            .write(move |tx| {
-                if tx.query_opt(EMAIL_OF_PATIENT, &[&account.email], |_| Ok(()))?.is_some() {
+            .write(async move |tx| {
+                if tx.query_opt(EMAIL_OF_PATIENT, &[&account.email], |_| Ok(())).await?.is_some() {
                     return Err(StoreError::Conflict("a patient has this e-mail".to_owned()));
                 }
                 let account = &account;
-                tx.execute(
+                tx.put(
                     ADD,
                     &[
                         &account.uuid,
@@ -96,7 +96,8 @@ impl UsersDb {
                         &account.created_ms,
                         &account.updated_ms,
                     ],
-                )?;
+                )
+                .await?;
                 Ok(())
             })
             .await
@@ -105,24 +106,24 @@ impl UsersDb {
     /// The account with this uuid.
     pub async fn account(&self, uuid: &str) -> Result<Option<Account>> {
         let uuid = uuid.to_owned();
-        self.db.read(move |tx| tx.query_opt(FIND, &[&uuid], read_account)).await
+        self.db.read(async move |tx| tx.query_opt(FIND, &[&uuid], read_account).await).await
     }
 
     /// The account with this e-mail, which is to be in lower case.
     pub async fn account_by_email(&self, email: &str) -> Result<Option<Account>> {
         let email = email.to_owned();
-        self.db.read(move |tx| tx.query_opt(FIND_BY_EMAIL, &[&email], read_account)).await
+        self.db.read(async move |tx| tx.query_opt(FIND_BY_EMAIL, &[&email], read_account).await).await
     }
 
     /// All accounts, oldest first.
     pub async fn accounts(&self) -> Result<Vec<Account>> {
-        self.db.read(|tx| tx.query(LIST, &[], read_account)).await
+        self.db.read(async |tx| tx.query(LIST, &[], read_account).await).await
     }
 
     /// Sets until when the subscription is active. Whether there is such an account.
     pub async fn set_subscription(&self, uuid: &str, until_ms: Option<i64>, now_ms: i64) -> Result<bool> {
         let uuid = uuid.to_owned();
-        self.db.write(move |tx| Ok(tx.execute(SET_SUBSCRIPTION, &[&uuid, &until_ms, &now_ms])? > 0)).await
+        self.db.write(async move |tx| Ok(tx.execute(SET_SUBSCRIPTION, &[&uuid, &until_ms, &now_ms]).await? > 0)).await
     }
 
     /// Sets the password and ends the account's sessions on the Users Cloud and of the portal, but for the one
@@ -131,10 +132,10 @@ impl UsersDb {
         let uuid = uuid.to_owned();
         let kept = new.kept_session.unwrap_or_default();
         self.db
-            .write(move |tx| {
-                hold_account(tx, &uuid)?;
-                end_sessions(tx, &uuid, &kept, now_ms)?;
-                Ok(tx.execute(SET_PASSWORD, &[&uuid, &new.hash, &now_ms, &new.must_change])? > 0)
+            .write(async move |tx| {
+                hold_account(tx, &uuid).await?;
+                end_sessions(tx, &uuid, &kept, now_ms).await?;
+                Ok(tx.execute(SET_PASSWORD, &[&uuid, &new.hash, &now_ms, &new.must_change]).await? > 0)
             })
             .await
     }
@@ -148,7 +149,9 @@ impl UsersDb {
         now_ms: i64,
     ) -> Result<bool> {
         let uuid = uuid.to_owned();
-        self.db.write(move |tx| Ok(tx.execute(SET_NAMES, &[&uuid, &first_name, &last_name, &now_ms])? > 0)).await
+        self.db
+            .write(async move |tx| Ok(tx.execute(SET_NAMES, &[&uuid, &first_name, &last_name, &now_ms]).await? > 0))
+            .await
     }
 
     /// Disables an account, ends its sessions on the Users Cloud, and owes the health database the end of the tokens
@@ -156,12 +159,12 @@ impl UsersDb {
     pub async fn disable_account(&self, uuid: &str, now_ms: i64, intent: Intent) -> Result<bool> {
         let uuid = uuid.to_owned();
         self.db
-            .write(move |tx| {
-                if tx.execute(DISABLE, &[&uuid, &now_ms])? == 0 {
+            .write(async move |tx| {
+                if tx.execute(DISABLE, &[&uuid, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                end_sessions(tx, &uuid, "", now_ms)?;
-                intent.note(tx)?;
+                end_sessions(tx, &uuid, "", now_ms).await?;
+                intent.note(tx).await?;
                 Ok(true)
             })
             .await
@@ -169,14 +172,14 @@ impl UsersDb {
 }
 
 /// Keeps an account from beginning sessions until the transaction ends. Comes before what a login looks at is changed.
-pub(super) fn hold_account(tx: &mut Tx<'_>, account: &str) -> Result<()> {
-    tx.execute(HOLD, &[&account]).map(drop)
+pub(super) async fn hold_account(tx: &Tx<'_>, account: &str) -> Result<()> {
+    tx.execute(HOLD, &[&account]).await.map(drop)
 }
 
 /// Ends the sessions of an account on the Users Cloud and of the portal, but for one of the portal.
-pub(super) fn end_sessions(tx: &mut Tx<'_>, account: &str, kept: &str, now_ms: i64) -> Result<()> {
-    tx.execute(END_SESSIONS, &[&account, &now_ms])?;
-    tx.execute(END_PORTAL_SESSIONS, &[&account, &kept])?;
+pub(super) async fn end_sessions(tx: &Tx<'_>, account: &str, kept: &str, now_ms: i64) -> Result<()> {
+    tx.put(END_SESSIONS, &[&account, &now_ms]).await?;
+    tx.put(END_PORTAL_SESSIONS, &[&account, &kept]).await?;
     Ok(())
 }
 

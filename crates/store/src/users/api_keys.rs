@@ -74,8 +74,8 @@ impl UsersDb {
     /// Adds a key that acts on the groups named, or on all groups of its account when none is.
     pub async fn add_api_key(&self, key: ApiKey, groups: Vec<String>) -> Result<()> {
         self.db
-            .write(move |tx| {
-                tx.execute(
+            .write(async move |tx| {
+                tx.put(
                     ADD,
                     &[
                         &key.id,
@@ -88,9 +88,10 @@ impl UsersDb {
                         &key.revoked_ms,
                         &key.last_used_ms,
                     ],
-                )?;
+                )
+                .await?;
                 for group in &groups {
-                    tx.execute(ADD_GROUP, &[&key.id, group])?;
+                    tx.put(ADD_GROUP, &[&key.id, group]).await?;
                 }
                 Ok(())
             })
@@ -100,42 +101,42 @@ impl UsersDb {
     /// Who holds the key with this hash, whether or not it still counts.
     pub async fn key_holder(&self, key_hash: &[u8]) -> Result<Option<KeyHolder>> {
         let key_hash = key_hash.to_owned();
-        self.db.look_up(move |tx| tx.query_opt(HOLDER, &[&key_hash], read_holder)).await
+        self.db.look_up(async move |tx| tx.query_opt(HOLDER, &[&key_hash], read_holder).await).await
     }
 
     /// The key with this record identifier.
     pub async fn api_key(&self, id: &str) -> Result<Option<ApiKey>> {
         let id = id.to_owned();
-        self.db.read(move |tx| tx.query_opt(FIND, &[&id], read_key)).await
+        self.db.read(async move |tx| tx.query_opt(FIND, &[&id], read_key).await).await
     }
 
     /// The keys of an account, oldest first.
     pub async fn api_keys(&self, account: &str) -> Result<Vec<ApiKey>> {
         let account = account.to_owned();
-        self.db.read(move |tx| tx.query(LIST, &[&account], read_key)).await
+        self.db.read(async move |tx| tx.query(LIST, &[&account], read_key).await).await
     }
 
     /// The groups that each scoped key of an account acts on, as pairs of key and group.
     pub async fn groups_of_keys(&self, account: &str) -> Result<Vec<(String, String)>> {
         let account = account.to_owned();
-        self.db.read(move |tx| tx.query(GROUPS, &[&account], |row| Ok((row.get(0)?, row.get(1)?)))).await
+        self.db.read(async move |tx| tx.query(GROUPS, &[&account], |row| Ok((row.get(0)?, row.get(1)?))).await).await
     }
 
     /// Notes when a key was last used.
     pub async fn note_key_used(&self, id: &str, now_ms: i64) -> Result<()> {
         let id = id.to_owned();
-        self.db.write(move |tx| tx.execute(USED, &[&id, &now_ms]).map(drop)).await
+        self.db.write(async move |tx| tx.execute(USED, &[&id, &now_ms]).await.map(drop)).await
     }
 
     /// Revokes a key and owes the health database the end of the tokens made with it. Whether the key still stood.
     pub async fn revoke_api_key(&self, id: &str, now_ms: i64, intent: Intent) -> Result<bool> {
         let id = id.to_owned();
         self.db
-            .write(move |tx| {
-                if tx.execute(REVOKE, &[&id, &now_ms])? == 0 {
+            .write(async move |tx| {
+                if tx.execute(REVOKE, &[&id, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                intent.note(tx)?;
+                intent.note(tx).await?;
                 Ok(true)
             })
             .await

@@ -136,9 +136,9 @@ sql! {
 
 impl Audit {
     /// Writes the entries, in the transaction that does what they tell of.
-    pub(super) fn append(&self, tx: &mut Tx<'_>) -> Result<()> {
+    pub(super) async fn append(&self, tx: &Tx<'_>) -> Result<()> {
         for entry in &self.entries {
-            append(tx, entry, (self.clock)())?;
+            append(tx, entry, (self.clock)()).await?;
         }
         Ok(())
     }
@@ -147,31 +147,31 @@ impl Audit {
 /// Drops the details of all entries in which somebody appears, and of those of `mentioned_by` (bracelets) that mention
 /// him; entries that are under way lose theirs when they are written. Answers how many lost theirs. The erasure's own
 /// row has to stand before.
-pub(super) fn forget_details(tx: &mut Tx<'_>, uuid: &str, mentioned_by: &[String]) -> Result<u64> {
-    tx.execute(HOLD, &[])?;
-    let mut forgotten = tx.execute(FORGET_DETAILS, &[&uuid])?;
+pub(super) async fn forget_details(tx: &Tx<'_>, uuid: &str, mentioned_by: &[String]) -> Result<u64> {
+    tx.put(HOLD, &[]).await?;
+    let mut forgotten = tx.execute(FORGET_DETAILS, &[&uuid]).await?;
     let mention = format!("%{uuid}%");
     for entity in mentioned_by {
-        forgotten += tx.execute(FORGET_MENTIONS, &[entity, &mention])?;
+        forgotten += tx.execute(FORGET_MENTIONS, &[entity, &mention]).await?;
     }
     Ok(forgotten)
 }
 
 /// Without details that would tell of somebody who was erased.
-fn without_erased(tx: &mut Tx<'_>, new: &NewAuditEntry) -> Result<NewAuditEntry> {
+async fn without_erased(tx: &Tx<'_>, new: &NewAuditEntry) -> Result<NewAuditEntry> {
     let mut entry = new.clone();
     if entry.details.is_some() {
         let secondary = entry.secondary.as_ref().map(|entity| &entity.id);
-        if tx.query_opt(ABOUT_ERASED, &[&entry.user_id, &entry.primary.id, &secondary], |_| Ok(()))?.is_some() {
+        if tx.query_opt(ABOUT_ERASED, &[&entry.user_id, &entry.primary.id, &secondary], |_| Ok(())).await?.is_some() {
             entry.details = None;
         }
     }
     Ok(entry)
 }
 
-fn append(tx: &mut Tx<'_>, new: &NewAuditEntry, now_ms: i64) -> Result<()> {
-    let head = tx.query_opt(NEXT, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    let new = &without_erased(tx, new)?;
+async fn append(tx: &Tx<'_>, new: &NewAuditEntry, now_ms: i64) -> Result<()> {
+    let head = tx.query_opt(NEXT, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).await?;
+    let new = &without_erased(tx, new).await?;
     let (number, last_ms, last_hash): (i64, i64, Option<Vec<u8>>) = head.unwrap_or_default();
     let last_hash = last_hash.unwrap_or_default();
     let entry = AuditEntry {
@@ -189,7 +189,7 @@ fn append(tx: &mut Tx<'_>, new: &NewAuditEntry, now_ms: i64) -> Result<()> {
     let entry_hash = hash_entry(&last_hash, &entry, &details_hash);
     let secondary_id = entry.secondary.as_ref().map(|entity| &entity.id);
     let secondary_kind = entry.secondary.as_ref().map(|entity| &entity.kind);
-    tx.execute(HEAD, &[&entry.time_ms, &entry_hash])?;
+    tx.put(HEAD, &[&entry.time_ms, &entry_hash]).await?;
     tx.execute(
         ADD,
         &[
@@ -209,6 +209,7 @@ fn append(tx: &mut Tx<'_>, new: &NewAuditEntry, now_ms: i64) -> Result<()> {
             &entry_hash,
         ],
     )
+    .await
     .map(drop)
 }
 
@@ -218,10 +219,10 @@ impl UsersDb {
         let action_type = query.action_type.clone().unwrap_or_default();
         let scoped_key = query.scoped_key.clone().unwrap_or_default();
         self.db
-            .write(move |tx| {
-                tx.execute(RAISE, &[&now_ms])?;
+            .write(async move |tx| {
+                tx.put(RAISE, &[&now_ms]).await?;
                 let AuditQuery { appears, from_ms, to_ms, .. } = &query;
-                tx.query(FIND, &[appears, from_ms, to_ms, &action_type, &scoped_key], read_entry)
+                tx.query(FIND, &[appears, from_ms, to_ms, &action_type, &scoped_key], read_entry).await
             })
             .await
     }
@@ -230,10 +231,10 @@ impl UsersDb {
     /// written.
     pub async fn verify_audit(&self) -> Result<(i64, Option<i64>)> {
         self.db
-            .read(|tx| {
+            .read(async |tx| {
                 let (mut number, mut last_hash) = (0, Vec::new());
                 loop {
-                    let links = tx.query(CHAIN, &[&number], read_link)?;
+                    let links = tx.query(CHAIN, &[&number], read_link).await?;
                     if links.is_empty() {
                         break;
                     }
@@ -245,7 +246,7 @@ impl UsersDb {
                         last_hash = link.entry_hash;
                     }
                 }
-                let end = tx.query_opt(END_OF_CHAIN, &[], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                let end = tx.query_opt(END_OF_CHAIN, &[], |row| Ok((row.get(0)?, row.get(1)?))).await?;
                 let (end_number, end_hash): (i64, Option<Vec<u8>>) = end.unwrap_or_default();
                 let broken = end_number != number || end_hash.unwrap_or_default() != last_hash;
                 Ok((number, broken.then_some(number + 1)))

@@ -98,11 +98,11 @@ impl UsersDb {
     /// Registers a bracelet and writes the entries. [`StoreError::Conflict`] when its serial number is taken.
     pub async fn add_bracelet(&self, bracelet: Bracelet, audit: Audit) -> Result<()> {
         self.db
-            .write(move |tx| {
+            .write(async move |tx| {
                 let Bracelet { id, serial_number, device_type, firmware_version, registered_by, created_ms, .. } =
                     &bracelet;
-                tx.execute(ADD, &[id, serial_number, device_type, firmware_version, registered_by, created_ms])?;
-                audit.append(tx)
+                tx.put(ADD, &[id, serial_number, device_type, firmware_version, registered_by, created_ms]).await?;
+                audit.append(tx).await
             })
             .await
     }
@@ -110,17 +110,18 @@ impl UsersDb {
     /// The bracelets that an account may act on with a key, oldest first. An empty key id stands for no key.
     pub async fn bracelets(&self, account: &str, key_id: &str) -> Result<Vec<Bracelet>> {
         let (account, key_id) = (account.to_owned(), key_id.to_owned());
-        self.db.read(move |tx| tx.query(LIST, &[&account, &key_id], read_bracelet)).await
+        self.db.read(async move |tx| tx.query(LIST, &[&account, &key_id], read_bracelet).await).await
     }
 
     /// The bracelet with this serial number, and whether an account may act on it with a key.
     pub async fn bracelet(&self, serial_number: &str, account: &str, key_id: &str) -> Result<Option<(Bracelet, bool)>> {
         let (serial_number, account, key_id) = (serial_number.to_owned(), account.to_owned(), key_id.to_owned());
         self.db
-            .read(move |tx| {
+            .read(async move |tx| {
                 tx.query_opt(FIND, &[&account, &key_id, &serial_number], |row| {
                     Ok((read_bracelet(row)?, row.get::<bool>(7)?))
                 })
+                .await
             })
             .await
     }
@@ -129,14 +130,16 @@ impl UsersDb {
     /// or is no longer worn by the one who is given.
     pub async fn change_bracelet(&self, bracelet: Bracelet, completion: Completion) -> Result<bool> {
         self.db
-            .write(move |tx| {
+            .write(async move |tx| {
                 let Bracelet { id, device_type, firmware_version, worn_by, .. } = &bracelet;
-                if wearer(tx, id)? != *worn_by || tx.execute(CHANGE, &[id, device_type, firmware_version])? == 0 {
+                if wearer(tx, id).await? != *worn_by
+                    || tx.execute(CHANGE, &[id, device_type, firmware_version]).await? == 0
+                {
                     return Ok(false);
                 }
                 match &completion {
-                    Completion::Here(audit) => audit.append(tx)?,
-                    Completion::Owed(intent) => intent.note(tx)?,
+                    Completion::Here(audit) => audit.append(tx).await?,
+                    Completion::Owed(intent) => intent.note(tx).await?,
                 }
                 Ok(true)
             })
@@ -147,14 +150,14 @@ impl UsersDb {
     pub async fn remove_bracelet(&self, id: &str, audit: Audit) -> Result<bool> {
         let id = id.to_owned();
         self.db
-            .write(move |tx| {
-                if wearer(tx, &id)?.is_some() {
+            .write(async move |tx| {
+                if wearer(tx, &id).await?.is_some() {
                     return Ok(false);
                 }
-                if tx.execute(REMOVE, &[&id])? == 0 {
+                if tx.execute(REMOVE, &[&id]).await? == 0 {
                     return Err(StoreError::Gone("bracelet"));
                 }
-                audit.append(tx)?;
+                audit.append(tx).await?;
                 Ok(true)
             })
             .await
@@ -171,15 +174,15 @@ impl UsersDb {
     ) -> Result<Attachment> {
         let (id, bracelet, patient) = (attachment_id.to_owned(), bracelet.to_owned(), patient.to_owned());
         self.db
-            .write(move |tx| {
-                match wearer(tx, &bracelet)? {
+            .write(async move |tx| {
+                match wearer(tx, &bracelet).await? {
                     Some(worn_by) if worn_by == patient => return Ok(Attachment::WornAlready),
                     Some(_) => return Ok(Attachment::WornByAnother),
                     None => {}
                 }
                 // First, because it tells whether the patient is there.
-                intent.note(tx)?;
-                tx.execute(ATTACH, &[&id, &bracelet, &patient, &now_ms])?;
+                intent.note(tx).await?;
+                tx.put(ATTACH, &[&id, &bracelet, &patient, &now_ms]).await?;
                 Ok(Attachment::Attached)
             })
             .await
@@ -190,11 +193,11 @@ impl UsersDb {
     pub async fn detach_bracelet(&self, bracelet: &str, patient: &str, now_ms: i64, intent: Intent) -> Result<bool> {
         let (bracelet, patient) = (bracelet.to_owned(), patient.to_owned());
         self.db
-            .write(move |tx| {
-                if tx.execute(DETACH, &[&bracelet, &patient, &now_ms])? == 0 {
+            .write(async move |tx| {
+                if tx.execute(DETACH, &[&bracelet, &patient, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                intent.note(tx)?;
+                intent.note(tx).await?;
                 Ok(true)
             })
             .await
@@ -202,11 +205,11 @@ impl UsersDb {
 }
 
 /// Who wears a bracelet, which is held until the transaction ends.
-fn wearer(tx: &mut Tx<'_>, bracelet: &str) -> Result<Option<String>> {
-    if tx.execute(HOLD, &[&bracelet])? == 0 {
+async fn wearer(tx: &Tx<'_>, bracelet: &str) -> Result<Option<String>> {
+    if tx.execute(HOLD, &[&bracelet]).await? == 0 {
         return Err(StoreError::Gone("bracelet"));
     }
-    tx.query_opt(WEARER, &[&bracelet], |row| row.get(0))
+    tx.query_opt(WEARER, &[&bracelet], |row| row.get(0)).await
 }
 
 fn read_bracelet(row: &Row<'_>) -> Result<Bracelet> {

@@ -72,9 +72,9 @@ impl UsersDb {
     pub async fn erase_patient(&self, patient: &str, at_ms: i64, intent: Intent) -> Result<()> {
         let patient = patient.to_owned();
         self.db
-            .write(move |tx| {
+            .write(async move |tx| {
                 tx.overwrite_deleted(true)?;
-                let erased = erase_patient(tx, &patient, at_ms, &intent);
+                let erased = erase_patient(tx, &patient, at_ms, &intent).await;
                 tx.overwrite_deleted(false)?;
                 erased
             })
@@ -84,20 +84,20 @@ impl UsersDb {
     /// An erasure; `None` when nobody of this uuid was erased.
     pub async fn erasure(&self, patient: &str) -> Result<Option<Erasure>> {
         let patient = patient.to_owned();
-        self.db.read(move |tx| tx.query_opt(FIND, &[&patient], read_erasure)).await
+        self.db.read(async move |tx| tx.query_opt(FIND, &[&patient], read_erasure).await).await
     }
 
     /// Finished erasures after which the files have not been rewritten yet.
     pub async fn erasures_to_overwrite(&self) -> Result<Vec<String>> {
-        self.db.read(|tx| tx.query(NOT_OVERWRITTEN, &[], |row| row.get(0))).await
+        self.db.read(async |tx| tx.query(NOT_OVERWRITTEN, &[], |row| row.get(0)).await).await
     }
 
     /// Notes that the files have been rewritten since these erasures.
     pub async fn note_overwritten(&self, patients: Vec<String>, now_ms: i64) -> Result<()> {
         self.db
-            .write(move |tx| {
+            .write(async move |tx| {
                 for patient in &patients {
-                    tx.execute(OVERWRITTEN, &[patient, &now_ms])?;
+                    tx.put(OVERWRITTEN, &[patient, &now_ms]).await?;
                 }
                 Ok(())
             })
@@ -116,9 +116,9 @@ impl UsersDb {
     pub async fn erase_account(&self, account: &str, intent: Intent) -> Result<AccountErasure> {
         let account = account.to_owned();
         self.db
-            .write(move |tx| {
+            .write(async move |tx| {
                 tx.overwrite_deleted(true)?;
-                let erased = erase_account(tx, &account, &intent);
+                let erased = erase_account(tx, &account, &intent).await;
                 tx.overwrite_deleted(false)?;
                 erased
             })
@@ -126,58 +126,58 @@ impl UsersDb {
     }
 }
 
-fn erase_patient(tx: &mut Tx<'_>, patient: &str, at_ms: i64, intent: &Intent) -> Result<()> {
+async fn erase_patient(tx: &Tx<'_>, patient: &str, at_ms: i64, intent: &Intent) -> Result<()> {
     // First, because it tells whether the patient is there and holds him.
-    intent.note(tx)?;
-    tx.execute(ADD, &[&patient, &at_ms])?;
-    let bracelets: Vec<String> = tx.query(BRACELETS, &[&patient], |row| row.get(0))?;
-    let audit_details = audit::forget_details(tx, patient, &bracelets)?;
-    strip_intents(tx, patient, at_ms)?;
+    intent.note(tx).await?;
+    tx.put(ADD, &[&patient, &at_ms]).await?;
+    let bracelets: Vec<String> = tx.query(BRACELETS, &[&patient], |row| row.get(0)).await?;
+    let audit_details = audit::forget_details(tx, patient, &bracelets).await?;
+    strip_intents(tx, patient, at_ms).await?;
     let counts = Counts::from([
         ("audit_details".to_owned(), audit_details),
-        ("bracelet_attachments".to_owned(), tx.execute(DELETE_ATTACHMENTS, &[&patient])?),
-        ("groups".to_owned(), tx.execute(DELETE_GROUPS, &[&patient])?),
-        ("users_sessions".to_owned(), tx.execute(DELETE_SESSIONS, &[&patient])?),
-        ("consents".to_owned(), tx.execute(DELETE_CONSENTS, &[&patient])?),
-        ("persons".to_owned(), tx.execute(DELETE_PATIENT, &[&patient])?),
+        ("bracelet_attachments".to_owned(), tx.execute(DELETE_ATTACHMENTS, &[&patient]).await?),
+        ("groups".to_owned(), tx.execute(DELETE_GROUPS, &[&patient]).await?),
+        ("users_sessions".to_owned(), tx.execute(DELETE_SESSIONS, &[&patient]).await?),
+        ("consents".to_owned(), tx.execute(DELETE_CONSENTS, &[&patient]).await?),
+        ("persons".to_owned(), tx.execute(DELETE_PATIENT, &[&patient]).await?),
     ]);
     let counts = serde_json::to_string(&counts).map_err(|error| StoreError::Damaged(error.to_string()))?;
-    tx.execute(COUNTED, &[&patient, &counts]).map(drop)
+    tx.execute(COUNTED, &[&patient, &counts]).await.map(drop)
 }
 
 /// What earlier operations still owe becomes the erasure too, and keeps its entries without their details.
-fn strip_intents(tx: &mut Tx<'_>, patient: &str, at_ms: i64) -> Result<()> {
-    for mut owed in intents::of_patient(tx, patient)? {
+async fn strip_intents(tx: &Tx<'_>, patient: &str, at_ms: i64) -> Result<()> {
+    for mut owed in intents::of_patient(tx, patient).await? {
         owed.intent.change = HealthChange::ErasePatient { uuid: patient.to_owned(), at_ms };
         for entry in &mut owed.intent.entries {
             entry.details = None;
         }
-        intents::replace(tx, &owed.intent)?;
+        intents::replace(tx, &owed.intent).await?;
     }
     Ok(())
 }
 
-fn erase_account(tx: &mut Tx<'_>, account: &str, intent: &Intent) -> Result<AccountErasure> {
-    let groups: Vec<String> = tx.query(GROUPS_OF_ACCOUNT, &[&account], |row| row.get(0))?;
+async fn erase_account(tx: &Tx<'_>, account: &str, intent: &Intent) -> Result<AccountErasure> {
+    let groups: Vec<String> = tx.query(GROUPS_OF_ACCOUNT, &[&account], |row| row.get(0)).await?;
     for group in &groups {
-        hold_group(tx, group)?;
-        if tx.query_opt(ALONE_WITH_PATIENTS, &[&account, group], |_| Ok(()))?.is_some() {
+        hold_group(tx, group).await?;
+        if tx.query_opt(ALONE_WITH_PATIENTS, &[&account, group], |_| Ok(())).await?.is_some() {
             return Ok(AccountErasure::LastManager);
         }
     }
-    tx.execute(HAND_BRACELETS_ON, &[&account])?;
-    tx.execute(DELETE_KEY_GROUPS, &[&account])?;
+    tx.put(HAND_BRACELETS_ON, &[&account]).await?;
+    tx.put(DELETE_KEY_GROUPS, &[&account]).await?;
     let counts = Counts::from([
-        ("api_keys".to_owned(), tx.execute(DELETE_KEYS, &[&account])?),
-        ("memberships".to_owned(), tx.execute(DELETE_MEMBERSHIPS, &[&account])?),
-        ("users_sessions".to_owned(), tx.execute(DELETE_SESSIONS, &[&account])?),
-        ("portal_sessions".to_owned(), tx.execute(DELETE_PORTAL_SESSIONS, &[&account])?),
+        ("api_keys".to_owned(), tx.execute(DELETE_KEYS, &[&account]).await?),
+        ("memberships".to_owned(), tx.execute(DELETE_MEMBERSHIPS, &[&account]).await?),
+        ("users_sessions".to_owned(), tx.execute(DELETE_SESSIONS, &[&account]).await?),
+        ("portal_sessions".to_owned(), tx.execute(DELETE_PORTAL_SESSIONS, &[&account]).await?),
     ]);
-    tx.execute(DELETE_TOTP, &[&account])?;
-    if tx.execute(DELETE_ACCOUNT, &[&account])? == 0 {
+    tx.put(DELETE_TOTP, &[&account]).await?;
+    if tx.execute(DELETE_ACCOUNT, &[&account]).await? == 0 {
         return Err(StoreError::Gone("account"));
     }
-    intent.note(tx)?;
+    intent.note(tx).await?;
     Ok(AccountErasure::Erased(counts))
 }
 

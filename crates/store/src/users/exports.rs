@@ -13,15 +13,15 @@ impl UsersDb {
     /// Writes entries, each once however often this is asked: they are told apart by their identifiers.
     pub async fn record_once(&self, audit: Audit) -> Result<()> {
         self.db
-            .write(move |tx| {
+            .write(async move |tx| {
                 let mut missing = audit.clone();
                 missing.entries.clear();
                 for entry in &audit.entries {
-                    if tx.query_opt(IS_WRITTEN, &[&entry.id], |_| Ok(()))?.is_none() {
+                    if tx.query_opt(IS_WRITTEN, &[&entry.id], |_| Ok(())).await?.is_none() {
                         missing.entries.push(entry.clone());
                     }
                 }
-                missing.append(tx)
+                missing.append(tx).await
             })
             .await
     }

@@ -59,23 +59,23 @@ sql! {
 }
 
 /// Holds a group until the transaction ends. Whether there is such a group.
-pub(super) fn hold_group(tx: &mut Tx<'_>, code: &str) -> Result<bool> {
-    Ok(tx.execute(HOLD_GROUP, &[&code])? == 1)
+pub(super) async fn hold_group(tx: &Tx<'_>, code: &str) -> Result<bool> {
+    Ok(tx.execute(HOLD_GROUP, &[&code]).await? == 1)
 }
 
 /// Removes the settings of a group that is going.
-pub(super) fn forget(tx: &mut Tx<'_>, code: &str) -> Result<()> {
-    tx.execute(FORGET, &[&code]).map(drop)
+pub(super) async fn forget(tx: &Tx<'_>, code: &str) -> Result<()> {
+    tx.execute(FORGET, &[&code]).await.map(drop)
 }
 
 impl EffectiveSettings {
     /// What holds for a patient as his groups stand in this transaction.
-    fn of(&self, tx: &mut Tx<'_>, patient: &str) -> Result<Map<String, Value>> {
+    async fn of(&self, tx: &Tx<'_>, patient: &str) -> Result<Map<String, Value>> {
         let read = |row: &crate::engine::Row<'_>| {
             Ok((row.get::<String>(0)?, row.get::<Option<String>>(1)?, row.get::<Option<String>>(2)?))
         };
         let mut groups: Vec<SettingsOfGroup> = Vec::new();
-        for (group_code, name, body) in tx.query(OF_GROUPS_OF_PATIENT, &[&patient], read)? {
+        for (group_code, name, body) in tx.query(OF_GROUPS_OF_PATIENT, &[&patient], read).await? {
             if groups.last().is_none_or(|last| last.group_code != group_code) {
                 groups.push(SettingsOfGroup { group_code, settings: Map::new() });
             }
@@ -87,24 +87,24 @@ impl EffectiveSettings {
     }
 
     /// Owes the health database what holds for a patient from now on.
-    pub(super) fn note(&self, tx: &mut Tx<'_>, patient: &str) -> Result<()> {
-        let values = self.of(tx, patient)?;
-        self.note_values(tx, patient, values)
+    pub(super) async fn note(&self, tx: &Tx<'_>, patient: &str) -> Result<()> {
+        let values = self.of(tx, patient).await?;
+        self.note_values(tx, patient, values).await
     }
 
     /// The same for one who has just been enrolled, when anything holds at all.
-    pub(super) fn note_if_any(&self, tx: &mut Tx<'_>, patient: &str) -> Result<()> {
-        let values = self.of(tx, patient)?;
+    pub(super) async fn note_if_any(&self, tx: &Tx<'_>, patient: &str) -> Result<()> {
+        let values = self.of(tx, patient).await?;
         if values.values().all(Value::is_null) {
             return Ok(());
         }
-        self.note_values(tx, patient, values)
+        self.note_values(tx, patient, values).await
     }
 
-    fn note_values(&self, tx: &mut Tx<'_>, patient: &str, values: Map<String, Value>) -> Result<()> {
+    async fn note_values(&self, tx: &Tx<'_>, patient: &str, values: Map<String, Value>) -> Result<()> {
         let change = HealthChange::SetSettings { uuid: patient.to_owned(), values, at_ms: self.at_ms };
         let id = format!("{}-{patient}", self.intent_id);
-        Intent { id, change, entries: Vec::new(), created_ms: self.at_ms }.note(tx)
+        Intent { id, change, entries: Vec::new(), created_ms: self.at_ms }.note(tx).await
     }
 }
 
@@ -113,11 +113,12 @@ impl UsersDb {
     pub async fn group_settings(&self, code: &str) -> Result<Vec<GroupSetting>> {
         let code = code.to_owned();
         self.db
-            .read(move |tx| {
+            .read(async move |tx| {
                 tx.query(OF_GROUP, &[&code], |row| {
                     let value = parse(&row.get::<String>(1)?)?;
                     Ok(GroupSetting { name: row.get(0)?, value, valid_from_ms: row.get(2)? })
                 })
+                .await
             })
             .await
     }
@@ -133,18 +134,18 @@ impl UsersDb {
     ) -> Result<Vec<String>> {
         let code = code.to_owned();
         self.db
-            .write(move |tx| {
-                if !hold_group(tx, &code)? {
+            .write(async move |tx| {
+                if !hold_group(tx, &code).await? {
                     return Err(StoreError::Gone("group"));
                 }
                 for (name, value) in &values {
-                    tx.execute(PUT, &[&code, name, &value.to_string(), &effective.at_ms])?;
+                    tx.put(PUT, &[&code, name, &value.to_string(), &effective.at_ms]).await?;
                 }
-                let patients: Vec<String> = tx.query(PATIENTS, &[&code], |row| row.get(0))?;
+                let patients: Vec<String> = tx.query(PATIENTS, &[&code], |row| row.get(0)).await?;
                 for patient in &patients {
-                    effective.note(tx, patient)?;
+                    effective.note(tx, patient).await?;
                 }
-                audit.append(tx)?;
+                audit.append(tx).await?;
                 Ok(patients)
             })
             .await

@@ -57,13 +57,14 @@ impl UsersDb {
     pub async fn add_group(&self, group: Group, member: &str, audit: Audit) -> Result<()> {
         let member = member.to_owned();
         self.db
-            .write(move |tx| {
-                tx.execute(
+            .write(async move |tx| {
+                tx.put(
                     ADD,
                     &[&group.code, &group.id, &group.hcp_code, &group.name, &group.description, &group.created_ms],
-                )?;
-                tx.execute(ADD_MEMBER, &[&member, &group.code, &group.created_ms])?;
-                audit.append(tx)
+                )
+                .await?;
+                tx.put(ADD_MEMBER, &[&member, &group.code, &group.created_ms]).await?;
+                audit.append(tx).await
             })
             .await
     }
@@ -73,9 +74,9 @@ impl UsersDb {
         let account = account.to_owned();
         let scoped_key = scoped_key.map(str::to_owned);
         self.db
-            .look_up(move |tx| match &scoped_key {
-                None => tx.query(LIST, &[&account], read_group),
-                Some(key) => tx.query(LIST_IN_SCOPE, &[&account, key], read_group),
+            .look_up(async move |tx| match &scoped_key {
+                None => tx.query(LIST, &[&account], read_group).await,
+                Some(key) => tx.query(LIST_IN_SCOPE, &[&account, key], read_group).await,
             })
             .await
     }
@@ -91,10 +92,10 @@ impl UsersDb {
     ) -> Result<Group> {
         let code = code.to_owned();
         self.db
-            .write(move |tx| {
-                let changed = tx.query_opt(CHANGE, &[&code, &name, &description], read_group)?;
+            .write(async move |tx| {
+                let changed = tx.query_opt(CHANGE, &[&code, &name, &description], read_group).await?;
                 let changed = changed.ok_or(StoreError::Gone("group"))?;
-                audit.append(tx)?;
+                audit.append(tx).await?;
                 Ok(changed)
             })
             .await
@@ -105,17 +106,17 @@ impl UsersDb {
     pub async fn delete_group(&self, code: &str, audit: Audit) -> Result<GroupDeletion> {
         let code = code.to_owned();
         self.db
-            .write(move |tx| {
-                if !group_settings::hold_group(tx, &code)? {
+            .write(async move |tx| {
+                if !group_settings::hold_group(tx, &code).await? {
                     return Err(StoreError::Gone("group"));
                 }
-                if tx.query_opt(ANY_PATIENT, &[&code], |_| Ok(()))?.is_some() {
+                if tx.query_opt(ANY_PATIENT, &[&code], |_| Ok(())).await?.is_some() {
                     return Ok(GroupDeletion::HasPatients);
                 }
-                group_settings::forget(tx, &code)?;
-                tx.execute(REMOVE_MEMBERS, &[&code])?;
-                tx.execute(REMOVE, &[&code])?;
-                audit.append(tx)?;
+                group_settings::forget(tx, &code).await?;
+                tx.put(REMOVE_MEMBERS, &[&code]).await?;
+                tx.put(REMOVE, &[&code]).await?;
+                audit.append(tx).await?;
                 Ok(GroupDeletion::Deleted)
             })
             .await

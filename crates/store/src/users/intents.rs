@@ -56,15 +56,15 @@ sql! {
 impl Intent {
     /// Writes the intent in the transaction that owes it. [`StoreError::Gone`] when it is about a patient who is not
     /// there.
-    pub(super) fn note(&self, tx: &mut Tx<'_>) -> Result<()> {
+    pub(super) async fn note(&self, tx: &Tx<'_>) -> Result<()> {
         let patient = self.change.patient();
         let number = match patient {
-            Some(patient) => tx.query_opt(NEXT_CHANGE, &[&patient], |row| row.get(0))?,
+            Some(patient) => tx.query_opt(NEXT_CHANGE, &[&patient], |row| row.get(0)).await?,
             None => Some(0_i64),
         };
         let number = number.ok_or(StoreError::Gone("patient"))?;
         let (change, entries) = self.texts()?;
-        tx.execute(NOTE, &[&self.id, &change, &entries, &self.created_ms, &patient, &number]).map(drop)
+        tx.execute(NOTE, &[&self.id, &change, &entries, &self.created_ms, &patient, &number]).await.map(drop)
     }
 
     fn texts(&self) -> Result<(String, String)> {
@@ -75,32 +75,32 @@ impl Intent {
 }
 
 /// What is owed for a patient, in the order in which it was committed.
-pub(super) fn of_patient(tx: &mut Tx<'_>, patient: &str) -> Result<Vec<NumberedIntent>> {
-    tx.query(OF_PATIENT, &[&patient], |row| Ok(NumberedIntent { intent: read_intent(row)?, number: row.get(4)? }))
+pub(super) async fn of_patient(tx: &Tx<'_>, patient: &str) -> Result<Vec<NumberedIntent>> {
+    tx.query(OF_PATIENT, &[&patient], |row| Ok(NumberedIntent { intent: read_intent(row)?, number: row.get(4)? })).await
 }
 
 /// Puts another change and other entries in the place of those of an intent.
-pub(super) fn replace(tx: &mut Tx<'_>, intent: &Intent) -> Result<()> {
+pub(super) async fn replace(tx: &Tx<'_>, intent: &Intent) -> Result<()> {
     let (change, entries) = intent.texts()?;
-    tx.execute(REPLACE, &[&intent.id, &change, &entries]).map(drop)
+    tx.execute(REPLACE, &[&intent.id, &change, &entries]).await.map(drop)
 }
 
 impl UsersDb {
     /// Notes a change that is owed by an operation without rows of its own in this database. [`StoreError::Gone`]
     /// when it is about a patient who is not there.
     pub async fn add_intent(&self, intent: Intent) -> Result<()> {
-        self.db.write(move |tx| intent.note(tx)).await
+        self.db.write(async move |tx| intent.note(tx).await).await
     }
 
     /// The oldest intents noted until a time, at most a hundred.
     pub async fn intents_until(&self, until_ms: i64) -> Result<Vec<Intent>> {
-        self.db.read(move |tx| tx.query(OLDER, &[&until_ms], read_intent)).await
+        self.db.read(async move |tx| tx.query(OLDER, &[&until_ms], read_intent).await).await
     }
 
     /// What is owed for a patient, in the order in which it was committed.
     pub async fn intents_of(&self, patient: &str) -> Result<Vec<NumberedIntent>> {
         let patient = patient.to_owned();
-        self.db.read(move |tx| of_patient(tx, &patient)).await
+        self.db.read(async move |tx| of_patient(tx, &patient).await).await
     }
 
     /// Removes an intent whose change is made and writes its entries with the time of completion. False, and
@@ -108,11 +108,11 @@ impl UsersDb {
     pub async fn complete_intent(&self, id: &str, audit: Audit) -> Result<bool> {
         let id = id.to_owned();
         self.db
-            .write(move |tx| {
-                if tx.execute(DONE, &[&id])? == 0 {
+            .write(async move |tx| {
+                if tx.execute(DONE, &[&id]).await? == 0 {
                     return Ok(false);
                 }
-                audit.append(tx)?;
+                audit.append(tx).await?;
                 Ok(true)
             })
             .await

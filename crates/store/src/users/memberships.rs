@@ -91,10 +91,11 @@ impl UsersDb {
     pub async fn group_access(&self, code: &str, account: &str, key_id: &str) -> Result<Option<GroupAccess>> {
         let (code, account, key_id) = (code.to_owned(), account.to_owned(), key_id.to_owned());
         self.db
-            .read(move |tx| {
+            .read(async move |tx| {
                 tx.query_opt(GROUP, &[&code, &account, &key_id], |row| {
                     Ok(GroupAccess { group: read_group(row)?, allowed: row.get(6)? })
                 })
+                .await
             })
             .await
     }
@@ -103,10 +104,11 @@ impl UsersDb {
     pub async fn patient_access(&self, uuid: &str, account: &str, key_id: &str) -> Result<Option<PatientAccess>> {
         let (uuid, account, key_id) = (uuid.to_owned(), account.to_owned(), key_id.to_owned());
         self.db
-            .read(move |tx| {
+            .read(async move |tx| {
                 tx.query_opt(PATIENT, &[&uuid, &account, &key_id], |row| {
                     Ok(PatientAccess { state: row.get(0)?, allowed: row.get(1)? })
                 })
+                .await
             })
             .await
     }
@@ -115,10 +117,11 @@ impl UsersDb {
     pub async fn members(&self, group_code: &str) -> Result<Vec<Member>> {
         let group_code = group_code.to_owned();
         self.db
-            .read(move |tx| {
+            .read(async move |tx| {
                 tx.query(MEMBERS, &[&group_code], |row| {
                     Ok(Member { uuid: row.get(0)?, email: row.get(1)?, role: row.get(2)? })
                 })
+                .await
             })
             .await
     }
@@ -126,21 +129,21 @@ impl UsersDb {
     /// Makes an account a member of a group. False when it was one.
     pub async fn add_member(&self, account: &str, group_code: &str, now_ms: i64) -> Result<bool> {
         let (account, group_code) = (account.to_owned(), group_code.to_owned());
-        self.db.write(move |tx| Ok(tx.execute(ADD, &[&account, &group_code, &now_ms])? > 0)).await
+        self.db.write(async move |tx| Ok(tx.execute(ADD, &[&account, &group_code, &now_ms]).await? > 0)).await
     }
 
     /// Makes an account a member of a group and writes the entries. False, and nothing is written, when it was one.
     pub async fn admit_member(&self, account: &str, group_code: &str, now_ms: i64, audit: Audit) -> Result<bool> {
         let (account, group_code) = (account.to_owned(), group_code.to_owned());
         self.db
-            .write(move |tx| {
-                if !hold_group(tx, &group_code)? {
+            .write(async move |tx| {
+                if !hold_group(tx, &group_code).await? {
                     return Err(StoreError::Gone("group"));
                 }
-                if tx.execute(ADD, &[&account, &group_code, &now_ms])? == 0 {
+                if tx.execute(ADD, &[&account, &group_code, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                audit.append(tx)?;
+                audit.append(tx).await?;
                 Ok(true)
             })
             .await
@@ -150,18 +153,18 @@ impl UsersDb {
     pub async fn remove_member(&self, account: &str, group_code: &str, intent: Intent) -> Result<MemberRemoval> {
         let (account, group_code) = (account.to_owned(), group_code.to_owned());
         self.db
-            .write(move |tx| {
-                if !hold_group(tx, &group_code)? {
+            .write(async move |tx| {
+                if !hold_group(tx, &group_code).await? {
                     return Err(StoreError::Gone("group"));
                 }
-                if tx.query_opt(IS_MEMBER, &[&account, &group_code], |_| Ok(()))?.is_none() {
+                if tx.query_opt(IS_MEMBER, &[&account, &group_code], |_| Ok(())).await?.is_none() {
                     return Ok(MemberRemoval::NoMember);
                 }
-                if tx.query_opt(OTHER_MANAGER, &[&account, &group_code], |_| Ok(()))?.is_none() {
+                if tx.query_opt(OTHER_MANAGER, &[&account, &group_code], |_| Ok(())).await?.is_none() {
                     return Ok(MemberRemoval::LastManager);
                 }
-                tx.execute(REMOVE, &[&account, &group_code])?;
-                intent.note(tx)?;
+                tx.put(REMOVE, &[&account, &group_code]).await?;
+                intent.note(tx).await?;
                 Ok(MemberRemoval::Removed)
             })
             .await
@@ -178,19 +181,19 @@ impl UsersDb {
     ) -> Result<bool> {
         let (group_code, patient) = (group_code.to_owned(), patient.to_owned());
         self.db
-            .write(move |tx| {
-                if !hold_group(tx, &group_code)? {
+            .write(async move |tx| {
+                if !hold_group(tx, &group_code).await? {
                     return Err(StoreError::Gone("group"));
                 }
-                if tx.query_opt(IS_HELD, &[&group_code, &patient], |_| Ok(()))?.is_some() {
+                if tx.query_opt(IS_HELD, &[&group_code, &patient], |_| Ok(())).await?.is_some() {
                     return Ok(false);
                 }
-                if tx.execute(HOLD_PATIENT, &[&patient])? == 0 {
+                if tx.execute(HOLD_PATIENT, &[&patient]).await? == 0 {
                     return Err(StoreError::Gone("patient"));
                 }
-                tx.execute(ATTACH, &[&group_code, &patient, &effective.at_ms])?;
-                effective.note(tx, &patient)?;
-                audit.append(tx)?;
+                tx.put(ATTACH, &[&group_code, &patient, &effective.at_ms]).await?;
+                effective.note(tx, &patient).await?;
+                audit.append(tx).await?;
                 Ok(true)
             })
             .await
@@ -207,21 +210,21 @@ impl UsersDb {
     ) -> Result<PatientDetachment> {
         let (group_code, patient) = (group_code.to_owned(), patient.to_owned());
         self.db
-            .write(move |tx| {
-                if !hold_group(tx, &group_code)? {
+            .write(async move |tx| {
+                if !hold_group(tx, &group_code).await? {
                     return Err(StoreError::Gone("group"));
                 }
-                if tx.query_opt(IS_HELD, &[&group_code, &patient], |_| Ok(()))?.is_none() {
+                if tx.query_opt(IS_HELD, &[&group_code, &patient], |_| Ok(())).await?.is_none() {
                     return Ok(PatientDetachment::NotHeld);
                 }
                 // So that he cannot leave two groups at once.
-                tx.execute(HOLD_PATIENT, &[&patient])?;
-                if tx.query_opt(HELD_ELSEWHERE, &[&group_code, &patient], |_| Ok(()))?.is_none() {
+                tx.execute(HOLD_PATIENT, &[&patient]).await?;
+                if tx.query_opt(HELD_ELSEWHERE, &[&group_code, &patient], |_| Ok(())).await?.is_none() {
                     return Ok(PatientDetachment::LastGroup);
                 }
-                tx.execute(DETACH, &[&group_code, &patient])?;
-                intent.note(tx)?;
-                effective.note(tx, &patient)?;
+                tx.put(DETACH, &[&group_code, &patient]).await?;
+                intent.note(tx).await?;
+                effective.note(tx, &patient).await?;
                 Ok(PatientDetachment::Detached)
             })
             .await

@@ -56,7 +56,7 @@ impl UsersDb {
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
-        self.db.read(|_| Ok(())).await
+        self.db.check_reading().await
     }
 
     /// Whether the database can be written: a disk that is full shows here.

@@ -63,8 +63,8 @@ impl UsersDb {
     /// Adds a client and the addresses that it may be answered at.
     pub async fn add_oauth_client(&self, client: OauthClient, redirect_uris: Vec<String>) -> Result<()> {
         self.db
-            .write(move |tx| {
-                tx.execute(
+            .write(async move |tx| {
+                tx.put(
                     ADD,
                     &[
                         &client.id,
@@ -74,9 +74,10 @@ impl UsersDb {
                         &client.created_ms,
                         &client.removed_ms,
                     ],
-                )?;
+                )
+                .await?;
                 for uri in &redirect_uris {
-                    tx.execute(ADD_REDIRECT, &[&client.id, uri])?;
+                    tx.put(ADD_REDIRECT, &[&client.id, uri]).await?;
                 }
                 Ok(())
             })
@@ -87,9 +88,9 @@ impl UsersDb {
     pub async fn oauth_client(&self, id: &str) -> Result<Option<(OauthClient, Vec<String>)>> {
         let id = id.to_owned();
         self.db
-            .read(move |tx| {
-                let Some(client) = tx.query_opt(FIND, &[&id], read_client)? else { return Ok(None) };
-                Ok(Some((client, tx.query(REDIRECTS, &[&id], |row| row.get(0))?)))
+            .read(async move |tx| {
+                let Some(client) = tx.query_opt(FIND, &[&id], read_client).await? else { return Ok(None) };
+                Ok(Some((client, tx.query(REDIRECTS, &[&id], |row| row.get(0)).await?)))
             })
             .await
     }
@@ -97,10 +98,10 @@ impl UsersDb {
     /// All clients, oldest first, with their addresses.
     pub async fn oauth_clients(&self) -> Result<Vec<(OauthClient, Vec<String>)>> {
         self.db
-            .read(|tx| {
+            .read(async |tx| {
                 let mut clients = Vec::new();
-                for client in tx.query(LIST, &[], read_client)? {
-                    let redirect_uris = tx.query(REDIRECTS, &[&client.id], |row| row.get(0))?;
+                for client in tx.query(LIST, &[], read_client).await? {
+                    let redirect_uris = tx.query(REDIRECTS, &[&client.id], |row| row.get(0)).await?;
                     clients.push((client, redirect_uris));
                 }
                 Ok(clients)
@@ -113,12 +114,12 @@ impl UsersDb {
     pub async fn remove_oauth_client(&self, id: &str, now_ms: i64, intent: Intent) -> Result<bool> {
         let id = id.to_owned();
         self.db
-            .write(move |tx| {
-                if tx.execute(REMOVE, &[&id, &now_ms])? == 0 {
+            .write(async move |tx| {
+                if tx.execute(REMOVE, &[&id, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                tx.execute(END_OF_CLIENT, &[&id, &now_ms])?;
-                intent.note(tx)?;
+                tx.put(END_OF_CLIENT, &[&id, &now_ms]).await?;
+                intent.note(tx).await?;
                 Ok(true)
             })
             .await
@@ -129,11 +130,14 @@ impl UsersDb {
     pub async fn add_consent(&self, consent: Consent, password_hash: &str) -> Result<bool> {
         let password_hash = password_hash.to_owned();
         self.db
-            .write(move |tx| {
-                if !hold_person(tx, &consent.patient, &password_hash)? || tx.execute(HOLD, &[&consent.client])? == 0 {
+            .write(async move |tx| {
+                if !hold_person(tx, &consent.patient, &password_hash).await?
+                    || tx.execute(HOLD, &[&consent.client]).await? == 0
+                {
                     return Ok(false);
                 }
-                tx.execute(GIVE, &[&consent.id, &consent.patient, &consent.client, &consent.scope, &consent.given_ms])?;
+                tx.put(GIVE, &[&consent.id, &consent.patient, &consent.client, &consent.scope, &consent.given_ms])
+                    .await?;
                 Ok(true)
             })
             .await
@@ -142,7 +146,8 @@ impl UsersDb {
     /// Whether a consent still stands.
     pub async fn consent_stands(&self, id: &str) -> Result<bool> {
         let id = id.to_owned();
-        let found = self.db.read(move |tx| tx.query_opt(STANDS, &[&id], |row| row.get::<String>(0))).await?;
+        let found =
+            self.db.read(async move |tx| tx.query_opt(STANDS, &[&id], |row| row.get::<String>(0)).await).await?;
         Ok(found.is_some())
     }
 
@@ -150,7 +155,7 @@ impl UsersDb {
     pub async fn consents_of(&self, patient: &str) -> Result<Vec<Consent>> {
         let patient = patient.to_owned();
         self.db
-            .read(move |tx| {
+            .read(async move |tx| {
                 tx.query(GIVEN, &[&patient], |row| {
                     Ok(Consent {
                         id: row.get(0)?,
@@ -160,6 +165,7 @@ impl UsersDb {
                         given_ms: row.get(4)?,
                     })
                 })
+                .await
             })
             .await
     }
@@ -168,11 +174,11 @@ impl UsersDb {
     pub async fn end_consent(&self, id: &str, now_ms: i64, intent: Intent) -> Result<bool> {
         let id = id.to_owned();
         self.db
-            .write(move |tx| {
-                if tx.execute(END, &[&id, &now_ms])? == 0 {
+            .write(async move |tx| {
+                if tx.execute(END, &[&id, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                intent.note(tx)?;
+                intent.note(tx).await?;
                 Ok(true)
             })
             .await

@@ -112,11 +112,11 @@ impl UsersDb {
     ) -> Result<()> {
         let group_code = group_code.to_owned();
         self.db
-            .write(move |tx| {
-                if !hold_group(tx, &group_code)? {
+            .write(async move |tx| {
+                if !hold_group(tx, &group_code).await? {
                     return Err(StoreError::Gone("group"));
                 }
-                tx.execute(
+                tx.put(
                     ADD,
                     &[
                         &patient.uuid,
@@ -131,10 +131,11 @@ impl UsersDb {
                         &patient.created_ms,
                         &patient.updated_ms,
                     ],
-                )?;
-                tx.execute(ATTACH, &[&group_code, &patient.uuid, &patient.created_ms])?;
-                intent.note(tx)?;
-                effective.note_if_any(tx, &patient.uuid)
+                )
+                .await?;
+                tx.put(ATTACH, &[&group_code, &patient.uuid, &patient.created_ms]).await?;
+                intent.note(tx).await?;
+                effective.note_if_any(tx, &patient.uuid).await
             })
             .await
     }
@@ -142,31 +143,32 @@ impl UsersDb {
     /// The patient with this uuid.
     pub async fn patient(&self, uuid: &str) -> Result<Option<Patient>> {
         let uuid = uuid.to_owned();
-        self.db.read(move |tx| tx.query_opt(FIND, &[&uuid], read_patient)).await
+        self.db.read(async move |tx| tx.query_opt(FIND, &[&uuid], read_patient).await).await
     }
 
     /// The patient with this voucher code, used or not.
     pub async fn patient_by_voucher(&self, voucher_code: &str) -> Result<Option<Patient>> {
         let voucher_code = voucher_code.to_owned();
-        self.db.read(move |tx| tx.query_opt(FIND_BY_VOUCHER, &[&voucher_code], read_patient)).await
+        self.db.read(async move |tx| tx.query_opt(FIND_BY_VOUCHER, &[&voucher_code], read_patient).await).await
     }
 
     /// The patient with this e-mail, which is to be in lower case.
     pub async fn patient_by_email(&self, email: &str) -> Result<Option<Patient>> {
         let email = email.to_owned();
-        self.db.read(move |tx| tx.query_opt(FIND_BY_EMAIL, &[&email], read_patient)).await
+        self.db.read(async move |tx| tx.query_opt(FIND_BY_EMAIL, &[&email], read_patient).await).await
     }
 
     /// The patients with these uuids, by uuid; the unknown are left out.
     pub async fn patients(&self, uuids: Vec<String>) -> Result<HashMap<String, Patient>> {
         self.db
-            .read(move |tx| {
+            .read(async move |tx| {
                 let mut found = HashMap::with_capacity(uuids.len());
-                in_lists(&uuids, |list| {
-                    let patients = tx.query(FIND_ALL, list, read_patient)?;
+                in_lists(&uuids, async |list| {
+                    let patients = tx.query(FIND_ALL, list, read_patient).await?;
                     found.extend(patients.into_iter().map(|patient| (patient.uuid.clone(), patient)));
                     Ok(())
-                })?;
+                })
+                .await?;
                 Ok(found)
             })
             .await
@@ -174,35 +176,35 @@ impl UsersDb {
 
     /// Every group with every patient of it, by code and uuid.
     pub async fn groups_of_patients(&self) -> Result<Vec<(String, String)>> {
-        self.db.read(|tx| tx.query(GROUPS_OF_PATIENTS, &[], |row| Ok((row.get(0)?, row.get(1)?)))).await
+        self.db.read(async |tx| tx.query(GROUPS_OF_PATIENTS, &[], |row| Ok((row.get(0)?, row.get(1)?))).await).await
     }
 
     /// The uuids of the patients of a group, in the order in which they joined.
     pub async fn uuids_of(&self, group_code: &str) -> Result<Vec<String>> {
         let group_code = group_code.to_owned();
-        self.db.read(move |tx| tx.query(UUIDS_OF_GROUP, &[&group_code], |row| row.get(0))).await
+        self.db.read(async move |tx| tx.query(UUIDS_OF_GROUP, &[&group_code], |row| row.get(0)).await).await
     }
 
     /// The code of the first group that a patient joined.
     pub async fn first_group_of(&self, patient: &str) -> Result<Option<String>> {
         let patient = patient.to_owned();
-        self.db.read(move |tx| tx.query_opt(FIRST_GROUP, &[&patient], |row| row.get(0))).await
+        self.db.read(async move |tx| tx.query_opt(FIRST_GROUP, &[&patient], |row| row.get(0)).await).await
     }
 
     /// Confirms a pre-created patient and owes the health database his profile. False, and nothing is changed, when
     /// he is not `pre_created`. [`StoreError::Conflict`] when the e-mail is taken, by an account or by a patient.
     pub async fn activate_patient(&self, activation: Activation, intent: Intent) -> Result<bool> {
         self.db
-            .write(move |tx| {
+            .write(async move |tx| {
                 let wanted = &activation;
-                if tx.query_opt(EMAIL_OF_ACCOUNT, &[&wanted.email], |_| Ok(()))?.is_some() {
+                if tx.query_opt(EMAIL_OF_ACCOUNT, &[&wanted.email], |_| Ok(())).await?.is_some() {
                     return Err(StoreError::Conflict("an account has this e-mail".to_owned()));
                 }
                 let (uuid, hash, person) = (&wanted.uuid, &wanted.password_hash, &wanted.person);
-                if tx.execute(ACTIVATE, &[uuid, &wanted.email, hash, &false, person, &wanted.now_ms])? == 0 {
+                if tx.execute(ACTIVATE, &[uuid, &wanted.email, hash, &false, person, &wanted.now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                intent.note(tx)?;
+                intent.note(tx).await?;
                 Ok(true)
             })
             .await
@@ -213,15 +215,15 @@ impl UsersDb {
     /// that, or he is gone. [`StoreError::Conflict`] when the e-mail is taken, by an account or by a patient.
     pub async fn change_person(&self, change: PersonChange, intent: Intent) -> Result<bool> {
         self.db
-            .write(move |tx| {
+            .write(async move |tx| {
                 let PersonChange { uuid, email, known, person, now_ms } = &change;
-                if tx.query_opt(EMAIL_OF_ACCOUNT, &[email], |_| Ok(()))?.is_some() {
+                if tx.query_opt(EMAIL_OF_ACCOUNT, &[email], |_| Ok(())).await?.is_some() {
                     return Err(StoreError::Conflict("an account has this e-mail".to_owned()));
                 }
-                if tx.execute(CHANGE_PERSON, &[uuid, email, person, now_ms, known])? == 0 {
+                if tx.execute(CHANGE_PERSON, &[uuid, email, person, now_ms, known]).await? == 0 {
                     return Ok(false);
                 }
-                intent.note(tx)?;
+                intent.note(tx).await?;
                 Ok(true)
             })
             .await
@@ -239,13 +241,13 @@ impl UsersDb {
     ) -> Result<bool> {
         let (uuid, password_hash) = (uuid.to_owned(), password_hash.to_owned());
         self.db
-            .write(move |tx| {
-                if tx.execute(SET_PASSWORD, &[&uuid, &password_hash, &must_change, &now_ms])? == 0 {
+            .write(async move |tx| {
+                if tx.execute(SET_PASSWORD, &[&uuid, &password_hash, &must_change, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                tx.execute(END_SESSIONS, &[&uuid, &now_ms])?;
-                tx.execute(END_CONSENTS, &[&uuid, &now_ms])?;
-                intent.note(tx)?;
+                tx.put(END_SESSIONS, &[&uuid, &now_ms]).await?;
+                tx.put(END_CONSENTS, &[&uuid, &now_ms]).await?;
+                intent.note(tx).await?;
                 Ok(true)
             })
             .await

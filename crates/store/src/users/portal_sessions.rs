@@ -76,14 +76,14 @@ impl UsersDb {
     ) -> Result<bool> {
         let password_hash = password_hash.to_owned();
         self.db
-            .write(move |tx| {
-                if !hold_person(tx, &session.account, &password_hash)?
-                    || !totp::use_step(tx, &session.account, totp_step)?
+            .write(async move |tx| {
+                if !hold_person(tx, &session.account, &password_hash).await?
+                    || !totp::use_step(tx, &session.account, totp_step).await?
                 {
                     return Ok(false);
                 }
                 let new = &session;
-                tx.execute(
+                tx.put(
                     ADD,
                     &[
                         &new.id,
@@ -96,8 +96,9 @@ impl UsersDb {
                         &new.last_seen_ms,
                         &new.ends_ms,
                     ],
-                )?;
-                audit.append(tx)?;
+                )
+                .await?;
+                audit.append(tx).await?;
                 Ok(true)
             })
             .await
@@ -106,31 +107,33 @@ impl UsersDb {
     /// The session whose cookie has this hash, and whose it is; whether it still counts is for the caller to see.
     pub async fn portal_holder(&self, token_hash: &[u8]) -> Result<Option<PortalHolder>> {
         let token_hash = token_hash.to_owned();
-        self.db.look_up(move |tx| tx.query_opt(HOLDER, &[&token_hash], read_holder)).await
+        self.db.look_up(async move |tx| tx.query_opt(HOLDER, &[&token_hash], read_holder).await).await
     }
 
     /// The sessions of an account that have not ended by themselves, oldest first: neither by their time nor, unless
     /// they only read, because nobody has used them since `idle_since_ms`.
     pub async fn portal_sessions(&self, account: &str, now_ms: i64, idle_since_ms: i64) -> Result<Vec<PortalSession>> {
         let account = account.to_owned();
-        self.db.read(move |tx| tx.query(LIST, &[&account, &now_ms, &idle_since_ms, &true], read_session)).await
+        self.db
+            .read(async move |tx| tx.query(LIST, &[&account, &now_ms, &idle_since_ms, &true], read_session).await)
+            .await
     }
 
     /// Notes that a session was used.
     pub async fn note_portal_seen(&self, id: &str, now_ms: i64) -> Result<()> {
         let id = id.to_owned();
-        self.db.write(move |tx| tx.execute(SEEN, &[&id, &now_ms]).map(drop)).await
+        self.db.write(async move |tx| tx.execute(SEEN, &[&id, &now_ms]).await.map(drop)).await
     }
 
     /// Ends a session of an account. Whether it was there.
     pub async fn end_portal_session(&self, id: &str, account: &str) -> Result<bool> {
         let (id, account) = (id.to_owned(), account.to_owned());
-        self.db.write(move |tx| Ok(tx.execute(END, &[&id, &account])? > 0)).await
+        self.db.write(async move |tx| Ok(tx.execute(END, &[&id, &account]).await? > 0)).await
     }
 
     /// Removes sessions that have ended by themselves. Answers how many there were.
     pub async fn purge_portal_sessions(&self, now_ms: i64, idle_since_ms: i64) -> Result<u64> {
-        self.db.write(move |tx| tx.execute(PURGE, &[&now_ms, &idle_since_ms, &false])).await
+        self.db.write(async move |tx| tx.execute(PURGE, &[&now_ms, &idle_since_ms, &false]).await).await
     }
 }
 

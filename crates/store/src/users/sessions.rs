@@ -58,12 +58,14 @@ impl UsersDb {
     pub async fn add_session(&self, session: Session, password_hash: &str, audit: Audit) -> Result<bool> {
         let password_hash = password_hash.to_owned();
         self.db
-            .write(move |tx| {
-                if !hold_person(tx, &session.owner, &password_hash)? || !use_step(tx, &session.owner, None)? {
+            .write(async move |tx| {
+                if !hold_person(tx, &session.owner, &password_hash).await?
+                    || !use_step(tx, &session.owner, None).await?
+                {
                     return Ok(false);
                 }
-                add(tx, &session)?;
-                audit.append(tx)?;
+                add(tx, &session).await?;
+                audit.append(tx).await?;
                 Ok(true)
             })
             .await
@@ -73,11 +75,11 @@ impl UsersDb {
     pub async fn note_login(&self, owner: &str, password_hash: &str, audit: Audit) -> Result<bool> {
         let (owner, password_hash) = (owner.to_owned(), password_hash.to_owned());
         self.db
-            .write(move |tx| {
-                if !hold_person(tx, &owner, &password_hash)? {
+            .write(async move |tx| {
+                if !hold_person(tx, &owner, &password_hash).await? {
                     return Ok(false);
                 }
-                audit.append(tx)?;
+                audit.append(tx).await?;
                 Ok(true)
             })
             .await
@@ -86,7 +88,7 @@ impl UsersDb {
     /// The session with this identity, ended or not.
     pub async fn session(&self, id: &str) -> Result<Option<Session>> {
         let id = id.to_owned();
-        self.db.look_up(move |tx| find(tx, &id)).await
+        self.db.look_up(async move |tx| find(tx, &id).await).await
     }
 
     /// Replaces a token by its successor. A token that was replaced no longer than `grace_ms` ago may be replaced
@@ -100,21 +102,21 @@ impl UsersDb {
     ) -> Result<Refreshed<Session>> {
         let id = id.to_owned();
         self.db
-            .write(move |tx| {
-                tx.execute(HOLD, &[&id])?;
-                let Some(old) = find(tx, &id)? else { return Ok(Refreshed::Ended) };
+            .write(async move |tx| {
+                tx.put(HOLD, &[&id]).await?;
+                let Some(old) = find(tx, &id).await? else { return Ok(Refreshed::Ended) };
                 let now_ms = successor.issued_ms;
                 let verdict = verdict(old.ended_ms.is_some(), old.refresh_until_ms, old.replaced_ms, now_ms, grace_ms);
                 match verdict {
                     Refreshed::Ended => Ok(Refreshed::Ended),
                     Refreshed::Late => Ok(Refreshed::Late),
                     Refreshed::Reused => {
-                        tx.execute(END, &[&old.family, &now_ms])?;
-                        reused.note(tx)?;
+                        tx.put(END, &[&old.family, &now_ms]).await?;
+                        reused.note(tx).await?;
                         Ok(Refreshed::Reused)
                     }
                     Refreshed::Done(()) => {
-                        tx.execute(REPLACE, &[&id, &now_ms])?;
+                        tx.put(REPLACE, &[&id, &now_ms]).await?;
                         let new = Session {
                             id: successor.id.clone(),
                             issued_ms: now_ms,
@@ -122,7 +124,7 @@ impl UsersDb {
                             replaced_ms: None,
                             ..old
                         };
-                        add(tx, &new)?;
+                        add(tx, &new).await?;
                         Ok(Refreshed::Done(new))
                     }
                 }
@@ -135,11 +137,11 @@ impl UsersDb {
     pub async fn end_login(&self, family: &str, now_ms: i64, intent: Intent) -> Result<bool> {
         let family = family.to_owned();
         self.db
-            .write(move |tx| {
-                if tx.execute(END, &[&family, &now_ms])? == 0 {
+            .write(async move |tx| {
+                if tx.execute(END, &[&family, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                intent.note(tx)?;
+                intent.note(tx).await?;
                 Ok(true)
             })
             .await
@@ -147,22 +149,22 @@ impl UsersDb {
 
     /// Removes families that cannot have been refreshed since a time. Answers how many rows there were.
     pub async fn purge_sessions(&self, refresh_until_ms: i64) -> Result<u64> {
-        self.db.write(move |tx| tx.execute(PURGE, &[&refresh_until_ms])).await
+        self.db.write(async move |tx| tx.execute(PURGE, &[&refresh_until_ms]).await).await
     }
 }
 
 /// Makes whoever changes a person's password or disables his account wait for the end of this transaction. False when
 /// that has been done already.
-pub(super) fn hold_person(tx: &mut Tx<'_>, owner: &str, password_hash: &str) -> Result<bool> {
-    let held = tx.execute(HOLD_PATIENT, &[&owner, &password_hash])?;
-    Ok(held > 0 || tx.execute(HOLD_ACCOUNT, &[&owner, &password_hash])? > 0)
+pub(super) async fn hold_person(tx: &Tx<'_>, owner: &str, password_hash: &str) -> Result<bool> {
+    let held = tx.execute(HOLD_PATIENT, &[&owner, &password_hash]).await?;
+    Ok(held > 0 || tx.execute(HOLD_ACCOUNT, &[&owner, &password_hash]).await? > 0)
 }
 
-fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<Session>> {
-    tx.query_opt(FIND, &[&id], read_session)
+async fn find(tx: &Tx<'_>, id: &str) -> Result<Option<Session>> {
+    tx.query_opt(FIND, &[&id], read_session).await
 }
 
-fn add(tx: &mut Tx<'_>, session: &Session) -> Result<()> {
+async fn add(tx: &Tx<'_>, session: &Session) -> Result<()> {
     tx.execute(
         ADD,
         &[
@@ -177,6 +179,7 @@ fn add(tx: &mut Tx<'_>, session: &Session) -> Result<()> {
             &session.ended_ms,
         ],
     )
+    .await
     .map(drop)
 }
 

@@ -32,17 +32,18 @@ impl UsersDb {
     /// confirmed.
     pub async fn put_totp(&self, account: &str, sealed_secret: Vec<u8>) -> Result<bool> {
         let account = account.to_owned();
-        self.db.write(move |tx| Ok(tx.execute(PUT, &[&account, &sealed_secret])? > 0)).await
+        self.db.write(async move |tx| Ok(tx.execute(PUT, &[&account, &sealed_secret]).await? > 0)).await
     }
 
     /// The second factor of an account, confirmed or not.
     pub async fn totp(&self, account: &str) -> Result<Option<Totp>> {
         let account = account.to_owned();
         self.db
-            .read(move |tx| {
+            .read(async move |tx| {
                 tx.query_opt(FIND, &[&account], |row| {
                     Ok(Totp { sealed_secret: row.get(0)?, confirmed_ms: row.get(1)?, last_step: row.get(2)? })
                 })
+                .await
             })
             .await
     }
@@ -52,12 +53,12 @@ impl UsersDb {
     pub async fn confirm_totp(&self, account: &str, step: i64, kept_session: &str, now_ms: i64) -> Result<bool> {
         let (account, kept) = (account.to_owned(), kept_session.to_owned());
         self.db
-            .write(move |tx| {
-                hold_account(tx, &account)?;
-                if tx.execute(CONFIRM, &[&account, &step, &now_ms])? == 0 {
+            .write(async move |tx| {
+                hold_account(tx, &account).await?;
+                if tx.execute(CONFIRM, &[&account, &step, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                end_sessions(tx, &account, &kept, now_ms)?;
+                end_sessions(tx, &account, &kept, now_ms).await?;
                 Ok(true)
             })
             .await
@@ -66,14 +67,14 @@ impl UsersDb {
     /// Removes the second factor. Whether there was one, confirmed or not.
     pub async fn remove_totp(&self, account: &str) -> Result<bool> {
         let account = account.to_owned();
-        self.db.write(move |tx| Ok(tx.execute(REMOVE, &[&account])? > 0)).await
+        self.db.write(async move |tx| Ok(tx.execute(REMOVE, &[&account]).await? > 0)).await
     }
 }
 
 /// Uses the code of a step up; without a code, true only where none is asked for.
-pub(super) fn use_step(tx: &mut Tx<'_>, account: &str, step: Option<i64>) -> Result<bool> {
+pub(super) async fn use_step(tx: &Tx<'_>, account: &str, step: Option<i64>) -> Result<bool> {
     match step {
-        Some(step) => Ok(tx.execute(USE, &[&account, &step])? > 0),
-        None => Ok(tx.query_opt(IS_CONFIRMED, &[&account], |_| Ok(()))?.is_none()),
+        Some(step) => Ok(tx.execute(USE, &[&account, &step]).await? > 0),
+        None => Ok(tx.query_opt(IS_CONFIRMED, &[&account], |_| Ok(())).await?.is_none()),
     }
 }

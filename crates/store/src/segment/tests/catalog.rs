@@ -17,20 +17,21 @@ const INSERT_CHUNK: &str = "INSERT INTO chunk
 const COUNT_CHUNKS: &str = "SELECT count(*) FROM chunk WHERE patient = $1";
 
 async fn add_chunk(health: &HealthDb, patient: Uuid, data_type: DataType, key: ChunkKey) {
-    let insert = move |tx: &mut crate::engine::Tx<'_>| {
+    let insert = async move |tx: &crate::engine::Tx<'_>| {
         let patient = patient.to_string();
         let payload: Vec<u8> = vec![1, 0];
         tx.execute(
             INSERT_CHUNK,
             &[&patient, &data_type.number(), &key.channel.0, &key.first_us, &key.arrival, &payload],
         )
+        .await
     };
     assert_eq!(health.db.write(insert).await.unwrap(), 1);
 }
 
 async fn chunks(health: &HealthDb, patient: Uuid) -> i64 {
     let patient = patient.to_string();
-    let count = health.db.read(move |tx| tx.query_opt(COUNT_CHUNKS, &[&patient], |row| row.get(0))).await;
+    let count = health.db.read(async move |tx| tx.query_opt(COUNT_CHUNKS, &[&patient], |row| row.get(0)).await).await;
     count.unwrap().unwrap()
 }
 

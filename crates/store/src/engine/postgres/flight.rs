@@ -1,0 +1,223 @@
+//! One transaction on a PostgreSQL connection, with as few waits as its questions allow.
+//!
+//! What is sent is not waited for until somebody needs an answer: BEGIN leaves with the first statement, statements
+//! without an answer leave at once, and COMMIT leaves with the last of them. The server takes them in order. When one
+//! fails, those behind it fail too and COMMIT rolls back, so looking at the answers late loses nothing.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use deadpool_postgres::Object;
+use futures::TryStreamExt;
+use tokio_postgres::Statement;
+use tokio_postgres::types::ToSql;
+
+use crate::engine::statement::{Param, Row};
+use crate::error::{Result, StoreError};
+
+/// Deadlines travel with BEGIN, so that they hold behind a pooler too.
+const BEGIN_WRITE: &str = "BEGIN; SET LOCAL statement_timeout = '60s'; SET LOCAL lock_timeout = '10s'; \
+    SET LOCAL idle_in_transaction_session_timeout = '30s'";
+const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '60s'; \
+    SET LOCAL idle_in_transaction_session_timeout = '5min'";
+
+type Sent = Pin<Box<dyn Future<Output = std::result::Result<(), tokio_postgres::Error>>>>;
+
+/// What kind of transaction it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// One statement that reads.
+    Single,
+    /// Several statements that read one state.
+    Snapshot,
+    /// Statements that write.
+    Write,
+}
+
+/// Statements on their way in one transaction.
+pub(in crate::engine) struct Flight {
+    client: Rc<Object>,
+    mode: Mode,
+    /// Held while a statement is prepared and sent, so that statements arrive in the order of their first poll.
+    order: tokio::sync::Mutex<()>,
+    /// Statements whose answers nobody has looked at.
+    sent: RefCell<Vec<Sent>>,
+    is_open: Cell<bool>,
+    has_failed: Cell<bool>,
+}
+
+/// Why a commit did not succeed.
+pub(super) struct CommitFailure {
+    /// The error.
+    pub error: StoreError,
+    /// Whether the transaction has surely been rolled back.
+    pub is_undone: bool,
+}
+
+impl Flight {
+    pub(super) fn begin(client: Rc<Object>, mode: Mode) -> Self {
+        let text = match mode {
+            Mode::Single => None,
+            Mode::Snapshot => Some(BEGIN_SNAPSHOT),
+            Mode::Write => Some(BEGIN_WRITE),
+        };
+        let flight = Flight {
+            client,
+            mode,
+            order: tokio::sync::Mutex::default(),
+            sent: RefCell::default(),
+            is_open: Cell::new(mode != Mode::Single),
+            has_failed: Cell::new(false),
+        };
+        if let Some(text) = text {
+            let client = flight.client.clone();
+            flight.send(Box::pin(async move { client.batch_execute(text).await }));
+        }
+        flight
+    }
+
+    /// Runs a statement and waits for how many rows it touched.
+    pub(in crate::engine) async fn execute(&self, text: &'static str, params: &[&dyn Param]) -> Result<u64> {
+        let turn = self.order.lock().await;
+        let statement = self.prepared(text).await?;
+        let mut running = pin!(self.client.execute_raw(&statement, of_postgres(params)));
+        let polled = poll_once(running.as_mut());
+        drop(turn);
+        let answer = match polled {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => running.await,
+        };
+        self.checked(answer).await
+    }
+
+    /// Sends a statement whose answer is looked at when the transaction ends.
+    pub(in crate::engine) async fn put(&self, text: &'static str, params: &[&dyn Param]) -> Result<()> {
+        let _turn = self.order.lock().await;
+        let statement = self.prepared(text).await?;
+        let params: Vec<Box<dyn ToSql + Sync + Send>> = params.iter().map(|param| param.boxed()).collect();
+        let client = self.client.clone();
+        self.send(Box::pin(async move { client.execute_raw(&statement, params).await.map(drop) }));
+        Ok(())
+    }
+
+    /// Runs a query and hands over its rows as they come.
+    pub(in crate::engine) async fn query(
+        &self,
+        text: &'static str,
+        params: &[&dyn Param],
+        mut read: impl FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let turn = self.order.lock().await;
+        let statement = self.prepared(text).await?;
+        let mut running = pin!(self.client.query_raw(&statement, of_postgres(params)));
+        let polled = poll_once(running.as_mut());
+        drop(turn);
+        let answer = match polled {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => running.await,
+        };
+        let mut rows = pin!(self.checked(answer).await?);
+        loop {
+            let row = rows.try_next().await;
+            let Some(row) = self.checked(row).await? else { return Ok(()) };
+            read(&Row::Postgres(&row))?;
+        }
+    }
+
+    /// Prepares a statement without running it.
+    pub(in crate::engine) async fn prepare(&self, text: &'static str) -> Result<()> {
+        self.prepared(text).await.map(drop)
+    }
+
+    /// Commits; COMMIT leaves together with what was sent last.
+    pub(super) async fn commit(self) -> std::result::Result<(), CommitFailure> {
+        let undone = |error| CommitFailure { error, is_undone: true };
+        if self.has_failed.get() {
+            self.end();
+            return Err(undone(StoreError::Database("a statement of the transaction has failed".to_owned())));
+        }
+        let mut commit = pin!(self.client.batch_execute("COMMIT"));
+        let polled = poll_once(commit.as_mut());
+        self.is_open.set(false);
+        let was_sent = polled.is_pending();
+        // The server said that a statement failed, so it has rolled back. A connection that broke after COMMIT was sent
+        // says nothing.
+        let failure = |error: tokio_postgres::Error| {
+            let is_undone = error.as_db_error().is_some() || !was_sent;
+            CommitFailure { error: error.into(), is_undone }
+        };
+        let sent = self.sent.take();
+        for statement in sent {
+            statement.await.map_err(failure)?;
+        }
+        let committed = match polled {
+            Poll::Ready(committed) => committed,
+            Poll::Pending => commit.await,
+        };
+        committed.map_err(failure)
+    }
+
+    /// Ends the transaction without effects and without waiting; the connection takes whatever comes next after it.
+    pub(super) fn end(&self) {
+        if self.is_open.replace(false) {
+            let text = if self.mode == Mode::Write { "ROLLBACK" } else { "COMMIT" };
+            // An answer that nobody waits for is dropped by the connection's task.
+            let _ = poll_once(pin!(self.client.batch_execute(text)));
+        }
+    }
+
+    /// The failure that came first, where a later one was noticed before it.
+    pub(super) async fn cause(&self, noticed: StoreError) -> StoreError {
+        if self.has_failed.get() {
+            let sent = self.sent.take();
+            for statement in sent {
+                if let Err(error) = statement.await {
+                    return error.into();
+                }
+            }
+        }
+        noticed
+    }
+
+    async fn checked<T>(&self, answer: std::result::Result<T, tokio_postgres::Error>) -> Result<T> {
+        match answer {
+            Ok(answer) => Ok(answer),
+            Err(error) => {
+                self.has_failed.set(true);
+                Err(self.cause(error.into()).await)
+            }
+        }
+    }
+
+    fn send(&self, mut statement: Sent) {
+        // The first poll hands the statement to the connection; its answer is looked at later.
+        match poll_once(statement.as_mut()) {
+            Poll::Ready(Ok(())) => {}
+            Poll::Ready(Err(error)) => self.sent.borrow_mut().push(Box::pin(std::future::ready(Err(error)))),
+            Poll::Pending => self.sent.borrow_mut().push(statement),
+        }
+    }
+
+    async fn prepared(&self, text: &'static str) -> Result<Statement> {
+        let prepared = self.client.prepare_cached(text).await;
+        self.checked(prepared).await
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Polls once with a waker that wakes nobody; whoever needs the answer polls again with a waker of its own.
+fn poll_once<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+fn of_postgres<'params>(params: &'params [&dyn Param]) -> impl ExactSizeIterator<Item = &'params (dyn ToSql + Sync)> {
+    params.iter().map(|param| *param as &(dyn ToSql + Sync))
+}
