@@ -6,7 +6,7 @@ use common::Story;
 use platform::Role;
 use platform::fold::{Recomputed, recompute};
 use serde_json::json;
-use store::{FactsRow, FoldCommit, SlotRow, SummaryRow};
+use store::{FactsRow, FoldCommit, NewsRow, SlotRow, SummaryRow};
 use vitals::registry::DataType;
 use vitals::summary::Section;
 use vitals::zone::LocalDay;
@@ -35,6 +35,8 @@ async fn damage_is_found_and_put_right() {
     let health = &story.platform.health;
     let claim = health.claim_patient(&grace.uuid, story.now_ms(), 1).await.expect("an answer").expect("a claim");
     let day = LocalDay::parse("2025-11-19").expect("a day");
+    let entries = health.news_between(&grace.uuid, 0, i64::MAX).await.expect("an answer");
+    let news = entries.iter().map(|entry| NewsRow { time_ms: entry.time_ms, entry: None }).collect();
     let damage = FoldCommit {
         slots: vec![SlotRow { day, data_type: DataType::Activity, cells: Vec::new() }],
         summaries: vec![
@@ -42,7 +44,7 @@ async fn damage_is_found_and_put_right() {
             SummaryRow { day, section: Section::Stress, body: Some("{}".to_owned()) },
         ],
         facts: vec![FactsRow { day, facts: vec![1, 2, 3] }],
-        news_removed: vec![(0, i64::MAX)],
+        news,
         ..FoldCommit::nothing(claim)
     };
     health.commit_folds(vec![damage]).await.expect("damaged");

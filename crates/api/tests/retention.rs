@@ -7,7 +7,7 @@ use platform::Role;
 use platform::fold::recompute;
 use platform::seal::{Until, seal};
 use serde_json::{Value, json};
-use store::FoldCommit;
+use store::{FoldCommit, NewsRow};
 
 const DAY_MS: i64 = 86_400_000;
 /// 2025-11-01T00:00Z and 2025-11-19T00:00Z.
@@ -134,7 +134,7 @@ async fn recomputing_leaves_news_that_rests_on_retired_measurements() {
 
     let claim = health.claim_patient(&patient.uuid, story.now_ms(), 1).await.expect("an answer").expect("a claim");
     let lost = before.last().expect("an entry").time_ms;
-    let damage = FoldCommit { news_removed: vec![(lost, lost)], ..FoldCommit::nothing(claim) };
+    let damage = FoldCommit { news: vec![NewsRow { time_ms: lost, entry: None }], ..FoldCommit::nothing(claim) };
     health.commit_folds(vec![damage]).await.expect("damaged");
     assert!(recomputed().await >= 1);
     differing("recomputed").await;

@@ -29,8 +29,8 @@ pub use error::{Result, StoreError};
 pub use health::{
     AHEAD_MS, AfHourRow, Alarm, AuthorizationCode, Claim, Counts, Device, DeviceReport, DueRange, ErasedPatient,
     ExportClaim, ExportJob, ExportState, ExportTurn, FactsRow, FoldCommit, FoldOutcome, HealthChange, HealthDb,
-    HealthPatient, HealthSession, LatestChange, LocalQuarter, NewExport, OauthRefreshToken, OlderDays, OwedEntry,
-    Profile, Progress, SettingRow, SlotRow, StoredSection, SummaryRow, Sync, SyncId, SyncOutcome, TallyRow,
+    HealthPatient, HealthSession, LatestChange, LocalQuarter, NewExport, NewsRow, OauthRefreshToken, OlderDays,
+    OwedEntry, Profile, Progress, SettingRow, SlotRow, StoredSection, SummaryRow, Sync, SyncId, SyncOutcome, TallyRow,
     WEIGHT_SETTING,
 };
 pub use health::{Retirement, export_folder};

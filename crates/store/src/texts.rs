@@ -27,6 +27,12 @@ pub(crate) use list_of_64;
 /// How many values [`list_of_64!`] takes.
 pub(crate) const LIST_LENGTH: usize = 64;
 
+/// The parameters of a list and some more.
+pub(crate) fn with_more<'params>(list: &[&'params dyn Param], more: &[&'params dyn Param]) -> Vec<&'params dyn Param> {
+    debug_assert_eq!(list.len(), LIST_LENGTH);
+    list.iter().chain(more).copied().collect()
+}
+
 /// Calls `use_list` with the parameters for each [`LIST_LENGTH`] of the values; the last list is padded by
 /// repeating its last value, so that one prepared text serves every length.
 pub(crate) async fn in_lists(

@@ -1,7 +1,6 @@
 //! Everything that folds derive of one patient, in memory: what a recomputation fills and compares with the store.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 
 use store::{AfHourRow, DueRange, FactsRow, FoldCommit, SlotRow, StoredSection, SummaryRow};
 use vitals::latest::LatestValues;
@@ -45,14 +44,12 @@ impl Derived {
         if let Some(change) = commit.latest {
             self.latest = change.computed;
         }
-        for (from_ms, to_ms) in commit.news_removed {
-            let range = (Bound::Included(from_ms), Bound::Included(to_ms));
-            let removed: Vec<i64> = self.news.range(range).map(|(time, _)| *time).collect();
-            for time in removed {
-                self.news.remove(&time);
-            }
+        for row in commit.news {
+            match row.entry {
+                Some(entry) => self.news.insert(row.time_ms, entry),
+                None => self.news.remove(&row.time_ms),
+            };
         }
-        self.news.extend(commit.news.into_iter().map(|entry| (entry.time_ms, entry)));
         self.due.retain(|mark| !commit.done.contains(mark));
         for mark in commit.due {
             if !self.due.contains(&mark) {
@@ -98,6 +95,13 @@ impl Derived {
     pub fn af_hours(&self, from_ms: i64, to_ms: i64) -> Vec<AfHourRow> {
         let found = self.af_hours.range(from_ms..=to_ms);
         found.map(|(hour_ms, records)| AfHourRow { hour_ms: *hour_ms, records: records.clone() }).collect()
+    }
+
+    pub fn news_between(&self, from_ms: i64, to_ms: i64) -> Vec<NewsEntry> {
+        if from_ms > to_ms {
+            return Vec::new();
+        }
+        self.news.range(from_ms..=to_ms).map(|(_, entry)| *entry).collect()
     }
 
     pub fn news_before(&self, time_ms: i64) -> Option<NewsEntry> {

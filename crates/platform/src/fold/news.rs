@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use store::NewsRow;
 use vitals::block::Block;
 use vitals::cells::{WINDOW_MS, window_of};
 use vitals::news_timeline::{LOOK_BACK_MS, Moment, NewsEntry, Timeline, moments};
@@ -82,6 +83,21 @@ pub(crate) async fn evaluate(
         evaluation.interval(interval, next_start).await?;
     }
     Ok(evaluation.edit)
+}
+
+/// What an edit changes of the stored entries. What is there already is left alone: a late measurement evaluates twelve
+/// hours again, and seldom changes more than a few.
+pub(crate) async fn rows(source: &impl FoldSource, edit: &NewsEdit) -> store::Result<Vec<NewsRow>> {
+    let mut stored: BTreeMap<i64, NewsEntry> = BTreeMap::new();
+    for (from_ms, to_ms) in &edit.removed {
+        let found = source.news_between(*from_ms, *to_ms).await?;
+        stored.extend(found.into_iter().map(|entry| (entry.time_ms, entry)));
+    }
+    let removed = stored.keys().filter(|time_ms| !edit.put.contains_key(time_ms));
+    let mut rows: Vec<NewsRow> = removed.map(|time_ms| NewsRow { time_ms: *time_ms, entry: None }).collect();
+    let written = edit.put.iter().filter(|(time_ms, entry)| stored.get(time_ms) != Some(entry));
+    rows.extend(written.map(|(time_ms, entry)| NewsRow { time_ms: *time_ms, entry: Some(*entry) }));
+    Ok(rows)
 }
 
 /// The newest entry once an edit is made; `None` when there is none.

@@ -64,8 +64,7 @@ pub(crate) async fn fold(source: &impl FoldSource, input: FoldInput) -> store::R
         computed.news_score = newest
             .and_then(|entry| entry.total.map(|total| Timed { value: f64::from(total), timestamp_ms: entry.time_ms }));
         commit.latest = Some(LatestChange { seen, computed });
-        commit.news_removed = edit.removed;
-        commit.news = edit.put.into_values().collect();
+        commit.news = news::rows(source, &edit).await?;
         commit.due.extend(due_later(&plan, &intervals, not_after_us));
     }
     let dirty = DirtyDays {

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use store::{
-    AfHourRow, Claim, DueRange, FactsRow, FoldCommit, FoldOutcome, HealthDb, LatestChange, SlotRow, StoredSection,
-    SummaryRow,
+    AfHourRow, Claim, DueRange, FactsRow, FoldCommit, FoldOutcome, HealthDb, LatestChange, NewsRow, SlotRow,
+    StoredSection, SummaryRow,
 };
 use vitals::af::{AfRecord, unpack_hour};
 use vitals::block::Block;
@@ -247,14 +247,10 @@ fn differences(stored: &Derived, computed: &Derived, repair: &mut FoldCommit) ->
         repair.af_hours.push(AfHourRow { hour_ms, records: records.unwrap_or_default() });
     }
     for (time_ms, entry) in changes(&stored.news, &computed.news, |one, other| one == other) {
-        match entry {
-            Some(entry) => repair.news.push(entry),
-            None => repair.news_removed.push((time_ms, time_ms)),
-        }
+        repair.news.push(NewsRow { time_ms, entry });
     }
     let lists = [repair.slots.len(), repair.summaries.len(), repair.facts.len(), repair.af_hours.len()];
-    let news = repair.news.len() + repair.news_removed.len();
-    let mut differences = lists.iter().sum::<usize>() + news;
+    let mut differences = lists.iter().sum::<usize>() + repair.news.len();
     if stored.latest != computed.latest {
         repair.latest = Some(LatestChange { seen: stored.latest, computed: computed.latest });
         differences += 1;
@@ -319,6 +315,10 @@ impl FoldSource for Shadow<'_> {
 
     async fn af_hours(&self, from_ms: i64, to_ms: i64) -> store::Result<Vec<AfHourRow>> {
         Ok(self.derived.af_hours(from_ms, to_ms))
+    }
+
+    async fn news_between(&self, from_ms: i64, to_ms: i64) -> store::Result<Vec<NewsEntry>> {
+        Ok(self.derived.news_between(from_ms, to_ms))
     }
 
     async fn news_before(&self, time_ms: i64) -> store::Result<Option<NewsEntry>> {

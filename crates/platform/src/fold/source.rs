@@ -49,6 +49,9 @@ pub(crate) trait FoldSource: Sync {
     /// Atrial-fibrillation records of the hours that begin in a range, ms, both ends included.
     fn af_hours(&self, from_ms: i64, to_ms: i64) -> impl Future<Output = store::Result<Vec<AfHourRow>>> + Send;
 
+    /// NEWS entries from a time to another, ms, both ends included, in the order of time.
+    fn news_between(&self, from_ms: i64, to_ms: i64) -> impl Future<Output = store::Result<Vec<NewsEntry>>> + Send;
+
     /// The last NEWS entry before a time, ms.
     fn news_before(&self, time_ms: i64) -> impl Future<Output = store::Result<Option<NewsEntry>>> + Send;
 }
@@ -103,6 +106,10 @@ impl FoldSource for StoredPatient {
 
     async fn af_hours(&self, from_ms: i64, to_ms: i64) -> store::Result<Vec<AfHourRow>> {
         self.health.af_hours(&self.patient, from_ms, to_ms).await
+    }
+
+    async fn news_between(&self, from_ms: i64, to_ms: i64) -> store::Result<Vec<NewsEntry>> {
+        self.health.news_between(&self.patient, from_ms, to_ms).await
     }
 
     async fn news_before(&self, time_ms: i64) -> store::Result<Option<NewsEntry>> {

@@ -66,6 +66,10 @@ impl FoldSource for Memory {
         Ok(self.derived.af_hours(from_ms, to_ms))
     }
 
+    async fn news_between(&self, from_ms: i64, to_ms: i64) -> store::Result<Vec<NewsEntry>> {
+        Ok(self.derived.news_between(from_ms, to_ms))
+    }
+
     async fn news_before(&self, time_ms: i64) -> store::Result<Option<NewsEntry>> {
         Ok(self.derived.news_before(time_ms))
     }

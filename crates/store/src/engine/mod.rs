@@ -9,6 +9,7 @@
 pub mod backup;
 mod migrate;
 mod postgres;
+mod row_texts;
 mod sqlite;
 mod statement;
 

@@ -1,16 +1,13 @@
 //! Atrial-fibrillation records, an hour in one row.
 
 use super::HealthDb;
-use crate::engine::Tx;
+use super::derived::{DerivedRow, Output};
 use crate::error::Result;
 use crate::texts::sql;
 
 sql! {
-    FIND_HOURS = "SELECT hour_ms, records FROM afib_hour
-        WHERE patient = $1 AND hour_ms >= $2 AND hour_ms <= $3 ORDER BY hour_ms";
-    PUT = "INSERT INTO afib_hour (patient, hour_ms, records) VALUES ($1, $2, $3)
-        ON CONFLICT (patient, hour_ms) DO UPDATE SET records = excluded.records";
-    DELETE = "DELETE FROM afib_hour WHERE patient = $1 AND hour_ms = $2";
+    FIND_HOURS = "SELECT key, body FROM derived
+        WHERE patient = $1 AND output = 4 AND key >= $2 AND key <= $3 ORDER BY key";
 }
 
 /// The records of one UTC hour.
@@ -37,12 +34,9 @@ impl HealthDb {
     }
 }
 
-/// Writes the records of an hour, or removes them.
-pub(super) async fn put(tx: &Tx<'_>, patient: &str, row: &AfHourRow) -> Result<()> {
-    if row.records.is_empty() {
-        tx.put(DELETE, &[&patient, &row.hour_ms]).await?;
-    } else {
-        tx.put(PUT, &[&patient, &row.hour_ms, &row.records]).await?;
+impl From<&AfHourRow> for DerivedRow {
+    fn from(row: &AfHourRow) -> Self {
+        let body = (!row.records.is_empty()).then(|| row.records.clone());
+        DerivedRow { output: Output::AfHour, key: row.hour_ms, version: 0, body }
     }
-    Ok(())
 }

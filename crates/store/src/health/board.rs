@@ -26,8 +26,8 @@ pub struct Progress {
 sql! {
     PROGRESS = concat!("SELECT uuid, arrivals, fold_token, fold_lease_until_ms, last_sync_ms FROM patient
         WHERE uuid IN (", list_of_64!(), ")");
-    NEWEST_NEWS = concat!("SELECT n.patient, n.body FROM news_entry n WHERE n.patient IN (", list_of_64!(), ")
-        AND n.time_ms = (SELECT MAX(m.time_ms) FROM news_entry m WHERE m.patient = n.patient)");
+    NEWEST_NEWS = concat!("SELECT n.patient, n.body FROM derived n WHERE n.patient IN (", list_of_64!(), ") AND n.output = 5
+        AND n.key = (SELECT MAX(m.key) FROM derived m WHERE m.patient = n.patient AND m.output = 5)");
 }
 
 impl HealthDb {
@@ -47,7 +47,7 @@ impl HealthDb {
 
     /// The newest NEWS entry of several patients, by patient; those without any are left out.
     pub async fn newest_news_of_patients(&self, patients: Vec<String>) -> Result<HashMap<String, NewsEntry>> {
-        let read = |row: &Row<'_>| Ok((row.get(0)?, parse_entry(&row.get::<String>(1)?)?));
+        let read = |row: &Row<'_>| Ok((row.get(0)?, parse_entry(&row.get::<Vec<u8>>(1)?)?));
         self.db.read_by_name(patients, NEWEST_NEWS, read).await
     }
 }

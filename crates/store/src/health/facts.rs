@@ -3,16 +3,13 @@
 use vitals::zone::LocalDay;
 
 use super::HealthDb;
-use crate::engine::Tx;
+use super::derived::{DerivedRow, Output};
 use crate::error::Result;
 use crate::texts::sql;
 
 sql! {
-    FIND_DAYS = "SELECT local_day, facts FROM day_fact
-        WHERE patient = $1 AND local_day >= $2 AND local_day <= $3 ORDER BY local_day";
-    PUT = "INSERT INTO day_fact (patient, local_day, facts) VALUES ($1, $2, $3)
-        ON CONFLICT (patient, local_day) DO UPDATE SET facts = excluded.facts";
-    DELETE = "DELETE FROM day_fact WHERE patient = $1 AND local_day = $2";
+    FIND_DAYS = "SELECT key, body FROM derived
+        WHERE patient = $1 AND output = 3 AND key >= $2 AND key <= $3 ORDER BY key";
 }
 
 /// The facts of one local day.
@@ -39,13 +36,9 @@ impl HealthDb {
     }
 }
 
-/// Writes the facts of a day, or removes them.
-pub(super) async fn put(tx: &Tx<'_>, patient: &str, row: &FactsRow) -> Result<()> {
-    let day = i64::from(row.day.0);
-    if row.facts.is_empty() {
-        tx.put(DELETE, &[&patient, &day]).await?;
-    } else {
-        tx.put(PUT, &[&patient, &day, &row.facts]).await?;
+impl From<&FactsRow> for DerivedRow {
+    fn from(row: &FactsRow) -> Self {
+        let body = (!row.facts.is_empty()).then(|| row.facts.clone());
+        DerivedRow { output: Output::Facts, key: i64::from(row.day.0), version: 0, body }
     }
-    Ok(())
 }

@@ -5,12 +5,13 @@
 
 use futures::future::try_join_all;
 use vitals::latest::LatestValues;
-use vitals::news_timeline::NewsEntry;
 
 use super::claims::{self, Claim, DueRange};
-use super::slots::{self, SlotRow};
-use super::summaries::{self, SummaryRow};
-use super::{AfHourRow, FactsRow, HealthDb, afib, facts, latest, news};
+use super::derived::{self, DerivedRow};
+use super::news::NewsRow;
+use super::slots::SlotRow;
+use super::summaries::SummaryRow;
+use super::{AfHourRow, FactsRow, HealthDb, latest};
 use crate::engine::Tx;
 use crate::error::Result;
 
@@ -29,10 +30,8 @@ pub struct FoldCommit {
     pub af_hours: Vec<AfHourRow>,
     /// Latest values as they were read, and as they were computed.
     pub latest: Option<LatestChange>,
-    /// Times in which no NEWS entries are to be left but those of `news`, ms, both ends included.
-    pub news_removed: Vec<(i64, i64)>,
-    /// NEWS entries that are to be there, in the ranges or outside them.
-    pub news: Vec<NewsEntry>,
+    /// NEWS entries that are to be written or removed.
+    pub news: Vec<NewsRow>,
     /// The marks that were seen.
     pub done: Vec<DueRange>,
     /// What is due later, or was left for the next fold.
@@ -49,7 +48,6 @@ impl FoldCommit {
             facts: Vec::new(),
             af_hours: Vec::new(),
             latest: None,
-            news_removed: Vec::new(),
             news: Vec::new(),
             done: Vec::new(),
             due: Vec::new(),
@@ -95,18 +93,7 @@ async fn commit(tx: &Tx<'_>, fold: &FoldCommit) -> Result<FoldOutcome> {
         return Ok(FoldOutcome::LeaseLost);
     }
     let patient = fold.claim.patient.as_str();
-    for row in &fold.slots {
-        slots::put(tx, patient, row).await?;
-    }
-    for row in &fold.summaries {
-        summaries::put(tx, patient, row).await?;
-    }
-    for row in &fold.facts {
-        facts::put(tx, patient, row).await?;
-    }
-    for row in &fold.af_hours {
-        afib::put(tx, patient, row).await?;
-    }
+    derived::put(tx, patient, &rows_of(fold)?).await?;
     if let Some(change) = &fold.latest {
         let known = latest::find(tx, patient).await?;
         let values = settle(&known, change);
@@ -114,7 +101,6 @@ async fn commit(tx: &Tx<'_>, fold: &FoldCommit) -> Result<FoldOutcome> {
             latest::write(tx, patient, &values).await?;
         }
     }
-    news::replace(tx, patient, &fold.news_removed, &fold.news).await?;
     for range in &fold.done {
         claims::forget(tx, patient, range).await?;
     }
@@ -122,6 +108,18 @@ async fn commit(tx: &Tx<'_>, fold: &FoldCommit) -> Result<FoldOutcome> {
         claims::mark(tx, patient, range).await?;
     }
     Ok(FoldOutcome::Committed)
+}
+
+/// Everything that a fold has derived, as it is stored.
+fn rows_of(fold: &FoldCommit) -> Result<Vec<DerivedRow>> {
+    let mut rows = fold.slots.iter().map(SlotRow::to_derived).collect::<Result<Vec<_>>>()?;
+    rows.extend(fold.summaries.iter().map(DerivedRow::from));
+    rows.extend(fold.facts.iter().map(DerivedRow::from));
+    rows.extend(fold.af_hours.iter().map(DerivedRow::from));
+    for row in &fold.news {
+        rows.push(row.to_derived()?);
+    }
+    Ok(rows)
 }
 
 /// Where nothing has come between, what was computed stands, also when it is older than what was there. Where a sync

@@ -14,10 +14,10 @@ use crate::error::{Result, StoreError};
 use crate::texts::{list_of_64, sql};
 
 sql! {
-    FIND = "SELECT body FROM latest_value WHERE patient = $1";
-    FIND_OF_PATIENTS = concat!("SELECT patient, body FROM latest_value WHERE patient IN (", list_of_64!(), ")");
-    UPSERT = "INSERT INTO latest_value (patient, body) VALUES ($1, $2)
-        ON CONFLICT (patient) DO UPDATE SET body = excluded.body";
+    FIND = "SELECT latest FROM patient WHERE uuid = $1 AND latest IS NOT NULL";
+    FIND_OF_PATIENTS = concat!("SELECT uuid, latest FROM patient
+        WHERE uuid IN (", list_of_64!(), ") AND latest IS NOT NULL");
+    WRITE = "UPDATE patient SET latest = $2 WHERE uuid = $1";
 }
 
 impl HealthDb {
@@ -44,7 +44,7 @@ pub(crate) async fn find(tx: &Tx<'_>, patient: &str) -> Result<LatestValues> {
 /// Writes what is known of a patient.
 pub(crate) async fn write(tx: &Tx<'_>, patient: &str, values: &LatestValues) -> Result<()> {
     let body = serde_json::to_string(values).map_err(|error| StoreError::Damaged(error.to_string()))?;
-    tx.put(UPSERT, &[&patient, &body]).await?;
+    tx.put(WRITE, &[&patient, &body]).await?;
     Ok(())
 }
 

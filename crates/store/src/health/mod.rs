@@ -6,6 +6,7 @@ mod board;
 mod changes;
 mod chunks;
 mod claims;
+mod derived;
 mod devices;
 mod due;
 mod erasure;
@@ -42,6 +43,7 @@ pub use exports::folder as export_folder;
 pub use exports::{ExportClaim, ExportJob, ExportState, ExportTurn, NewExport, OwedEntry};
 pub use facts::FactsRow;
 pub use fold::{FoldCommit, FoldOutcome, LatestChange};
+pub use news::NewsRow;
 pub use oauth::{AuthorizationCode, OauthRefreshToken};
 pub use patients::{HealthPatient, Profile};
 pub(crate) use reader::merge;
@@ -65,6 +67,7 @@ const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0005_day.sql"),
     include_str!("../../migrations/health/0006_retention.sql"),
     include_str!("../../migrations/health/0007_portal.sql"),
+    include_str!("../../migrations/health/0008_derived.sql"),
 ]);
 
 /// The health database and the objects that its segments lie in. Clones share it.
@@ -101,6 +104,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         changes::TEXTS,
         chunks::TEXTS,
         claims::TEXTS,
+        derived::TEXTS,
         devices::TEXTS,
         due::TEXTS,
         facts::TEXTS,

@@ -10,12 +10,13 @@ sql! {
     OPEN_HOUR = "DELETE FROM open_hour WHERE patient = $1";
     TALLY = "DELETE FROM tally WHERE patient = $1";
     DUE = "DELETE FROM due WHERE patient = $1";
-    SLOT = "DELETE FROM slot WHERE patient = $1";
-    DAILY_SUMMARY = "DELETE FROM daily_summary WHERE patient = $1";
-    DAY_FACT = "DELETE FROM day_fact WHERE patient = $1";
-    AFIB_HOUR = "DELETE FROM afib_hour WHERE patient = $1";
-    LATEST_VALUE = "DELETE FROM latest_value WHERE patient = $1";
-    NEWS_ENTRY = "DELETE FROM news_entry WHERE patient = $1";
+    SLOTS = "DELETE FROM derived WHERE patient = $1 AND output = 1";
+    SECTIONS = "DELETE FROM derived WHERE patient = $1 AND output = 2";
+    AF_HOURS = "DELETE FROM derived WHERE patient = $1 AND output = 4";
+    NEWS = "DELETE FROM derived WHERE patient = $1 AND output = 5";
+    /// Whatever else is computed.
+    DERIVED = "DELETE FROM derived WHERE patient = $1";
+    LATEST = "UPDATE patient SET latest = NULL WHERE uuid = $1 AND latest IS NOT NULL";
     PATIENT_SETTING = "DELETE FROM patient_setting WHERE patient = $1";
     PATIENT_ALARM = "DELETE FROM patient_alarm WHERE patient = $1";
     DEVICE = "DELETE FROM device WHERE patient = $1";
@@ -39,12 +40,12 @@ pub(crate) const DELETE: [(&str, &str); 22] = [
     ("", OPEN_HOUR),
     ("", TALLY),
     ("", DUE),
-    ("slots", SLOT),
-    ("summaries", DAILY_SUMMARY),
-    ("", DAY_FACT),
-    ("afib_hours", AFIB_HOUR),
-    ("latest_values", LATEST_VALUE),
-    ("news_entries", NEWS_ENTRY),
+    ("slots", SLOTS),
+    ("summaries", SECTIONS),
+    ("afib_hours", AF_HOURS),
+    ("news_entries", NEWS),
+    ("", DERIVED),
+    ("latest_values", LATEST),
     ("settings", PATIENT_SETTING),
     ("alarms", PATIENT_ALARM),
     ("devices", DEVICE),

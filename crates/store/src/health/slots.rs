@@ -6,28 +6,25 @@ use vitals::registry::DataType;
 use vitals::zone::LocalDay;
 
 use super::HealthDb;
-use crate::engine::{Param, Row, Tx};
+use super::derived::{DerivedRow, Output, day_and_type, day_of, keys_of_days};
+use crate::engine::Row;
 use crate::error::{Result, StoreError};
-use crate::texts::{LIST_LENGTH, in_lists, list_of_64, sql};
+use crate::texts::{in_lists, list_of_64, sql, with_more};
 
 sql! {
-    FIND_DAYS = "SELECT patient, local_day, data_type, cells FROM slot
-        WHERE patient = $1 AND local_day >= $2 AND local_day <= $3 ORDER BY local_day, data_type";
-    FIND_DAYS_OF_TWO = "SELECT patient, local_day, data_type, cells FROM slot
-        WHERE patient = $1 AND local_day >= $2 AND local_day <= $3 AND (data_type = $4 OR data_type = $5)
-        ORDER BY local_day, data_type";
-    FIND_BEFORE = "SELECT patient, local_day, data_type, cells FROM slot
-        WHERE patient = $1 AND local_day < $2 AND (data_type = $4 OR data_type = $5)
-        ORDER BY local_day DESC, data_type LIMIT $3";
-    FIND_AFTER = "SELECT patient, local_day, data_type, cells FROM slot
-        WHERE patient = $1 AND local_day > $2 AND (data_type = $4 OR data_type = $5)
-        ORDER BY local_day, data_type LIMIT $3";
-    FIND_OF_PATIENTS = concat!("SELECT patient, local_day, data_type, cells FROM slot
-        WHERE patient IN (", list_of_64!(), ") AND local_day = $65 AND (data_type = $66 OR data_type = $67)
-        ORDER BY patient, data_type");
-    PUT = "INSERT INTO slot (patient, local_day, data_type, cells) VALUES ($1, $2, $3, $4)
-        ON CONFLICT (patient, local_day, data_type) DO UPDATE SET cells = excluded.cells";
-    DELETE = "DELETE FROM slot WHERE patient = $1 AND local_day = $2 AND data_type = $3";
+    FIND_DAYS = "SELECT patient, key, body FROM derived
+        WHERE patient = $1 AND output = 1 AND key >= $2 AND key <= $3 ORDER BY key";
+    FIND_DAYS_OF_TWO = "SELECT patient, key, body FROM derived
+        WHERE patient = $1 AND output = 1 AND key >= $2 AND key <= $3 AND (key % 64 = $4 OR key % 64 = $5)
+        ORDER BY key";
+    FIND_BEFORE = "SELECT patient, key, body FROM derived
+        WHERE patient = $1 AND output = 1 AND key < $2 AND (key % 64 = $4 OR key % 64 = $5)
+        ORDER BY key DESC LIMIT $3";
+    FIND_AFTER = "SELECT patient, key, body FROM derived
+        WHERE patient = $1 AND output = 1 AND key > $2 AND (key % 64 = $4 OR key % 64 = $5)
+        ORDER BY key LIMIT $3";
+    FIND_OF_PATIENTS = concat!("SELECT patient, key, body FROM derived
+        WHERE patient IN (", list_of_64!(), ") AND output = 1 AND (key = $65 OR key = $66) ORDER BY patient, key");
 }
 
 const ZSTD_LEVEL: i32 = 1;
@@ -51,8 +48,8 @@ impl HealthDb {
         let patient = patient.to_owned();
         self.db
             .read(async move |tx| {
-                let days = (i64::from(first.0), i64::from(last.0));
-                known(&tx.query(FIND_DAYS, &[&patient, &days.0, &days.1], read_row).await?)
+                let (from, to) = keys_of_days(first, last);
+                known(&tx.query(FIND_DAYS, &[&patient, &from, &to], read_row).await?)
             })
             .await
     }
@@ -68,13 +65,13 @@ impl HealthDb {
         let patient = patient.to_owned();
         self.db
             .read(async move |tx| {
-                let (days, [one, other]) = ((i64::from(first.0), i64::from(last.0)), types.map(DataType::number));
-                known(&tx.query(FIND_DAYS_OF_TWO, &[&patient, &days.0, &days.1, &one, &other], read_row).await?)
+                let ((from, to), [one, other]) = (keys_of_days(first, last), types.map(DataType::number));
+                known(&tx.query(FIND_DAYS_OF_TWO, &[&patient, &from, &to, &one, &other], read_row).await?)
             })
             .await
     }
 
-    /// The last rows of cells of two types of a patient before a local day, the latest day first.
+    /// The last rows of cells of two types of a patient before a local day, the latest day and the last type first.
     pub async fn slots_before(
         &self,
         patient: &str,
@@ -82,7 +79,7 @@ impl HealthDb {
         types: [DataType; 2],
         limit: i64,
     ) -> Result<Vec<SlotRow>> {
-        self.slots_beyond(FIND_BEFORE, patient, day, types, limit).await
+        self.slots_beyond(FIND_BEFORE, patient, keys_of_days(day, day).0, types, limit).await
     }
 
     /// The first rows of cells of two types of a patient after a local day.
@@ -93,14 +90,14 @@ impl HealthDb {
         types: [DataType; 2],
         limit: i64,
     ) -> Result<Vec<SlotRow>> {
-        self.slots_beyond(FIND_AFTER, patient, day, types, limit).await
+        self.slots_beyond(FIND_AFTER, patient, keys_of_days(day, day).1, types, limit).await
     }
 
     async fn slots_beyond(
         &self,
         text: &'static str,
         patient: &str,
-        day: LocalDay,
+        key: i64,
         types: [DataType; 2],
         limit: i64,
     ) -> Result<Vec<SlotRow>> {
@@ -108,7 +105,7 @@ impl HealthDb {
         self.db
             .read(async move |tx| {
                 let [one, other] = types.map(DataType::number);
-                known(&tx.query(text, &[&patient, &i64::from(day.0), &limit, &one, &other], read_row).await?)
+                known(&tx.query(text, &[&patient, &key, &limit, &one, &other], read_row).await?)
             })
             .await
     }
@@ -122,11 +119,10 @@ impl HealthDb {
     ) -> Result<HashMap<String, Vec<SlotRow>>> {
         self.db
             .read(async move |tx| {
-                let (day, [one, other]) = (i64::from(day.0), types.map(DataType::number));
+                let [one, other] = types.map(|data_type| day_and_type(day, data_type));
                 let mut found: HashMap<String, Vec<SlotRow>> = HashMap::new();
                 in_lists(&patients, async |list| {
-                    let mut params = with_last(list, &day);
-                    params.extend([&one as &dyn Param, &other]);
+                    let params = with_more(list, &[&one, &other]);
                     for stored in tx.query(FIND_OF_PATIENTS, &params, read_row).await? {
                         if let Some(row) = stored.known()? {
                             found.entry(stored.patient).or_default().push(row);
@@ -141,27 +137,17 @@ impl HealthDb {
     }
 }
 
-/// The parameters of a list and one more.
-pub(super) fn with_last<'params>(list: &[&'params dyn Param], more: &'params dyn Param) -> Vec<&'params dyn Param> {
-    debug_assert_eq!(list.len(), LIST_LENGTH);
-    list.iter().copied().chain([more]).collect()
-}
-
-/// Writes the cells of a day, or removes the row when there is none.
-pub(super) async fn put(tx: &Tx<'_>, patient: &str, row: &SlotRow) -> Result<()> {
-    let (day, data_type) = (i64::from(row.day.0), row.data_type.number());
-    if row.cells.is_empty() {
-        tx.put(DELETE, &[&patient, &day, &data_type]).await?;
-        return Ok(());
+impl SlotRow {
+    /// What is stored of the row.
+    pub(super) fn to_derived(&self) -> Result<DerivedRow> {
+        let body = if self.cells.is_empty() { None } else { Some(compress(&self.cells)?) };
+        Ok(DerivedRow { output: Output::Slots, key: day_and_type(self.day, self.data_type), version: 0, body })
     }
-    let cells = compress(&row.cells)?;
-    tx.put(PUT, &[&patient, &day, &data_type, &cells]).await?;
-    Ok(())
 }
 
 struct Stored {
     patient: String,
-    day: i64,
+    day: LocalDay,
     data_type: i64,
     cells: Vec<u8>,
 }
@@ -173,12 +159,13 @@ impl Stored {
             return Ok(None);
         };
         let cells = decompress(&self.cells)?;
-        Ok(Some(SlotRow { day: LocalDay(self.day as i32), data_type, cells }))
+        Ok(Some(SlotRow { day: self.day, data_type, cells }))
     }
 }
 
 fn read_row(row: &Row<'_>) -> Result<Stored> {
-    Ok(Stored { patient: row.get(0)?, day: row.get(1)?, data_type: row.get(2)?, cells: row.get(3)? })
+    let (day, data_type) = day_of(row.get(1)?);
+    Ok(Stored { patient: row.get(0)?, day, data_type, cells: row.get(2)? })
 }
 
 fn known(rows: &[Stored]) -> Result<Vec<SlotRow>> {

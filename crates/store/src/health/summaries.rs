@@ -6,24 +6,19 @@ use vitals::summary::Section;
 use vitals::zone::LocalDay;
 
 use super::HealthDb;
-use super::slots::with_last;
-use crate::engine::{Row, Tx};
+use super::derived::{DerivedRow, Output, day_and, day_of, keys_of_days, text_of};
+use crate::engine::Row;
 use crate::error::Result;
-use crate::texts::{in_lists, list_of_64, sql};
+use crate::texts::{in_lists, list_of_64, sql, with_more};
 
 sql! {
-    FIND_DAYS = "SELECT patient, local_day, section, body FROM daily_summary
-        WHERE patient = $1 AND local_day >= $2 AND local_day <= $3 ORDER BY local_day, section";
-    FIND_WITH_FORMAT = "SELECT local_day, section, format, body FROM daily_summary
-        WHERE patient = $1 AND local_day >= $2 AND local_day <= $3 ORDER BY local_day, section";
-    FIND_OF_PATIENTS = concat!("SELECT patient, local_day, section, body FROM daily_summary
-        WHERE patient IN (", list_of_64!(), ") AND local_day = $65 ORDER BY patient, section");
-    PUT = "INSERT INTO daily_summary (patient, local_day, section, format, body) VALUES ($1, $2, $3, $4, $5)
-        ON CONFLICT (patient, local_day, section) DO UPDATE SET format = excluded.format, body = excluded.body";
-    DELETE = "DELETE FROM daily_summary WHERE patient = $1 AND local_day = $2 AND section = $3";
+    FIND_DAYS = "SELECT patient, key, version, body FROM derived
+        WHERE patient = $1 AND output = 2 AND key >= $2 AND key <= $3 ORDER BY key";
+    FIND_OF_PATIENTS = concat!("SELECT patient, key, version, body FROM derived
+        WHERE patient IN (", list_of_64!(), ") AND output = 2 AND key >= $65 AND key <= $66 ORDER BY patient, key");
     /// What an older program computed.
-    FIND_OLDER = "SELECT patient, MIN(local_day), MAX(local_day) FROM daily_summary
-        WHERE format < $1 AND patient > $2 GROUP BY patient ORDER BY patient LIMIT $3";
+    FIND_OLDER = "SELECT patient, MIN(key), MAX(key) FROM derived
+        WHERE output = 2 AND version < $1 AND patient > $2 GROUP BY patient ORDER BY patient LIMIT $3";
 }
 
 /// A section of a patient's day, as it is stored.
@@ -63,9 +58,9 @@ impl HealthDb {
         let patient = patient.to_owned();
         self.db
             .read(async move |tx| {
-                let days = (i64::from(first.0), i64::from(last.0));
-                let rows = tx.query(FIND_DAYS, &[&patient, &days.0, &days.1], read_row).await?;
-                Ok(rows.into_iter().filter_map(|(_, row)| row).collect())
+                let (from, to) = keys_of_days(first, last);
+                let rows = tx.query(FIND_DAYS, &[&patient, &from, &to], read_section).await?;
+                Ok(rows.into_iter().filter_map(|(_, stored)| Some(stored?.row)).collect())
             })
             .await
     }
@@ -75,15 +70,9 @@ impl HealthDb {
         let patient = patient.to_owned();
         self.db
             .look_up(async move |tx| {
-                let found = tx
-                    .query(FIND_WITH_FORMAT, &[&patient, &i64::from(first.0), &i64::from(last.0)], |row| {
-                        let day = LocalDay(row.get::<i64>(0)? as i32);
-                        let Some(section) = Section::from_name(&row.get::<String>(1)?) else { return Ok(None) };
-                        let format = row.get(2)?;
-                        Ok(Some(StoredSection { row: SummaryRow { day, section, body: Some(row.get(3)?) }, format }))
-                    })
-                    .await;
-                Ok(found?.into_iter().flatten().collect())
+                let (from, to) = keys_of_days(first, last);
+                let rows = tx.query(FIND_DAYS, &[&patient, &from, &to], read_section).await?;
+                Ok(rows.into_iter().filter_map(|(_, stored)| stored).collect())
             })
             .await
     }
@@ -96,12 +85,13 @@ impl HealthDb {
     ) -> Result<HashMap<String, Vec<SummaryRow>>> {
         self.db
             .read(async move |tx| {
-                let day = i64::from(day.0);
+                let (from, to) = keys_of_days(day, day);
                 let mut found: HashMap<String, Vec<SummaryRow>> = HashMap::new();
                 in_lists(&patients, async |list| {
-                    for (patient, row) in tx.query(FIND_OF_PATIENTS, &with_last(list, &day), read_row).await? {
-                        if let Some(row) = row {
-                            found.entry(patient).or_default().push(row);
+                    let params = with_more(list, &[&from, &to]);
+                    for (patient, stored) in tx.query(FIND_OF_PATIENTS, &params, read_section).await? {
+                        if let Some(stored) = stored {
+                            found.entry(patient).or_default().push(stored.row);
                         }
                     }
                     Ok(())
@@ -119,11 +109,7 @@ impl HealthDb {
         self.db
             .read(async move |tx| {
                 tx.query(FIND_OLDER, &[&format, &after, &limit], |row| {
-                    Ok(OlderDays {
-                        patient: row.get(0)?,
-                        first: LocalDay(row.get::<i64>(1)? as i32),
-                        last: LocalDay(row.get::<i64>(2)? as i32),
-                    })
+                    Ok(OlderDays { patient: row.get(0)?, first: day_of(row.get(1)?).0, last: day_of(row.get(2)?).0 })
                 })
                 .await
             })
@@ -131,23 +117,19 @@ impl HealthDb {
     }
 }
 
-/// Writes a section, or removes it when it has no body.
-pub(super) async fn put(tx: &Tx<'_>, patient: &str, row: &SummaryRow) -> Result<()> {
-    let (day, section) = (i64::from(row.day.0), row.section.name());
-    match &row.body {
-        Some(body) => tx.execute(PUT, &[&patient, &day, &section, &vitals::summary::FORMAT, body]).await?,
-        None => tx.execute(DELETE, &[&patient, &day, &section]).await?,
-    };
-    Ok(())
+impl From<&SummaryRow> for DerivedRow {
+    fn from(row: &SummaryRow) -> Self {
+        let body = row.body.as_ref().map(|body| body.clone().into_bytes());
+        let key = day_and(row.day, row.section.number());
+        DerivedRow { output: Output::Section, key, version: vitals::summary::FORMAT, body }
+    }
 }
 
-/// The patient and the row; no row for a section that this version does not know.
-fn read_row(row: &Row<'_>) -> Result<(String, Option<SummaryRow>)> {
+/// The patient and the section; no section for one that this version does not know.
+fn read_section(row: &Row<'_>) -> Result<(String, Option<StoredSection>)> {
     let patient = row.get(0)?;
-    let day = LocalDay(row.get::<i64>(1)? as i32);
-    let Some(section) = Section::from_name(&row.get::<String>(2)?) else {
-        return Ok((patient, None));
-    };
-    let body = Some(row.get(3)?);
-    Ok((patient, Some(SummaryRow { day, section, body })))
+    let (day, number) = day_of(row.get(1)?);
+    let Some(section) = Section::from_number(number) else { return Ok((patient, None)) };
+    let body = Some(text_of(row, 3)?);
+    Ok((patient, Some(StoredSection { row: SummaryRow { day, section, body }, format: row.get(2)? })))
 }

@@ -100,6 +100,28 @@ impl Section {
         }
     }
 
+    /// The number that it is stored under. Numbers are never given to another section.
+    pub const fn number(self) -> i64 {
+        match self {
+            Section::Activity => 1,
+            Section::ServiceSleep => 2,
+            Section::HeartRate => 3,
+            Section::NonInvasiveBloodPressure => 4,
+            Section::Recovery => 5,
+            Section::RespirationRate => 6,
+            Section::Sleep => 7,
+            Section::Spo2 => 8,
+            Section::Stress => 9,
+            Section::StressContinuous => 10,
+            Section::Temperature => 11,
+        }
+    }
+
+    /// The section of that number.
+    pub fn from_number(number: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|section| section.number() == number)
+    }
+
     /// The section of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|section| section.name() == name)

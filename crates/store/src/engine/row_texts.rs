@@ -1,0 +1,87 @@
+//! Texts of one INSERT with several rows, out of the text for one row.
+//!
+//! A text is made once for each number of rows, and numbers are powers of two, so the server prepares few of them.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// Rows of one statement at most.
+const MOST_ROWS: usize = 64;
+
+static MADE: LazyLock<Mutex<HashMap<(&'static str, usize), &'static str>>> = LazyLock::new(Mutex::default);
+
+/// How many of some rows go into the next statement.
+pub(super) fn rows_at_once(rows: usize) -> usize {
+    let most = rows.clamp(1, MOST_ROWS);
+    1 << most.ilog2()
+}
+
+/// The text for some rows of a width. It is kept for the life of the program: there are as many as texts times seven.
+pub(super) fn with_rows(text: &'static str, width: usize, rows: usize) -> &'static str {
+    if rows == 1 {
+        return text;
+    }
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.entry((text, rows)).or_insert_with(|| repeat(text, width, rows).leak())
+}
+
+/// Repeats the brackets behind VALUES, with the parameters counted on.
+fn repeat(text: &str, width: usize, rows: usize) -> String {
+    let (head, brackets, tail) = split(text);
+    let mut several = head.to_owned();
+    for row in 0..rows {
+        if row > 0 {
+            several.push_str(", ");
+        }
+        let mut rest = brackets;
+        while let Some((before, from_number)) = rest.split_once('$') {
+            let digits = from_number.bytes().take_while(u8::is_ascii_digit).count();
+            let number: usize = from_number[..digits].parse().unwrap_or(0);
+            let _ = write!(several, "{before}${}", number + row * width);
+            rest = &from_number[digits..];
+        }
+        several.push_str(rest);
+    }
+    several.push_str(tail);
+    several
+}
+
+/// What comes before the brackets of the row, the brackets, and what follows.
+fn split(text: &str) -> (&str, &str, &str) {
+    const VALUES: &str = "VALUES ";
+    let start = text.find(VALUES).map_or(text.len(), |at| at + VALUES.len());
+    let mut depth = 0;
+    for (at, sign) in text[start..].char_indices() {
+        match sign {
+            '(' => depth += 1,
+            ')' if depth == 1 => {
+                let end = start + at + 1;
+                return (&text[..start], &text[start..end], &text[end..]);
+            }
+            ')' => depth -= 1,
+            _ => {}
+        }
+    }
+    (text, "", "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_repeated_with_their_own_parameters() {
+        let text = "INSERT INTO t (a, b) VALUES ((SELECT x FROM u WHERE y = $1), $2) ON CONFLICT DO NOTHING";
+        let expected = "INSERT INTO t (a, b) VALUES ((SELECT x FROM u WHERE y = $1), $2), \
+            ((SELECT x FROM u WHERE y = $3), $4) ON CONFLICT DO NOTHING";
+        assert_eq!(with_rows(text, 2, 2), expected);
+        assert_eq!(with_rows(text, 2, 1), text);
+        assert!(std::ptr::eq(with_rows(text, 2, 2), with_rows(text, 2, 2)));
+    }
+
+    #[test]
+    fn rows_are_taken_by_powers_of_two() {
+        assert_eq!([1, 2, 3, 7, 64, 100].map(rows_at_once), [1, 2, 2, 4, 64, 64]);
+    }
+}
