@@ -54,9 +54,10 @@ impl FoldWorker {
                 continue;
             }
             tokio::select! {
-                () = self.platform.due_bell.notified() => {}
-                () = tokio::time::sleep(POLL) => {}
+                biased;
                 changed = stop.changed() => if changed.is_err() { return },
+                () = self.platform.due_bell.notified() => {}
+                () = runtime::sleep(POLL) => {}
             }
         }
     }

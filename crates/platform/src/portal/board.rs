@@ -128,7 +128,7 @@ impl Platform {
             }
         }
         let uuids = uuids.to_vec();
-        let unpacking = tokio::task::spawn_blocking(move || {
+        let unpacking = runtime::blocking("unpack slots", move || {
             let of = |uuid: String| {
                 let rows = days.remove(&uuid).unwrap_or_default();
                 (uuid, recent_of(&rows, first_window, last_window))
