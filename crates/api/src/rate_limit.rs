@@ -9,7 +9,6 @@
 //! Counts are this node's own.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Uri};
-use runtime::Hashing;
+use runtime::{HashMap, Hashing};
 
 use crate::parameters::Parameters;
 use crate::portal::session_cookie;

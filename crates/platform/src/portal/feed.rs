@@ -7,10 +7,11 @@
 //!
 //! Everyone who looks has a queue of limited length; whoever falls behind is told to read the board anew.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use runtime::{HashMap, HashSet};
 use store::Progress;
 use tokio::sync::{broadcast, watch};
 

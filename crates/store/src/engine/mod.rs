@@ -12,9 +12,10 @@ mod postgres;
 mod sqlite;
 mod statement;
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use runtime::HashMap;
 
 pub use migrate::Migrations;
 pub use statement::{FromColumn, Param, Row, Tx};
@@ -159,7 +160,7 @@ impl Db {
         read: fn(&Row<'_>) -> Result<(String, T)>,
     ) -> Result<HashMap<String, T>> {
         self.read(async move |tx| {
-            let mut found = HashMap::with_capacity(values.len());
+            let mut found = HashMap::default();
             in_lists(&values, async |list| {
                 found.extend(tx.query(text, list, read).await?);
                 Ok(())

@@ -1,7 +1,6 @@
 //! Packed cells of local days.
 
-use std::collections::HashMap;
-
+use runtime::HashMap;
 use vitals::registry::DataType;
 use vitals::zone::LocalDay;
 
@@ -123,7 +122,7 @@ impl HealthDb {
         self.db
             .read(async move |tx| {
                 let (day, [one, other]) = (i64::from(day.0), types.map(DataType::number));
-                let mut found: HashMap<String, Vec<SlotRow>> = HashMap::new();
+                let mut found: HashMap<String, Vec<SlotRow>> = HashMap::default();
                 in_lists(&patients, async |list| {
                     let mut params = with_last(list, &day);
                     params.extend([&one as &dyn Param, &other]);

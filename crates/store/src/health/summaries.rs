@@ -1,7 +1,6 @@
 //! Daily summaries: the sections of a day as JSON without slots.
 
-use std::collections::HashMap;
-
+use runtime::HashMap;
 use vitals::summary::Section;
 use vitals::zone::LocalDay;
 
@@ -97,7 +96,7 @@ impl HealthDb {
         self.db
             .read(async move |tx| {
                 let day = i64::from(day.0);
-                let mut found: HashMap<String, Vec<SummaryRow>> = HashMap::new();
+                let mut found: HashMap<String, Vec<SummaryRow>> = HashMap::default();
                 in_lists(&patients, async |list| {
                     for (patient, row) in tx.query(FIND_OF_PATIENTS, &with_last(list, &day), read_row).await? {
                         if let Some(row) = row {
