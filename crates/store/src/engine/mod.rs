@@ -209,6 +209,6 @@ impl Db {
 
 /// Runs blocking work off the async threads.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    let joined = tokio::task::spawn_blocking(work).await;
+    let joined = runtime::blocking("store", work).await;
     joined.unwrap_or_else(|error| Err(StoreError::Database(format!("store work stopped: {error}"))))
 }
