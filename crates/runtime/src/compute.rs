@@ -1,4 +1,5 @@
 //! A pool of threads for work that computes and never waits.
+#![expect(clippy::disallowed_methods, reason = "the place where threads wait for work that computes")]
 
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -39,7 +39,7 @@ pub struct Waiting<Job>(mpsc::Receiver<Job>);
 
 impl<Job> Waiting<Job> {
     /// Takes the next job if one waits already.
-    pub fn next(&mut self) -> Option<Job> {
+    pub fn take(&mut self) -> Option<Job> {
         self.0.try_recv().ok()
     }
 }
@@ -88,6 +88,7 @@ impl fmt::Display for Closed {
 impl std::error::Error for Closed {}
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a thread is held up on purpose")]
 mod tests {
     use tokio::sync::oneshot;
 
@@ -99,7 +100,7 @@ mod tests {
     /// Does what waits together, as a writer of a database does. Each group ends when nothing waits.
     fn grouping() -> Queue<Numbered> {
         serve("grouping", 8, |first: Numbered, waiting| {
-            let jobs: Vec<Numbered> = std::iter::once(first).chain(std::iter::from_fn(|| waiting.next())).collect();
+            let jobs: Vec<Numbered> = std::iter::once(first).chain(std::iter::from_fn(|| waiting.take())).collect();
             let group: Vec<u32> = jobs.iter().map(|(number, _)| *number).collect();
             for (_, reply) in jobs {
                 let _ = reply.send(group.clone());
