@@ -44,7 +44,7 @@
 //! | tokio | sockets, signals, files | the edge of the process; simulated requests call the router, simulated stores replace drivers |
 //! | `object_store` | retries with random waits, time-outs of requests, tasks for files that block | it takes no timer; a simulated store is another `ObjectStore` |
 //! | rusqlite | waits for another process's lock (`busy_timeout`), sleeps inside SQLite | one process owns the file in a simulation, so nothing waits |
-//! | PostgreSQL client | the time-out of connecting, one task for each connection | only the real network needs them; `store` wraps reads and writes in time-outs of its own |
+//! | tokio-postgres, deadpool, tokio-util | threads that drive connections, a task for each; time-outs of connecting and of waiting for a connection | only the real network needs them; a simulated store is SQLite, whose operations run in place |
 //! | reqwest | time-outs and a pool of connections | only commands that are clients of a service use it |
 //! | rustls, aws-lc-rs, tempfile | randomness for handshakes and names of temporary files | no stored or sent value of the service depends on it |
 
