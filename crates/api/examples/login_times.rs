@@ -1,6 +1,7 @@
 //! Whether the time of a refused login tells if there is such a person: `cargo run --release -p api --example
 //! login_times -- 200` tries each kind of name 200 times, in an order that changes, and fails when two medians differ by
 //! more than a tenth. On Linux it also prints the CPU time, which other work on the machine disturbs less.
+#![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex};

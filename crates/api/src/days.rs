@@ -66,7 +66,7 @@ pub(crate) fn required_date(
 
 /// An answer of one day.
 pub(crate) async fn one_day(day: PatientDay, form: DayForm) -> Result<Response> {
-    let written = tokio::task::spawn_blocking(move || {
+    let written = runtime::blocking("write a day", move || {
         let mut out = Vec::new();
         day.write_json(&mut out, &form.sections);
         out

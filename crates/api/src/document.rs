@@ -253,7 +253,7 @@ fn error_example(path: &str, status: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
+    use runtime::HashSet;
 
     /// Every operation with its path and method.
     fn operations(document: &Value) -> Vec<(String, Value)> {
@@ -282,7 +282,7 @@ mod tests {
     fn every_operation_is_told_in_full() {
         let document = crate::document();
         assert_eq!(document["openapi"], "3.1.0");
-        let mut ids = HashSet::new();
+        let mut ids = HashSet::default();
         for (name, operation) in operations(&document) {
             assert!(ids.insert(operation["operationId"].to_string()), "{name}: its id is another's");
             assert!(operation["summary"].as_str().is_some_and(|text| !text.is_empty()), "{name}: no summary");

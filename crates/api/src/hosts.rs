@@ -3,13 +3,12 @@
 //! The name decides about the route and nothing else. Absolute addresses in answers come from the configuration, so
 //! that nobody can have a link made to a host of his choice.
 
-use std::collections::HashMap;
-
 use axum::Json;
 use axum::http::header::{CACHE_CONTROL, HOST};
 use axum::http::uri::{Authority, PathAndQuery};
 use axum::http::{HeaderMap, Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use runtime::HashMap;
 
 use crate::Part;
 use crate::error::ErrorBody;

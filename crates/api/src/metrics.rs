@@ -2,7 +2,7 @@
 //!
 //! Labels are routes as they are written in the code, methods, statuses, data types: nothing of a request itself.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
 use platform::ingest::Receipt;
+use runtime::HashMap;
 
 use crate::ApiState;
 

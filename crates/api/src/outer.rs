@@ -3,7 +3,6 @@
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
 
 use axum::body::{Body, HttpBody as _};
 use axum::extract::{ConnectInfo, FromRequestParts, MatchedPath, Request, State};
@@ -63,7 +62,7 @@ pub(crate) fn wrap(router: Router<ApiState>, state: ApiState) -> Router<ApiState
 }
 
 async fn surround(State(state): State<ApiState>, mut request: Request, next: Next) -> Response {
-    let began = Instant::now();
+    let began = runtime::Instant::now();
     let request_id = format!("{:016x}", u64::from_be_bytes(state.platform.random_bytes()));
     // The route and not the path: a path can hold a voucher code, and a query can hold an API key.
     let matched = request.extensions().get::<MatchedPath>().cloned();

@@ -9,8 +9,7 @@
 //! Counts are this node's own.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Uri};
+use runtime::{HashMap, Hashing};
 
 use crate::parameters::Parameters;
 use crate::portal::session_cookie;
@@ -31,7 +31,7 @@ const LARGEST_SHARD: usize = 8192;
 /// Counts requests.
 pub(crate) struct RateLimit {
     per_minute: u32,
-    hasher: RandomState,
+    hasher: Hashing,
     credentials: [Mutex<HashMap<u64, Minute>>; SHARDS],
     addresses: [Mutex<HashMap<u64, Minute>>; SHARDS],
 }
@@ -83,7 +83,7 @@ impl RateLimit {
     pub(crate) fn new(per_minute: u32) -> Self {
         RateLimit {
             per_minute,
-            hasher: RandomState::new(),
+            hasher: Hashing::default(),
             credentials: Default::default(),
             addresses: Default::default(),
         }

@@ -67,7 +67,7 @@ fn written<Item: Send + 'static>(
                 let some: Vec<Item> = items.by_ref().take(at_once).collect();
                 let mut piece = std::mem::take(&mut out);
                 let write = write.clone();
-                let work = tokio::task::spawn_blocking(move || {
+                let work = runtime::blocking("write an answer", move || {
                     for item in some {
                         if !std::mem::take(&mut is_first) {
                             piece.push(b',');

@@ -4,6 +4,7 @@
 //! gets. Where that is neither a refusal nor success, the caller may do it and something else stands in the way: a group
 //! that is not empty (409), an upload that is (400), a strip that is not there (404). A route without a row fails the
 //! test, and so does a row without a route.
+#![allow(clippy::disallowed_types, reason = "a client of the service, outside the runtime seam")]
 
 mod common;
 

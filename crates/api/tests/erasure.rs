@@ -1,4 +1,5 @@
 //! The end of a person: what goes, what stays, and that nothing comes back.
+#![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
 
 mod common;
 

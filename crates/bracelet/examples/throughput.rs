@@ -1,4 +1,5 @@
 //! Prints how many samples per second each waveform generator makes: `cargo run --release -p bracelet --example throughput`.
+#![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
 
 use std::time::Instant;
 

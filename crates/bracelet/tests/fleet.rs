@@ -1,5 +1,10 @@
 //! The fleet against a small stand-in for the service that loses, delays and refuses requests.
 #![allow(clippy::unwrap_used)]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a client of the service, outside the runtime seam"
+)]
 
 use std::collections::HashMap;
 use std::io::Read;

@@ -134,7 +134,7 @@ impl Platform {
         noted.insert(key_id.to_owned(), now_ms);
         drop(noted);
         let (users, key_id) = (self.users.clone(), key_id.to_owned());
-        tokio::spawn(async move {
+        runtime::spawn("note the use of a key", async move {
             if let Err(error) = users.note_key_used(&key_id, now_ms).await {
                 tracing::warn!(%error, "the use of an API key could not be noted");
             }

@@ -4,9 +4,10 @@
 //! out; and, far more patiently, by address alone, so that trying one password on many accounts is slowed as well.
 //! Counters live on one node; the waits are meant to make guessing hopeless, not to be exact.
 
-use std::collections::HashMap;
 use std::net::Ipv6Addr;
 use std::sync::{Mutex, PoisonError};
+
+use runtime::HashMap;
 
 /// Failures that cost nothing, of one account from one address.
 const FREE_OF_PAIR: u32 = 5;

@@ -1,6 +1,6 @@
 //! What an operator asks when he wants to know whether all is well: damage, what is missing, growth.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use store::segment::{SegmentRow, StoredAmount};
 
@@ -89,7 +89,7 @@ impl Platform {
 
 /// Adds up what is stored of each patient, and then of each group.
 fn storage_report(amounts: &[StoredAmount], members: Vec<(String, String)>, now_us: i64) -> StorageReport {
-    let mut by_patient: HashMap<&str, OfPatient> = HashMap::new();
+    let mut by_patient: BTreeMap<&str, OfPatient> = BTreeMap::new();
     for amount in amounts {
         let patient = by_patient.entry(&amount.patient).or_default();
         patient.bytes += amount.bytes;

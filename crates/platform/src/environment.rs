@@ -2,15 +2,10 @@
 
 use std::sync::Arc;
 
+use runtime::{Clock, Random};
 use store::{HealthDb, Objects, UsersDb};
 
 use crate::memory::Memory;
-
-/// Tells the time, ms since 1970. The binary passes the wall clock, tests pass their own.
-pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
-
-/// Fills bytes with randomness fit for keys. The binary passes the operating system's.
-pub type Random = Arc<dyn Fn(&mut [u8]) + Send + Sync>;
 
 /// The service's operations and what they work with. Clones share it.
 #[derive(Clone)]

@@ -17,18 +17,20 @@ const HOURS_AT_ONCE: i64 = 256;
 
 /// Keeps house until `stop` turns true.
 pub async fn run(platform: Platform, mut stop: watch::Receiver<bool>) {
-    let mut merge = tokio::time::interval(MERGE_EVERY);
-    let mut sweep = tokio::time::interval(SWEEP_EVERY);
-    let mut seal = tokio::time::interval(SEAL_EVERY);
+    let mut merge = runtime::interval(MERGE_EVERY);
+    let mut sweep = runtime::interval(SWEEP_EVERY);
+    let mut seal = runtime::interval(SEAL_EVERY);
     loop {
         tokio::select! {
-            _ = merge.tick() => report("merging chunks", merge_hours(&platform).await),
-            _ = sweep.tick() => report("looking for lost objects", sweep_orphans(&platform).await),
-            _ = seal.tick() => {
+            // The rarest first, so that what comes often starves nothing.
+            biased;
+            changed = stop.changed() => if changed.is_err() || *stop.borrow() { return },
+            () = sweep.tick() => report("looking for lost objects", sweep_orphans(&platform).await),
+            () = seal.tick() => {
                 report("sealing", seal_and_sweep(&platform).await);
                 report("forgetting old tokens", platform.tidy_identity().await.map(drop));
             }
-            changed = stop.changed() => if changed.is_err() || *stop.borrow() { return },
+            () = merge.tick() => report("merging chunks", merge_hours(&platform).await),
         }
     }
 }
@@ -41,7 +43,7 @@ fn report(work: &'static str, outcome: Result<()>) {
 
 async fn merge_hours(platform: &Platform) -> Result<()> {
     while platform.health.merge_closed_hours(platform.now_ms(), HOURS_AT_ONCE).await? == HOURS_AT_ONCE as usize {
-        tokio::task::yield_now().await;
+        runtime::yield_now().await;
     }
     Ok(())
 }

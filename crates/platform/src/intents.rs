@@ -7,9 +7,8 @@
 //! What is owed for a patient is made in the order in which it was committed, also what another operation, here or on
 //! another node, has committed before: see `store/src/users/intents.rs`.
 
-use std::collections::HashSet;
-
 use futures::{StreamExt, TryStreamExt};
+use runtime::HashSet;
 use store::Intent;
 
 use crate::environment::Platform;
@@ -50,7 +49,7 @@ impl Platform {
     /// # Errors
     /// The first failure, when everything else has been tried.
     pub async fn finish_old_intents(&self, older_than_ms: i64) -> Result<usize> {
-        let (mut finished, mut failed, mut first_failure) = (0, HashSet::new(), None);
+        let (mut finished, mut failed, mut first_failure) = (0, HashSet::default(), None);
         loop {
             let mut left = self.users.intents_until(self.now_ms() - older_than_ms).await?;
             left.retain(|intent| !failed.contains(&intent.id));

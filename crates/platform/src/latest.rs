@@ -1,7 +1,6 @@
 //! Reading latest values and the newest NEWS score.
 
-use std::collections::HashMap;
-
+use runtime::HashMap;
 use vitals::latest::LatestValues;
 use vitals::news_timeline::{EntryPart, NewsEntry};
 

@@ -1,9 +1,9 @@
 //! What one node remembers between requests. Losing it costs time, never correctness.
 
-use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
+use runtime::HashMap;
 use tokio::sync::Semaphore;
 
 use crate::backoff::Backoff;

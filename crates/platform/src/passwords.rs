@@ -49,7 +49,7 @@ impl Platform {
         self.check_backoff(name, address)?;
         let (memory, clock) = (self.memory.clone(), self.clock.clone());
         let (name, address) = (name.to_owned(), address.to_owned());
-        let verifying = tokio::task::spawn_blocking(move || {
+        let verifying = runtime::blocking("hash a password", move || {
             // Here and not after it: whoever breaks the connection off has tried all the same, and keeps his permit
             // until the work is done.
             let _permit = permit;
@@ -82,7 +82,7 @@ impl Platform {
 
     async fn hashing<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
         let permit = self.memory.hashing.clone().acquire_owned().await.map_err(broken)?;
-        let working = tokio::task::spawn_blocking(move || {
+        let working = runtime::blocking("hash a password", move || {
             let _permit = permit;
             work()
         });

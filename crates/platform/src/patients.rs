@@ -1,7 +1,6 @@
 //! The patients of a group, composed of both databases.
 
-use std::collections::HashMap;
-
+use runtime::HashMap;
 use store::{Device, HealthPatient, Patient, Profile};
 use vitals::latest::LatestValues;
 
@@ -93,21 +92,21 @@ impl Platform {
 
     async fn bodies_of(&self, wanted: bool, uuids: &[String]) -> Result<HashMap<String, HealthPatient>> {
         if !wanted {
-            return Ok(HashMap::new());
+            return Ok(HashMap::default());
         }
         Ok(self.health.patients(uuids.to_vec()).await?)
     }
 
     async fn newest_devices_of(&self, wanted: bool, uuids: &[String]) -> Result<HashMap<String, Device>> {
         if !wanted {
-            return Ok(HashMap::new());
+            return Ok(HashMap::default());
         }
         Ok(self.health.newest_devices(uuids.to_vec()).await?)
     }
 
     async fn latest_of(&self, wanted: bool, uuids: &[String]) -> Result<HashMap<String, LatestValues>> {
         if !wanted {
-            return Ok(HashMap::new());
+            return Ok(HashMap::default());
         }
         self.latest_values(uuids.to_vec()).await
     }

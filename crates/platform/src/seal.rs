@@ -1,7 +1,6 @@
 //! Sealing: finished periods become segments, one after the other.
 
-use std::collections::HashSet;
-
+use runtime::HashSet;
 use store::StoreError;
 use store::segment::{Sealed, UnsealedPeriod};
 
@@ -38,7 +37,7 @@ pub async fn seal(platform: &Platform, until: Until, mut progress: impl FnMut(&S
         Until::Now => (platform.now_ms() + 32 * 86_400_000) * 1000,
     };
     let mut total = Sealed::default();
-    let mut given_up: HashSet<(uuid::Uuid, i64, i64)> = HashSet::new();
+    let mut given_up: HashSet<(uuid::Uuid, i64, i64)> = HashSet::default();
     let mut failed = None;
     let mut failures_in_a_row = 0;
     loop {

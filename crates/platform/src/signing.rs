@@ -1,7 +1,6 @@
 //! The keys that sign tokens: Ed25519, one ring for each cloud, made when first needed, sealed at rest with
 //! AES-256-GCM under the master key.
 
-use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
@@ -9,6 +8,7 @@ use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{DecodingKey, EncodingKey};
+use runtime::HashMap;
 use store::SigningKey;
 
 use crate::environment::Platform;
@@ -106,7 +106,7 @@ impl Platform {
         }
         let newest = stored.iter().rfind(|key| key.retired_ms.is_none());
         let newest = newest.ok_or_else(|| broken("no key signs"))?;
-        let mut verifying = HashMap::new();
+        let mut verifying = HashMap::default();
         for key in &stored {
             let decoding = DecodingKey::from_ed_components(&URL_SAFE_NO_PAD.encode(&key.public_key)).map_err(broken)?;
             verifying.insert(key.kid.clone(), (decoding, key.public_key.clone()));

@@ -1,7 +1,6 @@
 //! Reading daily summaries: sections as they are stored, slots in packed form until they are written out.
 
-use std::collections::HashMap;
-
+use runtime::HashMap;
 use store::{SlotRow, SummaryRow};
 use vitals::cells::DayCells;
 use vitals::registry::DataType;
@@ -64,7 +63,7 @@ impl Platform {
         with_slots: bool,
     ) -> Result<Vec<PatientDay>> {
         let mut sections = self.health.summaries_of_patients(patients.to_vec(), day).await?;
-        let mut slots: HashMap<String, Vec<SlotRow>> = HashMap::new();
+        let mut slots: HashMap<String, Vec<SlotRow>> = HashMap::default();
         if with_slots {
             slots = self.health.slots_of_patients(patients.to_vec(), day, SHOWN_TYPES).await?;
         }
@@ -102,7 +101,7 @@ impl Platform {
 
     async fn days(&self, patient: &str, first: LocalDay, last: LocalDay, with_slots: bool) -> Result<Vec<PatientDay>> {
         let mut sections = by_day(self.health.summaries(patient, first, last).await?, |row| row.day);
-        let mut slots = HashMap::new();
+        let mut slots = HashMap::default();
         if with_slots {
             slots = by_day(self.health.slots_of_types(patient, first, last, SHOWN_TYPES).await?, |row| row.day);
         }
@@ -116,7 +115,7 @@ impl Platform {
 }
 
 fn by_day<Row>(rows: Vec<Row>, day_of: impl Fn(&Row) -> LocalDay) -> HashMap<LocalDay, Vec<Row>> {
-    let mut days: HashMap<LocalDay, Vec<Row>> = HashMap::new();
+    let mut days: HashMap<LocalDay, Vec<Row>> = HashMap::default();
     for row in rows {
         days.entry(day_of(&row)).or_default().push(row);
     }

@@ -44,13 +44,8 @@ enum Command {
 pub fn run() -> Result<(), Failure> {
     let matches = Cli::command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    let runtime = builder.enable_all().max_blocking_threads(BLOCKING_THREADS).build();
-    let runtime = runtime.map_err(|error| Failure::io("start threads", error))?;
-    let ended = runtime.block_on(dispatch(cli.command, innermost(&matches)));
-    // Blocking work of a request that nobody waits for any more must not hold the end up.
-    runtime.shutdown_background();
-    ended
+    let ended = runtime::run(BLOCKING_THREADS, dispatch(cli.command, innermost(&matches)));
+    ended.map_err(|error| Failure::io("start threads", error))?
 }
 
 async fn dispatch(command: Command, given: &ArgMatches) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 
 mod address;
 mod doorway;
+mod hyper_runtime;
 mod proxies;
 mod stalled;
 #[cfg(test)]
@@ -15,7 +16,7 @@ use std::time::Duration;
 use axum::Router;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -29,6 +30,7 @@ pub use doorway::Doorway;
 pub use tls::Certificate;
 
 use crate::config::LimitOptions;
+use hyper_runtime::{Executor, Timer};
 use stalled::GivesUpWhenStalled;
 
 /// How long requests that are under way may take to end once the service is told to stop.
@@ -85,14 +87,16 @@ impl Server {
         let draining = GracefulShutdown::new();
         loop {
             let accepted = tokio::select! {
-                accepted = accept(&self.listener, &places) => accepted,
+                // The end first: connections that keep coming must not put it off.
+                biased;
                 _ = stop.wait_for(|stop| *stop) => break,
+                accepted = accept(&self.listener, &places) => accepted,
             };
             let (stream, peer, place) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    runtime::sleep(ACCEPT_PAUSE).await;
                     continue;
                 }
             };
@@ -104,10 +108,10 @@ impl Server {
                 watcher: draining.watcher(),
                 _place: place,
             };
-            tokio::spawn(connection.open(stream, self.certificate.clone()));
+            runtime::spawn("connection", connection.open(stream, self.certificate.clone()));
         }
         drop(self.listener);
-        if tokio::time::timeout(DRAIN, draining.shutdown()).await.is_err() {
+        if runtime::timeout(DRAIN, draining.shutdown()).await.is_err() {
             tracing::warn!("requests were still under way when the time for draining ran out");
         }
     }
@@ -139,7 +143,7 @@ impl Connection {
         // Answers are written whole; waiting for more to send would only delay them.
         let _ = stream.set_nodelay(true);
         let Some(certificate) = certificate else { return self.serve(stream, Protocol::Http1).await };
-        match tokio::time::timeout(self.patience.header, certificate.accept(stream)).await {
+        match runtime::timeout(self.patience.header, certificate.accept(stream)).await {
             Ok(Ok((stream, protocol))) => self.serve(stream, protocol).await,
             Ok(Err(error)) => tracing::debug!(%error, "no TLS with a client"),
             Err(_) => tracing::debug!("a client took too long for the TLS handshake"),
@@ -175,13 +179,13 @@ enum Protocol {
     Http2,
 }
 
-fn builder(protocol: Protocol, patience: Patience) -> auto::Builder<TokioExecutor> {
-    let mut builder = auto::Builder::new(TokioExecutor::new());
+fn builder(protocol: Protocol, patience: Patience) -> auto::Builder<Executor> {
+    let mut builder = auto::Builder::new(Executor);
     let http1 = &mut builder.http1();
-    http1.timer(TokioTimer::new()).header_read_timeout(patience.header).max_buf_size(patience.header_bytes);
+    http1.timer(Timer).header_read_timeout(patience.header).max_buf_size(patience.header_bytes);
     let largest_head = u32::try_from(patience.header_bytes).unwrap_or(u32::MAX);
     let http2 = &mut builder.http2();
-    http2.timer(TokioTimer::new()).keep_alive_interval(patience.header).max_header_list_size(largest_head);
+    http2.timer(Timer).keep_alive_interval(patience.header).max_header_list_size(largest_head);
     match protocol {
         Protocol::Http1 => builder.http1_only(),
         Protocol::Http2 => builder.http2_only(),

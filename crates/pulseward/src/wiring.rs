@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use platform::{Platform, Settings};
 use rand::TryRng;
+#[expect(clippy::disallowed_types, reason = "the one place where the system's randomness is drawn")]
 use rand::rngs::SysRng;
 use store::{Address, HealthDb, Objects, UsersDb};
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use platform::exports::ExportWorker;
 use platform::fold::FoldWorker;
 use platform::{Platform, housekeeping};
+use runtime::TaskSet;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 /// How often a node looks for operations that a killed one has left half done, and how old those must be, so that
 /// work which is under way is left alone.
@@ -18,21 +18,21 @@ const LONGEST_END: Duration = Duration::from_secs(10);
 const FOLDS_AT_ONCE: usize = 4;
 
 /// Starts the background work; each task ends at its next quiet moment once `stop` becomes true.
-pub fn start(platform: &Platform, stop: &watch::Receiver<bool>) -> JoinSet<()> {
-    let mut tasks = JoinSet::new();
-    tasks.spawn(finish_intents(platform.clone(), stop.clone()));
-    tasks.spawn(mark_older_days(platform.clone()));
-    tasks.spawn(FoldWorker::new(platform.clone(), FOLDS_AT_ONCE).run(stop.clone()));
-    tasks.spawn(housekeeping::run(platform.clone(), stop.clone()));
-    tasks.spawn(ExportWorker::new(platform.clone()).run(stop.clone()));
+pub fn start(platform: &Platform, stop: &watch::Receiver<bool>) -> TaskSet<()> {
+    let mut tasks = TaskSet::default();
+    tasks.spawn("finish intents", finish_intents(platform.clone(), stop.clone()));
+    tasks.spawn("mark older days", mark_older_days(platform.clone()));
+    tasks.spawn("fold", FoldWorker::new(platform.clone(), FOLDS_AT_ONCE).run(stop.clone()));
+    tasks.spawn("keep house", housekeeping::run(platform.clone(), stop.clone()));
+    tasks.spawn("export", ExportWorker::new(platform.clone()).run(stop.clone()));
     tasks
 }
 
 /// Waits until all background work has ended. What takes too long is left where it is: every step of it can be taken
 /// up again by the next start or by another node.
-pub async fn end(mut tasks: JoinSet<()>) {
+pub async fn end(mut tasks: TaskSet<()>) {
     let ended = async { while tasks.join_next().await.is_some() {} };
-    if tokio::time::timeout(LONGEST_END, ended).await.is_err() {
+    if runtime::timeout(LONGEST_END, ended).await.is_err() {
         tracing::warn!("background work was still under way and has been left");
         tasks.shutdown().await;
     }
@@ -63,5 +63,5 @@ async fn finish_intents(platform: Platform, mut stop: watch::Receiver<bool>) {
 /// Waits so long, or until it is time to stop; answers whether it is.
 async fn stopped_within(stop: &mut watch::Receiver<bool>, wait: Duration) -> bool {
     // An error means that whoever says stop has gone, which says the same.
-    tokio::time::timeout(wait, stop.wait_for(|stop| *stop)).await.is_ok()
+    runtime::timeout(wait, stop.wait_for(|stop| *stop)).await.is_ok()
 }

@@ -85,7 +85,7 @@ impl Objects {
     /// Whether objects can be written just now.
     pub async fn check(&self) -> Result<()> {
         let away = || StoreError::Unavailable("the object store does not answer".to_owned());
-        tokio::time::timeout(LONGEST_CHECK, self.check_once()).await.map_err(|_| away())?
+        runtime::timeout(LONGEST_CHECK, self.check_once()).await.map_err(|_| away())?
     }
 
     async fn check_once(&self) -> Result<()> {

@@ -7,10 +7,10 @@
 //! A few damaged bytes can claim any number of rows, because even times and constants take no room at all. So there
 //! is a most that is ever written, and more than that is never believed.
 
-use std::collections::HashMap;
 use std::ops::{BitOr, BitOrAssign, Shl};
 use std::sync::Arc;
 
+use runtime::HashMap;
 use vitals::block::{Block, Cells};
 use vitals::registry::{Channel, DataType};
 use vitals::zone::ZoneRuns;
@@ -275,7 +275,7 @@ impl<'bytes> Reader<'bytes> {
             }
             TEXT => {
                 // A constant text is written in each row; it must not take as much memory again.
-                let mut shared: HashMap<&str, Arc<str>> = HashMap::new();
+                let mut shared: HashMap<&str, Arc<str>> = HashMap::default();
                 let mut text = || match self.varint()? {
                     0 => Some(None),
                     length => {

@@ -116,7 +116,7 @@ fn mix(one: u64, other: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::zone::ZoneRuns;
-    use std::collections::HashSet;
+    use std::collections::BTreeSet;
 
     fn batch(rows: &[(i64, i32, i32)]) -> Batch {
         let mut columns = vec![Cells::Constant(NULL); DataType::RrInterval.columns().len()];
@@ -167,7 +167,7 @@ mod tests {
         let mut named = ContentHash::default();
         named.add(DataType::RrInterval, &batch(&rows), "UTC", true);
         different.push(named);
-        let seen: HashSet<[u8; 16]> = different.iter().map(ContentHash::bytes).collect();
+        let seen: BTreeSet<[u8; 16]> = different.iter().map(ContentHash::bytes).collect();
         assert_eq!(seen.len(), different.len());
     }
 
@@ -202,7 +202,7 @@ mod tests {
             [Some("eight by\0"), None],
             [Some("eight by"), None],
         ];
-        let seen: HashSet<[u8; 16]> = all.map(with).iter().map(ContentHash::bytes).collect();
+        let seen: BTreeSet<[u8; 16]> = all.map(with).iter().map(ContentHash::bytes).collect();
         assert_eq!(seen.len(), all.len());
     }
 }

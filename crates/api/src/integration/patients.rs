@@ -1,6 +1,5 @@
 //! Patients: lists, vouchers, and what a researcher does for one of them.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use axum::Json;
@@ -9,6 +8,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use futures::StreamExt;
 use platform::{Enrolled, PatientColumns, PatientRow, PlatformError, ROWS_AT_ONCE, VoucherCheck};
+use runtime::HashSet;
 use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -161,7 +161,7 @@ struct LatestBody {
 impl From<PatientRow> for PatientBody {
     /// With every field that is set.
     fn from(row: PatientRow) -> Self {
-        Wanted { named: HashSet::new(), latest_values: false }.body(row)
+        Wanted { named: HashSet::default(), latest_values: false }.body(row)
     }
 }
 

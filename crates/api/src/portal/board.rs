@@ -280,18 +280,22 @@ impl Watched {
 
 fn told(mut watched: Watched) -> impl Stream<Item = std::result::Result<Event, Infallible>> {
     async_stream::stream! {
-        let mut check = tokio::time::interval(CHECK_EVERY);
+        let mut check = runtime::interval(CHECK_EVERY);
+        // The first tick is ready at once, and who listens has just been checked.
+        check.tick().await;
         // Something at once, so that a page knows that it listens before anything happens.
         yield Ok(Event::default().comment("listening"));
         loop {
             let event = tokio::select! {
-                event = watched.listener.next() => event,
-                _ = check.tick() => {
+                // The check first: a board that always has news must not keep an ended session alive.
+                biased;
+                () = check.tick() => {
                     if watched.stands().await {
                         continue;
                     }
                     return;
                 }
+                event = watched.listener.next() => event,
             };
             match event {
                 Some(BoardEvent::Row { id, row }) => {

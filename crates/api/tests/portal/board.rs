@@ -1,4 +1,5 @@
 //! The board of a study, as it stands and as it changes.
+#![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
 
 use std::time::Duration;
 

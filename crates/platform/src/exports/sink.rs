@@ -26,7 +26,7 @@ impl Sink {
         work: impl FnOnce(&mut Archive) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let mut archive = self.archive.take().ok_or_else(|| failed("it has failed before"))?;
-        let written = tokio::task::spawn_blocking(move || {
+        let written = runtime::blocking("write an archive", move || {
             let done = work(&mut archive)?;
             let piece = archive.take_piece();
             Ok::<_, PlatformError>((archive, piece, done))
@@ -42,7 +42,7 @@ impl Sink {
     /// Ends the archive; answers its size. When this answers, the object is durable.
     pub(super) async fn finish(mut self) -> Result<u64> {
         let archive = self.archive.take().ok_or_else(|| failed("it has failed before"))?;
-        let rest = tokio::task::spawn_blocking(move || archive.finish()).await.map_err(failed)??;
+        let rest = runtime::blocking("end an archive", move || archive.finish()).await.map_err(failed)??;
         self.upload.put(Bytes::from(rest)).await?;
         Ok(self.upload.finish().await?)
     }

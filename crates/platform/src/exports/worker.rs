@@ -46,9 +46,10 @@ impl ExportWorker {
                 Err(error) => tracing::warn!(%error, "the worker could not look for exports"),
             }
             tokio::select! {
-                () = self.platform.export_bell.notified() => {}
-                () = tokio::time::sleep(POLL) => {}
+                biased;
                 changed = stop.changed() => if changed.is_err() { return },
+                () = self.platform.export_bell.notified() => {}
+                () = runtime::sleep(POLL) => {}
             }
         }
     }
@@ -69,7 +70,7 @@ impl ExportWorker {
         let claim = self.platform.health.claim_export(self.platform.now_ms(), LEASE_MS).await?;
         let Some(claim) = claim else { return Ok(false) };
         let lost = Arc::new(AtomicBool::new(false));
-        let holding = tokio::spawn(hold(self.platform.clone(), claim.clone(), lost.clone()));
+        let holding = runtime::spawn("hold an export", hold(self.platform.clone(), claim.clone(), lost.clone()));
         let written = self.write(&claim, stop, &lost).await;
         holding.abort();
         self.conclude(&claim, written).await?;
@@ -139,7 +140,7 @@ fn reason(error: &PlatformError) -> &'static str {
 /// Prolongs the lease of a job until it is lost or the task is ended.
 async fn hold(platform: Platform, claim: ExportClaim, lost: Arc<AtomicBool>) {
     loop {
-        tokio::time::sleep(PROLONG).await;
+        runtime::sleep(PROLONG).await;
         match platform.health.hold_export(&claim, platform.now_ms() + LEASE_MS).await {
             Ok(true) => {}
             Ok(false) => return lost.store(true, Ordering::Relaxed),

@@ -78,7 +78,7 @@ async fn recompute_patient(platform: &Platform, patient: &str) -> Result<Recompu
         if let Some(found) = try_recompute(platform, patient).await? {
             return Ok(found);
         }
-        tokio::time::sleep(PAUSE).await;
+        runtime::sleep(PAUSE).await;
     }
     Err(PlatformError::Conflict { code: "busy", message: "the patient is being synced all the time" })
 }

@@ -1,9 +1,9 @@
 //! The worker: claims patients who are due, folds several at once, commits what is ready together.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use futures::StreamExt;
+use runtime::HashMap;
 use store::{Claim, FoldCommit, FoldOutcome, HealthDb};
 use tokio::sync::watch;
 
@@ -37,7 +37,7 @@ pub struct FoldWorker {
 impl FoldWorker {
     /// A worker that folds some patients at once.
     pub fn new(platform: Platform, folds_at_once: usize) -> Self {
-        FoldWorker { platform, folds_at_once: folds_at_once.max(1), failures: HashMap::new() }
+        FoldWorker { platform, folds_at_once: folds_at_once.max(1), failures: HashMap::default() }
     }
 
     /// Folds until `stop` becomes true or its sender is gone; the batch at hand is finished first.
@@ -54,9 +54,10 @@ impl FoldWorker {
                 continue;
             }
             tokio::select! {
-                () = self.platform.due_bell.notified() => {}
-                () = tokio::time::sleep(POLL) => {}
+                biased;
                 changed = stop.changed() => if changed.is_err() { return },
+                () = self.platform.due_bell.notified() => {}
+                () = runtime::sleep(POLL) => {}
             }
         }
     }

@@ -153,14 +153,14 @@ async fn a_running_worker_folds_what_is_synced_and_stops_when_told() {
     let service = Service::start().await;
     service.enrol("ada").await;
     let (stop, stopped) = tokio::sync::watch::channel(false);
-    let worker = tokio::spawn(FoldWorker::new(service.platform.clone(), 2).run(stopped));
+    let worker = runtime::spawn("fold", FoldWorker::new(service.platform.clone(), 2).run(stopped));
     service.sync("ada", vec![minutes_to_noon(&[60])]).await;
     let folded = async {
         while service.day_json("ada").await["heart_rate"] == serde_json::json!({}) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            runtime::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_mins(1), folded).await.unwrap();
+    runtime::timeout(Duration::from_mins(1), folded).await.unwrap();
     stop.send(true).unwrap();
     worker.await.unwrap();
     // Nothing is of an older format here, so nothing becomes due.

@@ -1,7 +1,6 @@
 //! What people do with their own account on the portal: password, API keys, second factor.
 
-use std::collections::HashMap;
-
+use runtime::HashMap;
 use store::{ApiKey, NewPassword};
 
 use super::session::PortalCaller;
@@ -53,7 +52,7 @@ impl Platform {
     /// The caller's API keys, oldest first, also those that have ended.
     pub async fn portal_keys(&self, caller: &PortalCaller) -> Result<Vec<ApiKeyView>> {
         let keys = self.users.api_keys(&caller.account).await?;
-        let mut groups: HashMap<String, Vec<String>> = HashMap::new();
+        let mut groups: HashMap<String, Vec<String>> = HashMap::default();
         for (key, group) in self.users.groups_of_keys(&caller.account).await? {
             groups.entry(key).or_default().push(group);
         }

@@ -3,8 +3,9 @@
 //! Nothing is computed here. Each row is put together from what syncs and folds have stored, part by part and many
 //! patients at once, so a board costs a handful of queries for every few hundred patients.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
+use runtime::HashMap;
 use store::{HealthPatient, SlotRow};
 use vitals::cells::{ActivityCell, DayCells, WINDOW_MS, window_of};
 use vitals::latest::LatestValues;
@@ -121,14 +122,14 @@ impl Platform {
         let last_window = window_of(self.now_ms() * 1000);
         let first_window = last_window + 1 - SPARK_SLOTS;
         let types = [DataType::Activity, DataType::Activity];
-        let mut days: HashMap<String, Vec<SlotRow>> = HashMap::new();
+        let mut days: HashMap<String, Vec<SlotRow>> = HashMap::default();
         for (day, patients) in by_day(uuids, bodies, first_window, last_window) {
             for (patient, rows) in self.health.slots_of_patients(patients, day, types).await? {
                 days.entry(patient).or_default().extend(rows);
             }
         }
         let uuids = uuids.to_vec();
-        let unpacking = tokio::task::spawn_blocking(move || {
+        let unpacking = runtime::blocking("unpack slots", move || {
             let of = |uuid: String| {
                 let rows = days.remove(&uuid).unwrap_or_default();
                 (uuid, recent_of(&rows, first_window, last_window))
@@ -145,9 +146,9 @@ fn by_day(
     bodies: &HashMap<String, HealthPatient>,
     first_window: i64,
     last_window: i64,
-) -> HashMap<LocalDay, Vec<String>> {
-    let mut days_of_zone: HashMap<&str, BTreeSet<LocalDay>> = HashMap::new();
-    let mut found: HashMap<LocalDay, Vec<String>> = HashMap::new();
+) -> BTreeMap<LocalDay, Vec<String>> {
+    let mut days_of_zone: HashMap<&str, BTreeSet<LocalDay>> = HashMap::default();
+    let mut found: BTreeMap<LocalDay, Vec<String>> = BTreeMap::new();
     for uuid in uuids {
         let Some(body) = bodies.get(uuid) else { continue };
         let zone = body.profile.time_zone.as_deref().unwrap_or("UTC");

@@ -7,10 +7,11 @@
 //!
 //! Everyone who looks has a queue of limited length; whoever falls behind is told to read the board anew.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use runtime::{HashMap, HashSet};
 use store::Progress;
 use tokio::sync::{broadcast, watch};
 
@@ -101,7 +102,8 @@ impl Platform {
             let feed = Arc::new(Feed::new(self.new_record_id()));
             feeds.retain(|_, feed| feed.strong_count() > 0);
             feeds.insert(group.code.clone(), Arc::downgrade(&feed));
-            tokio::spawn(watch_study(self.clone(), group.code, Arc::downgrade(&feed), seen));
+            let watching = watch_study(self.clone(), group.code, Arc::downgrade(&feed), seen);
+            runtime::spawn("watch a board", watching);
             feed
         });
         drop(feeds);
@@ -171,6 +173,7 @@ impl BoardListener {
         }
         loop {
             tokio::select! {
+                biased;
                 _ = self.closed.wait_for(|closed| *closed) => return None,
                 received = self.receiver.recv() => match received {
                     Ok((number, event)) if number > self.from => return Some(event),
@@ -206,9 +209,10 @@ async fn watch_study(platform: Platform, group_code: String, feed: Weak<Feed>, m
     let mut closed = platform.memory.boards.closed.subscribe();
     loop {
         tokio::select! {
-            _ = changes.changed() => {}
-            () = tokio::time::sleep(POLL) => {}
+            biased;
             _ = closed.wait_for(|closed| *closed) => return,
+            _ = changes.changed() => {}
+            () = runtime::sleep(POLL) => {}
         }
         let Some(feed) = feed.upgrade() else { return };
         match look(&platform, &group_code, &feed, &seen).await {
@@ -216,7 +220,7 @@ async fn watch_study(platform: Platform, group_code: String, feed: Weak<Feed>, m
             Err(error) => tracing::warn!(%error, "a board could not be looked at"),
         }
         drop(feed);
-        tokio::time::sleep(PAUSE).await;
+        runtime::sleep(PAUSE).await;
     }
 }
 

@@ -5,8 +5,9 @@
 //! rows. A window without rows follows a low battery or has simply not arrived, unless the tally knows rows of what is
 //! shown in its quarter of an hour.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
+use runtime::HashSet;
 use store::{SlotRow, TallyRow};
 use vitals::cells::{ActivityCell, DayCells, WINDOW_MS};
 use vitals::registry::DataType;
@@ -139,7 +140,7 @@ mod tests {
 
     fn found(windows: &[(i64, Window)], from: i64, end: i64, now_us: i64) -> Vec<(i64, i64, &'static str)> {
         let windows = windows.iter().copied().collect();
-        gaps_of((from * WINDOW_US, end * WINDOW_US), &windows, &HashSet::new(), now_us)
+        gaps_of((from * WINDOW_US, end * WINDOW_US), &windows, &HashSet::default(), now_us)
             .into_iter()
             .map(|gap| (gap.from_us / WINDOW_US, gap.end_us / WINDOW_US, gap.reason.name()))
             .collect()
@@ -173,13 +174,13 @@ mod tests {
 
     #[test]
     fn a_gap_is_cut_to_the_range() {
-        let gaps = gaps_of((10, 20), &BTreeMap::new(), &HashSet::new(), FAR_US);
+        let gaps = gaps_of((10, 20), &BTreeMap::new(), &HashSet::default(), FAR_US);
         assert_eq!(gaps, [Gap { from_us: 10, end_us: 20, reason: GapReason::NotSynced }]);
     }
 
     #[test]
     fn rows_of_what_is_shown_are_no_gap_without_activity() {
-        let quarters = HashSet::from([QUARTER_US]);
+        let quarters = HashSet::from_iter([QUARTER_US]);
         let gaps = gaps_of((0, 3 * QUARTER_US), &BTreeMap::new(), &quarters, FAR_US);
         let spans: Vec<(i64, i64)> = gaps.iter().map(|gap| (gap.from_us, gap.end_us)).collect();
         assert_eq!(spans, [(0, QUARTER_US), (2 * QUARTER_US, 3 * QUARTER_US)]);

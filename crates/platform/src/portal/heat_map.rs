@@ -93,7 +93,7 @@ impl Platform {
                 };
                 (first.0..=last.0).map(of).collect()
             };
-            let days = tokio::task::spawn_blocking(counting).await;
+            let days = runtime::blocking("count days", counting).await;
             all.push(PatientDays {
                 name: super::board::name_of(&row.person, &row.patient.voucher_code),
                 uuid: row.patient.uuid,

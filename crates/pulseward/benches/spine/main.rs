@@ -2,6 +2,7 @@
 //!
 //! `cargo bench -p pulseward --bench spine [-- SCENARIO…]` runs all scenarios or the named ones and prints a line each.
 //! What each measures, and the figures reached, are in docs/benchmarks.md.
+#![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
 
 mod client;
 mod ingest;

@@ -102,7 +102,7 @@ async fn copy_all(
     let from = DATABASES.map(|name| store.data.join(name));
     let to = DATABASES.map(|name| folder.join(name));
     let copies: Vec<(PathBuf, PathBuf)> = from.into_iter().zip(to).collect();
-    let copying = tokio::task::spawn_blocking(move || {
+    let copying = runtime::blocking("copy databases", move || {
         let copies: Vec<(&Path, &Path)> = copies.iter().map(|(from, to)| (from.as_path(), to.as_path())).collect();
         copy_files(&copies)
     });

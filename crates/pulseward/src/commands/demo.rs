@@ -62,12 +62,13 @@ impl Demo {
         let stop = stop_on_signal()?;
         eprintln!("listening on {url}");
         let mut stopped = stop.clone();
-        let serving = tokio::spawn(service.run(stop.clone()));
+        let serving = runtime::spawn("service", service.run(stop.clone()));
         tokio::select! {
-            // The study stands; the service goes on.
-            shown = self.show(&platform, &url, stop) => shown?,
+            biased;
             // A fleet whose service has gone would go on trying for long.
             _ = stopped.wait_for(|stop| *stop) => {}
+            // The study stands; the service goes on.
+            shown = self.show(&platform, &url, stop) => shown?,
         }
         serving.await.map_err(|error| Failure::Other(error.to_string()))
     }

@@ -171,7 +171,7 @@ async fn remove_older(target: &Objects, path: &str) -> Result<u64, Failure> {
 }
 
 async fn remove_unlisted(target: &Objects, listed: &[String]) -> Result<u64, Failure> {
-    let listed: std::collections::HashSet<&str> = listed.iter().map(String::as_str).collect();
+    let listed: runtime::HashSet<&str> = listed.iter().map(String::as_str).collect();
     let mut removed = 0;
     for object in target.listed("v1").await? {
         if !listed.contains(object.path.as_str()) {

@@ -6,9 +6,9 @@ use api::{ApiState, Limits, Part};
 use axum::Router;
 use clap::{ArgMatches, Args};
 use platform::Platform;
+use runtime::TaskSet;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use crate::config::{self, LimitOptions, LogOptions, NodeRole, ServeOptions, StoreOptions};
 use crate::failure::Failure;
@@ -94,11 +94,11 @@ impl Service {
 
     /// Serves and works in the background until `stop` becomes true; returns when all is quiet.
     pub async fn run(self, stop: watch::Receiver<bool>) {
-        let background = if self.works { worker::start(&self.platform, &stop) } else { JoinSet::new() };
-        let metrics = self.metrics.map(|metrics| tokio::spawn(metrics.run(stop.clone())));
+        let background = if self.works { worker::start(&self.platform, &stop) } else { TaskSet::default() };
+        let metrics = self.metrics.map(|metrics| runtime::spawn("metrics", metrics.run(stop.clone())));
         // Streams of events never end by themselves, and would hold the end up.
         let (platform, mut stopped) = (self.platform.clone(), stop.clone());
-        let closing = tokio::spawn(async move {
+        let closing = runtime::spawn("close boards", async move {
             let _ = stopped.wait_for(|stop| *stop).await;
             platform.close_boards();
         });
@@ -159,11 +159,11 @@ pub fn stop_on_signal() -> Result<watch::Receiver<bool>, Failure> {
     let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
     let (say_stop, stop) = watch::channel(false);
-    tokio::spawn(async move {
-        tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+    runtime::spawn("signals", async move {
+        tokio::select! { biased; _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
         // Nobody listens any more when the work has ended by itself.
         let _ = say_stop.send(true);
-        tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+        tokio::select! { biased; _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
         std::process::exit(1);
     });
     Ok(stop)

@@ -5,15 +5,15 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use runtime::{Instant, Sleep, sleep};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Instant, Sleep, sleep};
 
 /// A stream on which writing fails once nothing could be written for so long.
 pub struct GivesUpWhenStalled<S> {
     stream: S,
     patience: Duration,
     /// Runs while a write waits.
-    waiting: Option<Pin<Box<Sleep>>>,
+    waiting: Option<Sleep>,
 }
 
 impl<S: AsyncWrite + Unpin> GivesUpWhenStalled<S> {
@@ -32,10 +32,10 @@ impl<S: AsyncWrite + Unpin> GivesUpWhenStalled<S> {
             return Poll::Ready(done);
         }
         let patience = self.patience;
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(patience)));
-        ready!(waiting.as_mut().poll(context));
+        let waiting = self.waiting.get_or_insert_with(|| sleep(patience));
+        ready!(Pin::new(&mut *waiting).poll(context));
         // Another poll must not find a timer that has run out already.
-        waiting.as_mut().reset(Instant::now() + patience);
+        waiting.reset(Instant::now() + patience);
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }

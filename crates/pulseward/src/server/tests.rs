@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use axum::routing::post;
+use runtime::{Instant, sleep};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::time::{Instant, sleep};
 
 use super::*;
 
@@ -16,13 +16,13 @@ const PATIENCE: Patience = Patience {
 };
 
 /// A server whose one route answers with the length of the body, and the switch that stops it.
-async fn start() -> (SocketAddr, watch::Sender<bool>, tokio::task::JoinHandle<()>) {
+async fn start() -> (SocketAddr, watch::Sender<bool>, runtime::Task<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let router = Router::new().route("/length", post(async |body: String| body.len().to_string()));
     let (say_stop, stop) = watch::channel(false);
     let server = Server { listener, router, certificate: None, doorway: Doorway::default(), patience: PATIENCE };
-    (address, say_stop, tokio::spawn(server.run(stop)))
+    (address, say_stop, runtime::spawn("server", server.run(stop)))
 }
 
 async fn read_to_end(client: &mut TcpStream) -> String {
@@ -94,7 +94,7 @@ async fn draining_ends_although_a_client_does_not() {
     sleep(Duration::from_secs(1)).await;
     say_stop.send(true).unwrap();
     let begin = Instant::now();
-    let feeding = tokio::spawn(async move {
+    let feeding = runtime::spawn("feed", async move {
         for byte in b"abcd" {
             sleep(PATIENCE.body * 5 / 6).await;
             client.write_all(&[*byte]).await.unwrap();
@@ -131,7 +131,7 @@ async fn a_client_that_takes_nothing_of_its_answer_is_given_up() {
     let router = Router::new().route("/endless", axum::routing::get(endless));
     let (_say_stop, stop) = watch::channel(false);
     let server = Server { listener, router, certificate: None, doorway: Doorway::default(), patience: PATIENCE };
-    tokio::spawn(server.run(stop));
+    runtime::spawn("server", server.run(stop));
     let mut client = TcpStream::connect(address).await.unwrap();
     let begin = Instant::now();
     client.write_all(b"GET /endless HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
@@ -155,7 +155,7 @@ async fn a_connection_beyond_the_limit_waits_for_a_place() {
     let (_say_stop, stop) = watch::channel(false);
     let patience = Patience { connections: 1, ..PATIENCE };
     let server = Server { listener, router, certificate: None, doorway: Doorway::default(), patience };
-    tokio::spawn(server.run(stop));
+    runtime::spawn("server", server.run(stop));
     let mut idle = TcpStream::connect(address).await.unwrap();
     sleep(Duration::from_secs(1)).await;
     let mut waiting = TcpStream::connect(address).await.unwrap();

@@ -4,6 +4,7 @@
 //! Without node, npm or Chromium the tests say so loudly and do nothing; with `CI` set they fail instead.
 
 #![allow(clippy::unwrap_used)] // a test that cannot go on says so by stopping
+#![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
 
 #[allow(dead_code)] // the patients of these journeys enrol from the browser's side
 #[path = "../real_socket/harness.rs"]

@@ -1,10 +1,10 @@
 //! A record batch from outside: what an upload of Arrow IPC goes through before it is taken in like any other sync.
 
-use std::collections::HashSet;
 use std::fmt;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType as ArrowType, Schema};
+use runtime::HashSet;
 use vitals::block::Cells;
 use vitals::intake::Batch;
 use vitals::registry::{DataType, NULL};
@@ -90,7 +90,7 @@ pub fn read_batch(
 /// # Errors
 /// [`StructureFault`] names the first column at fault.
 pub fn check_schema(data_type: DataType, schema: &Schema) -> Result<(), StructureFault> {
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     for field in schema.fields() {
         let name = field.name();
         if !seen.insert(name) {

@@ -2,7 +2,6 @@
 //!
 //! Unlike [`super::blocks_from_batch`] this trusts the values and knows the types, so it only copies.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -10,6 +9,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Int32Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_schema::DataType as ArrowType;
+use runtime::HashMap;
 use vitals::block::{Block, Cells};
 use vitals::registry::{Channel, Column, DataType, NULL};
 use vitals::zone::ZoneRuns;
@@ -127,7 +127,7 @@ fn code_of(column: &Column, name: Option<&str>) -> Option<i32> {
 }
 
 fn texts(column: &Column, parts: &[RowsOfBatch<'_>]) -> Result<Cells> {
-    let mut shared: HashMap<&str, Arc<str>> = HashMap::new();
+    let mut shared: HashMap<&str, Arc<str>> = HashMap::default();
     let mut texts = Vec::new();
     for part in parts {
         let Some(array) = part.batch.column_by_name(column.name) else {

@@ -16,7 +16,6 @@
 //! sees millivolts. The precision is 9 or 18 and not the column's own, so that a range can be widened without
 //! changing the type of a column between two files. Arrow has a Decimal32 too, but older readers refuse it.
 
-use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use arrow_schema::{DataType as ArrowType, Field, Schema, SchemaRef, TimeUnit};
@@ -57,8 +56,9 @@ fn build(data_type: DataType) -> Schema {
     Schema::new(fields)
 }
 
+#[expect(clippy::disallowed_types, reason = "Arrow's own type, which Arrow writes in the order of the keys")]
 fn with_metadata(field: Field, unit: &str, decimals: u8, meaning: &str) -> Field {
-    let mut metadata = HashMap::from([(MEANING.to_owned(), meaning.to_owned())]);
+    let mut metadata = std::collections::HashMap::from([(MEANING.to_owned(), meaning.to_owned())]);
     if !unit.is_empty() {
         metadata.insert(UNIT.to_owned(), unit.to_owned());
     }

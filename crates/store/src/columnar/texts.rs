@@ -1,11 +1,11 @@
 //! Texts and zones from a batch.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_schema::DataType as ArrowType;
+use runtime::HashSet;
 use vitals::block::Cells;
 use vitals::registry::{Column, NULL};
 use vitals::zone::{ZoneName, ZoneRuns, is_known_zone};
@@ -27,7 +27,7 @@ pub struct SharedTexts {
 impl SharedTexts {
     /// No texts yet. `bytes_sent` is the size of the whole upload.
     pub fn within(bytes_sent: usize) -> Self {
-        SharedTexts { known: HashSet::new(), room: bytes_sent }
+        SharedTexts { known: HashSet::default(), room: bytes_sent }
     }
 
     /// A text; `None` when there is more of it than was sent.

@@ -71,7 +71,7 @@ async fn turns_of_many_at_once_are_given_once(stores: Stores) {
     with_patient(&stores).await;
     let asked = (1..=8).map(|number| {
         let health = stores.health.clone();
-        tokio::spawn(async move { health.begin_export(new_export(number, 1_000)).await.expect("an answer") })
+        runtime::spawn("race", async move { health.begin_export(new_export(number, 1_000)).await.expect("an answer") })
     });
     let mut begun = 0;
     for turn in futures::future::join_all(asked).await {

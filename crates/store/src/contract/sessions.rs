@@ -240,12 +240,12 @@ async fn no_refresh_outlives_the_end_of_its_patient(stores: Stores) {
         stores.health.add_session(health_session(&first, &patient)).await.expect("a session");
         let refresh = {
             let (health, old, new) = (stores.health.clone(), first.clone(), format!("{first}-next"));
-            tokio::spawn(async move { health.refresh_session(&old, successor(&new, 10), 60).await })
+            runtime::spawn("race", async move { health.refresh_session(&old, successor(&new, 10), 60).await })
         };
         let end = {
             let health = stores.health.clone();
             let change = HealthChange::EndSessionsOfPatient { uuid: patient, at_ms: 10 };
-            tokio::spawn(async move { health.apply(change).await })
+            runtime::spawn("race", async move { health.apply(change).await })
         };
         let refreshed = refresh.await.expect("no panic").expect("an answer");
         end.await.expect("no panic").expect("made");
@@ -264,15 +264,15 @@ async fn no_session_outlives_the_erasure_of_its_patient(stores: Stores) {
         stores.health.add_session(health_session(&first, &patient)).await.expect("a session");
         let refresh = {
             let (health, old, new) = (stores.health.clone(), first.clone(), format!("{first}-next"));
-            tokio::spawn(async move { health.refresh_session(&old, successor(&new, 10), 60).await })
+            runtime::spawn("race", async move { health.refresh_session(&old, successor(&new, 10), 60).await })
         };
         let add = {
             let (health, session) = (stores.health.clone(), health_session(&format!("{first}-other"), &patient));
-            tokio::spawn(async move { health.add_session(session).await })
+            runtime::spawn("race", async move { health.add_session(session).await })
         };
         let erase = {
             let (health, patient) = (stores.health.clone(), patient.clone());
-            tokio::spawn(async move { health.erase_rows(&patient, 10).await })
+            runtime::spawn("race", async move { health.erase_rows(&patient, 10).await })
         };
         for outcome in [refresh.await.expect("no panic").map(drop), add.await.expect("no panic")] {
             assert!(matches!(outcome, Ok(()) | Err(StoreError::Gone("patient"))), "{outcome:?}");

@@ -13,9 +13,10 @@ mod row_texts;
 mod sqlite;
 mod statement;
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use runtime::HashMap;
 
 pub use migrate::Migrations;
 pub use statement::{FromColumn, Param, Row, Tx};
@@ -160,7 +161,7 @@ impl Db {
         read: fn(&Row<'_>) -> Result<(String, T)>,
     ) -> Result<HashMap<String, T>> {
         self.read(async move |tx| {
-            let mut found = HashMap::with_capacity(values.len());
+            let mut found = HashMap::default();
             in_lists(&values, async |list| {
                 found.extend(tx.query(text, list, read).await?);
                 Ok(())
@@ -209,6 +210,6 @@ impl Db {
 
 /// Runs blocking work off the async threads.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    let joined = tokio::task::spawn_blocking(work).await;
+    let joined = runtime::blocking("store", work).await;
     joined.unwrap_or_else(|error| Err(StoreError::Database(format!("store work stopped: {error}"))))
 }

@@ -3,10 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use runtime::{Instant, Queue, Waiting};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::{Semaphore, oneshot};
@@ -25,7 +26,7 @@ const WRITER_QUEUE: usize = 1024;
 /// A SQLite database file. Clones share its connections.
 #[derive(Clone, Debug)]
 pub(super) struct Sqlite {
-    writer: mpsc::SyncSender<Job>,
+    writer: Queue<Job>,
     readers: Arc<Readers>,
 }
 
@@ -64,11 +65,9 @@ impl Sqlite {
         at_once(migrations.apply(&mut connection))?;
         connection.execute_batch("COMMIT")?;
 
-        let (writer, jobs) = mpsc::sync_channel(WRITER_QUEUE);
-        std::thread::Builder::new()
-            .name("sqlite-writer".to_owned())
-            .spawn(move || write_groups(&connection, &jobs))
-            .map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        let writer =
+            runtime::serve("sqlite-writer", WRITER_QUEUE, move |job, waiting| serve(&connection, job, waiting))
+                .map_err(|error| StoreError::Unavailable(error.to_string()))?;
         let readers = Readers {
             path: path.to_owned(),
             idle: Mutex::default(),
@@ -130,25 +129,15 @@ impl Sqlite {
             // A caller that no longer listens has been cut off; the work is done all the same.
             let _ = reply.send(committed.and(result));
         });
-        self.submit(Job::Transaction(Transaction { run, finish })).await?;
+        self.writer.add(Job::Transaction(Transaction { run, finish })).await.map_err(|_| stopped())?;
         answer.await.unwrap_or_else(|_| Err(stopped()))
     }
 
     /// Rewrites the file without what was deleted.
     pub(super) async fn rewrite(&self) -> Result<()> {
         let (reply, answer) = oneshot::channel();
-        self.submit(Job::Rewrite(reply)).await?;
+        self.writer.add(Job::Rewrite(reply)).await.map_err(|_| stopped())?;
         answer.await.unwrap_or_else(|_| Err(stopped()))
-    }
-
-    async fn submit(&self, job: Job) -> Result<()> {
-        let job = match self.writer.try_send(job) {
-            Ok(()) => return Ok(()),
-            Err(mpsc::TrySendError::Disconnected(_)) => return Err(stopped()),
-            Err(mpsc::TrySendError::Full(job)) => job,
-        };
-        let writer = self.writer.clone();
-        super::blocking(move || writer.send(job).map_err(|_| stopped())).await
     }
 }
 
@@ -212,12 +201,12 @@ fn connect(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// The writer thread: takes what waits, runs each behind a savepoint, commits once, then tells each caller.
-fn write_groups(connection: &Connection, jobs: &mpsc::Receiver<Job>) {
-    let mut waiting = None;
-    while let Some(job) = waiting.take().or_else(|| jobs.recv().ok()) {
+/// The writer: takes what waits, runs each behind a savepoint, commits once, then tells each caller.
+fn serve(connection: &Connection, job: Job, waiting: &mut Waiting<Job>) {
+    let mut next = Some(job);
+    while let Some(job) = next.take() {
         match job {
-            Job::Transaction(first) => waiting = write_group(connection, jobs, first),
+            Job::Transaction(first) => next = write_group(connection, waiting, first),
             // A caller that no longer listens has been cut off; the work is done all the same.
             Job::Rewrite(reply) => drop(reply.send(rewrite(connection))),
         }
@@ -225,7 +214,7 @@ fn write_groups(connection: &Connection, jobs: &mpsc::Receiver<Job>) {
 }
 
 /// Runs one group, which ends with the first transaction that does not wait yet; answers what came instead of one.
-fn write_group(connection: &Connection, jobs: &mpsc::Receiver<Job>, first: Transaction) -> Option<Job> {
+fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Transaction) -> Option<Job> {
     if let Err(error) = connection.execute_batch("BEGIN IMMEDIATE") {
         (first.finish)(Err(error.into()));
         return None;
@@ -238,7 +227,7 @@ fn write_group(connection: &Connection, jobs: &mpsc::Receiver<Job>, first: Trans
         run_behind_savepoint(connection, &mut transaction);
         finished.push(transaction.finish);
         if started.elapsed() < GROUP_TIME {
-            match jobs.try_recv().ok() {
+            match waiting.take() {
                 Some(Job::Transaction(transaction)) => next = Some(transaction),
                 job => other = job,
             }

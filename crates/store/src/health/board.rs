@@ -1,7 +1,6 @@
 //! What the board of a study asks: which patients have changed, and their newest NEWS.
 
-use std::collections::HashMap;
-
+use runtime::HashMap;
 use vitals::news_timeline::NewsEntry;
 
 use super::HealthDb;

@@ -1,6 +1,6 @@
 //! The bracelets that a patient's data came from.
 
-use std::collections::HashMap;
+use runtime::HashMap;
 
 use super::HealthDb;
 use crate::engine::{Row, Tx};

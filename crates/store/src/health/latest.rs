@@ -3,8 +3,7 @@
 //! A newer arrival updates them in place. When the row that a value came from is replaced, the fold computes them
 //! again from the rows.
 
-use std::collections::HashMap;
-
+use runtime::HashMap;
 use vitals::latest::{LatestValues, newest_of};
 
 use super::chunks::Prepared;

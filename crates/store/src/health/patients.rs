@@ -1,7 +1,6 @@
 //! Patients as bodies: what enters a formula, under a uuid and no name.
 
-use std::collections::HashMap;
-
+use runtime::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{HealthDb, due, settings};

@@ -1,7 +1,6 @@
 //! Packed cells of local days.
 
-use std::collections::HashMap;
-
+use runtime::HashMap;
 use vitals::registry::DataType;
 use vitals::zone::LocalDay;
 
@@ -120,7 +119,7 @@ impl HealthDb {
         self.db
             .read(async move |tx| {
                 let [one, other] = types.map(|data_type| day_and_type(day, data_type));
-                let mut found: HashMap<String, Vec<SlotRow>> = HashMap::new();
+                let mut found: HashMap<String, Vec<SlotRow>> = HashMap::default();
                 in_lists(&patients, async |list| {
                     let params = with_more(list, &[&one, &other]);
                     for stored in tx.query(FIND_OF_PATIENTS, &params, read_row).await? {

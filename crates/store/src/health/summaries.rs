@@ -1,7 +1,6 @@
 //! Daily summaries: the sections of a day as JSON without slots.
 
-use std::collections::HashMap;
-
+use runtime::HashMap;
 use vitals::summary::Section;
 use vitals::zone::LocalDay;
 
@@ -86,7 +85,7 @@ impl HealthDb {
         self.db
             .read(async move |tx| {
                 let (from, to) = keys_of_days(day, day);
-                let mut found: HashMap<String, Vec<SummaryRow>> = HashMap::new();
+                let mut found: HashMap<String, Vec<SummaryRow>> = HashMap::default();
                 in_lists(&patients, async |list| {
                     let params = with_more(list, &[&from, &to]);
                     for (patient, stored) in tx.query(FIND_OF_PATIENTS, &params, read_section).await? {

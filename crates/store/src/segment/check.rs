@@ -1,6 +1,6 @@
 //! What there is to check and to tidy: every object of the catalog, which objects nobody knows, how much is stored.
 
-use std::collections::HashSet;
+use runtime::HashSet;
 
 use super::catalog::SegmentRow;
 use super::write::WrittenSegment;
@@ -53,7 +53,7 @@ impl HealthDb {
     pub async fn known_paths(&self, paths: Vec<String>) -> Result<HashSet<String>> {
         self.db
             .read(async move |tx| {
-                let mut known = HashSet::new();
+                let mut known = HashSet::default();
                 in_lists(&paths, async |list| {
                     for text in [SEGMENT_PATHS, DEAD_PATHS, EXPORT_PATHS] {
                         known.extend(tx.query(text, list, |row| row.get::<String>(0)).await?);

@@ -1,8 +1,9 @@
 //! Whether a segment's file still is what was sealed. The format has no checksum of its own that a reader looks at, so a
 //! flipped bit can become another value; what hands rows out for good asks here first.
 
-use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
+
+use runtime::HashSet;
 
 use super::WrittenSegment;
 use crate::error::{Result, StoreError};

@@ -1,6 +1,6 @@
 //! Patients as persons: how they are enrolled and how they log in. What they measure is in the other database.
 
-use std::collections::HashMap;
+use runtime::HashMap;
 
 use super::UsersDb;
 use super::group_settings::{EffectiveSettings, hold_group};
@@ -162,7 +162,7 @@ impl UsersDb {
     pub async fn patients(&self, uuids: Vec<String>) -> Result<HashMap<String, Patient>> {
         self.db
             .read(async move |tx| {
-                let mut found = HashMap::with_capacity(uuids.len());
+                let mut found = HashMap::default();
                 in_lists(&uuids, async |list| {
                     let patients = tx.query(FIND_ALL, list, read_patient).await?;
                     found.extend(patients.into_iter().map(|patient| (patient.uuid.clone(), patient)));

@@ -71,7 +71,7 @@ fn written(
         while let Some(piece) = pieces.next().await {
             let blocks = piece.map_err(broken_off)?;
             // Writing a piece is work of milliseconds and not of waiting.
-            let written = tokio::task::spawn_blocking(move || {
+            let written = runtime::blocking("write raw rows", move || {
                 let bytes = writer.write(&blocks)?;
                 Ok::<_, PlatformError>((writer, bytes))
             });

@@ -226,7 +226,7 @@ where
     if in_place {
         return work();
     }
-    let joined = tokio::task::spawn_blocking(work).await;
+    let joined = runtime::blocking("read a body", work).await;
     joined.map_err(|error| PlatformError::Internal(format!("reading a body stopped: {error}")))?
 }
 

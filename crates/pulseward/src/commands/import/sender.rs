@@ -110,7 +110,7 @@ impl Sender {
                 Err(error) if tries < TRIES && !error.is_builder() => None,
                 Err(error) => return Err(error.into()),
             };
-            tokio::time::sleep(wait.unwrap_or(Duration::from_millis(200 << tries)).min(LONGEST_WAIT)).await;
+            runtime::sleep(wait.unwrap_or(Duration::from_millis(200 << tries)).min(LONGEST_WAIT)).await;
         }
     }
 

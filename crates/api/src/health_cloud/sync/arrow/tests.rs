@@ -1,4 +1,3 @@
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::types::Int16Type;
@@ -143,7 +142,8 @@ fn a_stream_that_ends_early_is_told() {
 
 #[test]
 fn a_long_schema_is_refused() {
-    let metadata = HashMap::from([("key".to_owned(), "x".repeat(70_000))]);
+    #[expect(clippy::disallowed_types, reason = "Arrow's own type")]
+    let metadata = std::collections::HashMap::from([("key".to_owned(), "x".repeat(70_000))]);
     let schema =
         Schema::new(vec![Field::new("timestamp", arrow_schema::DataType::Int64, true)]).with_metadata(metadata);
     let stream = StreamWriter::try_new(Vec::new(), &schema).unwrap().into_inner().unwrap();
