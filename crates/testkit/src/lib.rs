@@ -6,7 +6,7 @@ mod rounds;
 #[cfg(feature = "s3")]
 mod s3;
 
-pub use postgres::{Postgres, PostgresError};
+pub use postgres::{CountingProxy, LogMark, Postgres, PostgresError, Statement, Traffic, count_transactions};
 pub use recordings::real_data;
 pub use rounds::{ROUNDS_VARIABLE, Rounds, SEED_VARIABLE};
 #[cfg(feature = "s3")]
