@@ -2,11 +2,13 @@
 
 mod postgres;
 mod recordings;
+mod rounds;
 #[cfg(feature = "s3")]
 mod s3;
 
-pub use postgres::{Postgres, PostgresError};
+pub use postgres::{CountingProxy, LogMark, Postgres, PostgresError, Statement, Traffic, count_transactions};
 pub use recordings::real_data;
+pub use rounds::{ROUNDS_VARIABLE, Rounds, SEED_VARIABLE};
 #[cfg(feature = "s3")]
 pub use s3::{S3_ACCESS_KEY, S3_BUCKET, S3_SECRET_KEY, S3Server};
 

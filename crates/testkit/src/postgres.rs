@@ -5,6 +5,9 @@
 //! pipe from the binary closes, whichever way the binary ends.
 #![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
 
+mod log;
+mod proxy;
+
 use std::io::Write as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -12,6 +15,10 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+
+use log::LINE_PREFIX;
+pub use log::{LogMark, Statement, count_transactions};
+pub use proxy::{CountingProxy, Traffic};
 
 static CLUSTER: OnceLock<Result<Cluster, PostgresError>> = OnceLock::new();
 static DATABASES: AtomicU32 = AtomicU32::new(0);
@@ -52,6 +59,8 @@ pub enum PostgresError {
 
 struct Cluster {
     programs: PathBuf,
+    /// The server's log.
+    log: PathBuf,
     port: u16,
     /// Closes when this program ends, and the server with it.
     _watched: ChildStdin,
@@ -81,12 +90,64 @@ impl Postgres {
     /// # Panics
     /// When the server's own program for it fails.
     pub fn dump(&self) -> String {
-        let Some(Ok(cluster)) = CLUSTER.get() else { panic!("no cluster runs") };
+        let cluster = Self::cluster();
         let dumped =
             Command::new(cluster.programs.join("pg_dump")).args(["--data-only", "--inserts", &self.url]).output();
         let dumped = dumped.unwrap_or_else(|error| panic!("pg_dump: {error}"));
         assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
         String::from_utf8_lossy(&dumped.stdout).into_owned()
+    }
+
+    /// Lets the server log every statement of this database, on connections that are opened from now on.
+    ///
+    /// # Panics
+    /// When the server refuses that.
+    pub fn log_statements(&self) {
+        for setting in ["log_statement = 'all'", "log_parameter_max_length = 0"] {
+            let command = format!("ALTER DATABASE {} SET {setting}", self.name());
+            let psql = Command::new(Self::cluster().programs.join("psql"))
+                .args(["-X", "-q", "-c", &command, &self.url])
+                .output();
+            check("psql", psql).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+
+    /// The present end of the server's log.
+    ///
+    /// # Panics
+    /// When the log cannot be read.
+    pub fn log_mark() -> LogMark {
+        log::end_of(&Self::cluster().log).unwrap_or_else(|error| panic!("the server's log: {error}"))
+    }
+
+    /// Statements of this database that the server executed between two marks.
+    ///
+    /// # Panics
+    /// When the log cannot be read.
+    pub fn statements(&self, from: LogMark, to: LogMark) -> Vec<Statement> {
+        let statements = log::read(&Self::cluster().log, self.name(), from, to);
+        statements.unwrap_or_else(|error| panic!("the server's log: {error}"))
+    }
+
+    /// Starts a proxy in front of the server.
+    pub fn proxy() -> CountingProxy {
+        CountingProxy::start(Self::cluster().port)
+    }
+
+    /// Connection string that leads through a proxy.
+    pub fn url_through(&self, proxy: &CountingProxy) -> String {
+        url_of(proxy.port(), self.name())
+    }
+
+    fn name(&self) -> &str {
+        let path = self.url.rsplit('/').next().unwrap_or_default();
+        path.split('?').next().unwrap_or_default()
+    }
+
+    /// The cluster that every value of this type comes from.
+    fn cluster() -> &'static Cluster {
+        let Some(Ok(cluster)) = CLUSTER.get() else { panic!("no cluster runs") };
+        cluster
     }
 }
 
@@ -100,8 +161,10 @@ impl Cluster {
             .output();
         check("initdb", initdb)?;
         let port = free_port()?;
+        // A shell reads the options.
         let options = format!(
-            "-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off -c max_connections=200"
+            "-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off -c max_connections=200 \
+             -c log_line_prefix='{LINE_PREFIX}'"
         );
         let mut watch = as_server_user(Path::new("/bin/sh"))
             .args(["-c", WATCH, "watch"])
@@ -124,7 +187,7 @@ impl Cluster {
             std::thread::sleep(Duration::from_millis(20));
         }
         watched.flush().map_err(|error| failed("sh", error))?;
-        Ok(Cluster { programs, port, _watched: watched })
+        Ok(Cluster { programs, log: folder.join("log"), port, _watched: watched })
     }
 
     fn fresh_database(&self) -> Result<Postgres, PostgresError> {
@@ -135,8 +198,12 @@ impl Cluster {
             .arg(&name)
             .output();
         check("createdb", made)?;
-        Ok(Postgres { url: format!("postgres://pulseward@127.0.0.1:{}/{name}?sslmode=disable", self.port) })
+        Ok(Postgres { url: url_of(self.port, &name) })
     }
+}
+
+fn url_of(port: u16, database: &str) -> String {
+    format!("postgres://pulseward@127.0.0.1:{port}/{database}?sslmode=disable")
 }
 
 /// The folder of the newest server's programs.

@@ -5,17 +5,17 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::tempdir;
-use testkit::{S3_BUCKET, S3Server};
+use testkit::{Rounds, S3_BUCKET, S3Server};
 
 use crate::exports::{export, fetch, s3_environment, send_day, unpacked, wait_for};
 use crate::harness::{Researcher, Service, pulseward, run, store_command};
 
 const KILLS: usize = 50;
+/// The longest that service and sealing live before they are killed.
+const LONGEST_LIFE: Duration = Duration::from_millis(400);
 
 #[tokio::test]
 async fn a_backup_brings_everything_back_but_the_erased() {
@@ -200,7 +200,7 @@ async fn the_doctor_finds_what_is_damaged_missing_and_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fifty_kills_while_it_seals_and_exports_leave_one_archive_and_nothing_else() {
+async fn kills_while_it_seals_and_exports_leave_one_archive_and_nothing_else() {
     let data = tempdir().unwrap();
     let options = ["--public-url", "http://study.example", "--export-interval", "0s"];
     let mut service = Service::start_with(data.path(), &options);
@@ -213,11 +213,9 @@ async fn fifty_kills_while_it_seals_and_exports_leave_one_archive_and_nothing_el
     let create = format!("/integration/v1/create-export/{}", patient.uuid);
     let (_, created) = researcher.post(&create, None, &body).await;
     let id = created["id"].as_str().unwrap().to_owned();
-    let seed = u64::from(std::process::id());
-    println!("seed {seed}");
-    let mut random = StdRng::seed_from_u64(seed);
+    let rounds = Rounds::of_test("kills while it seals and exports", KILLS);
     let mut ids = vec![id];
-    for kill in 0..KILLS {
+    for (kill, life) in rounds.lives(LONGEST_LIFE).into_iter().enumerate() {
         // A sealing beside the service, killed as well. New rows keep it at work.
         let minute = i64::try_from(kill).unwrap() * 60_000 + 1;
         let body_of_sync = json!({"data": {"ppg2": [{"start": 1_763_520_000_000_i64 + minute, "rate_hz": 16,
@@ -233,7 +231,7 @@ async fn fifty_kills_while_it_seals_and_exports_leave_one_archive_and_nothing_el
             assert_eq!(status, 200, "{created}");
             ids.push(created["id"].as_str().unwrap().to_owned());
         }
-        tokio::time::sleep(Duration::from_millis(random.random_range(0..400))).await;
+        tokio::time::sleep(life).await;
         service.kill();
         let _ = sealing.kill();
         sealing.wait().unwrap();
