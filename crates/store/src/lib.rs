@@ -11,6 +11,7 @@ pub mod columnar;
 mod contract;
 pub mod engine;
 mod error;
+pub mod events;
 #[doc(hidden)]
 pub mod fuzzing;
 mod health;

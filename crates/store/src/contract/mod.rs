@@ -5,6 +5,7 @@ mod bracelets;
 mod columns;
 mod erasure;
 mod errors;
+mod events;
 mod exports;
 mod folds;
 mod groups;

@@ -1,13 +1,19 @@
 //! Schema versions: plain SQL files, applied once each, in order.
 //!
-//! One text serves both engines. Its one exception: `/*clustered*/` behind a table asks SQLite to keep the rows in
-//! the order of their key; PostgreSQL reads it as a comment.
+//! One text serves both engines, with two exceptions that the other engine reads as comments: `/*clustered*/` behind a
+//! table asks SQLite to keep the rows in the order of their key, and `/*sqlite ... sqlite*/` and
+//! `/*postgres ... postgres*/` enclose what is meant for one engine.
 
 use crate::error::{Result, StoreError};
 
 /// The schema of one database: the text of version n stands at position n - 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Migrations(pub &'static [&'static str]);
+
+/// Uncomments what a migration says to one engine.
+pub(super) fn text_for(engine: &str, text: &str) -> String {
+    text.replace(&format!("/*{engine} "), "").replace(&format!(" {engine}*/"), "")
+}
 
 /// What applying a migration needs of an engine.
 pub(super) trait Target {

@@ -20,7 +20,7 @@ use tokio_util::task::{AbortOnDropHandle, LocalPoolHandle};
 
 pub(super) use self::flight::Flight;
 use self::flight::Mode;
-use super::migrate::{Migrations, Target};
+use super::migrate::{Migrations, Target, text_for};
 use super::statement::Tx;
 use super::{Limits, PoolState};
 use crate::error::{Result, StoreError};
@@ -242,7 +242,7 @@ async fn migrate(pool: &Pool, migrations: Migrations) -> Result<()> {
 
 impl Target for &tokio_postgres::Client {
     async fn run(&mut self, text: &str) -> Result<()> {
-        Ok(self.batch_execute(text).await?)
+        Ok(self.batch_execute(&text_for("postgres", text)).await?)
     }
 
     async fn version(&mut self) -> Result<i64> {

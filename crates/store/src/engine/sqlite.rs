@@ -12,7 +12,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::{Semaphore, oneshot};
 
-use super::migrate::{Migrations, Target};
+use super::migrate::{Migrations, Target, text_for};
 use super::statement::Tx;
 use crate::error::{Result, StoreError};
 
@@ -157,7 +157,8 @@ impl Readers {
 
 impl Target for Connection {
     async fn run(&mut self, text: &str) -> Result<()> {
-        Ok(self.execute_batch(&text.replace("/*clustered*/", "WITHOUT ROWID"))?)
+        let text = text_for("sqlite", text).replace("/*clustered*/", "WITHOUT ROWID");
+        Ok(self.execute_batch(&text)?)
     }
 
     async fn version(&mut self) -> Result<i64> {

@@ -57,6 +57,7 @@ pub use tally::{LocalQuarter, TallyRow};
 
 use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
+use crate::events::EventLog;
 use crate::objects::Objects;
 
 const MIGRATIONS: Migrations = Migrations(&[
@@ -68,6 +69,7 @@ const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0006_retention.sql"),
     include_str!("../../migrations/health/0007_portal.sql"),
     include_str!("../../migrations/health/0008_derived.sql"),
+    include_str!("../../migrations/health/0009_events.sql"),
 ]);
 
 /// The health database and the objects that its segments lie in. Clones share it.
@@ -80,7 +82,14 @@ pub struct HealthDb {
 impl HealthDb {
     /// Opens the database and brings its schema up to date.
     pub async fn open(address: Address, objects: Objects) -> Result<Self> {
-        Ok(HealthDb { db: Db::open(address, MIGRATIONS).await?, objects })
+        let health = HealthDb { db: Db::open(address, MIGRATIONS).await?, objects };
+        health.events().raise_clock().await?;
+        Ok(health)
+    }
+
+    /// The log of what happens in this database.
+    pub fn events(&self) -> EventLog {
+        EventLog::new(self.db.clone())
     }
 
     /// Whether the database answers.
@@ -129,6 +138,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         crate::segment::CHECK_TEXTS,
         crate::segment::LAKE_TEXTS,
         crate::signing_key::TEXTS,
+        &crate::events::all_texts(),
     ]
     .concat()
 }

@@ -29,12 +29,14 @@ sql! {
     RETIRED = "DELETE FROM retired WHERE patient = $1";
     SESSION = "DELETE FROM session WHERE patient = $1";
     SYNC = "DELETE FROM sync WHERE patient = $1";
+    /// Readers of the log count positions, so the rows stay.
+    EVENT = "UPDATE event SET body = '{}', sync_id = NULL, content_hash = NULL WHERE patient = $1";
     PATIENT = "DELETE FROM patient WHERE uuid = $1";
 }
 
 /// The kind that a receipt counts the rows of a table under, or nothing for rows that tell nobody anything, and the
 /// statement that removes those of a patient.
-pub(crate) const DELETE: [(&str, &str); 22] = [
+pub(crate) const DELETE: [(&str, &str); 23] = [
     ("chunks", CHUNK),
     ("segments", SEGMENT),
     ("", OPEN_HOUR),
@@ -56,5 +58,6 @@ pub(crate) const DELETE: [(&str, &str); 22] = [
     ("", OAUTH_CODE),
     ("health_sessions", SESSION),
     ("syncs", SYNC),
+    ("", EVENT),
     ("profiles", PATIENT),
 ];

@@ -47,6 +47,8 @@ sql! {
     DELETE_GROUPS = "DELETE FROM group_patient WHERE patient = $1";
     DELETE_SESSIONS = "DELETE FROM session WHERE owner = $1";
     DELETE_CONSENTS = "DELETE FROM oauth_consent WHERE patient = $1";
+    /// Readers of the log count positions, so the rows stay.
+    EMPTY_EVENTS = "UPDATE event SET body = '{}' WHERE patient = $1";
     DELETE_PATIENT = "DELETE FROM patient WHERE uuid = $1";
     NOT_OVERWRITTEN = "SELECT e.patient FROM erasure e WHERE e.overwritten_ms IS NULL
         AND NOT EXISTS (SELECT 1 FROM health_intent i WHERE i.patient = e.patient)";
@@ -133,6 +135,7 @@ async fn erase_patient(tx: &Tx<'_>, patient: &str, at_ms: i64, intent: &Intent) 
     let bracelets: Vec<String> = tx.query(BRACELETS, &[&patient], |row| row.get(0)).await?;
     let audit_details = audit::forget_details(tx, patient, &bracelets).await?;
     strip_intents(tx, patient, at_ms).await?;
+    tx.put(EMPTY_EVENTS, &[&patient]).await?;
     let counts = Counts::from([
         ("audit_details".to_owned(), audit_details),
         ("bracelet_attachments".to_owned(), tx.execute(DELETE_ATTACHMENTS, &[&patient]).await?),

@@ -34,12 +34,14 @@ pub use totp::Totp;
 
 use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
+use crate::events::EventLog;
 
 const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/users/0001_spine.sql"),
     include_str!("../../migrations/users/0002_identity.sql"),
     include_str!("../../migrations/users/0003_operations.sql"),
     include_str!("../../migrations/users/0004_portal.sql"),
+    include_str!("../../migrations/users/0005_events.sql"),
 ]);
 
 /// The users database. Clones share it.
@@ -51,7 +53,14 @@ pub struct UsersDb {
 impl UsersDb {
     /// Opens the database and brings its schema up to date.
     pub async fn open(address: Address) -> Result<Self> {
-        Ok(UsersDb { db: Db::open(address, MIGRATIONS).await? })
+        let users = UsersDb { db: Db::open(address, MIGRATIONS).await? };
+        users.events().raise_clock().await?;
+        Ok(users)
+    }
+
+    /// The log of what happens in this database.
+    pub fn events(&self) -> EventLog {
+        EventLog::new(self.db.clone())
     }
 
     /// Whether the database answers.
@@ -85,6 +94,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         sessions::TEXTS,
         totp::TEXTS,
         crate::signing_key::TEXTS,
+        &crate::events::all_texts(),
     ]
     .concat()
 }

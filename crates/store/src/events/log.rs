@@ -1,0 +1,176 @@
+//! Reading the event log of one database.
+
+use serde_json::Value;
+
+use super::EventType;
+use super::cursor::{LogCursor, Place};
+use crate::engine::{Db, Param, Row, Tx};
+use crate::error::{Result, StoreError};
+use crate::texts::sql;
+
+/// The event log of one database.
+#[derive(Clone, Debug)]
+pub struct EventLog {
+    pub(super) db: Db,
+}
+
+/// Event as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// The subject.
+    pub patient: String,
+    /// Counts the patient's events in this database, from 1.
+    pub sequence: i64,
+    /// Time at which it happened, ms since 1970.
+    pub time_ms: i64,
+    /// Type.
+    pub event_type: EventType,
+    /// Data of the type; an empty object after the patient's erasure.
+    pub body: Value,
+    /// The place behind it.
+    pub next: Place,
+}
+
+/// Events in the order of the log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventPage {
+    /// The events.
+    pub events: Vec<Event>,
+    /// Where to read on.
+    pub next: LogCursor,
+    /// Whether there is more now.
+    pub more: bool,
+}
+
+/// What following a cursor led to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Followed {
+    /// The events behind it.
+    Page(EventPage),
+    /// The cursor is of another store, or of this one before it was restored from a backup.
+    AnotherStore,
+    /// Events behind it have been deleted because of their age.
+    Expired,
+}
+
+sql! {
+    EPOCH = "SELECT epoch, retained_from, (SELECT position FROM event_horizon) FROM store_epoch";
+    AFTER = "SELECT patient, sequence, time_ms, type, body, position FROM event
+        WHERE position >= $1 AND position < (SELECT position FROM event_horizon)
+        ORDER BY position, patient, sequence LIMIT $3 OFFSET $2";
+    OF_PATIENT = "SELECT patient, sequence, time_ms, type, body, position FROM event
+        WHERE patient = $1 AND sequence > $2 ORDER BY sequence LIMIT $3";
+    OLDEST_UNREADABLE = "SELECT MIN(time_ms) FROM event WHERE position >= (SELECT position FROM event_horizon)";
+}
+
+/// The row of `store_epoch`, and the horizon.
+struct Life {
+    epoch: String,
+    retained_from: i64,
+    horizon: i64,
+}
+
+impl EventLog {
+    pub(crate) fn new(db: Db) -> Self {
+        EventLog { db }
+    }
+
+    /// Reads at most `limit` events behind a cursor. A reader that goes on with the answer's cursor sees every event
+    /// once, those of one patient in their order.
+    pub async fn read_after(&self, cursor: &LogCursor, limit: usize) -> Result<Followed> {
+        let cursor = cursor.clone();
+        self.db.read(async move |tx| read_after(tx, &cursor, limit).await).await
+    }
+
+    /// Events of one patient behind a number, at most `limit`. Every committed event is seen at once.
+    pub async fn after(&self, patient: &str, sequence: i64, limit: usize) -> Result<Vec<Event>> {
+        let patient = patient.to_owned();
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.db
+            .read_single(async move |tx| {
+                let events = tx.query(OF_PATIENT, &[&patient, &sequence, &limit], read_event).await?;
+                Ok(events.into_iter().map(|(event, _)| event).collect())
+            })
+            .await
+    }
+
+    /// Cursor behind every event that can be read now.
+    pub async fn end(&self) -> Result<LogCursor> {
+        let life = self.life().await?;
+        Ok(LogCursor { epoch: life.epoch, place: Place { position: life.horizon, offset: 0 } })
+    }
+
+    /// Cursor before the oldest event that is kept.
+    pub async fn oldest(&self) -> Result<LogCursor> {
+        let life = self.life().await?;
+        Ok(LogCursor { epoch: life.epoch, place: Place { position: life.retained_from, offset: 0 } })
+    }
+
+    /// How long the oldest committed event waits that readers do not see yet because an older transaction is still
+    /// running, ms; 0 when there is none.
+    pub async fn lag_ms(&self, now_ms: i64) -> Result<i64> {
+        let oldest = self.db.read_single(async |tx| tx.query_opt(OLDEST_UNREADABLE, &[], |row| row.get(0)).await);
+        let oldest: Option<Option<i64>> = oldest.await?;
+        Ok(oldest.flatten().map_or(0, |time_ms| (now_ms - time_ms).max(0)))
+    }
+
+    async fn life(&self) -> Result<Life> {
+        self.db.read_single(async |tx| life(tx).await).await
+    }
+}
+
+async fn life(tx: &Tx<'_>) -> Result<Life> {
+    let read = |row: &Row<'_>| Ok(Life { epoch: row.get(0)?, retained_from: row.get(1)?, horizon: row.get(2)? });
+    tx.query_opt(EPOCH, &[], read).await?.ok_or_else(|| StoreError::Damaged("the store has no epoch".to_owned()))
+}
+
+async fn read_after(tx: &Tx<'_>, cursor: &LogCursor, limit: usize) -> Result<Followed> {
+    let Place { position, offset } = cursor.place;
+    // One more than asked for shows whether the last one's position has further rows.
+    let rows = i64::try_from(limit.max(1)).unwrap_or(i64::MAX - 1) + 1;
+    let params: [&dyn Param; 3] = [&position, &offset, &rows];
+    let (life, mut found) = futures::try_join!(life(tx), tx.query(AFTER, &params, read_event))?;
+    if life.epoch != cursor.epoch {
+        return Ok(Followed::AnotherStore);
+    }
+    if position < life.retained_from {
+        return Ok(Followed::Expired);
+    }
+    let more = found.len() as i64 == rows;
+    let behind = if more { found.pop().map(|(_, position)| position) } else { None };
+    let next = place_events(&mut found, cursor.place, behind);
+    let events = found.into_iter().map(|(event, _)| event).collect();
+    Ok(Followed::Page(EventPage { events, next: LogCursor { epoch: life.epoch, place: next }, more }))
+}
+
+/// Sets the place behind each event; `behind` is the position of the row after the last one. Returns the last place.
+fn place_events(found: &mut [(Event, i64)], start: Place, behind: Option<i64>) -> Place {
+    let mut place = start;
+    for at in 0..found.len() {
+        let position = found[at].1;
+        let following = found.get(at + 1).map(|(_, position)| *position).or(behind);
+        // A position that can be read gains no rows: behind its last one comes the next position.
+        place = match following {
+            Some(following) if following == position && place.position == position => {
+                Place { position, offset: place.offset + 1 }
+            }
+            Some(following) if following == position => Place { position, offset: 1 },
+            _ => Place { position: position + 1, offset: 0 },
+        };
+        found[at].0.next = place;
+    }
+    place
+}
+
+fn read_event(row: &Row<'_>) -> Result<(Event, i64)> {
+    let body: String = row.get(4)?;
+    let event = Event {
+        patient: row.get(0)?,
+        sequence: row.get(1)?,
+        time_ms: row.get(2)?,
+        event_type: EventType::from_name(&row.get::<String>(3)?),
+        body: serde_json::from_str(&body).map_err(|error| StoreError::Damaged(format!("event body: {error}")))?,
+        next: Place::default(),
+    };
+    Ok((event, row.get(5)?))
+}
