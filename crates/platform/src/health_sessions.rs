@@ -4,11 +4,12 @@
 //! what allows it is looked up again after that: whoever withdraws it meanwhile either is seen here, or comes later and
 //! ends the session that he then finds.
 
-use store::{HealthPatient, HealthSession, Refreshed, StoreError};
+use store::{HealthPatient, HealthSession, IntakeFacts, Refreshed, StoreError};
 
 use crate::access::{Entrance, Researcher};
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
+use crate::settings::RETENTION_SETTING;
 use crate::tokens::{Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned};
 use crate::users_sessions::{REFRESH_GRACE_MS, replaced_long_ago};
 
@@ -35,6 +36,8 @@ pub struct HealthCaller {
     pub session_id: String,
     /// The first session of the token's family.
     pub family: String,
+    /// What decides how rows of the patient are taken in.
+    pub intake: IntakeFacts,
 }
 
 impl HealthCaller {
@@ -105,7 +108,8 @@ impl Platform {
     /// Who calls the Health Cloud with this token.
     pub async fn health_caller(&self, token: &str) -> Result<HealthCaller> {
         let claims = self.read_token(Cloud::Health, token).await?;
-        let session = self.health.session(&claims.jti).await?.ok_or(NOT_VALID)?;
+        let found = self.health.calling_session(&claims.jti, RETENTION_SETTING, self.now_ms()).await?;
+        let (session, intake) = found.ok_or(NOT_VALID)?;
         if session.patient != claims.sub || session.ended_ms.is_some() || session.replaced_ms.is_some() {
             return Err(NOT_VALID);
         }
@@ -119,6 +123,7 @@ impl Platform {
             client: session.client,
             session_id: session.id,
             family: session.family,
+            intake,
         })
     }
 

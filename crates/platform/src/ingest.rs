@@ -11,7 +11,9 @@ use vitals::zone::{ZoneName, is_known_zone};
 
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
+use crate::health_sessions::HealthCaller;
 use crate::profile::note;
+use crate::retention::kept_from;
 
 /// A sync as it was read from its body.
 #[derive(Clone, Debug, Default)]
@@ -62,15 +64,15 @@ const UUID_CHARS: usize = 36;
 /// The longest text that tells of a bracelet, in characters.
 const LONGEST_DEVICE_TEXT: usize = 100;
 
-/// Stores a sync of a patient. When this returns, the counted rows are durable.
-pub async fn store_sync(platform: &Platform, patient: &str, body: SyncBody) -> Result<Receipt> {
+/// Stores a sync of the caller's patient. When this returns, the counted rows are durable.
+pub async fn store_sync(platform: &Platform, caller: &HealthCaller, body: SyncBody) -> Result<Receipt> {
     let now_ms = platform.now_ms();
     check_device(body.device.as_ref())?;
     let id = body.sync_id.as_deref().map(clean_sync_id).transpose()?;
     let zone_is_named = body.time_zone.is_some();
-    let zone = zone_of(platform, patient, body.time_zone).await?;
+    let zone = zone_of(caller, body.time_zone)?;
     let id = id.map(|id| SyncId { id, content_hash: content_hash(&body.data, &zone, zone_is_named) });
-    let kept_from = platform.kept_from(patient).await?;
+    let kept_from = kept_from(&caller.intake, now_ms);
     let mut outcomes: BTreeMap<DataType, TypeOutcome> = BTreeMap::new();
     let mut blocks = Vec::new();
     for TypeBatches { data_type, batches } in body.data {
@@ -87,7 +89,7 @@ pub async fn store_sync(platform: &Platform, patient: &str, body: SyncBody) -> R
         outcomes.insert(data_type, TypeOutcome { data_type, counts: Counts::default(), rejected, rejections });
     }
     let sync_id = body.sync_id.unwrap_or_else(|| random_sync_id(platform));
-    let sync = store::Sync { patient: patient.to_owned(), received_ms: now_ms, id, device: body.device, blocks };
+    let sync = store::Sync { patient: caller.patient.clone(), received_ms: now_ms, id, device: body.device, blocks };
     match platform.health.store_sync(sync).await? {
         SyncOutcome::Stored(counts) => {
             for (data_type, counts) in counts {
@@ -108,15 +110,14 @@ pub async fn store_sync(platform: &Platform, patient: &str, body: SyncBody) -> R
 }
 
 /// The zone that a sync names, or else the patient's, or else UTC.
-pub async fn zone_of(platform: &Platform, patient: &str, named: Option<String>) -> Result<ZoneName> {
+pub fn zone_of(caller: &HealthCaller, named: Option<String>) -> Result<ZoneName> {
     if let Some(name) = named {
         if !is_known_zone(&name) {
             return Err(PlatformError::invalid("time_zone", "is not a known IANA time zone"));
         }
         return Ok(name.into());
     }
-    let known = platform.health.time_zone(patient).await?;
-    Ok(known.unwrap_or_else(|| "UTC".to_owned()).into())
+    Ok(caller.intake.time_zone.clone().unwrap_or_else(|| "UTC".to_owned()).into())
 }
 
 /// A sync id as it is kept: in small letters, because apps write uuids in either.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use store::{Retirement, StoreError};
+use store::{IntakeFacts, Retirement, StoreError};
 use vitals::registry::DataType;
 use vitals::zone::DAY_US;
 
@@ -24,19 +24,17 @@ const TRIES: usize = 3;
 /// What of each type is kept: nothing before these times, µs. Types that are not named are kept from the beginning.
 pub(crate) type KeptFrom = BTreeMap<DataType, i64>;
 
-impl Platform {
-    /// From when on samples of a patient are taken in, by type.
-    pub(crate) async fn kept_from(&self, patient: &str) -> Result<KeptFrom> {
-        let now_ms = self.now_ms();
-        let (rule, retired) = self.health.setting_and_retired(patient, RETENTION_SETTING, now_ms).await?;
-        let mut kept_from = rule.map(|rule| kept_by_rule(&rule, now_ms)).unwrap_or_default();
-        for (data_type, before_us) in retired {
-            let from_us = kept_from.entry(data_type).or_insert(before_us);
-            *from_us = before_us.max(*from_us);
-        }
-        Ok(kept_from)
+/// From when on samples of a patient are taken in, by type.
+pub(crate) fn kept_from(intake: &IntakeFacts, now_ms: i64) -> KeptFrom {
+    let mut kept_from = intake.retention.as_ref().map(|rule| kept_by_rule(rule, now_ms)).unwrap_or_default();
+    for (data_type, expired_us) in &intake.expired_us {
+        let from_us = kept_from.entry(*data_type).or_insert(*expired_us);
+        *from_us = (*expired_us).max(*from_us);
     }
+    kept_from
+}
 
+impl Platform {
     /// Retires what the rules of all patients no longer keep; answers how many rows. The audit log tells of each patient
     /// and type, in the name of the system.
     pub async fn carry_out_retention(&self) -> Result<u64> {

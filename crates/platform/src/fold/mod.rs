@@ -6,12 +6,14 @@
 
 mod beats;
 mod days;
+mod derive;
 mod derived;
 mod latest;
 mod news;
 mod older;
 mod patient;
 mod plan;
+mod prefetched;
 mod recompute;
 mod sections;
 mod source;
@@ -23,6 +25,7 @@ mod worker;
 #[cfg(test)]
 mod worker_tests;
 
+use derive::subject_of;
 pub use older::mark_older_days;
 pub use recompute::{Recomputed, recompute};
 pub(crate) use subject::Subject;

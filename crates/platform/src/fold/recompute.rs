@@ -19,7 +19,8 @@ use vitals::zone::{DAY_US, LocalDay};
 use super::derived::Derived;
 use super::patient::{FoldInput, fold};
 use super::source::{FoldSource, StoredPatient, VITAL_TYPES};
-use super::worker::{commit_due, subject_of};
+use super::subject_of;
+use super::worker::commit_due;
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
 

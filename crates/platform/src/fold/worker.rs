@@ -4,12 +4,10 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use runtime::HashMap;
-use store::{Claim, FoldCommit, FoldOutcome, HealthDb};
+use store::{Claim, FoldCommit, FoldOutcome};
 use tokio::sync::watch;
 
-use super::patient::{FoldInput, fold};
-use super::source::StoredPatient;
-use super::subject::Subject;
+use super::derive::derive;
 use crate::environment::Platform;
 
 /// How long a claim holds without a commit.
@@ -80,7 +78,7 @@ impl FoldWorker {
         let claims = platform.health.claim_due(platform.now_ms(), LEASE_MS, CLAIMS).await?;
         let folds = claims.into_iter().map(|claim| {
             let platform = &platform;
-            async move { (fold_patient(platform, claim.clone()).await, claim) }
+            async move { (derive(platform, claim.clone()).await, claim) }
         });
         let mut ready = futures::stream::iter(folds).buffer_unordered(self.folds_at_once).ready_chunks(COMMITS);
         let mut committed = 0;
@@ -152,31 +150,12 @@ fn retry_ms(failures: u32) -> i64 {
     (FIRST_RETRY_MS << doublings).min(LONGEST_RETRY_MS)
 }
 
-/// Reads and computes what is due of one patient.
-async fn fold_patient(platform: &Platform, claim: Claim) -> store::Result<FoldCommit> {
-    let health = &platform.health;
-    let now_ms = platform.now_ms();
-    let patient = claim.patient.as_str();
-    let due = health.due_of(patient, now_ms).await?;
-    let seen = health.stored_latest(patient).await?;
-    let subject = subject_of(health, patient).await?;
-    let kept_from_us = health.retired(patient).await?;
-    let source = StoredPatient { health: health.clone(), patient: patient.to_owned() };
-    fold(&source, FoldInput { claim, due, seen, subject, kept_from_us, now_ms }).await
-}
-
-/// What formulas ask about a patient.
-pub(super) async fn subject_of(health: &HealthDb, patient: &str) -> store::Result<Subject> {
-    let body = health.patient(patient).await?.map(|found| found.profile).unwrap_or_default();
-    Ok(Subject::new(&body, health.patient_settings(patient).await?))
-}
-
 /// Folds one patient until nothing is due of him; answers false when somebody else has him.
 pub(super) async fn commit_due(platform: &Platform, patient: &str, now_ms: i64, lease_ms: i64) -> store::Result<bool> {
     let health = &platform.health;
     while !health.due_of(patient, now_ms).await?.is_empty() {
         let Some(claim) = health.claim_patient(patient, now_ms, lease_ms).await? else { return Ok(false) };
-        let commit = fold_patient(platform, claim).await?;
+        let commit = derive(platform, claim).await?;
         if health.commit_folds(vec![commit]).await? != [FoldOutcome::Committed] {
             return Ok(false);
         }

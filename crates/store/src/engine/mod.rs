@@ -144,6 +144,18 @@ impl Db {
         }
     }
 
+    /// Writes with one statement, which is a transaction by itself: PostgreSQL is spared BEGIN and COMMIT.
+    pub async fn write_single<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
+    {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.write(work).await,
+            Engine::Postgres(postgres) => postgres.write_single(work).await,
+        }
+    }
+
     /// What the pool of connections holds; `None` on SQLite.
     pub fn pool_state(&self) -> Option<PoolState> {
         match &self.engine {

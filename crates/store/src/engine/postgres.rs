@@ -105,6 +105,20 @@ impl Postgres {
         .await
     }
 
+    /// Writes with one statement. It is not tried again: where its answer was lost, it may have been carried out.
+    pub(super) async fn write_single<T, F>(&self, mut work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
+    {
+        let work = self.spawn(async move |pool| {
+            let flight = Flight::begin(connect(&pool).await?, Mode::Single);
+            let tx = Tx::on_postgres(&flight);
+            work(&tx).await
+        });
+        joined(work.await)
+    }
+
     pub(super) async fn write<T, F>(&self, mut work: F) -> Result<T>
     where
         T: Send + 'static,

@@ -144,7 +144,8 @@ impl<'connection> Tx<'connection> {
                 let mut rows = rows;
                 while !rows.is_empty() {
                     let (some, rest) = rows.split_at(row_texts::rows_at_once(rows.len()));
-                    flight.put(row_texts::with_rows(text, WIDTH, some.len()), some.as_flattened()).await?;
+                    let several = row_texts::with_rows(text, WIDTH, some.len());
+                    flight.put_rows(text, several, some.len(), some.as_flattened()).await?;
                     rows = rest;
                 }
             }

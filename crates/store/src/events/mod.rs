@@ -72,6 +72,8 @@ macro_rules! event_types {
 event_types! {
     /// A sync stored at least one row.
     SyncStored = "sync.stored";
+    /// A sync stored nothing new. Not shown to readers.
+    SyncRepeated = "sync.repeated";
     /// Sections of a local day changed.
     DayUpdated = "day.updated";
     /// The newest NEWS entry or its band changed.

@@ -1,11 +1,13 @@
 //! Chunks: what syncs brought, in the order it arrived.
 
+use std::borrow::Cow;
+
 use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::DAY_US;
 
 use super::HealthDb;
-use crate::engine::Tx;
+use crate::engine::{Param, Tx};
 use crate::error::Result;
 use crate::payload;
 use crate::texts::sql;
@@ -77,6 +79,22 @@ pub(crate) async fn insert(tx: &Tx<'_>, patient: &str, arrival: i64, chunk: &Pre
     )
     .await?;
     Ok(())
+}
+
+/// Stores chunks that one sync brought.
+pub(crate) async fn insert_all(tx: &Tx<'_>, patient: &str, arrival: i64, chunks: &[Cow<'_, Prepared>]) -> Result<()> {
+    let keys: Vec<[i64; 5]> = chunks.iter().map(|chunk| key_of(&chunk.block)).collect();
+    let rows = chunks.iter().zip(&keys).map(|(chunk, [data_type, channel, first_us, last_us, rows])| {
+        let row: [&dyn Param; 8] = [&patient, data_type, channel, first_us, &arrival, last_us, rows, &chunk.payload];
+        row
+    });
+    tx.put_rows(INSERT_CHUNK, &rows.collect::<Vec<_>>()).await
+}
+
+/// Type, channel, first and last time, and rows.
+fn key_of(block: &Block) -> [i64; 5] {
+    let (first_us, last_us) = (block.first_us().unwrap_or(0), block.last_us().unwrap_or(0));
+    [block.data_type.number(), block.channel.0, first_us, last_us, block.rows() as i64]
 }
 
 /// The chunks that reach into a range (µs, both ends included), of one channel or of all, in the order they arrived:

@@ -4,17 +4,17 @@
 //! with an older token changes nothing. A worker that dies leaves a lease that runs out. A failed fold is put off by
 //! leaving the lease until the time to try again.
 
+use futures::future::try_join_all;
 use vitals::zone::QUARTER_US;
 
-use super::HealthDb;
-use crate::engine::Tx;
+use super::{HealthDb, due};
+use crate::engine::{Param, Tx};
 use crate::error::Result;
 use crate::texts::sql;
 
 sql! {
-    /// More rows than patients are asked for: one patient can have many marks.
-    FIND_READY = "SELECT due.patient FROM due JOIN patient ON patient.uuid = due.patient
-        WHERE due.ready_ms <= $1 AND patient.fold_lease_until_ms <= $1 ORDER BY due.ready_ms LIMIT $2";
+    FIND_READY = "SELECT uuid FROM patient WHERE derive_ready_ms <= $1 AND fold_lease_until_ms <= $1
+        ORDER BY derive_ready_ms LIMIT $2";
     CLAIM = "UPDATE patient SET fold_token = fold_token + 1, fold_lease_until_ms = $2
         WHERE uuid = $1 AND fold_lease_until_ms <= $3 RETURNING fold_token";
     FIND_PATIENTS = "SELECT uuid FROM patient WHERE uuid > $1 ORDER BY uuid LIMIT $2";
@@ -22,9 +22,7 @@ sql! {
     FIND_FIRST_AND_LAST = "SELECT data_type, MIN(quarter_us), MAX(quarter_us) FROM tally
         WHERE patient = $1 GROUP BY data_type";
     HOLD_UNTIL = "UPDATE patient SET fold_lease_until_ms = $3 WHERE uuid = $1 AND fold_token = $2";
-    FIND_DUE = "SELECT arrival, data_type, first_us, last_us, ready_ms FROM due
-        WHERE patient = $1 AND ready_ms <= $2 ORDER BY first_us, data_type, arrival";
-    COUNT_READY = "SELECT COUNT(DISTINCT patient) FROM due WHERE ready_ms <= $1";
+    COUNT_READY = "SELECT COUNT(*) FROM patient WHERE derive_ready_ms <= $1";
     FORGET_DUE = "DELETE FROM due
         WHERE patient = $1 AND arrival = $2 AND data_type = $3 AND first_us = $4 AND ready_ms = $5";
     MARK_DUE = "INSERT INTO due (patient, arrival, data_type, first_us, last_us, ready_ms) VALUES ($1, $2, $3, $4, $5, $6)
@@ -64,14 +62,13 @@ impl HealthDb {
             return Ok(Vec::new());
         }
         let until_ms = now_ms.saturating_add(lease_ms);
+        if let [patient] = waiting.as_slice() {
+            return Ok(self.claim_patient(patient, now_ms, lease_ms).await?.into_iter().collect());
+        }
         self.db
             .write(async move |tx| {
-                let mut claims = Vec::with_capacity(waiting.len());
-                for patient in &waiting {
-                    let token = tx.query_opt(CLAIM, &[patient, &until_ms, &now_ms], |row| row.get(0)).await?;
-                    claims.extend(token.map(|token| Claim { patient: patient.clone(), token }));
-                }
-                Ok(claims)
+                let claims = try_join_all(waiting.iter().map(|patient| claim(tx, patient, until_ms, now_ms))).await?;
+                Ok(claims.into_iter().flatten().collect())
             })
             .await
     }
@@ -88,12 +85,7 @@ impl HealthDb {
     pub async fn claim_patient(&self, patient: &str, now_ms: i64, lease_ms: i64) -> Result<Option<Claim>> {
         let patient = patient.to_owned();
         let until_ms = now_ms.saturating_add(lease_ms);
-        self.db
-            .write(async move |tx| {
-                let token = tx.query_opt(CLAIM, &[&patient, &until_ms, &now_ms], |row| row.get(0)).await?;
-                Ok(token.map(|token| Claim { patient: patient.clone(), token }))
-            })
-            .await
+        self.db.write_single(async move |tx| claim(tx, &patient, until_ms, now_ms).await).await
     }
 
     /// Up to `limit` patients whose uuids come after another, in their order.
@@ -133,21 +125,7 @@ impl HealthDb {
 
     /// What is due of a patient, by the time of the rows.
     pub async fn due_of(&self, patient: &str, now_ms: i64) -> Result<Vec<DueRange>> {
-        let patient = patient.to_owned();
-        self.db
-            .look_up(async move |tx| {
-                tx.query(FIND_DUE, &[&patient, &now_ms], |row| {
-                    Ok(DueRange {
-                        arrival: row.get(0)?,
-                        data_type: row.get(1)?,
-                        first_us: row.get(2)?,
-                        last_us: row.get(3)?,
-                        ready_ms: row.get(4)?,
-                    })
-                })
-                .await
-            })
-            .await
+        Ok(self.dirty_of(patient, now_ms).await?.map(|dirty| dirty.ready).unwrap_or_default())
     }
 
     /// Marks a range of a patient due, as when a setting that enters a formula has changed.
@@ -157,34 +135,37 @@ impl HealthDb {
     }
 }
 
-/// The patients of the marks that wait longest, each once.
+/// The patients who wait longest.
 async fn find_ready(tx: &Tx<'_>, now_ms: i64, limit: usize) -> Result<Vec<String>> {
-    const MARKS_PER_PATIENT: i64 = 16;
-    let marks = MARKS_PER_PATIENT * limit as i64;
-    let mut waiting: Vec<String> = Vec::new();
-    for patient in tx.query(FIND_READY, &[&now_ms, &marks], |row| row.get::<String>(0)).await? {
-        if waiting.len() < limit && !waiting.contains(&patient) {
-            waiting.push(patient);
-        }
-    }
+    let mut waiting: Vec<String> =
+        tx.query(FIND_READY, &[&now_ms, &(limit as i64)], |row| row.get::<String>(0)).await?;
     // Two workers that claim the same patients take the rows in the same order, so neither waits for the other.
     waiting.sort_unstable();
     Ok(waiting)
 }
 
-/// Whether the claim stands; holds the patient's row, so that syncs and other folds of his wait for this transaction.
-pub(super) async fn confirm(tx: &Tx<'_>, claim: &Claim, until_ms: i64) -> Result<bool> {
-    Ok(tx.execute(HOLD_UNTIL, &[&claim.patient, &claim.token, &until_ms]).await? == 1)
+async fn claim(tx: &Tx<'_>, patient: &str, until_ms: i64, now_ms: i64) -> Result<Option<Claim>> {
+    let token = tx.query_opt(CLAIM, &[&patient, &until_ms, &now_ms], |row| row.get(0)).await?;
+    Ok(token.map(|token| Claim { patient: patient.to_owned(), token }))
 }
 
-pub(super) async fn mark(tx: &Tx<'_>, patient: &str, range: &DueRange) -> Result<()> {
-    let DueRange { arrival, data_type, first_us, last_us, ready_ms } = range;
-    tx.put(MARK_DUE, &[&patient, arrival, data_type, first_us, last_us, ready_ms]).await?;
-    Ok(())
+/// Marks a range and makes the patient ready for it.
+async fn mark(tx: &Tx<'_>, patient: &str, range: &DueRange) -> Result<()> {
+    put_all(tx, patient, std::slice::from_ref(range)).await?;
+    due::lower_ready(tx, patient, range.ready_ms).await
+}
+
+/// Marks ranges; the caller says when the patient is ready.
+pub(super) async fn put_all(tx: &Tx<'_>, patient: &str, ranges: &[DueRange]) -> Result<()> {
+    let rows = ranges.iter().map(|range| {
+        let DueRange { arrival, data_type, first_us, last_us, ready_ms } = range;
+        let row: [&dyn Param; 6] = [&patient, arrival, data_type, first_us, last_us, ready_ms];
+        row
+    });
+    tx.put_rows(MARK_DUE, &rows.collect::<Vec<_>>()).await
 }
 
 pub(super) async fn forget(tx: &Tx<'_>, patient: &str, range: &DueRange) -> Result<()> {
     let DueRange { arrival, data_type, first_us, ready_ms, .. } = range;
-    tx.put(FORGET_DUE, &[&patient, arrival, data_type, first_us, ready_ms]).await?;
-    Ok(())
+    tx.put(FORGET_DUE, &[&patient, arrival, data_type, first_us, ready_ms]).await
 }

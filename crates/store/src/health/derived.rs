@@ -3,6 +3,8 @@
 //! An output is a number and a meaning of the key. Whatever outputs a commit has changed, it writes them with one
 //! statement, so neither the schema nor the number of statements grows with the list of derivations.
 
+use std::collections::BTreeMap;
+
 use vitals::registry::DataType;
 use vitals::zone::LocalDay;
 
@@ -83,9 +85,11 @@ pub(crate) fn text_of(row: &Row<'_>, column: usize) -> Result<String> {
 /// Writes and removes rows of a patient: one statement for what is written, one for each row that is removed, which is
 /// rare.
 pub(crate) async fn put(tx: &Tx<'_>, patient: &str, rows: &[DerivedRow]) -> Result<()> {
-    let numbers: Vec<i64> = rows.iter().map(|row| row.output.number()).collect();
+    // Of several rows of one key the last one stands; one statement may not write a row twice.
+    let rows: BTreeMap<(Output, i64), &DerivedRow> = rows.iter().map(|row| ((row.output, row.key), row)).collect();
+    let rows: Vec<(i64, &DerivedRow)> = rows.into_iter().map(|((output, _), row)| (output.number(), row)).collect();
     let mut written: Vec<[&dyn Param; 5]> = Vec::with_capacity(rows.len());
-    for (row, number) in rows.iter().zip(&numbers) {
+    for (number, row) in &rows {
         match &row.body {
             Some(body) => written.push([&patient, number, &row.key, &row.version, body]),
             None => tx.put(DELETE, &[&patient, number, &row.key]).await?,

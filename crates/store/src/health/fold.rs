@@ -8,12 +8,16 @@ use vitals::latest::LatestValues;
 
 use super::claims::{self, Claim, DueRange};
 use super::derived::{self, DerivedRow};
+use super::hours::{self, OpenHour};
+use super::inputs::Dirty;
 use super::news::NewsRow;
 use super::slots::SlotRow;
 use super::summaries::SummaryRow;
 use super::{AfHourRow, FactsRow, HealthDb, latest};
-use crate::engine::Tx;
+use crate::engine::{Param, Tx};
 use crate::error::Result;
+use crate::events::{NewEvent, raise_event_position};
+use crate::texts::sql;
 
 /// Everything that a fold of one patient changes.
 #[derive(Clone, Debug)]
@@ -36,6 +40,12 @@ pub struct FoldCommit {
     pub done: Vec<DueRange>,
     /// What is due later, or was left for the next fold.
     pub due: Vec<DueRange>,
+    /// The dirty ranges that it started from; `None` leaves it as it is up to which event ranges were taken in.
+    pub dirty: Option<Dirty>,
+    /// When it was computed, ms.
+    pub now_ms: i64,
+    /// What readers are told.
+    pub events: Vec<NewEvent>,
 }
 
 impl FoldCommit {
@@ -51,6 +61,9 @@ impl FoldCommit {
             news: Vec::new(),
             done: Vec::new(),
             due: Vec::new(),
+            dirty: None,
+            now_ms: 0,
+            events: Vec::new(),
         }
     }
 }
@@ -73,41 +86,73 @@ pub enum FoldOutcome {
     LeaseLost,
 }
 
+sql! {
+    HOLD = "UPDATE patient SET fold_lease_until_ms = 0 WHERE uuid = $1 AND fold_token = $2 RETURNING latest";
+    /// What came since is due at once, otherwise the patient is ready when the next of the marks is.
+    FREE = concat!("UPDATE patient SET latest = $3, derived_through = COALESCE($2, derived_through),
+        derive_ready_ms = CASE WHEN arrivals > COALESCE($2, derived_through) THEN $4
+            ELSE (SELECT MIN(ready_ms) FROM due WHERE due.patient = patient.uuid) END,
+        events = events + $5, ", raise_event_position!(), " WHERE uuid = $1");
+    ADD_EVENTS = "INSERT INTO event (position, patient, sequence, time_ms, type, body)
+        VALUES ((SELECT NULLIF(event_position, 0) FROM patient WHERE uuid = $1), $1,
+        (SELECT events - $2 FROM patient WHERE uuid = $1), $3, $4, $5)";
+}
+
 impl HealthDb {
     /// Commits folds of several patients in one transaction; each is judged by its own lease. When this returns, what
     /// is committed is durable.
     pub async fn commit_folds(&self, folds: Vec<FoldCommit>) -> Result<Vec<FoldOutcome>> {
-        self.db.write(async move |tx| try_join_all(folds.iter().map(|fold| commit(tx, fold))).await).await
+        let hours: Vec<Vec<OpenHour>> = folds.iter().map(|fold| self.open_hours.new_of(fold)).collect();
+        let written = hours.clone();
+        let outcomes = self.db.write(async move |tx| {
+            try_join_all(folds.iter().zip(&hours).map(|(fold, hours)| commit(tx, fold, hours))).await
+        });
+        let outcomes = outcomes.await?;
+        for (hours, _) in written.into_iter().zip(&outcomes).filter(|(_, outcome)| **outcome == FoldOutcome::Committed)
+        {
+            self.open_hours.remember(hours);
+        }
+        Ok(outcomes)
     }
 
     /// The latest values of a patient as the database holds them.
     pub async fn stored_latest(&self, patient: &str) -> Result<LatestValues> {
-        let patient = patient.to_owned();
-        self.db.look_up(async move |tx| latest::find(tx, &patient).await).await
+        Ok(self.latest_of_patients(vec![patient.to_owned()]).await?.remove(patient).unwrap_or_default())
     }
 }
 
-async fn commit(tx: &Tx<'_>, fold: &FoldCommit) -> Result<FoldOutcome> {
-    const FREE: i64 = 0;
-    if !claims::confirm(tx, &fold.claim, FREE).await? {
-        return Ok(FoldOutcome::LeaseLost);
-    }
-    let patient = fold.claim.patient.as_str();
+async fn commit(tx: &Tx<'_>, fold: &FoldCommit, hours: &[OpenHour]) -> Result<FoldOutcome> {
+    let Claim { patient, token } = &fold.claim;
+    // Syncs and other derivations of the patient wait for this transaction from here on.
+    let held = tx.query_opt(HOLD, &[patient, token], |row| row.get::<Option<String>>(0)).await?;
+    let Some(known) = held else { return Ok(FoldOutcome::LeaseLost) };
+    let known = latest::parse(known.as_deref())?;
     derived::put(tx, patient, &rows_of(fold)?).await?;
-    if let Some(change) = &fold.latest {
-        let known = latest::find(tx, patient).await?;
-        let values = settle(&known, change);
-        if values != known {
-            latest::write(tx, patient, &values).await?;
-        }
-    }
-    for range in &fold.done {
+    let from = fold.dirty.as_ref().map_or(i64::MAX, |dirty| dirty.from);
+    // Ranges of events that come with this commit were never written down.
+    for range in fold.done.iter().filter(|range| range.arrival <= from) {
         claims::forget(tx, patient, range).await?;
     }
-    for range in &fold.due {
-        claims::mark(tx, patient, range).await?;
-    }
+    claims::put_all(tx, patient, &fold.due).await?;
+    hours::note(tx, hours).await?;
+    let latest = fold.latest.as_ref().map_or(known, |change| settle(&known, change));
+    let through = fold.dirty.as_ref().map(|dirty| dirty.through);
+    let events = fold.events.len() as i64;
+    tx.put(FREE, &[patient, &through, &latest::to_text(&latest)?, &fold.now_ms, &events]).await?;
+    add_events(tx, patient, &fold.events).await?;
     Ok(FoldOutcome::Committed)
+}
+
+/// Appends events whose numbers were raised with everything else of the patient's row.
+async fn add_events(tx: &Tx<'_>, patient: &String, events: &[NewEvent]) -> Result<()> {
+    let after: Vec<i64> = (0..events.len() as i64).rev().collect();
+    let bodies = events.iter().map(NewEvent::body_text).collect::<Result<Vec<_>>>()?;
+    let names: Vec<&str> = events.iter().map(|event| event.event_type.name()).collect();
+    let rows = events.iter().zip(&after).zip(bodies.iter().zip(&names)).map(|((event, after), (body, name))| {
+        let row: [&dyn Param; 5] = [patient, after, &event.time_ms, name, body];
+        row
+    });
+    tx.put_rows(ADD_EVENTS, &rows.collect::<Vec<_>>()).await
 }
 
 /// Everything that a fold has derived, as it is stored.

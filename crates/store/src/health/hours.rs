@@ -4,15 +4,18 @@
 //! stay the same.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
-use vitals::block::Block;
+use runtime::HashMap;
+
 use vitals::merge::overlay;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::SECOND_US;
 
 use super::HealthDb;
 use super::chunks::{self, Prepared};
-use crate::engine::Tx;
+use super::fold::FoldCommit;
+use crate::engine::{Param, Tx};
 use crate::error::Result;
 use crate::payload;
 use crate::texts::sql;
@@ -37,16 +40,63 @@ const SETTLING_MS: i64 = 10 * 60 * 1000;
 /// A chunk with at least as many rows is not small.
 const SMALL_ROWS: usize = 2_000;
 
-/// Notes that a small chunk has arrived.
-pub(crate) async fn note(tx: &Tx<'_>, patient: &str, block: &Block, now_ms: i64) -> Result<()> {
-    let (Some(first_us), Some(last_us)) = (block.first_us(), block.last_us()) else { return Ok(()) };
-    let hour_us = last_us.div_euclid(HOUR_US) * HOUR_US;
-    if block.rows() >= SMALL_ROWS || first_us < hour_us {
-        return Ok(());
+/// An hour in which small chunks have arrived.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct OpenHour {
+    patient: String,
+    data_type: i64,
+    hour_us: i64,
+    /// When its chunks can be merged, ms.
+    ready_ms: i64,
+}
+
+/// Hours that this process has noted: live data come for the same hour again and again.
+#[derive(Debug, Default)]
+pub(super) struct NotedHours(Mutex<HashMap<(String, i64, i64), i64>>);
+
+/// Hours that are remembered at most.
+const MOST_NOTED: usize = 100_000;
+
+impl NotedHours {
+    /// The hours that the syncs behind a derivation have opened and that were not noted yet.
+    pub fn new_of(&self, fold: &FoldCommit) -> Vec<OpenHour> {
+        let touched = fold.dirty.iter().flat_map(|dirty| &dirty.touched);
+        let mut hours: Vec<OpenHour> = Vec::new();
+        let noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (received_ms, range) in touched {
+            let hour_us = range.last_us.div_euclid(HOUR_US) * HOUR_US;
+            if range.rows >= SMALL_ROWS as u64 || range.first_us < hour_us {
+                continue;
+            }
+            let data_type = range.data_type.number();
+            let key = (fold.claim.patient.clone(), data_type, hour_us);
+            let is_noted = noted.get(&key).is_some_and(|ready_ms| ready_ms > received_ms)
+                || hours.iter().any(|hour| (hour.data_type, hour.hour_us) == (data_type, hour_us));
+            if !is_noted {
+                let ready_ms = ((hour_us + HOUR_US) / 1000).max(*received_ms) + SETTLING_MS;
+                hours.push(OpenHour { patient: key.0, data_type, hour_us, ready_ms });
+            }
+        }
+        hours
     }
-    let ready_ms = ((hour_us + HOUR_US) / 1000).max(now_ms) + SETTLING_MS;
-    tx.put(NOTE, &[&patient, &block.data_type.number(), &hour_us, &ready_ms]).await?;
-    Ok(())
+
+    /// Takes note of hours that are stored.
+    pub fn remember(&self, hours: Vec<OpenHour>) {
+        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if noted.len() + hours.len() > MOST_NOTED {
+            noted.clear();
+        }
+        noted.extend(hours.into_iter().map(|hour| ((hour.patient, hour.data_type, hour.hour_us), hour.ready_ms)));
+    }
+}
+
+/// Notes hours whose small chunks are to be merged.
+pub(super) async fn note(tx: &Tx<'_>, hours: &[OpenHour]) -> Result<()> {
+    let rows = hours.iter().map(|hour| {
+        let row: [&dyn Param; 4] = [&hour.patient, &hour.data_type, &hour.hour_us, &hour.ready_ms];
+        row
+    });
+    tx.put_rows(NOTE, &rows.collect::<Vec<_>>()).await
 }
 
 /// A chunk of an hour, and where it stands.
@@ -123,7 +173,7 @@ async fn merge_channel(
     // What is too large for one payload stays as it is.
     let Ok(payload) = payload::encode(&block) else { return Ok(()) };
     for chunk in arrived {
-        let key: [&dyn crate::engine::Param; 6] =
+        let key: [&dyn Param; 6] =
             [&patient, &data_type.number(), &chunk.last_us, &channel.0, &chunk.arrival, &chunk.first_us];
         tx.put(DELETE_CHUNK, &key).await?;
     }

@@ -14,6 +14,7 @@ pub(crate) mod exports;
 mod facts;
 mod fold;
 mod hours;
+mod inputs;
 mod latest;
 mod news;
 mod oauth;
@@ -43,17 +44,20 @@ pub use exports::folder as export_folder;
 pub use exports::{ExportClaim, ExportJob, ExportState, ExportTurn, NewExport, OwedEntry};
 pub use facts::FactsRow;
 pub use fold::{FoldCommit, FoldOutcome, LatestChange};
+pub use inputs::{DerivationInputs, DerivationStart, Dirty, InputRange};
 pub use news::NewsRow;
 pub use oauth::{AuthorizationCode, OauthRefreshToken};
 pub use patients::{HealthPatient, Profile};
 pub(crate) use reader::merge;
 pub use retention::Retirement;
-pub use sessions::HealthSession;
+pub use sessions::{HealthSession, IntakeFacts};
 pub use settings::{SettingRow, WEIGHT_SETTING};
 pub use slots::SlotRow;
 pub use summaries::{OlderDays, StoredSection, SummaryRow};
 pub use sync::{Counts, DeviceReport, Sync, SyncId, SyncOutcome};
 pub use tally::{LocalQuarter, TallyRow};
+
+use std::sync::Arc;
 
 use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
@@ -70,6 +74,7 @@ const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0007_portal.sql"),
     include_str!("../../migrations/health/0008_derived.sql"),
     include_str!("../../migrations/health/0009_events.sql"),
+    include_str!("../../migrations/health/0010_dirty.sql"),
 ]);
 
 /// The health database and the objects that its segments lie in. Clones share it.
@@ -77,12 +82,13 @@ const MIGRATIONS: Migrations = Migrations(&[
 pub struct HealthDb {
     pub(crate) db: Db,
     pub(crate) objects: Objects,
+    open_hours: Arc<hours::NotedHours>,
 }
 
 impl HealthDb {
     /// Opens the database and brings its schema up to date.
     pub async fn open(address: Address, objects: Objects) -> Result<Self> {
-        let health = HealthDb { db: Db::open(address, MIGRATIONS).await?, objects };
+        let health = HealthDb { db: Db::open(address, MIGRATIONS).await?, objects, open_hours: Arc::default() };
         health.events().raise_clock().await?;
         Ok(health)
     }
@@ -117,9 +123,11 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         devices::TEXTS,
         due::TEXTS,
         facts::TEXTS,
+        fold::TEXTS,
         erasure::TEXTS,
         exports::TEXTS,
         hours::TEXTS,
+        inputs::TEXTS,
         latest::TEXTS,
         news::TEXTS,
         oauth::TEXTS,
@@ -130,7 +138,8 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         settings::TEXTS,
         slots::TEXTS,
         summaries::TEXTS,
-        sync::TEXTS,
+        sync::TEXTS[0],
+        sync::TEXTS[1],
         tally::TEXTS,
         zones::TEXTS,
         crate::segment::TEXTS,

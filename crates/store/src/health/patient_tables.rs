@@ -28,7 +28,7 @@ sql! {
     EXPORT_LIMIT = "DELETE FROM export_limit WHERE patient = $1";
     RETIRED = "DELETE FROM retired WHERE patient = $1";
     SESSION = "DELETE FROM session WHERE patient = $1";
-    SYNC = "DELETE FROM sync WHERE patient = $1";
+    SYNC = "UPDATE event SET sync_id = NULL WHERE patient = $1 AND (type = 'sync.stored' OR type = 'sync.repeated')";
     /// Readers of the log count positions, so the rows stay.
     EVENT = "UPDATE event SET body = '{}', sync_id = NULL, content_hash = NULL WHERE patient = $1";
     PATIENT = "DELETE FROM patient WHERE uuid = $1";

@@ -3,6 +3,10 @@
 //! Tokens that are refreshed from one another are a family. It ends by its first row, which every look-up reads as
 //! well: so it ends at once and as a whole, also for a token that another transaction is just adding.
 
+use std::collections::BTreeMap;
+
+use vitals::registry::DataType;
+
 use super::HealthDb;
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
@@ -44,6 +48,17 @@ pub struct HealthSession {
     pub ended_ms: Option<i64>,
 }
 
+/// What decides how rows of a patient are taken in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IntakeFacts {
+    /// The zone of the patient's profile.
+    pub time_zone: Option<String>,
+    /// The rule of how long rows are kept, JSON.
+    pub retention: Option<String>,
+    /// Before when rows of a type have expired, µs.
+    pub expired_us: BTreeMap<DataType, i64>,
+}
+
 sql! {
     ADD = "INSERT INTO session (id, patient, actor, api_key, login, client, consent, scope, family, first_issued_ms,
         issued_ms, expires_ms, refresh_until_ms, replaced_ms, ended_ms)
@@ -52,6 +67,14 @@ sql! {
         s.first_issued_ms, s.issued_ms, s.expires_ms, s.refresh_until_ms, s.replaced_ms,
         COALESCE(s.ended_ms, f.ended_ms)
         FROM session s JOIN session f ON f.id = s.family WHERE s.id = $1";
+    /// The same, with what decides how the patient's rows are taken in: a row for each type of which rows have expired.
+    FIND_CALLER = "SELECT s.id, s.patient, s.actor, s.api_key, s.login, s.client, s.consent, s.scope, s.family,
+        s.first_issued_ms, s.issued_ms, s.expires_ms, s.refresh_until_ms, s.replaced_ms,
+        COALESCE(s.ended_ms, f.ended_ms), p.time_zone,
+        (SELECT body FROM patient_setting WHERE patient = s.patient AND name = $2 AND valid_from_ms <= $3
+            ORDER BY valid_from_ms DESC LIMIT 1), r.data_type, r.before_us
+        FROM session s JOIN session f ON f.id = s.family LEFT JOIN patient p ON p.uuid = s.patient
+        LEFT JOIN retired r ON r.patient = s.patient WHERE s.id = $1";
     /// Makes whoever erases the patient wait for the end of this transaction.
     HOLD_PATIENT = "UPDATE patient SET updated_ms = updated_ms WHERE uuid = $1";
     HOLD = "UPDATE session SET replaced_ms = replaced_ms WHERE id = $1";
@@ -75,6 +98,30 @@ impl HealthDb {
     pub async fn session(&self, id: &str) -> Result<Option<HealthSession>> {
         let id = id.to_owned();
         self.db.look_up(async move |tx| find(tx, &id).await).await
+    }
+
+    /// The session with this identity, ended or not, and what decides how rows of its patient are taken in. `setting` is
+    /// the name of the setting that says how long rows are kept.
+    pub async fn calling_session(
+        &self,
+        id: &str,
+        setting: &str,
+        now_ms: i64,
+    ) -> Result<Option<(HealthSession, IntakeFacts)>> {
+        let (id, setting) = (id.to_owned(), setting.to_owned());
+        let read = |row: &Row<'_>| {
+            let expired: (Option<i64>, Option<i64>) = (row.get(17)?, row.get(18)?);
+            Ok((read_session(row)?, row.get(15)?, row.get(16)?, expired.0.zip(expired.1)))
+        };
+        let found = self.db.look_up(async move |tx| tx.query(FIND_CALLER, &[&id, &setting, &now_ms], read).await);
+        let mut caller: Option<(HealthSession, IntakeFacts)> = None;
+        for (session, time_zone, retention, expired) in found.await? {
+            let facts = IntakeFacts { time_zone, retention, expired_us: BTreeMap::new() };
+            let (_, facts) = caller.get_or_insert((session, facts));
+            let known = expired.and_then(|(number, us)| Some((DataType::from_number(number)?, us)));
+            facts.expired_us.extend(known);
+        }
+        Ok(caller)
     }
 
     /// Replaces a token by its successor. A token that was replaced less than `grace_ms` ago may be replaced again;

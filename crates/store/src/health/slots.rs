@@ -157,7 +157,7 @@ impl Stored {
         let Some(data_type) = DataType::from_number(self.data_type) else {
             return Ok(None);
         };
-        let cells = decompress(&self.cells)?;
+        let cells = unpack(&self.cells)?;
         Ok(Some(SlotRow { day: self.day, data_type, cells }))
     }
 }
@@ -180,7 +180,8 @@ fn compress(cells: &[u8]) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn decompress(bytes: &[u8]) -> Result<Vec<u8>> {
+/// The cells of a stored row.
+pub(super) fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
     let damaged = || StoreError::Damaged("a day's cells cannot be read".to_owned());
     let (length, packed) = bytes.split_first_chunk::<4>().ok_or_else(damaged)?;
     let length = u32::from_le_bytes(*length);
@@ -199,9 +200,9 @@ mod tests {
         let cells: Vec<u8> = (0..5000_u32).map(|at| (at % 7) as u8).collect();
         let bytes = compress(&cells).unwrap();
         assert!(bytes.len() < cells.len() / 10);
-        assert_eq!(decompress(&bytes).unwrap(), cells);
-        assert!(decompress(&bytes[..3]).is_err());
-        assert!(decompress(&bytes[..bytes.len() - 1]).is_err());
-        assert!(decompress(&[255; 40]).is_err());
+        assert_eq!(unpack(&bytes).unwrap(), cells);
+        assert!(unpack(&bytes[..3]).is_err());
+        assert!(unpack(&bytes[..bytes.len() - 1]).is_err());
+        assert!(unpack(&[255; 40]).is_err());
     }
 }

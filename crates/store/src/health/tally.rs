@@ -3,12 +3,14 @@
 //! Kept in the transaction that stores the samples, so compliance never opens a chunk, and ranges of local time find
 //! the UTC quarters that they lie in.
 
+use std::collections::BTreeMap;
+
 use vitals::block::Block;
 use vitals::registry::DataType;
 use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US, ZoneRuns};
 
 use super::HealthDb;
-use crate::engine::{Row, Tx};
+use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
 use crate::texts::sql;
 
@@ -77,9 +79,31 @@ fn count(times_us: &[i64], zones: &ZoneRuns) -> Counts {
     counts
 }
 
-/// Adds the new rows of an admitted block: those that do not replace another, or all when `replaces` is empty.
-pub(crate) async fn add_new_rows(tx: &Tx<'_>, patient: &str, block: &Block, replaces: &[bool]) -> Result<()> {
-    let counts = if replaces.contains(&true) {
+/// Samples that a sync adds, by type, UTC quarter and offset.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SampleCounts(BTreeMap<(i64, i64, i64), i64>);
+
+impl SampleCounts {
+    /// Counts the new rows of an admitted block: those that do not replace another, or all when `replaces` is empty.
+    pub fn count_new_rows(&mut self, block: &Block, replaces: &[bool]) {
+        for ((quarter_us, offset_s), samples) in new_rows(block, replaces) {
+            let key = (block.data_type.number(), quarter_us, i64::from(offset_s));
+            *self.0.entry(key).or_default() += samples;
+        }
+    }
+
+    /// Adds them to what is stored.
+    pub async fn add(&self, tx: &Tx<'_>, patient: &str) -> Result<()> {
+        let rows = self.0.iter().map(|((data_type, quarter_us, offset_s), samples)| {
+            let row: [&dyn Param; 5] = [&patient, data_type, quarter_us, offset_s, samples];
+            row
+        });
+        tx.put_rows(ADD, &rows.collect::<Vec<_>>()).await
+    }
+}
+
+fn new_rows(block: &Block, replaces: &[bool]) -> Counts {
+    if replaces.contains(&true) {
         let mut times_us = Vec::new();
         let mut zones = ZoneRuns::default();
         for row in (0..block.rows()).filter(|row| !replaces[*row]) {
@@ -89,11 +113,7 @@ pub(crate) async fn add_new_rows(tx: &Tx<'_>, patient: &str, block: &Block, repl
         count(&times_us, &zones)
     } else {
         count(&block.times_us, &block.zones)
-    };
-    for ((quarter_us, offset_s), samples) in counts {
-        tx.put(ADD, &[&patient, &block.data_type.number(), &quarter_us, &i64::from(offset_s), &samples]).await?;
     }
-    Ok(())
 }
 
 impl HealthDb {

@@ -17,8 +17,8 @@ use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use platform::PlatformError;
 use platform::ingest::{self, Receipt, SyncBody, TypeOutcome};
+use platform::{HealthCaller, PlatformError};
 use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -123,7 +123,7 @@ async fn sync(
     caller.require(SYNC)?;
     require_content_type(&headers, &["application/json"], "application/json")?;
     let body = read_off_thread(&state, &headers, sent, |bytes| body::read(&bytes)).await?;
-    store(&state, &caller.patient, body).await
+    store(&state, &caller, body).await
 }
 
 /// Stores one Arrow IPC stream of rows of one type.
@@ -150,17 +150,17 @@ async fn sync_arrow(
     require_content_type(&headers, &[ARROW_STREAM, "application/octet-stream"], ARROW_STREAM)?;
     let one = |name: &str| parameters.one(name).map(str::to_owned);
     let (sync_id, time_zone, serial_number) = (one("sync_id"), one("time_zone"), one("serial_number"));
-    let zone = ingest::zone_of(&state.platform, &caller.patient, time_zone.clone()).await?;
+    let zone = ingest::zone_of(&caller, time_zone.clone())?;
     let device = serial_number.map(|serial_number| ingest::DeviceReport { serial_number, ..Default::default() });
     let body = read_off_thread(&state, &headers, sent, move |bytes| {
         let data = vec![arrow::read(data_type, &bytes, &zone)?];
         Ok(SyncBody { sync_id, time_zone, device, data })
     });
-    store(&state, &caller.patient, body.await?).await
+    store(&state, &caller, body.await?).await
 }
 
-async fn store(state: &ApiState, patient: &str, (body, _room): (SyncBody, Room)) -> Result<Json<SyncAnswer>> {
-    let receipt = ingest::store_sync(&state.platform, patient, body).await?;
+async fn store(state: &ApiState, caller: &HealthCaller, (body, _room): (SyncBody, Room)) -> Result<Json<SyncAnswer>> {
+    let receipt = ingest::store_sync(&state.platform, caller, body).await?;
     state.metrics.synced(&receipt);
     Ok(Json(receipt.into()))
 }

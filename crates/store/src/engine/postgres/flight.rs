@@ -97,10 +97,34 @@ impl Flight {
     pub(in crate::engine) async fn put(&self, text: &'static str, params: &[&dyn Param]) -> Result<()> {
         let _turn = self.order.lock().await;
         let statement = self.prepared(text).await?;
+        self.send_with(statement, params);
+        Ok(())
+    }
+
+    /// The same for a statement of several rows. The server knows the types of its parameters from the statement of one
+    /// row alone.
+    pub(in crate::engine) async fn put_rows(
+        &self,
+        one: &'static str,
+        several: &'static str,
+        rows: usize,
+        params: &[&dyn Param],
+    ) -> Result<()> {
+        let _turn = self.order.lock().await;
+        let mut statement = self.prepared(one).await?;
+        if rows > 1 {
+            let types: Vec<_> = std::iter::repeat_n(statement.params(), rows).flatten().cloned().collect();
+            let prepared = self.client.prepare_typed_cached(several, &types).await;
+            statement = self.checked(prepared).await?;
+        }
+        self.send_with(statement, params);
+        Ok(())
+    }
+
+    fn send_with(&self, statement: Statement, params: &[&dyn Param]) {
         let params: Vec<Box<dyn ToSql + Sync + Send>> = params.iter().map(|param| param.boxed()).collect();
         let client = self.client.clone();
         self.send(Box::pin(async move { client.execute_raw(&statement, params).await.map(drop) }));
-        Ok(())
     }
 
     /// Runs a query and hands over its rows as they come.

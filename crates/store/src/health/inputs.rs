@@ -1,0 +1,295 @@
+//! What a derivation of one patient starts from, in two statements: who the patient is and what is dirty, and then the
+//! rows and derived values around it.
+
+use std::collections::BTreeMap;
+
+use vitals::block::Block;
+use vitals::latest::LatestValues;
+use vitals::news_timeline::NewsEntry;
+use vitals::registry::{Channel, DataType};
+use vitals::zone::{DAY_US, LocalDay};
+
+use super::claims::DueRange;
+use super::derived::{Output, day_of, keys_of_days};
+use super::news::parse_entry;
+use super::settings::SettingRow;
+use super::slots::unpack;
+use super::summaries::{StoredSection, SummaryRow};
+use super::sync::{TouchedRange, touched_ranges};
+use super::{AfHourRow, FactsRow, HealthDb, Profile, SlotRow, latest, reader};
+use crate::engine::{Param, Row, Tx};
+use crate::error::{Result, StoreError};
+use crate::payload;
+use crate::texts::sql;
+
+/// Events of syncs that one derivation takes in.
+const MOST_EVENTS: i64 = 256;
+/// Types that one statement asks for the rows of.
+const MOST_TYPES: usize = 4;
+
+sql! {
+    START = "SELECT CAST(0 AS BIGINT), arrivals, derived_through, CAST(0 AS BIGINT), CAST(0 AS BIGINT),
+            CAST(0 AS BIGINT), height, weight, birthday, gender, time_zone, latest
+            FROM patient WHERE uuid = $1
+        UNION ALL SELECT 1, valid_from_ms, 0, 0, 0, 0, CAST(NULL AS DOUBLE PRECISION), CAST(NULL AS DOUBLE PRECISION),
+            name, body, CAST(NULL AS TEXT), CAST(NULL AS TEXT) FROM patient_setting WHERE patient = $1
+        UNION ALL SELECT 2, data_type, before_us, 0, 0, 0, CAST(NULL AS DOUBLE PRECISION),
+            CAST(NULL AS DOUBLE PRECISION), CAST(NULL AS TEXT), CAST(NULL AS TEXT), CAST(NULL AS TEXT),
+            CAST(NULL AS TEXT) FROM retired WHERE patient = $1
+        UNION ALL SELECT 3, arrival, data_type, first_us, last_us, ready_ms, CAST(NULL AS DOUBLE PRECISION),
+            CAST(NULL AS DOUBLE PRECISION), CAST(NULL AS TEXT), CAST(NULL AS TEXT), CAST(NULL AS TEXT),
+            CAST(NULL AS TEXT) FROM due WHERE patient = $1 AND ready_ms <= $2
+        UNION ALL SELECT * FROM (SELECT 4, sequence, time_ms, 0, 0, 0, CAST(NULL AS DOUBLE PRECISION),
+            CAST(NULL AS DOUBLE PRECISION), body, type, CAST(NULL AS TEXT), CAST(NULL AS TEXT) FROM event
+            WHERE patient = $1 AND sequence > (SELECT derived_through FROM patient WHERE uuid = $1)
+            ORDER BY sequence LIMIT $3) AS undone";
+    AROUND = "SELECT output, key, version, CAST(0 AS BIGINT), body FROM derived
+            WHERE patient = $1 AND output = 1 AND key >= $2 AND key <= $3
+        UNION ALL SELECT output, key, version, 0, body FROM derived
+            WHERE patient = $1 AND output = 2 AND key >= $2 AND key <= $3
+        UNION ALL SELECT output, key, version, 0, body FROM derived
+            WHERE patient = $1 AND output = 3 AND key >= $4 AND key <= $5
+        UNION ALL SELECT output, key, version, 0, body FROM derived
+            WHERE patient = $1 AND output = 4 AND key >= $6 AND key <= $7
+        UNION ALL SELECT output, key, version, 0, body FROM derived WHERE patient = $1 AND output = 5 AND key <= $7
+            AND key >= COALESCE((SELECT MAX(key) FROM derived WHERE patient = $1 AND output = 5 AND key < $6), $6)
+        UNION ALL SELECT output, key, version, 0, body FROM derived WHERE patient = $1 AND output = 5 AND key > $7
+            AND key = (SELECT MAX(key) FROM derived WHERE patient = $1 AND output = 5)
+        UNION ALL SELECT -3, (SELECT MIN(key) FROM derived WHERE patient = $1 AND output = 1),
+            (SELECT MAX(key) FROM derived WHERE patient = $1 AND output = 1), 0, CAST(NULL AS BYTEA)
+        UNION ALL SELECT -1, data_type, channel, arrival, payload FROM chunk
+            WHERE patient = $1 AND data_type IN ($8, $9, $10, $11) AND last_us >= $12 AND last_us <= $13 AND first_us <= $14
+        UNION ALL SELECT -2, data_type, 0, 0, CAST(NULL AS BYTEA) FROM segment
+            WHERE patient = $1 AND data_type IN ($8, $9, $10, $11) AND last_us >= $12 AND first_us <= $14";
+}
+
+/// Who a patient is for the formulas, and what is dirty.
+#[derive(Clone, Debug, Default)]
+pub struct DerivationStart {
+    /// Attributes of the body.
+    pub profile: Profile,
+    /// Every value of every setting.
+    pub settings: Vec<SettingRow>,
+    /// From when on rows of a type are still there, µs.
+    pub kept_from_us: BTreeMap<DataType, i64>,
+    /// Latest values.
+    pub latest: LatestValues,
+    /// What is dirty.
+    pub dirty: Dirty,
+}
+
+/// Ranges of a patient whose derived values are to be computed again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dirty {
+    /// Ranges that are ready, by the time of the rows.
+    pub ready: Vec<DueRange>,
+    /// Ranges of the events that were read which are ready later.
+    pub later: Vec<DueRange>,
+    /// The number of the last event whose ranges were taken in before.
+    pub from: i64,
+    /// The number of the last event whose ranges are among these.
+    pub through: i64,
+    /// What these events touched.
+    pub(super) touched: Vec<(i64, TouchedRange)>,
+}
+
+impl HealthDb {
+    /// What a derivation of a patient starts from; `None` when there is no such patient.
+    pub async fn derivation_start(&self, patient: &str, now_ms: i64) -> Result<Option<DerivationStart>> {
+        let patient = patient.to_owned();
+        self.db.look_up(async move |tx| start(tx, &patient, now_ms).await).await
+    }
+
+    /// What is dirty of a patient; `None` when there is no such patient.
+    pub async fn dirty_of(&self, patient: &str, now_ms: i64) -> Result<Option<Dirty>> {
+        Ok(self.derivation_start(patient, now_ms).await?.map(|start| start.dirty))
+    }
+
+    /// Rows and derived values around dirty ranges, in one snapshot.
+    pub async fn derivation_inputs(&self, patient: &str, wanted: InputRange) -> Result<DerivationInputs> {
+        let patient = patient.to_owned();
+        // A live sync's are few, and the trip to a blocking thread would cost more than they do.
+        if wanted.types.is_empty() {
+            return self.db.read_single(async move |tx| inputs(tx, &patient, &wanted).await).await;
+        }
+        self.db.look_up(async move |tx| inputs(tx, &patient, &wanted).await).await
+    }
+}
+
+async fn start(tx: &Tx<'_>, patient: &str, now_ms: i64) -> Result<Option<DerivationStart>> {
+    let mut start = DerivationStart::default();
+    let (mut is_there, mut events) = (false, Vec::new());
+    let read = |row: &Row<'_>| {
+        match row.get::<i64>(0)? {
+            0 => {
+                is_there = true;
+                start.dirty.from = row.get(2)?;
+                start.profile = Profile {
+                    height: row.get(6)?,
+                    weight: row.get(7)?,
+                    birthday: row.get(8)?,
+                    gender: row.get(9)?,
+                    time_zone: row.get(10)?,
+                    ..Profile::default()
+                };
+                start.latest = latest::parse(row.get::<Option<String>>(11)?.as_deref())?;
+            }
+            1 => {
+                let setting = SettingRow { name: row.get(8)?, valid_from_ms: row.get(1)?, body: row.get(9)? };
+                start.settings.push(setting);
+            }
+            2 => {
+                if let Some(data_type) = DataType::from_number(row.get(1)?) {
+                    start.kept_from_us.insert(data_type, row.get(2)?);
+                }
+            }
+            3 => start.dirty.ready.push(DueRange {
+                arrival: row.get(1)?,
+                data_type: row.get(2)?,
+                first_us: row.get(3)?,
+                last_us: row.get(4)?,
+                ready_ms: row.get(5)?,
+            }),
+            _ => events.push((row.get::<i64>(1)?, row.get::<i64>(2)?, row.get::<String>(8)?, row.get::<String>(9)?)),
+        }
+        Ok(())
+    };
+    tx.query(START, &[&patient, &now_ms, &MOST_EVENTS], read).await?;
+    start.dirty.through = start.dirty.from;
+    for (sequence, time_ms, body, event_type) in events {
+        start.dirty.take_event(sequence, time_ms, &body, &event_type, now_ms)?;
+    }
+    start.dirty.ready.sort_by_key(|range| (range.first_us, range.data_type, range.arrival));
+    Ok(is_there.then_some(start))
+}
+
+impl Dirty {
+    fn take_event(&mut self, sequence: i64, time_ms: i64, body: &str, event_type: &str, now_ms: i64) -> Result<()> {
+        self.through = self.through.max(sequence);
+        if event_type != crate::events::EventType::SyncStored.name() {
+            return Ok(());
+        }
+        for range in touched_ranges(body)? {
+            self.touched.push((time_ms, range));
+            for due in range.due(sequence, time_ms) {
+                if due.ready_ms <= now_ms { self.ready.push(due) } else { self.later.push(due) }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is asked for around dirty ranges.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InputRange {
+    /// First and last local day of slots and sections.
+    pub days: (LocalDay, LocalDay),
+    /// First and last local day of what other days need.
+    pub fact_days: (LocalDay, LocalDay),
+    /// First and last time of AF records and NEWS entries, ms; the last entry before it is read too.
+    pub times_ms: (i64, i64),
+    /// Types whose rows are read, at most four.
+    pub types: Vec<DataType>,
+    /// First and last time of the rows, µs.
+    pub rows_us: (i64, i64),
+}
+
+impl InputRange {
+    /// Types that can be asked for.
+    pub const MOST_TYPES: usize = MOST_TYPES;
+}
+
+/// Rows and derived values of a patient, as they were at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct DerivationInputs {
+    /// Cells of the days.
+    pub slots: Vec<SlotRow>,
+    /// Sections of the days.
+    pub sections: Vec<StoredSection>,
+    /// What other days need.
+    pub facts: Vec<FactsRow>,
+    /// Atrial-fibrillation records.
+    pub af_hours: Vec<AfHourRow>,
+    /// NEWS entries by time, with the last one before the range and the newest of all.
+    pub news: Vec<NewsEntry>,
+    /// The first and the last day that has slots.
+    pub days_with_slots: Option<(LocalDay, LocalDay)>,
+    /// Rows by type, merged; a type of which something is sealed in the range is left out.
+    pub rows: BTreeMap<DataType, Vec<Block>>,
+}
+
+async fn inputs(tx: &Tx<'_>, patient: &str, wanted: &InputRange) -> Result<DerivationInputs> {
+    const NO_TYPE: i64 = -1;
+    let (first_key, last_key) = keys_of_days(wanted.days.0, wanted.days.1);
+    let facts = (i64::from(wanted.fact_days.0.0), i64::from(wanted.fact_days.1.0));
+    let types: [i64; MOST_TYPES] =
+        std::array::from_fn(|at| wanted.types.get(at).map_or(NO_TYPE, |data_type| data_type.number()));
+    let [one, two, three, four] = &types;
+    let (from_us, to_us) = wanted.rows_us;
+    let latest_end_us = to_us.saturating_add(DAY_US);
+    let params: [&dyn Param; 14] = [
+        &patient,
+        &first_key,
+        &last_key,
+        &facts.0,
+        &facts.1,
+        &wanted.times_ms.0,
+        &wanted.times_ms.1,
+        one,
+        two,
+        three,
+        four,
+        &from_us,
+        &latest_end_us,
+        &to_us,
+    ];
+    let mut inputs = DerivationInputs::default();
+    let (mut chunks, mut sealed) = (Vec::new(), Vec::new());
+    let read = |row: &Row<'_>| {
+        match row.get::<i64>(0)? {
+            -1 => chunks.push((row.get::<i64>(3)?, row.get::<i64>(1)?, row.get::<i64>(2)?, row.get::<Vec<u8>>(4)?)),
+            -2 => sealed.push(row.get::<i64>(1)?),
+            -3 => {
+                let keys: (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
+                inputs.days_with_slots = keys.0.zip(keys.1).map(|(first, last)| (day_of(first).0, day_of(last).0));
+            }
+            output => inputs.take(output, row)?,
+        }
+        Ok(())
+    };
+    tx.query(AROUND, &params, read).await?;
+    chunks.sort_by_key(|(arrival, ..)| *arrival);
+    for data_type in wanted.types.iter().filter(|data_type| !sealed.contains(&data_type.number())) {
+        let of_type = chunks.iter().filter(|(_, number, ..)| *number == data_type.number());
+        let blocks = of_type.map(|(_, _, channel, bytes)| payload::decode(*data_type, Channel(*channel), bytes));
+        inputs.rows.insert(*data_type, reader::merge(blocks.collect::<Result<_>>()?, from_us, to_us));
+    }
+    inputs.news.sort_by_key(|entry| entry.time_ms);
+    Ok(inputs)
+}
+
+impl DerivationInputs {
+    fn take(&mut self, output: i64, row: &Row<'_>) -> Result<()> {
+        let (key, body) = (row.get::<i64>(1)?, row.get::<Vec<u8>>(4)?);
+        if output == Output::Slots.number() {
+            let (day, number) = day_of(key);
+            if let Some(data_type) = DataType::from_number(number) {
+                self.slots.push(SlotRow { day, data_type, cells: unpack(&body)? });
+            }
+        } else if output == Output::Section.number() {
+            let (day, number) = day_of(key);
+            if let Some(section) = vitals::summary::Section::from_number(number) {
+                let text = String::from_utf8(body).map_err(|error| StoreError::Damaged(error.to_string()))?;
+                let row_of = SummaryRow { day, section, body: Some(text) };
+                self.sections.push(StoredSection { row: row_of, format: row.get(2)? });
+            }
+        } else if output == Output::Facts.number() {
+            self.facts.push(FactsRow { day: LocalDay(key as i32), facts: body });
+        } else if output == Output::AfHour.number() {
+            self.af_hours.push(AfHourRow { hour_ms: key, records: body });
+        } else if output == Output::News.number() {
+            self.news.push(parse_entry(&body)?);
+        }
+        Ok(())
+    }
+}

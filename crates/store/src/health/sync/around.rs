@@ -1,0 +1,284 @@
+//! What is stored around the rows of a sync, asked in as few statements as their ranges allow.
+
+use std::collections::BTreeMap;
+
+use vitals::block::Block;
+use vitals::latest::LatestValues;
+use vitals::merge::overlay;
+use vitals::registry::{Channel, DataType};
+use vitals::zone::DAY_US;
+
+use super::super::chunks::Prepared;
+use super::super::{HealthDb, latest};
+use super::{ChannelChunks, Sync};
+use crate::engine::{Param, Row, Tx};
+use crate::error::{Result, StoreError};
+use crate::payload;
+use crate::segment::{SegmentRow, segments_between};
+use crate::texts::sql;
+
+/// Types that one statement asks for.
+const TYPES_AT_ONCE: usize = 4;
+
+macro_rules! rows_around {
+    () => {
+        "SELECT CAST(1 AS BIGINT), data_type, channel, arrival, first_us, last_us, payload, CAST(NULL AS TEXT) FROM chunk
+            WHERE patient = $1 AND data_type IN ($2, $3, $4, $5) AND last_us >= $6 AND last_us <= $7 AND first_us <= $8
+        UNION ALL SELECT 2, data_type, period_start_us, generation, first_us, last_us, CAST(NULL AS BYTEA), path
+            FROM segment WHERE patient = $1 AND data_type IN ($2, $3, $4, $5) AND last_us >= $6 AND first_us <= $8"
+    };
+}
+
+sql! {
+    /// A chunk lies within one UTC day, so none that reaches into a range ends more than a day after it.
+    ROWS_AROUND = rows_around!();
+    /// The same, with the patient's row and an earlier sync of the same id.
+    ALL_AROUND = concat!(rows_around!(), "
+        UNION ALL SELECT 0, events, 0, 0, 0, 0, CAST(NULL AS BYTEA), latest FROM patient WHERE uuid = $1
+        UNION ALL SELECT 3, sequence, 0, 0, 0, 0, content_hash, CAST(NULL AS TEXT) FROM event
+            WHERE patient = $1 AND sync_id = $9");
+    /// Makes whatever else changes the patient wait for the end of this transaction.
+    HOLD_PATIENT = "UPDATE patient SET arrivals = arrivals WHERE uuid = $1";
+}
+
+/// What decides what a sync writes.
+#[derive(Debug, Default)]
+pub(super) struct Around {
+    /// Number of the patient's last event and the latest values; `None` when there is no such patient.
+    pub patient: Option<(i64, LatestValues)>,
+    /// Content of an earlier sync of this id.
+    pub known_hash: Option<Vec<u8>>,
+    /// Stored chunks by type and channel, in the order of their arrival.
+    chunks: BTreeMap<(DataType, Channel), Vec<StoredChunk>>,
+    /// Sealed periods that reach into the ranges.
+    segments: Vec<SealedKey>,
+}
+
+#[derive(Debug)]
+struct StoredChunk {
+    arrival: i64,
+    first_us: i64,
+    last_us: i64,
+    payload: Vec<u8>,
+}
+
+/// A generation of a sealed period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SealedKey {
+    data_type: DataType,
+    period_start_us: i64,
+    generation: i64,
+    first_us: i64,
+    last_us: i64,
+}
+
+/// The range in which stored rows can be the same samples as those of a chunk: a row at a whole millisecond may stand
+/// for any sample of that millisecond.
+#[derive(Clone, Debug)]
+pub(super) struct SealedRange {
+    patient: String,
+    data_type: DataType,
+    channel: Channel,
+    first_us: i64,
+    last_us: i64,
+}
+
+impl SealedRange {
+    fn around(patient: &str, chunk: &Prepared) -> Self {
+        let block = &chunk.block;
+        let (first_us, last_us) = (block.first_us().unwrap_or(0), block.last_us().unwrap_or(0));
+        let last_us = last_us.div_euclid(1000) * 1000 + 999;
+        let patient = patient.to_owned();
+        SealedRange { patient, data_type: block.data_type, channel: block.channel, first_us, last_us }
+    }
+}
+
+/// Rows of sealed periods around chunks, and of which generation they were read.
+#[derive(Debug, Default)]
+pub(super) struct SealedRows {
+    read: Vec<(SealedRange, Vec<SegmentRow>, Vec<Block>)>,
+}
+
+impl SealedRows {
+    /// The rows around a chunk, if they were read from just these segments.
+    fn of(&self, range: &SealedRange, segments: &[SealedKey]) -> Option<&[Block]> {
+        let is_of = |(read, _, _): &&(SealedRange, Vec<SegmentRow>, Vec<Block>)| {
+            (read.data_type, read.channel, read.first_us) == (range.data_type, range.channel, range.first_us)
+        };
+        let (_, read, rows) = self.read.iter().find(is_of)?;
+        let is_same = |(read, found): (&SegmentRow, &SealedKey)| {
+            (read.period_start_us, read.generation) == (found.period_start_us, found.generation)
+        };
+        (read.len() == segments.len() && read.iter().zip(segments).all(is_same)).then_some(rows)
+    }
+}
+
+impl HealthDb {
+    /// Reads what is sealed around chunks. It is read outside the transaction, which then checks the generations.
+    pub(super) async fn read_sealed(&self, ranges: Vec<SealedRange>) -> Result<SealedRows> {
+        let mut rows = SealedRows::default();
+        for range in ranges {
+            let SealedRange { data_type, channel, first_us, last_us, .. } = range;
+            let asked = range.clone();
+            let segments = self.db.read_single(async move |tx| {
+                segments_between(tx, &asked.patient, asked.data_type, asked.first_us, asked.last_us).await
+            });
+            let segments = segments.await?;
+            let blocks = self.sealed_rows(&segments, data_type, first_us, last_us, Some(channel)).await?;
+            rows.read.push((range, segments, blocks));
+        }
+        Ok(rows)
+    }
+}
+
+/// Asks for everything around the rows of a sync, as one group.
+pub(super) async fn look(tx: &Tx<'_>, sync: &Sync, channels: &[ChannelChunks], holds_patient: bool) -> Result<Around> {
+    if holds_patient {
+        tx.put(HOLD_PATIENT, &[&sync.patient]).await?;
+    }
+    let spans = spans(channels);
+    let sync_id = sync.id.as_ref().map(|id| id.id.as_str());
+    let asked = spans.iter().enumerate().map(|(at, span)| ask(tx, &sync.patient, span, sync_id, at == 0));
+    let mut around = Around::default();
+    for rows in futures::future::try_join_all(asked).await? {
+        rows.into_iter().try_for_each(|row| around.take(row))?;
+    }
+    for chunks in around.chunks.values_mut() {
+        chunks.sort_by_key(|chunk| chunk.arrival);
+    }
+    around.segments.sort_by_key(|segment| segment.first_us);
+    Ok(around)
+}
+
+/// Types whose rows lie in a range of time, µs, both ends included.
+#[derive(Clone, Debug, PartialEq)]
+struct Span {
+    types: Vec<DataType>,
+    first_us: i64,
+    last_us: i64,
+}
+
+/// The ranges to ask for: those of one type that are less than a day apart are one, and all types of a short sync are
+/// asked for together, over the range of all. There is always one, which asks for the patient too.
+fn spans(channels: &[ChannelChunks]) -> Vec<Span> {
+    const TOGETHER_US: i64 = DAY_US / 24;
+    let mut by_type: BTreeMap<DataType, Vec<(i64, i64)>> = BTreeMap::new();
+    for chunk in channels.iter().flat_map(|channel| &channel.chunks) {
+        let range = SealedRange::around("", chunk);
+        by_type.entry(range.data_type).or_default().push((range.first_us, range.last_us));
+    }
+    let mut spans: Vec<Span> = Vec::new();
+    for (data_type, mut ranges) in by_type {
+        ranges.sort_unstable();
+        let mut of_type: Vec<Span> = Vec::new();
+        for (first_us, last_us) in ranges {
+            match of_type.last_mut() {
+                Some(span) if first_us - span.last_us < DAY_US => span.last_us = span.last_us.max(last_us),
+                _ => of_type.push(Span { types: vec![data_type], first_us, last_us }),
+            }
+        }
+        spans.extend(of_type);
+    }
+    let first_us = spans.iter().map(|span| span.first_us).min().unwrap_or(0);
+    let last_us = spans.iter().map(|span| span.last_us).max().unwrap_or(-1);
+    if spans.is_empty() || last_us - first_us > TOGETHER_US {
+        return if spans.is_empty() { vec![Span { types: Vec::new(), first_us, last_us }] } else { spans };
+    }
+    let types: Vec<DataType> = spans.into_iter().flat_map(|span| span.types).collect();
+    types.chunks(TYPES_AT_ONCE).map(|types| Span { types: types.to_vec(), first_us, last_us }).collect()
+}
+
+/// A row of either statement.
+struct Found {
+    kind: i64,
+    numbers: [i64; 5],
+    bytes: Option<Vec<u8>>,
+    text: Option<String>,
+}
+
+async fn ask(tx: &Tx<'_>, patient: &str, span: &Span, sync_id: Option<&str>, with_patient: bool) -> Result<Vec<Found>> {
+    const NO_TYPE: i64 = -1;
+    let number = |at: usize| span.types.get(at).map_or(NO_TYPE, |data_type| data_type.number());
+    let types: [i64; TYPES_AT_ONCE] = std::array::from_fn(number);
+    let latest_end_us = span.last_us.saturating_add(DAY_US);
+    let [one, two, three, four] = &types;
+    let mut params: Vec<&dyn Param> =
+        vec![&patient, one, two, three, four, &span.first_us, &latest_end_us, &span.last_us];
+    let read = |row: &Row<'_>| {
+        let numbers = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?];
+        Ok(Found { kind: row.get(0)?, numbers, bytes: row.get(6)?, text: row.get(7)? })
+    };
+    if with_patient {
+        params.push(&sync_id);
+        return tx.query(ALL_AROUND, &params, read).await;
+    }
+    tx.query(ROWS_AROUND, &params, read).await
+}
+
+impl Around {
+    fn take(&mut self, found: Found) -> Result<()> {
+        let Found { kind, numbers: [first, second, third, fourth, fifth], bytes, text } = found;
+        let known_type = || {
+            DataType::from_number(first).ok_or_else(|| StoreError::Damaged("a row is of an unknown type".to_owned()))
+        };
+        match kind {
+            0 => self.patient = Some((first, latest::parse(text.as_deref())?)),
+            1 => {
+                let chunk = StoredChunk {
+                    arrival: third,
+                    first_us: fourth,
+                    last_us: fifth,
+                    payload: bytes.unwrap_or_default(),
+                };
+                self.chunks.entry((known_type()?, Channel(second))).or_default().push(chunk);
+            }
+            2 => self.segments.push(SealedKey {
+                data_type: known_type()?,
+                period_start_us: second,
+                generation: third,
+                first_us: fourth,
+                last_us: fifth,
+            }),
+            _ => self.known_hash = bytes,
+        }
+        Ok(())
+    }
+
+    /// The ranges around chunks for which sealed rows are to be read; empty when all are known.
+    pub fn unknown_sealed(&self, patient: &str, channels: &[ChannelChunks], known: &SealedRows) -> Vec<SealedRange> {
+        let ranges =
+            channels.iter().flat_map(|channel| &channel.chunks).map(|chunk| SealedRange::around(patient, chunk));
+        let is_sealed = |range: &SealedRange| !self.segments_in(range).is_empty();
+        let sealed: Vec<SealedRange> = ranges.filter(is_sealed).collect();
+        if sealed.iter().all(|range| known.of(range, &self.segments_in(range)).is_some()) { Vec::new() } else { sealed }
+    }
+
+    fn segments_in(&self, range: &SealedRange) -> Vec<SealedKey> {
+        let reaches = |segment: &&SealedKey| {
+            segment.data_type == range.data_type
+                && segment.first_us <= range.last_us
+                && segment.last_us >= range.first_us
+        };
+        self.segments.iter().filter(reaches).copied().collect()
+    }
+
+    /// What is stored in the range of a chunk, merged; `None` when nothing is.
+    pub fn stored(&self, patient: &str, chunk: &Prepared, sealed: &SealedRows) -> Result<Option<Block>> {
+        let range = SealedRange::around(patient, chunk);
+        let (first_us, last_us) = (range.first_us, range.last_us);
+        let mut arrived: Vec<Block> = match self.segments_in(&range) {
+            segments if segments.is_empty() => Vec::new(),
+            segments => sealed.of(&range, &segments).unwrap_or_default().to_vec(),
+        };
+        let found = self.chunks.get(&(range.data_type, range.channel)).map_or(&[][..], Vec::as_slice);
+        for stored in found.iter().filter(|stored| stored.first_us <= last_us && stored.last_us >= first_us) {
+            arrived.push(payload::decode(range.data_type, range.channel, &stored.payload)?);
+        }
+        if arrived.is_empty() {
+            return Ok(None);
+        }
+        let arrived: Vec<Block> = arrived.into_iter().map(|stored| stored.clipped(first_us, last_us)).collect();
+        let stored = overlay(&arrived.iter().collect::<Vec<_>>());
+        Ok((!stored.is_empty()).then_some(stored))
+    }
+}

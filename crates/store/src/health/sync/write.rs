@@ -1,0 +1,184 @@
+//! The transaction that stores a sync.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use vitals::block::Block;
+use vitals::latest::{LatestValues, newest_of};
+use vitals::merge::{Ordered, admit, in_time_order, overlay, with_exact_times};
+use vitals::registry::DataType;
+
+use super::super::chunks::{self, Prepared};
+use super::super::{AHEAD_MS, latest, tally};
+use super::around::{self, Around, SealedRows};
+use super::event::SyncBody;
+use super::{ChannelChunks, Counts, DeviceReport, Sync, SyncOutcome, Written};
+use crate::engine::Tx;
+use crate::error::{Result, StoreError};
+use crate::events::{EventType, raise_event_position};
+use crate::texts::sql;
+
+sql! {
+    RAISE = concat!("UPDATE patient SET arrivals = $2, events = $2, last_sync_ms = $3, latest = $4,
+        derive_ready_ms = CASE WHEN derive_ready_ms <= $5 THEN derive_ready_ms ELSE COALESCE($5, derive_ready_ms) END, ",
+        raise_event_position!(), " WHERE uuid = $1 AND events + 1 = $2");
+    /// Cannot be written when the patient is gone (no uuid) or has another event of this number.
+    ADD_EVENT = "INSERT INTO event (position, patient, sequence, time_ms, type, body, sync_id, content_hash)
+        VALUES ((SELECT NULLIF(event_position, 0) FROM patient WHERE uuid = $1),
+        (SELECT uuid FROM patient WHERE uuid = $1), $2, $3, $4, $5, $6, $7)";
+    UPSERT_DEVICE = "INSERT INTO device (patient, serial_number, device_type, firmware_version, battery_level, updated_ms)
+        VALUES ($1, $2, $3, $4, $5, $6)
+        ON CONFLICT (patient, serial_number) DO UPDATE SET
+            device_type = COALESCE(excluded.device_type, device.device_type),
+            firmware_version = COALESCE(excluded.firmware_version, device.firmware_version),
+            battery_level = COALESCE(excluded.battery_level, device.battery_level),
+            updated_ms = excluded.updated_ms";
+}
+
+/// What a sync adds, collected before anything is written.
+#[derive(Debug, Default)]
+struct Additions<'sync> {
+    chunks: Vec<Cow<'sync, Prepared>>,
+    counts: tally::SampleCounts,
+    totals: BTreeMap<DataType, Counts>,
+    body: SyncBody,
+    newest: LatestValues,
+}
+
+pub(super) async fn write(
+    tx: &Tx<'_>,
+    sync: &Sync,
+    channels: &[ChannelChunks],
+    sealed: &SealedRows,
+    holds_patient: bool,
+) -> Result<Written> {
+    let around = around::look(tx, sync, channels, holds_patient).await?;
+    let Some((events, mut known)) = around.patient else {
+        return Ok(Written::Done(SyncOutcome::UnknownPatient));
+    };
+    let is_repeated = around.known_hash.is_some();
+    if let (Some(hash), Some(id)) = (&around.known_hash, &sync.id)
+        && *hash != id.content_hash
+    {
+        return Ok(Written::Done(SyncOutcome::IdReused));
+    }
+    let unknown = around.unknown_sealed(&sync.patient, channels, sealed);
+    if !unknown.is_empty() {
+        return Ok(Written::NeedsSealed(unknown));
+    }
+    let mut additions = Additions::default();
+    for channel in channels {
+        additions.add_channel(sync, channel, &around, sealed)?;
+    }
+    let number = events + 1;
+    known.merge_newer(&additions.newest);
+    raise_patient(tx, sync, number, &known, &additions.body).await?;
+    chunks::insert_all(tx, &sync.patient, number, &additions.chunks).await?;
+    additions.counts.add(tx, &sync.patient).await?;
+    if let Some(device) = &sync.device {
+        put_device(tx, &sync.patient, device, sync.received_ms).await?;
+    }
+    add_event(tx, sync, number, additions.body, is_repeated).await?;
+    Ok(Written::Done(SyncOutcome::Stored(additions.totals)))
+}
+
+impl<'sync> Additions<'sync> {
+    fn add_channel(
+        &mut self,
+        sync: &Sync,
+        channel: &'sync ChannelChunks,
+        around: &Around,
+        sealed: &SealedRows,
+    ) -> Result<()> {
+        let mut total = channel.counts;
+        for chunk in &channel.chunks {
+            let counts = self.add_chunk(sync, channel, chunk, around, sealed)?;
+            total.stored += counts.stored;
+            total.duplicate += counts.duplicate;
+            total.replaced += counts.replaced;
+            // Rows ahead of the clock wait until their time has come.
+            self.newest.merge_newer(&newest_of(&chunk.block, (sync.received_ms + AHEAD_MS) * 1000 + 999));
+        }
+        self.body.count(channel.data_type, total);
+        let of_type = self.totals.entry(channel.data_type).or_default();
+        of_type.stored += total.stored;
+        of_type.duplicate += total.duplicate;
+        of_type.replaced += total.replaced;
+        Ok(())
+    }
+
+    fn add_chunk(
+        &mut self,
+        sync: &Sync,
+        channel: &'sync ChannelChunks,
+        chunk: &'sync Prepared,
+        around: &Around,
+        sealed: &SealedRows,
+    ) -> Result<Counts> {
+        let block = &chunk.block;
+        let Some(stored) = around.stored(&sync.patient, chunk, sealed)? else {
+            // Nothing lies in its range: what was prepared outside the transaction is stored as it is.
+            self.add_new_rows(sync, Cow::Borrowed(chunk), &[]);
+            return Ok(Counts { stored: block.rows() as u64, ..Counts::default() });
+        };
+        let incoming =
+            if block.data_type.is_waveform() { with_exact_times(&stored, block.clone()) } else { block.clone() };
+        let ordered = in_time_order(incoming);
+        let firsts = first_copies(&stored, &channel.firsts, &ordered);
+        let admission = admit(&stored, ordered.block, &firsts);
+        let mut row = 0;
+        // Exact times can move a row across midnight by less than a millisecond, so it may be cut again.
+        for new_rows in chunks::cut(admission.novel.clone())? {
+            let rows = new_rows.block.rows();
+            self.add_new_rows(sync, Cow::Owned(new_rows), &admission.replaces[row..row + rows]);
+            row += rows;
+        }
+        Ok(Counts {
+            stored: admission.stored(),
+            duplicate: ordered.duplicate + admission.duplicate,
+            replaced: ordered.replaced + admission.replaced,
+        })
+    }
+
+    /// Adds rows to store. `replaces` says of each row whether it takes the place of another; it is empty when none does.
+    fn add_new_rows(&mut self, sync: &Sync, new_rows: Cow<'sync, Prepared>, replaces: &[bool]) {
+        self.counts.count_new_rows(&new_rows.block, replaces);
+        self.body.note(&new_rows.block, sync.received_ms);
+        self.chunks.push(new_rows);
+    }
+}
+
+/// The first copies among the rows of a chunk: those of the sync, and those that meet only at their exact times.
+fn first_copies(stored: &Block, of_sync: &Block, ordered: &Ordered) -> Block {
+    let (Some(first_us), Some(last_us)) = (ordered.block.first_us(), ordered.block.last_us()) else {
+        return ordered.firsts.clone();
+    };
+    // An exact time lies up to a millisecond after the whole one that stood for it.
+    let mut of_sync = of_sync.clone().clipped(first_us.div_euclid(1000) * 1000, last_us);
+    if of_sync.data_type.is_waveform() {
+        of_sync = in_time_order(with_exact_times(stored, of_sync)).block;
+    }
+    overlay(&[&ordered.firsts, &of_sync.clipped(first_us, last_us)])
+}
+
+/// Takes the next number of the patient's events, with everything else that a sync changes of the patient's row.
+async fn raise_patient(tx: &Tx<'_>, sync: &Sync, number: i64, latest: &LatestValues, body: &SyncBody) -> Result<()> {
+    let latest = latest::to_text(latest)?;
+    let ready_ms = body.ready_ms(sync.received_ms);
+    tx.put(RAISE, &[&sync.patient, &number, &sync.received_ms, &latest, &ready_ms]).await
+}
+
+async fn add_event(tx: &Tx<'_>, sync: &Sync, number: i64, mut body: SyncBody, is_repeated: bool) -> Result<()> {
+    let event_type = if body.types.is_empty() { EventType::SyncRepeated } else { EventType::SyncStored };
+    body.device = sync.device.is_some();
+    let body = serde_json::to_string(&body).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    // The id of a repeated sync stays with the event that it came with first.
+    let id = sync.id.as_ref().filter(|_| !is_repeated);
+    let (sync_id, hash) = (id.map(|id| &id.id), id.map(|id| &id.content_hash));
+    tx.put(ADD_EVENT, &[&sync.patient, &number, &sync.received_ms, &event_type.name(), &body, &sync_id, &hash]).await
+}
+
+async fn put_device(tx: &Tx<'_>, patient: &str, device: &DeviceReport, now_ms: i64) -> Result<()> {
+    let DeviceReport { serial_number, device_type, firmware_version, battery_level } = device;
+    tx.put(UPSERT_DEVICE, &[&patient, serial_number, device_type, firmware_version, battery_level, &now_ms]).await
+}
