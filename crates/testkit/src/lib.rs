@@ -1,4 +1,9 @@
 //! What the tests share: throw-away databases and the folder of recorded data.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a client of the service, outside the runtime seam"
+)]
 
 mod postgres;
 mod recordings;

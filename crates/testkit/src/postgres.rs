@@ -3,7 +3,6 @@
 //! The server refuses to run as root, so root runs it as the user `postgres`, in a folder that this user owns. Nothing
 //! runs when the last test of a binary has ended, so the server is watched by a shell that ends it as soon as the
 //! pipe from the binary closes, whichever way the binary ends.
-#![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
 
 mod log;
 mod proxy;

@@ -1,9 +1,4 @@
 //! A server that speaks S3, on a folder of its own, on a free port of this machine.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "a client of the service, outside the runtime seam"
-)]
 
 use std::future::Future;
 use std::path::PathBuf;

@@ -52,7 +52,7 @@ async fn start(health: &HealthDb) -> LogCursor {
 /// Waits until readers may see all that is committed: transactions of other tests run on the same server.
 async fn settle(health: &HealthDb) {
     while health.events().lag_ms(i64::MAX).await.expect("a number") > 0 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
+        runtime::sleep(Duration::from_millis(1)).await;
     }
 }
 
@@ -249,6 +249,7 @@ struct Progress {
 
 impl Progress {
     /// Waits, without giving the thread up, until readers have looked a few times more.
+    #[expect(clippy::disallowed_methods, reason = "the writer's thread is held up on purpose")]
     fn wait_for_polls(&self) {
         let until = self.polls.load(Ordering::SeqCst) + 4;
         while self.polls.load(Ordering::SeqCst) < until {
@@ -278,7 +279,7 @@ async fn follow(health: HealthDb, limit: usize, progress: Arc<Progress>) -> Vec<
             if was_over {
                 return seen;
             }
-            tokio::time::sleep(Duration::from_micros(300)).await;
+            runtime::sleep(Duration::from_micros(300)).await;
         }
     }
 }
@@ -317,13 +318,13 @@ async fn hold(health: &HealthDb, round: u64, is_sqlite: bool, progress: Arc<Prog
             tx.query("SELECT position FROM event_clock", &[], |row| row.get::<i64>(0)).await?;
             at_work.notify_one();
             while !waiting.are_writers_done.load(Ordering::SeqCst) {
-                tokio::time::sleep(Duration::from_micros(200)).await;
+                runtime::sleep(Duration::from_micros(200)).await;
             }
         }
         events::append(tx, PATIENTS[3], &[event(&format!("late in {round}"))]).await
     };
     let held = health.clone();
-    let holding = tokio::spawn(async move { held.db.write(work).await });
+    let holding = runtime::spawn("hold", async move { held.db.write(work).await });
     begun.notified().await;
     let writers = (0..WRITERS).map(|writer| write(health, writer, round));
     if round % 4 == 1 {
@@ -350,7 +351,7 @@ async fn interrupt(health: &HealthDb, is_sqlite: bool) {
     }
     let file = health.db.read(async |tx| tx.query_opt(FILE, &[], |row| row.get::<String>(0)).await).await;
     let file = file.expect("an answer").expect("a file");
-    let other = tokio::task::spawn_blocking(move || {
+    let other = runtime::blocking("other process", move || {
         let other = rusqlite::Connection::open(file).expect("a connection");
         other.busy_timeout(Duration::from_secs(5)).expect("set");
         other.execute_batch("BEGIN IMMEDIATE").expect("begun");
@@ -373,7 +374,7 @@ async fn every_committed_event_is_followed_once_and_in_order(stores: Stores) {
     with_patients(&stores, &PATIENTS).await;
     with_patients(&stores, &[HELD]).await;
     let progress = Arc::new(Progress::default());
-    let follow = |limit| tokio::spawn(follow(stores.health.clone(), limit, progress.clone()));
+    let follow = |limit| runtime::spawn("follow", follow(stores.health.clone(), limit, progress.clone()));
     let followers = [1, 3, 100].map(follow);
     for round in 0..rounds() {
         hold(&stores.health, round, is_sqlite, progress.clone()).await;

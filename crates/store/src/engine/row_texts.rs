@@ -2,9 +2,10 @@
 //!
 //! A text is made once for each number of rows, and numbers are powers of two, so the server prepares few of them.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{LazyLock, Mutex, PoisonError};
+
+use runtime::HashMap;
 
 /// Rows of one statement at most.
 const MOST_ROWS: usize = 64;
