@@ -5,6 +5,7 @@
 //! session and idle polling included; the median of several windows leaves out what happens to fall into one of them.
 
 #![allow(clippy::unwrap_used)] // a test that cannot go on says so by stopping
+#![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
 
 #[allow(dead_code)] // other tests use the rest
 #[path = "../real_socket/harness.rs"]
