@@ -14,14 +14,7 @@ async fn entries_since(story: &Story, uuids: &[String], seen: &mut usize) -> Vec
     // Nobody appears in all entries, so those of all who could have acted are put together.
     let mut found: Vec<(i64, Value)> = Vec::new();
     for uuid in uuids {
-        let query = store::AuditQuery {
-            appears: uuid.clone(),
-            from_ms: 0,
-            to_ms: i64::MAX,
-            action_type: None,
-            scoped_key: None,
-        };
-        for entry in story.platform.users.audit_entries(query, story.now_ms()).await.expect("entries") {
+        for entry in story.audit_entries(uuid, None).await {
             let entity = |entity: &store::Entity| json!([entity.kind, entity.id]);
             let told = json!([entry.action_type, entity(&entry.primary), entry.secondary.as_ref().map(entity)]);
             if !found.iter().any(|(number, _)| *number == entry.number) {

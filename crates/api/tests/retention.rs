@@ -77,8 +77,7 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
     assert_eq!(paths.len(), 2, "{paths:?}");
     assert!(paths.iter().all(|path| path.contains("day=2025-11-19") || path.contains("month=2025-11")), "{paths:?}");
 
-    let entries = story.platform.users.audit_entries(store_query(&patient.uuid), story.now_ms());
-    let entries = entries.await.expect("a log");
+    let entries = story.audit_entries(&patient.uuid, None).await;
     let retired: Vec<Value> = entries
         .iter()
         .filter(|entry| entry.user_role == "system")
@@ -86,10 +85,6 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
         .collect();
     let expected = |data_type: &str, before: &str, rows: i64| json!({"retired": {"type": data_type, "before": before, "rows": rows}});
     assert_eq!(retired, [expected("activity", "2025-11-10T00:00:00Z", 2), expected("ppg2", "2025-11-15T00:00:00Z", 4)]);
-}
-
-fn store_query(patient: &str) -> store::AuditQuery {
-    store::AuditQuery { appears: patient.to_owned(), from_ms: 0, to_ms: i64::MAX, action_type: None, scoped_key: None }
 }
 
 /// A temperature enters NEWS for twelve hours. When it has been retired and the heart rates of those hours have not, a

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use store::{Audit, AuditEntry, AuditQuery, Entity, NewAuditEntry};
+use futures::Stream;
+use futures::stream;
+use store::{Audit, AuditEntry, AuditQuery, AuditReader, Entity, NewAuditEntry};
 
 use crate::access::{Entrance, Researcher};
 use crate::environment::Platform;
@@ -161,15 +163,16 @@ pub(crate) fn bracelet_entity(id: &str) -> Entity {
 }
 
 impl Platform {
-    /// The entries in which the caller appears, ascending; of those, only the ones of an action code when one is
-    /// named. Both ends, ms, are inclusive. Forbidden without an active subscription.
+    /// The entries in which the caller appears, ascending, in pages that are read while they are taken; of those, only
+    /// the ones of an action code when one is named. Both ends, ms, are inclusive. All pages are of the log as it was
+    /// when this was called. Forbidden without an active subscription.
     pub async fn audit_log(
         &self,
         researcher: &Researcher,
         from_ms: i64,
         to_ms: i64,
         action_code: Option<&str>,
-    ) -> Result<Vec<AuditEntry>> {
+    ) -> Result<impl Stream<Item = Result<Vec<AuditEntry>>> + Send + use<>> {
         let now_ms = self.now_ms();
         researcher.require_subscription(now_ms)?;
         if action_code.is_some_and(|code| Action::ALL.into_iter().all(|action| action.code() != code)) {
@@ -178,7 +181,11 @@ impl Platform {
         let appears = researcher.account.clone();
         let scoped_key = researcher.key_scoped.then(|| researcher.key_id.clone());
         let query = AuditQuery { appears, from_ms, to_ms, action_type: action_code.map(str::to_owned), scoped_key };
-        Ok(self.users.audit_entries(query, now_ms).await?)
+        let reader = self.users.read_audit(query, now_ms).await?;
+        Ok(stream::try_unfold(reader, async |mut reader: AuditReader| {
+            let page = reader.next_page().await?;
+            Ok(page.map(|page| (page, reader)))
+        }))
     }
 
     /// An entry of what a caller of the integration API did.

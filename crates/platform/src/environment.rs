@@ -106,6 +106,13 @@ impl Platform {
         Ok(self.objects.check().await?)
     }
 
+    /// Ends the connections to both databases; files of databases then hold everything without their write-ahead logs.
+    /// Operations fail afterwards. Both are closed, also when one of them cannot be closed cleanly.
+    pub async fn close_stores(&self) -> crate::Result<()> {
+        let (users, health) = futures::join!(self.users.close(), self.health.close());
+        Ok(users.and(health)?)
+    }
+
     /// Patients whose derived values wait to be computed, whichever node will do it.
     pub async fn patients_due(&self) -> crate::Result<u64> {
         Ok(self.health.count_due(self.now_ms()).await?)

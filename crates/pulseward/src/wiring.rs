@@ -29,6 +29,25 @@ pub async fn open(options: &StoreOptions, settings: Settings) -> Result<Platform
     open_restored(options, settings).await
 }
 
+/// Opens the stores for a command, and closes them when its work has ended, whichever way.
+pub async fn with_stores<T>(
+    options: &StoreOptions,
+    work: impl AsyncFnOnce(&Platform) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let platform = open(options, Settings::default()).await?;
+    let ended = work(&platform).await;
+    close(&platform).await;
+    ended
+}
+
+/// Closes the stores, so that database files hold everything without their write-ahead logs.
+pub async fn close(platform: &Platform) {
+    if let Err(error) = platform.close_stores().await {
+        // Another process uses the files, and leaves nothing in the logs when it ends.
+        tracing::info!(%error, "a write-ahead log was not emptied");
+    }
+}
+
 /// The same for a restore, before it has ended.
 pub async fn open_restored(options: &StoreOptions, settings: Settings) -> Result<Platform, Failure> {
     let users_address = address(options.users_db.as_deref(), &options.data, "users.db")?;

@@ -40,9 +40,9 @@ pub use objects::{ByteRange, ListedObject, ObjectRead, Objects, S3Address, Uploa
 pub use refresh::{Refreshed, Successor};
 pub use signing_key::SigningKey;
 pub use users::{
-    Account, AccountErasure, Activation, ApiKey, Attachment, Audit, AuditEntry, AuditQuery, Bracelet, Completion,
-    Consent, EffectiveSettings, Entity, Erasure, ErasureCounts, Group, GroupAccess, GroupDeletion, GroupSetting,
-    Intent, KeyHolder, Member, MemberRemoval, NewAuditEntry, NewPassword, NumberedIntent, OauthClient, Patient,
-    PatientAccess, PatientDetachment, PersonChange, PortalHolder, PortalSession, Session, SettingsOfGroup, Totp,
-    UsersDb,
+    Account, AccountErasure, Activation, ApiKey, Attachment, Audit, AuditEntry, AuditQuery, AuditReader, Bracelet,
+    Completion, Consent, EffectiveSettings, Entity, Erasure, ErasureCounts, Group, GroupAccess, GroupDeletion,
+    GroupSetting, Intent, KeyHolder, Member, MemberRemoval, NewAuditEntry, NewPassword, NumberedIntent, OauthClient,
+    Patient, PatientAccess, PatientDetachment, PersonChange, PortalHolder, PortalSession, Session, SettingsOfGroup,
+    Totp, UsersDb,
 };

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+#[expect(clippy::disallowed_types, reason = "the seed of a test comes from nowhere, unless it is given")]
 use rand::rngs::SysRng;
 use rand::{RngExt, SeedableRng, TryRng};
 use rand_chacha::ChaCha8Rng;

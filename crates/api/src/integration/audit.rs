@@ -1,8 +1,8 @@
 //! The audit log of the caller.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use platform::PlatformError;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -14,6 +14,10 @@ use crate::ApiState;
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::parameters::{Parameters, both};
+use crate::streamed::{Frame, streamed};
+
+/// Entries that are written in one go.
+const AT_ONCE: usize = 256;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -68,14 +72,15 @@ async fn list(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     parameters: Parameters,
-) -> Result<Json<Vec<EntryBody>>> {
+) -> Result<Response> {
     researcher.require_subscription(state.platform.now_ms())?;
     let (from_ms, to_ms) = both(parameters.required_ms("from"), parameters.required_ms("to"))?;
     if to_ms < from_ms {
         return Err(PlatformError::invalid("to", "must not be before from").into());
     }
-    let entries = state.platform.audit_log(&researcher, from_ms, to_ms, parameters.one("action_type")).await?;
-    Ok(Json(entries.into_iter().map(EntryBody::from).collect()))
+    let pages = state.platform.audit_log(&researcher, from_ms, to_ms, parameters.one("action_type")).await?;
+    let write = |out: &mut Vec<u8>, entry: AuditEntry| serde_json::to_writer(out, &EntryBody::from(entry));
+    streamed(pages, Frame::array(), AT_ONCE, write).await
 }
 
 /// Was removed: the other address answers the same.

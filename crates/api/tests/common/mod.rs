@@ -14,7 +14,7 @@ use platform::{NewAccount, NewApiKey, Platform, Role, Settings, SubscriptionStar
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
 use store::engine::Address;
-use store::{HealthDb, Objects, UsersDb};
+use store::{AuditEntry, AuditQuery, HealthDb, Objects, UsersDb};
 use tower::ServiceExt;
 
 /// When the stories begin, ms: 2025-11-20T00:53:20Z.
@@ -119,6 +119,23 @@ impl Story {
         };
         let (account, _) = self.platform.create_account(account).await.expect("an account");
         self.platform.create_api_key(&account, NewApiKey::default()).await.expect("a key").1
+    }
+
+    /// All entries of the audit log in which somebody appears, of one action code when one is named.
+    pub async fn audit_entries(&self, appears: &str, action_type: Option<&str>) -> Vec<AuditEntry> {
+        let query = AuditQuery {
+            appears: appears.to_owned(),
+            from_ms: 0,
+            to_ms: i64::MAX,
+            action_type: action_type.map(str::to_owned),
+            scoped_key: None,
+        };
+        let mut reader = self.platform.users.read_audit(query, self.now_ms()).await.expect("a reader");
+        let mut entries = Vec::new();
+        while let Some(page) = reader.next_page().await.expect("a page") {
+            entries.extend(page);
+        }
+        entries
     }
 
     /// Creates a group; answers its code.

@@ -195,14 +195,7 @@ async fn a_login_for_an_application_is_audited() {
     let scene = Scene::begin().await;
     let client = scene.client("Diary", true).await;
     scene.tokens(&client, "").await;
-    let query = store::AuditQuery {
-        appears: scene.grace.uuid.clone(),
-        from_ms: 0,
-        to_ms: i64::MAX,
-        action_type: Some("USER_LOGIN".to_owned()),
-        scoped_key: None,
-    };
-    let entries = scene.story.platform.users.audit_entries(query, scene.story.now_ms()).await.expect("entries");
+    let entries = scene.story.audit_entries(&scene.grace.uuid, Some("USER_LOGIN")).await;
     // One of the activation, one of this.
     assert_eq!(entries.len(), 2);
 }

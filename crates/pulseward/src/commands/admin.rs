@@ -9,7 +9,7 @@ mod patients;
 mod signing_keys;
 
 use clap::{ArgMatches, Args, Subcommand};
-use platform::{Platform, Settings};
+use platform::Platform;
 use serde_json::Value;
 
 use crate::config::{self, LogFormat, LogOptions, StoreOptions};
@@ -101,8 +101,7 @@ impl<O: Args + Operate> Task<O> {
         logging::start(&LogOptions { log: "warn".to_owned(), log_format: LogFormat::Text })?;
         let file = self.store.config.clone();
         let store = config::complete(self.store, matches, file.as_deref())?;
-        let platform = wiring::open(&store, Settings::default()).await?;
-        let result = self.operation.operate(&platform).await?;
+        let result = wiring::with_stores(&store, async |platform| self.operation.operate(platform).await).await?;
         self.output.print(&result)
     }
 }

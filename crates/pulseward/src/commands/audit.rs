@@ -1,7 +1,7 @@
 //! `pulseward audit`: whether the audit log is what was written.
 
 use clap::{ArgMatches, Args, Subcommand};
-use platform::Settings;
+use platform::Platform;
 use serde_json::json;
 
 use crate::config::{self, LogFormat, LogOptions, StoreOptions};
@@ -45,8 +45,8 @@ impl Verify {
         logging::start(&LogOptions { log: "warn".to_owned(), log_format: LogFormat::Text })?;
         let file = self.store.config.clone();
         let store = config::complete(self.store, matches, file.as_deref())?;
-        let platform = wiring::open(&store, Settings::default()).await?;
-        let (entries, broken) = platform.users.verify_audit().await?;
+        let verify = async |platform: &Platform| Ok(platform.users.verify_audit().await?);
+        let (entries, broken) = wiring::with_stores(&store, verify).await?;
         let Some(broken) = broken else {
             return self.output.print(&json!({"entries": entries, "intact": true}));
         };

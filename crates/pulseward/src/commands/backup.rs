@@ -64,8 +64,11 @@ pub struct Restore {
 impl Backup {
     /// Makes the backup.
     pub async fn run(self, matches: &ArgMatches) -> Result<(), Failure> {
-        let store = options(self.store, matches)?;
-        let platform = wiring::open(&store, Settings::default()).await?;
+        let store = options(self.store.clone(), matches)?;
+        wiring::with_stores(&store, async |platform| self.copy(platform, &store).await).await
+    }
+
+    async fn copy(&self, platform: &Platform, store: &StoreOptions) -> Result<(), Failure> {
         wiring::make_private_folder(&self.folder)?;
         if platform.objects.as_folder().is_some_and(|objects| lies_in(&self.folder, objects)) {
             let message = format!("{} lies among the objects of the store", self.folder.display());
@@ -77,7 +80,7 @@ impl Backup {
         }
         let id = format!("backup-{}", platform.now_ms());
         platform.health.hold_objects(&id, platform.now_ms() + HOLD_MS).await?;
-        let copied = copy_all(&platform, &store, &self.folder, self.without_key).await;
+        let copied = copy_all(platform, store, &self.folder, self.without_key).await;
         let is_listed_only = platform.objects.as_folder().is_none();
         if copied.is_err() || !is_listed_only {
             platform.health.release_objects(&id).await?;
@@ -207,7 +210,9 @@ impl Restore {
             }
         }
         let platform = wiring::open_restored(&store, Settings::default()).await?;
-        let (again, unknown) = erase_again(&platform, erased).await?;
+        let erased_again = erase_again(&platform, erased).await;
+        wiring::close(&platform).await;
+        let (again, unknown) = erased_again?;
         std::fs::remove_file(&unfinished).map_err(|error| Failure::file("remove", &unfinished, error))?;
         self.output.print(&json!({
             "objects": content["objects"].as_array().map_or(0, Vec::len),

@@ -2,7 +2,7 @@
 
 use clap::{ArgMatches, Args};
 use jiff::SignedDuration;
-use platform::{LOST_AFTER_MS, Orphans, Platform, Settings, Storage, Verification};
+use platform::{LOST_AFTER_MS, Orphans, Platform, Storage, Verification};
 use serde_json::{Value, json};
 
 use crate::commands::simulate::progress_bar;
@@ -39,7 +39,10 @@ impl Doctor {
         logging::start(&LogOptions { log: "warn".to_owned(), log_format: LogFormat::Text })?;
         let file = self.store.config.clone();
         let store = config::complete(self.store.clone(), matches, file.as_deref())?;
-        let platform = wiring::open(&store, Settings::default()).await?;
+        wiring::with_stores(&store, async |platform| self.examine(platform).await).await
+    }
+
+    async fn examine(&self, platform: &Platform) -> Result<(), Failure> {
         let mut problems: Vec<String> = Vec::new();
         if let Err(error) = platform.check_stores().await {
             problems.push(error.to_string());
@@ -48,7 +51,7 @@ impl Doctor {
         let free = platform.objects.as_folder().and_then(free_bytes);
         let full_in_days = free.and_then(|free| free.checked_div(storage.all.bytes_per_day));
         let mut warnings: Vec<String> = full_in_days.and_then(growth_warning).into_iter().collect();
-        let orphans = self.orphans(&platform).await?;
+        let orphans = self.orphans(platform).await?;
         if !orphans.paths.is_empty() && !self.sweep {
             warnings.push(format!("{} objects that no row knows; --sweep deletes them", orphans.paths.len()));
         }
@@ -62,7 +65,7 @@ impl Doctor {
             "orphan_bytes": orphans.bytes,
         });
         if self.verify {
-            let verified = verify(&platform).await?;
+            let verified = verify(platform).await?;
             problems.extend(verified.missing.iter().map(|path| format!("{path} is not there")));
             problems.extend(verified.damaged.iter().map(|path| format!("{path} is not what was written")));
             report["segments"] = verified.segments.into();

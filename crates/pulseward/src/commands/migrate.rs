@@ -1,7 +1,6 @@
 //! `pulseward migrate`: brings the databases to this version's schema, which every start does too.
 
 use clap::{ArgMatches, Args};
-use platform::Settings;
 use serde_json::json;
 
 use crate::config::{self, StoreOptions};
@@ -23,7 +22,7 @@ impl Migrate {
     pub async fn run(self, matches: &ArgMatches) -> Result<(), Failure> {
         let file = self.store.config.clone();
         let store = config::complete(self.store, matches, file.as_deref())?;
-        wiring::open(&store, Settings::default()).await?;
+        wiring::with_stores(&store, async |_| Ok(())).await?;
         self.output.print(&json!({"users": "up to date", "health": "up to date"}))
     }
 }

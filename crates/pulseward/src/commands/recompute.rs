@@ -1,7 +1,6 @@
 //! `pulseward recompute`: derives everything anew from the samples, and puts right what differs.
 
 use clap::{ArgMatches, Args};
-use platform::Settings;
 use platform::fold::recompute;
 use serde_json::json;
 
@@ -30,17 +29,21 @@ impl Recompute {
         logging::start(&LogOptions { log: "warn".to_owned(), log_format: LogFormat::Text })?;
         let file = self.store.config.clone();
         let store = config::complete(self.store, matches, file.as_deref())?;
-        let platform = wiring::open(&store, Settings::default()).await?;
-        let bar = progress_bar();
-        bar.set_message("recomputing");
-        let found = recompute(&platform, self.patient.as_deref(), |patient, found| {
-            bar.inc(found.windows);
-            if found.differences > 0 {
-                bar.suspend(|| eprintln!("{patient}: {} differences put right", found.differences));
-            }
+        let patient = self.patient.as_deref();
+        let found = wiring::with_stores(&store, async |platform| {
+            let bar = progress_bar();
+            bar.set_message("recomputing");
+            let found = recompute(platform, patient, |patient, found| {
+                bar.inc(found.windows);
+                if found.differences > 0 {
+                    bar.suspend(|| eprintln!("{patient}: {} differences put right", found.differences));
+                }
+            });
+            let found = found.await?;
+            bar.finish_and_clear();
+            Ok(found)
         });
         let found = found.await?;
-        bar.finish_and_clear();
         self.output.print(&json!({"windows": found.windows, "differences": found.differences}))
     }
 }

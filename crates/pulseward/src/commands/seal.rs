@@ -1,7 +1,6 @@
 //! `pulseward seal`: turns the samples of finished periods into segments, which the service does by itself every hour.
 
 use clap::{ArgMatches, Args};
-use platform::Settings;
 use platform::seal::{Until, seal, sweep_dead_objects};
 use serde_json::json;
 
@@ -29,13 +28,16 @@ impl Seal {
         logging::start(&LogOptions { log: "warn".to_owned(), log_format: LogFormat::Text })?;
         let file = self.store.config.clone();
         let store = config::complete(self.store, matches, file.as_deref())?;
-        let platform = wiring::open(&store, Settings::default()).await?;
-        let bar = progress_bar();
-        bar.set_message("sealing");
         let until = if self.now { Until::Now } else { Until::Finished };
-        let sealed = seal(&platform, until, |sealed| bar.inc(sealed.segments)).await?;
-        sweep_dead_objects(&platform).await?;
-        bar.finish_and_clear();
+        let sealed = wiring::with_stores(&store, async |platform| {
+            let bar = progress_bar();
+            bar.set_message("sealing");
+            let sealed = seal(platform, until, |sealed| bar.inc(sealed.segments)).await?;
+            sweep_dead_objects(platform).await?;
+            bar.finish_and_clear();
+            Ok(sealed)
+        });
+        let sealed = sealed.await?;
         self.output.print(&json!({"segments": sealed.segments, "rows": sealed.rows, "bytes": sealed.bytes}))
     }
 }

@@ -108,6 +108,7 @@ impl Service {
         if let Some(metrics) = metrics {
             metrics.abort();
         }
+        wiring::close(&self.platform).await;
     }
 }
 

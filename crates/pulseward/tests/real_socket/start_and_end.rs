@@ -2,10 +2,14 @@
 
 use std::io::Write;
 use std::net::TcpStream;
+use std::path::Path;
 
+use serde_json::json;
 use tempfile::tempdir;
 
-use crate::harness::{Service, run};
+use crate::harness::{Researcher, Service, admin, run, store_command};
+
+const DATABASES: [&str; 2] = ["users.db", "health.db"];
 
 #[test]
 fn both_signals_end_the_service_with_success() {
@@ -35,6 +39,64 @@ async fn a_request_under_way_is_answered_before_the_end() {
     std::io::Read::read_to_string(&mut client, &mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 4"), "{answer}");
     assert_eq!(service.wait().code(), Some(0));
+}
+
+#[tokio::test]
+async fn ten_stops_leave_nothing_in_the_write_ahead_logs() {
+    let data = tempdir().unwrap();
+    let mut service = Service::start_named(data.path());
+    let mut researcher = Researcher::new(data.path(), &service.url).await;
+    let patient = researcher.enrol().await;
+    let time_ms = |stop: i64, row: i64| 1_763_600_000_000 + (stop * 10 + row) * 1000;
+    for stop in 0..10 {
+        for row in 0..10 {
+            let body = json!({"data": {"activity": {"timestamp": [time_ms(stop, row)], "bpm": [60 + row]}}});
+            assert_eq!(researcher.sync(&patient, &body).await.unwrap().0, 200);
+        }
+        service.signal("-TERM");
+        assert_eq!(service.wait().code(), Some(0));
+        assert_eq!(logged_bytes(data.path()), [0, 0], "stop {stop}");
+        service = Service::start_named(data.path());
+        researcher.at(&service.url);
+    }
+    service.signal("-TERM");
+    assert_eq!(service.wait().code(), Some(0));
+
+    // The files of the databases alone hold what was acknowledged last.
+    let copy = tempdir().unwrap();
+    for name in DATABASES.iter().chain(&["master.key"]) {
+        std::fs::copy(data.path().join(name), copy.path().join(name)).unwrap();
+    }
+    let objects = format!("file://{}", data.path().join("objects").display());
+    let options = ["--public-url", "http://study.example", "--objects", &objects];
+    let service = Service::start_with(copy.path(), &options);
+    researcher.at(&service.url);
+    let last = json!({"data": {"activity": {"timestamp": [time_ms(9, 9)], "bpm": [69]}}});
+    let (status, receipt) = researcher.sync(&patient, &last).await.unwrap();
+    assert_eq!((status, &receipt["types"]["activity"]["duplicate"]), (200, &json!(1)));
+}
+
+#[test]
+fn commands_leave_nothing_in_the_write_ahead_logs() {
+    let data = tempdir().unwrap();
+    for number in 0..5 {
+        let email = format!("rita{number}@study.example");
+        admin(data.path(), &["create-account", "--email", &email, "--role", "researcher"]);
+        assert_eq!(logged_bytes(data.path()), [0, 0], "create-account");
+        for command in [&["seal", "--now"][..], &["migrate"], &["doctor"], &["audit", "verify"], &["recompute"]] {
+            store_command(data.path(), command);
+            assert_eq!(logged_bytes(data.path()), [0, 0], "{command:?}");
+        }
+    }
+    // A command that fails has opened the databases too.
+    let output = run(&["recompute", "--patient", "nobody", "--data", data.path().to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(logged_bytes(data.path()), [0, 0]);
+}
+
+/// Sizes of the write-ahead logs; none is as good as an empty one.
+fn logged_bytes(data: &Path) -> [u64; 2] {
+    DATABASES.map(|name| std::fs::metadata(data.join(format!("{name}-wal"))).map_or(0, |log| log.len()))
 }
 
 #[test]

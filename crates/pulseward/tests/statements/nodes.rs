@@ -79,7 +79,6 @@ impl Databases {
         let researcher = Researcher::new_with(&self.path("admin"), &store, &node.service.url).await;
         let patient = researcher.enrol().await;
         // The five minutes before the present ones: rows of a live sync, in one window, none of them in the future.
-        #[allow(clippy::disallowed_methods)] // the service derives from rows of its present
         let now_ms = jiff::Timestamp::now().as_millisecond();
         let begin_ms = (now_ms / FIVE_MINUTES_MS - 1) * FIVE_MINUTES_MS;
         Wearer { researcher, patient, begin_ms, sent: 0 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::people::{intent, patient, with_ada_in};
-use super::{Stores, audit, no_settings, on_both_engines};
+use super::{Stores, audit, audit_entries, no_settings, on_both_engines};
 use crate::{AccountErasure, Entity, HealthChange, Intent, NewAuditEntry, NewExport, Profile, StoreError};
 
 on_both_engines! {
@@ -74,7 +74,7 @@ async fn a_person_goes_and_his_entries_stay_without_details(stores: Stores) {
         action_type: None,
         scoped_key: None,
     };
-    let entries = users.audit_entries(query, 100).await.expect("a list");
+    let entries = audit_entries(users, query, 100).await;
     assert_eq!(
         entries.iter().map(|entry| (entry.id.as_str(), &entry.details)).collect::<Vec<_>>(),
         [("e1", &None), ("e2", &None)]

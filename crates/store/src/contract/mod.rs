@@ -1,6 +1,7 @@
 //! The same tests on both engines: what a store function promises, it promises on SQLite and on PostgreSQL.
 
 mod audit;
+mod audit_pages;
 mod bracelets;
 mod columns;
 mod erasure;
@@ -19,7 +20,7 @@ mod texts;
 use std::sync::Arc;
 
 use crate::engine::Address;
-use crate::{Audit, EffectiveSettings, HealthDb, NewAuditEntry, Objects, UsersDb};
+use crate::{Audit, AuditEntry, AuditQuery, EffectiveSettings, HealthDb, NewAuditEntry, Objects, UsersDb};
 
 /// Both databases on one engine.
 pub(crate) struct Stores {
@@ -74,6 +75,16 @@ pub(crate) use on_both_engines;
 /// Entries stamped with a fixed time.
 pub(crate) fn audit(entries: Vec<NewAuditEntry>, now_ms: i64) -> Audit {
     Audit { entries, clock: Arc::new(move || now_ms) }
+}
+
+/// All entries of the audit log that a query asks for.
+pub(crate) async fn audit_entries(users: &UsersDb, query: AuditQuery, now_ms: i64) -> Vec<AuditEntry> {
+    let mut reader = users.read_audit(query, now_ms).await.expect("a reader");
+    let mut entries = Vec::new();
+    while let Some(page) = reader.next_page().await.expect("a page") {
+        entries.extend(page);
+    }
+    entries
 }
 
 /// Groups that have set nothing.

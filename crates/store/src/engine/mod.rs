@@ -214,6 +214,20 @@ impl Db {
         }
     }
 
+    /// Ends all connections once what is under way has ended, and moves what is in the write-ahead log of a database file
+    /// into the file, so that the file alone holds everything. Operations fail afterwards, on clones too.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] when somebody else reads the log, or reads here go on for too long. Nothing is lost
+    /// then: the log stays, and the next program that opens the file reads it.
+    pub async fn close(&self) -> Result<()> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.close().await,
+            // The server holds what was committed, whether connections end or break.
+            Engine::Postgres(_) => Ok(()),
+        }
+    }
+
     /// Prepares a statement without running it: how the tests show that a text is understood by both engines.
     pub async fn prepare(&self, text: &'static str) -> Result<()> {
         self.read(async move |tx| tx.prepare(text).await).await

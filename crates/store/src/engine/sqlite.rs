@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -20,6 +20,8 @@ const READERS: usize = 4;
 const PREPARED_STATEMENTS: usize = 256;
 /// How long the writer keeps adding waiting transactions to the group at hand.
 const GROUP_TIME: Duration = Duration::from_millis(10);
+/// How long closing waits for reads that are under way.
+const LONGEST_READ: Duration = Duration::from_secs(5);
 /// Transactions that may wait for the writer before callers wait to be let in.
 const WRITER_QUEUE: usize = 1024;
 
@@ -32,11 +34,18 @@ pub(super) struct Sqlite {
 
 #[derive(Debug)]
 struct Readers {
-    path: PathBuf,
-    idle: Mutex<Vec<Connection>>,
-    /// Idle connections for look-ups; there are as many as have been made at the same time.
-    idle_for_look_ups: Mutex<Vec<Connection>>,
+    idle: Idle,
+    /// For look-ups; there are as many as have been made at the same time.
+    idle_for_look_ups: Idle,
     permits: Arc<Semaphore>,
+}
+
+/// Connections that nobody uses just now.
+#[derive(Debug)]
+struct Idle {
+    path: PathBuf,
+    /// `None` once the database is closed.
+    connections: Mutex<Option<Vec<Connection>>>,
 }
 
 /// The work of a transaction; an error asks for a rollback and says nothing more, for the caller is told elsewhere.
@@ -48,6 +57,8 @@ enum Job {
     Transaction(Transaction),
     /// The whole file is to be rewritten. The reply is how that ended.
     Rewrite(oneshot::Sender<Result<()>>),
+    /// The write-ahead log is to be emptied and nothing written any more. The reply is how that ended.
+    Close(oneshot::Sender<Result<()>>),
 }
 
 /// A transaction that waits for the writer.
@@ -65,13 +76,13 @@ impl Sqlite {
         at_once(migrations.apply(&mut connection))?;
         connection.execute_batch("COMMIT")?;
 
-        let writer =
-            runtime::serve("sqlite-writer", WRITER_QUEUE, move |job, waiting| serve(&connection, job, waiting))
-                .map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        let mut connection = Some(connection);
+        let serve = move |job, waiting: &mut Waiting<Job>| serve(&mut connection, job, waiting);
+        let writer = runtime::serve("sqlite-writer", WRITER_QUEUE, serve)
+            .map_err(|error| StoreError::Unavailable(error.to_string()))?;
         let readers = Readers {
-            path: path.to_owned(),
-            idle: Mutex::default(),
-            idle_for_look_ups: Mutex::default(),
+            idle: Idle::new(path),
+            idle_for_look_ups: Idle::new(path),
             permits: Arc::new(Semaphore::new(READERS)),
         };
         Ok(Sqlite { writer, readers: Arc::new(readers) })
@@ -86,25 +97,20 @@ impl Sqlite {
         let permit = permit.map_err(|error| StoreError::Unavailable(error.to_string()))?;
         super::blocking(move || {
             let _permit = permit;
-            let connection = self.readers.take()?;
+            let connection = self.readers.idle.take()?;
             connection.execute_batch("BEGIN")?;
             let answer = at_once(work(&Tx::on_sqlite(&connection)));
             connection.execute_batch("COMMIT")?;
-            self.readers.put_back(connection);
+            self.readers.idle.put_back(connection);
             answer
         })
         .await
     }
 
     pub(super) fn look_up<T>(&self, work: &impl AsyncFn(&Tx<'_>) -> Result<T>) -> Result<T> {
-        let lock = || self.readers.idle_for_look_ups.lock().unwrap_or_else(PoisonError::into_inner);
-        let idle = lock().pop();
-        let connection = match idle {
-            Some(connection) => connection,
-            None => connect(&self.readers.path)?,
-        };
+        let connection = self.readers.idle_for_look_ups.take()?;
         let answer = at_once(work(&Tx::on_sqlite(&connection)));
-        lock().push(connection);
+        self.readers.idle_for_look_ups.put_back(connection);
         answer
     }
 
@@ -139,19 +145,46 @@ impl Sqlite {
         self.writer.add(Job::Rewrite(reply)).await.map_err(|_| stopped())?;
         answer.await.unwrap_or_else(|_| Err(stopped()))
     }
+
+    /// Ends all connections and leaves the write-ahead log empty, so that the file alone holds everything. What is
+    /// asked afterwards fails.
+    pub(super) async fn close(&self) -> Result<()> {
+        // A log that is read cannot be emptied. Reads that go on for longer lose: the log then stays, whole.
+        let ended = runtime::timeout(LONGEST_READ, self.readers.permits.acquire_many(READERS as u32)).await;
+        self.readers.permits.close();
+        self.readers.idle.close();
+        self.readers.idle_for_look_ups.close();
+        drop(ended);
+        let (reply, answer) = oneshot::channel();
+        self.writer.add(Job::Close(reply)).await.map_err(|_| stopped())?;
+        answer.await.unwrap_or_else(|_| Err(stopped()))
+    }
 }
 
-impl Readers {
+impl Idle {
+    fn new(path: &Path) -> Self {
+        Idle { path: path.to_owned(), connections: Mutex::new(Some(Vec::new())) }
+    }
+
+    /// An idle connection, or a new one.
     fn take(&self) -> Result<Connection> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        match idle {
-            Some(connection) => Ok(connection),
-            None => connect(&self.path),
-        }
+        let idle = self.lock().as_mut().ok_or_else(closed)?.pop();
+        idle.map_or_else(|| connect(&self.path), Ok)
     }
 
     fn put_back(&self, connection: Connection) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        if let Some(connections) = self.lock().as_mut() {
+            connections.push(connection);
+        }
+    }
+
+    fn close(&self) {
+        let connections = self.lock().take();
+        drop(connections);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Vec<Connection>>> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -173,6 +206,10 @@ fn at_once<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
         Poll::Ready(answer) => answer,
         Poll::Pending => Err(StoreError::Database("store work waits for something that is no statement".to_owned())),
     }
+}
+
+fn closed() -> StoreError {
+    StoreError::Unavailable("the database is closed".to_owned())
 }
 
 fn stopped() -> StoreError {
@@ -202,14 +239,20 @@ fn connect(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// The writer: takes what waits, runs each behind a savepoint, commits once, then tells each caller.
-fn serve(connection: &Connection, job: Job, waiting: &mut Waiting<Job>) {
+/// The writer: takes what waits, runs each behind a savepoint, commits once, then tells each caller. It has no
+/// connection once the database is closed.
+fn serve(connection: &mut Option<Connection>, job: Job, waiting: &mut Waiting<Job>) {
     let mut next = Some(job);
     while let Some(job) = next.take() {
+        let open = connection.as_ref().ok_or_else(closed);
         match job {
-            Job::Transaction(first) => next = write_group(connection, waiting, first),
+            Job::Transaction(first) => match open {
+                Ok(connection) => next = write_group(connection, waiting, first),
+                Err(closed) => (first.finish)(Err(closed)),
+            },
             // A caller that no longer listens has been cut off; the work is done all the same.
-            Job::Rewrite(reply) => drop(reply.send(rewrite(connection))),
+            Job::Rewrite(reply) => drop(reply.send(open.and_then(rewrite))),
+            Job::Close(reply) => drop(reply.send(connection.take().map_or(Ok(()), close))),
         }
     }
 }
@@ -250,6 +293,18 @@ fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Trans
 /// row once stood that was moved since, and the pragma for secure deletion does not reach these.
 fn rewrite(connection: &Connection) -> Result<()> {
     connection.execute_batch("VACUUM")?;
+    empty_log(connection)
+}
+
+/// Moves everything from the write-ahead log into the file, and closes both.
+fn close(connection: Connection) -> Result<()> {
+    // Nobody waits: writers of another process would have to wait with us, and the log is safe where it is.
+    connection.busy_timeout(Duration::ZERO)?;
+    empty_log(&connection)?;
+    connection.close().map_err(|(_, error)| error.into())
+}
+
+fn empty_log(connection: &Connection) -> Result<()> {
     let is_busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0))?;
     if is_busy {
         return Err(StoreError::Unavailable("the write-ahead log is being read".to_owned()));
@@ -267,3 +322,6 @@ fn run_behind_savepoint(connection: &Connection, job: &mut Transaction) {
     }
     let _ = step("RELEASE job");
 }
+
+#[cfg(test)]
+mod tests;

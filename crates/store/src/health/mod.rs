@@ -107,6 +107,15 @@ impl HealthDb {
     pub async fn check_writing(&self) -> Result<()> {
         self.db.check_writing().await
     }
+
+    /// Ends all connections; the database file then holds everything without its write-ahead log.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`](crate::StoreError::Unavailable) when the log is being read by another program; nothing
+    /// is lost then.
+    pub async fn close(&self) -> Result<()> {
+        self.db.close().await
+    }
 }
 
 /// Every statement on this database, for the test that prepares each on both engines.

@@ -98,28 +98,9 @@ pub struct Audit {
 sql! {
     NEXT = "UPDATE audit_head SET number = number + 1 RETURNING number, time_ms, entry_hash";
     HEAD = "UPDATE audit_head SET time_ms = $1, entry_hash = $2";
-    RAISE = "UPDATE audit_head SET time_ms = $1 WHERE time_ms < $1";
     ADD = "INSERT INTO audit_entry (number, id, time_ms, action_type, user_id, user_role, primary_entity_id,
         primary_entity_type, secondary_entity_id, secondary_entity_type, details, salt, details_hash, entry_hash)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
-    FIND = "SELECT number, time_ms, id, action_type, user_id, user_role, primary_entity_id, primary_entity_type,
-        secondary_entity_id, secondary_entity_type, details FROM audit_entry
-        WHERE (user_id = $1 OR primary_entity_id = $1 OR secondary_entity_id = $1)
-        AND time_ms >= $2 AND time_ms <= $3 AND ($4 = '' OR action_type = $4)
-        AND ($5 = ''
-            OR EXISTS (SELECT 1 FROM api_key_group s JOIN membership m ON m.group_code = s.group_code
-                JOIN study_group g ON g.code = s.group_code
-                WHERE s.api_key = $5 AND m.account = $1
-                AND (g.id = secondary_entity_id
-                     OR g.id = primary_entity_id AND COALESCE(secondary_entity_type, '') <> 'group.id'))
-            OR COALESCE(secondary_entity_type, '') <> 'group.id'
-                AND EXISTS (SELECT 1 FROM api_key_group s JOIN membership m ON m.group_code = s.group_code
-                    JOIN group_patient h ON h.group_code = s.group_code
-                    LEFT JOIN bracelet_attachment w ON w.patient = h.patient AND w.detached_ms IS NULL
-                    WHERE s.api_key = $5 AND m.account = $1
-                    AND (h.patient = primary_entity_id OR h.patient = secondary_entity_id
-                         OR w.bracelet = primary_entity_id OR w.bracelet = secondary_entity_id)))
-        ORDER BY number";
     CHAIN = "SELECT number, time_ms, id, action_type, user_id, user_role, primary_entity_id, primary_entity_type,
         secondary_entity_id, secondary_entity_type, details, salt, details_hash, entry_hash FROM audit_entry
         WHERE number > $1 ORDER BY number LIMIT 1000";
@@ -214,19 +195,6 @@ async fn append(tx: &Tx<'_>, new: &NewAuditEntry, now_ms: i64) -> Result<()> {
 }
 
 impl UsersDb {
-    /// The entries that a query asks for, ascending. What lies before `now_ms` never gains an entry afterwards.
-    pub async fn audit_entries(&self, query: AuditQuery, now_ms: i64) -> Result<Vec<AuditEntry>> {
-        let action_type = query.action_type.clone().unwrap_or_default();
-        let scoped_key = query.scoped_key.clone().unwrap_or_default();
-        self.db
-            .write(async move |tx| {
-                tx.put(RAISE, &[&now_ms]).await?;
-                let AuditQuery { appears, from_ms, to_ms, .. } = &query;
-                tx.query(FIND, &[appears, from_ms, to_ms, &action_type, &scoped_key], read_entry).await
-            })
-            .await
-    }
-
     /// Follows the chain from its start. How many entries stand, and the number of the first that is not what was
     /// written.
     pub async fn verify_audit(&self) -> Result<(i64, Option<i64>)> {
@@ -305,7 +273,7 @@ fn hash_entry(last_hash: &[u8], entry: &AuditEntry, details_hash: &[u8]) -> Vec<
     hash.finalize().to_vec()
 }
 
-fn read_entry(row: &Row<'_>) -> Result<AuditEntry> {
+pub(super) fn read_entry(row: &Row<'_>) -> Result<AuditEntry> {
     let secondary: (Option<String>, Option<String>) = (row.get(8)?, row.get(9)?);
     Ok(AuditEntry {
         number: row.get(0)?,

@@ -3,6 +3,7 @@
 mod accounts;
 mod api_keys;
 mod audit;
+mod audit_reader;
 mod bracelets;
 mod erasure;
 mod exports;
@@ -20,6 +21,7 @@ mod totp;
 pub use accounts::{Account, NewPassword};
 pub use api_keys::{ApiKey, KeyHolder};
 pub use audit::{Audit, AuditEntry, AuditQuery, Entity, NewAuditEntry};
+pub use audit_reader::AuditReader;
 pub use bracelets::{Attachment, Bracelet, Completion};
 pub use erasure::{AccountErasure, Counts as ErasureCounts, Erasure};
 pub use group_settings::{EffectiveSettings, GroupSetting, SettingsOfGroup};
@@ -42,6 +44,7 @@ const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/users/0003_operations.sql"),
     include_str!("../../migrations/users/0004_portal.sql"),
     include_str!("../../migrations/users/0005_events.sql"),
+    include_str!("../../migrations/users/0006_audit_pages.sql"),
 ]);
 
 /// The users database. Clones share it.
@@ -72,6 +75,15 @@ impl UsersDb {
     pub async fn check_writing(&self) -> Result<()> {
         self.db.check_writing().await
     }
+
+    /// Ends all connections; the database file then holds everything without its write-ahead log.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`](crate::StoreError::Unavailable) when the log is being read by another program; nothing
+    /// is lost then.
+    pub async fn close(&self) -> Result<()> {
+        self.db.close().await
+    }
 }
 
 /// Every statement on this database, for the test that prepares each on both engines.
@@ -81,6 +93,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         accounts::TEXTS,
         api_keys::TEXTS,
         audit::TEXTS,
+        audit_reader::TEXTS,
         bracelets::TEXTS,
         erasure::TEXTS,
         group_settings::TEXTS,

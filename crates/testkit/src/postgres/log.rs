@@ -3,7 +3,7 @@
 //! With `log_statement = all` the server writes a line before it executes a statement, so whoever has the answer of a
 //! statement finds it in the log. Prepared statements are logged at each execution, not when they are prepared.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
@@ -39,7 +39,7 @@ impl Statement {
 /// Number of transactions among statements that followed one another in the log. A statement outside of `BEGIN` and
 /// `COMMIT` is a transaction of its own; one that began before the first statement counts too.
 pub fn count_transactions(statements: &[Statement]) -> usize {
-    let mut open = HashSet::new();
+    let mut open = BTreeSet::new();
     let mut transactions = 0;
     for statement in statements {
         let word = statement.text.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();

@@ -8,6 +8,7 @@
 //!
 //! Answers are held for a while, as a database in another place would. Otherwise a batch that was sent without waiting
 //! could arrive after a quick answer to the batch before it and would seem to have waited.
+#![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{Read, Write};

@@ -1,0 +1,224 @@
+//! The audit log read in pages: the same entries as one statement finds, beside those who write.
+#![allow(clippy::disallowed_methods, reason = "the writer is held up on purpose")]
+
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::people::{account, intent, patient, with_ada_in};
+use super::{Stores, audit, audit_entries, no_settings, on_both_engines};
+use crate::engine::{Row, Tx};
+use crate::{ApiKey, AuditEntry, AuditQuery, Bracelet, Entity, NewAuditEntry};
+
+/// The most entries that a page may have, so that memory does not grow with the log.
+const PAGE: usize = 1000;
+const ENTRIES: i64 = 3_600;
+/// Within these numbers the time stands still, for longer than a page.
+const STILL: std::ops::Range<i64> = 1_000..2_300;
+
+/// Finds in one statement what pages have to find.
+const UNPAGED: &str = "SELECT id FROM audit_entry
+    WHERE (user_id = $1 OR primary_entity_id = $1 OR secondary_entity_id = $1)
+    AND time_ms >= $2 AND time_ms <= $3 AND ($4 = '' OR action_type = $4)
+    AND ($5 = ''
+        OR EXISTS (SELECT 1 FROM api_key_group s JOIN membership m ON m.group_code = s.group_code
+            JOIN study_group g ON g.code = s.group_code
+            WHERE s.api_key = $5 AND m.account = $1
+            AND (g.id = secondary_entity_id
+                 OR g.id = primary_entity_id AND COALESCE(secondary_entity_type, '') <> 'group.id'))
+        OR COALESCE(secondary_entity_type, '') <> 'group.id'
+            AND EXISTS (SELECT 1 FROM api_key_group s JOIN membership m ON m.group_code = s.group_code
+                JOIN group_patient h ON h.group_code = s.group_code
+                LEFT JOIN bracelet_attachment w ON w.patient = h.patient AND w.detached_ms IS NULL
+                WHERE s.api_key = $5 AND m.account = $1
+                AND (h.patient = primary_entity_id OR h.patient = secondary_entity_id
+                     OR w.bracelet = primary_entity_id OR w.bracelet = secondary_entity_id)))
+    ORDER BY number";
+
+on_both_engines! {
+    pages_hold_exactly_what_one_statement_finds
+    reading_ends_where_the_log_ended_when_it_began
+    page_is_read_while_an_entry_is_being_written
+}
+
+/// Ada and Bob are in A and B; Grace is a patient of A and wears a bracelet, Hedy is one of B. Ada has a key for A.
+async fn with_people(stores: &Stores) {
+    with_ada_in(stores, &["AAAAA", "BBBBB"]).await;
+    let users = &stores.users;
+    users.add_account(account("bob")).await.expect("an account");
+    for (name, code) in [("grace", "AAAAA"), ("hedy", "BBBBB")] {
+        users.add_patient(patient(name), code, intent(name, 0), no_settings()).await.expect("a patient");
+    }
+    let bracelet = Bracelet {
+        id: "id-band".to_owned(),
+        serial_number: "band".to_owned(),
+        device_type: "wrist".to_owned(),
+        firmware_version: None,
+        registered_by: "uuid-ada".to_owned(),
+        created_ms: 1,
+        worn_by: None,
+    };
+    users.add_bracelet(bracelet, audit(Vec::new(), 0)).await.expect("a bracelet");
+    users.attach_bracelet("worn", "id-band", "uuid-grace", 2, intent("worn", 0)).await.expect("attached");
+    let key = ApiKey {
+        id: "key-of-a".to_owned(),
+        key_hash: vec![1],
+        prefix: String::new(),
+        account: "uuid-ada".to_owned(),
+        name: None,
+        created_ms: 0,
+        expires_ms: None,
+        revoked_ms: None,
+        last_used_ms: None,
+    };
+    users.add_api_key(key, vec!["AAAAA".to_owned()]).await.expect("a key");
+}
+
+fn time_ms(number: i64) -> i64 {
+    if STILL.contains(&number) { STILL.start } else { number }
+}
+
+/// Entries in which everybody appears in every place, often in two at once.
+fn entry(number: i64) -> NewAuditEntry {
+    let entities = [
+        ("uuid-grace", "patient.id"),
+        ("uuid-hedy", "patient.id"),
+        ("id-AAAAA", "group.id"),
+        ("id-BBBBB", "group.id"),
+        ("id-band", "bracelet.id"),
+        ("uuid-ada", "user.id"),
+        ("uuid-bob", "doctor.uuid"),
+    ];
+    let entity = |at: i64| {
+        let (id, kind) = entities[at as usize % entities.len()];
+        Entity { id: id.to_owned(), kind: kind.to_owned() }
+    };
+    NewAuditEntry {
+        id: format!("entry-{number}"),
+        action_type: if number % 5 == 0 { "Y" } else { "X" }.to_owned(),
+        user_id: if number % 3 == 0 { "uuid-bob" } else { "uuid-ada" }.to_owned(),
+        user_role: "researcher".to_owned(),
+        primary: entity(number),
+        secondary: (number % 4 != 0).then(|| entity(number / 7)),
+        details: Some(format!("{{\"number\":{number}}}")),
+        salt: [3; 16],
+    }
+}
+
+/// Writes entries of one time with one transaction.
+async fn write(stores: &Stores, numbers: impl Iterator<Item = i64>, now_ms: i64) {
+    let entries: Vec<NewAuditEntry> = numbers.map(entry).collect();
+    let id = entries[0].id.clone();
+    stores.users.add_intent(intent(&id, now_ms)).await.expect("noted");
+    assert!(stores.users.complete_intent(&id, audit(entries, now_ms)).await.expect("written"));
+}
+
+async fn with_entries(stores: &Stores) {
+    with_people(stores).await;
+    // Times stand still for fifty entries each, and once for much longer.
+    for first in (0..ENTRIES).step_by(50) {
+        write(stores, first..first + 50, time_ms(first)).await;
+    }
+}
+
+fn query(appears: &str, range: (i64, i64), action: Option<&str>, key: Option<&str>) -> AuditQuery {
+    AuditQuery {
+        appears: appears.to_owned(),
+        from_ms: range.0,
+        to_ms: range.1,
+        action_type: action.map(str::to_owned),
+        scoped_key: key.map(str::to_owned),
+    }
+}
+
+async fn unpaged(stores: &Stores, query: AuditQuery) -> Vec<String> {
+    let find = async move |tx: &Tx<'_>| {
+        let (action, key) =
+            (query.action_type.clone().unwrap_or_default(), query.scoped_key.clone().unwrap_or_default());
+        let AuditQuery { appears, from_ms, to_ms, .. } = &query;
+        tx.query(UNPAGED, &[appears, from_ms, to_ms, &action, &key], |row: &Row<'_>| row.get(0)).await
+    };
+    stores.users.db.read(find).await.expect("a list")
+}
+
+fn ids(entries: Vec<AuditEntry>) -> Vec<String> {
+    entries.into_iter().map(|entry| entry.id).collect()
+}
+
+async fn pages_hold_exactly_what_one_statement_finds(stores: Stores) {
+    with_entries(&stores).await;
+    let ranges = [(0, ENTRIES), (STILL.start, STILL.start), (STILL.start - 50, STILL.end), (STILL.end, 3_000)];
+    let mut most = 0;
+    for appears in ["uuid-ada", "uuid-bob", "uuid-grace", "id-band", "uuid-nobody"] {
+        for range in ranges {
+            for (action, key) in
+                [(None, None), (Some("Y"), None), (None, Some("key-of-a")), (Some("X"), Some("key-of-a"))]
+            {
+                let query = query(appears, range, action, key);
+                let expected = unpaged(&stores, query.clone()).await;
+                most = most.max(expected.len());
+                assert_eq!(ids(audit_entries(&stores.users, query.clone(), ENTRIES).await), expected, "{query:?}");
+            }
+        }
+    }
+    assert!(most > 2 * PAGE, "{most} entries are too few to need pages");
+    let of_key = unpaged(&stores, query("uuid-ada", (0, ENTRIES), None, Some("key-of-a"))).await;
+    assert!(of_key.len() > PAGE && of_key.len() < most, "{} entries of the key", of_key.len());
+}
+
+async fn reading_ends_where_the_log_ended_when_it_began(stores: Stores) {
+    with_entries(&stores).await;
+    let query = query("uuid-ada", (0, i64::MAX), None, None);
+    let expected = unpaged(&stores, query.clone()).await;
+    let mut reader = stores.users.read_audit(query.clone(), ENTRIES).await.expect("a reader");
+    let mut read = Vec::new();
+    let mut late = ENTRIES;
+    while let Some(page) = reader.next_page().await.expect("a page") {
+        assert!(page.len() <= PAGE, "{}", page.len());
+        read.extend(page);
+        // Nothing is held between two pages: this ends before the next one is asked for.
+        write(&stores, late..late + 3, 0).await;
+        late += 3;
+    }
+    assert!(late > ENTRIES + 6, "there was one page only");
+    assert_eq!(ids(read), expected);
+    let with_late = unpaged(&stores, query).await;
+    assert!(with_late.len() > expected.len());
+    assert_eq!(stores.users.verify_audit().await.expect("an answer").1, None);
+}
+
+/// Whoever writes holds the writer of SQLite and the head's row of PostgreSQL. Pages need neither, so they hold neither.
+async fn page_is_read_while_an_entry_is_being_written(stores: Stores) {
+    const HOLD: &str = "UPDATE audit_head SET number = number";
+    with_entries(&stores).await;
+    let query = query("uuid-ada", (0, ENTRIES), None, None);
+    let expected = unpaged(&stores, query.clone()).await;
+    let mut reader = stores.users.read_audit(query, ENTRIES).await.expect("a reader");
+
+    let (held, mut is_held) = mpsc::channel(1);
+    let (go_on, mut may_go_on) = mpsc::channel::<()>(1);
+    let users = stores.users.clone();
+    let writing = tokio::spawn(async move {
+        let can_wait = users.db.pool_state().is_some();
+        let hold = async move |tx: &Tx<'_>| {
+            tx.execute(HOLD, &[]).await?;
+            held.try_send(()).expect("the test listens");
+            // SQLite's writer is a thread, on which nothing can be awaited.
+            let _ = if can_wait { may_go_on.recv().await } else { may_go_on.blocking_recv() };
+            Ok(())
+        };
+        users.db.write(hold).await
+    });
+    is_held.recv().await.expect("held");
+    let mut read = Vec::new();
+    let reading = async {
+        while let Some(page) = reader.next_page().await.expect("a page") {
+            read.extend(page);
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), reading).await.expect("pages do not wait for the writer");
+    assert!(!writing.is_finished());
+    assert_eq!(ids(read), expected);
+    go_on.send(()).await.expect("held");
+    writing.await.expect("joined").expect("written");
+}

@@ -1,0 +1,108 @@
+//! What closing leaves behind, with and without somebody who reads.
+#![allow(clippy::disallowed_methods, reason = "a thread is held up on purpose")]
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, mpsc};
+
+use rusqlite::Connection;
+use tempfile::{TempDir, tempdir};
+
+use crate::engine::{Address, Db, Engine, Migrations, Tx};
+use crate::error::{Result, StoreError};
+
+const TABLE: Migrations = Migrations(&["CREATE TABLE thing (number BIGINT NOT NULL)"]);
+const COUNT: &str = "SELECT COUNT(*) FROM thing";
+
+struct Scene {
+    _folder: TempDir,
+    path: PathBuf,
+    db: Db,
+}
+
+impl Scene {
+    /// A database with one row that lies in the write-ahead log.
+    async fn begin() -> Self {
+        let folder = tempdir().expect("a folder");
+        let path = folder.path().join("things.db");
+        let db = Db::open(Address::File(path.clone()), TABLE).await.expect("a database");
+        let scene = Scene { _folder: folder, path, db };
+        scene.add().await.expect("added");
+        assert!(scene.log_bytes() > 0);
+        scene
+    }
+
+    async fn add(&self) -> Result<()> {
+        self.db.write(async |tx| tx.put("INSERT INTO thing (number) VALUES (7)", &[]).await).await
+    }
+
+    fn log_bytes(&self) -> u64 {
+        let log = format!("{}-wal", self.path.display());
+        std::fs::metadata(log).map_or(0, |log| log.len())
+    }
+}
+
+async fn count(tx: &Tx<'_>) -> Result<Option<i64>> {
+    tx.query_opt(COUNT, &[], |row| row.get(0)).await
+}
+
+fn count_in(path: &Path) -> i64 {
+    let connection = Connection::open(path).expect("a database");
+    connection.query_row(COUNT, [], |row| row.get(0)).expect("a number")
+}
+
+#[tokio::test]
+async fn closed_database_is_whole_without_its_log_and_refuses_operations() {
+    let scene = Scene::begin().await;
+    assert_eq!(scene.db.read(async |tx| count(tx).await).await.expect("read"), Some(1));
+    assert_eq!(scene.db.look_up(async |tx| count(tx).await).await.expect("read"), Some(1));
+    scene.db.clone().close().await.expect("closed");
+    assert_eq!(scene.log_bytes(), 0);
+    let alone = scene.path.with_file_name("alone.db");
+    std::fs::copy(&scene.path, &alone).expect("copied");
+    assert_eq!(count_in(&alone), 1);
+    assert!(matches!(scene.add().await, Err(StoreError::Unavailable(_))));
+    assert!(matches!(scene.db.read(async |tx| count(tx).await).await, Err(StoreError::Unavailable(_))));
+    assert!(matches!(scene.db.look_up(async |tx| count(tx).await).await, Err(StoreError::Unavailable(_))));
+}
+
+#[tokio::test]
+async fn closing_beside_a_reader_of_another_program_fails_and_loses_nothing() {
+    let scene = Scene::begin().await;
+    let reader = Connection::open(&scene.path).expect("a database");
+    reader.execute_batch("BEGIN; SELECT number FROM thing;").expect("read");
+    scene.add().await.expect("added");
+    assert!(matches!(scene.db.close().await, Err(StoreError::Unavailable(_))));
+    assert!(scene.log_bytes() > 0);
+    drop(reader);
+    assert_eq!(count_in(&scene.path), 2);
+}
+
+#[tokio::test]
+async fn closing_waits_for_a_read_that_is_under_way() {
+    let scene = Scene::begin().await;
+    let (begun, has_begun) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel();
+    let may_go_on = Mutex::new(may_go_on);
+    let db = scene.db.clone();
+    let reading = tokio::spawn(async move {
+        let work = async move |tx: &Tx<'_>| {
+            begun.send(()).expect("awaited");
+            may_go_on.lock().expect("one reader").recv().expect("the test goes on");
+            count(tx).await
+        };
+        db.read(work).await
+    });
+    tokio::task::spawn_blocking(move || has_begun.recv()).await.expect("joined").expect("begun");
+    let db = scene.db.clone();
+    let closing = tokio::spawn(async move { db.close().await });
+    // Closing takes every right to read that it can get.
+    let Engine::Sqlite(sqlite) = &scene.db.engine else { panic!("another engine") };
+    while sqlite.readers.permits.available_permits() > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!closing.is_finished());
+    go_on.send(()).expect("the reader waits");
+    assert_eq!(reading.await.expect("joined").expect("read"), Some(1));
+    closing.await.expect("joined").expect("closed");
+    assert_eq!(scene.log_bytes(), 0);
+}
