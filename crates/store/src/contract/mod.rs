@@ -8,6 +8,7 @@ mod errors;
 mod events;
 mod exports;
 mod folds;
+mod followers;
 mod groups;
 mod health;
 mod oauth;
@@ -15,6 +16,7 @@ mod people;
 mod portal;
 mod sessions;
 mod texts;
+mod written_events;
 
 use std::sync::Arc;
 

@@ -10,6 +10,7 @@ use vitals::merge::{Ordered, admit, in_time_order, overlay, with_exact_times};
 use vitals::registry::{Channel, DataType};
 
 use super::chunks::{self, Prepared};
+use super::devices::{self, DeviceReport};
 use super::due::WaveformRanges;
 use super::{HealthDb, due, hours, latest, tally};
 use crate::engine::Tx;
@@ -22,13 +23,6 @@ sql! {
     NEXT_ARRIVAL = "UPDATE patient SET arrivals = arrivals + 1, last_sync_ms = $2 WHERE uuid = $1 RETURNING arrivals";
     FIND_SYNC = "SELECT content_hash FROM sync WHERE patient = $1 AND sync_id = $2";
     INSERT_SYNC = "INSERT INTO sync (patient, sync_id, content_hash, arrival, received_ms) VALUES ($1, $2, $3, $4, $5)";
-    UPSERT_DEVICE = "INSERT INTO device (patient, serial_number, device_type, firmware_version, battery_level, updated_ms)
-        VALUES ($1, $2, $3, $4, $5, $6)
-        ON CONFLICT (patient, serial_number) DO UPDATE SET
-            device_type = COALESCE(excluded.device_type, device.device_type),
-            firmware_version = COALESCE(excluded.firmware_version, device.firmware_version),
-            battery_level = COALESCE(excluded.battery_level, device.battery_level),
-            updated_ms = excluded.updated_ms";
 }
 
 /// A sync that has been read and found well-formed.
@@ -53,19 +47,6 @@ pub struct SyncId {
     pub id: String,
     /// What tells whether the same name comes with other content.
     pub content_hash: Vec<u8>,
-}
-
-/// A bracelet as a sync describes it.
-#[derive(Clone, Debug, Default)]
-pub struct DeviceReport {
-    /// Serial number.
-    pub serial_number: String,
-    /// Model.
-    pub device_type: Option<String>,
-    /// Version of its firmware.
-    pub firmware_version: Option<String>,
-    /// Charge, percent.
-    pub battery_level: Option<i64>,
 }
 
 /// How the rows of one type counted.
@@ -189,7 +170,7 @@ async fn write(tx: &Tx<'_>, sync: &Sync, channels: &[Channelful], sealed: &[Seal
         return Ok(SyncOutcome::IdReused);
     }
     if let Some(device) = &sync.device {
-        upsert_device(tx, &sync.patient, device, sync.received_ms).await?;
+        devices::report(tx, &sync.patient, device, sync.received_ms).await?;
     }
     let mut sealed = sealed.iter();
     let mut totals: BTreeMap<DataType, Counts> = BTreeMap::new();
@@ -220,22 +201,6 @@ async fn remember_id(tx: &Tx<'_>, sync: &Sync, id: &SyncId, arrival: i64) -> Res
     }
     tx.put(INSERT_SYNC, &[&sync.patient, &id.id, &id.content_hash, &arrival, &sync.received_ms]).await?;
     Ok(true)
-}
-
-async fn upsert_device(tx: &Tx<'_>, patient: &str, device: &DeviceReport, now_ms: i64) -> Result<()> {
-    tx.put(
-        UPSERT_DEVICE,
-        &[
-            &patient,
-            &device.serial_number,
-            &device.device_type,
-            &device.firmware_version,
-            &device.battery_level,
-            &now_ms,
-        ],
-    )
-    .await?;
-    Ok(())
 }
 
 async fn write_chunk(
