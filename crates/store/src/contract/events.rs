@@ -47,7 +47,7 @@ async fn start(health: &HealthDb) -> LogCursor {
 /// Waits until readers may see all that is committed: transactions of other tests run on the same server.
 pub(super) async fn settle(health: &HealthDb) {
     while health.events().lag_ms(i64::MAX).await.expect("a number") > 0 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
+        runtime::sleep(Duration::from_millis(1)).await;
     }
 }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use testkit::Rounds;
+
 use super::events::{event, settle, with_patients};
 use super::{Stores, on_both_engines};
 use crate::engine::Tx;
@@ -20,11 +22,6 @@ const PATIENTS: [&str; 4] = ["a", "b", "c", "d"];
 /// The patient whom the held transaction reaches before it waits.
 const HELD: &str = "0";
 
-#[allow(clippy::disallowed_methods, reason = "a longer run of the same test")]
-fn rounds() -> u64 {
-    std::env::var("PULSEWARD_EVENT_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(200)
-}
-
 /// What the tasks of the test tell each other.
 #[derive(Default)]
 struct Progress {
@@ -35,6 +32,7 @@ struct Progress {
 
 impl Progress {
     /// Waits, without giving the thread up, until readers have looked a few times more.
+    #[allow(clippy::disallowed_methods, reason = "it holds the thread that writes")]
     fn wait_for_polls(&self) {
         let until = self.polls.load(Ordering::SeqCst) + 4;
         while self.polls.load(Ordering::SeqCst) < until {
@@ -64,7 +62,7 @@ async fn follow(health: HealthDb, limit: usize, progress: Arc<Progress>) -> Vec<
             if was_over {
                 return seen;
             }
-            tokio::time::sleep(Duration::from_micros(300)).await;
+            runtime::sleep(Duration::from_micros(300)).await;
         }
     }
 }
@@ -103,13 +101,13 @@ async fn hold(health: &HealthDb, round: u64, is_sqlite: bool, progress: Arc<Prog
             tx.query("SELECT position FROM event_clock", &[], |row| row.get::<i64>(0)).await?;
             at_work.notify_one();
             while !waiting.are_writers_done.load(Ordering::SeqCst) {
-                tokio::time::sleep(Duration::from_micros(200)).await;
+                runtime::sleep(Duration::from_micros(200)).await;
             }
         }
         events::append(tx, PATIENTS[3], &[event(&format!("late in {round}"))]).await
     };
     let held = health.clone();
-    let holding = tokio::spawn(async move { held.db.write(work).await });
+    let holding = runtime::spawn("held transaction", async move { held.db.write(work).await });
     begun.notified().await;
     let writers = (0..WRITERS).map(|writer| write(health, writer, round));
     if round % 4 == 1 {
@@ -136,7 +134,7 @@ async fn interrupt(health: &HealthDb, is_sqlite: bool) {
     }
     let file = health.db.read(async |tx| tx.query_opt(FILE, &[], |row| row.get::<String>(0)).await).await;
     let file = file.expect("an answer").expect("a file");
-    let other = tokio::task::spawn_blocking(move || {
+    let other = runtime::blocking("another process", move || {
         let other = rusqlite::Connection::open(file).expect("a connection");
         other.busy_timeout(Duration::from_secs(5)).expect("set");
         other.execute_batch("BEGIN IMMEDIATE").expect("begun");
@@ -159,9 +157,10 @@ async fn every_committed_event_is_followed_once_and_in_order(stores: Stores) {
     with_patients(&stores, &PATIENTS).await;
     with_patients(&stores, &[HELD]).await;
     let progress = Arc::new(Progress::default());
-    let follow = |limit| tokio::spawn(follow(stores.health.clone(), limit, progress.clone()));
+    let follow = |limit| runtime::spawn("follower", follow(stores.health.clone(), limit, progress.clone()));
     let followers = [1, 3, 100].map(follow);
-    for round in 0..rounds() {
+    let rounds = Rounds::of_test("followers of the event log", 200).count as u64;
+    for round in 0..rounds {
         hold(&stores.health, round, is_sqlite, progress.clone()).await;
     }
     settle(&stores.health).await;
@@ -172,7 +171,7 @@ async fn every_committed_event_is_followed_once_and_in_order(stores: Stores) {
         .db
         .read(async |tx| tx.query(NUMBERS, &[], |row| Ok((row.get::<String>(0)?, row.get::<i64>(1)?))).await);
     let numbers: BTreeMap<String, i64> = numbers.await.expect("the patients").into_iter().collect();
-    assert!(numbers.values().all(|events| *events > rounds() as i64 / 4), "{numbers:?}");
+    assert!(numbers.values().all(|events| *events > rounds as i64 / 4), "{numbers:?}");
     let mut orders = Vec::new();
     for follower in followers {
         let seen = follower.await.expect("no panic");
