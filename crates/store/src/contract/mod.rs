@@ -9,6 +9,7 @@ mod errors;
 mod events;
 mod exports;
 mod folds;
+mod followers;
 mod groups;
 mod health;
 mod oauth;
@@ -16,6 +17,7 @@ mod people;
 mod portal;
 mod sessions;
 mod texts;
+mod written_events;
 
 use std::sync::Arc;
 

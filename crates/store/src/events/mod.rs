@@ -30,7 +30,7 @@ mod cursor;
 mod log;
 mod retention;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub use cursor::{Cursor, LogCursor, Place};
 pub use log::{Event, EventLog, EventPage, Followed};
@@ -150,6 +150,16 @@ pub(crate) async fn append_raised(tx: &Tx<'_>, patient: &str, events: &[NewEvent
 }
 
 impl NewEvent {
+    /// Event that says all by its type.
+    pub(crate) fn without_data(event_type: EventType, time_ms: i64) -> Self {
+        NewEvent { event_type, time_ms, body: json!({}) }
+    }
+
+    /// Event of a patient and a group. A reader of another group does not learn of it.
+    pub(crate) fn of_group(event_type: EventType, group_code: &str, time_ms: i64) -> Self {
+        NewEvent { event_type, time_ms, body: json!({ "group": group_code }) }
+    }
+
     /// The body as it is stored.
     pub(crate) fn body_text(&self) -> Result<String> {
         serde_json::to_string(&self.body).map_err(|error| StoreError::Database(format!("event body: {error}")))

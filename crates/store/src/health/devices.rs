@@ -1,10 +1,16 @@
 //! The bracelets that a patient's data came from.
+//!
+//! A bracelet whose battery becomes low, or is no longer low, is an event.
 
 use runtime::HashMap;
+
+use serde_json::json;
+use vitals::vital_rows::LOW_BATTERY_PERCENT;
 
 use super::HealthDb;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
+use crate::events::{self, EventType, NewEvent};
 use crate::texts::{list_of_64, sql};
 
 /// A bracelet as its last sync told of it.
@@ -22,7 +28,27 @@ pub struct Device {
     pub updated_ms: i64,
 }
 
+/// A bracelet as a sync describes it.
+#[derive(Clone, Debug, Default)]
+pub struct DeviceReport {
+    /// Serial number.
+    pub serial_number: String,
+    /// Model.
+    pub device_type: Option<String>,
+    /// Version of its firmware.
+    pub firmware_version: Option<String>,
+    /// Charge, percent.
+    pub battery_level: Option<i64>,
+}
+
 sql! {
+    REPORT = "INSERT INTO device (patient, serial_number, device_type, firmware_version, battery_level, updated_ms)
+        VALUES ($1, $2, $3, $4, $5, $6)
+        ON CONFLICT (patient, serial_number) DO UPDATE SET
+            device_type = COALESCE(excluded.device_type, device.device_type),
+            firmware_version = COALESCE(excluded.firmware_version, device.firmware_version),
+            battery_level = COALESCE(excluded.battery_level, device.battery_level),
+            updated_ms = excluded.updated_ms";
     OF_PATIENT = "SELECT serial_number, device_type, firmware_version, battery_level, updated_ms FROM device
         WHERE patient = $1 ORDER BY updated_ms DESC, serial_number";
     OF_PATIENTS = concat!(
@@ -48,6 +74,29 @@ impl HealthDb {
         // Oldest first, so that the newest is what remains.
         self.db.read_by_name(patients, OF_PATIENTS, |row| Ok((row.get(5)?, read_device(row)?))).await
     }
+}
+
+/// Keeps what a sync says of a bracelet, and appends an event when its battery has become low or is no longer low. The
+/// patient's row has to be held. `known_battery` is the level that is stored of it.
+pub(super) async fn report(
+    tx: &Tx<'_>,
+    patient: &str,
+    report: &DeviceReport,
+    known_battery: Option<i64>,
+    now_ms: i64,
+) -> Result<()> {
+    let DeviceReport { serial_number, device_type, firmware_version, battery_level } = report;
+    if let Some(level) = battery_level {
+        let is_low = *level <= LOW_BATTERY_PERCENT.into();
+        let was_low = known_battery.is_some_and(|known| known <= LOW_BATTERY_PERCENT.into());
+        if is_low != was_low {
+            let state = if is_low { "battery_low" } else { "battery_ok" };
+            let body = json!({ "state": state, "battery_level": level });
+            let changed = NewEvent { event_type: EventType::DeviceChanged, time_ms: now_ms, body };
+            events::append(tx, patient, &[changed]).await?;
+        }
+    }
+    tx.put(REPORT, &[&patient, serial_number, device_type, firmware_version, battery_level, &now_ms]).await
 }
 
 /// Adds a bracelet of a patient, or changes what is known of it.

@@ -6,8 +6,11 @@
 //! had written becomes a dead object. Only the holder of the last token can finish a job, so however many workers have
 //! tried, there is one archive.
 
+use serde_json::json;
+
 use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
+use crate::events::{self, EventType, NewEvent};
 use crate::health::HealthDb;
 use crate::texts::sql;
 
@@ -195,18 +198,27 @@ impl HealthDb {
     /// Finishes a job whose archive is durable. False when another worker has taken it over, or the patient is gone:
     /// then the archive is nobody's and should be deleted.
     pub async fn finish_export(&self, claim: &ExportClaim, bytes: u64, now_ms: i64) -> Result<bool> {
-        let (id, token, bytes) = (claim.job.id.clone(), claim.token, bytes as i64);
-        self.db.write(async move |tx| Ok(tx.execute(FINISH, &[&id, &token, &bytes, &now_ms]).await? == 1)).await
+        let (job, token, bytes) = (claim.job.clone(), claim.token, bytes as i64);
+        self.db
+            .write(async move |tx| {
+                let is_held = tx.execute(FINISH, &[&job.id, &token, &bytes, &now_ms]).await? == 1;
+                if is_held {
+                    append_finished(tx, &job, "done", now_ms).await?;
+                }
+                Ok(is_held)
+            })
+            .await
     }
 
     /// Gives a job up.
     pub async fn give_export_up(&self, claim: &ExportClaim, error: &str, now_ms: i64) -> Result<bool> {
-        let (id, token, error) = (claim.job.id.clone(), claim.token, error.to_owned());
+        let (job, token, error) = (claim.job.clone(), claim.token, error.to_owned());
         self.db
             .write(async move |tx| {
-                let is_held = tx.execute(GIVE_UP, &[&id, &token, &error, &now_ms]).await? == 1;
+                let is_held = tx.execute(GIVE_UP, &[&job.id, &token, &error, &now_ms]).await? == 1;
                 if is_held {
-                    bury_path(tx, &id, now_ms).await?;
+                    bury_path(tx, &job.id, now_ms).await?;
+                    append_finished(tx, &job, "failed", now_ms).await?;
                 }
                 Ok(is_held)
             })
@@ -261,6 +273,11 @@ async fn claim(tx: &Tx<'_>, waiting: &[String], now_ms: i64, until_ms: i64) -> R
         return Ok(tx.query_opt(FIND, &[id], read_job).await?.map(|job| ExportClaim { job, token }));
     }
     Ok(None)
+}
+
+async fn append_finished(tx: &Tx<'_>, job: &ExportJob, state: &str, now_ms: i64) -> Result<()> {
+    let body = json!({ "export": job.id, "state": state });
+    events::append(tx, &job.patient, &[NewEvent { event_type: EventType::ExportFinished, time_ms: now_ms, body }]).await
 }
 
 /// Makes what a job has written, or was about to write, a dead object.

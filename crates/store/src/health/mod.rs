@@ -37,7 +37,7 @@ pub use alarms::Alarm;
 pub use board::Progress;
 pub use changes::HealthChange;
 pub use claims::{Claim, DueRange};
-pub use devices::Device;
+pub use devices::{Device, DeviceReport};
 pub use due::AHEAD_MS;
 pub use erasure::ErasedPatient;
 pub use exports::folder as export_folder;
@@ -54,7 +54,7 @@ pub use sessions::{HealthSession, IntakeFacts};
 pub use settings::{SettingRow, WEIGHT_SETTING};
 pub use slots::SlotRow;
 pub use summaries::{OlderDays, StoredSection, SummaryRow};
-pub use sync::{Counts, DeviceReport, Sync, SyncId, SyncOutcome};
+pub use sync::{Counts, Sync, SyncId, SyncOutcome};
 pub use tally::{LocalQuarter, TallyRow};
 
 use std::sync::Arc;

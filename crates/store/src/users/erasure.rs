@@ -6,12 +6,15 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::json;
+
 use super::UsersDb;
 use super::audit;
 use super::group_settings::hold_group;
 use super::intents::{self, Intent};
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
+use crate::events::{self, EventType, NewEvent};
 use crate::health::HealthChange;
 use crate::texts::sql;
 
@@ -44,6 +47,7 @@ sql! {
     FIND = "SELECT patient, erased_ms, counts FROM erasure WHERE patient = $1";
     BRACELETS = "SELECT DISTINCT bracelet FROM bracelet_attachment WHERE patient = $1";
     DELETE_ATTACHMENTS = "DELETE FROM bracelet_attachment WHERE patient = $1";
+    GROUPS = "SELECT group_code FROM group_patient WHERE patient = $1 ORDER BY attached_ms, group_code";
     DELETE_GROUPS = "DELETE FROM group_patient WHERE patient = $1";
     DELETE_SESSIONS = "DELETE FROM session WHERE owner = $1";
     DELETE_CONSENTS = "DELETE FROM oauth_consent WHERE patient = $1";
@@ -136,6 +140,9 @@ async fn erase_patient(tx: &Tx<'_>, patient: &str, at_ms: i64, intent: &Intent) 
     let audit_details = audit::forget_details(tx, patient, &bracelets).await?;
     strip_intents(tx, patient, at_ms).await?;
     tx.put(EMPTY_EVENTS, &[&patient]).await?;
+    let groups: Vec<String> = tx.query(GROUPS, &[&patient], |row| row.get(0)).await?;
+    let body = json!({ "groups": groups });
+    events::append(tx, patient, &[NewEvent { event_type: EventType::PatientErased, time_ms: at_ms, body }]).await?;
     let counts = Counts::from([
         ("audit_details".to_owned(), audit_details),
         ("bracelet_attachments".to_owned(), tx.execute(DELETE_ATTACHMENTS, &[&patient]).await?),

@@ -6,6 +6,7 @@ use super::group_settings::{EffectiveSettings, hold_group};
 use super::groups::{Group, read_group};
 use super::intents::Intent;
 use crate::error::{Result, StoreError};
+use crate::events::{self, EventType, NewEvent};
 use crate::texts::sql;
 
 /// A group as one caller sees it.
@@ -192,6 +193,8 @@ impl UsersDb {
                     return Err(StoreError::Gone("patient"));
                 }
                 tx.put(ATTACH, &[&group_code, &patient, &effective.at_ms]).await?;
+                let attached = NewEvent::of_group(EventType::PatientAttached, &group_code, effective.at_ms);
+                events::append(tx, &patient, &[attached]).await?;
                 effective.note(tx, &patient).await?;
                 audit.append(tx).await?;
                 Ok(true)
@@ -223,6 +226,8 @@ impl UsersDb {
                     return Ok(PatientDetachment::LastGroup);
                 }
                 tx.put(DETACH, &[&group_code, &patient]).await?;
+                let detached = NewEvent::of_group(EventType::PatientDetached, &group_code, effective.at_ms);
+                events::append(tx, &patient, &[detached]).await?;
                 intent.note(tx).await?;
                 effective.note(tx, &patient).await?;
                 Ok(PatientDetachment::Detached)

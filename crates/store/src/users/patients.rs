@@ -7,6 +7,7 @@ use super::group_settings::{EffectiveSettings, hold_group};
 use super::intents::Intent;
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
+use crate::events::{self, EventType, NewEvent};
 use crate::texts::{in_lists, list_of_64, sql};
 
 /// A patient as a person.
@@ -134,6 +135,8 @@ impl UsersDb {
                 )
                 .await?;
                 tx.put(ATTACH, &[&group_code, &patient.uuid, &patient.created_ms]).await?;
+                let attached = NewEvent::of_group(EventType::PatientAttached, &group_code, patient.created_ms);
+                events::append(tx, &patient.uuid, &[attached]).await?;
                 intent.note(tx).await?;
                 effective.note_if_any(tx, &patient.uuid).await
             })
@@ -204,6 +207,8 @@ impl UsersDb {
                 if tx.execute(ACTIVATE, &[uuid, &wanted.email, hash, &false, person, &wanted.now_ms]).await? == 0 {
                     return Ok(false);
                 }
+                let activated = NewEvent::without_data(EventType::PatientActivated, wanted.now_ms);
+                events::append(tx, uuid, &[activated]).await?;
                 intent.note(tx).await?;
                 Ok(true)
             })

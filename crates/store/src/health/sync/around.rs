@@ -36,7 +36,9 @@ sql! {
     ALL_AROUND = concat!(rows_around!(), "
         UNION ALL SELECT 0, events, 0, 0, 0, 0, CAST(NULL AS BYTEA), latest FROM patient WHERE uuid = $1
         UNION ALL SELECT 3, sequence, 0, 0, 0, 0, content_hash, CAST(NULL AS TEXT) FROM event
-            WHERE patient = $1 AND sync_id = $9");
+            WHERE patient = $1 AND sync_id = $9
+        UNION ALL SELECT 4, battery_level, 0, 0, 0, 0, CAST(NULL AS BYTEA), CAST(NULL AS TEXT) FROM device
+            WHERE patient = $1 AND serial_number = $10 AND battery_level IS NOT NULL");
     /// Makes whatever else changes the patient wait for the end of this transaction.
     HOLD_PATIENT = "UPDATE patient SET arrivals = arrivals WHERE uuid = $1";
 }
@@ -46,6 +48,8 @@ sql! {
 pub(super) struct Around {
     /// Number of the patient's last event and the latest values; `None` when there is no such patient.
     pub patient: Option<(i64, LatestValues)>,
+    /// The stored charge of the bracelet that the sync describes, %.
+    pub battery_level: Option<i64>,
     /// Content of an earlier sync of this id.
     pub known_hash: Option<Vec<u8>>,
     /// Stored chunks by type and channel, in the order of their arrival.
@@ -137,8 +141,7 @@ pub(super) async fn look(tx: &Tx<'_>, sync: &Sync, channels: &[ChannelChunks], h
         tx.put(HOLD_PATIENT, &[&sync.patient]).await?;
     }
     let spans = spans(channels);
-    let sync_id = sync.id.as_ref().map(|id| id.id.as_str());
-    let asked = spans.iter().enumerate().map(|(at, span)| ask(tx, &sync.patient, span, sync_id, at == 0));
+    let asked = spans.iter().enumerate().map(|(at, span)| ask(tx, sync, span, at == 0));
     let mut around = Around::default();
     for rows in futures::future::try_join_all(asked).await? {
         rows.into_iter().try_for_each(|row| around.take(row))?;
@@ -196,20 +199,22 @@ struct Found {
     text: Option<String>,
 }
 
-async fn ask(tx: &Tx<'_>, patient: &str, span: &Span, sync_id: Option<&str>, with_patient: bool) -> Result<Vec<Found>> {
+async fn ask(tx: &Tx<'_>, sync: &Sync, span: &Span, with_patient: bool) -> Result<Vec<Found>> {
     const NO_TYPE: i64 = -1;
     let number = |at: usize| span.types.get(at).map_or(NO_TYPE, |data_type| data_type.number());
     let types: [i64; TYPES_AT_ONCE] = std::array::from_fn(number);
     let latest_end_us = span.last_us.saturating_add(DAY_US);
     let [one, two, three, four] = &types;
     let mut params: Vec<&dyn Param> =
-        vec![&patient, one, two, three, four, &span.first_us, &latest_end_us, &span.last_us];
+        vec![&sync.patient, one, two, three, four, &span.first_us, &latest_end_us, &span.last_us];
     let read = |row: &Row<'_>| {
         let numbers = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?];
         Ok(Found { kind: row.get(0)?, numbers, bytes: row.get(6)?, text: row.get(7)? })
     };
+    let sync_id = sync.id.as_ref().map(|id| id.id.as_str());
+    let serial_number = sync.device.as_ref().map(|device| device.serial_number.as_str());
     if with_patient {
-        params.push(&sync_id);
+        params.extend([&sync_id as &dyn Param, &serial_number]);
         return tx.query(ALL_AROUND, &params, read).await;
     }
     tx.query(ROWS_AROUND, &params, read).await
@@ -239,7 +244,8 @@ impl Around {
                 first_us: fourth,
                 last_us: fifth,
             }),
-            _ => self.known_hash = bytes,
+            3 => self.known_hash = bytes,
+            _ => self.battery_level = Some(first),
         }
         Ok(())
     }

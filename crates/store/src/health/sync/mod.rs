@@ -20,6 +20,7 @@ use vitals::registry::DataType;
 use self::around::SealedRows;
 use super::HealthDb;
 use super::chunks::{self, Prepared};
+use super::devices::DeviceReport;
 use crate::error::{Result, StoreError};
 
 pub(super) use self::event::{TouchedRange, touched_ranges};
@@ -46,19 +47,6 @@ pub struct SyncId {
     pub id: String,
     /// What tells whether the same name comes with other content.
     pub content_hash: Vec<u8>,
-}
-
-/// A bracelet as a sync describes it.
-#[derive(Clone, Debug, Default)]
-pub struct DeviceReport {
-    /// Serial number.
-    pub serial_number: String,
-    /// Model.
-    pub device_type: Option<String>,
-    /// Version of its firmware.
-    pub firmware_version: Option<String>,
-    /// Charge, percent.
-    pub battery_level: Option<i64>,
 }
 
 /// How the rows of one type counted.

@@ -9,10 +9,10 @@ use vitals::merge::{Ordered, admit, in_time_order, overlay, with_exact_times};
 use vitals::registry::DataType;
 
 use super::super::chunks::{self, Prepared};
-use super::super::{AHEAD_MS, latest, tally};
+use super::super::{AHEAD_MS, devices, latest, tally};
 use super::around::{self, Around, SealedRows};
 use super::event::SyncBody;
-use super::{ChannelChunks, Counts, DeviceReport, Sync, SyncOutcome, Written};
+use super::{ChannelChunks, Counts, Sync, SyncOutcome, Written};
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::events::{EventType, raise_event_position};
@@ -26,13 +26,6 @@ sql! {
     ADD_EVENT = "INSERT INTO event (position, patient, sequence, time_ms, type, body, sync_id, content_hash)
         VALUES ((SELECT NULLIF(event_position, 0) FROM patient WHERE uuid = $1),
         (SELECT uuid FROM patient WHERE uuid = $1), $2, $3, $4, $5, $6, $7)";
-    UPSERT_DEVICE = "INSERT INTO device (patient, serial_number, device_type, firmware_version, battery_level, updated_ms)
-        VALUES ($1, $2, $3, $4, $5, $6)
-        ON CONFLICT (patient, serial_number) DO UPDATE SET
-            device_type = COALESCE(excluded.device_type, device.device_type),
-            firmware_version = COALESCE(excluded.firmware_version, device.firmware_version),
-            battery_level = COALESCE(excluded.battery_level, device.battery_level),
-            updated_ms = excluded.updated_ms";
 }
 
 /// What a sync adds, collected before anything is written.
@@ -75,10 +68,10 @@ pub(super) async fn write(
     raise_patient(tx, sync, number, &known, &additions.body).await?;
     chunks::insert_all(tx, &sync.patient, number, &additions.chunks).await?;
     additions.counts.add(tx, &sync.patient).await?;
-    if let Some(device) = &sync.device {
-        put_device(tx, &sync.patient, device, sync.received_ms).await?;
-    }
     add_event(tx, sync, number, additions.body, is_repeated).await?;
+    if let Some(device) = &sync.device {
+        devices::report(tx, &sync.patient, device, around.battery_level, sync.received_ms).await?;
+    }
     Ok(Written::Done(SyncOutcome::Stored(additions.totals)))
 }
 
@@ -176,9 +169,4 @@ async fn add_event(tx: &Tx<'_>, sync: &Sync, number: i64, mut body: SyncBody, is
     let id = sync.id.as_ref().filter(|_| !is_repeated);
     let (sync_id, hash) = (id.map(|id| &id.id), id.map(|id| &id.content_hash));
     tx.put(ADD_EVENT, &[&sync.patient, &number, &sync.received_ms, &event_type.name(), &body, &sync_id, &hash]).await
-}
-
-async fn put_device(tx: &Tx<'_>, patient: &str, device: &DeviceReport, now_ms: i64) -> Result<()> {
-    let DeviceReport { serial_number, device_type, firmware_version, battery_level } = device;
-    tx.put(UPSERT_DEVICE, &[&patient, serial_number, device_type, firmware_version, battery_level, &now_ms]).await
 }

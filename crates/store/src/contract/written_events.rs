@@ -1,0 +1,136 @@
+//! Which events operations write.
+
+use serde_json::{Value, json};
+
+use super::people::{activation, intent, patient, with_ada_in};
+use super::{Stores, audit, no_settings, on_both_engines};
+use crate::events::{EventLog, EventType};
+use crate::{DeviceReport, HealthChange, NewExport, Profile, Sync};
+
+on_both_engines! {
+    enrolment_activation_and_groups_are_events
+    erasure_is_an_event_of_the_groups_that_held_the_patient
+    battery_that_becomes_low_or_recovers_is_an_event
+    export_that_ended_is_an_event
+}
+
+async fn written(log: &EventLog) -> Vec<(EventType, i64, Value)> {
+    let events = log.after("uuid-grace", 0, 100).await.expect("events");
+    events.into_iter().map(|event| (event.event_type, event.time_ms, event.body)).collect()
+}
+
+async fn enrolment_activation_and_groups_are_events(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
+    let users = &stores.users;
+    users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
+    let activated = users.activate_patient(activation("grace", None), intent("i2", 0)).await;
+    assert!(activated.expect("an answer"));
+    let again = users.activate_patient(activation("grace", None), intent("i3", 0)).await;
+    assert!(!again.expect("an answer"));
+    for _ in 0..2 {
+        users.attach_patient("BBBBB", "uuid-grace", no_settings(), audit(Vec::new(), 5)).await.expect("an answer");
+    }
+    for id in ["i4", "i5"] {
+        let settings = crate::EffectiveSettings { intent_id: id.to_owned(), ..no_settings() };
+        users.detach_patient("AAAAA", "uuid-grace", settings, intent(id, 0)).await.expect("an answer");
+    }
+    let activated_ms = activation("grace", None).now_ms;
+    assert_eq!(
+        written(&users.events()).await,
+        [
+            (EventType::PatientAttached, patient("grace").created_ms, json!({"group": "AAAAA"})),
+            (EventType::PatientActivated, activated_ms, json!({})),
+            (EventType::PatientAttached, 0, json!({"group": "BBBBB"})),
+            (EventType::PatientDetached, 0, json!({"group": "AAAAA"})),
+        ]
+    );
+}
+
+async fn erasure_is_an_event_of_the_groups_that_held_the_patient(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
+    let users = &stores.users;
+    users.add_patient(patient("grace"), "BBBBB", intent("i1", 0), no_settings()).await.expect("a patient");
+    users.attach_patient("AAAAA", "uuid-grace", no_settings(), audit(Vec::new(), 5)).await.expect("an answer");
+    let change = HealthChange::ErasePatient { uuid: "uuid-grace".to_owned(), at_ms: 50 };
+    let erasing = crate::Intent { change, ..intent("i2", 50) };
+    users.erase_patient("uuid-grace", 50, erasing).await.expect("erased");
+    assert_eq!(
+        written(&users.events()).await,
+        [
+            (EventType::PatientAttached, patient("grace").created_ms, json!({})),
+            (EventType::PatientAttached, 0, json!({})),
+            (EventType::PatientErased, 50, json!({"groups": ["AAAAA", "BBBBB"]})),
+        ]
+    );
+}
+
+async fn with_grace(stores: &Stores) {
+    let change = HealthChange::PutPatient {
+        uuid: "uuid-grace".to_owned(),
+        record_id: "r".to_owned(),
+        customer_code: None,
+        profile: Profile::default(),
+        at_ms: 1,
+    };
+    stores.health.apply(change).await.expect("a patient");
+}
+
+async fn battery_that_becomes_low_or_recovers_is_an_event(stores: Stores) {
+    with_grace(&stores).await;
+    let levels = [Some(16), Some(15), None, Some(3), Some(16), Some(90), Some(14)];
+    for (time_ms, battery_level) in levels.into_iter().enumerate() {
+        let device = DeviceReport { serial_number: "s1".to_owned(), battery_level, ..DeviceReport::default() };
+        let sync = Sync {
+            patient: "uuid-grace".to_owned(),
+            received_ms: time_ms as i64,
+            id: None,
+            device: Some(device),
+            blocks: Vec::new(),
+        };
+        stores.health.store_sync(sync).await.expect("stored");
+    }
+    let changes = written(&stores.health.events()).await;
+    let changes: Vec<_> = changes.into_iter().filter(|(event, ..)| *event == EventType::DeviceChanged).collect();
+    assert_eq!(
+        changes,
+        [
+            (EventType::DeviceChanged, 1, json!({"state": "battery_low", "battery_level": 15})),
+            (EventType::DeviceChanged, 4, json!({"state": "battery_ok", "battery_level": 16})),
+            (EventType::DeviceChanged, 6, json!({"state": "battery_low", "battery_level": 14})),
+        ]
+    );
+}
+
+async fn export_that_ended_is_an_event(stores: Stores) {
+    with_grace(&stores).await;
+    let health = &stores.health;
+    for (id, is_done) in [("e1", true), ("e2", false)] {
+        let export = NewExport {
+            id: id.to_owned(),
+            patient: "uuid-grace".to_owned(),
+            actor: "ada".to_owned(),
+            request: "{}".to_owned(),
+            owed_entry: "{}".to_owned(),
+            now_ms: 1,
+            interval_ms: 0,
+        };
+        health.begin_export(export).await.expect("begun");
+        health.export_entry_written(id).await.expect("noted");
+        let claim = health.claim_export(1, 1000).await.expect("an answer").expect("a job");
+        for _ in 0..2 {
+            let ended = if is_done {
+                health.finish_export(&claim, 9, 20).await
+            } else {
+                health.give_export_up(&claim, "no disk in the cellar", 30).await
+            };
+            ended.expect("an answer");
+        }
+    }
+    assert_eq!(
+        written(&health.events()).await,
+        [
+            (EventType::ExportFinished, 20, json!({"export": "e1", "state": "done"})),
+            (EventType::ExportFinished, 30, json!({"export": "e2", "state": "failed"})),
+        ]
+    );
+}
