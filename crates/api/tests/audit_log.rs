@@ -12,7 +12,7 @@ use platform::{NewApiKey, Role};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use store::{Audit, EffectiveSettings, Entity, HealthChange, Intent, NewAuditEntry, Patient, Profile};
+use store::{Audit, Entity, NewAuditEntry};
 
 #[tokio::test]
 async fn the_log_tells_what_the_caller_did() {
@@ -65,74 +65,6 @@ async fn the_log_tells_what_the_caller_did() {
     // The patient's own registration and login are there too, under his own name.
     let (entries, broken) = story.platform.users.verify_audit().await.expect("an answer");
     assert_eq!((entries, broken), (5, None));
-}
-
-/// Makes what enrolling a patient leaves behind when it is killed right after its first commit.
-async fn half_enrolled(story: &Story, group: &str, name: &str) -> String {
-    let uuid = format!("uuid-{name}");
-    let patient = Patient {
-        uuid: uuid.clone(),
-        record_id: format!("record-{name}"),
-        state: "pre_created".to_owned(),
-        voucher_code: name.to_owned(),
-        voucher_expires_ms: i64::MAX,
-        email: None,
-        password_hash: None,
-        must_change_password: false,
-        person: "{}".to_owned(),
-        created_ms: story.now_ms(),
-        updated_ms: story.now_ms(),
-    };
-    story.platform.users.add_patient(patient, group, intent(story, name), no_settings(story)).await.expect("a patient");
-    uuid
-}
-
-fn no_settings(story: &Story) -> EffectiveSettings {
-    EffectiveSettings { rule: |_| serde_json::Map::new(), intent_id: "none".to_owned(), at_ms: story.now_ms() }
-}
-
-fn intent(story: &Story, name: &str) -> Intent {
-    let entry = NewAuditEntry {
-        id: format!("entry-{name}"),
-        action_type: "PATIENT_CREATE".to_owned(),
-        user_id: "ada".to_owned(),
-        user_role: "researcher".to_owned(),
-        primary: Entity { id: format!("uuid-{name}"), kind: "patient.id".to_owned() },
-        secondary: None,
-        details: None,
-        salt: [1; 16],
-    };
-    let change = HealthChange::PutPatient {
-        uuid: format!("uuid-{name}"),
-        record_id: format!("record-{name}"),
-        customer_code: None,
-        profile: Profile::default(),
-        at_ms: story.now_ms(),
-    };
-    Intent { id: format!("intent-{name}"), change, entries: vec![entry], created_ms: story.now_ms() }
-}
-
-#[tokio::test]
-async fn a_killed_operation_is_finished_by_the_next_look() {
-    let story = Story::begin().await;
-    let key = story.key_of("ada@example.org", Role::Researcher).await;
-    let group = story.group(&key).await;
-    let (before, _) = story.platform.users.verify_audit().await.expect("an answer");
-
-    // Killed before the health change, and between the health change and the completion.
-    let first = half_enrolled(&story, &group, "AAAA").await;
-    let second = half_enrolled(&story, &group, "BBBB").await;
-    story.platform.health.apply(intent(&story, "BBBB").change).await.expect("made");
-    assert!(story.platform.health.patient(&first).await.expect("an answer").is_none());
-
-    assert_eq!(story.platform.finish_old_intents(30_000).await.expect("nothing is old yet"), 0);
-    story.pass_ms(30_000);
-    assert_eq!(story.platform.finish_old_intents(30_000).await.expect("finished"), 2);
-    assert_eq!(story.platform.finish_old_intents(30_000).await.expect("nothing is left"), 0);
-    for uuid in [&first, &second] {
-        assert!(story.platform.health.patient(uuid).await.expect("an answer").is_some());
-    }
-    assert_eq!(story.platform.users.verify_audit().await.expect("an answer"), (before + 2, None));
 }
 
 /// An entry as the specification's answer has it.
@@ -189,12 +121,8 @@ impl LongLog {
         for some in all.chunks(Self::AT_ONCE) {
             story.pass_ms(1);
             let now_ms = story.now_ms();
-            let id = format!("long-{now_ms}");
-            let change = HealthChange::EndSessionsOfKey { key_id: "none".to_owned(), at_ms: now_ms };
-            let intent = Intent { id: id.clone(), change, entries: Vec::new(), created_ms: now_ms };
-            story.platform.users.add_intent(intent).await.expect("noted");
             let audit = Audit { entries: some.to_vec(), clock: Arc::new(move || now_ms) };
-            assert!(story.platform.users.complete_intent(&id, audit).await.expect("written"));
+            story.platform.users.record(audit).await.expect("written");
             entries.extend(some.iter().map(|entry| (now_ms, entry.clone())));
         }
         LongLog { story, key, scoped, first, entries }

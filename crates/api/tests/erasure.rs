@@ -9,7 +9,7 @@ use common::{Enrolled, PASSWORD, START_MS, Story, text};
 use platform::Role;
 use platform::seal::{Until, seal};
 use serde_json::{Value, json};
-use store::{Address, HealthChange, Intent, NewAuditEntry};
+use store::{Address, HealthChange, HealthMessage, NewAuditEntry};
 use testkit::Postgres;
 
 /// What would tell of the erased, as they were entered and sent.
@@ -241,8 +241,8 @@ async fn erase_in_part(story: &Story, uuid: &str, steps: usize) {
         salt: [1; 16],
     };
     let change = HealthChange::ErasePatient { uuid: uuid.to_owned(), at_ms };
-    let intent = Intent { id: format!("intent-{steps}"), change, entries: vec![entry], created_ms: at_ms };
-    platform.users.erase_patient(uuid, at_ms, intent).await.expect("step 1");
+    let message = HealthMessage { id: format!("message-{steps}"), change, entries: vec![entry], created_ms: at_ms };
+    platform.users.erase_patient(uuid, at_ms, message).await.expect("step 1");
     if steps >= 2 {
         platform.objects.note_erased(uuid, at_ms).await.expect("step 2");
     }
@@ -265,7 +265,7 @@ async fn an_erasure_that_was_killed_is_finished() {
         let path = format!("/integration/v1/patients/{}/summary/2025-11-20", cast.grace.uuid);
         assert_eq!(story.get_as(&path, &cast.key).await.error(), (404, "patient_not_found"), "after {steps}");
         story.fold().await;
-        assert_eq!(story.platform.finish_old_intents(0).await.expect("finished"), 1, "after {steps}");
+        assert_eq!(story.platform.deliver_pending(0).await.expect("finished"), 1, "after {steps}");
         assert_eq!(story.platform.overwrite_erased().await.expect("rewritten"), 1);
         assert_eq!(found(&story, &[]), Vec::<&str>::new(), "after {steps}");
         assert_eq!(story.platform.users.verify_audit().await.expect("an answer"), (before + 1, None));
@@ -283,10 +283,10 @@ async fn what_was_owed_before_does_not_bring_him_back() {
     let uuid = cast.grace.uuid.clone();
     let alarms = vec![store::Alarm { vital: "spo2".to_owned(), below: Some(90.0), above: None, for_s: 0 }];
     let change = HealthChange::SetAlarms { uuid: uuid.clone(), alarms };
-    let intent = Intent { id: "left".to_owned(), change, entries: Vec::new(), created_ms: story.now_ms() };
-    story.platform.users.add_intent(intent).await.expect("noted");
+    let message = HealthMessage { id: "left".to_owned(), change, entries: Vec::new(), created_ms: story.now_ms() };
+    story.platform.users.enqueue(message).await.expect("noted");
     story.ask("DELETE", &format!("/integration/v1/patients/{uuid}"), &cast.key, Value::Null).await.ok();
-    assert_eq!(story.platform.finish_old_intents(0).await.expect("nothing is left"), 0);
+    assert_eq!(story.platform.deliver_pending(0).await.expect("nothing is left"), 0);
     assert!(story.platform.health.alarms(&uuid).await.expect("an answer").is_empty());
     assert!(story.platform.health.patient(&uuid).await.expect("an answer").is_none());
 }

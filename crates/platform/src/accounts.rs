@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use store::{Account, ApiKey, HealthChange, Intent, NewPassword, StoreError};
+use store::{Account, ApiKey, HealthChange, HealthMessage, NewPassword, StoreError};
 
 use crate::access::hash_api_key;
 use crate::environment::Platform;
@@ -163,14 +163,14 @@ impl Platform {
             return Ok(revoked_ms);
         }
         let now_ms = self.now_ms();
-        let intent = Intent {
+        let message = HealthMessage {
             id: self.new_record_id(),
             change: HealthChange::EndSessionsOfKey { key_id: key.id.clone(), at_ms: now_ms },
             entries: Vec::new(),
             created_ms: now_ms,
         };
-        if self.users.revoke_api_key(&key.id, now_ms, intent.clone()).await? {
-            self.finish(intent).await?;
+        if self.users.revoke_api_key(&key.id, now_ms, message.clone()).await? {
+            self.deliver(message).await?;
         }
         Ok(now_ms)
     }
@@ -192,14 +192,14 @@ impl Platform {
             return Ok(disabled_ms);
         }
         let now_ms = self.now_ms();
-        let intent = Intent {
+        let message = HealthMessage {
             id: self.new_record_id(),
             change: HealthChange::EndSessionsOfActor { account: account.uuid.clone(), at_ms: now_ms },
             entries: Vec::new(),
             created_ms: now_ms,
         };
-        if self.users.disable_account(&account.uuid, now_ms, intent.clone()).await? {
-            self.finish(intent).await?;
+        if self.users.disable_account(&account.uuid, now_ms, message.clone()).await? {
+            self.deliver(message).await?;
         }
         Ok(now_ms)
     }

@@ -59,7 +59,7 @@ impl Platform {
         let mut entry =
             self.entry(Action::export_through(researcher.entrance), researcher, patient_entity(patient), secondary);
         entry.details = Some(json!({"types": ["afib"], "from": from_ms, "to": to_ms}).to_string());
-        self.users.record_once(self.audit(vec![entry])).await?;
+        self.users.record(self.audit(vec![entry])).await?;
         let (platform, patient) = (self.clone(), patient.to_owned());
         let read = move |day: i64| {
             let (platform, patient) = (platform.clone(), patient.clone());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use store::{Alarm, HealthChange, Intent};
+use store::{Alarm, HealthChange, HealthMessage};
 
 use crate::access::Researcher;
 use crate::audit::{Action, hcp_admin_entity, patient_entity};
@@ -35,9 +35,10 @@ impl Platform {
         let mut entry = self.entry(Action::PatientAlarmChange, researcher, patient_entity(patient), secondary);
         entry.details = Some(json!({ "alarms": alarms }).to_string());
         let change = HealthChange::SetAlarms { uuid: patient.to_owned(), alarms };
-        let intent = Intent { id: self.new_record_id(), change, entries: vec![entry], created_ms: self.now_ms() };
-        self.users.add_intent(intent).await?;
-        self.finish_changes_of(patient).await?;
+        let message =
+            HealthMessage { id: self.new_record_id(), change, entries: vec![entry], created_ms: self.now_ms() };
+        self.users.enqueue(message).await?;
+        self.deliver_changes_of(patient).await?;
         Ok(self.health.alarms(patient).await?)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use store::{Attachment, Bracelet, Completion, HealthChange, Intent, StoreError};
+use store::{Attachment, Bracelet, Completion, HealthChange, HealthMessage, StoreError};
 
 use crate::access::Researcher;
 use crate::audit::{Action, bracelet_entity, user_entity};
@@ -98,12 +98,12 @@ impl Platform {
             let completion = match &bracelet.worn_by {
                 None => Completion::Here(self.audit(vec![entry])),
                 Some(patient) => {
-                    Completion::Owed(Box::new(self.intent(device_of(patient, &bracelet, self.now_ms()), entry)))
+                    Completion::Owed(Box::new(self.message(device_of(patient, &bracelet, self.now_ms()), entry)))
                 }
             };
             if self.users.change_bracelet(bracelet.clone(), completion).await? {
                 if let Some(patient) = &bracelet.worn_by {
-                    self.finish_changes_of(patient).await?;
+                    self.deliver_changes_of(patient).await?;
                 }
                 return Ok(bracelet);
             }
@@ -128,9 +128,9 @@ impl Platform {
         let mut entry = self.entry(Action::BraceletAttach, researcher, bracelet_entity(&bracelet.id), None);
         entry.details = Some(json!({ "patient": patient }).to_string());
         let now_ms = self.now_ms();
-        let intent = self.intent(device_of(patient, &bracelet, now_ms), entry);
-        match self.users.attach_bracelet(&self.new_record_id(), &bracelet.id, patient, now_ms, intent).await? {
-            Attachment::Attached => self.finish_changes_of(patient).await,
+        let message = self.message(device_of(patient, &bracelet, now_ms), entry);
+        match self.users.attach_bracelet(&self.new_record_id(), &bracelet.id, patient, now_ms, message).await? {
+            Attachment::Attached => self.deliver_changes_of(patient).await,
             Attachment::WornAlready => Ok(()),
             Attachment::WornByAnother => Err(worn("another patient wears the bracelet")),
         }
@@ -146,11 +146,11 @@ impl Platform {
         let mut entry = self.entry(Action::BraceletDetach, researcher, bracelet_entity(&bracelet.id), None);
         entry.details = Some(json!({ "patient": patient }).to_string());
         let (uuid, serial_number) = (patient.to_owned(), bracelet.serial_number.clone());
-        let intent = self.intent(HealthChange::RemoveDevice { uuid, serial_number }, entry);
-        if !self.users.detach_bracelet(&bracelet.id, patient, self.now_ms(), intent).await? {
+        let message = self.message(HealthChange::RemoveDevice { uuid, serial_number }, entry);
+        if !self.users.detach_bracelet(&bracelet.id, patient, self.now_ms(), message).await? {
             return Err(PlatformError::NotFound("bracelet"));
         }
-        self.finish_changes_of(patient).await
+        self.deliver_changes_of(patient).await
     }
 
     /// The bracelet, when the caller may act on it.
@@ -162,8 +162,8 @@ impl Platform {
         }
     }
 
-    fn intent(&self, change: HealthChange, entry: store::NewAuditEntry) -> Intent {
-        Intent { id: self.new_record_id(), change, entries: vec![entry], created_ms: self.now_ms() }
+    fn message(&self, change: HealthChange, entry: store::NewAuditEntry) -> HealthMessage {
+        HealthMessage { id: self.new_record_id(), change, entries: vec![entry], created_ms: self.now_ms() }
     }
 }
 

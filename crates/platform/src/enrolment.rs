@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use store::{Activation, Group, HealthChange, Intent, Patient, Profile, StoreError};
+use store::{Activation, Group, HealthChange, HealthMessage, Patient, Profile, StoreError};
 
 use crate::access::Researcher;
 use crate::accounts::email_taken;
@@ -93,12 +93,12 @@ impl Platform {
     pub async fn enrol_patient(&self, researcher: &Researcher, group_code: &str) -> Result<Enrolled> {
         let group = self.managed_group(researcher, group_code).await?;
         for _ in 0..TRIES {
-            let (patient, intent) = self.new_patient(researcher, &group)?;
-            let effective = self.effective_settings(&intent.id);
-            match self.users.add_patient(patient.clone(), &group.code, intent.clone(), effective).await {
+            let (patient, message) = self.new_patient(researcher, &group)?;
+            let effective = self.effective_settings();
+            match self.users.add_patient(patient.clone(), &group.code, message.clone(), effective).await {
                 Err(StoreError::Conflict(_)) => continue,
                 Err(error) => return Err(error.into()),
-                Ok(()) => self.finish(intent).await?,
+                Ok(()) => self.deliver(message).await?,
             }
             return Ok(Enrolled {
                 uuid: patient.uuid,
@@ -110,7 +110,7 @@ impl Platform {
         Err(PlatformError::Internal("no free voucher code was found".to_owned()))
     }
 
-    fn new_patient(&self, researcher: &Researcher, group: &Group) -> Result<(Patient, Intent)> {
+    fn new_patient(&self, researcher: &Researcher, group: &Group) -> Result<(Patient, HealthMessage)> {
         let now_ms = self.now_ms();
         let person = Person { customer_tag: Some(group.code.clone()), ..Person::default() };
         let patient = Patient {
@@ -138,8 +138,8 @@ impl Platform {
             profile: Profile::default(),
             at_ms: now_ms,
         };
-        let intent = Intent { id: self.new_record_id(), change, entries, created_ms: now_ms };
-        Ok((patient, intent))
+        let message = HealthMessage { id: self.new_record_id(), change, entries, created_ms: now_ms };
+        Ok((patient, message))
     }
 
     /// What is known of a voucher code; `None` when there is none such, or the caller's key is for named groups and
@@ -198,14 +198,14 @@ impl Platform {
         };
         let registered =
             self.entry_by(Action::UserRegistered, &patient.uuid, "patient", user_entity(&patient.uuid), None);
-        let intent = Intent { id: self.new_record_id(), change, entries: vec![registered], created_ms: now_ms };
-        match self.users.activate_patient(activation, intent.clone()).await {
+        let message = HealthMessage { id: self.new_record_id(), change, entries: vec![registered], created_ms: now_ms };
+        match self.users.activate_patient(activation, message.clone()).await {
             Ok(true) => {}
             Ok(false) => return Err(voucher_used()),
             Err(StoreError::Conflict(_)) => return Err(email_taken()),
             Err(error) => return Err(error.into()),
         }
-        self.finish(intent).await?;
+        self.deliver(message).await?;
         let confirmed = self.users.patient(&patient.uuid).await?;
         confirmed.ok_or(PlatformError::NotFound("patient"))
     }

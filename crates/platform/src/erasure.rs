@@ -1,13 +1,13 @@
 //! Erasure: the end of a person in both databases and in the objects.
 //!
-//! The steps, each of which may be the last before a crash: the users database (his person goes, an intent stays), the
+//! The steps, each of which may be the last before a crash: the users database (his person goes, a message stays), the
 //! list of the erased, the rows of the health database, the objects, the audit entry. Whoever looks at old intents
 //! takes the rest. What was deleted is overwritten where it lay; the files are rewritten some time later, because pages
 //! that rows were moved out of can keep copies.
 
 use std::collections::BTreeMap;
 
-use store::{AccountErasure, HealthChange, Intent, NewAuditEntry, StoreError};
+use store::{AccountErasure, HealthChange, HealthMessage, NewAuditEntry, StoreError};
 
 use crate::access::Researcher;
 use crate::accounts::Role;
@@ -48,7 +48,7 @@ impl Platform {
         let entry = self.entry_by(Action::PatientDelete, "system", "operator", patient_entity(patient), None);
         match self.erase(patient, entry).await {
             Err(PlatformError::Store(StoreError::Gone(_))) if self.users.erasure(patient).await?.is_some() => {
-                self.finish_changes_of(patient).await?;
+                self.deliver_changes_of(patient).await?;
                 self.receipt(patient).await
             }
             erased => erased,
@@ -63,10 +63,10 @@ impl Platform {
         }
         let now_ms = self.now_ms();
         let change = HealthChange::EndSessionsOfActor { account: caller.owner.clone(), at_ms: now_ms };
-        let intent = Intent { id: self.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
-        match self.users.erase_account(&caller.owner, intent.clone()).await? {
+        let message = HealthMessage { id: self.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
+        match self.users.erase_account(&caller.owner, message.clone()).await? {
             AccountErasure::Erased(counts) => {
-                self.finish(intent).await?;
+                self.deliver(message).await?;
                 Ok(Receipt { uuid: caller.owner.clone(), erased_ms: now_ms, counts })
             }
             AccountErasure::LastManager => {
@@ -79,9 +79,9 @@ impl Platform {
     async fn erase(&self, patient: &str, entry: NewAuditEntry) -> Result<Receipt> {
         let at_ms = self.now_ms();
         let change = HealthChange::ErasePatient { uuid: patient.to_owned(), at_ms };
-        let intent = Intent { id: self.new_record_id(), change, entries: vec![entry], created_ms: at_ms };
-        self.users.erase_patient(patient, at_ms, intent).await?;
-        self.finish_changes_of(patient).await?;
+        let message = HealthMessage { id: self.new_record_id(), change, entries: vec![entry], created_ms: at_ms };
+        self.users.erase_patient(patient, at_ms, message).await?;
+        self.deliver_changes_of(patient).await?;
         self.receipt(patient).await
     }
 

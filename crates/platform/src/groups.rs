@@ -1,7 +1,7 @@
 //! Groups after their creation: their texts, their end, and which patients they hold.
 
 use serde_json::json;
-use store::{Group, GroupDeletion, HealthChange, Intent, PatientDetachment};
+use store::{Group, GroupDeletion, HealthChange, HealthMessage, PatientDetachment};
 
 use crate::access::Researcher;
 use crate::audit::{Action, group_entity, patient_entity};
@@ -55,9 +55,9 @@ impl Platform {
         self.patient_access(researcher, patient).await?;
         let secondary = Some(group_entity(&group.id));
         let entry = self.entry(Action::PatientAttachGroup, researcher, patient_entity(patient), secondary);
-        let effective = self.effective_settings(&entry.id);
+        let effective = self.effective_settings();
         if self.users.attach_patient(&group.code, patient, effective, self.audit(vec![entry])).await? {
-            self.finish_changes_of(patient).await?;
+            self.deliver_changes_of(patient).await?;
             self.due_bell.notify_one();
         }
         Ok(())
@@ -72,9 +72,9 @@ impl Platform {
         let entry = self.entry(Action::PatientDetachGroup, researcher, patient_entity(patient), secondary);
         let now_ms = self.now_ms();
         let change = HealthChange::EndReadersOfPatient { uuid: patient.to_owned(), at_ms: now_ms };
-        let intent = Intent { id: self.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
-        let effective = self.effective_settings(&intent.id);
-        match self.users.detach_patient(&group.code, patient, effective, intent).await? {
+        let message = HealthMessage { id: self.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
+        let effective = self.effective_settings();
+        match self.users.detach_patient(&group.code, patient, effective, message).await? {
             PatientDetachment::Detached => {}
             PatientDetachment::NotHeld => return Err(PlatformError::NotFound("patient")),
             PatientDetachment::LastGroup => {
@@ -82,7 +82,7 @@ impl Platform {
                 return Err(PlatformError::Conflict { code: "last_group", message });
             }
         }
-        self.finish_changes_of(patient).await?;
+        self.deliver_changes_of(patient).await?;
         self.due_bell.notify_one();
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The members of a group: who works in a study.
 
-use store::{HealthChange, Intent, Member, MemberRemoval};
+use store::{HealthChange, HealthMessage, Member, MemberRemoval};
 
 use crate::access::Researcher;
 use crate::audit::{Action, doctor_entity, hcp_entity};
@@ -36,9 +36,9 @@ impl Platform {
         let entry = self.entry(Action::RemoveHcp, researcher, hcp, Some(doctor));
         let now_ms = self.now_ms();
         let change = HealthChange::EndSessionsOfActor { account: account.to_owned(), at_ms: now_ms };
-        let intent = Intent { id: self.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
-        match self.users.remove_member(account, &group.code, intent.clone()).await? {
-            MemberRemoval::Removed => self.finish(intent).await,
+        let message = HealthMessage { id: self.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
+        match self.users.remove_member(account, &group.code, message.clone()).await? {
+            MemberRemoval::Removed => self.deliver(message).await,
             MemberRemoval::NoMember => Err(PlatformError::NotFound("hcp")),
             MemberRemoval::LastManager => {
                 let message = "nobody else in the group could manage it";

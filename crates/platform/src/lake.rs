@@ -93,7 +93,7 @@ impl Platform {
             })
             .collect();
         if !entries.is_empty() {
-            self.users.record_once(self.audit(entries)).await?;
+            self.users.record(self.audit(entries)).await?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //!
 //! An unknown name and a wrong password answer the same after the same work.
 
-use store::{Account, HealthChange, Intent, NewAuditEntry, NewPassword, Patient, Profile};
+use store::{Account, HealthChange, HealthMessage, NewAuditEntry, NewPassword, Patient, Profile};
 
 use crate::access::Researcher;
 use crate::audit::{Action, user_entity};
@@ -219,16 +219,16 @@ impl Platform {
     /// Sets the password of a confirmed patient and ends his tokens on both clouds, and what he has consented to.
     async fn set_patient_password(&self, patient: &str, password_hash: &str, must_change: bool) -> Result<()> {
         let now_ms = self.now_ms();
-        let intent = Intent {
+        let message = HealthMessage {
             id: self.new_record_id(),
             change: HealthChange::EndSessionsOfPatient { uuid: patient.to_owned(), at_ms: now_ms },
             entries: Vec::new(),
             created_ms: now_ms,
         };
-        if !self.users.set_patient_password(patient, password_hash, must_change, now_ms, intent.clone()).await? {
+        if !self.users.set_patient_password(patient, password_hash, must_change, now_ms, message.clone()).await? {
             return Err(not_confirmed());
         }
-        self.finish(intent).await
+        self.deliver(message).await
     }
 
     async fn find_by_uuid(&self, uuid: &str) -> Result<Option<Found>> {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
-use store::{HealthChange, Intent};
+use store::{HealthChange, HealthMessage};
 use vitals::news_timeline::SettingsAt;
 use vitals::news2::{Consciousness, Spo2Scale};
 
@@ -82,9 +82,9 @@ impl Platform {
             fields,
             at_ms: now_ms,
         };
-        let intent = Intent { id: self.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
-        self.users.add_intent(intent.clone()).await?;
-        self.finish(intent).await?;
+        let message = HealthMessage { id: self.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
+        self.users.enqueue(message.clone()).await?;
+        self.deliver(message).await?;
         self.due_bell.notify_one();
         self.news_settings_at(patient, now_ms).await
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use store::{HealthChange, Intent, NewAuditEntry, PersonChange, Profile, StoreError};
+use store::{HealthChange, HealthMessage, NewAuditEntry, PersonChange, Profile, StoreError};
 
 use crate::access::Researcher;
 use crate::accounts::email_taken;
@@ -233,13 +233,13 @@ impl Platform {
                 at_ms: now_ms,
             };
             let entries = vec![entry.clone()];
-            let intent = Intent { id: self.new_record_id(), change: put, entries, created_ms: now_ms };
+            let message = HealthMessage { id: self.new_record_id(), change: put, entries, created_ms: now_ms };
             let person = person.to_json()?;
             let change =
                 PersonChange { uuid: uuid.to_owned(), email: email.clone(), known: patient.person, person, now_ms };
-            match self.users.change_person(change, intent).await {
+            match self.users.change_person(change, message).await {
                 Ok(true) => {
-                    self.finish_changes_of(uuid).await?;
+                    self.deliver_changes_of(uuid).await?;
                     self.due_bell.notify_one();
                     return Ok(());
                 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use store::{IntakeFacts, Retirement, StoreError};
+use store::{IntakeFacts, NewAuditEntry, Retirement, StoreError};
 use vitals::registry::DataType;
 use vitals::zone::DAY_US;
 
@@ -59,19 +59,18 @@ impl Platform {
             .is_some_and(|before_us| *before_us >= retirement.before_us);
         if rows == 0 && is_noted {
             // What is left is a period that was not sealed anew, because the process ended.
-            return self.retire_rows(retirement).await.map(|()| 0);
+            return self.retire_rows(retirement, None).await.map(|()| 0);
         }
-        if rows > 0 {
-            self.note_retirement(retirement, rows).await?;
-        }
-        self.retire_rows(retirement).await?;
+        let entry = (rows > 0).then(|| self.entry_of_retirement(retirement, rows));
+        self.retire_rows(retirement, entry).await?;
+        self.deliver_entries_of(&retirement.patient.to_string()).await?;
         Ok(rows)
     }
 
-    async fn retire_rows(&self, retirement: Retirement) -> Result<()> {
+    async fn retire_rows(&self, retirement: Retirement, entry: Option<NewAuditEntry>) -> Result<()> {
         for _ in 0..TRIES {
             let random = u64::from_be_bytes(self.random_bytes());
-            match self.health.retire(retirement, self.now_ms(), random).await {
+            match self.health.retire(retirement, entry.clone(), self.now_ms(), random).await {
                 Err(StoreError::LeaseLost) => {}
                 Ok(()) | Err(StoreError::Gone(_)) => return Ok(()),
                 Err(error) => return Err(error.into()),
@@ -80,8 +79,8 @@ impl Platform {
         Ok(())
     }
 
-    /// Writes the entry before anything goes; its identifier follows from what goes, so that it is written once.
-    async fn note_retirement(&self, retirement: Retirement, rows: u64) -> Result<()> {
+    /// The entry of a retirement. Its identifier follows from what goes, so that it is written once.
+    fn entry_of_retirement(&self, retirement: Retirement, rows: u64) -> NewAuditEntry {
         let Retirement { patient, data_type, before_us } = retirement;
         let patient = patient.to_string();
         let mut entry = self.entry_by(Action::PatientUpdate, "system", "system", patient_entity(&patient), None);
@@ -90,7 +89,7 @@ impl Platform {
         let before = Timestamp::from_microsecond(before_us).unwrap_or_default().to_string();
         let details = json!({"retired": {"type": data_type.name(), "before": before, "rows": rows}});
         entry.details = Some(details.to_string());
-        Ok(self.users.record_once(self.audit(vec![entry])).await?)
+        entry
     }
 }
 

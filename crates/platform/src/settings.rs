@@ -101,18 +101,18 @@ impl Platform {
         let values = change.values()?;
         let mut entry = self.entry(Action::GroupSettingsChange, researcher, group_entity(&group.id), None);
         entry.details = Some(json!({ "settings": values }).to_string());
-        let effective = self.effective_settings(&entry.id);
+        let effective = self.effective_settings();
         let audit = self.audit(vec![entry]);
         let patients = self.users.set_group_settings(&group.code, values, effective, audit).await?;
-        // Should this be cut off: the operation is done, and what it owes is finished by the next look.
-        self.finish_changes_of_all(patients).await?;
+        // Should this be cut off: the operation is done, and its messages are delivered in the background.
+        self.deliver_changes_of_all(patients).await?;
         self.due_bell.notify_one();
         Ok(with_defaults(self.users.group_settings(&group.code).await?))
     }
 
-    /// How settings of groups become settings of a patient, from now on. The id is that of the operation.
-    pub(crate) fn effective_settings(&self, intent_id: &str) -> EffectiveSettings {
-        EffectiveSettings { rule: effective, intent_id: intent_id.to_owned(), at_ms: self.now_ms() }
+    /// How settings of groups become settings of a patient, from now on.
+    pub(crate) fn effective_settings(&self) -> EffectiveSettings {
+        EffectiveSettings { rule: effective, at_ms: self.now_ms() }
     }
 }
 

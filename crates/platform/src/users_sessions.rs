@@ -1,6 +1,6 @@
 //! Sessions on the Users Cloud: what a login begins, a refresh prolongs and a logout ends.
 
-use store::{HealthChange, Intent, NewAuditEntry, Refreshed, Session, Successor};
+use store::{HealthChange, HealthMessage, NewAuditEntry, Refreshed, Session, Successor};
 
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
@@ -61,7 +61,7 @@ impl Platform {
             Refreshed::Done(session) => self.sign_users_token(&session, &claims.role).await,
             Refreshed::Reused => {
                 tracing::warn!("a token was refreshed twice, and its login has been ended");
-                self.finish(reused).await?;
+                self.deliver(reused).await?;
                 Err(self.refresh_refused(&claims.sub, address))
             }
             Refreshed::Ended | Refreshed::Late => Err(self.refresh_refused(&claims.sub, address)),
@@ -80,9 +80,9 @@ impl Platform {
         if session.owner != claims.sub || ended || !stands {
             return Err(NOT_VALID);
         }
-        let intent = self.end_of_login(&session.family, now_ms);
-        if self.users.end_login(&session.family, now_ms, intent.clone()).await? {
-            self.finish(intent).await?;
+        let message = self.end_of_login(&session.family, now_ms);
+        if self.users.end_login(&session.family, now_ms, message.clone()).await? {
+            self.deliver(message).await?;
         }
         Ok(())
     }
@@ -102,9 +102,9 @@ impl Platform {
         Ok(self.issued(token, session.first_issued_ms, session.refresh_until_ms))
     }
 
-    fn end_of_login(&self, login: &str, now_ms: i64) -> Intent {
+    fn end_of_login(&self, login: &str, now_ms: i64) -> HealthMessage {
         let change = HealthChange::EndSessionsOfLogin { login: login.to_owned(), at_ms: now_ms };
-        Intent { id: self.new_record_id(), change, entries: Vec::new(), created_ms: now_ms }
+        HealthMessage { id: self.new_record_id(), change, entries: Vec::new(), created_ms: now_ms }
     }
 
     /// What a token says that is to be refreshed. Whoever fails too often waits.

@@ -8,10 +8,10 @@ use platform::{Platform, housekeeping};
 use runtime::TaskSet;
 use tokio::sync::watch;
 
-/// How often a node looks for operations that a killed one has left half done, and how old those must be, so that
-/// work which is under way is left alone.
-const INTENTS_EVERY: Duration = Duration::from_secs(30);
-const INTENTS_OLDER_THAN_MS: i64 = 30_000;
+/// How often a node delivers messages of operations that were cut off, and how old those must be, so that work which is
+/// under way is left alone.
+const DELIVERY_EVERY: Duration = Duration::from_secs(30);
+const UNDELIVERED_FOR_MS: i64 = 30_000;
 /// How long background work may take to end.
 const LONGEST_END: Duration = Duration::from_secs(10);
 /// Patients that are folded at the same time: the work is reading and computing in turn.
@@ -20,7 +20,7 @@ const FOLDS_AT_ONCE: usize = 4;
 /// Starts the background work; each task ends at its next quiet moment once `stop` becomes true.
 pub fn start(platform: &Platform, stop: &watch::Receiver<bool>) -> TaskSet<()> {
     let mut tasks = TaskSet::default();
-    tasks.spawn("finish intents", finish_intents(platform.clone(), stop.clone()));
+    tasks.spawn("deliver messages", deliver_messages(platform.clone(), stop.clone()));
     tasks.spawn("mark older days", mark_older_days(platform.clone()));
     tasks.spawn("fold", FoldWorker::new(platform.clone(), FOLDS_AT_ONCE).run(stop.clone()));
     tasks.spawn("keep house", housekeeping::run(platform.clone(), stop.clone()));
@@ -47,14 +47,14 @@ async fn mark_older_days(platform: Platform) {
     }
 }
 
-async fn finish_intents(platform: Platform, mut stop: watch::Receiver<bool>) {
+async fn deliver_messages(platform: Platform, mut stop: watch::Receiver<bool>) {
     loop {
-        match platform.finish_old_intents(INTENTS_OLDER_THAN_MS).await {
+        match platform.deliver_pending(UNDELIVERED_FOR_MS).await {
             Ok(0) => {}
-            Ok(finished) => tracing::info!(finished, "finished operations that were left half done"),
-            Err(error) => tracing::warn!(%error, "operations that were left half done wait for the next look"),
+            Ok(delivered) => tracing::info!(delivered, "delivered outbox messages of operations that were cut off"),
+            Err(error) => tracing::warn!(%error, "outbox delivery failed, will retry"),
         }
-        if stopped_within(&mut stop, INTENTS_EVERY).await {
+        if stopped_within(&mut stop, DELIVERY_EVERY).await {
             return;
         }
     }

@@ -6,6 +6,7 @@
 //! The two databases never meet in a statement: [`UsersDb`] knows who people are, [`HealthDb`] knows samples of
 //! uuids.
 
+mod audit_entry;
 pub mod columnar;
 #[cfg(test)]
 mod contract;
@@ -25,6 +26,7 @@ mod signing_key;
 mod texts;
 mod users;
 
+pub use audit_entry::{Entity, NewAuditEntry};
 pub use engine::Address;
 pub use error::{Result, StoreError};
 pub use events::{EventType, NewEvent};
@@ -32,7 +34,7 @@ pub use health::{
     AHEAD_MS, AfHourRow, Alarm, AuthorizationCode, Claim, Counts, DerivationInputs, DerivationStart, Device,
     DeviceReport, Dirty, DueRange, ErasedPatient, ExportClaim, ExportJob, ExportState, ExportTurn, FactsRow,
     FoldCommit, FoldOutcome, HealthChange, HealthDb, HealthPatient, HealthSession, InputRange, IntakeFacts,
-    LatestChange, LocalQuarter, NewExport, NewsRow, OauthRefreshToken, OlderDays, OwedEntry, Profile, Progress,
+    LatestChange, LocalQuarter, NewExport, NewsRow, OauthRefreshToken, OlderDays, PendingEntries, Profile, Progress,
     SettingRow, SlotRow, StoredSection, SummaryRow, Sync, SyncId, SyncOutcome, TallyRow, WEIGHT_SETTING,
 };
 pub use health::{Retirement, export_folder};
@@ -41,8 +43,8 @@ pub use refresh::{Refreshed, Successor};
 pub use signing_key::SigningKey;
 pub use users::{
     Account, AccountErasure, Activation, ApiKey, Attachment, Audit, AuditEntry, AuditQuery, AuditReader, Bracelet,
-    Completion, Consent, EffectiveSettings, Entity, Erasure, ErasureCounts, Group, GroupAccess, GroupDeletion,
-    GroupSetting, Intent, KeyHolder, Member, MemberRemoval, NewAuditEntry, NewPassword, NumberedIntent, OauthClient,
-    Patient, PatientAccess, PatientDetachment, PersonChange, PortalHolder, PortalSession, Session, SettingsOfGroup,
-    Totp, UsersDb,
+    Completion, Consent, EffectiveSettings, Erasure, ErasureCounts, Group, GroupAccess, GroupDeletion, GroupSetting,
+    HealthMessage, KeyHolder, Member, MemberRemoval, NewPassword, OauthClient, Patient, PatientAccess,
+    PatientDetachment, PendingHealthMessage, PersonChange, PortalHolder, PortalSession, Session, SettingsOfGroup, Totp,
+    UsersDb,
 };

@@ -1,8 +1,8 @@
 //! Raw-data exports: asked for here, written by [`ExportWorker`], fetched through a link that ends.
 //!
 //! An export touches both databases. First the work item is committed in the health database, which is where turns are
-//! given; it carries its audit entry. Then the entry is written in the users database, then the item is freed for work.
-//! Each step can be repeated, and a worker finishes what was left between two of them.
+//! given, together with a message that owes the users database its audit entry. Delivering the message frees the item for
+//! work; see `delivery.rs`.
 
 mod archive;
 mod content;
@@ -18,7 +18,7 @@ mod worker;
 
 use std::time::Duration;
 
-use store::{Entity, ExportState, ExportTurn, NewAuditEntry, NewExport, StoreError};
+use store::{Entity, ExportState, ExportTurn, NewExport};
 
 pub use request::{ArchiveCompression, ArchiveFormat, ExportRequest};
 pub use worker::ExportWorker;
@@ -32,8 +32,6 @@ use crate::error::{PlatformError, Result};
 const LINK_LIFETIME: Duration = Duration::from_hours(1);
 /// How long archives are kept.
 const KEEP_ARCHIVES_MS: i64 = 7 * 86_400_000;
-/// Entries that are owed for longer than this are written by a worker: who asked has gone.
-const OWED_FOR_MS: i64 = 30_000;
 
 /// An export as whoever asked for it sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +84,7 @@ impl Platform {
             patient: patient.to_owned(),
             actor: researcher.account.clone(),
             request: request.to_json()?,
-            owed_entry: serde_json::to_string(&entry).map_err(|error| PlatformError::Internal(error.to_string()))?,
+            entry,
             now_ms: self.now_ms(),
             interval_ms: self.settings.export_interval_s * 1000,
         };
@@ -98,7 +96,7 @@ impl Platform {
             }
             ExportTurn::UnknownPatient => return Err(PlatformError::NotFound("patient")),
         }
-        self.free_export(&id, entry).await?;
+        self.deliver_entries_of(patient).await?;
         self.export_bell.notify_one();
         Ok(id)
     }
@@ -130,22 +128,6 @@ impl Platform {
             return Err(PlatformError::NotFound("patient"));
         }
         Ok(self.health.set_export_interval(patient, interval_s).await?)
-    }
-
-    /// Writes the entry of an export, once, and frees the export for work.
-    async fn free_export(&self, id: &str, entry: NewAuditEntry) -> Result<()> {
-        self.users.record_once(self.audit(vec![entry])).await?;
-        Ok(self.health.export_entry_written(id).await?)
-    }
-
-    /// Does what a node that was killed has left undone between noting an export and freeing it.
-    pub(crate) async fn free_owed_exports(&self) -> Result<()> {
-        for owed in self.health.owed_export_entries(self.now_ms() - OWED_FOR_MS).await? {
-            let entry = serde_json::from_str(&owed.entry);
-            let entry = entry.map_err(|error| StoreError::Damaged(format!("the entry of an export: {error}")))?;
-            self.free_export(&owed.id, entry).await?;
-        }
-        Ok(())
     }
 
     /// Forgets exports whose archives have been kept long enough; answers how many.

@@ -66,7 +66,6 @@ impl ExportWorker {
 
     /// Works on the job that has waited longest; false when there is none.
     async fn work_once(&self, stop: &watch::Receiver<bool>) -> Result<bool> {
-        self.platform.free_owed_exports().await?;
         let claim = self.platform.health.claim_export(self.platform.now_ms(), LEASE_MS).await?;
         let Some(claim) = claim else { return Ok(false) };
         let lost = Arc::new(AtomicBool::new(false));

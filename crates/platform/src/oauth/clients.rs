@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
-use store::{HealthChange, Intent, OauthClient};
+use store::{HealthChange, HealthMessage, OauthClient};
 
 use super::redirect::{check_policy_address, check_redirect_uri};
 use super::{hash_of, refused};
@@ -77,9 +77,9 @@ impl Platform {
         }
         let now_ms = self.now_ms();
         let change = HealthChange::EndSessionsOfClient { client: client.id.clone(), at_ms: now_ms };
-        let intent = Intent { id: self.new_record_id(), change, entries: Vec::new(), created_ms: now_ms };
-        if self.users.remove_oauth_client(&client.id, now_ms, intent.clone()).await? {
-            self.finish(intent).await?;
+        let message = HealthMessage { id: self.new_record_id(), change, entries: Vec::new(), created_ms: now_ms };
+        if self.users.remove_oauth_client(&client.id, now_ms, message.clone()).await? {
+            self.deliver(message).await?;
         }
         Ok(now_ms)
     }

@@ -1,6 +1,6 @@
 //! What a patient has consented to: to see, and to withdraw.
 
-use store::{Consent, HealthChange, Intent};
+use store::{Consent, HealthChange, HealthMessage};
 
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
@@ -36,9 +36,9 @@ impl Platform {
         let consent = given.into_iter().find(|consent| consent.id == id).ok_or(unknown)?;
         let now_ms = self.now_ms();
         let change = HealthChange::EndSessionsOfConsent { consent: consent.id.clone(), at_ms: now_ms };
-        let intent = Intent { id: self.new_record_id(), change, entries: Vec::new(), created_ms: now_ms };
-        if self.users.end_consent(&consent.id, now_ms, intent.clone()).await? {
-            self.finish(intent).await?;
+        let message = HealthMessage { id: self.new_record_id(), change, entries: Vec::new(), created_ms: now_ms };
+        if self.users.end_consent(&consent.id, now_ms, message.clone()).await? {
+            self.deliver(message).await?;
         }
         Ok(())
     }

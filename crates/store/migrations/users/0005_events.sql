@@ -17,16 +17,19 @@ INSERT INTO store_epoch (epoch, position_offset, retained_from) VALUES (
 CREATE TABLE event (
     -- Order of the log; see src/events/mod.rs for why a reader misses nothing.
     position /*sqlite INTEGER PRIMARY KEY AUTOINCREMENT sqlite*/ /*postgres BIGINT NOT NULL postgres*/,
-    -- The subject's uuid.
+    -- The subject's uuid; empty for a message about no patient.
     patient TEXT NOT NULL,
-    -- Counts the events of the patient in this database, from 1.
+    -- Counts the events of the patient in this database, from 1; of a message about no patient, a hash of its name.
     sequence BIGINT NOT NULL,
     time_ms BIGINT NOT NULL,
     type TEXT NOT NULL,
     -- JSON, without any personal datum.
-    body TEXT NOT NULL
+    body TEXT NOT NULL,
+    -- What the other database is still owed: JSON; absent once it is delivered. Such an event is no reader's business.
+    message TEXT
 );
 CREATE UNIQUE INDEX event_patient ON event (patient, sequence);
+CREATE INDEX event_message ON event (patient, sequence) WHERE message IS NOT NULL;
 /*postgres CREATE INDEX event_position ON event (position, patient, sequence); postgres*/
 
 -- How many events the patient has, and the position of the last one.
@@ -47,3 +50,8 @@ CREATE VIEW event_next AS
     /*sqlite SELECT COALESCE(MAX(position), 0) + 1 AS position FROM event sqlite*/
     /*postgres SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint + position_offset AS position
         FROM store_epoch postgres*/;
+
+-- Messages in the log have taken the place of these; numbers go on from where they were.
+UPDATE patient SET events = changes;
+ALTER TABLE patient DROP COLUMN changes;
+DROP TABLE health_intent;

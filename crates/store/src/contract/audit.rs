@@ -1,7 +1,7 @@
 //! The audit log: its order, its stamps and its chain.
 
 use super::{Stores, audit, audit_entries, on_both_engines};
-use crate::{AuditQuery, Entity, HealthChange, Intent, NewAuditEntry};
+use crate::{AuditQuery, Entity, NewAuditEntry};
 
 const KEEP: &str = "CREATE TABLE kept AS SELECT * FROM audit_entry";
 const EMPTY: &str = "DELETE FROM audit_entry";
@@ -59,13 +59,8 @@ fn entry(id: &str, action: &str, user: &str, primary: &str, secondary: Option<&s
     }
 }
 
-/// Writes entries by the shortest operation that writes any.
 async fn write(stores: &Stores, entries: Vec<NewAuditEntry>, now_ms: i64) {
-    let id: String = entries.iter().map(|entry| entry.id.as_str()).collect();
-    let change = HealthChange::EndSessionsOfKey { key_id: "k".to_owned(), at_ms: now_ms };
-    let intent = Intent { id: id.clone(), change, entries: Vec::new(), created_ms: now_ms };
-    stores.users.add_intent(intent).await.expect("noted");
-    assert!(stores.users.complete_intent(&id, audit(entries, now_ms)).await.expect("written"));
+    stores.users.record(audit(entries, now_ms)).await.expect("written");
 }
 
 fn query(appears: &str, from_ms: i64, to_ms: i64, action: Option<&str>) -> AuditQuery {

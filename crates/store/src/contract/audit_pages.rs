@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::people::{account, intent, patient, with_ada_in};
+use super::people::{account, message, patient, with_ada_in};
 use super::{Stores, audit, audit_entries, no_settings, on_both_engines};
 use crate::engine::{Row, Tx};
 use crate::{ApiKey, AuditEntry, AuditQuery, Bracelet, Entity, NewAuditEntry};
@@ -47,7 +47,7 @@ async fn with_people(stores: &Stores) {
     let users = &stores.users;
     users.add_account(account("bob")).await.expect("an account");
     for (name, code) in [("grace", "AAAAA"), ("hedy", "BBBBB")] {
-        users.add_patient(patient(name), code, intent(name, 0), no_settings()).await.expect("a patient");
+        users.add_patient(patient(name), code, message(name, 0), no_settings()).await.expect("a patient");
     }
     let bracelet = Bracelet {
         id: "id-band".to_owned(),
@@ -59,7 +59,7 @@ async fn with_people(stores: &Stores) {
         worn_by: None,
     };
     users.add_bracelet(bracelet, audit(Vec::new(), 0)).await.expect("a bracelet");
-    users.attach_bracelet("worn", "id-band", "uuid-grace", 2, intent("worn", 0)).await.expect("attached");
+    users.attach_bracelet("worn", "id-band", "uuid-grace", 2, message("worn", 0)).await.expect("attached");
     let key = ApiKey {
         id: "key-of-a".to_owned(),
         key_hash: vec![1],
@@ -108,9 +108,7 @@ fn entry(number: i64) -> NewAuditEntry {
 /// Writes entries of one time with one transaction.
 async fn write(stores: &Stores, numbers: impl Iterator<Item = i64>, now_ms: i64) {
     let entries: Vec<NewAuditEntry> = numbers.map(entry).collect();
-    let id = entries[0].id.clone();
-    stores.users.add_intent(intent(&id, now_ms)).await.expect("noted");
-    assert!(stores.users.complete_intent(&id, audit(entries, now_ms)).await.expect("written"));
+    stores.users.record(audit(entries, now_ms)).await.expect("written");
 }
 
 async fn with_entries(stores: &Stores) {

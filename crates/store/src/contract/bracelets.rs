@@ -1,8 +1,8 @@
 //! Bracelets: who may act on them, and who wears them.
 
-use super::people::{account, intent, patient, with_ada_in};
+use super::people::{account, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
-use crate::{ApiKey, Attachment, Bracelet, Completion, HealthChange, Intent, StoreError};
+use crate::{ApiKey, Attachment, Bracelet, Completion, HealthChange, HealthMessage, StoreError};
 
 on_both_engines! {
     an_idle_bracelet_is_shared_and_a_worn_one_belongs_with_its_patient
@@ -21,9 +21,9 @@ fn bracelet(name: &str, registered_by: &str) -> Bracelet {
     }
 }
 
-fn device(id: &str, patient: &str) -> Intent {
+fn device(id: &str, patient: &str) -> HealthMessage {
     let change = HealthChange::RemoveDevice { uuid: format!("uuid-{patient}"), serial_number: String::new() };
-    Intent { change, ..intent(id, 0) }
+    HealthMessage { change, ..message(id, 0) }
 }
 
 async fn attach(stores: &Stores, name: &str, patient: &str, id: &str) -> crate::Result<Attachment> {
@@ -38,7 +38,7 @@ async fn with_people(stores: &Stores) {
         stores.users.add_account(account(name)).await.expect("an account");
     }
     stores.users.add_member("uuid-bob", "BBBBB", 1).await.expect("a member");
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("g", 0), no_settings()).await.expect("a patient");
+    stores.users.add_patient(patient("grace"), "AAAAA", message("g", 0), no_settings()).await.expect("a patient");
     let scoped = ApiKey {
         id: "scoped".to_owned(),
         key_hash: vec![1],
@@ -80,7 +80,7 @@ async fn an_idle_bracelet_is_shared_and_a_worn_one_belongs_with_its_patient(stor
 
 async fn a_bracelet_has_one_wearer(stores: Stores) {
     with_people(&stores).await;
-    stores.users.add_patient(patient("hedy"), "AAAAA", intent("h", 0), no_settings()).await.expect("a patient");
+    stores.users.add_patient(patient("hedy"), "AAAAA", message("h", 0), no_settings()).await.expect("a patient");
     assert_eq!(attach(&stores, "s1", "grace", "a1").await.expect("an answer"), Attachment::Attached);
     assert_eq!(attach(&stores, "s1", "grace", "a2").await.expect("an answer"), Attachment::WornAlready);
     assert_eq!(attach(&stores, "s1", "hedy", "a3").await.expect("an answer"), Attachment::WornByAnother);
@@ -97,8 +97,8 @@ async fn a_bracelet_has_one_wearer(stores: Stores) {
     assert_eq!(stores.users.bracelet("s1", "uuid-ada", "").await.expect("an answer"), Some((worn, true)));
 
     let detach = async |patient: &str| {
-        let (uuid, intent) = (format!("uuid-{patient}"), device(&format!("d-{patient}"), patient));
-        stores.users.detach_bracelet("id-s1", &uuid, 9, intent).await.expect("an answer")
+        let (uuid, message) = (format!("uuid-{patient}"), device(&format!("d-{patient}"), patient));
+        stores.users.detach_bracelet("id-s1", &uuid, 9, message).await.expect("an answer")
     };
     assert_eq!((detach("hedy").await, detach("grace").await, detach("grace").await), (false, true, false));
     assert_eq!(attach(&stores, "s1", "hedy", "a5").await.expect("an answer"), Attachment::Attached);

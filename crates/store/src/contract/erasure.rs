@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::people::{intent, patient, with_ada_in};
+use super::people::{message, patient, with_ada_in};
 use super::{Stores, audit, audit_entries, no_settings, on_both_engines};
-use crate::{AccountErasure, Entity, HealthChange, Intent, NewAuditEntry, NewExport, Profile, StoreError};
+use crate::events::MessageKey;
+use crate::{AccountErasure, Entity, HealthChange, HealthMessage, NewAuditEntry, NewExport, Profile, StoreError};
 
 on_both_engines! {
     a_person_goes_and_his_entries_stay_without_details
@@ -13,9 +14,9 @@ on_both_engines! {
     an_account_goes_unless_patients_would_be_left_alone
 }
 
-fn erase(id: &str) -> Intent {
+fn erase(id: &str) -> HealthMessage {
     let change = HealthChange::ErasePatient { uuid: "uuid-grace".to_owned(), at_ms: 50 };
-    Intent { id: id.to_owned(), change, entries: Vec::new(), created_ms: 50 }
+    HealthMessage { id: id.to_owned(), change, entries: Vec::new(), created_ms: 50 }
 }
 
 fn entry(id: &str) -> NewAuditEntry {
@@ -45,27 +46,29 @@ fn put(uuid: &str) -> HealthChange {
 async fn a_person_goes_and_his_entries_stay_without_details(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
     let users = &stores.users;
-    users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
-    users.complete_intent("i1", audit(vec![entry("e1")], 5)).await.expect("an answer");
+    users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
+    users.complete(&MessageKey::of_id("i1"), audit(vec![entry("e1")], 5)).await.expect("an answer");
     // Under way when the erasure comes: noted, and read by somebody who will write its entries from memory.
-    let pending = Intent { id: "i2".to_owned(), change: put("uuid-grace"), entries: vec![entry("e2")], created_ms: 6 };
-    users.add_intent(pending).await.expect("noted");
+    let pending =
+        HealthMessage { id: "i2".to_owned(), change: put("uuid-grace"), entries: vec![entry("e2")], created_ms: 6 };
+    users.enqueue(pending).await.expect("noted");
 
     users.erase_patient("uuid-grace", 50, erase("x1")).await.expect("erased");
     assert!(matches!(users.erase_patient("uuid-grace", 60, erase("x2")).await, Err(StoreError::Gone("patient"))));
-    assert!(matches!(users.add_intent(erase("x3")).await, Err(StoreError::Gone("patient"))));
+    assert!(matches!(users.enqueue(erase("x3")).await, Err(StoreError::Gone("patient"))));
     let erasure = users.erasure("uuid-grace").await.expect("an answer").expect("an erasure");
     assert_eq!((erasure.erased_ms, erasure.counts["persons"], erasure.counts["audit_details"]), (50, 1, 1));
 
-    let owed = users.intents_of("uuid-grace").await.expect("a list");
-    assert_eq!(owed.iter().map(|owed| owed.intent.id.as_str()).collect::<Vec<_>>(), ["i2", "x1"]);
+    let owed = users.messages_of("uuid-grace").await.expect("a list");
+    assert_eq!(owed.iter().map(|owed| owed.created_ms).collect::<Vec<_>>(), [6, 50]);
     for owed in &owed {
-        assert!(matches!(owed.intent.change, HealthChange::ErasePatient { .. }));
-        assert!(owed.intent.entries.iter().all(|entry| entry.details.is_none()));
+        assert!(matches!(owed.change, HealthChange::ErasePatient { .. }));
+        assert!(owed.entries.iter().all(|entry| entry.details.is_none()));
     }
     assert!(users.erasures_to_overwrite().await.expect("a list").is_empty(), "it is still owed");
-    users.complete_intent("i2", audit(vec![entry("e2")], 51)).await.expect("an answer");
-    users.complete_intent("x1", audit(Vec::new(), 52)).await.expect("an answer");
+    assert!(users.complete(&owed[0].key, audit(vec![entry("e2")], 51)).await.expect("an answer"));
+    assert!(users.erasures_to_overwrite().await.expect("a list").is_empty(), "the erasure itself is");
+    assert!(users.complete(&owed[1].key, audit(Vec::new(), 52)).await.expect("an answer"));
 
     let query = crate::AuditQuery {
         appears: "uuid-grace".to_owned(),
@@ -112,15 +115,15 @@ async fn archives_of_a_patient_go(stores: Stores) {
         health.apply_numbered(put(&uuid), 1).await.expect("made");
         let export = NewExport {
             id: format!("export-{name}"),
-            patient: uuid,
+            patient: uuid.clone(),
             actor: "ada".to_owned(),
             request: "{}".to_owned(),
-            owed_entry: "{}".to_owned(),
+            entry: super::export_entry(name),
             now_ms: 1,
             interval_ms: 1,
         };
         health.begin_export(export).await.expect("begun");
-        health.export_entry_written(&format!("export-{name}")).await.expect("noted");
+        assert_eq!(super::deliver_entries_of(&stores, &uuid).await, 1);
         let claim = health.claim_export(1, 1000).await.expect("an answer").expect("a job");
         let path = format!("{}/archive.zip", crate::health::exports::folder(&claim.job.patient));
         assert!(health.place_export(&claim, &path).await.expect("an answer"));
@@ -142,8 +145,8 @@ async fn an_account_goes_unless_patients_would_be_left_alone(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
     let users = &stores.users;
     users.add_account(super::people::account("bob")).await.expect("an account");
-    users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
-    let erase = async |id: &str| users.erase_account("uuid-ada", intent(id, 0)).await;
+    users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
+    let erase = async |id: &str| users.erase_account("uuid-ada", message(id, 0)).await;
     assert_eq!(erase("x1").await.expect("an answer"), AccountErasure::LastManager);
     users.add_member("uuid-bob", "AAAAA", 1).await.expect("a member");
     let AccountErasure::Erased(counts) = erase("x2").await.expect("an answer") else { panic!("it is still there") };

@@ -1,7 +1,8 @@
 //! Exports as work items: turns, leases, one archive.
 
-use super::{Stores, audit, on_both_engines};
-use crate::{Entity, ExportState, ExportTurn, HealthChange, NewAuditEntry, NewExport, Profile};
+use super::{Stores, audit, deliver_entries_of, export_entry, on_both_engines};
+use crate::events::MessageKey;
+use crate::{ExportState, ExportTurn, HealthChange, NewExport, Profile};
 
 const PATIENT: &str = "11111111-1111-4111-8111-111111111111";
 const MINUTE_MS: i64 = 60_000;
@@ -31,7 +32,7 @@ fn new_export(number: i64, now_ms: i64) -> NewExport {
         patient: PATIENT.to_owned(),
         actor: "an account".to_owned(),
         request: "{}".to_owned(),
-        owed_entry: "{}".to_owned(),
+        entry: export_entry(&number.to_string()),
         now_ms,
         interval_ms: 5 * MINUTE_MS,
     }
@@ -45,7 +46,7 @@ async fn begin(stores: &Stores, number: i64, now_ms: i64) -> ExportTurn {
 async fn ready(stores: &Stores, number: i64, now_ms: i64) {
     with_patient(stores).await;
     assert_eq!(begin(stores, number, now_ms).await, ExportTurn::Begun);
-    stores.health.export_entry_written(&format!("{number:024x}")).await.expect("noted");
+    assert_eq!(deliver_entries_of(stores, PATIENT).await, 1);
 }
 
 async fn a_patient_has_a_turn_every_so_often(stores: Stores) {
@@ -108,25 +109,21 @@ async fn nobody_works_on_a_job_whose_entry_is_owed(stores: Stores) {
     assert_eq!(begin(&stores, 1, 1_000).await, ExportTurn::Begun);
     let health = &stores.health;
     assert!(health.claim_export(9_000, MINUTE_MS).await.expect("an answer").is_none());
-    assert!(health.owed_export_entries(999).await.expect("a list").is_empty());
-    assert_eq!(health.owed_export_entries(1_000).await.expect("a list").len(), 1);
+    let log = health.events();
+    assert!(log.undelivered(999, None).await.expect("a list").is_empty());
+    let key = MessageKey { patient: PATIENT.to_owned(), sequence: 1 };
+    assert_eq!(log.undelivered(1_000, None).await.expect("a list"), std::slice::from_ref(&key));
+    assert!(log.after(PATIENT, 0, 9).await.expect("a list").is_empty(), "it is no reader's business");
 
-    let entry = NewAuditEntry {
-        id: "e".repeat(24),
-        action_type: "PATIENT_API_EXPORT".to_owned(),
-        user_id: "an account".to_owned(),
-        user_role: "researcher".to_owned(),
-        primary: Entity { id: PATIENT.to_owned(), kind: "patient.id".to_owned() },
-        secondary: None,
-        details: None,
-        salt: [1; 16],
-    };
-    for _ in 0..2 {
-        stores.users.record_once(audit(vec![entry.clone()], 1_500)).await.expect("written");
-    }
+    // Two nodes deliver it at once.
+    let entries = || audit(vec![export_entry("1")], 1_500);
+    let (one, other) = futures::join!(stores.users.take_entries(entries()), stores.users.take_entries(entries()));
+    assert!(one.is_ok() && other.is_ok());
     assert_eq!(stores.users.verify_audit().await.expect("a chain"), (1, None));
-    health.export_entry_written(&format!("{:024x}", 1)).await.expect("noted");
-    assert!(health.owed_export_entries(1_000).await.expect("a list").is_empty());
+    for _ in 0..2 {
+        health.entries_taken(&key).await.expect("noted");
+    }
+    assert!(log.undelivered(1_000, None).await.expect("a list").is_empty());
     assert!(health.claim_export(9_000, MINUTE_MS).await.expect("an answer").is_some());
 }
 

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::people::{account, group, intent, patient, with_ada_in};
+use super::people::{account, group, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::{
-    EffectiveSettings, GroupDeletion, HealthChange, Intent, MemberRemoval, PatientDetachment, Profile, SettingsOfGroup,
-    StoreError,
+    EffectiveSettings, GroupDeletion, HealthChange, HealthMessage, MemberRemoval, PatientDetachment, Profile,
+    SettingsOfGroup, StoreError,
 };
 
 on_both_engines! {
@@ -23,8 +23,8 @@ fn first_goal(groups: &[SettingsOfGroup]) -> Map<String, Value> {
     Map::from_iter([("goal".to_owned(), goal.unwrap_or_default())])
 }
 
-fn goals(id: &str, at_ms: i64) -> EffectiveSettings {
-    EffectiveSettings { rule: first_goal, intent_id: id.to_owned(), at_ms }
+fn goals(at_ms: i64) -> EffectiveSettings {
+    EffectiveSettings { rule: first_goal, at_ms }
 }
 
 async fn a_group_is_changed_and_goes_when_it_is_empty(stores: Stores) {
@@ -37,11 +37,11 @@ async fn a_group_is_changed_and_goes_when_it_is_empty(stores: Stores) {
     let unknown = users.change_group("ZZZZZ", None, None, audit(Vec::new(), 0)).await;
     assert!(matches!(unknown, Err(StoreError::Gone("group"))));
 
-    users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
+    users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
     let delete = async |code: &str| users.delete_group(code, audit(Vec::new(), 0)).await;
     assert_eq!(delete("AAAAA").await.expect("an answer"), GroupDeletion::HasPatients);
     let values = Map::from_iter([("goal".to_owned(), json!(5))]);
-    users.set_group_settings("BBBBB", values, goals("s", 1), audit(Vec::new(), 0)).await.expect("set");
+    users.set_group_settings("BBBBB", values, goals(1), audit(Vec::new(), 0)).await.expect("set");
     assert_eq!(delete("BBBBB").await.expect("an answer"), GroupDeletion::Deleted);
     assert!(matches!(delete("BBBBB").await, Err(StoreError::Gone("group"))));
     assert!(users.group_settings("BBBBB").await.expect("a list").is_empty());
@@ -56,7 +56,7 @@ async fn a_group_keeps_somebody_who_manages_it(stores: Stores) {
         users.add_account(new).await.expect("an account");
     }
     let admit = async |name: &str| users.admit_member(name, "AAAAA", 5, audit(Vec::new(), 0)).await.expect("an answer");
-    let remove = async |name: &str| users.remove_member(name, "AAAAA", intent(name, 0)).await.expect("an answer");
+    let remove = async |name: &str| users.remove_member(name, "AAAAA", message(name, 0)).await.expect("an answer");
     assert_eq!((admit("uuid-hal").await, admit("uuid-hal").await), (true, false));
     assert_eq!(remove("uuid-ada").await, MemberRemoval::LastManager);
     assert_eq!(remove("uuid-bob").await, MemberRemoval::NoMember);
@@ -68,26 +68,24 @@ async fn a_group_keeps_somebody_who_manages_it(stores: Stores) {
     assert_eq!(left, ["uuid-bob"]);
 }
 
-fn readers_end(id: &str) -> Intent {
+fn readers_end(id: &str) -> HealthMessage {
     let change = HealthChange::EndReadersOfPatient { uuid: "uuid-grace".to_owned(), at_ms: 0 };
-    Intent { change, ..intent(id, 0) }
+    HealthMessage { change, ..message(id, 0) }
 }
 
 async fn a_patient_is_in_one_group_at_least(stores: Stores) {
     with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
     let users = &stores.users;
-    users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
-    let attach = async |patient: &str, id: &str| {
-        users.attach_patient("BBBBB", patient, goals(id, 9), audit(Vec::new(), 0)).await
-    };
+    users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
+    let attach = async |patient: &str| users.attach_patient("BBBBB", patient, goals(9), audit(Vec::new(), 0)).await;
     let detach = async |code: &str, id: &str| {
-        users.detach_patient(code, "uuid-grace", goals(id, 10), readers_end(id)).await.expect("an answer")
+        users.detach_patient(code, "uuid-grace", goals(10), readers_end(id)).await.expect("an answer")
     };
     assert_eq!(detach("AAAAA", "d1").await, PatientDetachment::LastGroup);
     assert_eq!(detach("BBBBB", "d2").await, PatientDetachment::NotHeld);
-    assert!(attach("uuid-grace", "a1").await.expect("an answer"));
-    assert!(!attach("uuid-grace", "a2").await.expect("an answer"));
-    assert!(matches!(attach("uuid-nobody", "a3").await, Err(StoreError::Gone("patient"))));
+    assert!(attach("uuid-grace").await.expect("an answer"));
+    assert!(!attach("uuid-grace").await.expect("an answer"));
+    assert!(matches!(attach("uuid-nobody").await, Err(StoreError::Gone("patient"))));
     assert_eq!(detach("AAAAA", "d3").await, PatientDetachment::Detached);
     assert_eq!(users.first_group_of("uuid-grace").await.expect("an answer").as_deref(), Some("BBBBB"));
 }
@@ -97,23 +95,24 @@ async fn settings_follow_the_groups_of_a_patient(stores: Stores) {
     let users = &stores.users;
     let set = async |code: &str, goal: i64, at_ms: i64| {
         let values = Map::from_iter([("goal".to_owned(), json!(goal))]);
-        let effective = goals(&format!("set-{at_ms}"), at_ms);
+        let effective = goals(at_ms);
         users.set_group_settings(code, values, effective, audit(Vec::new(), 0)).await.expect("set")
     };
     assert!(set("AAAAA", 1, 1).await.is_empty());
-    users.add_patient(patient("grace"), "AAAAA", intent("i1", 2), goals("enrol", 2)).await.expect("a patient");
+    users.add_patient(patient("grace"), "AAAAA", message("i1", 2), goals(2)).await.expect("a patient");
     assert_eq!(set("AAAAA", 3, 3).await, ["uuid-grace"]);
-    users.attach_patient("BBBBB", "uuid-grace", goals("attach", 4), audit(Vec::new(), 0)).await.expect("attached");
+    users.attach_patient("BBBBB", "uuid-grace", goals(4), audit(Vec::new(), 0)).await.expect("attached");
     set("BBBBB", 5, 5).await;
-    users.detach_patient("AAAAA", "uuid-grace", goals("detach", 6), readers_end("r")).await.expect("detached");
-    let owed = users.intents_of("uuid-grace").await.expect("a list");
-    let settings = owed.iter().filter_map(|owed| match &owed.intent.change {
+    users.detach_patient("AAAAA", "uuid-grace", goals(6), readers_end("r")).await.expect("detached");
+    let owed = users.messages_of("uuid-grace").await.expect("a list");
+    let settings = owed.iter().filter_map(|owed| match &owed.change {
         HealthChange::SetSettings { values, at_ms, .. } => Some((*at_ms, values["goal"].clone())),
         _ => None,
     });
     let expected = [(2, json!(1)), (3, json!(3)), (4, json!(3)), (5, json!(3)), (6, json!(5))];
     assert_eq!(settings.collect::<Vec<_>>(), expected);
-    assert_eq!(owed.iter().map(|owed| owed.number).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
+    // Events of the same patient lie between them.
+    assert_eq!(owed.iter().map(|owed| owed.key.sequence).collect::<Vec<_>>(), [2, 3, 5, 6, 8, 9]);
 
     // Making them leaves a row for each time at which the value changed.
     let put = HealthChange::PutPatient {
@@ -125,7 +124,7 @@ async fn settings_follow_the_groups_of_a_patient(stores: Stores) {
     };
     stores.health.apply(put).await.expect("made");
     for owed in owed.iter().chain(&owed) {
-        stores.health.apply_numbered(owed.intent.change.clone(), owed.number).await.expect("made");
+        stores.health.apply_numbered(owed.change.clone(), owed.key.sequence).await.expect("made");
     }
     let rows = stores.health.patient_settings("uuid-grace").await.expect("a list");
     let rows: Vec<_> = rows.into_iter().map(|row| (row.valid_from_ms, row.body)).collect();

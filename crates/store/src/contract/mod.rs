@@ -12,6 +12,7 @@ mod folds;
 mod followers;
 mod groups;
 mod health;
+mod messages;
 mod oauth;
 mod people;
 mod portal;
@@ -22,7 +23,7 @@ mod written_events;
 use std::sync::Arc;
 
 use crate::engine::Address;
-use crate::{Audit, AuditEntry, AuditQuery, EffectiveSettings, HealthDb, NewAuditEntry, Objects, UsersDb};
+use crate::{Audit, AuditEntry, AuditQuery, EffectiveSettings, Entity, HealthDb, NewAuditEntry, Objects, UsersDb};
 
 /// Both databases on one engine.
 pub(crate) struct Stores {
@@ -91,5 +92,29 @@ pub(crate) async fn audit_entries(users: &UsersDb, query: AuditQuery, now_ms: i6
 
 /// Groups that have set nothing.
 pub(crate) fn no_settings() -> EffectiveSettings {
-    EffectiveSettings { rule: |_| serde_json::Map::new(), intent_id: "settings".to_owned(), at_ms: 0 }
+    EffectiveSettings { rule: |_| serde_json::Map::new(), at_ms: 0 }
+}
+
+/// The entry of an export.
+pub(crate) fn export_entry(id: &str) -> NewAuditEntry {
+    NewAuditEntry {
+        id: format!("entry-{id}"),
+        action_type: "PATIENT_API_EXPORT".to_owned(),
+        user_id: "an account".to_owned(),
+        user_role: "researcher".to_owned(),
+        primary: Entity { id: "a patient".to_owned(), kind: "patient.id".to_owned() },
+        secondary: None,
+        details: Some("{\"types\":[\"ppg2\"]}".to_owned()),
+        salt: [1; 16],
+    }
+}
+
+/// Delivers what the health database owes the users database about a patient. Returns how many messages there were.
+pub(crate) async fn deliver_entries_of(stores: &Stores, patient: &str) -> usize {
+    let pending = stores.health.entries_of(patient).await.expect("a list");
+    for message in &pending {
+        stores.users.take_entries(audit(message.entries.clone(), 1_500)).await.expect("written");
+        stores.health.entries_taken(&message.key).await.expect("noted");
+    }
+    pending.len()
 }

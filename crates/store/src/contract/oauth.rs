@@ -1,6 +1,6 @@
 //! OAuth: clients, consents, codes and refresh tokens.
 
-use super::people::{activation, intent, patient, with_ada_in};
+use super::people::{activation, message, patient, with_ada_in};
 use super::sessions::{health_session, successor, with_patients};
 use super::{Stores, no_settings, on_both_engines};
 use crate::{AuthorizationCode, Consent, HealthChange, HealthSession, OauthClient, Refreshed};
@@ -55,8 +55,8 @@ fn token_of(name: &str) -> HealthSession {
 
 async fn with_grace(stores: &Stores) {
     with_ada_in(stores, &["AAAAA"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
-    stores.users.activate_patient(activation("grace", None), intent("i2", 0)).await.expect("an answer");
+    stores.users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
+    stores.users.activate_patient(activation("grace", None), message("i2", 0)).await.expect("an answer");
 }
 
 async fn a_client_is_found_until_it_is_removed(stores: Stores) {
@@ -67,12 +67,12 @@ async fn a_client_is_found_until_it_is_removed(stores: Stores) {
     assert_eq!(stores.users.oauth_client("c3").await.expect("an answer"), None);
     let sorted = ["https://a.example/", "https://b.example/"].map(str::to_owned).to_vec();
     assert_eq!(stores.users.oauth_client("c1").await.expect("an answer"), Some((client("c1"), sorted.clone())));
-    assert!(stores.users.remove_oauth_client("c1", 9, intent("i1", 0)).await.expect("an answer"));
-    assert!(!stores.users.remove_oauth_client("c1", 10, intent("i2", 0)).await.expect("an answer"));
+    assert!(stores.users.remove_oauth_client("c1", 9, message("i1", 0)).await.expect("an answer"));
+    assert!(!stores.users.remove_oauth_client("c1", 10, message("i2", 0)).await.expect("an answer"));
     let removed = OauthClient { removed_ms: Some(9), ..client("c1") };
     let expected = [(removed, sorted), (public, Vec::new())];
     assert_eq!(stores.users.oauth_clients().await.expect("a list"), expected);
-    assert_eq!(stores.users.intents_until(0).await.expect("a list").len(), 1);
+    assert_eq!(stores.users.events().undelivered(0, None).await.expect("a list").len(), 1);
 }
 
 async fn a_consent_ends_with_client_password_and_withdrawal(stores: Stores) {
@@ -92,13 +92,13 @@ async fn a_consent_ends_with_client_password_and_withdrawal(stores: Stores) {
     let expected = [consent("g1", "c1"), consent("g2", "c1"), consent("g3", "c2")];
     assert_eq!(stores.users.consents_of("uuid-grace").await.expect("a list"), expected);
 
-    assert!(stores.users.end_consent("g1", 20, intent("i3", 0)).await.expect("an answer"));
-    assert!(!stores.users.end_consent("g1", 20, intent("i4", 0)).await.expect("an answer"));
+    assert!(stores.users.end_consent("g1", 20, message("i3", 0)).await.expect("an answer"));
+    assert!(!stores.users.end_consent("g1", 20, message("i4", 0)).await.expect("an answer"));
     assert!(!stands("g1").await && stands("g2").await);
-    stores.users.remove_oauth_client("c1", 21, intent("i5", 0)).await.expect("an answer");
+    stores.users.remove_oauth_client("c1", 21, message("i5", 0)).await.expect("an answer");
     assert!(!stands("g2").await && stands("g3").await);
     assert!(!give("g4", "c1", "hash").await);
-    let set = stores.users.set_patient_password("uuid-grace", "new", true, 22, intent("i6", 0)).await;
+    let set = stores.users.set_patient_password("uuid-grace", "new", true, 22, message("i6", 0)).await;
     assert!(set.expect("an answer"));
     assert!(!stands("g3").await);
     assert!(stores.users.consents_of("uuid-grace").await.expect("a list").is_empty());

@@ -1,7 +1,10 @@
 //! Accounts, keys, groups, patients and sessions of the users database.
 
+use std::collections::BTreeSet;
+
 use super::{Stores, audit, no_settings, on_both_engines};
-use crate::{Account, Activation, ApiKey, Group, HealthChange, Intent, Patient, SigningKey, StoreError};
+use crate::events::MessageKey;
+use crate::{Account, Activation, ApiKey, Group, HealthChange, HealthMessage, Patient, SigningKey, StoreError};
 
 on_both_engines! {
     an_account_is_found_by_uuid_and_by_email
@@ -10,7 +13,7 @@ on_both_engines! {
     a_scoped_key_acts_on_its_groups
     access_follows_membership
     a_patient_is_activated_once
-    an_intent_is_completed_once
+    message_is_completed_once
     the_newest_signing_key_signs
 }
 
@@ -71,9 +74,9 @@ pub(super) fn patient(name: &str) -> Patient {
     }
 }
 
-pub(super) fn intent(id: &str, created_ms: i64) -> Intent {
+pub(super) fn message(id: &str, created_ms: i64) -> HealthMessage {
     let change = HealthChange::EndSessionsOfKey { key_id: "k".to_owned(), at_ms: created_ms };
-    Intent { id: id.to_owned(), change, entries: Vec::new(), created_ms }
+    HealthMessage { id: id.to_owned(), change, entries: Vec::new(), created_ms }
 }
 
 pub(super) fn activation(name: &str, email: Option<&str>) -> Activation {
@@ -113,15 +116,15 @@ async fn an_email_belongs_to_one_person(stores: Stores) {
     let again = Account { uuid: "another".to_owned(), id: "another".to_owned(), ..account("ada") };
     assert!(matches!(stores.users.add_account(again).await, Err(StoreError::Conflict(_))));
 
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
-    let taken = stores.users.activate_patient(activation("grace", Some("ada@example.org")), intent("i2", 0)).await;
+    stores.users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
+    let taken = stores.users.activate_patient(activation("grace", Some("ada@example.org")), message("i2", 0)).await;
     assert!(matches!(taken, Err(StoreError::Conflict(_))));
-    let own = stores.users.activate_patient(activation("grace", Some("grace@example.org")), intent("i2", 0)).await;
+    let own = stores.users.activate_patient(activation("grace", Some("grace@example.org")), message("i2", 0)).await;
     assert!(own.expect("an answer"));
     assert!(matches!(stores.users.add_account(account("grace")).await, Err(StoreError::Conflict(_))));
 
-    stores.users.add_patient(patient("hedy"), "AAAAA", intent("i3", 0), no_settings()).await.expect("a patient");
-    let taken = stores.users.activate_patient(activation("hedy", Some("grace@example.org")), intent("i4", 0)).await;
+    stores.users.add_patient(patient("hedy"), "AAAAA", message("i3", 0), no_settings()).await.expect("a patient");
+    let taken = stores.users.activate_patient(activation("hedy", Some("grace@example.org")), message("i4", 0)).await;
     assert!(matches!(taken, Err(StoreError::Conflict(_))));
 }
 
@@ -134,17 +137,17 @@ async fn a_key_tells_its_holder(stores: Stores) {
     assert_eq!((holder.key_scoped, holder.key_revoked_ms, holder.subscription_until_ms), (false, None, Some(1000)));
 
     stores.users.note_key_used("k1", 60).await.expect("noted");
-    assert!(stores.users.revoke_api_key("k1", 70, intent("i1", 70)).await.expect("an answer"));
-    assert!(!stores.users.revoke_api_key("k1", 80, intent("i2", 80)).await.expect("an answer"));
+    assert!(stores.users.revoke_api_key("k1", 70, message("i1", 70)).await.expect("an answer"));
+    assert!(!stores.users.revoke_api_key("k1", 80, message("i2", 80)).await.expect("an answer"));
     let revoked = ApiKey { revoked_ms: Some(70), last_used_ms: Some(60), ..key("k1", "ada") };
     assert_eq!(stores.users.api_keys("uuid-ada").await.expect("a list"), std::slice::from_ref(&revoked));
     assert_eq!(stores.users.api_key("k1").await.expect("an answer"), Some(revoked));
-    assert_eq!(stores.users.intents_until(1000).await.expect("a list").len(), 1);
+    assert_eq!(stores.users.events().undelivered(1000, None).await.expect("a list").len(), 1);
 }
 
 async fn a_scoped_key_acts_on_its_groups(stores: Stores) {
     with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
+    stores.users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
     stores.users.add_api_key(key("all", "ada"), Vec::new()).await.expect("a key");
     stores.users.add_api_key(key("only", "ada"), vec!["BBBBB".to_owned()]).await.expect("a key");
     assert!(stores.users.key_holder(b"only").await.expect("an answer").expect("a holder").key_scoped);
@@ -165,7 +168,7 @@ async fn a_scoped_key_acts_on_its_groups(stores: Stores) {
 async fn access_follows_membership(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
     stores.users.add_account(account("bob")).await.expect("an account");
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
+    stores.users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
     let group_access = async || stores.users.group_access("AAAAA", "uuid-bob", "").await.expect("an answer");
     let patient_access = async || stores.users.patient_access("uuid-grace", "uuid-bob", "").await.expect("an answer");
     assert!(!group_access().await.expect("a group").allowed);
@@ -183,18 +186,18 @@ async fn access_follows_membership(stores: Stores) {
 
 async fn a_patient_is_activated_once(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
+    stores.users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
     let taken = Patient { uuid: "u".to_owned(), record_id: "r".to_owned(), ..patient("grace") };
     assert!(matches!(
-        stores.users.add_patient(taken, "AAAAA", intent("i2", 0), no_settings()).await,
+        stores.users.add_patient(taken, "AAAAA", message("i2", 0), no_settings()).await,
         Err(StoreError::Conflict(_))
     ));
     assert_eq!(stores.users.patient_by_voucher("GRACE").await.expect("an answer"), Some(patient("grace")));
     assert_eq!(stores.users.first_group_of("uuid-grace").await.expect("an answer").as_deref(), Some("AAAAA"));
 
-    let done = stores.users.activate_patient(activation("grace", None), intent("i3", 0)).await;
+    let done = stores.users.activate_patient(activation("grace", None), message("i3", 0)).await;
     assert!(done.expect("an answer"));
-    let again = stores.users.activate_patient(activation("grace", None), intent("i4", 0)).await;
+    let again = stores.users.activate_patient(activation("grace", None), message("i4", 0)).await;
     assert!(!again.expect("an answer"));
     let confirmed = Patient {
         state: "confirmed".to_owned(),
@@ -207,22 +210,22 @@ async fn a_patient_is_activated_once(stores: Stores) {
     let found = stores.users.patients(uuids).await.expect("a list");
     assert_eq!(found.into_values().collect::<Vec<_>>(), [confirmed]);
     // Neither the failed one nor the repeated one owes anything.
-    assert_eq!(stores.users.intents_until(0).await.expect("a list").len(), 2);
+    assert_eq!(stores.users.events().undelivered(0, None).await.expect("a list").len(), 2);
 }
 
-async fn an_intent_is_completed_once(stores: Stores) {
+async fn message_is_completed_once(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 10), no_settings()).await.expect("a patient");
-    stores.users.add_patient(patient("hedy"), "AAAAA", intent("i2", 20), no_settings()).await.expect("a patient");
-    let ids = async |until_ms| {
-        let intents = stores.users.intents_until(until_ms).await.expect("a list");
-        intents.into_iter().map(|intent| intent.id).collect::<Vec<_>>()
-    };
-    assert_eq!(ids(10).await, ["i1"]);
-    assert_eq!(ids(20).await, ["i1", "i2"]);
-    assert!(stores.users.complete_intent("i1", audit(Vec::new(), 30)).await.expect("an answer"));
-    assert!(!stores.users.complete_intent("i1", audit(Vec::new(), 30)).await.expect("an answer"));
-    assert_eq!(ids(20).await, ["i2"]);
+    stores.users.add_patient(patient("grace"), "AAAAA", message("i1", 10), no_settings()).await.expect("a patient");
+    stores.users.add_patient(patient("hedy"), "AAAAA", message("i2", 20), no_settings()).await.expect("a patient");
+    let [first, second] = ["i1", "i2"].map(MessageKey::of_id);
+    let keys = async |until_ms| stores.users.events().undelivered(until_ms, None).await.expect("a list");
+    assert_eq!(keys(10).await, std::slice::from_ref(&first));
+    assert_eq!(keys(20).await.into_iter().collect::<BTreeSet<_>>(), BTreeSet::from([first.clone(), second.clone()]));
+    assert!(stores.users.message(&first).await.expect("an answer").is_some());
+    assert!(stores.users.complete(&first, audit(Vec::new(), 30)).await.expect("an answer"));
+    assert!(!stores.users.complete(&first, audit(Vec::new(), 30)).await.expect("an answer"));
+    assert!(stores.users.message(&first).await.expect("an answer").is_none());
+    assert_eq!(keys(20).await, [second]);
 }
 
 async fn the_newest_signing_key_signs(stores: Stores) {

@@ -1,6 +1,6 @@
 //! Sessions of the portal, second factors, and what the board asks.
 
-use super::people::{account, intent};
+use super::people::{account, message};
 use super::sessions::new_password;
 use super::{Stores, audit, on_both_engines};
 use crate::{NewPassword, PortalSession};
@@ -87,7 +87,7 @@ async fn a_password_and_a_disabled_account_end_sessions(stores: Stores) {
     assert!(ids(&stores, 20, 0).await.is_empty());
     assert!(begin(&stores, session("s4"), None).await);
     assert!(stores.users.portal_holder(b"s4").await.expect("an answer").expect("a session").must_change_password);
-    assert!(stores.users.disable_account("uuid-ada", 30, intent("i1", 0)).await.expect("an answer"));
+    assert!(stores.users.disable_account("uuid-ada", 30, message("i1", 0)).await.expect("an answer"));
     assert!(ids(&stores, 20, 0).await.is_empty());
 }
 

@@ -1,6 +1,6 @@
 //! Sessions of both databases: how they begin, are refreshed and end.
 
-use super::people::{account, activation, intent, patient, with_ada_in};
+use super::people::{account, activation, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::{HealthChange, HealthSession, NewPassword, Profile, Refreshed, Session, StoreError, Successor};
 
@@ -82,9 +82,9 @@ async fn ended_ms(stores: &Stores, id: &str) -> Option<i64> {
 
 async fn a_session_begins_while_the_password_stands(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
+    stores.users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
     assert!(!begin(&stores, session("s0", "uuid-grace")).await, "she has no password yet");
-    stores.users.activate_patient(activation("grace", None), intent("i2", 0)).await.expect("an answer");
+    stores.users.activate_patient(activation("grace", None), message("i2", 0)).await.expect("an answer");
     assert!(begin(&stores, session("s1", "uuid-grace")).await);
     assert_eq!(stores.users.session("s1").await.expect("an answer"), Some(session("s1", "uuid-grace")));
     assert_eq!(stores.users.session("s0").await.expect("an answer"), None);
@@ -99,19 +99,19 @@ async fn a_session_begins_while_the_password_stands(stores: Stores) {
     assert!(!begin(&stores, session("a2", "uuid-ada")).await, "without a code");
     assert!(stores.users.remove_totp("uuid-ada").await.expect("an answer"));
     assert!(begin(&stores, session("a3", "uuid-ada")).await);
-    assert!(stores.users.disable_account("uuid-ada", 7, intent("i3", 0)).await.expect("an answer"));
+    assert!(stores.users.disable_account("uuid-ada", 7, message("i3", 0)).await.expect("an answer"));
     assert!(!begin(&stores, session("a4", "uuid-ada")).await);
 }
 
 async fn a_password_ends_sessions_and_consents(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
+    stores.users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
     let set = async |id: &str| {
-        let set = stores.users.set_patient_password("uuid-grace", "new", true, 20, intent(id, 0)).await;
+        let set = stores.users.set_patient_password("uuid-grace", "new", true, 20, message(id, 0)).await;
         set.expect("an answer")
     };
     assert!(!set("i2").await);
-    stores.users.activate_patient(activation("grace", None), intent("i3", 0)).await.expect("an answer");
+    stores.users.activate_patient(activation("grace", None), message("i3", 0)).await.expect("an answer");
     assert!(begin(&stores, session("s1", "uuid-grace")).await);
     assert!(begin(&stores, session("s2", "uuid-ada")).await);
     assert!(set("i4").await);
@@ -125,20 +125,20 @@ async fn a_password_ends_sessions_and_consents(stores: Stores) {
 async fn a_login_ends_once_and_as_a_whole(stores: Stores) {
     stores.users.add_account(account("ada")).await.expect("an account");
     assert!(begin(&stores, session("s1", "uuid-ada")).await);
-    let refreshed = stores.users.refresh_session("s1", successor("s2", 10), 60, intent("i1", 0)).await;
+    let refreshed = stores.users.refresh_session("s1", successor("s2", 10), 60, message("i1", 0)).await;
     assert!(matches!(refreshed.expect("an answer"), Refreshed::Done(_)));
-    assert!(stores.users.end_login("s1", 20, intent("i2", 0)).await.expect("an answer"));
-    assert!(!stores.users.end_login("s1", 21, intent("i3", 0)).await.expect("an answer"));
+    assert!(stores.users.end_login("s1", 20, message("i2", 0)).await.expect("an answer"));
+    assert!(!stores.users.end_login("s1", 21, message("i3", 0)).await.expect("an answer"));
     assert_eq!((ended_ms(&stores, "s1").await, ended_ms(&stores, "s2").await), (Some(20), Some(20)));
-    let owed = stores.users.intents_until(0).await.expect("a list");
-    assert_eq!(owed.into_iter().map(|intent| intent.id).collect::<Vec<_>>(), ["i2"]);
+    let owed = stores.users.events().undelivered(0, None).await.expect("a list");
+    assert_eq!(owed, [crate::events::MessageKey::of_id("i2")]);
 }
 
 async fn a_token_is_refreshed_and_its_reuse_ends_the_family(stores: Stores) {
     stores.users.add_account(account("ada")).await.expect("an account");
     assert!(begin(&stores, session("s1", "uuid-ada")).await);
     let refresh = async |old: &str, new: &str, now_ms: i64| {
-        let owed = intent(&format!("i-{new}"), 0);
+        let owed = message(&format!("i-{new}"), 0);
         stores.users.refresh_session(old, successor(new, now_ms), 60, owed).await.expect("an answer")
     };
     let Refreshed::Done(second) = refresh("s1", "s2", 100).await else { panic!("not refreshed") };
@@ -156,14 +156,14 @@ async fn a_token_is_refreshed_and_its_reuse_ends_the_family(stores: Stores) {
     assert!(matches!(refresh("s1", "s3", 159).await, Refreshed::Done(_)), "an answer can be lost");
     assert_eq!(refresh("nobody", "s4", 160).await, Refreshed::Ended);
     assert_eq!(refresh("s2", "s5", 1000).await, Refreshed::Late);
-    assert!(stores.users.intents_until(0).await.expect("a list").is_empty());
+    assert!(stores.users.events().undelivered(0, None).await.expect("a list").is_empty());
     assert_eq!(refresh("s1", "s6", 160).await, Refreshed::Reused);
     for id in ["s1", "s2", "s3"] {
         assert_eq!(ended_ms(&stores, id).await, Some(160), "{id}");
     }
     assert_eq!(refresh("s2", "s7", 161).await, Refreshed::Ended);
     assert_eq!(stores.users.session("s6").await.expect("an answer"), None);
-    assert_eq!(stores.users.intents_until(0).await.expect("a list").len(), 1);
+    assert_eq!(stores.users.events().undelivered(0, None).await.expect("a list").len(), 1);
 }
 
 async fn a_health_token_is_refreshed_and_its_reuse_ends_the_family(stores: Stores) {
@@ -288,7 +288,7 @@ async fn old_families_are_purged(stores: Stores) {
     stores.users.add_account(account("ada")).await.expect("an account");
     assert!(begin(&stores, session("s1", "uuid-ada")).await);
     assert!(begin(&stores, Session { refresh_until_ms: 2000, ..session("s2", "uuid-ada") }).await);
-    let refreshed = stores.users.refresh_session("s1", successor("s3", 10), 60, intent("i1", 0)).await;
+    let refreshed = stores.users.refresh_session("s1", successor("s3", 10), 60, message("i1", 0)).await;
     assert!(matches!(refreshed.expect("an answer"), Refreshed::Done(_)));
     assert_eq!(stores.users.purge_sessions(1000).await.expect("purged"), 0);
     assert_eq!(stores.users.purge_sessions(1001).await.expect("purged"), 2);

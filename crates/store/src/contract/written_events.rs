@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::people::{activation, intent, patient, with_ada_in};
+use super::people::{activation, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::events::{EventLog, EventType};
 use crate::{DeviceReport, HealthChange, NewExport, Profile, Sync};
@@ -22,17 +22,16 @@ async fn written(log: &EventLog) -> Vec<(EventType, i64, Value)> {
 async fn enrolment_activation_and_groups_are_events(stores: Stores) {
     with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
     let users = &stores.users;
-    users.add_patient(patient("grace"), "AAAAA", intent("i1", 0), no_settings()).await.expect("a patient");
-    let activated = users.activate_patient(activation("grace", None), intent("i2", 0)).await;
+    users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
+    let activated = users.activate_patient(activation("grace", None), message("i2", 0)).await;
     assert!(activated.expect("an answer"));
-    let again = users.activate_patient(activation("grace", None), intent("i3", 0)).await;
+    let again = users.activate_patient(activation("grace", None), message("i3", 0)).await;
     assert!(!again.expect("an answer"));
     for _ in 0..2 {
         users.attach_patient("BBBBB", "uuid-grace", no_settings(), audit(Vec::new(), 5)).await.expect("an answer");
     }
     for id in ["i4", "i5"] {
-        let settings = crate::EffectiveSettings { intent_id: id.to_owned(), ..no_settings() };
-        users.detach_patient("AAAAA", "uuid-grace", settings, intent(id, 0)).await.expect("an answer");
+        users.detach_patient("AAAAA", "uuid-grace", no_settings(), message(id, 0)).await.expect("an answer");
     }
     let activated_ms = activation("grace", None).now_ms;
     assert_eq!(
@@ -49,10 +48,10 @@ async fn enrolment_activation_and_groups_are_events(stores: Stores) {
 async fn erasure_is_an_event_of_the_groups_that_held_the_patient(stores: Stores) {
     with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
     let users = &stores.users;
-    users.add_patient(patient("grace"), "BBBBB", intent("i1", 0), no_settings()).await.expect("a patient");
+    users.add_patient(patient("grace"), "BBBBB", message("i1", 0), no_settings()).await.expect("a patient");
     users.attach_patient("AAAAA", "uuid-grace", no_settings(), audit(Vec::new(), 5)).await.expect("an answer");
     let change = HealthChange::ErasePatient { uuid: "uuid-grace".to_owned(), at_ms: 50 };
-    let erasing = crate::Intent { change, ..intent("i2", 50) };
+    let erasing = crate::HealthMessage { change, ..message("i2", 50) };
     users.erase_patient("uuid-grace", 50, erasing).await.expect("erased");
     assert_eq!(
         written(&users.events()).await,
@@ -110,12 +109,12 @@ async fn export_that_ended_is_an_event(stores: Stores) {
             patient: "uuid-grace".to_owned(),
             actor: "ada".to_owned(),
             request: "{}".to_owned(),
-            owed_entry: "{}".to_owned(),
+            entry: super::export_entry(id),
             now_ms: 1,
             interval_ms: 0,
         };
         health.begin_export(export).await.expect("begun");
-        health.export_entry_written(id).await.expect("noted");
+        assert_eq!(super::deliver_entries_of(&stores, "uuid-grace").await, 1);
         let claim = health.claim_export(1, 1000).await.expect("an answer").expect("a job");
         for _ in 0..2 {
             let ended = if is_done {

@@ -56,10 +56,10 @@ pub enum Followed {
 sql! {
     EPOCH = "SELECT epoch, retained_from, (SELECT position FROM event_horizon) FROM store_epoch";
     AFTER = "SELECT patient, sequence, time_ms, type, body, position FROM event
-        WHERE position >= $1 AND position < (SELECT position FROM event_horizon)
+        WHERE position >= $1 AND position < (SELECT position FROM event_horizon) AND type <> 'message'
         ORDER BY position, patient, sequence LIMIT $3 OFFSET $2";
     OF_PATIENT = "SELECT patient, sequence, time_ms, type, body, position FROM event
-        WHERE patient = $1 AND sequence > $2 ORDER BY sequence LIMIT $3";
+        WHERE patient = $1 AND sequence > $2 AND type <> 'message' ORDER BY sequence LIMIT $3";
     OLDEST_UNREADABLE = "SELECT MIN(time_ms) FROM event WHERE position >= (SELECT position FROM event_horizon)";
 }
 

@@ -28,12 +28,15 @@
 
 mod cursor;
 mod log;
+pub(crate) mod outbox;
 mod retention;
 
 use serde_json::{Value, json};
 
 pub use cursor::{Cursor, LogCursor, Place};
 pub use log::{Event, EventLog, EventPage, Followed};
+pub use outbox::MessageKey;
+pub(crate) use outbox::StoredMessage;
 
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
@@ -123,7 +126,7 @@ sql! {
 /// Every statement of the log, which both databases have.
 #[cfg(test)]
 pub(crate) fn all_texts() -> Vec<&'static str> {
-    [TEXTS, log::TEXTS, retention::TEXTS].concat()
+    [TEXTS, log::TEXTS, outbox::TEXTS, retention::TEXTS].concat()
 }
 
 /// Appends events of a patient in the transaction in which they happened. A patient who is not there gets none.

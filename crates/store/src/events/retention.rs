@@ -6,10 +6,11 @@ use crate::error::Result;
 use crate::texts::sql;
 
 sql! {
-    /// The first event to keep among the oldest ones. An event that somebody in the store still has to act on is to be
-    /// kept whatever its age: such a condition belongs here, beside that of the age.
+    /// The first event to keep among the oldest ones. A message that is not delivered is kept whatever its age, and
+    /// so is to be what somebody else in the store still has to act on.
     FIRST_KEPT = "SELECT MIN(position) FROM
-        (SELECT position, time_ms FROM event ORDER BY position LIMIT $2) AS oldest WHERE time_ms >= $1";
+        (SELECT position, time_ms, message FROM event ORDER BY position LIMIT $2) AS oldest
+        WHERE time_ms >= $1 OR message IS NOT NULL";
     LAST_OF_OLDEST = "SELECT MAX(position) FROM (SELECT position FROM event ORDER BY position LIMIT $1) AS oldest";
     /// Only what readers could see already: nothing below the position may be written later.
     DELETE_BEFORE = "DELETE FROM event WHERE position < $1 AND position < (SELECT position FROM event_horizon)";

@@ -1,7 +1,7 @@
 //! Changes that operations of the users database owe to this one. Making one twice is making it once.
 //!
 //! Those of a patient come numbered, in the order in which they were committed there; a number that was made is not
-//! made again, however late somebody comes with it. See `users/intents.rs`.
+//! made again, however late somebody comes with it. See `users/messages.rs`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

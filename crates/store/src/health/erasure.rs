@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use vitals::registry::DataType;
 
 use super::patients::{self, Profile};
-use super::{HealthDb, exports, patient_tables};
+use super::{HealthDb, exports, messages, patient_tables};
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::segment::{SealedPeriod, patient_folder};
@@ -136,6 +136,7 @@ async fn erase_rows(tx: &Tx<'_>, patient: &str, at_ms: i64) -> Result<()> {
     }
     // Archives have no period; this one is of no type, so that they are looked for again in any case.
     tx.execute(ADD_PERIOD, &[&patient, &0_i64, &0_i64, &at_ms]).await?;
+    messages::drop_details(tx, patient).await?;
     let samples = tx.query_opt(SAMPLES, &[&patient], |row| row.get::<i64>(0)).await?.unwrap_or(0);
     let mut counts = BTreeMap::from([("samples", samples as u64)]);
     for (kind, delete) in patient_tables::DELETE {

@@ -1,17 +1,18 @@
 //! Exports as work items: asked for, claimed with a lease, finished once.
 //!
-//! A job is a row from the moment it is asked for. Its audit entry belongs to the other database, so the row carries the
-//! entry until it is written there; only then is the job work. A worker holds a job by a token and a lease that he
+//! A job is a row from the moment it is asked for. Its audit entry belongs to the other database, so it goes there as a
+//! message; only when the entry is written is the job work. A worker holds a job by a token and a lease that he
 //! prolongs; when he dies, the lease runs out and another takes the job over with the next token, and what the first
 //! had written becomes a dead object. Only the holder of the last token can finish a job, so however many workers have
 //! tried, there is one archive.
 
 use serde_json::json;
 
+use crate::audit_entry::NewAuditEntry;
 use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
 use crate::events::{self, EventType, NewEvent};
-use crate::health::HealthDb;
+use crate::health::{HealthDb, messages};
 use crate::texts::sql;
 
 /// An export as it stands.
@@ -63,8 +64,8 @@ pub struct NewExport {
     pub actor: String,
     /// What is asked for, JSON.
     pub request: String,
-    /// The audit entry that is owed for it, JSON.
-    pub owed_entry: String,
+    /// The audit entry that is owed for it.
+    pub entry: NewAuditEntry,
     /// The time, ms.
     pub now_ms: i64,
     /// Milliseconds between two exports of a patient where nothing else is set.
@@ -94,15 +95,6 @@ pub struct ExportClaim {
     pub token: i64,
 }
 
-/// An audit entry that is owed for a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwedEntry {
-    /// The job.
-    pub id: String,
-    /// The entry, JSON.
-    pub entry: String,
-}
-
 /// The folder of all archives of a patient.
 pub fn folder(patient: &str) -> String {
     format!("exports/patient={patient}")
@@ -119,14 +111,11 @@ sql! {
         ON CONFLICT (patient) DO UPDATE SET last_ms = excluded.last_ms";
     SET_LIMIT = "INSERT INTO export_limit (patient, interval_s) VALUES ($1, $2)
         ON CONFLICT (patient) DO UPDATE SET interval_s = excluded.interval_s";
-    ADD = "INSERT INTO export_job (id, patient, actor, request, owed_entry, created_ms, state, token, lease_until_ms,
-        attempts) VALUES ($1, $2, $3, $4, $5, $6, 'in_progress', 0, 0, 0)";
+    ADD = "INSERT INTO export_job (id, patient, actor, request, created_ms, state, token, lease_until_ms, attempts)
+        VALUES ($1, $2, $3, $4, $5, 'in_progress', 0, 0, 0)";
     FIND = "SELECT id, patient, actor, request, created_ms, state, error, path, bytes, attempts
         FROM export_job WHERE id = $1";
-    OWED = "SELECT id, owed_entry FROM export_job
-        WHERE state = 'in_progress' AND owed_entry IS NOT NULL AND created_ms <= $1 ORDER BY created_ms, id LIMIT 100";
-    ENTRY_WRITTEN = "UPDATE export_job SET owed_entry = NULL WHERE id = $1";
-    READY = "SELECT id FROM export_job WHERE state = 'in_progress' AND owed_entry IS NULL AND lease_until_ms <= $1
+    READY = "SELECT id FROM export_job WHERE state = 'in_progress' AND is_audited AND lease_until_ms <= $1
         ORDER BY lease_until_ms, created_ms, id LIMIT 8";
     CLAIM = "UPDATE export_job SET token = token + 1, lease_until_ms = $2, attempts = attempts + 1
         WHERE id = $1 AND state = 'in_progress' AND lease_until_ms <= $3 RETURNING token";
@@ -159,18 +148,6 @@ impl HealthDb {
     pub async fn export(&self, id: &str) -> Result<Option<ExportJob>> {
         let id = id.to_owned();
         self.db.read(async move |tx| tx.query_opt(FIND, &[&id], read_job).await).await
-    }
-
-    /// Entries that are owed for jobs which were noted until a time, at most a hundred.
-    pub async fn owed_export_entries(&self, until_ms: i64) -> Result<Vec<OwedEntry>> {
-        let read = |row: &Row<'_>| Ok(OwedEntry { id: row.get(0)?, entry: row.get(1)? });
-        self.db.read(async move |tx| tx.query(OWED, &[&until_ms], read).await).await
-    }
-
-    /// Notes that the entry of a job is written, which makes the job work.
-    pub async fn export_entry_written(&self, id: &str) -> Result<()> {
-        let id = id.to_owned();
-        self.db.write(async move |tx| tx.execute(ENTRY_WRITTEN, &[&id]).await.map(drop)).await
     }
 
     /// Claims the job that has waited longest, if there is one. What an earlier try has written is dead from now on.
@@ -259,8 +236,9 @@ async fn begin(tx: &Tx<'_>, new: &NewExport) -> Result<ExportTurn> {
         return Ok(ExportTurn::TooSoon { wait_ms });
     }
     tx.put(NOTE_TURN, &[&new.patient, &new.now_ms]).await?;
-    let params: [&dyn Param; 6] = [&new.id, &new.patient, &new.actor, &new.request, &new.owed_entry, &new.now_ms];
+    let params: [&dyn Param; 5] = [&new.id, &new.patient, &new.actor, &new.request, &new.now_ms];
     tx.put(ADD, &params).await?;
+    messages::enqueue(tx, &new.patient, &new.entry, Some(&new.id), new.now_ms).await?;
     Ok(ExportTurn::Begun)
 }
 

@@ -16,6 +16,7 @@ mod fold;
 mod hours;
 mod inputs;
 mod latest;
+mod messages;
 mod news;
 mod oauth;
 pub(crate) mod patient_tables;
@@ -41,10 +42,11 @@ pub use devices::{Device, DeviceReport};
 pub use due::AHEAD_MS;
 pub use erasure::ErasedPatient;
 pub use exports::folder as export_folder;
-pub use exports::{ExportClaim, ExportJob, ExportState, ExportTurn, NewExport, OwedEntry};
+pub use exports::{ExportClaim, ExportJob, ExportState, ExportTurn, NewExport};
 pub use facts::FactsRow;
 pub use fold::{FoldCommit, FoldOutcome, LatestChange};
 pub use inputs::{DerivationInputs, DerivationStart, Dirty, InputRange};
+pub use messages::PendingEntries;
 pub use news::NewsRow;
 pub use oauth::{AuthorizationCode, OauthRefreshToken};
 pub use patients::{HealthPatient, Profile};
@@ -138,6 +140,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         hours::TEXTS,
         inputs::TEXTS,
         latest::TEXTS,
+        messages::TEXTS,
         news::TEXTS,
         oauth::TEXTS,
         patient_tables::TEXTS,

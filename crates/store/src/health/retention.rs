@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 use vitals::registry::DataType;
 
-use super::HealthDb;
+use super::{HealthDb, messages};
+use crate::audit_entry::NewAuditEntry;
 use crate::engine::{Param, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::segment::{SealedPeriod, segments_between};
@@ -71,12 +72,18 @@ impl HealthDb {
         Ok(count.await?.unwrap_or(0) as u64)
     }
 
-    /// Retires rows. `random` makes the name of an object its own.
+    /// Retires rows, and owes the users database the entry. `random` makes the name of an object its own.
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`] when a period is sealed at the same time; trying again is safe.
-    pub async fn retire(&self, retirement: Retirement, now_ms: i64, random: u64) -> Result<()> {
-        self.db.write(async move |tx| retire_whole(tx, &retirement, now_ms).await).await?;
+    pub async fn retire(
+        &self,
+        retirement: Retirement,
+        entry: Option<NewAuditEntry>,
+        now_ms: i64,
+        random: u64,
+    ) -> Result<()> {
+        self.db.write(async move |tx| retire_whole(tx, &retirement, entry.as_ref(), now_ms).await).await?;
         let Retirement { patient, data_type, before_us } = retirement;
         let period = SealedPeriod::of(data_type, before_us);
         let segment = self.segment_of(patient, data_type, period).await?;
@@ -93,12 +100,15 @@ async fn retired_of(tx: &Tx<'_>, patient: &str) -> Result<BTreeMap<DataType, i64
     Ok(found.into_iter().filter_map(|(number, us)| Some((DataType::from_number(number)?, us))).collect())
 }
 
-async fn retire_whole(tx: &Tx<'_>, retirement: &Retirement, now_ms: i64) -> Result<()> {
+async fn retire_whole(tx: &Tx<'_>, retirement: &Retirement, entry: Option<&NewAuditEntry>, now_ms: i64) -> Result<()> {
     let Retirement { patient, data_type, before_us } = retirement;
     let (patient, number) = (patient.to_string(), data_type.number());
     // Syncs of the patient wait: a row that comes later is compared with the time that is noted here.
     if tx.execute(HOLD, &[&patient]).await? == 0 {
         return Err(StoreError::Gone("patient"));
+    }
+    if let Some(entry) = entry {
+        messages::enqueue(tx, &patient, entry, None, now_ms).await?;
     }
     let params: [&dyn Param; 3] = [&patient, &number, before_us];
     for text in [NOTE, DELETE_TALLY, DELETE_CHUNKS, DELETE_DUE, DELETE_HOURS] {

@@ -1,7 +1,7 @@
 //! Accounts: the people who read and run studies. Patients are not accounts.
 
 use super::UsersDb;
-use super::intents::Intent;
+use super::messages::HealthMessage;
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::texts::sql;
@@ -156,7 +156,7 @@ impl UsersDb {
 
     /// Disables an account, ends its sessions on the Users Cloud, and owes the health database the end of the tokens
     /// by which it reads in patients' stead. Whether the account was there and not disabled before.
-    pub async fn disable_account(&self, uuid: &str, now_ms: i64, intent: Intent) -> Result<bool> {
+    pub async fn disable_account(&self, uuid: &str, now_ms: i64, message: HealthMessage) -> Result<bool> {
         let uuid = uuid.to_owned();
         self.db
             .write(async move |tx| {
@@ -164,7 +164,7 @@ impl UsersDb {
                     return Ok(false);
                 }
                 end_sessions(tx, &uuid, "", now_ms).await?;
-                intent.note(tx).await?;
+                message.enqueue(tx).await?;
                 Ok(true)
             })
             .await

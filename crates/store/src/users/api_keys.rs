@@ -4,7 +4,7 @@ use super::UsersDb;
 use crate::engine::Row;
 use crate::error::Result;
 use crate::texts::sql;
-use crate::users::Intent;
+use crate::users::HealthMessage;
 
 /// An API key, without what would let anyone use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,14 +129,14 @@ impl UsersDb {
     }
 
     /// Revokes a key and owes the health database the end of the tokens made with it. Whether the key still stood.
-    pub async fn revoke_api_key(&self, id: &str, now_ms: i64, intent: Intent) -> Result<bool> {
+    pub async fn revoke_api_key(&self, id: &str, now_ms: i64, message: HealthMessage) -> Result<bool> {
         let id = id.to_owned();
         self.db
             .write(async move |tx| {
                 if tx.execute(REVOKE, &[&id, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                intent.note(tx).await?;
+                message.enqueue(tx).await?;
                 Ok(true)
             })
             .await

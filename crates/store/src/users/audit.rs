@@ -10,43 +10,13 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::UsersDb;
+use crate::audit_entry::{Entity, NewAuditEntry};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::texts::sql;
-
-/// Something that an entry is about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entity {
-    /// Its identity.
-    pub id: String,
-    /// Its kind, such as `patient.id`.
-    pub kind: String,
-}
-
-/// An entry that is to be written when its operation completes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NewAuditEntry {
-    /// Record identifier, 24 hex digits.
-    pub id: String,
-    /// Action code.
-    pub action_type: String,
-    /// Who did it: the uuid of an account or a patient, or `system`.
-    pub user_id: String,
-    /// The role of who did it.
-    pub user_role: String,
-    /// What it was done to.
-    pub primary: Entity,
-    /// What else has a part in it.
-    pub secondary: Option<Entity>,
-    /// Further particulars, as JSON; erasure drops them.
-    pub details: Option<String>,
-    /// Random bytes that keep the details from being guessed out of their hash.
-    pub salt: [u8; 16],
-}
 
 /// An entry as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +92,20 @@ impl Audit {
             append(tx, entry, (self.clock)()).await?;
         }
         Ok(())
+    }
+}
+
+impl Audit {
+    /// Makes entries that are under way come before or after what follows in this transaction.
+    pub(super) async fn hold(&self, tx: &Tx<'_>) -> Result<()> {
+        tx.execute(HOLD, &[]).await.map(drop)
+    }
+}
+
+impl UsersDb {
+    /// Writes entries of something that needs no other change in this database.
+    pub async fn record(&self, audit: Audit) -> Result<()> {
+        self.db.write(async move |tx| audit.append(tx).await).await
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::UsersDb;
 use super::audit::Audit;
-use super::intents::Intent;
+use super::messages::HealthMessage;
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::texts::sql;
@@ -91,7 +91,7 @@ pub enum Completion {
     /// It ends here, with these entries.
     Here(Audit),
     /// It owes the health database a change, because the bracelet is worn.
-    Owed(Box<Intent>),
+    Owed(Box<HealthMessage>),
 }
 
 impl UsersDb {
@@ -139,7 +139,7 @@ impl UsersDb {
                 }
                 match &completion {
                     Completion::Here(audit) => audit.append(tx).await?,
-                    Completion::Owed(intent) => intent.note(tx).await?,
+                    Completion::Owed(message) => message.enqueue(tx).await?,
                 }
                 Ok(true)
             })
@@ -170,7 +170,7 @@ impl UsersDb {
         bracelet: &str,
         patient: &str,
         now_ms: i64,
-        intent: Intent,
+        message: HealthMessage,
     ) -> Result<Attachment> {
         let (id, bracelet, patient) = (attachment_id.to_owned(), bracelet.to_owned(), patient.to_owned());
         self.db
@@ -181,7 +181,7 @@ impl UsersDb {
                     None => {}
                 }
                 // First, because it tells whether the patient is there.
-                intent.note(tx).await?;
+                message.enqueue(tx).await?;
                 tx.put(ATTACH, &[&id, &bracelet, &patient, &now_ms]).await?;
                 Ok(Attachment::Attached)
             })
@@ -190,14 +190,20 @@ impl UsersDb {
 
     /// Takes a bracelet off a patient's wrist and owes the health database the end of its device. False, and nothing
     /// is changed, when he does not wear it.
-    pub async fn detach_bracelet(&self, bracelet: &str, patient: &str, now_ms: i64, intent: Intent) -> Result<bool> {
+    pub async fn detach_bracelet(
+        &self,
+        bracelet: &str,
+        patient: &str,
+        now_ms: i64,
+        message: HealthMessage,
+    ) -> Result<bool> {
         let (bracelet, patient) = (bracelet.to_owned(), patient.to_owned());
         self.db
             .write(async move |tx| {
                 if tx.execute(DETACH, &[&bracelet, &patient, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                intent.note(tx).await?;
+                message.enqueue(tx).await?;
                 Ok(true)
             })
             .await

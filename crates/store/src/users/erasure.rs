@@ -11,7 +11,7 @@ use serde_json::json;
 use super::UsersDb;
 use super::audit;
 use super::group_settings::hold_group;
-use super::intents::{self, Intent};
+use super::messages::{self, HealthMessage};
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
@@ -55,7 +55,7 @@ sql! {
     EMPTY_EVENTS = "UPDATE event SET body = '{}' WHERE patient = $1";
     DELETE_PATIENT = "DELETE FROM patient WHERE uuid = $1";
     NOT_OVERWRITTEN = "SELECT e.patient FROM erasure e WHERE e.overwritten_ms IS NULL
-        AND NOT EXISTS (SELECT 1 FROM health_intent i WHERE i.patient = e.patient)";
+        AND NOT EXISTS (SELECT 1 FROM event v WHERE v.patient = e.patient AND v.message IS NOT NULL)";
     OVERWRITTEN = "UPDATE erasure SET overwritten_ms = $2 WHERE patient = $1";
     GROUPS_OF_ACCOUNT = "SELECT group_code FROM membership WHERE account = $1 ORDER BY group_code";
     ALONE_WITH_PATIENTS = "SELECT g.patient FROM group_patient g WHERE g.group_code = $2 AND NOT EXISTS (
@@ -73,14 +73,14 @@ sql! {
 }
 
 impl UsersDb {
-    /// Erases a patient from this database and owes the health database the same; `intent` is that change with the
+    /// Erases a patient from this database and owes the health database the same; `message` is that change with the
     /// entries to write when it is made. [`StoreError::Gone`] when there is no such patient.
-    pub async fn erase_patient(&self, patient: &str, at_ms: i64, intent: Intent) -> Result<()> {
+    pub async fn erase_patient(&self, patient: &str, at_ms: i64, message: HealthMessage) -> Result<()> {
         let patient = patient.to_owned();
         self.db
             .write(async move |tx| {
                 tx.overwrite_deleted(true)?;
-                let erased = erase_patient(tx, &patient, at_ms, &intent).await;
+                let erased = erase_patient(tx, &patient, at_ms, &message).await;
                 tx.overwrite_deleted(false)?;
                 erased
             })
@@ -119,12 +119,12 @@ impl UsersDb {
     /// Erases an account with its keys, memberships and sessions, hands its bracelets on to somebody of its groups,
     /// and owes the health database the end of the tokens by which it reads. [`StoreError::Gone`] when there is none
     /// such.
-    pub async fn erase_account(&self, account: &str, intent: Intent) -> Result<AccountErasure> {
+    pub async fn erase_account(&self, account: &str, message: HealthMessage) -> Result<AccountErasure> {
         let account = account.to_owned();
         self.db
             .write(async move |tx| {
                 tx.overwrite_deleted(true)?;
-                let erased = erase_account(tx, &account, &intent).await;
+                let erased = erase_account(tx, &account, &message).await;
                 tx.overwrite_deleted(false)?;
                 erased
             })
@@ -132,13 +132,13 @@ impl UsersDb {
     }
 }
 
-async fn erase_patient(tx: &Tx<'_>, patient: &str, at_ms: i64, intent: &Intent) -> Result<()> {
+async fn erase_patient(tx: &Tx<'_>, patient: &str, at_ms: i64, message: &HealthMessage) -> Result<()> {
     // First, because it tells whether the patient is there and holds him.
-    intent.note(tx).await?;
+    message.enqueue(tx).await?;
     tx.put(ADD, &[&patient, &at_ms]).await?;
     let bracelets: Vec<String> = tx.query(BRACELETS, &[&patient], |row| row.get(0)).await?;
     let audit_details = audit::forget_details(tx, patient, &bracelets).await?;
-    strip_intents(tx, patient, at_ms).await?;
+    strip_messages(tx, patient, at_ms).await?;
     tx.put(EMPTY_EVENTS, &[&patient]).await?;
     let groups: Vec<String> = tx.query(GROUPS, &[&patient], |row| row.get(0)).await?;
     let body = json!({ "groups": groups });
@@ -156,18 +156,18 @@ async fn erase_patient(tx: &Tx<'_>, patient: &str, at_ms: i64, intent: &Intent) 
 }
 
 /// What earlier operations still owe becomes the erasure too, and keeps its entries without their details.
-async fn strip_intents(tx: &Tx<'_>, patient: &str, at_ms: i64) -> Result<()> {
-    for mut owed in intents::of_patient(tx, patient).await? {
-        owed.intent.change = HealthChange::ErasePatient { uuid: patient.to_owned(), at_ms };
-        for entry in &mut owed.intent.entries {
+async fn strip_messages(tx: &Tx<'_>, patient: &str, at_ms: i64) -> Result<()> {
+    for mut pending in messages::of_patient(tx, patient).await? {
+        pending.change = HealthChange::ErasePatient { uuid: patient.to_owned(), at_ms };
+        for entry in &mut pending.entries {
             entry.details = None;
         }
-        intents::replace(tx, &owed.intent).await?;
+        messages::replace(tx, pending).await?;
     }
     Ok(())
 }
 
-async fn erase_account(tx: &Tx<'_>, account: &str, intent: &Intent) -> Result<AccountErasure> {
+async fn erase_account(tx: &Tx<'_>, account: &str, message: &HealthMessage) -> Result<AccountErasure> {
     let groups: Vec<String> = tx.query(GROUPS_OF_ACCOUNT, &[&account], |row| row.get(0)).await?;
     for group in &groups {
         hold_group(tx, group).await?;
@@ -187,7 +187,7 @@ async fn erase_account(tx: &Tx<'_>, account: &str, intent: &Intent) -> Result<Ac
     if tx.execute(DELETE_ACCOUNT, &[&account]).await? == 0 {
         return Err(StoreError::Gone("account"));
     }
-    intent.note(tx).await?;
+    message.enqueue(tx).await?;
     Ok(AccountErasure::Erased(counts))
 }
 

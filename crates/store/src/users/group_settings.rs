@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::UsersDb;
 use super::audit::Audit;
-use super::intents::Intent;
+use super::messages::HealthMessage;
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::health::HealthChange;
@@ -39,8 +39,6 @@ pub struct SettingsOfGroup {
 pub struct EffectiveSettings {
     /// The rule: from his groups, in the order in which he joined them, to all his settings; null where none holds.
     pub rule: fn(&[SettingsOfGroup]) -> Map<String, Value>,
-    /// What the ids of the intents begin with.
-    pub intent_id: String,
     /// From when on they hold, ms.
     pub at_ms: i64,
 }
@@ -87,24 +85,25 @@ impl EffectiveSettings {
     }
 
     /// Owes the health database what holds for a patient from now on.
-    pub(super) async fn note(&self, tx: &Tx<'_>, patient: &str) -> Result<()> {
+    pub(super) async fn enqueue(&self, tx: &Tx<'_>, patient: &str) -> Result<()> {
         let values = self.of(tx, patient).await?;
-        self.note_values(tx, patient, values).await
+        self.enqueue_values(tx, patient, values).await
     }
 
     /// The same for one who has just been enrolled, when anything holds at all.
-    pub(super) async fn note_if_any(&self, tx: &Tx<'_>, patient: &str) -> Result<()> {
+    pub(super) async fn enqueue_if_any(&self, tx: &Tx<'_>, patient: &str) -> Result<()> {
         let values = self.of(tx, patient).await?;
         if values.values().all(Value::is_null) {
             return Ok(());
         }
-        self.note_values(tx, patient, values).await
+        self.enqueue_values(tx, patient, values).await
     }
 
-    async fn note_values(&self, tx: &Tx<'_>, patient: &str, values: Map<String, Value>) -> Result<()> {
+    async fn enqueue_values(&self, tx: &Tx<'_>, patient: &str, values: Map<String, Value>) -> Result<()> {
         let change = HealthChange::SetSettings { uuid: patient.to_owned(), values, at_ms: self.at_ms };
-        let id = format!("{}-{patient}", self.intent_id);
-        Intent { id, change, entries: Vec::new(), created_ms: self.at_ms }.note(tx).await
+        // A message about a patient needs no identifier.
+        let message = HealthMessage { id: String::new(), change, entries: Vec::new(), created_ms: self.at_ms };
+        message.enqueue(tx).await
     }
 }
 
@@ -143,7 +142,7 @@ impl UsersDb {
                 }
                 let patients: Vec<String> = tx.query(PATIENTS, &[&code], |row| row.get(0)).await?;
                 for patient in &patients {
-                    effective.note(tx, patient).await?;
+                    effective.enqueue(tx, patient).await?;
                 }
                 audit.append(tx).await?;
                 Ok(patients)

@@ -4,7 +4,7 @@ use super::UsersDb;
 use super::audit::Audit;
 use super::group_settings::{EffectiveSettings, hold_group};
 use super::groups::{Group, read_group};
-use super::intents::Intent;
+use super::messages::HealthMessage;
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
 use crate::texts::sql;
@@ -151,7 +151,12 @@ impl UsersDb {
     }
 
     /// Ends a membership and owes the health database the end of the tokens by which the account reads.
-    pub async fn remove_member(&self, account: &str, group_code: &str, intent: Intent) -> Result<MemberRemoval> {
+    pub async fn remove_member(
+        &self,
+        account: &str,
+        group_code: &str,
+        message: HealthMessage,
+    ) -> Result<MemberRemoval> {
         let (account, group_code) = (account.to_owned(), group_code.to_owned());
         self.db
             .write(async move |tx| {
@@ -165,7 +170,7 @@ impl UsersDb {
                     return Ok(MemberRemoval::LastManager);
                 }
                 tx.put(REMOVE, &[&account, &group_code]).await?;
-                intent.note(tx).await?;
+                message.enqueue(tx).await?;
                 Ok(MemberRemoval::Removed)
             })
             .await
@@ -195,7 +200,7 @@ impl UsersDb {
                 tx.put(ATTACH, &[&group_code, &patient, &effective.at_ms]).await?;
                 let attached = NewEvent::of_group(EventType::PatientAttached, &group_code, effective.at_ms);
                 events::append(tx, &patient, &[attached]).await?;
-                effective.note(tx, &patient).await?;
+                effective.enqueue(tx, &patient).await?;
                 audit.append(tx).await?;
                 Ok(true)
             })
@@ -203,13 +208,13 @@ impl UsersDb {
     }
 
     /// Takes a patient out of a group, and owes the health database the settings that then hold for him and the
-    /// change of the intent.
+    /// change of the message.
     pub async fn detach_patient(
         &self,
         group_code: &str,
         patient: &str,
         effective: EffectiveSettings,
-        intent: Intent,
+        message: HealthMessage,
     ) -> Result<PatientDetachment> {
         let (group_code, patient) = (group_code.to_owned(), patient.to_owned());
         self.db
@@ -228,8 +233,8 @@ impl UsersDb {
                 tx.put(DETACH, &[&group_code, &patient]).await?;
                 let detached = NewEvent::of_group(EventType::PatientDetached, &group_code, effective.at_ms);
                 events::append(tx, &patient, &[detached]).await?;
-                intent.note(tx).await?;
-                effective.note(tx, &patient).await?;
+                message.enqueue(tx).await?;
+                effective.enqueue(tx, &patient).await?;
                 Ok(PatientDetachment::Detached)
             })
             .await

@@ -6,11 +6,10 @@ mod audit;
 mod audit_reader;
 mod bracelets;
 mod erasure;
-mod exports;
 mod group_settings;
 mod groups;
-mod intents;
 mod memberships;
+mod messages;
 mod oauth;
 mod patients;
 mod portal_sessions;
@@ -20,14 +19,14 @@ mod totp;
 
 pub use accounts::{Account, NewPassword};
 pub use api_keys::{ApiKey, KeyHolder};
-pub use audit::{Audit, AuditEntry, AuditQuery, Entity, NewAuditEntry};
+pub use audit::{Audit, AuditEntry, AuditQuery};
 pub use audit_reader::AuditReader;
 pub use bracelets::{Attachment, Bracelet, Completion};
 pub use erasure::{AccountErasure, Counts as ErasureCounts, Erasure};
 pub use group_settings::{EffectiveSettings, GroupSetting, SettingsOfGroup};
 pub use groups::{Group, GroupDeletion};
-pub use intents::{Intent, NumberedIntent};
 pub use memberships::{GroupAccess, Member, MemberRemoval, PatientAccess, PatientDetachment};
+pub use messages::{HealthMessage, PendingHealthMessage};
 pub use oauth::{Consent, OauthClient};
 pub use patients::{Activation, Patient, PersonChange};
 pub use portal_sessions::{PortalHolder, PortalSession};
@@ -97,10 +96,9 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         bracelets::TEXTS,
         erasure::TEXTS,
         group_settings::TEXTS,
-        exports::TEXTS,
         groups::TEXTS,
-        intents::TEXTS,
         memberships::TEXTS,
+        messages::TEXTS,
         oauth::TEXTS,
         patients::TEXTS,
         portal_sessions::TEXTS,

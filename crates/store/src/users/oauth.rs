@@ -1,7 +1,7 @@
 //! OAuth clients, and what patients have consented to. Codes and tokens are in the health database.
 
 use super::UsersDb;
-use super::intents::Intent;
+use super::messages::HealthMessage;
 use super::sessions::hold_person;
 use crate::engine::Row;
 use crate::error::Result;
@@ -111,7 +111,7 @@ impl UsersDb {
 
     /// Removes a client, ends what was consented to it, and owes the health database the end of its tokens. Whether
     /// it was there.
-    pub async fn remove_oauth_client(&self, id: &str, now_ms: i64, intent: Intent) -> Result<bool> {
+    pub async fn remove_oauth_client(&self, id: &str, now_ms: i64, message: HealthMessage) -> Result<bool> {
         let id = id.to_owned();
         self.db
             .write(async move |tx| {
@@ -119,7 +119,7 @@ impl UsersDb {
                     return Ok(false);
                 }
                 tx.put(END_OF_CLIENT, &[&id, &now_ms]).await?;
-                intent.note(tx).await?;
+                message.enqueue(tx).await?;
                 Ok(true)
             })
             .await
@@ -171,14 +171,14 @@ impl UsersDb {
     }
 
     /// Ends a consent and owes the health database the end of its tokens. Whether it still stood.
-    pub async fn end_consent(&self, id: &str, now_ms: i64, intent: Intent) -> Result<bool> {
+    pub async fn end_consent(&self, id: &str, now_ms: i64, message: HealthMessage) -> Result<bool> {
         let id = id.to_owned();
         self.db
             .write(async move |tx| {
                 if tx.execute(END, &[&id, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                intent.note(tx).await?;
+                message.enqueue(tx).await?;
                 Ok(true)
             })
             .await

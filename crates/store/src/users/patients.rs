@@ -4,7 +4,7 @@ use runtime::HashMap;
 
 use super::UsersDb;
 use super::group_settings::{EffectiveSettings, hold_group};
-use super::intents::Intent;
+use super::messages::HealthMessage;
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
@@ -108,7 +108,7 @@ impl UsersDb {
         &self,
         patient: Patient,
         group_code: &str,
-        intent: Intent,
+        message: HealthMessage,
         effective: EffectiveSettings,
     ) -> Result<()> {
         let group_code = group_code.to_owned();
@@ -137,8 +137,8 @@ impl UsersDb {
                 tx.put(ATTACH, &[&group_code, &patient.uuid, &patient.created_ms]).await?;
                 let attached = NewEvent::of_group(EventType::PatientAttached, &group_code, patient.created_ms);
                 events::append(tx, &patient.uuid, &[attached]).await?;
-                intent.note(tx).await?;
-                effective.note_if_any(tx, &patient.uuid).await
+                message.enqueue(tx).await?;
+                effective.enqueue_if_any(tx, &patient.uuid).await
             })
             .await
     }
@@ -196,7 +196,7 @@ impl UsersDb {
 
     /// Confirms a pre-created patient and owes the health database his profile. False, and nothing is changed, when
     /// he is not `pre_created`. [`StoreError::Conflict`] when the e-mail is taken, by an account or by a patient.
-    pub async fn activate_patient(&self, activation: Activation, intent: Intent) -> Result<bool> {
+    pub async fn activate_patient(&self, activation: Activation, message: HealthMessage) -> Result<bool> {
         self.db
             .write(async move |tx| {
                 let wanted = &activation;
@@ -209,16 +209,16 @@ impl UsersDb {
                 }
                 let activated = NewEvent::without_data(EventType::PatientActivated, wanted.now_ms);
                 events::append(tx, uuid, &[activated]).await?;
-                intent.note(tx).await?;
+                message.enqueue(tx).await?;
                 Ok(true)
             })
             .await
     }
 
     /// Writes a patient's personal attributes, and his e-mail when one is given, and owes the health database what the
-    /// intent says. `known` is what the attributes were read as: false, and nothing is changed, when they are no longer
+    /// message says. `known` is what the attributes were read as: false, and nothing is changed, when they are no longer
     /// that, or he is gone. [`StoreError::Conflict`] when the e-mail is taken, by an account or by a patient.
-    pub async fn change_person(&self, change: PersonChange, intent: Intent) -> Result<bool> {
+    pub async fn change_person(&self, change: PersonChange, message: HealthMessage) -> Result<bool> {
         self.db
             .write(async move |tx| {
                 let PersonChange { uuid, email, known, person, now_ms } = &change;
@@ -228,7 +228,7 @@ impl UsersDb {
                 if tx.execute(CHANGE_PERSON, &[uuid, email, person, now_ms, known]).await? == 0 {
                     return Ok(false);
                 }
-                intent.note(tx).await?;
+                message.enqueue(tx).await?;
                 Ok(true)
             })
             .await
@@ -242,7 +242,7 @@ impl UsersDb {
         password_hash: &str,
         must_change: bool,
         now_ms: i64,
-        intent: Intent,
+        message: HealthMessage,
     ) -> Result<bool> {
         let (uuid, password_hash) = (uuid.to_owned(), password_hash.to_owned());
         self.db
@@ -252,7 +252,7 @@ impl UsersDb {
                 }
                 tx.put(END_SESSIONS, &[&uuid, &now_ms]).await?;
                 tx.put(END_CONSENTS, &[&uuid, &now_ms]).await?;
-                intent.note(tx).await?;
+                message.enqueue(tx).await?;
                 Ok(true)
             })
             .await

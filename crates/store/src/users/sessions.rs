@@ -5,7 +5,7 @@
 
 use super::UsersDb;
 use super::audit::Audit;
-use super::intents::Intent;
+use super::messages::HealthMessage;
 use super::totp::use_step;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
@@ -98,7 +98,7 @@ impl UsersDb {
         id: &str,
         successor: Successor,
         grace_ms: i64,
-        reused: Intent,
+        reused: HealthMessage,
     ) -> Result<Refreshed<Session>> {
         let id = id.to_owned();
         self.db
@@ -112,7 +112,7 @@ impl UsersDb {
                     Refreshed::Late => Ok(Refreshed::Late),
                     Refreshed::Reused => {
                         tx.put(END, &[&old.family, &now_ms]).await?;
-                        reused.note(tx).await?;
+                        reused.enqueue(tx).await?;
                         Ok(Refreshed::Reused)
                     }
                     Refreshed::Done(()) => {
@@ -134,14 +134,14 @@ impl UsersDb {
 
     /// Ends a login with all its tokens and owes the health database the end of those that came from it. Whether it
     /// still stood.
-    pub async fn end_login(&self, family: &str, now_ms: i64, intent: Intent) -> Result<bool> {
+    pub async fn end_login(&self, family: &str, now_ms: i64, message: HealthMessage) -> Result<bool> {
         let family = family.to_owned();
         self.db
             .write(async move |tx| {
                 if tx.execute(END, &[&family, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                intent.note(tx).await?;
+                message.enqueue(tx).await?;
                 Ok(true)
             })
             .await

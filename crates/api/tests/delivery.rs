@@ -1,0 +1,166 @@
+//! What an operation leaves behind that was killed between the two databases, and how it is finished.
+
+mod common;
+
+use common::{Enrolled, Story};
+use platform::Role;
+use platform::exports::ExportWorker;
+use serde_json::json;
+use store::{
+    EffectiveSettings, Entity, ExportState, ExportTurn, HealthChange, HealthMessage, NewAuditEntry, NewExport, Patient,
+    Profile,
+};
+
+/// Makes what enrolling a patient leaves behind when it is killed right after its first commit.
+async fn half_enrolled(story: &Story, group: &str, name: &str) -> String {
+    let uuid = format!("uuid-{name}");
+    let patient = Patient {
+        uuid: uuid.clone(),
+        record_id: format!("record-{name}"),
+        state: "pre_created".to_owned(),
+        voucher_code: name.to_owned(),
+        voucher_expires_ms: i64::MAX,
+        email: None,
+        password_hash: None,
+        must_change_password: false,
+        person: "{}".to_owned(),
+        created_ms: story.now_ms(),
+        updated_ms: story.now_ms(),
+    };
+    story
+        .platform
+        .users
+        .add_patient(patient, group, message(story, name), no_settings(story))
+        .await
+        .expect("a patient");
+    uuid
+}
+
+fn no_settings(story: &Story) -> EffectiveSettings {
+    EffectiveSettings { rule: |_| serde_json::Map::new(), at_ms: story.now_ms() }
+}
+
+fn message(story: &Story, name: &str) -> HealthMessage {
+    let entry = NewAuditEntry {
+        id: format!("entry-{name}"),
+        action_type: "PATIENT_CREATE".to_owned(),
+        user_id: "ada".to_owned(),
+        user_role: "researcher".to_owned(),
+        primary: Entity { id: format!("uuid-{name}"), kind: "patient.id".to_owned() },
+        secondary: None,
+        details: None,
+        salt: [1; 16],
+    };
+    let change = HealthChange::PutPatient {
+        uuid: format!("uuid-{name}"),
+        record_id: format!("record-{name}"),
+        customer_code: None,
+        profile: Profile::default(),
+        at_ms: story.now_ms(),
+    };
+    HealthMessage { id: format!("message-{name}"), change, entries: vec![entry], created_ms: story.now_ms() }
+}
+
+#[tokio::test]
+async fn killed_enrolment_is_finished_in_the_background() {
+    let story = Story::begin().await;
+    let key = story.key_of("ada@example.org", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let (before, _) = story.platform.users.verify_audit().await.expect("an answer");
+
+    // Killed before the health change, and between the health change and the completion.
+    let first = half_enrolled(&story, &group, "AAAA").await;
+    let second = half_enrolled(&story, &group, "BBBB").await;
+    story.platform.health.apply(message(&story, "BBBB").change).await.expect("made");
+    assert!(story.platform.health.patient(&first).await.expect("an answer").is_none());
+
+    assert_eq!(story.platform.deliver_pending(30_000).await.expect("nothing is old yet"), 0);
+    story.pass_ms(30_000);
+    assert_eq!(story.platform.deliver_pending(30_000).await.expect("finished"), 2);
+    assert_eq!(story.platform.deliver_pending(30_000).await.expect("nothing is left"), 0);
+    for uuid in [&first, &second] {
+        assert!(story.platform.health.patient(uuid).await.expect("an answer").is_some());
+    }
+    assert_eq!(story.platform.users.verify_audit().await.expect("an answer"), (before + 2, None));
+}
+
+/// Makes what asking for an export leaves behind when it is killed right after its first commit.
+async fn half_begun_export(story: &Story, patient: &Enrolled) -> String {
+    let entry = NewAuditEntry {
+        action_type: "PATIENT_API_EXPORT".to_owned(),
+        primary: Entity { id: patient.uuid.clone(), kind: "patient.id".to_owned() },
+        ..message(story, "export").entries[0].clone()
+    };
+    let export = NewExport {
+        id: "e".repeat(24),
+        patient: patient.uuid.clone(),
+        actor: "ada".to_owned(),
+        request: json!({"format": "csv", "types": ["activity"]}).to_string(),
+        entry,
+        now_ms: story.now_ms(),
+        interval_ms: 0,
+    };
+    let id = export.id.clone();
+    assert_eq!(story.platform.health.begin_export(export).await.expect("begun"), ExportTurn::Begun);
+    id
+}
+
+#[tokio::test]
+async fn killed_request_for_an_export_is_audited_before_anybody_works_on_it() {
+    let story = Story::begin().await;
+    let key = story.key_of("ada@example.org", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let patient = story.patient(&key, &group, json!({})).await;
+    let (before, _) = story.platform.users.verify_audit().await.expect("an answer");
+    let id = half_begun_export(&story, &patient).await;
+    let worker = ExportWorker::new(story.platform.clone());
+    assert_eq!(worker.drain().await.expect("worked"), 0);
+
+    // Killed once more, after the entry was written.
+    let pending = story.platform.health.entries_of(&patient.uuid).await.expect("a list").remove(0);
+    let entries = store::Audit { entries: pending.entries, clock: story.platform.clock.clone() };
+    story.platform.users.take_entries(entries).await.expect("written");
+    assert_eq!(worker.drain().await.expect("worked"), 0);
+
+    assert_eq!(story.platform.deliver_pending(0).await.expect("delivered"), 1);
+    assert_eq!(story.platform.deliver_pending(0).await.expect("nothing is left"), 0);
+    assert_eq!(story.platform.users.verify_audit().await.expect("an answer"), (before + 1, None));
+    assert_eq!(worker.drain().await.expect("worked"), 1);
+    let job = story.platform.health.export(&id).await.expect("an answer").expect("a job");
+    assert_ne!(job.state, ExportState::InProgress);
+}
+
+#[tokio::test]
+async fn message_that_cannot_be_delivered_does_not_hold_up_others() {
+    let story = Story::begin().await;
+    let key = story.key_of("ada@example.org", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let platform = &story.platform;
+    let mut uuids = Vec::new();
+    for name in ["AAAA", "BBBB", "CCCC"] {
+        uuids.push(half_enrolled(&story, &group, name).await);
+    }
+    // Erasing needs the objects, which are away.
+    let change = HealthChange::ErasePatient { uuid: uuids[1].clone(), at_ms: story.now_ms() };
+    let erasure = HealthMessage { change, ..message(&story, "erasure") };
+    platform.users.erase_patient(&uuids[1], story.now_ms(), erasure).await.expect("erased");
+    let objects = story.folder().join("objects");
+    let away = story.folder().join("away");
+    std::fs::rename(&objects, &away).expect("moved");
+    std::fs::write(&objects, b"no folder").expect("written");
+    platform.deliver_pending(0).await.expect_err("one fails");
+    let are_there = async || {
+        let mut are_there = Vec::new();
+        for uuid in &uuids {
+            are_there.push(platform.health.patient(uuid).await.expect("an answer").is_some());
+        }
+        are_there
+    };
+    assert_eq!(are_there().await, [true, false, true]);
+    assert_eq!(platform.health.erased_patient(&uuids[1]).await.expect("an answer"), None);
+
+    std::fs::remove_file(&objects).expect("removed");
+    std::fs::rename(&away, &objects).expect("moved");
+    assert_eq!(platform.deliver_pending(0).await.expect("delivered"), 2, "the enrolment became the erasure too");
+    assert!(platform.health.erased_patient(&uuids[1]).await.expect("an answer").is_some());
+}

@@ -1,0 +1,33 @@
+//! Audit entries that are to be written when their operation completes.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that an entry is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entity {
+    /// Its identity.
+    pub id: String,
+    /// Its kind, such as `patient.id`.
+    pub kind: String,
+}
+
+/// An entry that is to be written when its operation completes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewAuditEntry {
+    /// Record identifier, 24 hex digits.
+    pub id: String,
+    /// Action code.
+    pub action_type: String,
+    /// Who did it: the uuid of an account or a patient, or `system`.
+    pub user_id: String,
+    /// The role of who did it.
+    pub user_role: String,
+    /// What it was done to.
+    pub primary: Entity,
+    /// What else has a part in it.
+    pub secondary: Option<Entity>,
+    /// Further particulars, as JSON; erasure drops them.
+    pub details: Option<String>,
+    /// Random bytes that keep the details from being guessed out of their hash.
+    pub salt: [u8; 16],
+}

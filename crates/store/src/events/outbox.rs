@@ -1,0 +1,137 @@
+//! Messages: what an operation in one database still owes the other one.
+//!
+//! A message is an event that readers of the log do not see. It is written in the transaction of the operation that owes
+//! it, delivered by the operation before it answers, or by a background job when its node was killed, and emptied once it
+//! is delivered, so that nothing personal stays in it.
+//!
+//! Messages of a patient are delivered in the order of the patient's events. A message of no patient (of an account, a
+//! key, a client) has its place from its own identifier and no order among others.
+
+use sha2::{Digest, Sha256};
+
+use super::log::EventLog;
+use crate::engine::{Row, Tx};
+use crate::error::{Result, StoreError};
+use crate::texts::sql;
+
+/// Place of a message in the log.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageKey {
+    /// Whom it is about; empty when it is no patient.
+    pub patient: String,
+    /// Number among the patient's events.
+    pub sequence: i64,
+}
+
+/// A message that is not delivered yet, as it is stored.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredMessage {
+    pub key: MessageKey,
+    pub created_ms: i64,
+    /// JSON.
+    pub text: String,
+}
+
+/// What stands for a patient in messages of no patient.
+const NO_PATIENT: &str = "";
+/// Keys in one page.
+const PAGE: i64 = 100;
+
+sql! {
+    /// Also makes the operations on one patient follow each other.
+    RAISE = concat!("UPDATE patient SET events = events + 1, ", super::raise_event_position!(), " WHERE uuid = $1");
+    ENQUEUE = "INSERT INTO event (position, patient, sequence, time_ms, type, body, message)
+        SELECT NULLIF(event_position, 0), uuid, events, $2, 'message', '{}', $3 FROM patient WHERE uuid = $1";
+    ENQUEUE_OF_NO_PATIENT = "INSERT INTO event (position, patient, sequence, time_ms, type, body, message)
+        SELECT NULLIF(position, 0), '', $1, $2, 'message', '{}', $3 FROM event_clock";
+    OF_PATIENT = "SELECT patient, sequence, time_ms, message FROM event
+        WHERE patient = $1 AND message IS NOT NULL ORDER BY sequence";
+    FIND = "SELECT patient, sequence, time_ms, message FROM event
+        WHERE patient = $1 AND sequence = $2 AND message IS NOT NULL";
+    KEYS = "SELECT patient, sequence FROM event
+        WHERE message IS NOT NULL AND time_ms <= $1 AND (patient, sequence) > ($2, $3)
+        ORDER BY patient, sequence LIMIT $4";
+    REPLACE = "UPDATE event SET message = $3 WHERE patient = $1 AND sequence = $2 AND message IS NOT NULL";
+    EMPTY = "UPDATE event SET message = NULL WHERE patient = $1 AND sequence = $2 AND message IS NOT NULL";
+}
+
+impl MessageKey {
+    /// The key of a message of no patient, from its identifier.
+    pub fn of_id(id: &str) -> Self {
+        let hash = Sha256::digest(id);
+        let mut start = [0; 8];
+        start.copy_from_slice(&hash[..8]);
+        MessageKey { patient: NO_PATIENT.to_owned(), sequence: i64::from_be_bytes(start) & i64::MAX }
+    }
+
+    /// Whom it is about.
+    pub fn patient(&self) -> Option<&str> {
+        (self.patient != NO_PATIENT).then_some(self.patient.as_str())
+    }
+}
+
+/// Writes a message about a patient, in the transaction that owes it. [`StoreError::Gone`] when the patient is not there.
+pub(crate) async fn enqueue(tx: &Tx<'_>, patient: &str, created_ms: i64, text: &str) -> Result<()> {
+    if tx.execute(RAISE, &[&patient]).await? == 0 {
+        return Err(StoreError::Gone("patient"));
+    }
+    tx.put(ENQUEUE, &[&patient, &created_ms, &text]).await
+}
+
+/// Writes a message about no patient, in the transaction that owes it.
+pub(crate) async fn enqueue_of_no_patient(tx: &Tx<'_>, id: &str, created_ms: i64, text: &str) -> Result<()> {
+    tx.put(ENQUEUE_OF_NO_PATIENT, &[&MessageKey::of_id(id).sequence, &created_ms, &text]).await
+}
+
+/// The messages about a patient that are not delivered, in their order.
+pub(crate) async fn of_patient(tx: &Tx<'_>, patient: &str) -> Result<Vec<StoredMessage>> {
+    tx.query(OF_PATIENT, &[&patient], read_message).await
+}
+
+/// A message that is not delivered.
+pub(crate) async fn find(tx: &Tx<'_>, key: &MessageKey) -> Result<Option<StoredMessage>> {
+    tx.query_opt(FIND, &[&key.patient, &key.sequence], read_message).await
+}
+
+/// Puts another content in the place of that of a message.
+pub(crate) async fn replace(tx: &Tx<'_>, key: &MessageKey, text: &str) -> Result<()> {
+    tx.put(REPLACE, &[&key.patient, &key.sequence, &text]).await
+}
+
+/// Empties a message that is delivered. False when it was empty.
+pub(crate) async fn empty(tx: &Tx<'_>, key: &MessageKey) -> Result<bool> {
+    Ok(tx.execute(EMPTY, &[&key.patient, &key.sequence]).await? == 1)
+}
+
+impl EventLog {
+    /// Keys of messages that were written until a time and are not delivered, behind a key; a page of them.
+    pub async fn undelivered(&self, until_ms: i64, after: Option<MessageKey>) -> Result<Vec<MessageKey>> {
+        let after = after.unwrap_or(MessageKey { patient: NO_PATIENT.to_owned(), sequence: -1 });
+        let read = |row: &Row<'_>| Ok(MessageKey { patient: row.get(0)?, sequence: row.get(1)? });
+        let params =
+            async move |tx: &Tx<'_>| tx.query(KEYS, &[&until_ms, &after.patient, &after.sequence, &PAGE], read).await;
+        self.db.read_single(params).await
+    }
+}
+
+fn read_message(row: &Row<'_>) -> Result<StoredMessage> {
+    Ok(StoredMessage {
+        key: MessageKey { patient: row.get(0)?, sequence: row.get(1)? },
+        created_ms: row.get(2)?,
+        text: row.get(3)?,
+    })
+}
+
+/// The JSON of a message.
+pub(crate) fn to_text(message: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string(message).map_err(|error| unreadable(&error))
+}
+
+/// A message from its JSON.
+pub(crate) fn from_text<T: serde::de::DeserializeOwned>(text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &serde_json::Error) -> StoreError {
+    StoreError::Damaged(format!("outbox message: {error}"))
+}

@@ -1,0 +1,83 @@
+//! Messages to the users database: audit entries that a committed operation still owes it. See `events/outbox.rs`.
+
+use serde::{Deserialize, Serialize};
+
+use super::HealthDb;
+use crate::audit_entry::NewAuditEntry;
+use crate::engine::Tx;
+use crate::error::Result;
+use crate::events::{MessageKey, StoredMessage, outbox};
+use crate::texts::sql;
+
+/// A message that is to be delivered.
+#[derive(Clone, Debug)]
+pub struct PendingEntries {
+    /// Its place.
+    pub key: MessageKey,
+    /// The entries, stamped at completion.
+    pub entries: Vec<NewAuditEntry>,
+}
+
+/// What is stored of a message.
+#[derive(Serialize, Deserialize)]
+struct Content {
+    entries: Vec<NewAuditEntry>,
+    /// The export that is freed for work once they are written.
+    export: Option<String>,
+}
+
+sql! {
+    FREE_EXPORT = "UPDATE export_job SET is_audited = TRUE WHERE id = $1";
+}
+
+/// Writes a message in the transaction that owes it; an export that is named is freed for work once the entry is written.
+/// [`crate::StoreError::Gone`] when the patient is not there.
+pub(super) async fn enqueue(
+    tx: &Tx<'_>,
+    patient: &str,
+    entry: &NewAuditEntry,
+    export: Option<&str>,
+    created_ms: i64,
+) -> Result<()> {
+    let content = Content { entries: vec![entry.clone()], export: export.map(str::to_owned) };
+    outbox::enqueue(tx, patient, created_ms, &outbox::to_text(&content)?).await
+}
+
+/// Removes the details from what is owed about a patient who is being erased.
+pub(super) async fn drop_details(tx: &Tx<'_>, patient: &str) -> Result<()> {
+    for stored in outbox::of_patient(tx, patient).await? {
+        let mut content: Content = outbox::from_text(&stored.text)?;
+        for entry in &mut content.entries {
+            entry.details = None;
+        }
+        outbox::replace(tx, &stored.key, &outbox::to_text(&content)?).await?;
+    }
+    Ok(())
+}
+
+impl HealthDb {
+    /// The entries about a patient that are to be delivered, in the order in which they were committed.
+    pub async fn entries_of(&self, patient: &str) -> Result<Vec<PendingEntries>> {
+        let patient = patient.to_owned();
+        let read = |stored: StoredMessage| {
+            let Content { entries, .. } = outbox::from_text(&stored.text)?;
+            Ok(PendingEntries { key: stored.key, entries })
+        };
+        let found = self.db.read_single(async move |tx| outbox::of_patient(tx, &patient).await).await?;
+        found.into_iter().map(read).collect()
+    }
+
+    /// Empties a message whose entries are written, and frees the export that waits for them.
+    pub async fn entries_taken(&self, key: &MessageKey) -> Result<()> {
+        let key = key.clone();
+        self.db
+            .write(async move |tx| {
+                let Some(stored) = outbox::find(tx, &key).await? else { return Ok(()) };
+                if let Content { export: Some(export), .. } = outbox::from_text(&stored.text)? {
+                    tx.put(FREE_EXPORT, &[&export]).await?;
+                }
+                outbox::empty(tx, &key).await.map(drop)
+            })
+            .await
+    }
+}
