@@ -106,7 +106,7 @@ impl Platform {
         let patients = self.users.set_group_settings(&group.code, values, effective, audit).await?;
         // Should this be cut off: the operation is done, and what it owes is finished by the next look.
         self.finish_changes_of_all(patients).await?;
-        self.due_bell.notify_one();
+        self.wake_derivations();
         Ok(with_defaults(self.users.group_settings(&group.code).await?))
     }
 

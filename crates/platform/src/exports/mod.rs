@@ -1,4 +1,4 @@
-//! Raw-data exports: asked for here, written by [`ExportWorker`], fetched through a link that ends.
+//! Raw-data exports: asked for here, written by the job `export`, fetched through a link that ends.
 //!
 //! An export touches both databases. First the work item is committed in the health database, which is where turns are
 //! given; it carries its audit entry. Then the entry is written in the users database, then the item is freed for work.
@@ -21,7 +21,7 @@ use std::time::Duration;
 use store::{Entity, ExportState, ExportTurn, NewAuditEntry, NewExport, StoreError};
 
 pub use request::{ArchiveCompression, ArchiveFormat, ExportRequest};
-pub use worker::ExportWorker;
+pub(crate) use worker::Export;
 
 use crate::access::Researcher;
 use crate::audit::{Action, patient_entity};
@@ -31,7 +31,7 @@ use crate::error::{PlatformError, Result};
 /// How long a link to an archive holds.
 const LINK_LIFETIME: Duration = Duration::from_hours(1);
 /// How long archives are kept.
-const KEEP_ARCHIVES_MS: i64 = 7 * 86_400_000;
+pub(crate) const KEEP_ARCHIVES_MS: i64 = 7 * 86_400_000;
 /// Entries that are owed for longer than this are written by a worker: who asked has gone.
 const OWED_FOR_MS: i64 = 30_000;
 
@@ -99,7 +99,7 @@ impl Platform {
             ExportTurn::UnknownPatient => return Err(PlatformError::NotFound("patient")),
         }
         self.free_export(&id, entry).await?;
-        self.export_bell.notify_one();
+        self.wake_exports();
         Ok(id)
     }
 
@@ -135,22 +135,28 @@ impl Platform {
     /// Writes the entry of an export, once, and frees the export for work.
     async fn free_export(&self, id: &str, entry: NewAuditEntry) -> Result<()> {
         self.users.record_once(self.audit(vec![entry])).await?;
-        Ok(self.health.export_entry_written(id).await?)
+        Ok(self.health.export_entry_written(id, self.now_ms()).await?)
     }
 
-    /// Does what a node that was killed has left undone between noting an export and freeing it.
+    /// Does what a node that was killed has left undone between noting an export and freeing it; one that fails does
+    /// not hold up the others.
+    ///
+    /// # Errors
+    /// The first failure, when everything else has been tried.
     pub(crate) async fn free_owed_exports(&self) -> Result<()> {
+        let mut first_failure = None;
         for owed in self.health.owed_export_entries(self.now_ms() - OWED_FOR_MS).await? {
             let entry = serde_json::from_str(&owed.entry);
-            let entry = entry.map_err(|error| StoreError::Damaged(format!("the entry of an export: {error}")))?;
-            self.free_export(&owed.id, entry).await?;
+            let entry = entry.map_err(|error| StoreError::Damaged(format!("the entry of an export: {error}")));
+            let freed = match entry {
+                Ok(entry) => self.free_export(&owed.id, entry).await,
+                Err(error) => Err(error.into()),
+            };
+            match freed {
+                Ok(()) => self.wake_exports(),
+                Err(error) => first_failure = first_failure.or(Some(error)),
+            }
         }
-        Ok(())
-    }
-
-    /// Forgets exports whose archives have been kept long enough; answers how many.
-    pub(crate) async fn forget_old_exports(&self) -> Result<usize> {
-        let now_ms = self.now_ms();
-        Ok(self.health.forget_exports(now_ms - KEEP_ARCHIVES_MS, now_ms).await?)
+        first_failure.map_or(Ok(()), Err)
     }
 }

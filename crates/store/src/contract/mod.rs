@@ -12,6 +12,8 @@ mod folds;
 mod followers;
 mod groups;
 mod health;
+mod jobs;
+mod nodes;
 mod oauth;
 mod people;
 mod portal;
