@@ -10,7 +10,6 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use futures::StreamExt;
-use platform::fold::FoldWorker;
 use platform::{NewAccount, NewApiKey, Platform, Role, Settings, SubscriptionStart};
 use rand::{Rng, SeedableRng};
 use store::engine::Address;
@@ -76,7 +75,7 @@ async fn main() -> Result<(), Failure> {
         result?;
     }
     drop(enrolled);
-    let folds = FoldWorker::new(platform.clone(), 2).drain().await?;
+    let folds = platform::jobs::drain(&platform, &["derive"]).await?;
     println!("prepared {patients} patients, {folds} folds, in {:.1} s", begin.elapsed().as_secs_f64());
 
     let router = api::router(ApiState::new(platform, Limits::default()));

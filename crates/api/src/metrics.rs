@@ -14,6 +14,8 @@ use runtime::HashMap;
 
 use crate::ApiState;
 
+mod jobs;
+
 /// Upper ends of the histogram's buckets, µs. The last bucket has none.
 const BUCKETS_US: [u64; 11] =
     [500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000, 250_000, 1_000_000, 5_000_000, 30_000_000];
@@ -93,6 +95,7 @@ pub async fn metrics_text(state: &ApiState) -> String {
         let help = "Patients whose derived values wait to be computed, on all nodes.";
         gauge(&mut text, "pulseward_fold_queue_patients", help, waiting);
     }
+    jobs::write(&state.platform, &mut text).await;
     text
 }
 

@@ -5,6 +5,7 @@ use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::routing::get;
 use axum::{Json, Router};
 use serde::Serialize;
+use store::FailingJobs;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -38,15 +39,38 @@ struct Health {
     status: &'static str,
 }
 
+/// How ready it is.
+#[derive(Serialize, utoipa::ToSchema)]
+struct Readiness {
+    /// `ok`.
+    status: &'static str,
+    /// Background work that fails; absent when none does. Requests are answered all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    failing_jobs: Vec<FailingKind>,
+}
+
+/// Background work of a kind that fails. Whose data it works on is not said here: `pulseward doctor` does.
+#[derive(Serialize, utoipa::ToSchema)]
+struct FailingKind {
+    /// Kind of work.
+    kind: String,
+    /// Jobs whose last run failed.
+    failing: u64,
+    /// How many of them were put aside, because they failed too often.
+    put_aside: u64,
+}
+
 /// Whether the program runs.
 #[utoipa::path(get, path = "/livez", tag = "operations", responses((status = 200, body = Health)))]
 async fn livez() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// Whether requests can be answered: both databases answer.
-#[utoipa::path(get, path = "/readyz", tag = "operations", responses((status = 200, body = Health), (status = 503)))]
-async fn readyz(State(state): State<ApiState>) -> Result<Json<Health>> {
+/// Whether requests can be answered: both databases answer. Names background work that fails.
+#[utoipa::path(get, path = "/readyz", tag = "operations", responses((status = 200, body = Readiness), (status = 503)))]
+async fn readyz(State(state): State<ApiState>) -> Result<Json<Readiness>> {
     state.platform.check_stores().await?;
-    Ok(Json(Health { status: "ok" }))
+    let of_kind = |FailingJobs { kind, failing, put_aside }| FailingKind { kind, failing, put_aside };
+    let failing_jobs = state.platform.failing_jobs().await?.into_iter().map(of_kind).collect();
+    Ok(Json(Readiness { status: "ok", failing_jobs }))
 }

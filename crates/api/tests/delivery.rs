@@ -4,7 +4,7 @@ mod common;
 
 use common::{Enrolled, Story};
 use platform::Role;
-use platform::exports::ExportWorker;
+use platform::jobs;
 use serde_json::json;
 use store::{
     EffectiveSettings, Entity, ExportState, ExportTurn, HealthChange, HealthMessage, NewAuditEntry, NewExport, Patient,
@@ -113,19 +113,19 @@ async fn killed_request_for_an_export_is_audited_before_anybody_works_on_it() {
     let patient = story.patient(&key, &group, json!({})).await;
     let (before, _) = story.platform.users.verify_audit().await.expect("an answer");
     let id = half_begun_export(&story, &patient).await;
-    let worker = ExportWorker::new(story.platform.clone());
-    assert_eq!(worker.drain().await.expect("worked"), 0);
+    let work = async || jobs::drain(&story.platform, &["export"]).await.expect("worked");
+    assert_eq!(work().await, 0);
 
     // Killed once more, after the entry was written.
     let pending = story.platform.health.entries_of(&patient.uuid).await.expect("a list").remove(0);
     let entries = store::Audit { entries: pending.entries, clock: story.platform.clock.clone() };
     story.platform.users.take_entries(entries).await.expect("written");
-    assert_eq!(worker.drain().await.expect("worked"), 0);
+    assert_eq!(work().await, 0);
 
     assert_eq!(story.platform.deliver_pending(0).await.expect("delivered"), 1);
     assert_eq!(story.platform.deliver_pending(0).await.expect("nothing is left"), 0);
     assert_eq!(story.platform.users.verify_audit().await.expect("an answer"), (before + 1, None));
-    assert_eq!(worker.drain().await.expect("worked"), 1);
+    assert_eq!(work().await, 1);
     let job = story.platform.health.export(&id).await.expect("an answer").expect("a job");
     assert_ne!(job.state, ExportState::InProgress);
 }

@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 use store::{Address, HealthChange, HealthMessage, NewAuditEntry};
 use testkit::Postgres;
 
+/// The jobs that look once more for what is left of the erased.
+const ERASURE_CHECKS: [&str; 2] = ["plan_erasure_checks", "check_erasure"];
+
 /// What would tell of the erased, as they were entered and sent.
 const TELLING: [&str; 10] = [
     "Gracelle",
@@ -221,9 +224,9 @@ async fn erase_and_look(story: &Story, cast: &Cast, databases: &[&Postgres]) {
     let late = story.folder().join("objects").join(&folder).join("000009-0000000000000001.parquet");
     std::fs::create_dir_all(late.parent().expect("a folder")).expect("made");
     std::fs::write(&late, b"note-marker-k2Vq8ZtYw").expect("written");
-    assert_eq!(story.platform.sweep_erased().await.expect("swept"), 0, "a sealing could still be under way");
+    assert_eq!(story.jobs(&ERASURE_CHECKS).await, 1, "a sealing could still be under way");
     story.pass_ms(3_600_001);
-    assert_eq!(story.platform.sweep_erased().await.expect("swept"), 1);
+    assert_eq!(story.jobs(&ERASURE_CHECKS).await, 2, "one look, and one for the patient");
     assert!(!late.exists());
 }
 
@@ -325,7 +328,7 @@ async fn erase_under_fire(story: &Story, databases: &[&Postgres]) {
     story.fold().await;
     seal(&story.platform, Until::Now, |_| {}).await.expect("sealed");
     story.pass_ms(3_600_001);
-    story.platform.sweep_erased().await.expect("swept");
+    story.jobs(&ERASURE_CHECKS).await;
     story.platform.overwrite_erased().await.expect("rewritten");
     assert_eq!(found(story, databases), Vec::<&str>::new());
     assert!(story.platform.health.patient(&uuid).await.expect("an answer").is_none());

@@ -8,7 +8,6 @@ use axum::body::Body;
 use axum::http::Request;
 use common::{Answer, Enrolled, START_MS, Story, text};
 use platform::Role;
-use platform::exports::ExportWorker;
 use platform::seal::{Until, seal};
 use serde_json::{Value, json};
 
@@ -42,7 +41,7 @@ impl Study {
     }
 
     async fn work(&self) -> usize {
-        ExportWorker::new(self.story.platform.clone()).drain().await.expect("worked")
+        self.story.jobs(&["write_owed_entries", "export"]).await - 1
     }
 
     /// The archive of a request, after five minutes.
@@ -362,9 +361,11 @@ async fn what_a_killed_worker_left_is_finished_once() {
     let created = study.create("/sleep", day(&[])).await.ok();
     let health = &study.story.platform.health;
     // A worker that claimed it, wrote something and died.
-    let claim = health.claim_export(study.story.now_ms(), 60_000).await.expect("an answer").expect("a job");
+    let now_ms = study.story.now_ms();
+    let lease = health.claim_jobs("export", "killed", now_ms, now_ms + 60_000, 1).await.expect("claimed").remove(0);
+    assert!(health.try_export(&lease, now_ms).await.expect("an answer").is_some());
     let left = format!("exports/patient={}/left.zip", study.patient.uuid);
-    assert!(health.place_export(&claim, &left).await.expect("an answer"));
+    assert!(health.place_export(&lease, &left).await.expect("an answer"));
     let mut upload = study.story.platform.objects.upload(&left).expect("an upload");
     upload.put("half".into()).await.expect("sent");
     upload.finish().await.expect("written");

@@ -9,6 +9,8 @@ use platform::seal::{Until, seal};
 use serde_json::{Value, json};
 use store::{FoldCommit, NewsRow};
 
+/// The jobs that remove what is no longer kept.
+const RETENTION: [&str; 2] = ["plan_retention", "enforce_retention"];
 const DAY_MS: i64 = 86_400_000;
 /// 2025-11-01T00:00Z and 2025-11-19T00:00Z.
 const FIRST_MS: i64 = 1_761_955_200_000;
@@ -42,8 +44,8 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
 
     let settings = format!("/integration/v1/groups/{group}/settings?token={key}");
     story.put(&settings, json!({"retention": {"activity": 10, "ppg2": 5}})).await.ok();
-    assert_eq!(story.platform.carry_out_retention().await.expect("carried out"), 6);
-    assert_eq!(story.platform.carry_out_retention().await.expect("carried out"), 0);
+    assert_eq!(story.jobs(&RETENTION).await, 1 + 2, "one look, and a job for each type");
+    assert_eq!(story.jobs(&RETENTION).await, 1, "nothing is left to do");
     story.fold().await;
     assert_eq!((counts("2025-11-01").await, counts("2025-11-19").await), ([0, 0], [1, 4]));
     let raw = "/health/v2/raw-metrics/activity?from_date=2025-11-01T00:00:00Z&to_date=2025-11-01T12:00:00Z";
@@ -114,7 +116,7 @@ async fn recomputing_leaves_news_that_rests_on_retired_measurements() {
 
     let settings = format!("/integration/v1/groups/{group}/settings?token={key}");
     story.put(&settings, json!({"retention": {"tests": 1}})).await.ok();
-    assert_eq!(story.platform.carry_out_retention().await.expect("carried out"), 6);
+    assert_eq!(story.jobs(&RETENTION).await, 2);
     let differing = async |at: &str| {
         let now = news().await;
         let first = now.iter().zip(&before).find(|(one, other)| one != other);

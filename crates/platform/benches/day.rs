@@ -8,7 +8,6 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use platform::fold::FoldWorker;
 use platform::{Platform, Settings};
 use store::engine::Address;
 use store::{HealthChange, HealthDb, Objects, Profile, Sync, UsersDb};
@@ -130,7 +129,7 @@ async fn sync(platform: &Platform, patient: &str, blocks: Vec<Block>) {
 }
 
 async fn fold(platform: &Platform) {
-    FoldWorker::new(platform.clone(), 1).drain().await.unwrap();
+    platform::jobs::drain(platform, &["derive"]).await.unwrap();
 }
 
 fn rows_where(block: &Block, is_wanted: impl Fn(i64) -> bool) -> Block {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use store::segment::{SegmentRow, StoredAmount};
+use store::{FailingJobs, PutAside};
 
 use crate::environment::Platform;
 use crate::error::Result;
@@ -47,6 +48,28 @@ pub struct Verification {
 }
 
 impl Platform {
+    /// Background work that failed so often that it is left alone.
+    pub async fn jobs_put_aside(&self) -> Result<Vec<PutAside>> {
+        Ok(self.health.jobs_put_aside().await?)
+    }
+
+    /// Makes background work that was put aside ready again; returns how many jobs.
+    pub async fn take_jobs_up(&self) -> Result<u64> {
+        let taken_up = self.health.take_jobs_up(None, self.now_ms()).await?;
+        self.wake_derivations();
+        Ok(taken_up)
+    }
+
+    /// How many jobs of each kind fail, those that were put aside included; kinds without any are left out.
+    pub async fn failing_jobs(&self) -> Result<Vec<FailingJobs>> {
+        Ok(self.health.failing_jobs().await?)
+    }
+
+    /// How many jobs of each kind wait to be run, on all nodes.
+    pub async fn due_jobs(&self) -> Result<Vec<(String, u64)>> {
+        Ok(self.health.due_job_kinds(self.now_ms()).await?)
+    }
+
     /// How much is stored, and how fast it grows.
     pub async fn storage(&self) -> Result<StorageReport> {
         let now_us = self.now_ms() * 1000;

@@ -3,9 +3,15 @@
 use std::sync::Arc;
 
 use runtime::{Clock, Random};
-use store::{HealthDb, Objects, UsersDb};
+use store::{DERIVE_KIND, HealthDb, Objects, UsersDb};
 
+use crate::exports::Export;
+use crate::fold::Derivations;
+use crate::jobs::{Job as _, JobSignals};
 use crate::memory::Memory;
+
+/// Patients that are read or computed at the same time: while one waits for its rows, another one computes.
+const DERIVATIONS_PER_CORE: usize = 2;
 
 /// The service's operations and what they work with. Clones share it.
 #[derive(Clone)]
@@ -26,10 +32,10 @@ pub struct Platform {
     pub settings: Arc<Settings>,
     /// What this node remembers between requests.
     pub(crate) memory: Arc<Memory>,
-    /// Rings when a patient has become due, so that the worker on this node need not wait for its next look.
-    pub due_bell: Arc<tokio::sync::Notify>,
-    /// Rings when an export has been asked for.
-    pub export_bell: Arc<tokio::sync::Notify>,
+    /// Wake-ups for the background work of this node, and counts of it.
+    pub jobs: Arc<JobSignals>,
+    /// What the derivations of this node share.
+    pub(crate) derivations: Arc<Derivations>,
 }
 
 /// What an operator can set.
@@ -94,8 +100,8 @@ impl Platform {
             master_key: Arc::new(master_key),
             memory: Arc::new(Memory::new(&settings)),
             settings: Arc::new(settings),
-            due_bell: Arc::default(),
-            export_bell: Arc::default(),
+            jobs: Arc::default(),
+            derivations: Arc::new(Derivations::new(DERIVATIONS_PER_CORE * cores())),
         }
     }
 
@@ -118,6 +124,16 @@ impl Platform {
         Ok(self.health.count_due(self.now_ms()).await?)
     }
 
+    /// Wakes the background work of this node: something has become due of a patient.
+    pub fn wake_derivations(&self) {
+        self.jobs.ring(DERIVE_KIND);
+    }
+
+    /// Wakes the background work of this node: an export was asked for.
+    pub(crate) fn wake_exports(&self) {
+        self.jobs.ring(Export::SPEC.name);
+    }
+
     /// The time, ms since 1970.
     pub fn now_ms(&self) -> i64 {
         (self.clock)()
@@ -129,6 +145,11 @@ impl Platform {
         (self.random)(&mut bytes);
         bytes
     }
+}
+
+/// How many cores the process may use.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 impl std::fmt::Debug for Platform {

@@ -17,8 +17,7 @@ use crate::error::{PlatformError, Result};
 use crate::tokens::UsersCaller;
 
 /// How long a sealing can go on that began before an erasure.
-const LONGEST_SEALING_MS: i64 = 3_600_000;
-const PATIENTS_TO_SWEEP: i64 = 1_000;
+pub(crate) const LONGEST_SEALING_MS: i64 = 3_600_000;
 
 /// What an erasure has removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,14 +105,5 @@ impl Platform {
         let count = erased.len();
         self.users.note_overwritten(erased, self.now_ms()).await?;
         Ok(count)
-    }
-
-    /// Looks once more for objects of patients who were erased some time ago; answers how many there were.
-    pub async fn sweep_erased(&self) -> Result<u64> {
-        let found = self.health.sweep_erased(self.now_ms() - LONGEST_SEALING_MS, PATIENTS_TO_SWEEP).await?;
-        if found > 0 {
-            tracing::warn!(found, "objects of erased patients had come after the erasure and are deleted now");
-        }
-        Ok(found)
     }
 }

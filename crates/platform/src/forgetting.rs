@@ -17,12 +17,15 @@ impl Platform {
         let ended_ms = now_ms - ttl_ms - KEPT_MS;
         let refresh_ms = self.settings.token_refresh_minutes * MINUTE_MS;
         let retired_ms = now_ms - ttl_ms.max(refresh_ms);
-        let mut tidied = self.users.purge_sessions(ended_ms).await?;
-        tidied += self.purge_portal_sessions().await?;
-        tidied += self.health.purge_oauth(now_ms - KEPT_MS, ended_ms).await?;
-        tidied += self.health.purge_sessions(ended_ms).await?;
-        tidied += self.users.purge_signing_keys(retired_ms).await?;
-        tidied += self.health.purge_signing_keys(retired_ms).await?;
-        Ok(tidied)
+        // All are tried before the first failure is returned.
+        let tidied = [
+            self.users.purge_sessions(ended_ms).await.map_err(Into::into),
+            self.purge_portal_sessions().await,
+            self.health.purge_oauth(now_ms - KEPT_MS, ended_ms).await.map_err(Into::into),
+            self.health.purge_sessions(ended_ms).await.map_err(Into::into),
+            self.users.purge_signing_keys(retired_ms).await.map_err(Into::into),
+            self.health.purge_signing_keys(retired_ms).await.map_err(Into::into),
+        ];
+        tidied.into_iter().sum()
     }
 }

@@ -58,7 +58,7 @@ impl Platform {
         let effective = self.effective_settings();
         if self.users.attach_patient(&group.code, patient, effective, self.audit(vec![entry])).await? {
             self.deliver_changes_of(patient).await?;
-            self.due_bell.notify_one();
+            self.wake_derivations();
         }
         Ok(())
     }
@@ -83,7 +83,7 @@ impl Platform {
             }
         }
         self.deliver_changes_of(patient).await?;
-        self.due_bell.notify_one();
+        self.wake_derivations();
         Ok(())
     }
 }

@@ -104,7 +104,7 @@ pub async fn store_sync(platform: &Platform, caller: &HealthCaller, body: SyncBo
             return Err(PlatformError::Conflict { code: "sync_id_reused", message });
         }
     }
-    platform.due_bell.notify_one();
+    platform.wake_derivations();
     platform.wake_boards();
     Ok(Receipt { sync_id, types: outcomes.into_values().collect() })
 }

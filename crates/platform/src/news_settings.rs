@@ -85,7 +85,7 @@ impl Platform {
         let message = HealthMessage { id: self.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
         self.users.enqueue(message.clone()).await?;
         self.deliver(message).await?;
-        self.due_bell.notify_one();
+        self.wake_derivations();
         self.news_settings_at(patient, now_ms).await
     }
 

@@ -240,7 +240,7 @@ impl Platform {
             match self.users.change_person(change, message).await {
                 Ok(true) => {
                     self.deliver_changes_of(uuid).await?;
-                    self.due_bell.notify_one();
+                    self.wake_derivations();
                     return Ok(());
                 }
                 // Someone else has changed him meanwhile: what he wrote stays where it is not named here.

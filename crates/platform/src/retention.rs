@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use store::{IntakeFacts, NewAuditEntry, Retirement, StoreError};
+use uuid::Uuid;
 use vitals::registry::DataType;
 use vitals::zone::DAY_US;
 
@@ -35,35 +36,37 @@ pub(crate) fn kept_from(intake: &IntakeFacts, now_ms: i64) -> KeptFrom {
 }
 
 impl Platform {
-    /// Retires what the rules of all patients no longer keep; answers how many rows. The audit log tells of each patient
-    /// and type, in the name of the system.
-    pub async fn carry_out_retention(&self) -> Result<u64> {
+    /// The patients and types of which something is stored that their rules no longer keep, or whose rows of that time
+    /// could still come.
+    pub(crate) async fn expired(&self) -> Result<Vec<(Uuid, DataType)>> {
         let now_ms = self.now_ms();
-        let mut rows = 0;
+        let mut expired = Vec::new();
         for (patient, rule) in self.health.settings_named(RETENTION_SETTING, now_ms).await? {
             let Ok(uuid) = patient.parse() else { continue };
+            let noted = self.health.retired(&patient).await?;
             for (data_type, before_us) in kept_by_rule(&rule, now_ms) {
-                rows += self.retire(Retirement { patient: uuid, data_type, before_us }).await?;
+                let retirement = Retirement { patient: uuid, data_type, before_us };
+                let is_noted = noted.get(&data_type).is_some_and(|noted_us| *noted_us >= before_us);
+                if !is_noted || self.health.rows_to_retire(retirement).await? > 0 {
+                    expired.push((uuid, data_type));
+                }
             }
         }
-        Ok(rows)
+        Ok(expired)
     }
 
-    async fn retire(&self, retirement: Retirement) -> Result<u64> {
+    /// Removes what a patient's rules no longer keep of a type; returns how many rows. Before anything goes, the audit
+    /// log has an entry of it, in the name of the system. Doing so again finishes what was begun.
+    pub(crate) async fn enforce_retention(&self, patient: Uuid, data_type: DataType) -> Result<u64> {
+        let now_ms = self.now_ms();
+        let rule = self.health.setting_at(&patient.to_string(), RETENTION_SETTING, now_ms).await?;
+        let kept_from = rule.map(|rule| kept_by_rule(&rule, now_ms)).unwrap_or_default();
+        let Some(before_us) = kept_from.get(&data_type).copied() else { return Ok(0) };
+        let retirement = Retirement { patient, data_type, before_us };
         let rows = self.health.rows_to_retire(retirement).await?;
-        let is_noted = self
-            .health
-            .retired(&retirement.patient.to_string())
-            .await?
-            .get(&retirement.data_type)
-            .is_some_and(|before_us| *before_us >= retirement.before_us);
-        if rows == 0 && is_noted {
-            // What is left is a period that was not sealed anew, because the process ended.
-            return self.retire_rows(retirement, None).await.map(|()| 0);
-        }
         let entry = (rows > 0).then(|| self.entry_of_retirement(retirement, rows));
         self.retire_rows(retirement, entry).await?;
-        self.deliver_entries_of(&retirement.patient.to_string()).await?;
+        self.deliver_entries_of(&patient.to_string()).await?;
         Ok(rows)
     }
 

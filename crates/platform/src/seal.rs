@@ -1,4 +1,5 @@
-//! Sealing: finished periods become segments, one after the other.
+//! Sealing: finished periods become segments. The service seals each in a job of its own (`jobs/kinds/sealing.rs`); the
+//! command seals them one after the other.
 
 use runtime::HashSet;
 use store::StoreError;
@@ -16,6 +17,17 @@ pub enum Until {
     Now,
 }
 
+impl Until {
+    /// The time by which a period must have ended, µs.
+    pub(crate) fn ended_by_us(self, platform: &Platform) -> i64 {
+        match self {
+            Until::Finished => (platform.now_ms() - SETTLING_MS) * 1000,
+            // Two days beyond the furthest sample that is accepted.
+            Until::Now => (platform.now_ms() + 32 * 86_400_000) * 1000,
+        }
+    }
+}
+
 /// How long after its end a period is left to late data.
 const SETTLING_MS: i64 = 6 * 3_600_000;
 /// Periods that are looked up at once.
@@ -23,7 +35,7 @@ const BATCH: i64 = 64;
 /// How often a period is tried that another worker was at.
 const TRIES: usize = 3;
 /// How long an object is kept after no catalog row refers to it: longer than any reading takes.
-const DEAD_FOR_MS: i64 = 3_600_000;
+pub(crate) const DEAD_FOR_MS: i64 = 3_600_000;
 
 /// Periods that may fail one after the other before the pass is given up: then it is the store, not the period.
 const FAILURES_IN_A_ROW: usize = 8;
@@ -31,11 +43,7 @@ const FAILURES_IN_A_ROW: usize = 8;
 /// Seals; answers what was written. `progress` hears of each segment. A period that fails does not keep the others from
 /// being sealed; the last error is told at the end.
 pub async fn seal(platform: &Platform, until: Until, mut progress: impl FnMut(&Sealed)) -> Result<Sealed> {
-    let ended_by_us = match until {
-        Until::Finished => (platform.now_ms() - SETTLING_MS) * 1000,
-        // Two days beyond the furthest sample that is accepted.
-        Until::Now => (platform.now_ms() + 32 * 86_400_000) * 1000,
-    };
+    let ended_by_us = until.ended_by_us(platform);
     let mut total = Sealed::default();
     let mut given_up: HashSet<(uuid::Uuid, i64, i64)> = HashSet::default();
     let mut failed = None;
@@ -75,7 +83,8 @@ fn key(period: &UnsealedPeriod) -> (uuid::Uuid, i64, i64) {
     (period.patient, period.data_type.number(), period.period.start_us)
 }
 
-async fn seal_one(platform: &Platform, period: UnsealedPeriod) -> Result<Sealed> {
+/// Seals one period. Nothing is sealed, and that is no failure, where other nodes are at the same period all the time.
+pub(crate) async fn seal_one(platform: &Platform, period: UnsealedPeriod) -> Result<Sealed> {
     for _ in 0..TRIES {
         let random = u64::from_be_bytes(platform.random_bytes());
         match platform.health.seal_period(period, platform.now_ms(), random).await {

@@ -106,7 +106,7 @@ impl Platform {
         let patients = self.users.set_group_settings(&group.code, values, effective, audit).await?;
         // Should this be cut off: the operation is done, and its messages are delivered in the background.
         self.deliver_changes_of_all(patients).await?;
-        self.due_bell.notify_one();
+        self.wake_derivations();
         Ok(with_defaults(self.users.group_settings(&group.code).await?))
     }
 

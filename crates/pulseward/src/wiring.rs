@@ -1,6 +1,7 @@
 //! Opens the stores and puts the service together. Wall clock and the system's randomness enter here and nowhere else.
 
 mod master_key;
+mod node_name;
 pub mod objects;
 
 use std::path::Path;
@@ -11,6 +12,8 @@ use rand::TryRng;
 #[expect(clippy::disallowed_types, reason = "the one place where the system's randomness is drawn")]
 use rand::rngs::SysRng;
 use store::{Address, HealthDb, Objects, UsersDb};
+
+pub use node_name::HeldName;
 
 use crate::config::{ServeOptions, StoreOptions};
 use crate::failure::Failure;
@@ -87,6 +90,11 @@ pub fn settings(options: &ServeOptions, urls: PublicUrls) -> Settings {
 /// Opens the object store alone.
 pub fn objects_of(options: &StoreOptions) -> Result<Objects, Failure> {
     objects::open(options)
+}
+
+/// Takes the name under which this process works in the background.
+pub fn take_name(options: &StoreOptions) -> Result<HeldName, Failure> {
+    node_name::take(&options.data, fill_random)
 }
 
 /// The wall clock, ms since 1970.

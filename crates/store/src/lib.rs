@@ -31,11 +31,12 @@ pub use engine::Address;
 pub use error::{Result, StoreError};
 pub use events::{EventType, NewEvent};
 pub use health::{
-    AHEAD_MS, AfHourRow, Alarm, AuthorizationCode, Claim, Counts, DerivationInputs, DerivationStart, Device,
-    DeviceReport, Dirty, DueRange, ErasedPatient, ExportClaim, ExportJob, ExportState, ExportTurn, FactsRow,
-    FoldCommit, FoldOutcome, HealthChange, HealthDb, HealthPatient, HealthSession, InputRange, IntakeFacts,
-    LatestChange, LocalQuarter, NewExport, NewsRow, OauthRefreshToken, OlderDays, PendingEntries, Profile, Progress,
-    SettingRow, SlotRow, StoredSection, SummaryRow, Sync, SyncId, SyncOutcome, TallyRow, WEIGHT_SETTING,
+    AHEAD_MS, AfHourRow, Alarm, AuthorizationCode, Claim, Counts, DERIVE_KIND, DerivationInputs, DerivationStart,
+    Device, DeviceReport, Dirty, DueRange, ErasedPatient, ExportJob, ExportState, ExportTurn, FactsRow, FailingJobs,
+    Failures, FoldCommit, FoldOutcome, HealthChange, HealthDb, HealthPatient, HealthSession, InputRange, IntakeFacts,
+    JobFailure, JobLease, LatestChange, LocalQuarter, NEVER_MS, NewExport, NewJob, NewsRow, NodeView,
+    OauthRefreshToken, OlderDays, PendingEntries, Profile, Progress, PutAside, SettingRow, SlotRow, StoredSection,
+    SummaryRow, Sync, SyncId, SyncOutcome, TallyRow, WEIGHT_SETTING,
 };
 pub use health::{Retirement, export_folder};
 pub use objects::{ByteRange, ListedObject, ObjectRead, Objects, S3Address, Upload};

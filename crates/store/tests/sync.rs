@@ -205,11 +205,15 @@ async fn small_chunks_of_a_closed_hour_become_one_and_nothing_else_changes() {
         assert_eq!(health.due_of(PATIENT, NOW_MS).await.unwrap(), []);
         let before = stored(&health, DataType::Activity).await;
         assert_eq!(before[1].1, 99);
-        assert_eq!(health.merge_closed_hours(NOW_MS, 10).await.unwrap(), 0, "not settled yet");
-        assert_eq!(health.merge_closed_hours(NOW_MS + 3_600_000, 10).await.unwrap(), 1);
+        assert!(health.closed_hours(NOW_MS, 10).await.unwrap().is_empty(), "not settled yet");
+        let closed = health.closed_hours(NOW_MS + 3_600_000, 10).await.unwrap();
+        let [(patient, data_type, hour_us)] = &closed[..] else { panic!("{closed:?}") };
+        health.merge_hour(patient, *data_type, *hour_us).await.unwrap();
         assert_eq!(stored(&health, DataType::Activity).await, before);
         assert_eq!(health.chunk_count(PATIENT).await.unwrap(), 1);
-        assert_eq!(health.merge_closed_hours(NOW_MS + 3_600_000, 10).await.unwrap(), 0);
+        assert!(health.closed_hours(NOW_MS + 3_600_000, 10).await.unwrap().is_empty());
+        health.merge_hour(patient, *data_type, *hour_us).await.unwrap();
+        assert_eq!(stored(&health, DataType::Activity).await, before);
     })
     .await;
 }

@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
-use platform::fold::FoldWorker;
 use platform::{NewAccount, NewApiKey, Platform, Role, Settings, SubscriptionStart};
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
@@ -222,7 +221,12 @@ impl Story {
 
     /// Computes all that is due.
     pub async fn fold(&self) {
-        FoldWorker::new(self.platform.clone(), 2).drain().await.expect("folded");
+        self.jobs(&["derive"]).await;
+    }
+
+    /// Runs jobs of these kinds that are due; returns how many runs there were.
+    pub async fn jobs(&self, kinds: &[&str]) -> usize {
+        platform::jobs::drain(&self.platform, kinds).await.expect("worked")
     }
 
     /// Any request, answered with its bytes as they are.

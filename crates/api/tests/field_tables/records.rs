@@ -1,6 +1,5 @@
 //! 2.7 to 2.10: compliance counts, exports, AF records and the audit log.
 
-use platform::exports::ExportWorker;
 use serde_json::{Value, json};
 
 use crate::common::{START_MS, text};
@@ -89,7 +88,7 @@ async fn table_2_8_export_job() {
     table.check(&waiting);
     assert_eq!(waiting, created);
 
-    ExportWorker::new(scene.story.platform.clone()).drain().await.expect("worked");
+    scene.story.jobs(&["export"]).await;
     let done = scene.get(&status).await;
     table.check(&done);
     assert_told(&done, &json!({"id": created["id"], "status": "done"}));

@@ -1,4 +1,4 @@
-//! Raw-data exports: asked for here, written by [`ExportWorker`], fetched through a link that ends.
+//! Raw-data exports: asked for here, written by the job `export`, fetched through a link that ends.
 //!
 //! An export touches both databases. First the work item is committed in the health database, which is where turns are
 //! given, together with a message that owes the users database its audit entry. Delivering the message frees the item for
@@ -21,7 +21,7 @@ use std::time::Duration;
 use store::{Entity, ExportState, ExportTurn, NewExport};
 
 pub use request::{ArchiveCompression, ArchiveFormat, ExportRequest};
-pub use worker::ExportWorker;
+pub(crate) use worker::Export;
 
 use crate::access::Researcher;
 use crate::audit::{Action, patient_entity};
@@ -31,7 +31,7 @@ use crate::error::{PlatformError, Result};
 /// How long a link to an archive holds.
 const LINK_LIFETIME: Duration = Duration::from_hours(1);
 /// How long archives are kept.
-const KEEP_ARCHIVES_MS: i64 = 7 * 86_400_000;
+pub(crate) const KEEP_ARCHIVES_MS: i64 = 7 * 86_400_000;
 
 /// An export as whoever asked for it sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl Platform {
             ExportTurn::UnknownPatient => return Err(PlatformError::NotFound("patient")),
         }
         self.deliver_entries_of(patient).await?;
-        self.export_bell.notify_one();
+        self.wake_exports();
         Ok(id)
     }
 
@@ -128,11 +128,5 @@ impl Platform {
             return Err(PlatformError::NotFound("patient"));
         }
         Ok(self.health.set_export_interval(patient, interval_s).await?)
-    }
-
-    /// Forgets exports whose archives have been kept long enough; answers how many.
-    pub(crate) async fn forget_old_exports(&self) -> Result<usize> {
-        let now_ms = self.now_ms();
-        Ok(self.health.forget_exports(now_ms - KEEP_ARCHIVES_MS, now_ms).await?)
     }
 }

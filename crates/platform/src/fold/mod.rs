@@ -23,11 +23,10 @@ mod tests;
 mod waveforms;
 mod worker;
 #[cfg(test)]
-mod worker_tests;
+pub(crate) mod worker_tests;
 
 use derive::subject_of;
-pub use older::mark_older_days;
 pub use recompute::{Recomputed, recompute};
 pub(crate) use subject::Subject;
 pub use subject::{GOAL_SETTING, NEWS_SETTING, RULE_SETTING};
-pub use worker::FoldWorker;
+pub(crate) use worker::{Derivations, Derive, RecomputeOlderDays};

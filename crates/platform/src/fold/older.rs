@@ -16,7 +16,7 @@ const FURTHEST_OFFSET_US: i64 = 16 * 3600 * SECOND_US;
 
 /// Marks all days due whose summaries are of an older format; answers of how many patients. To be called at the
 /// start: doing it twice is doing it once.
-pub async fn mark_older_days(platform: &Platform) -> Result<usize> {
+pub(super) async fn mark_older_days(platform: &Platform) -> Result<usize> {
     let mut marked = 0;
     let mut after = String::new();
     loop {
@@ -34,6 +34,8 @@ pub async fn mark_older_days(platform: &Platform) -> Result<usize> {
             }
         }
     }
-    platform.due_bell.notify_one();
+    if marked > 0 {
+        platform.wake_derivations();
+    }
     Ok(marked)
 }

@@ -122,7 +122,7 @@ impl Memory {
             if due.is_empty() {
                 return;
             }
-            let claim = Claim { patient: "p".to_owned(), token: 1 };
+            let claim = Claim { patient: "p".to_owned(), token: 1, failures: store::Failures::default() };
             let seen = self.derived.latest;
             let input = FoldInput { claim, due, seen, subject: subject(), kept_from_us: BTreeMap::new(), now_ms };
             let commit = fold(&*self, input).await.unwrap();

@@ -1,156 +1,147 @@
-//! The worker: claims patients who are due, folds several at once, commits what is ready together.
+//! The task that derives what is due of a patient.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use futures::StreamExt;
-use runtime::HashMap;
-use store::{Claim, FoldCommit, FoldOutcome};
-use tokio::sync::watch;
+use store::{DERIVE_KIND, FoldCommit, FoldOutcome, HealthDb, StoreError};
+use tokio::sync::{Semaphore, oneshot};
 
 use super::derive::derive;
+use super::older::mark_older_days;
 use crate::environment::Platform;
+use crate::error::Result;
+use crate::jobs::{Ended, Job, Run, Spec, Turn};
 
-/// How long a claim holds without a commit.
-const LEASE_MS: i64 = 60_000;
-/// How often the worker looks for what is due when nobody rings.
-const POLL: Duration = Duration::from_millis(500);
-/// Patients who are claimed together.
-const CLAIMS: usize = 64;
-/// Folds that are committed together at most.
+/// Patients that a node holds at once: some are read and computed, others wait for their turn or for their commit.
+const HELD_AT_ONCE: usize = 64;
+/// Derivations that are committed together at most.
 const COMMITS: usize = 16;
-/// A failed fold is tried again after this, and after twice as long each further time.
-const FIRST_RETRY_MS: i64 = 1_000;
-/// The longest time between two tries.
-const LONGEST_RETRY_MS: i64 = 5 * 60_000;
 
-/// Folds what is due until it is stopped. Several may run at once, on one node or on many.
+/// Derives what is due of a patient.
+pub(crate) struct Derive;
+
+impl Job for Derive {
+    const SPEC: Spec =
+        Spec { at_once: HELD_AT_ONCE, longest: Duration::from_mins(30), ..Spec::new(DERIVE_KIND, Turn::PatientDue) };
+
+    fn parse(_subject: &str) -> Option<Self> {
+        Some(Derive)
+    }
+
+    async fn run(self, run: Run) -> Result<Ended> {
+        let platform = &run.platform;
+        let derivations = &platform.derivations;
+        let turn = derivations.turns.acquire().await;
+        run.check()?;
+        #[cfg(test)]
+        super::worker_tests::panic_if_asked(&run.lease.subject);
+        let commit = derive(platform, run.claim()).await?;
+        drop(turn);
+        let now_ms = platform.now_ms();
+        let is_partial = commit.due.iter().any(|range| range.ready_ms <= now_ms);
+        if derivations.commit(&platform.health, commit).await? == FoldOutcome::LeaseLost {
+            return Err(StoreError::LeaseLost.into());
+        }
+        platform.wake_boards();
+        if run.lease.failures.runs > 0 {
+            platform.health.forget_derivation_failures(&run.lease.subject).await?;
+        }
+        Ok(if is_partial { Ended::CommittedInPart } else { Ended::Committed })
+    }
+}
+
+/// Marks the days that an older version of the program has computed.
+pub(crate) struct RecomputeOlderDays;
+
+impl Job for RecomputeOlderDays {
+    const SPEC: Spec = Spec::new("recompute_older_days", Turn::AtStart);
+
+    fn parse(_subject: &str) -> Option<Self> {
+        Some(RecomputeOlderDays)
+    }
+
+    async fn run(self, run: Run) -> Result<Ended> {
+        let patients = mark_older_days(&run.platform).await?;
+        if patients > 0 {
+            tracing::info!(patients, "days that an older version has computed are computed again");
+        }
+        Ok(Ended::Done)
+    }
+}
+
+/// What the derivations of a node share: turns for their work, and commits that are made together.
+///
+/// A derivation gives its turn back before its commit, so that the next patient is computed while the disk is flushed.
 #[derive(Debug)]
-pub struct FoldWorker {
-    platform: Platform,
-    folds_at_once: usize,
-    /// How often in a row the folds of a patient have failed here.
-    failures: HashMap<String, u32>,
+pub(crate) struct Derivations {
+    turns: Semaphore,
+    waiting: Mutex<Vec<Waiting>>,
+    committing: tokio::sync::Mutex<()>,
 }
 
-impl FoldWorker {
-    /// A worker that folds some patients at once.
-    pub fn new(platform: Platform, folds_at_once: usize) -> Self {
-        FoldWorker { platform, folds_at_once: folds_at_once.max(1), failures: HashMap::default() }
-    }
+#[derive(Debug)]
+struct Waiting {
+    commit: FoldCommit,
+    reply: oneshot::Sender<store::Result<FoldOutcome>>,
+}
 
-    /// Folds until `stop` becomes true or its sender is gone; the batch at hand is finished first.
-    pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
-        while !*stop.borrow() {
-            let folded = match self.drain_batch().await {
-                Ok(folded) => folded,
-                Err(error) => {
-                    tracing::warn!(%error, "the worker could not look for due patients");
-                    0
-                }
-            };
-            if folded > 0 {
-                continue;
-            }
-            tokio::select! {
-                biased;
-                changed = stop.changed() => if changed.is_err() { return },
-                () = self.platform.due_bell.notified() => {}
-                () = runtime::sleep(POLL) => {}
-            }
+impl Derivations {
+    /// Some that are read or computed at the same time.
+    pub fn new(at_once: usize) -> Self {
+        Derivations {
+            turns: Semaphore::new(at_once.max(1)),
+            waiting: Mutex::default(),
+            committing: tokio::sync::Mutex::default(),
         }
     }
 
-    /// Folds until nothing is due now; answers how many folds were committed.
-    pub async fn drain(&mut self) -> store::Result<usize> {
-        let mut total = 0;
+    /// Commits a derivation, with others that are ready by then.
+    async fn commit(&self, health: &HealthDb, commit: FoldCommit) -> store::Result<FoldOutcome> {
+        let (reply, mut answer) = oneshot::channel();
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(Waiting { commit, reply });
         loop {
-            let folded = self.drain_batch().await?;
-            if folded == 0 {
-                return Ok(total);
-            }
-            total += folded;
-        }
-    }
-
-    /// Claims a batch of patients and folds them; answers how many were committed.
-    async fn drain_batch(&mut self) -> store::Result<usize> {
-        let platform = self.platform.clone();
-        let claims = platform.health.claim_due(platform.now_ms(), LEASE_MS, CLAIMS).await?;
-        let folds = claims.into_iter().map(|claim| {
-            let platform = &platform;
-            async move { (derive(platform, claim.clone()).await, claim) }
-        });
-        let mut ready = futures::stream::iter(folds).buffer_unordered(self.folds_at_once).ready_chunks(COMMITS);
-        let mut committed = 0;
-        while let Some(finished) = ready.next().await {
-            let mut commits = Vec::with_capacity(finished.len());
-            for (folded, claim) in finished {
-                match folded {
-                    Ok(commit) => commits.push(commit),
-                    Err(error) => self.put_off(claim, &error).await,
+            // Whoever comes first commits for all who wait; the others find their answers.
+            let _turn = self.committing.lock().await;
+            match answer.try_recv() {
+                Ok(answer) => return answer,
+                Err(oneshot::error::TryRecvError::Empty) => self.commit_some(health).await,
+                Err(oneshot::error::TryRecvError::Closed) => {
+                    return Err(StoreError::Unavailable("a commit was broken off".to_owned()));
                 }
             }
-            committed += self.commit(commits).await;
         }
-        Ok(committed)
     }
 
-    /// Commits folds together; where that fails, one by one, so that one cannot stop the others.
-    async fn commit(&mut self, commits: Vec<FoldCommit>) -> usize {
-        if commits.is_empty() {
-            return 0;
-        }
-        let claims: Vec<Claim> = commits.iter().map(|commit| commit.claim.clone()).collect();
-        match self.platform.health.commit_folds(commits.clone()).await {
-            Ok(outcomes) => return self.note(&claims, &outcomes),
-            Err(error) if commits.len() == 1 => {
-                self.put_off(commits[0].claim.clone(), &error).await;
-                return 0;
+    /// Commits what has waited longest together; where that fails, one by one, so that one cannot stop the others.
+    async fn commit_some(&self, health: &HealthDb) {
+        let some: Vec<Waiting> = {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = waiting.len().min(COMMITS);
+            waiting.drain(..count).collect()
+        };
+        let commits: Vec<FoldCommit> = some.iter().map(|waiting| waiting.commit.clone()).collect();
+        match health.commit_folds(commits).await {
+            Ok(outcomes) => {
+                for (Waiting { reply, .. }, outcome) in some.into_iter().zip(outcomes) {
+                    // A derivation that was broken off is committed all the same.
+                    let _ = reply.send(Ok(outcome));
+                }
             }
-            Err(_) => {}
-        }
-        let mut committed = 0;
-        for commit in commits {
-            let claim = commit.claim.clone();
-            match self.platform.health.commit_folds(vec![commit]).await {
-                Ok(outcomes) => committed += self.note(&[claim], &outcomes),
-                Err(error) => self.put_off(claim, &error).await,
+            Err(error) if some.len() == 1 => {
+                let alone = some.into_iter().next();
+                drop(alone.map(|Waiting { reply, .. }| reply.send(Err(error))));
             }
-        }
-        committed
-    }
-
-    fn note(&mut self, claims: &[Claim], outcomes: &[FoldOutcome]) -> usize {
-        for (claim, outcome) in claims.iter().zip(outcomes) {
-            self.failures.remove(&claim.patient);
-            if *outcome == FoldOutcome::LeaseLost {
-                tracing::debug!(patient = %claim.patient, "another worker has taken the fold over");
+            Err(_) => {
+                for Waiting { commit, reply } in some {
+                    let outcomes = health.commit_folds(vec![commit]).await;
+                    let _ = reply.send(outcomes.map(|outcomes| outcomes[0]));
+                }
             }
-        }
-        self.platform.wake_boards();
-        outcomes.iter().filter(|outcome| **outcome == FoldOutcome::Committed).count()
-    }
-
-    /// Leaves a patient alone for a while after a failure.
-    async fn put_off(&mut self, claim: Claim, error: &store::StoreError) {
-        let failures = self.failures.entry(claim.patient.clone()).or_default();
-        *failures += 1;
-        let retry_ms = retry_ms(*failures);
-        tracing::error!(patient = %claim.patient, %error, failures = *failures, retry_ms, "a fold failed");
-        let until_ms = self.platform.now_ms().saturating_add(retry_ms);
-        if let Err(error) = self.platform.health.hold_claim(claim, until_ms).await {
-            // The lease runs out by itself.
-            tracing::warn!(%error, "a failed fold could not be put off");
         }
     }
 }
 
-fn retry_ms(failures: u32) -> i64 {
-    let doublings = failures.saturating_sub(1).min(20);
-    (FIRST_RETRY_MS << doublings).min(LONGEST_RETRY_MS)
-}
-
-/// Folds one patient until nothing is due of him; answers false when somebody else has him.
+/// Derives what is due of one patient until nothing is left; false when somebody else has the patient.
 pub(super) async fn commit_due(platform: &Platform, patient: &str, now_ms: i64, lease_ms: i64) -> store::Result<bool> {
     let health = &platform.health;
     while !health.due_of(patient, now_ms).await?.is_empty() {
@@ -161,14 +152,4 @@ pub(super) async fn commit_due(platform: &Platform, patient: &str, now_ms: i64, 
         }
     }
     Ok(true)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn waiting_grows_up_to_a_limit() {
-        assert_eq!([1, 2, 3, 40].map(retry_ms), [1_000, 2_000, 4_000, LONGEST_RETRY_MS]);
-    }
 }

@@ -1,7 +1,7 @@
 //! The worker over a real database: from a sync to what readers see.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 use std::time::Duration;
 
 use store::{Address, HealthChange, HealthDb, Objects, Profile, Sync, UsersDb};
@@ -10,39 +10,40 @@ use vitals::registry::{Channel, DataType, TestKind};
 use vitals::summary::Section;
 use vitals::zone::{LocalDay, ZoneRuns};
 
-use super::FoldWorker;
 use crate::environment::{Platform, Settings};
+use crate::jobs::{self, NodeName};
 
-const NOON_MS: i64 = 1_763_640_000_000; // 2025-11-20T12:00Z
+pub(crate) const NOON_MS: i64 = 1_763_640_000_000; // 2025-11-20T12:00Z
 const MINUTE_MS: i64 = 60_000;
 
-struct Service {
-    platform: Platform,
+pub(crate) struct Service {
+    pub platform: Platform,
     now_ms: Arc<AtomicI64>,
     _folder: tempfile::TempDir,
 }
 
 impl Service {
-    async fn start() -> Self {
+    pub async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let objects = Objects::folder(&folder.path().join("objects")).unwrap();
         let users = UsersDb::open(Address::File(folder.path().join("users.sqlite"))).await.unwrap();
         let health = HealthDb::open(Address::File(folder.path().join("health.sqlite")), objects.clone()).await.unwrap();
         let now_ms = Arc::new(AtomicI64::new(NOON_MS));
         let clock = now_ms.clone();
+        let number = AtomicU8::new(7);
         let platform = Platform::new(
             users,
             health,
             objects,
             Arc::new(move || clock.load(Ordering::Relaxed)),
-            Arc::new(|bytes| bytes.fill(7)),
+            Arc::new(move |bytes| bytes.fill(number.fetch_add(1, Ordering::Relaxed))),
             [0; 32],
             Settings::default(),
         );
         Service { platform, now_ms, _folder: folder }
     }
 
-    async fn enrol(&self, uuid: &str) {
+    pub async fn enrol(&self, uuid: &str) {
         let profile = Profile {
             birthday: Some("1980-05-01".to_owned()),
             time_zone: Some("Europe/Zurich".to_owned()),
@@ -58,18 +59,31 @@ impl Service {
         self.platform.health.apply(change).await.unwrap();
     }
 
-    async fn sync(&self, patient: &str, blocks: Vec<Block>) {
+    pub async fn sync(&self, patient: &str, blocks: Vec<Block>) {
         let received_ms = self.now_ms.load(Ordering::Relaxed);
         let sync = Sync { patient: patient.to_owned(), received_ms, id: None, device: None, blocks };
         self.platform.health.store_sync(sync).await.unwrap();
-        self.platform.due_bell.notify_one();
+        self.platform.wake_derivations();
+    }
+
+    /// Sends a minute of a patient that is new each time.
+    pub async fn sync_minute(&self, patient: &str) {
+        let minutes = self.platform.now_ms().div_euclid(MINUTE_MS) * MINUTE_MS;
+        let mut block = minutes_to_noon(&[60]);
+        block.times_us = vec![minutes * 1000];
+        self.sync(patient, vec![block]).await;
+    }
+
+    /// Lets time pass.
+    pub fn pass_ms(&self, ms: i64) {
+        self.now_ms.fetch_add(ms, Ordering::Relaxed);
     }
 
     async fn drain(&self) -> usize {
-        FoldWorker::new(self.platform.clone(), 3).drain().await.unwrap()
+        jobs::drain(&self.platform, &["derive"]).await.unwrap()
     }
 
-    async fn heart_rate(&self, patient: &str) -> Option<(f64, i64)> {
+    pub async fn heart_rate(&self, patient: &str) -> Option<(f64, i64)> {
         let found = self.platform.latest_values(vec![patient.to_owned()]).await.unwrap();
         found.get(patient).and_then(|values| values.heart_rate).map(Into::into)
     }
@@ -153,7 +167,8 @@ async fn a_running_worker_folds_what_is_synced_and_stops_when_told() {
     let service = Service::start().await;
     service.enrol("ada").await;
     let (stop, stopped) = tokio::sync::watch::channel(false);
-    let worker = runtime::spawn("fold", FoldWorker::new(service.platform.clone(), 2).run(stopped));
+    let node = NodeName { name: "node".to_owned(), version: "1".to_owned() };
+    let worker = runtime::spawn("engine", jobs::run(service.platform.clone(), node, stopped));
     service.sync("ada", vec![minutes_to_noon(&[60])]).await;
     let folded = async {
         while service.day_json("ada").await["heart_rate"] == serde_json::json!({}) {
@@ -164,6 +179,13 @@ async fn a_running_worker_folds_what_is_synced_and_stops_when_told() {
     stop.send(true).unwrap();
     worker.await.unwrap();
     // Nothing is of an older format here, so nothing becomes due.
-    assert_eq!(super::mark_older_days(&service.platform).await.unwrap(), 0);
+    assert_eq!(super::older::mark_older_days(&service.platform).await.unwrap(), 0);
     assert_eq!(service.drain().await, 0);
+}
+
+/// A patient whose derivation panics, as that of one whose samples hit an error of the program.
+pub(crate) const PANICS: &str = "panics";
+
+pub(super) fn panic_if_asked(patient: &str) {
+    assert!(patient != PANICS, "a derivation that panics for a test");
 }

@@ -4,6 +4,7 @@ use clap::{ArgMatches, Args};
 use jiff::SignedDuration;
 use platform::{LOST_AFTER_MS, Orphans, Platform, Storage, Verification};
 use serde_json::{Value, json};
+use store::PutAside;
 
 use crate::commands::simulate::progress_bar;
 use crate::config::{self, LogFormat, LogOptions, StoreOptions};
@@ -24,6 +25,9 @@ pub struct Doctor {
     /// Delete objects that no row knows
     #[arg(long)]
     sweep: bool,
+    /// Try background work again that was put aside after failures
+    #[arg(long)]
+    retry: bool,
     /// How old an object that no row knows must be to be taken for lost; less than a day only while nothing runs
     #[arg(long, value_name = "SPAN", value_parser = parse_span)]
     lost_after: Option<SignedDuration>,
@@ -55,6 +59,11 @@ impl Doctor {
         if !orphans.paths.is_empty() && !self.sweep {
             warnings.push(format!("{} objects that no row knows; --sweep deletes them", orphans.paths.len()));
         }
+        if self.retry {
+            platform.take_jobs_up().await?;
+        }
+        let put_aside = platform.jobs_put_aside().await?;
+        problems.extend(put_aside.iter().map(problem_of_job));
         let mut report = json!({
             "bytes": storage.all.bytes,
             "bytes_per_day": storage.all.bytes_per_day,
@@ -63,6 +72,7 @@ impl Doctor {
             "groups": storage.groups.iter().map(|(code, group)| group_json(code, group)).collect::<Vec<Value>>(),
             "orphans": orphans.paths.len(),
             "orphan_bytes": orphans.bytes,
+            "put_aside": put_aside.iter().map(job_json).collect::<Vec<Value>>(),
         });
         if self.verify {
             let verified = verify(platform).await?;
@@ -95,6 +105,23 @@ impl Doctor {
         }
         Ok(orphans)
     }
+}
+
+fn problem_of_job(job: &PutAside) -> String {
+    let PutAside { kind, subject, failures, error, .. } = job;
+    format!("job {kind} {subject} was put aside after {} failed runs: {error}; --retry tries it again", failures.runs)
+}
+
+fn job_json(job: &PutAside) -> Value {
+    json!({
+        "kind": job.kind,
+        "subject": job.subject,
+        "failed_runs": job.failures.runs,
+        "panics": job.failures.panics,
+        "error": job.error,
+        "failed": job.failed_ms,
+        "version": job.version,
+    })
 }
 
 async fn verify(platform: &Platform) -> Result<Verification, Failure> {

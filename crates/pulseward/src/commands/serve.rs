@@ -14,6 +14,7 @@ use crate::config::{self, LimitOptions, LogOptions, NodeRole, ServeOptions, Stor
 use crate::failure::Failure;
 use crate::metrics::MetricsServer;
 use crate::server::{Certificate, Doorway, Patience, PublicUrls, Server, check_exposure, resolve};
+use crate::wiring::HeldName;
 use crate::{logging, wiring, worker};
 
 /// Serve all clouds on one address
@@ -60,7 +61,8 @@ pub struct Service {
     pub url: String,
     server: Server,
     metrics: Option<MetricsServer>,
-    works: bool,
+    /// The name to work under in the background, where the node does.
+    works_as: Option<HeldName>,
 }
 
 impl Service {
@@ -84,7 +86,8 @@ impl Service {
         let patience = Patience::new(&options.limits);
         let server = Server { listener, router, certificate, doorway, patience };
         let works = options.roles.contains(&NodeRole::Worker);
-        Ok(Service { platform, url: format!("{scheme}://{local}"), server, metrics, works })
+        let works_as = if works { Some(wiring::take_name(store)?) } else { None };
+        Ok(Service { platform, url: format!("{scheme}://{local}"), server, metrics, works_as })
     }
 
     /// Where metrics are served, if they are.
@@ -94,7 +97,10 @@ impl Service {
 
     /// Serves and works in the background until `stop` becomes true; returns when all is quiet.
     pub async fn run(self, stop: watch::Receiver<bool>) {
-        let background = if self.works { worker::start(&self.platform, &stop) } else { TaskSet::default() };
+        let background = match self.works_as {
+            Some(name) => worker::start(&self.platform, name, &stop),
+            None => TaskSet::default(),
+        };
         let metrics = self.metrics.map(|metrics| runtime::spawn("metrics", metrics.run(stop.clone())));
         // Streams of events never end by themselves, and would hold the end up.
         let (platform, mut stopped) = (self.platform.clone(), stop.clone());

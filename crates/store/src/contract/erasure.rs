@@ -124,9 +124,10 @@ async fn archives_of_a_patient_go(stores: Stores) {
         };
         health.begin_export(export).await.expect("begun");
         assert_eq!(super::deliver_entries_of(&stores, &uuid).await, 1);
-        let claim = health.claim_export(1, 1000).await.expect("an answer").expect("a job");
-        let path = format!("{}/archive.zip", crate::health::exports::folder(&claim.job.patient));
-        assert!(health.place_export(&claim, &path).await.expect("an answer"));
+        let lease = health.claim_jobs("export", "node", 1, 1000, 1).await.expect("an answer").remove(0);
+        let job = health.try_export(&lease, 1).await.expect("an answer").expect("a job");
+        let path = format!("{}/archive.zip", crate::health::exports::folder(&job.patient));
+        assert!(health.place_export(&lease, &path).await.expect("an answer"));
         let mut upload = health.objects.upload(&path).expect("an upload");
         upload.put("bytes".into()).await.expect("put");
         upload.finish().await.expect("written");
@@ -138,7 +139,10 @@ async fn archives_of_a_patient_go(stores: Stores) {
     };
     assert_eq!((archives("grace").await, archives("hedy").await), (0, 1));
     assert!(health.export("export-grace").await.expect("an answer").is_none());
-    assert_eq!(health.sweep_erased(51, 10).await.expect("swept"), 0);
+    for erased in health.erased_before(51, 10).await.expect("a list") {
+        assert_eq!(health.check_erasure(&erased).await.expect("checked"), 0);
+    }
+    assert!(health.erased_before(51, 10).await.expect("a list").is_empty());
 }
 
 async fn an_account_goes_unless_patients_would_be_left_alone(stores: Stores) {

@@ -2,7 +2,7 @@
 
 use super::{Stores, audit, deliver_entries_of, export_entry, on_both_engines};
 use crate::events::MessageKey;
-use crate::{ExportState, ExportTurn, HealthChange, NewExport, Profile};
+use crate::{ExportState, ExportTurn, HealthChange, JobLease, NewExport, Profile};
 
 const PATIENT: &str = "11111111-1111-4111-8111-111111111111";
 const MINUTE_MS: i64 = 60_000;
@@ -10,7 +10,7 @@ const MINUTE_MS: i64 = 60_000;
 on_both_engines! {
     a_patient_has_a_turn_every_so_often
     turns_of_many_at_once_are_given_once
-    a_lease_that_ran_out_passes_the_job_on
+    export_whose_lease_passed_on_is_finished_by_the_last_holder_alone
     nobody_works_on_a_job_whose_entry_is_owed
     finished_exports_are_forgotten_and_their_archives_die
 }
@@ -49,6 +49,13 @@ async fn ready(stores: &Stores, number: i64, now_ms: i64) {
     assert_eq!(deliver_entries_of(stores, PATIENT).await, 1);
 }
 
+/// The lease of the export that may be claimed.
+async fn claimed(stores: &Stores, now_ms: i64) -> Option<JobLease> {
+    let leases = stores.health.claim_jobs("export", "node", now_ms, now_ms + MINUTE_MS, 9).await.expect("an answer");
+    assert!(leases.len() < 2, "{leases:?}");
+    leases.into_iter().next()
+}
+
 async fn a_patient_has_a_turn_every_so_often(stores: Stores) {
     assert_eq!(begin(&stores, 0, 1_000).await, ExportTurn::UnknownPatient);
     with_patient(&stores).await;
@@ -81,34 +88,35 @@ async fn turns_of_many_at_once_are_given_once(stores: Stores) {
     assert_eq!(begun, 1);
 }
 
-async fn a_lease_that_ran_out_passes_the_job_on(stores: Stores) {
+async fn export_whose_lease_passed_on_is_finished_by_the_last_holder_alone(stores: Stores) {
     ready(&stores, 1, 1_000).await;
     let health = &stores.health;
-    let first = health.claim_export(2_000, MINUTE_MS).await.expect("an answer").expect("a job");
-    assert!(health.claim_export(3_000, MINUTE_MS).await.expect("an answer").is_none());
+    let first = claimed(&stores, 2_000).await.expect("a job");
+    assert!(health.try_export(&first, 2_000).await.expect("an answer").is_some());
     assert!(health.place_export(&first, "exports/a.zip").await.expect("an answer"));
-    assert!(health.hold_export(&first, 100_000).await.expect("an answer"));
-    assert!(health.claim_export(99_999, MINUTE_MS).await.expect("an answer").is_none());
 
-    let second = health.claim_export(100_000, MINUTE_MS).await.expect("an answer").expect("a job");
-    assert_eq!((second.token, second.job.attempts), (first.token + 1, 2));
+    let second = claimed(&stores, 2_000 + MINUTE_MS).await.expect("a job");
+    assert!(health.try_export(&second, 70_000).await.expect("an answer").is_some());
     assert_eq!(health.dead_objects(i64::MAX, 9).await.expect("a list"), ["exports/a.zip"]);
-    assert!(!health.hold_export(&first, 200_000).await.expect("an answer"));
+    assert!(health.try_export(&first, 70_000).await.expect("an answer").is_none());
     assert!(!health.place_export(&first, "exports/late.zip").await.expect("an answer"));
     assert!(!health.finish_export(&first, 7, 101_000).await.expect("an answer"));
+    assert!(!health.give_export_up(&first, "too late", 101_000).await.expect("an answer"));
     assert!(health.place_export(&second, "exports/b.zip").await.expect("an answer"));
     assert!(health.finish_export(&second, 9, 102_000).await.expect("an answer"));
     assert!(!health.finish_export(&second, 9, 103_000).await.expect("an answer"));
-    let job = health.export(&second.job.id).await.expect("an answer").expect("a job");
+    let job = health.export(&second.subject).await.expect("an answer").expect("a job");
     assert_eq!(job.state, ExportState::Done { path: "exports/b.zip".to_owned(), bytes: 9 });
-    assert!(health.claim_export(i64::MAX / 2, MINUTE_MS).await.expect("an answer").is_none());
+    assert!(claimed(&stores, i64::MAX / 2).await.is_none());
+    health.entries_taken(&MessageKey { patient: PATIENT.to_owned(), sequence: 1 }).await.expect("noted");
+    assert!(claimed(&stores, i64::MAX / 2).await.is_none(), "a note that comes twice makes no second job");
 }
 
 async fn nobody_works_on_a_job_whose_entry_is_owed(stores: Stores) {
     with_patient(&stores).await;
     assert_eq!(begin(&stores, 1, 1_000).await, ExportTurn::Begun);
     let health = &stores.health;
-    assert!(health.claim_export(9_000, MINUTE_MS).await.expect("an answer").is_none());
+    assert!(claimed(&stores, 9_000).await.is_none());
     let log = health.events();
     assert!(log.undelivered(999, None).await.expect("a list").is_empty());
     let key = MessageKey { patient: PATIENT.to_owned(), sequence: 1 };
@@ -124,19 +132,23 @@ async fn nobody_works_on_a_job_whose_entry_is_owed(stores: Stores) {
         health.entries_taken(&key).await.expect("noted");
     }
     assert!(log.undelivered(1_000, None).await.expect("a list").is_empty());
-    assert!(health.claim_export(9_000, MINUTE_MS).await.expect("an answer").is_some());
+    assert!(claimed(&stores, 9_000).await.is_some());
 }
 
 async fn finished_exports_are_forgotten_and_their_archives_die(stores: Stores) {
     ready(&stores, 1, 1_000).await;
     let health = &stores.health;
-    let claim = health.claim_export(2_000, MINUTE_MS).await.expect("an answer").expect("a job");
-    assert!(health.place_export(&claim, "exports/a.zip").await.expect("an answer"));
-    assert!(health.give_export_up(&claim, "too bad", 3_000).await.expect("an answer"));
-    let job = health.export(&claim.job.id).await.expect("an answer").expect("a job");
+    let lease = claimed(&stores, 2_000).await.expect("a job");
+    assert!(health.place_export(&lease, "exports/a.zip").await.expect("an answer"));
+    health.forget_export(&lease.subject, 2_500).await.expect("not done");
+    assert!(health.give_export_up(&lease, "too bad", 3_000).await.expect("an answer"));
+    let job = health.export(&lease.subject).await.expect("an answer").expect("a job");
     assert_eq!(job.state, ExportState::Failed { error: "too bad".to_owned() });
     assert_eq!(health.dead_objects(i64::MAX, 9).await.expect("a list"), ["exports/a.zip"]);
-    assert_eq!(health.forget_exports(3_000, 4_000).await.expect("a count"), 0);
-    assert_eq!(health.forget_exports(3_001, 4_000).await.expect("a count"), 1);
-    assert!(health.export(&claim.job.id).await.expect("an answer").is_none());
+    assert_eq!(health.exports_finished_before(3_000, 9).await.expect("a list"), []);
+    let finished = [(lease.subject.clone(), PATIENT.to_owned())];
+    assert_eq!(health.exports_finished_before(3_001, 9).await.expect("a list"), finished);
+    health.forget_export(&lease.subject, 4_000).await.expect("forgotten");
+    health.forget_export(&lease.subject, 4_000).await.expect("forgotten before");
+    assert!(health.export(&lease.subject).await.expect("an answer").is_none());
 }

@@ -44,7 +44,7 @@ fn nothing(claim: &Claim) -> FoldCommit {
 }
 
 async fn claim(stores: &Stores, now_ms: i64) -> Vec<Claim> {
-    stores.health.claim_due(now_ms, LEASE_MS, 10).await.expect("an answer")
+    stores.health.claim_due("node", now_ms, LEASE_MS, 10).await.expect("an answer")
 }
 
 async fn a_patient_is_folded_by_one_at_a_time(stores: Stores) {
@@ -79,7 +79,7 @@ async fn the_longest_waiting_are_claimed_first(stores: Stores) {
     }
     // A mark of somebody who is not enrolled is nobody's.
     stores.health.mark_due("nobody", due(1, 1)).await.expect("marked");
-    let claims = stores.health.claim_due(1_000, LEASE_MS, 2).await.expect("an answer");
+    let claims = stores.health.claim_due("node", 1_000, LEASE_MS, 2).await.expect("an answer");
     let names: Vec<&str> = claims.iter().map(|claim| claim.patient.as_str()).collect();
     assert_eq!(names, ["patient-3", "patient-4"]);
     assert_eq!(claim(&stores, 1_000).await.len(), 3);
@@ -127,7 +127,7 @@ async fn cells_and_summaries_are_found_by_day_and_by_patient(stores: Stores) {
         enrol(&stores, name).await;
         stores.health.mark_due(name, due(1, 0)).await.expect("marked");
     }
-    let claims = stores.health.claim_due(1, LEASE_MS, 100).await.expect("an answer");
+    let claims = stores.health.claim_due("node", 1, LEASE_MS, 100).await.expect("an answer");
     let cells = |day: i32, data_type| SlotRow { day: LocalDay(day), data_type, cells: vec![day as u8; 9] };
     let body = |day: i32, section, text: &str| SummaryRow { day: LocalDay(day), section, body: Some(text.to_owned()) };
     let commits = claims.iter().map(|claim| FoldCommit {

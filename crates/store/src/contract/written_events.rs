@@ -115,12 +115,12 @@ async fn export_that_ended_is_an_event(stores: Stores) {
         };
         health.begin_export(export).await.expect("begun");
         assert_eq!(super::deliver_entries_of(&stores, "uuid-grace").await, 1);
-        let claim = health.claim_export(1, 1000).await.expect("an answer").expect("a job");
+        let lease = health.claim_jobs("export", "node", 1, 1000, 1).await.expect("an answer").remove(0);
         for _ in 0..2 {
             let ended = if is_done {
-                health.finish_export(&claim, 9, 20).await
+                health.finish_export(&lease, 9, 20).await
             } else {
-                health.give_export_up(&claim, "no disk in the cellar", 30).await
+                health.give_export_up(&lease, "no disk in the cellar", 30).await
             };
             ended.expect("an answer");
         }

@@ -7,6 +7,7 @@
 use futures::future::try_join_all;
 use vitals::zone::QUARTER_US;
 
+use super::jobs::Failures;
 use super::{HealthDb, due};
 use crate::engine::{Param, Tx};
 use crate::error::Result;
@@ -15,8 +16,11 @@ use crate::texts::sql;
 sql! {
     FIND_READY = "SELECT uuid FROM patient WHERE derive_ready_ms <= $1 AND fold_lease_until_ms <= $1
         ORDER BY derive_ready_ms LIMIT $2";
-    CLAIM = "UPDATE patient SET fold_token = fold_token + 1, fold_lease_until_ms = $2
-        WHERE uuid = $1 AND fold_lease_until_ms <= $3 RETURNING fold_token";
+    /// Failures since the last success come with the claim, so that nobody has to ask for them.
+    CLAIM = "UPDATE patient SET fold_token = fold_token + 1, fold_lease_until_ms = $2, fold_node = $4
+        WHERE uuid = $1 AND fold_lease_until_ms <= $3 RETURNING fold_token,
+            (SELECT failed_runs FROM job WHERE kind = 'derive' AND subject = patient.uuid),
+            (SELECT panics FROM job WHERE kind = 'derive' AND subject = patient.uuid)";
     FIND_PATIENTS = "SELECT uuid FROM patient WHERE uuid > $1 ORDER BY uuid LIMIT $2";
     FIND_ARRIVALS = "SELECT arrivals FROM patient WHERE uuid = $1";
     FIND_FIRST_AND_LAST = "SELECT data_type, MIN(quarter_us), MAX(quarter_us) FROM tally
@@ -37,6 +41,8 @@ pub struct Claim {
     pub patient: String,
     /// Tells whether the claim still stands.
     pub token: i64,
+    /// Failures since the last success.
+    pub failures: Failures,
 }
 
 /// A range whose derived values are to be computed again.
@@ -55,20 +61,27 @@ pub struct DueRange {
 }
 
 impl HealthDb {
-    /// Claims up to `limit` patients who have something due and whom nobody folds, those that wait longest first.
-    pub async fn claim_due(&self, now_ms: i64, lease_ms: i64, limit: usize) -> Result<Vec<Claim>> {
+    /// Claims up to `limit` patients who have something due and whom nobody folds, those that wait longest first, for a
+    /// node.
+    pub async fn claim_due(&self, node: &str, now_ms: i64, lease_ms: i64, limit: usize) -> Result<Vec<Claim>> {
         let waiting = self.db.look_up(async move |tx| find_ready(tx, now_ms, limit).await).await?;
         if waiting.is_empty() {
             return Ok(Vec::new());
         }
         let until_ms = now_ms.saturating_add(lease_ms);
+        let node = Some(node.to_owned());
         if let [patient] = waiting.as_slice() {
-            return Ok(self.claim_patient(patient, now_ms, lease_ms).await?.into_iter().collect());
+            let patient = patient.clone();
+            let claimed = self
+                .db
+                .write_single(async move |tx| claim(tx, &patient, node.as_deref(), until_ms, now_ms).await)
+                .await?;
+            return Ok(claimed.into_iter().collect());
         }
         self.db
             .write(async move |tx| {
-                let claims = try_join_all(waiting.iter().map(|patient| claim(tx, patient, until_ms, now_ms))).await?;
-                Ok(claims.into_iter().flatten().collect())
+                let claims = waiting.iter().map(|patient| claim(tx, patient, node.as_deref(), until_ms, now_ms));
+                Ok(try_join_all(claims).await?.into_iter().flatten().collect())
             })
             .await
     }
@@ -85,7 +98,7 @@ impl HealthDb {
     pub async fn claim_patient(&self, patient: &str, now_ms: i64, lease_ms: i64) -> Result<Option<Claim>> {
         let patient = patient.to_owned();
         let until_ms = now_ms.saturating_add(lease_ms);
-        self.db.write_single(async move |tx| claim(tx, &patient, until_ms, now_ms).await).await
+        self.db.write_single(async move |tx| claim(tx, &patient, None, until_ms, now_ms).await).await
     }
 
     /// Up to `limit` patients whose uuids come after another, in their order.
@@ -144,9 +157,14 @@ async fn find_ready(tx: &Tx<'_>, now_ms: i64, limit: usize) -> Result<Vec<String
     Ok(waiting)
 }
 
-async fn claim(tx: &Tx<'_>, patient: &str, until_ms: i64, now_ms: i64) -> Result<Option<Claim>> {
-    let token = tx.query_opt(CLAIM, &[&patient, &until_ms, &now_ms], |row| row.get(0)).await?;
-    Ok(token.map(|token| Claim { patient: patient.to_owned(), token }))
+/// Claims a patient for a node, or for a command that is none: its lease ends by time alone.
+async fn claim(tx: &Tx<'_>, patient: &str, node: Option<&str>, until_ms: i64, now_ms: i64) -> Result<Option<Claim>> {
+    tx.query_opt(CLAIM, &[&patient, &until_ms, &now_ms, &node], |row| {
+        let count = |column: usize| Ok::<_, crate::StoreError>(row.get::<Option<i64>>(column)?.unwrap_or(0));
+        let failures = Failures { runs: count(1)?, panics: count(2)? };
+        Ok(Claim { patient: patient.to_owned(), token: row.get(0)?, failures })
+    })
+    .await
 }
 
 /// Marks a range and makes the patient ready for it.

@@ -94,17 +94,17 @@ impl HealthDb {
         self.db.read(async move |tx| find_mark(tx, &patient).await).await
     }
 
-    /// Looks once more through the folders of patients who were erased before a time, at most `limit` of them; answers
-    /// how many objects had come since.
-    pub async fn sweep_erased(&self, before_ms: i64, limit: i64) -> Result<u64> {
-        let patients =
-            self.db.read(async move |tx| tx.query(PATIENTS_BEFORE, &[&before_ms, &limit], |row| row.get(0)).await);
-        let patients: Vec<String> = patients.await?;
-        let mut found = 0;
-        for patient in patients {
-            found += self.erase_objects(&patient).await?;
-            self.db.write(async move |tx| tx.execute(FORGET_PERIODS, &[&patient]).await).await?;
-        }
+    /// Patients who were erased before a time and whose folders are to be looked through once more, at most `limit`.
+    pub async fn erased_before(&self, before_ms: i64, limit: i64) -> Result<Vec<String>> {
+        let read = async move |tx: &Tx<'_>| tx.query(PATIENTS_BEFORE, &[&before_ms, &limit], |row| row.get(0)).await;
+        self.db.read_single(read).await
+    }
+
+    /// Looks once more through the folders of an erased patient; returns how many objects had come since.
+    pub async fn check_erasure(&self, patient: &str) -> Result<u64> {
+        let found = self.erase_objects(patient).await?;
+        let patient = patient.to_owned();
+        self.db.write(async move |tx| tx.execute(FORGET_PERIODS, &[&patient]).await).await?;
         Ok(found)
     }
 

@@ -1,10 +1,9 @@
 //! Exports as work items: asked for, claimed with a lease, finished once.
 //!
 //! A job is a row from the moment it is asked for. Its audit entry belongs to the other database, so it goes there as a
-//! message; only when the entry is written is the job work. A worker holds a job by a token and a lease that he
-//! prolongs; when he dies, the lease runs out and another takes the job over with the next token, and what the first
-//! had written becomes a dead object. Only the holder of the last token can finish a job, so however many workers have
-//! tried, there is one archive.
+//! message; only when the entry is written is there a background job that writes the archive ([`super::jobs`]). Each try
+//! begins by making what an earlier one had written a dead object. Only the holder of the job's last token can finish it,
+//! so however many nodes have tried, there is one archive.
 
 use serde_json::json;
 
@@ -12,6 +11,7 @@ use crate::audit_entry::NewAuditEntry;
 use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
 use crate::events::{self, EventType, NewEvent};
+use crate::health::jobs::{self, JobLease};
 use crate::health::{HealthDb, messages};
 use crate::texts::sql;
 
@@ -30,8 +30,6 @@ pub struct ExportJob {
     pub created_ms: i64,
     /// How far it is.
     pub state: ExportState,
-    /// How often it has been tried.
-    pub attempts: i64,
 }
 
 /// How far an export is.
@@ -86,15 +84,6 @@ pub enum ExportTurn {
     UnknownPatient,
 }
 
-/// A job that a worker holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExportClaim {
-    /// The job.
-    pub job: ExportJob,
-    /// Tells whether the claim still stands.
-    pub token: i64,
-}
-
 /// The folder of all archives of a patient.
 pub fn folder(patient: &str) -> String {
     format!("exports/patient={patient}")
@@ -111,22 +100,18 @@ sql! {
         ON CONFLICT (patient) DO UPDATE SET last_ms = excluded.last_ms";
     SET_LIMIT = "INSERT INTO export_limit (patient, interval_s) VALUES ($1, $2)
         ON CONFLICT (patient) DO UPDATE SET interval_s = excluded.interval_s";
-    ADD = "INSERT INTO export_job (id, patient, actor, request, created_ms, state, token, lease_until_ms, attempts)
-        VALUES ($1, $2, $3, $4, $5, 'in_progress', 0, 0, 0)";
-    FIND = "SELECT id, patient, actor, request, created_ms, state, error, path, bytes, attempts
+    ADD = "INSERT INTO export_job (id, patient, actor, request, created_ms, state)
+        VALUES ($1, $2, $3, $4, $5, 'in_progress')";
+    FIND = "SELECT id, patient, actor, request, created_ms, state, error, path, bytes
         FROM export_job WHERE id = $1";
-    READY = "SELECT id FROM export_job WHERE state = 'in_progress' AND is_audited AND lease_until_ms <= $1
-        ORDER BY lease_until_ms, created_ms, id LIMIT 8";
-    CLAIM = "UPDATE export_job SET token = token + 1, lease_until_ms = $2, attempts = attempts + 1
-        WHERE id = $1 AND state = 'in_progress' AND lease_until_ms <= $3 RETURNING token";
     PATH_OF = "SELECT path FROM export_job WHERE id = $1";
-    SET_PATH = "UPDATE export_job SET path = $3 WHERE id = $1 AND token = $2 AND state = 'in_progress'";
-    HOLD = "UPDATE export_job SET lease_until_ms = $3 WHERE id = $1 AND token = $2 AND state = 'in_progress'";
-    FINISH = "UPDATE export_job SET state = 'done', bytes = $3, finished_ms = $4
-        WHERE id = $1 AND token = $2 AND state = 'in_progress'";
-    GIVE_UP = "UPDATE export_job SET state = 'failed', error = $3, finished_ms = $4
-        WHERE id = $1 AND token = $2 AND state = 'in_progress'";
-    FINISHED_BEFORE = "SELECT id FROM export_job WHERE finished_ms < $1 ORDER BY finished_ms LIMIT 100";
+    SET_PATH = "UPDATE export_job SET path = $2 WHERE id = $1 AND state = 'in_progress'";
+    FINISH = "UPDATE export_job SET state = 'done', bytes = $2, finished_ms = $3
+        WHERE id = $1 AND state = 'in_progress'";
+    GIVE_UP = "UPDATE export_job SET state = 'failed', error = $2, finished_ms = $3
+        WHERE id = $1 AND state = 'in_progress'";
+    FINISHED_BEFORE = "SELECT id, patient FROM export_job WHERE finished_ms < $1 ORDER BY finished_ms LIMIT $2";
+    FIND_FINISHED = "SELECT 1 FROM export_job WHERE id = $1 AND state <> 'in_progress'";
     REMOVE = "DELETE FROM export_job WHERE id = $1 AND state <> 'in_progress'";
     ADD_DEAD = "INSERT INTO dead_object (path, dead_since_ms) VALUES ($1, $2) ON CONFLICT (path) DO NOTHING";
 }
@@ -150,37 +135,43 @@ impl HealthDb {
         self.db.read(async move |tx| tx.query_opt(FIND, &[&id], read_job).await).await
     }
 
-    /// Claims the job that has waited longest, if there is one. What an earlier try has written is dead from now on.
-    pub async fn claim_export(&self, now_ms: i64, lease_ms: i64) -> Result<Option<ExportClaim>> {
-        let waiting: Vec<String> =
-            self.db.read(async move |tx| tx.query(READY, &[&now_ms], |row| row.get(0)).await).await?;
-        if waiting.is_empty() {
-            return Ok(None);
-        }
-        self.db.write(async move |tx| claim(tx, &waiting, now_ms, now_ms + lease_ms).await).await
-    }
-
-    /// Says where a job will be written, before it is. False when another worker has taken it over.
-    pub async fn place_export(&self, claim: &ExportClaim, path: &str) -> Result<bool> {
-        let (id, token, path) = (claim.job.id.clone(), claim.token, path.to_owned());
-        self.db.write(async move |tx| Ok(tx.execute(SET_PATH, &[&id, &token, &path]).await? == 1)).await
-    }
-
-    /// Prolongs the lease of a job, or puts it off until a time. False when another worker has taken it over.
-    pub async fn hold_export(&self, claim: &ExportClaim, until_ms: i64) -> Result<bool> {
-        let (id, token) = (claim.job.id.clone(), claim.token);
-        self.db.write(async move |tx| Ok(tx.execute(HOLD, &[&id, &token, &until_ms]).await? == 1)).await
-    }
-
-    /// Finishes a job whose archive is durable. False when another worker has taken it over, or the patient is gone:
-    /// then the archive is nobody's and should be deleted.
-    pub async fn finish_export(&self, claim: &ExportClaim, bytes: u64, now_ms: i64) -> Result<bool> {
-        let (job, token, bytes) = (claim.job.clone(), claim.token, bytes as i64);
+    /// Begins a try of a job: what an earlier one has written is dead from now on. `None` when another node has taken
+    /// the job over, or it is gone.
+    pub async fn try_export(&self, lease: &JobLease, now_ms: i64) -> Result<Option<ExportJob>> {
+        let lease = lease.clone();
         self.db
             .write(async move |tx| {
-                let is_held = tx.execute(FINISH, &[&job.id, &token, &bytes, &now_ms]).await? == 1;
+                if !jobs::confirm(tx, &lease).await? {
+                    return Ok(None);
+                }
+                bury_path(tx, &lease.subject, now_ms).await?;
+                tx.put(SET_PATH, &[&lease.subject, &None::<String>]).await?;
+                tx.query_opt(FIND, &[&lease.subject], read_job).await
+            })
+            .await
+    }
+
+    /// Says where a job will be written, before it is. False when another node has taken it over.
+    pub async fn place_export(&self, lease: &JobLease, path: &str) -> Result<bool> {
+        let (lease, path) = (lease.clone(), path.to_owned());
+        self.db
+            .write(async move |tx| {
+                let is_held = jobs::confirm(tx, &lease).await?;
+                Ok(is_held && tx.execute(SET_PATH, &[&lease.subject, &path]).await? == 1)
+            })
+            .await
+    }
+
+    /// Finishes a job whose archive is durable. False when another node has taken it over, or the patient is gone:
+    /// then the archive is nobody's and should be deleted.
+    pub async fn finish_export(&self, lease: &JobLease, bytes: u64, now_ms: i64) -> Result<bool> {
+        let (lease, bytes) = (lease.clone(), bytes as i64);
+        self.db
+            .write(async move |tx| {
+                let is_held = jobs::finish(tx, &lease).await?
+                    && tx.execute(FINISH, &[&lease.subject, &bytes, &now_ms]).await? == 1;
                 if is_held {
-                    append_finished(tx, &job, "done", now_ms).await?;
+                    append_finished(tx, &lease, "done", now_ms).await?;
                 }
                 Ok(is_held)
             })
@@ -188,35 +179,37 @@ impl HealthDb {
     }
 
     /// Gives a job up.
-    pub async fn give_export_up(&self, claim: &ExportClaim, error: &str, now_ms: i64) -> Result<bool> {
-        let (job, token, error) = (claim.job.clone(), claim.token, error.to_owned());
+    pub async fn give_export_up(&self, lease: &JobLease, error: &str, now_ms: i64) -> Result<bool> {
+        let (lease, error) = (lease.clone(), error.to_owned());
         self.db
             .write(async move |tx| {
-                let is_held = tx.execute(GIVE_UP, &[&job.id, &token, &error, &now_ms]).await? == 1;
+                let is_held = jobs::finish(tx, &lease).await?
+                    && tx.execute(GIVE_UP, &[&lease.subject, &error, &now_ms]).await? == 1;
                 if is_held {
-                    bury_path(tx, &job.id, now_ms).await?;
-                    append_finished(tx, &job, "failed", now_ms).await?;
+                    bury_path(tx, &lease.subject, now_ms).await?;
+                    append_finished(tx, &lease, "failed", now_ms).await?;
                 }
                 Ok(is_held)
             })
             .await
     }
 
-    /// Forgets exports that were finished before a time; their archives are dead objects then. Answers how many.
-    pub async fn forget_exports(&self, finished_before_ms: i64, now_ms: i64) -> Result<usize> {
-        let read =
-            self.db.read(async move |tx| tx.query(FINISHED_BEFORE, &[&finished_before_ms], |row| row.get(0)).await);
-        let ids: Vec<String> = read.await?;
-        if ids.is_empty() {
-            return Ok(0);
-        }
+    /// Exports that were finished before a time, at most `limit`.
+    pub async fn exports_finished_before(&self, finished_before_ms: i64, limit: i64) -> Result<Vec<(String, String)>> {
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        self.db.read_single(async move |tx| tx.query(FINISHED_BEFORE, &[&finished_before_ms, &limit], read).await).await
+    }
+
+    /// Forgets an export that is finished; its archive is a dead object then. Doing so again changes nothing.
+    pub async fn forget_export(&self, id: &str, now_ms: i64) -> Result<()> {
+        let id = id.to_owned();
         self.db
             .write(async move |tx| {
-                for id in &ids {
-                    bury_path(tx, id, now_ms).await?;
-                    tx.put(REMOVE, &[id]).await?;
+                if tx.query_opt(FIND_FINISHED, &[&id], |_| Ok(())).await?.is_some() {
+                    bury_path(tx, &id, now_ms).await?;
+                    tx.put(REMOVE, &[&id]).await?;
                 }
-                Ok(ids.len())
+                Ok(())
             })
             .await
     }
@@ -242,20 +235,10 @@ async fn begin(tx: &Tx<'_>, new: &NewExport) -> Result<ExportTurn> {
     Ok(ExportTurn::Begun)
 }
 
-async fn claim(tx: &Tx<'_>, waiting: &[String], now_ms: i64, until_ms: i64) -> Result<Option<ExportClaim>> {
-    for id in waiting {
-        let token = tx.query_opt(CLAIM, &[id, &until_ms, &now_ms], |row| row.get::<i64>(0)).await?;
-        let Some(token) = token else { continue };
-        bury_path(tx, id, now_ms).await?;
-        tx.put(SET_PATH, &[id, &token, &None::<String>]).await?;
-        return Ok(tx.query_opt(FIND, &[id], read_job).await?.map(|job| ExportClaim { job, token }));
-    }
-    Ok(None)
-}
-
-async fn append_finished(tx: &Tx<'_>, job: &ExportJob, state: &str, now_ms: i64) -> Result<()> {
-    let body = json!({ "export": job.id, "state": state });
-    events::append(tx, &job.patient, &[NewEvent { event_type: EventType::ExportFinished, time_ms: now_ms, body }]).await
+async fn append_finished(tx: &Tx<'_>, lease: &JobLease, state: &str, now_ms: i64) -> Result<()> {
+    let patient = lease.patient.as_deref().unwrap_or_default();
+    let body = json!({ "export": lease.subject, "state": state });
+    events::append(tx, patient, &[NewEvent { event_type: EventType::ExportFinished, time_ms: now_ms, body }]).await
 }
 
 /// Makes what a job has written, or was about to write, a dead object.
@@ -284,6 +267,5 @@ fn read_job(row: &Row<'_>) -> Result<ExportJob> {
         request: row.get(3)?,
         created_ms: row.get(4)?,
         state,
-        attempts: row.get(9)?,
     })
 }

@@ -87,7 +87,8 @@ pub enum FoldOutcome {
 }
 
 sql! {
-    HOLD = "UPDATE patient SET fold_lease_until_ms = 0 WHERE uuid = $1 AND fold_token = $2 RETURNING latest";
+    HOLD = "UPDATE patient SET fold_lease_until_ms = 0, fold_node = NULL
+        WHERE uuid = $1 AND fold_token = $2 RETURNING latest";
     /// What came since is due at once, otherwise the patient is ready when the next of the marks is.
     FREE = concat!("UPDATE patient SET latest = $3, derived_through = COALESCE($2, derived_through),
         derive_ready_ms = CASE WHEN arrivals > COALESCE($2, derived_through) THEN $4
@@ -122,7 +123,7 @@ impl HealthDb {
 }
 
 async fn commit(tx: &Tx<'_>, fold: &FoldCommit, hours: &[OpenHour]) -> Result<FoldOutcome> {
-    let Claim { patient, token } = &fold.claim;
+    let Claim { patient, token, .. } = &fold.claim;
     // Syncs and other derivations of the patient wait for this transaction from here on.
     let held = tx.query_opt(HOLD, &[patient, token], |row| row.get::<Option<String>>(0)).await?;
     let Some(known) = held else { return Ok(FoldOutcome::LeaseLost) };

@@ -109,27 +109,25 @@ struct Found {
 }
 
 impl HealthDb {
-    /// Merges the small chunks of up to `limit` closed hours; answers how many hours were looked at.
-    pub async fn merge_closed_hours(&self, now_ms: i64, limit: i64) -> Result<usize> {
-        let closed = self.db.read(async move |tx| {
-            tx.query(FIND_CLOSED, &[&now_ms, &limit], |row| {
-                Ok((row.get::<String>(0)?, row.get::<i64>(1)?, row.get::<i64>(2)?))
-            })
-            .await
+    /// Up to `limit` closed hours with small chunks, those that wait longest first: patient, type and start, µs.
+    pub async fn closed_hours(&self, now_ms: i64, limit: i64) -> Result<Vec<(String, DataType, i64)>> {
+        let closed = self.db.read_single(async move |tx| {
+            tx.query(FIND_CLOSED, &[&now_ms, &limit], |row| Ok((row.get(0)?, row.get::<i64>(1)?, row.get(2)?))).await
         });
-        let closed = closed.await?;
-        let hours = closed.len();
-        for (patient, data_type, hour_us) in closed {
-            self.db.write(async move |tx| merge_hour(tx, &patient, data_type, hour_us).await).await?;
-        }
-        Ok(hours)
+        let known = |(patient, number, hour_us)| Some((patient, DataType::from_number(number)?, hour_us));
+        Ok(closed.await?.into_iter().filter_map(known).collect())
+    }
+
+    /// Merges the small chunks of an hour. Doing so again changes nothing.
+    pub async fn merge_hour(&self, patient: &str, data_type: DataType, hour_us: i64) -> Result<()> {
+        let patient = patient.to_owned();
+        self.db.write(async move |tx| merge_hour(tx, &patient, data_type, hour_us).await).await
     }
 }
 
-async fn merge_hour(tx: &Tx<'_>, patient: &str, data_type: i64, hour_us: i64) -> Result<()> {
+async fn merge_hour(tx: &Tx<'_>, patient: &str, data_type: DataType, hour_us: i64) -> Result<()> {
     tx.put(HOLD_SYNCS, &[&patient]).await?;
-    tx.put(FORGET, &[&patient, &data_type, &hour_us]).await?;
-    let Some(data_type) = DataType::from_number(data_type) else { return Ok(()) };
+    tx.put(FORGET, &[&patient, &data_type.number(), &hour_us]).await?;
     let hour_end_us = hour_us + HOUR_US;
     let latest_end_us = hour_end_us + 24 * HOUR_US;
     let found = tx

@@ -2,12 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::HealthDb;
+use super::{HealthDb, jobs};
 use crate::audit_entry::NewAuditEntry;
 use crate::engine::Tx;
 use crate::error::Result;
 use crate::events::{MessageKey, StoredMessage, outbox};
-use crate::texts::sql;
 
 /// A message that is to be delivered.
 #[derive(Clone, Debug)]
@@ -24,10 +23,6 @@ struct Content {
     entries: Vec<NewAuditEntry>,
     /// The export that is freed for work once they are written.
     export: Option<String>,
-}
-
-sql! {
-    FREE_EXPORT = "UPDATE export_job SET is_audited = TRUE WHERE id = $1";
 }
 
 /// Writes a message in the transaction that owes it; an export that is named is freed for work once the entry is written.
@@ -74,7 +69,7 @@ impl HealthDb {
             .write(async move |tx| {
                 let Some(stored) = outbox::find(tx, &key).await? else { return Ok(()) };
                 if let Content { export: Some(export), .. } = outbox::from_text(&stored.text)? {
-                    tx.put(FREE_EXPORT, &[&export]).await?;
+                    jobs::enqueue(tx, jobs::EXPORT_KIND, &export, key.patient(), stored.created_ms).await?;
                 }
                 outbox::empty(tx, &key).await.map(drop)
             })

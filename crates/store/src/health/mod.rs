@@ -15,9 +15,11 @@ mod facts;
 mod fold;
 mod hours;
 mod inputs;
+mod jobs;
 mod latest;
 mod messages;
 mod news;
+mod nodes;
 mod oauth;
 pub(crate) mod patient_tables;
 mod patients;
@@ -42,12 +44,14 @@ pub use devices::{Device, DeviceReport};
 pub use due::AHEAD_MS;
 pub use erasure::ErasedPatient;
 pub use exports::folder as export_folder;
-pub use exports::{ExportClaim, ExportJob, ExportState, ExportTurn, NewExport};
+pub use exports::{ExportJob, ExportState, ExportTurn, NewExport};
 pub use facts::FactsRow;
 pub use fold::{FoldCommit, FoldOutcome, LatestChange};
 pub use inputs::{DerivationInputs, DerivationStart, Dirty, InputRange};
+pub use jobs::{DERIVE_KIND, FailingJobs, Failures, JobFailure, JobLease, NEVER_MS, NewJob, PutAside};
 pub use messages::PendingEntries;
 pub use news::NewsRow;
+pub use nodes::NodeView;
 pub use oauth::{AuthorizationCode, OauthRefreshToken};
 pub use patients::{HealthPatient, Profile};
 pub(crate) use reader::merge;
@@ -77,6 +81,7 @@ const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0008_derived.sql"),
     include_str!("../../migrations/health/0009_events.sql"),
     include_str!("../../migrations/health/0010_dirty.sql"),
+    include_str!("../../migrations/health/0011_jobs.sql"),
 ]);
 
 /// The health database and the objects that its segments lie in. Clones share it.
@@ -139,9 +144,10 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         exports::TEXTS,
         hours::TEXTS,
         inputs::TEXTS,
+        jobs::TEXTS,
         latest::TEXTS,
-        messages::TEXTS,
         news::TEXTS,
+        nodes::TEXTS,
         oauth::TEXTS,
         patient_tables::TEXTS,
         patients::TEXTS,

@@ -25,6 +25,7 @@ sql! {
         WHERE family IN (SELECT family FROM session WHERE patient = $1)";
     OAUTH_CODE = "DELETE FROM oauth_code WHERE patient = $1";
     EXPORT_JOB = "DELETE FROM export_job WHERE patient = $1";
+    JOB = "DELETE FROM job WHERE patient = $1";
     EXPORT_LIMIT = "DELETE FROM export_limit WHERE patient = $1";
     RETIRED = "DELETE FROM retired WHERE patient = $1";
     SESSION = "DELETE FROM session WHERE patient = $1";
@@ -36,7 +37,7 @@ sql! {
 
 /// The kind that a receipt counts the rows of a table under, or nothing for rows that tell nobody anything, and the
 /// statement that removes those of a patient.
-pub(crate) const DELETE: [(&str, &str); 23] = [
+pub(crate) const DELETE: [(&str, &str); 24] = [
     ("chunks", CHUNK),
     ("segments", SEGMENT),
     ("", OPEN_HOUR),
@@ -52,6 +53,7 @@ pub(crate) const DELETE: [(&str, &str); 23] = [
     ("alarms", PATIENT_ALARM),
     ("devices", DEVICE),
     ("exports", EXPORT_JOB),
+    ("", JOB),
     ("", EXPORT_LIMIT),
     ("", RETIRED),
     ("", OAUTH_REFRESH_TOKEN),

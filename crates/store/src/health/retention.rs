@@ -22,6 +22,8 @@ sql! {
         AND valid_from_ms = (SELECT MAX(valid_from_ms) FROM patient_setting
             WHERE patient = s.patient AND name = s.name AND valid_from_ms <= $2)
         ORDER BY patient";
+    RULE_OF = "SELECT body FROM patient_setting WHERE patient = $1 AND name = $2 AND valid_from_ms <= $3
+        ORDER BY valid_from_ms DESC LIMIT 1";
     RETIRED_OF = "SELECT data_type, before_us FROM retired WHERE patient = $1";
     COUNT_BEFORE = "SELECT CAST(COALESCE(SUM(samples), 0) AS BIGINT) FROM tally
         WHERE patient = $1 AND data_type = $2 AND quarter_us < $3";
@@ -54,6 +56,13 @@ impl HealthDb {
         let name = name.to_owned();
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
         self.db.read(async move |tx| tx.query(RULES, &[&name, &now_ms], read).await).await
+    }
+
+    /// The value that a setting has for a patient at a time, JSON.
+    pub async fn setting_at(&self, patient: &str, name: &str, now_ms: i64) -> Result<Option<String>> {
+        let (patient, name) = (patient.to_owned(), name.to_owned());
+        let read = async move |tx: &Tx<'_>| tx.query_opt(RULE_OF, &[&patient, &name, &now_ms], |row| row.get(0)).await;
+        self.db.read_single(read).await
     }
 
     /// Before when the types of a patient are retired, µs.

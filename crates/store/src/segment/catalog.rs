@@ -91,6 +91,8 @@ sql! {
     UNSEALED_PERIODS = "SELECT patient, data_type, MIN(first_us) FROM chunk
         WHERE first_us < CASE WHEN data_type BETWEEN $1 AND $2 THEN CAST($3 AS BIGINT) ELSE CAST($4 AS BIGINT) END
         GROUP BY patient, data_type ORDER BY MIN(first_us), patient, data_type LIMIT $5";
+    NEXT_UNSEALED = "SELECT MIN(first_us) FROM chunk
+        WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND first_us >= $3 AND first_us < $4";
 }
 
 impl HealthDb {
@@ -182,6 +184,28 @@ impl HealthDb {
             .await
         };
         self.db.read(read).await
+    }
+}
+
+impl HealthDb {
+    /// The first period of a patient and a type that begins at a time or later, has ended by another one, and has
+    /// chunks.
+    pub async fn unsealed_after(
+        &self,
+        patient: Uuid,
+        data_type: DataType,
+        from_us: i64,
+        ended_by_us: i64,
+    ) -> Result<Option<UnsealedPeriod>> {
+        let running_us = SealedPeriod::of(data_type, ended_by_us).start_us;
+        let uuid = patient.to_string();
+        let read = async move |tx: &Tx<'_>| {
+            let number = data_type.number();
+            tx.query_opt(NEXT_UNSEALED, &[&uuid, &number, &from_us, &running_us], |row| row.get::<Option<i64>>(0)).await
+        };
+        let first_us = self.db.read_single(read).await?.flatten();
+        let unsealed = |first_us| UnsealedPeriod { patient, data_type, period: SealedPeriod::of(data_type, first_us) };
+        Ok(first_us.map(unsealed))
     }
 }
 

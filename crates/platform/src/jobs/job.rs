@@ -1,0 +1,146 @@
+//! What a background task is: a type with one `run`, and what the engine has to know about it.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use store::{Claim, JobLease, StoreError};
+use tokio::sync::watch;
+
+use crate::environment::Platform;
+use crate::error::Result;
+
+/// Background task of one type. A value names what it works on. Every run can be repeated and can be taken over by
+/// another node at any moment.
+pub(crate) trait Job: Sized + Send + 'static {
+    /// Name, turn and limits.
+    const SPEC: Spec;
+
+    /// Reads what the task works on; `None` when a row says what no version of this type has written.
+    fn parse(subject: &str) -> Option<Self>;
+
+    /// Does the work.
+    fn run(self, run: Run) -> impl Future<Output = Result<Ended>> + Send;
+
+    /// Does what remains when the work is put aside: by default nothing.
+    fn given_up(_run: Run) -> impl Future<Output = Result<()>> + Send {
+        async { Ok(()) }
+    }
+}
+
+/// What the engine knows about a type of task.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spec {
+    /// Name in rows, metrics and logs.
+    pub name: &'static str,
+    /// When it runs.
+    pub turn: Turn,
+    /// Runs at the same time on a node.
+    pub at_once: usize,
+    /// Longest time of a run; one that takes longer counts as failed.
+    pub longest: Duration,
+}
+
+impl Spec {
+    /// A task of minutes at most that runs alone.
+    pub const fn new(name: &'static str, turn: Turn) -> Self {
+        Spec { name, turn, at_once: 1, longest: Duration::from_mins(30) }
+    }
+}
+
+/// When a task runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Once for each enqueued subject.
+    Enqueued,
+    /// Again and again, on one node at a time; the subject is empty.
+    Every(Duration),
+    /// Once after a node has started; the subject is empty.
+    AtStart,
+    /// When something is due of a patient: the subject. Lease and due-ness are on the patient's rows.
+    PatientDue,
+}
+
+/// How a run ended that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// The work is done; the engine ends the lease.
+    Done,
+    /// The same, and a task that runs again and again is to run again after this time.
+    AgainIn(Duration),
+    /// The work is done, and the transaction that completed it has ended the lease.
+    Committed,
+    /// The same, and more of the subject is due.
+    CommittedInPart,
+}
+
+/// What a run is given.
+#[derive(Clone)]
+pub(crate) struct Run {
+    /// The service.
+    pub platform: Platform,
+    /// What is held.
+    pub lease: JobLease,
+    /// Whether the lease was lost.
+    pub(super) lost: Arc<AtomicBool>,
+    /// Whether the node stops.
+    pub(super) stopping: watch::Receiver<bool>,
+}
+
+impl Run {
+    /// Fails when the work should end early: another node has taken it over, or this one stops. Long work asks now and
+    /// then.
+    pub fn check(&self) -> Result<()> {
+        if self.lost.load(Ordering::Relaxed) || *self.stopping.borrow() {
+            return Err(StoreError::LeaseLost.into());
+        }
+        Ok(())
+    }
+
+    /// The lease as a claim of a patient.
+    pub fn claim(&self) -> Claim {
+        claim_of(&self.lease)
+    }
+}
+
+/// The claim of a patient that a lease stands for.
+pub(super) fn claim_of(lease: &JobLease) -> Claim {
+    Claim { patient: lease.subject.clone(), token: lease.token, failures: lease.failures }
+}
+
+/// A type of task in the list of all of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Kind {
+    /// What the engine knows about it.
+    pub spec: Spec,
+    run: fn(Run) -> BoxFuture<'static, Result<Ended>>,
+    given_up: fn(Run) -> BoxFuture<'static, Result<()>>,
+}
+
+impl Kind {
+    /// The kind of a type.
+    pub const fn of<J: Job>() -> Self {
+        Kind { spec: J::SPEC, run: run_parsed::<J>, given_up: |run| J::given_up(run).boxed() }
+    }
+
+    pub(super) fn run(&self, run: Run) -> BoxFuture<'static, Result<Ended>> {
+        (self.run)(run)
+    }
+
+    pub(super) fn given_up(&self, run: Run) -> BoxFuture<'static, Result<()>> {
+        (self.given_up)(run)
+    }
+}
+
+fn run_parsed<J: Job>(run: Run) -> BoxFuture<'static, Result<Ended>> {
+    match J::parse(&run.lease.subject) {
+        Some(job) => job.run(run).boxed(),
+        None => {
+            let message = format!("the subject of a job of kind {} cannot be read", J::SPEC.name);
+            async { Err(StoreError::Damaged(message).into()) }.boxed()
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Archives of exports that have been kept long enough go.
+
+use std::time::Duration;
+
+use store::NewJob;
+
+use super::unit;
+use crate::error::Result;
+use crate::exports::KEEP_ARCHIVES_MS;
+use crate::jobs::{Ended, Job, Run, Spec, Turn};
+
+/// Looks for exports that were finished long ago.
+pub(crate) struct PlanExpiry;
+
+impl Job for PlanExpiry {
+    const SPEC: Spec = Spec::new("plan_export_expiry", Turn::Every(Duration::from_hours(1)));
+
+    fn parse(_subject: &str) -> Option<Self> {
+        Some(PlanExpiry)
+    }
+
+    async fn run(self, run: Run) -> Result<Ended> {
+        let platform = &run.platform;
+        let limit = unit::limit(platform, ExpireExport::SPEC.name).await?;
+        let before_ms = platform.now_ms() - KEEP_ARCHIVES_MS;
+        let finished = platform.health.exports_finished_before(before_ms, limit).await?.into_iter();
+        let jobs = finished.map(|(subject, patient)| NewJob { subject, patient: Some(patient) });
+        unit::enqueue(platform, ExpireExport::SPEC.name, jobs.collect()).await?;
+        Ok(Ended::Done)
+    }
+}
+
+/// Forgets an export; its archive is deleted an hour later.
+pub(crate) struct ExpireExport(String);
+
+impl Job for ExpireExport {
+    const SPEC: Spec = Spec { at_once: 4, ..Spec::new("expire_export", Turn::Enqueued) };
+
+    fn parse(subject: &str) -> Option<Self> {
+        Some(ExpireExport(subject.to_owned()))
+    }
+
+    async fn run(self, run: Run) -> Result<Ended> {
+        run.platform.health.forget_export(&self.0, run.platform.now_ms()).await?;
+        Ok(Ended::Done)
+    }
+}

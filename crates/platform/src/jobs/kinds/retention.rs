@@ -1,0 +1,45 @@
+//! Raw data that are no longer kept go.
+
+use std::time::Duration;
+
+use super::unit::{self, Unit};
+use crate::error::Result;
+use crate::jobs::{Ended, Job, Run, Spec, Turn};
+
+/// Looks for samples that have outlived the rules of their patients' studies.
+pub(crate) struct PlanRetention;
+
+impl Job for PlanRetention {
+    const SPEC: Spec = Spec::new("plan_retention", Turn::Every(Duration::from_hours(1)));
+
+    fn parse(_subject: &str) -> Option<Self> {
+        Some(PlanRetention)
+    }
+
+    async fn run(self, run: Run) -> Result<Ended> {
+        let platform = &run.platform;
+        let expired = platform.expired().await?.into_iter();
+        let jobs = expired.map(|(patient, data_type)| Unit { patient, data_type, start_us: 0 }.job());
+        unit::enqueue(platform, EnforceRetention::SPEC.name, jobs.collect()).await?;
+        Ok(Ended::Done)
+    }
+}
+
+/// Removes what a patient's rules no longer keep of a type.
+pub(crate) struct EnforceRetention(Unit);
+
+impl Job for EnforceRetention {
+    const SPEC: Spec = Spec { longest: Duration::from_hours(2), ..Spec::new("enforce_retention", Turn::Enqueued) };
+
+    fn parse(subject: &str) -> Option<Self> {
+        Unit::parse(subject).map(EnforceRetention)
+    }
+
+    async fn run(self, run: Run) -> Result<Ended> {
+        let rows = run.platform.enforce_retention(self.0.patient, self.0.data_type).await?;
+        if rows > 0 {
+            tracing::info!(rows, "removed rows that are no longer kept");
+        }
+        Ok(Ended::Done)
+    }
+}

@@ -1,0 +1,358 @@
+//! Background work as rows: enqueued, claimed under a lease, finished once.
+//!
+//! A claim raises the token of a row and moves `ready_ms` to the end of the lease, so one column says when a row may be
+//! claimed, whether it waits for its time, is leased, or waits after a failure. A lease ends early when the node that
+//! holds it has died ([`super::nodes`]). Whatever ends a run names the token, so of two nodes that both believe that
+//! they hold the work only the last one to claim it changes anything.
+
+use super::HealthDb;
+use super::claims::Claim;
+use crate::engine::{Row, Tx};
+use crate::error::Result;
+use crate::texts::sql;
+
+sql! {
+    ENQUEUE = "INSERT INTO job (kind, subject, patient, ready_ms, token, failed_runs, panics)
+        VALUES ($1, $2, $3, $4, 0, 0, 0) ON CONFLICT (kind, subject) DO NOTHING";
+    /// A row that is there keeps its time, unless that lies further ahead than one period: the period was longer once,
+    /// or the clock stood wrong.
+    SCHEDULE = "INSERT INTO job (kind, subject, ready_ms, token, failed_runs, panics) VALUES ($1, '', $2, 0, 0, 0)
+        ON CONFLICT (kind, subject) DO UPDATE SET ready_ms = $3 
+        WHERE job.ready_ms > $3 AND job.node IS NULL AND job.put_aside IS NULL";
+    DUE_KINDS = "SELECT kind, COUNT(*) FROM job WHERE ready_ms <= $1 GROUP BY kind";
+    /// The condition on `ready_ms` is repeated outside: of two nodes that have found the same rows, the second one to
+    /// get at a row looks at it again and leaves it.
+    CLAIM = "UPDATE job SET token = token + 1, node = $2, ready_ms = $4
+        WHERE kind = $1 AND ready_ms <= $3 AND subject IN
+            (SELECT subject FROM job WHERE kind = $1 AND ready_ms <= $3 ORDER BY ready_ms, subject LIMIT $5)
+        RETURNING subject, patient, token, failed_runs, panics";
+    PROLONG = "UPDATE job SET ready_ms = $2 WHERE node = $1 RETURNING kind, subject, token";
+    /// Holds the row until the transaction ends, so that nobody claims it meanwhile.
+    CONFIRM = "UPDATE job SET token = token WHERE kind = $1 AND subject = $2 AND token = $3";
+    FINISH = "DELETE FROM job WHERE kind = $1 AND subject = $2 AND token = $3";
+    MOVE_ON = "UPDATE job SET ready_ms = $4, node = NULL, failed_runs = 0, panics = 0, error = NULL, failed_ms = NULL,
+        put_aside = NULL WHERE kind = $1 AND subject = $2 AND token = $3";
+    GIVE_BACK = "UPDATE job SET ready_ms = $4, node = NULL WHERE kind = $1 AND subject = $2 AND token = $3";
+    FAIL = "UPDATE job SET ready_ms = $4, node = NULL, failed_runs = $5, panics = $6, error = $7, failed_ms = $8,
+        put_aside = $9 WHERE kind = $1 AND subject = $2 AND token = $3";
+    /// The patient is not ready before, either, so that nobody looks in vain.
+    HOLD_PATIENT = "UPDATE patient SET fold_lease_until_ms = $3, fold_node = NULL,
+        derive_ready_ms = CASE WHEN derive_ready_ms < $3 THEN $3 ELSE derive_ready_ms END
+        WHERE uuid = $1 AND fold_token = $2";
+    NOTE_FAILURE = "INSERT INTO job (kind, subject, patient, ready_ms, token, failed_runs, panics, error, failed_ms,
+        put_aside) VALUES ($1, $2, $2, $3, 0, $4, $5, $6, $7, $8)
+        ON CONFLICT (kind, subject) DO UPDATE SET failed_runs = excluded.failed_runs, panics = excluded.panics,
+        error = excluded.error, failed_ms = excluded.failed_ms, put_aside = excluded.put_aside";
+    FORGET_FAILURE = "DELETE FROM job WHERE kind = $1 AND subject = $2";
+    COUNT_OF_KIND = "SELECT COUNT(*) FROM job WHERE kind = $1";
+    COUNT_FAILING = "SELECT kind, COUNT(*), COUNT(put_aside) FROM job WHERE failed_runs > 0 GROUP BY kind
+        ORDER BY kind";
+    LIST_PUT_ASIDE = "SELECT kind, subject, failed_runs, panics, error, failed_ms, put_aside FROM job
+        WHERE put_aside IS NOT NULL ORDER BY kind, subject";
+    TAKE_UP = "UPDATE job SET ready_ms = $3, failed_runs = 0, panics = 0, put_aside = NULL
+        WHERE kind = $1 AND subject = $2";
+    TAKE_UP_PATIENT = "UPDATE patient SET fold_lease_until_ms = 0, derive_ready_ms = $2
+        WHERE uuid = $1 AND fold_node IS NULL";
+}
+
+/// Later than any job is ready: work that waits for a person or a newer version.
+pub const NEVER_MS: i64 = 253_402_300_799_000;
+
+/// The kind under which failures of derivations are noted.
+pub const DERIVE_KIND: &str = "derive";
+
+/// The kind of jobs that write archives.
+pub(super) const EXPORT_KIND: &str = "export";
+
+/// Work that a node holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobLease {
+    /// Kind of work.
+    pub kind: String,
+    /// What of it, unique within the kind.
+    pub subject: String,
+    /// Whose data it touches.
+    pub patient: Option<String>,
+    /// Number of the claim: whoever claims later has a greater one.
+    pub token: i64,
+    /// Failures since the last success.
+    pub failures: Failures,
+}
+
+/// Failures of a piece of work since its last success.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Failures {
+    /// Runs that have failed.
+    pub runs: i64,
+    /// How many of them by a panic.
+    pub panics: i64,
+}
+
+/// How a run failed, and what follows from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobFailure {
+    /// Failures, this one included.
+    pub failures: Failures,
+    /// What failed, without anything of a person.
+    pub error: String,
+    /// When it failed, ms.
+    pub failed_ms: i64,
+    /// When it may be tried again, ms.
+    pub retry_ms: i64,
+    /// The version of the program that gives the work up, where it does.
+    pub put_aside: Option<String>,
+}
+
+/// How many jobs of a kind fail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailingJobs {
+    /// Kind of work.
+    pub kind: String,
+    /// Jobs whose last run failed, those that were put aside included.
+    pub failing: u64,
+    /// Jobs that were put aside.
+    pub put_aside: u64,
+}
+
+/// A job that was put aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PutAside {
+    /// Kind of work.
+    pub kind: String,
+    /// What of it.
+    pub subject: String,
+    /// Failures since the last success.
+    pub failures: Failures,
+    /// What failed last.
+    pub error: String,
+    /// When, ms.
+    pub failed_ms: i64,
+    /// The version of the program that put it aside.
+    pub version: String,
+}
+
+/// A job to be enqueued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewJob {
+    /// What of the kind.
+    pub subject: String,
+    /// Whose data it touches.
+    pub patient: Option<String>,
+}
+
+impl HealthDb {
+    /// Adds jobs of a kind that may be claimed from now on. One that is there already, also one that fails or is
+    /// running, stays as it is. Returns how many were added.
+    pub async fn enqueue_jobs(&self, kind: &'static str, jobs: Vec<NewJob>, now_ms: i64) -> Result<u64> {
+        if jobs.is_empty() {
+            return Ok(0);
+        }
+        self.db
+            .write(async move |tx| {
+                let mut added = 0;
+                for job in &jobs {
+                    added += tx.execute(ENQUEUE, &[&kind, &job.subject, &job.patient, &now_ms]).await?;
+                }
+                Ok(added)
+            })
+            .await
+    }
+
+    /// Adds the rows of kinds that run by themselves, each with its period in ms; the first run is at once.
+    pub async fn schedule_jobs(&self, kinds: Vec<(&'static str, i64)>, now_ms: i64) -> Result<()> {
+        self.db
+            .write(async move |tx| {
+                for (kind, period_ms) in &kinds {
+                    tx.put(SCHEDULE, &[kind, &now_ms, &(now_ms + period_ms)]).await?;
+                }
+                Ok(())
+            })
+            .await
+    }
+
+    /// The kinds that have jobs to be claimed, with how many.
+    pub async fn due_job_kinds(&self, now_ms: i64) -> Result<Vec<(String, u64)>> {
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get::<i64>(1)? as u64));
+        self.db.read_single(async move |tx| tx.query(DUE_KINDS, &[&now_ms], read).await).await
+    }
+
+    /// Claims up to `limit` jobs of a kind for a node until a time, those that wait longest first.
+    pub async fn claim_jobs(
+        &self,
+        kind: &'static str,
+        node: &str,
+        now_ms: i64,
+        until_ms: i64,
+        limit: usize,
+    ) -> Result<Vec<JobLease>> {
+        let (node, limit) = (node.to_owned(), limit as i64);
+        self.db
+            .write_single(async move |tx| {
+                tx.query(CLAIM, &[&kind, &node, &now_ms, &until_ms, &limit], |row| {
+                    Ok(JobLease {
+                        kind: kind.to_owned(),
+                        subject: row.get(0)?,
+                        patient: row.get(1)?,
+                        token: row.get(2)?,
+                        failures: Failures { runs: row.get(3)?, panics: row.get(4)? },
+                    })
+                })
+                .await
+            })
+            .await
+    }
+
+    /// Prolongs every lease of a node. Returns what it still holds, as kind, subject and token.
+    pub async fn prolong_jobs(&self, node: &str, until_ms: i64) -> Result<Vec<(String, String, i64)>> {
+        let node = node.to_owned();
+        self.db
+            .write_single(async move |tx| {
+                tx.query(PROLONG, &[&node, &until_ms], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).await
+            })
+            .await
+    }
+
+    /// Removes a job that is done. False when it was claimed again or is gone.
+    pub async fn finish_job(&self, lease: &JobLease) -> Result<bool> {
+        let lease = lease.clone();
+        self.db.write_single(async move |tx| finish(tx, &lease).await).await
+    }
+
+    /// Notes the success of a job that runs again at a time. False when it was claimed again or is gone.
+    pub async fn move_job_on(&self, lease: &JobLease, ready_ms: i64) -> Result<bool> {
+        self.end_run(MOVE_ON, lease, ready_ms).await
+    }
+
+    /// Gives a job back that was neither done nor failed. False when it was claimed again or is gone.
+    pub async fn give_job_back(&self, lease: &JobLease, ready_ms: i64) -> Result<bool> {
+        self.end_run(GIVE_BACK, lease, ready_ms).await
+    }
+
+    async fn end_run(&self, text: &'static str, lease: &JobLease, ready_ms: i64) -> Result<bool> {
+        let lease = lease.clone();
+        self.db
+            .write_single(async move |tx| {
+                Ok(tx.execute(text, &[&lease.kind, &lease.subject, &lease.token, &ready_ms]).await? == 1)
+            })
+            .await
+    }
+
+    /// Notes that a run of a job has failed. False when it was claimed again or is gone.
+    pub async fn fail_job(&self, lease: &JobLease, failure: JobFailure) -> Result<bool> {
+        let lease = lease.clone();
+        self.db
+            .write_single(async move |tx| {
+                let JobFailure { failures, error, failed_ms, retry_ms, put_aside } = &failure;
+                let JobLease { kind, subject, token, .. } = &lease;
+                let Failures { runs, panics } = failures;
+                let ended = tx
+                    .execute(FAIL, &[kind, subject, token, retry_ms, runs, panics, error, failed_ms, put_aside])
+                    .await?;
+                Ok(ended == 1)
+            })
+            .await
+    }
+
+    /// Notes that the derivation of a patient has failed; the lease stays until it may be tried again. False when
+    /// another node has claimed the patient since.
+    pub async fn fail_derivation(&self, claim: &Claim, failure: JobFailure) -> Result<bool> {
+        let claim = claim.clone();
+        self.db
+            .write(async move |tx| {
+                let JobFailure { failures, error, failed_ms, retry_ms, put_aside } = &failure;
+                if tx.execute(HOLD_PATIENT, &[&claim.patient, &claim.token, retry_ms]).await? == 0 {
+                    return Ok(false);
+                }
+                let Failures { runs, panics } = failures;
+                tx.put(
+                    NOTE_FAILURE,
+                    &[&DERIVE_KIND, &claim.patient, &NEVER_MS, runs, panics, error, failed_ms, put_aside],
+                )
+                .await?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// Forgets the failures of a patient whose derivation has succeeded.
+    pub async fn forget_derivation_failures(&self, patient: &str) -> Result<()> {
+        let patient = patient.to_owned();
+        self.db
+            .write_single(async move |tx| tx.execute(FORGET_FAILURE, &[&DERIVE_KIND, &patient]).await.map(drop))
+            .await
+    }
+
+    /// How many jobs of a kind there are, in whatever state.
+    pub async fn count_jobs(&self, kind: &'static str) -> Result<u64> {
+        let count = self.db.read_single(async move |tx| tx.query_opt(COUNT_OF_KIND, &[&kind], |row| row.get(0)).await);
+        Ok(count.await?.unwrap_or(0_i64) as u64)
+    }
+
+    /// How many jobs fail, by kind; kinds without any are left out.
+    pub async fn failing_jobs(&self) -> Result<Vec<FailingJobs>> {
+        let read = |row: &Row<'_>| {
+            let (failing, put_aside): (i64, i64) = (row.get(1)?, row.get(2)?);
+            Ok(FailingJobs { kind: row.get(0)?, failing: failing as u64, put_aside: put_aside as u64 })
+        };
+        self.db.look_up(async move |tx| tx.query(COUNT_FAILING, &[], read).await).await
+    }
+
+    /// Jobs that were put aside.
+    pub async fn jobs_put_aside(&self) -> Result<Vec<PutAside>> {
+        self.db.read_single(async |tx| tx.query(LIST_PUT_ASIDE, &[], read_put_aside).await).await
+    }
+
+    /// Makes jobs that were put aside ready again, except for those that a version of the program has put aside.
+    /// Returns how many.
+    pub async fn take_jobs_up(&self, except_version: Option<&str>, now_ms: i64) -> Result<u64> {
+        let except_version = except_version.map(str::to_owned);
+        self.db
+            .write(async move |tx| {
+                let mut aside = tx.query(LIST_PUT_ASIDE, &[], read_put_aside).await?;
+                aside.retain(|job| except_version.as_ref() != Some(&job.version));
+                for PutAside { kind, subject, .. } in &aside {
+                    if kind == DERIVE_KIND {
+                        tx.put(FORGET_FAILURE, &[kind, subject]).await?;
+                        tx.put(TAKE_UP_PATIENT, &[subject, &now_ms]).await?;
+                    } else {
+                        tx.put(TAKE_UP, &[kind, subject, &now_ms]).await?;
+                    }
+                }
+                Ok(aside.len() as u64)
+            })
+            .await
+    }
+}
+
+/// Adds a job in the transaction of what makes it necessary.
+pub(super) async fn enqueue(
+    tx: &Tx<'_>,
+    kind: &'static str,
+    subject: &str,
+    patient: Option<&str>,
+    now_ms: i64,
+) -> Result<()> {
+    tx.put(ENQUEUE, &[&kind, &subject, &patient, &now_ms]).await
+}
+
+/// Whether the lease still stands; nobody claims the job until the transaction ends.
+pub(super) async fn confirm(tx: &Tx<'_>, lease: &JobLease) -> Result<bool> {
+    Ok(tx.execute(CONFIRM, &[&lease.kind, &lease.subject, &lease.token]).await? == 1)
+}
+
+/// Removes a job in the transaction that completes its work. False when the lease is lost: then nothing may be
+/// completed.
+pub(super) async fn finish(tx: &Tx<'_>, lease: &JobLease) -> Result<bool> {
+    Ok(tx.execute(FINISH, &[&lease.kind, &lease.subject, &lease.token]).await? == 1)
+}
+
+fn read_put_aside(row: &Row<'_>) -> Result<PutAside> {
+    Ok(PutAside {
+        kind: row.get(0)?,
+        subject: row.get(1)?,
+        failures: Failures { runs: row.get(2)?, panics: row.get(3)? },
+        error: row.get::<Option<String>>(4)?.unwrap_or_default(),
+        failed_ms: row.get::<Option<i64>>(5)?.unwrap_or_default(),
+        version: row.get::<Option<String>>(6)?.unwrap_or_default(),
+    })
+}

@@ -1,0 +1,124 @@
+//! Nodes that work in the background, and the end of the leases of those that have died.
+//!
+//! A node gives signs of life by raising its `beat` beyond that of all others. Nobody compares clocks: a node whose beat
+//! has not changed for some seconds of the observer's own time is dead, and whoever sees that removes its row and ends
+//! its leases in one transaction. A node that was only slow finds its row gone, stops what it was doing and enters
+//! anew; until then the tokens of its leases keep it from changing anything.
+
+use super::HealthDb;
+use crate::engine::{Row, Tx};
+use crate::error::Result;
+use crate::texts::sql;
+
+sql! {
+    NAMED = "SELECT id FROM node WHERE name = $1";
+    ADD = "INSERT INTO node (id, name, started_ms, beat)
+        VALUES ($1, $2, $3, (SELECT COALESCE(MAX(beat), 0) + 1 FROM node))";
+    /// One statement asks for everything that a node which has nothing to do wants to know.
+    LOOK = "SELECT (SELECT MIN(derive_ready_ms) FROM patient WHERE derive_ready_ms IS NOT NULL), (SELECT MIN(ready_ms) FROM job), (SELECT COUNT(*) FROM node),
+        (SELECT MIN(beat) FROM node), (SELECT COUNT(*) FROM node WHERE id = $1)";
+    /// The same, with a sign of life; no row when the node counts as dead.
+    BEAT = "UPDATE node SET beat = (SELECT MAX(beat) + 1 FROM node) WHERE id = $1
+        RETURNING (SELECT MIN(derive_ready_ms) FROM patient WHERE derive_ready_ms IS NOT NULL), (SELECT MIN(ready_ms) FROM job), (SELECT COUNT(*) FROM node),
+        (SELECT MIN(beat) FROM node), CAST(1 AS BIGINT)";
+    BEATS = "SELECT id, beat FROM node";
+    REMOVE = "DELETE FROM node WHERE id = $1 AND beat = $2";
+    LEAVE = "DELETE FROM node WHERE id = $1";
+    FREE_JOBS = "UPDATE job SET node = NULL, ready_ms = $2 WHERE node = $1";
+    FREE_PATIENTS = "UPDATE patient SET fold_node = NULL, fold_lease_until_ms = 0 WHERE fold_node = $1";
+}
+
+/// What a node sees when it looks for work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeView {
+    /// When the next derivation may be claimed, ms.
+    pub derivations_ms: Option<i64>,
+    /// When the next job may be claimed, ms.
+    pub jobs_ms: Option<i64>,
+    /// Nodes, this one included.
+    pub nodes: u64,
+    /// Lowest beat of all nodes. It stands still when one of them has died.
+    pub lowest_beat: i64,
+}
+
+impl HealthDb {
+    /// Enters a node. Nodes of the same name were earlier processes of this one, which have ended: their leases end.
+    /// Returns how many there were.
+    pub async fn enter_node(&self, id: &str, name: &str, now_ms: i64) -> Result<u64> {
+        let (id, name) = (id.to_owned(), name.to_owned());
+        self.db
+            .write(async move |tx| {
+                let earlier = tx.query(NAMED, &[&name], |row| row.get::<String>(0)).await?;
+                for dead in &earlier {
+                    tx.put(LEAVE, &[dead]).await?;
+                    free(tx, dead, now_ms).await?;
+                }
+                tx.put(ADD, &[&id, &name, &now_ms]).await?;
+                Ok(earlier.len() as u64)
+            })
+            .await
+    }
+
+    /// Looks for work without a sign of life. `None` when the node is not entered, or counts as dead.
+    pub async fn look_for_work(&self, id: &str) -> Result<Option<NodeView>> {
+        let id = id.to_owned();
+        let found = self.db.look_up(async move |tx| tx.query_opt(LOOK, &[&id], read_view).await).await?;
+        Ok(found.flatten())
+    }
+
+    /// Gives a sign of life and looks for work. `None` when the node is not entered, or counts as dead.
+    pub async fn beat(&self, id: &str) -> Result<Option<NodeView>> {
+        let id = id.to_owned();
+        let found = self.db.write_single(async move |tx| tx.query_opt(BEAT, &[&id], read_view).await).await?;
+        Ok(found.flatten())
+    }
+
+    /// The beat of each node, by id.
+    pub async fn beats(&self) -> Result<Vec<(String, i64)>> {
+        self.db.read_single(async |tx| tx.query(BEATS, &[], |row| Ok((row.get(0)?, row.get(1)?))).await).await
+    }
+
+    /// Removes a node that still has the beat it was seen with, and ends its leases. False when it has beaten since or
+    /// is gone.
+    pub async fn remove_dead_node(&self, id: &str, seen_beat: i64, now_ms: i64) -> Result<bool> {
+        let id = id.to_owned();
+        self.db
+            .write(async move |tx| {
+                let is_dead = tx.execute(REMOVE, &[&id, &seen_beat]).await? == 1;
+                if is_dead {
+                    free(tx, &id, now_ms).await?;
+                }
+                Ok(is_dead)
+            })
+            .await
+    }
+
+    /// Ends a node that stops: what it still holds is free for others at once.
+    pub async fn leave_node(&self, id: &str, now_ms: i64) -> Result<()> {
+        let id = id.to_owned();
+        self.db
+            .write(async move |tx| {
+                tx.put(LEAVE, &[&id]).await?;
+                free(tx, &id, now_ms).await
+            })
+            .await
+    }
+}
+
+/// Ends the leases of a node. Patients are looked through without an index, which every claim would have to keep up:
+/// nodes start and die seldom.
+async fn free(tx: &Tx<'_>, id: &str, now_ms: i64) -> Result<()> {
+    tx.put(FREE_JOBS, &[&id, &now_ms]).await?;
+    tx.put(FREE_PATIENTS, &[&id]).await
+}
+
+fn read_view(row: &Row<'_>) -> Result<Option<NodeView>> {
+    let (nodes, is_entered): (i64, i64) = (row.get(2)?, row.get(4)?);
+    let view = NodeView {
+        derivations_ms: row.get(0)?,
+        jobs_ms: row.get(1)?,
+        nodes: nodes as u64,
+        lowest_beat: row.get::<Option<i64>>(3)?.unwrap_or(0),
+    };
+    Ok((is_entered == 1).then_some(view))
+}
