@@ -32,17 +32,26 @@ pub(crate) async fn compute(
     };
     let mut latest = *seen;
     latest.retain(|timed| !is_touched(timed));
-    let lost = present(&latest) != present(seen);
     for interval in intervals {
         for block in &interval.blocks {
             latest.merge_newer(&newest_of(block, not_after_us));
         }
     }
-    if lost {
+    if has_lost(seen, &latest, is_touched) {
         let wanted = present(seen);
         latest.merge_newer(&search(source, days, wanted, not_after_us).await?);
     }
     Ok(latest)
+}
+
+/// Whether a value has gone and something that was not touched may be the newest now. Whatever was not touched is older
+/// than the value that has gone, so a value from the same window or a later one is newer than all of it.
+fn has_lost(seen: &LatestValues, found: &LatestValues, is_touched: impl Fn(&Timed) -> bool) -> bool {
+    let window = |timed: &Timed| timed.timestamp_ms.div_euclid(WINDOW_MS);
+    let pairs = seen.signs().into_iter().zip(found.signs());
+    pairs
+        .filter_map(|(seen, found)| Some((seen?, found)))
+        .any(|(seen, found)| is_touched(&seen) && found.is_none_or(|found| window(&found) < window(&seen)))
 }
 
 fn present(values: &LatestValues) -> [bool; 6] {

@@ -1,12 +1,14 @@
 //! Texts of one INSERT with several rows, out of the text for one row.
 //!
-//! A text is made once for each number of rows, and numbers are powers of two, so the server prepares few of them.
+//! A text is made once for each number of rows. Larger numbers are powers of two, so the server prepares few of them.
 
 use std::fmt::Write as _;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use runtime::HashMap;
 
+/// Numbers of rows up to which each has a text of its own.
+const FEW_ROWS: usize = 16;
 /// Rows of one statement at most.
 const MOST_ROWS: usize = 64;
 
@@ -14,11 +16,13 @@ static MADE: LazyLock<Mutex<HashMap<(&'static str, usize), &'static str>>> = Laz
 
 /// How many of some rows go into the next statement.
 pub(super) fn rows_at_once(rows: usize) -> usize {
-    let most = rows.clamp(1, MOST_ROWS);
-    1 << most.ilog2()
+    match rows.min(MOST_ROWS) {
+        few if few <= FEW_ROWS => few,
+        many => 1 << many.ilog2(),
+    }
 }
 
-/// The text for some rows of a width. It is kept for the life of the program: there are as many as texts times seven.
+/// The text for some rows of a width. It is kept for the life of the program: there are as many as texts times eighteen.
 pub(super) fn with_rows(text: &'static str, width: usize, rows: usize) -> &'static str {
     if rows == 1 {
         return text;
@@ -82,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_taken_by_powers_of_two() {
-        assert_eq!([1, 2, 3, 7, 64, 100].map(rows_at_once), [1, 2, 2, 4, 64, 64]);
+    fn few_rows_are_taken_together_and_many_by_powers_of_two() {
+        assert_eq!([1, 2, 3, 16, 17, 31, 64, 100].map(rows_at_once), [1, 2, 3, 16, 16, 16, 64, 64]);
     }
 }

@@ -4,18 +4,22 @@
 //! with an older token changes nothing. A worker that dies leaves a lease that runs out. A failed fold is put off by
 //! leaving the lease until the time to try again.
 
-use futures::future::try_join_all;
 use vitals::zone::QUARTER_US;
 
 use super::jobs::Failures;
 use super::{HealthDb, due};
-use crate::engine::{Param, Tx};
+use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
 use crate::texts::sql;
 
 sql! {
-    FIND_READY = "SELECT uuid FROM patient WHERE derive_ready_ms <= $1 AND fold_lease_until_ms <= $1
-        ORDER BY derive_ready_ms LIMIT $2";
+    /// Those who wait longest. Nodes that claim at the same time take different patients and do not wait for each other.
+    CLAIM_DUE = "UPDATE patient SET fold_token = fold_token + 1, fold_lease_until_ms = $2, fold_node = $4
+        WHERE uuid IN (SELECT uuid FROM patient WHERE derive_ready_ms <= $1 AND fold_lease_until_ms <= $1
+            ORDER BY derive_ready_ms LIMIT $3 /*postgres FOR UPDATE SKIP LOCKED postgres*/)
+        RETURNING fold_token,
+            (SELECT failed_runs FROM job WHERE kind = 'derive' AND subject = patient.uuid),
+            (SELECT panics FROM job WHERE kind = 'derive' AND subject = patient.uuid), uuid";
     /// Failures since the last success come with the claim, so that nobody has to ask for them.
     CLAIM = "UPDATE patient SET fold_token = fold_token + 1, fold_lease_until_ms = $2, fold_node = $4
         WHERE uuid = $1 AND fold_lease_until_ms <= $3 RETURNING fold_token,
@@ -64,25 +68,13 @@ impl HealthDb {
     /// Claims up to `limit` patients who have something due and whom nobody folds, those that wait longest first, for a
     /// node.
     pub async fn claim_due(&self, node: &str, now_ms: i64, lease_ms: i64, limit: usize) -> Result<Vec<Claim>> {
-        let waiting = self.db.look_up(async move |tx| find_ready(tx, now_ms, limit).await).await?;
-        if waiting.is_empty() {
-            return Ok(Vec::new());
-        }
-        let until_ms = now_ms.saturating_add(lease_ms);
-        let node = Some(node.to_owned());
-        if let [patient] = waiting.as_slice() {
-            let patient = patient.clone();
-            let claimed = self
-                .db
-                .write_single(async move |tx| claim(tx, &patient, node.as_deref(), until_ms, now_ms).await)
-                .await?;
-            return Ok(claimed.into_iter().collect());
-        }
+        let (until_ms, limit, node) = (now_ms.saturating_add(lease_ms), limit as i64, node.to_owned());
+        let read = |row: &Row<'_>| {
+            let failures = read_failures(row)?;
+            Ok(Claim { patient: row.get(3)?, token: row.get(0)?, failures })
+        };
         self.db
-            .write(async move |tx| {
-                let claims = waiting.iter().map(|patient| claim(tx, patient, node.as_deref(), until_ms, now_ms));
-                Ok(try_join_all(claims).await?.into_iter().flatten().collect())
-            })
+            .write_single(async move |tx| tx.query(CLAIM_DUE, &[&now_ms, &until_ms, &limit, &node], read).await)
             .await
     }
 
@@ -148,21 +140,16 @@ impl HealthDb {
     }
 }
 
-/// The patients who wait longest.
-async fn find_ready(tx: &Tx<'_>, now_ms: i64, limit: usize) -> Result<Vec<String>> {
-    let mut waiting: Vec<String> =
-        tx.query(FIND_READY, &[&now_ms, &(limit as i64)], |row| row.get::<String>(0)).await?;
-    // Two workers that claim the same patients take the rows in the same order, so neither waits for the other.
-    waiting.sort_unstable();
-    Ok(waiting)
+/// The failures that come with a claim.
+fn read_failures(row: &Row<'_>) -> Result<Failures> {
+    let count = |column: usize| Ok::<_, crate::StoreError>(row.get::<Option<i64>>(column)?.unwrap_or(0));
+    Ok(Failures { runs: count(1)?, panics: count(2)? })
 }
 
 /// Claims a patient for a node, or for a command that is none: its lease ends by time alone.
 async fn claim(tx: &Tx<'_>, patient: &str, node: Option<&str>, until_ms: i64, now_ms: i64) -> Result<Option<Claim>> {
     tx.query_opt(CLAIM, &[&patient, &until_ms, &now_ms, &node], |row| {
-        let count = |column: usize| Ok::<_, crate::StoreError>(row.get::<Option<i64>>(column)?.unwrap_or(0));
-        let failures = Failures { runs: count(1)?, panics: count(2)? };
-        Ok(Claim { patient: patient.to_owned(), token: row.get(0)?, failures })
+        Ok(Claim { patient: patient.to_owned(), token: row.get(0)?, failures: read_failures(row)? })
     })
     .await
 }

@@ -24,6 +24,10 @@ const BEGIN_WRITE: &str = "BEGIN; SET LOCAL statement_timeout = '60s'; SET LOCAL
 const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '60s'; \
     SET LOCAL idle_in_transaction_session_timeout = '5min'";
 
+/// Around a part of a statement that PostgreSQL alone is to see; to SQLite it is a comment.
+const PART_BEGIN: &str = "/*postgres ";
+const PART_END: &str = " postgres*/";
+
 type Sent = Pin<Box<dyn Future<Output = std::result::Result<(), tokio_postgres::Error>>>>;
 
 /// What kind of transaction it is.
@@ -226,7 +230,11 @@ impl Flight {
     }
 
     async fn prepared(&self, text: &'static str) -> Result<Statement> {
-        let prepared = self.client.prepare_cached(text).await;
+        let prepared = if text.contains(PART_BEGIN) {
+            self.client.prepare_cached(&text.replace(PART_BEGIN, "").replace(PART_END, "")).await
+        } else {
+            self.client.prepare_cached(text).await
+        };
         self.checked(prepared).await
     }
 }
