@@ -22,9 +22,9 @@ use nodes::{Cost, Databases, median};
 // trips for the sync, 10 and 4 for its derivations, and 1 statement a second.
 
 /// A sync of one row, from the request until its 200.
-const SYNC: Limit = Limit { statements: 22, round_trips: 10 };
+const SYNC: Limit = Limit { statements: 8, round_trips: 3 };
 /// What is derived from that row, and what the node polls for meanwhile.
-const DERIVATIONS: Limit = Limit { statements: 78, round_trips: 42 };
+const DERIVATIONS: Limit = Limit { statements: 28, round_trips: 20 };
 /// Statements a second of a node with nothing to do.
 const IDLE_STATEMENTS_PER_SECOND: f64 = 5.5;
 
