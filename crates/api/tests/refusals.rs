@@ -7,6 +7,7 @@ use axum::http::Request;
 use common::{PASSWORD, Story, text};
 use platform::{NewApiKey, Role};
 use serde_json::{Value, json};
+use store::{Failures, JobFailure, NEVER_MS, NewJob};
 
 #[tokio::test]
 async fn nobody_gets_in_without_a_credential() {
@@ -310,4 +311,25 @@ async fn probes_and_the_document_are_open() {
     {
         assert!(paths.contains_key(path), "{path} is not in {:?}", paths.keys());
     }
+}
+
+/// Background work that fails is named, and requests are answered all the same.
+#[tokio::test]
+async fn readiness_names_background_work_that_fails_and_stays_ready() {
+    let story = Story::begin().await;
+    let health = &story.platform.health;
+    let now_ms = story.now_ms();
+    let patient = "11111111-1111-4111-8111-111111111111".to_owned();
+    let job = NewJob { subject: format!("{patient}/ppg2/0"), patient: Some(patient.clone()) };
+    health.enqueue_jobs("seal", vec![job], now_ms).await.expect("enqueued");
+    let lease = health.claim_jobs("seal", "a node", now_ms, now_ms + 1, 1).await.expect("claimed").remove(0);
+    let failures = Failures { runs: 3, panics: 3 };
+    let (error, put_aside) = ("panicked".to_owned(), Some("0.1.0".to_owned()));
+    let failure = JobFailure { failures, error, failed_ms: now_ms, retry_ms: NEVER_MS, put_aside };
+    assert!(health.fail_job(&lease, failure).await.expect("noted"));
+    let ready = story.get("/readyz").await.ok();
+    assert_eq!(ready, json!({"status": "ok", "failing_jobs": [{"kind": "seal", "failing": 1, "put_aside": 1}]}));
+    assert!(!ready.to_string().contains(&patient), "anyone may ask");
+    assert_eq!(story.platform.take_jobs_up().await.expect("taken up"), 1);
+    assert_eq!(story.get("/readyz").await.ok(), json!({"status": "ok"}));
 }

@@ -12,12 +12,27 @@ use crate::wiring::HeldName;
 /// How long background work may take to end. The engine gives back what is under way some time before.
 const LONGEST_END: Duration = Duration::from_secs(10);
 
-/// Starts the background work; each task ends once `stop` becomes true.
-pub fn start(platform: &Platform, name: HeldName, stop: &watch::Receiver<bool>) -> TaskSet<()> {
+/// Starts the background work, where the node has a name to do it under, and wake-ups between nodes, where there is an
+/// address for them. Each task ends once `stop` becomes true.
+pub fn start(
+    platform: &Platform,
+    name: Option<HeldName>,
+    listen_db_url: Option<String>,
+    stop: &watch::Receiver<bool>,
+) -> TaskSet<()> {
     let mut tasks = TaskSet::default();
-    let (platform, stop) = (platform.clone(), stop.clone());
-    // The name is held as long as anything works under it.
-    tasks.spawn("background work", async move { jobs::run(platform, name.name.clone(), stop).await });
+    let works = name.is_some();
+    if let Some(name) = name {
+        let (platform, stop) = (platform.clone(), stop.clone());
+        // The name is held as long as anything works under it.
+        tasks.spawn("background work", async move { jobs::run(platform, name.name.clone(), stop).await });
+    }
+    if let Some(url) = listen_db_url {
+        if works {
+            tasks.spawn("listen to other nodes", jobs::listen(platform.clone(), url, stop.clone()));
+        }
+        tasks.spawn("wake other nodes", jobs::send_wake_ups(platform.clone(), stop.clone()));
+    }
     tasks
 }
 

@@ -41,6 +41,8 @@ pub(super) struct Engine {
     last_number: u64,
     /// Kinds that may have work to be claimed.
     hungry: BTreeSet<&'static str>,
+    /// Kinds of which something was said to be due that could not be claimed since.
+    unshared: BTreeSet<&'static str>,
     /// When something was last said to be due, by kind.
     rung: BTreeMap<&'static str, Instant>,
 }
@@ -64,6 +66,7 @@ impl Engine {
             running: BTreeMap::new(),
             last_number: 0,
             hungry: BTreeSet::new(),
+            unshared: BTreeSet::new(),
             rung: BTreeMap::new(),
         }
     }
@@ -72,6 +75,7 @@ impl Engine {
     /// then is given back.
     pub async fn work(&mut self, mut stop: watch::Receiver<bool>) {
         let jobs = self.platform.jobs.clone();
+        jobs.set_works(true);
         let (mut look_at, mut prolong_at) = (Instant::now(), Instant::now() + PROLONG_EVERY);
         while !*stop.borrow() {
             if Instant::now() >= look_at {
@@ -90,6 +94,7 @@ impl Engine {
                 () = runtime::sleep_until(look_at.min(prolong_at)) => {}
             }
         }
+        jobs.set_works(false);
         self.stop().await;
     }
 
@@ -187,9 +192,14 @@ impl Engine {
         let running = self.running.values().filter(|run| run.kind.spec.name == name).count();
         let free = kind.spec.at_once.saturating_sub(running);
         // Not for each run that ends: claims are made for many at once.
-        if !self.hungry.contains(name) || 2 * free < kind.spec.at_once.max(1) {
+        let is_busy = 2 * free < kind.spec.at_once.max(1);
+        if !self.hungry.contains(name) || is_busy {
+            if is_busy && self.unshared.remove(name) {
+                self.platform.jobs.share(name);
+            }
             return Ok(0);
         }
+        self.unshared.remove(name);
         let leases = queue::claim(&self.platform, kind, node, free).await?;
         let claimed = leases.len();
         if claimed < free {
@@ -227,6 +237,7 @@ impl Engine {
     fn note_bell(&mut self, kinds: BTreeSet<&'static str>) {
         let now = Instant::now();
         self.rung.extend(kinds.iter().map(|kind| (*kind, now)));
+        self.unshared.extend(&kinds);
         self.hungry.extend(kinds);
     }
 

@@ -9,6 +9,7 @@
 //! ([`membership`]). Whoever commits names the token of the lease, so that work done twice changes nothing.
 
 mod attempt;
+mod between_nodes;
 mod engine;
 mod job;
 pub(crate) mod kinds;
@@ -23,6 +24,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+pub use self::between_nodes::{listen, send_wake_ups};
 use self::engine::Engine;
 pub(crate) use self::job::{Ended, Job, Kind, Run, Spec, Turn};
 pub use self::membership::NodeName;

@@ -1,6 +1,7 @@
 //! What the engine shares with the rest of the node: wake-ups and counts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,6 +15,11 @@ pub const BUCKETS_MS: [u64; 10] = [1, 5, 25, 100, 500, 2_500, 10_000, 60_000, 60
 pub struct JobSignals {
     bell: Notify,
     rung: Mutex<BTreeSet<&'static str>>,
+    /// Rings when other nodes should hear of something.
+    outward: Notify,
+    unheard: Mutex<BTreeSet<&'static str>>,
+    /// Whether an engine of this node works.
+    works: AtomicBool,
     counts: Mutex<Counts>,
 }
 
@@ -66,8 +72,33 @@ impl Outcome {
 impl JobSignals {
     /// Wakes the engine of this node: work of a kind may have become due.
     pub(crate) fn ring(&self, kind: &'static str) {
+        if !self.works.load(Ordering::Relaxed) {
+            return self.share(kind);
+        }
+        self.wake(kind);
+    }
+
+    /// Wakes the engine of this node, whoever has said that something is due.
+    pub(super) fn wake(&self, kind: &'static str) {
         self.rung.lock().unwrap_or_else(PoisonError::into_inner).insert(kind);
         self.bell.notify_one();
+    }
+
+    /// Lets other nodes know that work of a kind waits which this one does not take at once.
+    pub(super) fn share(&self, kind: &'static str) {
+        self.unheard.lock().unwrap_or_else(PoisonError::into_inner).insert(kind);
+        self.outward.notify_one();
+    }
+
+    /// Waits for what other nodes should hear of.
+    pub(super) async fn unheard(&self) -> BTreeSet<&'static str> {
+        self.outward.notified().await;
+        std::mem::take(&mut *self.unheard.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Says whether an engine of this node works.
+    pub(super) fn set_works(&self, works: bool) {
+        self.works.store(works, Ordering::Relaxed);
     }
 
     /// Waits for wake-ups; returns their kinds.

@@ -6,7 +6,6 @@ use api::{ApiState, Limits, Part};
 use axum::Router;
 use clap::{ArgMatches, Args};
 use platform::Platform;
-use runtime::TaskSet;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -63,6 +62,7 @@ pub struct Service {
     metrics: Option<MetricsServer>,
     /// The name to work under in the background, where the node does.
     works_as: Option<HeldName>,
+    listen_db_url: Option<String>,
 }
 
 impl Service {
@@ -85,9 +85,13 @@ impl Service {
         let router = with_pages(api::router_of(state, &parts(&options.roles)), &options.roles);
         let patience = Patience::new(&options.limits);
         let server = Server { listener, router, certificate, doorway, patience };
+        let listen_db_url = options.listen_db_url.clone();
+        if listen_db_url.is_some() && store.health_db.is_none() {
+            return Err(Failure::Usage("--listen-db-url needs --health-db on the same server".to_owned()));
+        }
         let works = options.roles.contains(&NodeRole::Worker);
         let works_as = if works { Some(wiring::take_name(store)?) } else { None };
-        Ok(Service { platform, url: format!("{scheme}://{local}"), server, metrics, works_as })
+        Ok(Service { platform, url: format!("{scheme}://{local}"), server, metrics, works_as, listen_db_url })
     }
 
     /// Where metrics are served, if they are.
@@ -97,10 +101,7 @@ impl Service {
 
     /// Serves and works in the background until `stop` becomes true; returns when all is quiet.
     pub async fn run(self, stop: watch::Receiver<bool>) {
-        let background = match self.works_as {
-            Some(name) => worker::start(&self.platform, name, &stop),
-            None => TaskSet::default(),
-        };
+        let background = worker::start(&self.platform, self.works_as, self.listen_db_url, &stop);
         let metrics = self.metrics.map(|metrics| runtime::spawn("metrics", metrics.run(stop.clone())));
         // Streams of events never end by themselves, and would hold the end up.
         let (platform, mut stopped) = (self.platform.clone(), stop.clone());

@@ -75,6 +75,10 @@ pub struct ServeOptions {
     /// Address for metrics in the format of Prometheus, served to whoever can connect; default: none
     #[arg(long, value_name = "ADDR", env = "PULSEWARD_METRICS_LISTEN")]
     pub metrics_listen: Option<String>,
+    /// PostgreSQL address of the health database that leads to the server directly and not to a pooler: nodes wake each
+    /// other through it; without it they look for work every two seconds
+    #[arg(long, value_name = "URL", env = "PULSEWARD_LISTEN_DB_URL", hide_env_values = true)]
+    pub listen_db_url: Option<String>,
     /// Minutes that an access token lives
     #[arg(long, value_name = "N", env = "PULSEWARD_TOKEN_TTL_MINUTES", default_value_t = 60,
         value_parser = clap::value_parser!(i64).range(1..))]

@@ -23,4 +23,5 @@ mod recompute;
 mod recordings;
 mod secrets;
 mod start_and_end;
+mod takeover;
 mod two_nodes;

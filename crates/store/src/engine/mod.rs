@@ -156,6 +156,14 @@ impl Db {
         }
     }
 
+    /// Sends a wake-up to all nodes that listen; on SQLite there are none.
+    pub(crate) async fn notify(&self, message: &str) -> Result<()> {
+        match &self.engine {
+            Engine::Sqlite(_) => Ok(()),
+            Engine::Postgres(postgres) => postgres.notify(message).await,
+        }
+    }
+
     /// What the pool of connections holds; `None` on SQLite.
     pub fn pool_state(&self) -> Option<PoolState> {
         match &self.engine {
@@ -232,6 +240,12 @@ impl Db {
     pub async fn prepare(&self, text: &'static str) -> Result<()> {
         self.read(async move |tx| tx.prepare(text).await).await
     }
+}
+
+/// Hands wake-ups that nodes send through a PostgreSQL database to `wake` until the connection breaks; see
+/// [`crate::HealthDb::wake_nodes`]. The address must lead to the server directly and not to a pooler.
+pub async fn listen_for_wake_ups(url: &str, wake: impl Fn(&str)) -> Result<()> {
+    postgres::listen(url, wake).await
 }
 
 /// Runs blocking work off the async threads.

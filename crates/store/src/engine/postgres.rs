@@ -6,6 +6,7 @@
 
 mod connection;
 mod flight;
+mod wake_ups;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use tokio_util::task::{AbortOnDropHandle, LocalPoolHandle};
 
 pub(super) use self::flight::Flight;
 use self::flight::Mode;
+pub(super) use self::wake_ups::listen;
 use super::migrate::{Migrations, Target, text_for};
 use super::statement::Tx;
 use super::{Limits, PoolState};
@@ -136,6 +138,12 @@ impl Postgres {
             Err(last)
         });
         joined(work.await)
+    }
+
+    /// Sends a wake-up to everyone who listens, in a transaction of its own.
+    pub(super) async fn notify(&self, message: &str) -> Result<()> {
+        let text = wake_ups::notify(message)?;
+        self.on_a_lane(async move |pool| Ok(connect(&pool).await?.batch_execute(&text).await?)).await
     }
 
     /// How many connections there are and what waits for one.

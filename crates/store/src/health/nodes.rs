@@ -73,6 +73,11 @@ impl HealthDb {
         Ok(found.flatten())
     }
 
+    /// Sends a wake-up to all nodes that listen; on SQLite there are none.
+    pub async fn wake_nodes(&self, message: &str) -> Result<()> {
+        self.db.notify(message).await
+    }
+
     /// The beat of each node, by id.
     pub async fn beats(&self) -> Result<Vec<(String, i64)>> {
         self.db.read_single(async |tx| tx.query(BEATS, &[], |row| Ok((row.get(0)?, row.get(1)?))).await).await
