@@ -164,3 +164,22 @@ async fn message_that_cannot_be_delivered_does_not_hold_up_others() {
     assert_eq!(platform.deliver_pending(0).await.expect("delivered"), 2, "the enrolment became the erasure too");
     assert!(platform.health.erased_patient(&uuids[1]).await.expect("an answer").is_some());
 }
+
+#[tokio::test]
+async fn events_expire_after_thirty_days_and_what_is_owed_does_not() {
+    let story = Story::begin().await;
+    let key = story.key_of("ada@example.org", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let grace = story.patient(&key, &group, json!({})).await;
+    let left = half_enrolled(&story, &group, "AAAA").await;
+    let log = story.platform.users.events();
+    let events_of = async |uuid: &str| log.after(uuid, 0, 9).await.expect("events").len();
+    story.pass_ms(30 * 86_400_000);
+    assert_eq!(story.jobs(&["expire_events"]).await, 1);
+    assert_eq!((events_of(&grace.uuid).await, events_of(&left).await), (2, 1));
+    story.pass_ms(3_600_000);
+    story.jobs(&["expire_events"]).await;
+    assert_eq!(events_of(&grace.uuid).await, 0);
+    assert_eq!(story.platform.deliver_pending(0).await.expect("delivered"), 1);
+    assert!(story.platform.health.patient(&left).await.expect("an answer").is_some());
+}

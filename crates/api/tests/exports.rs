@@ -41,7 +41,7 @@ impl Study {
     }
 
     async fn work(&self) -> usize {
-        self.story.jobs(&["write_owed_entries", "export"]).await - 1
+        self.story.jobs(&["export"]).await
     }
 
     /// The archive of a request, after five minutes.

@@ -28,14 +28,12 @@ enum Direction {
 impl Platform {
     /// Delivers the message that an operation has committed, and what was committed before it about the same patient.
     pub(crate) async fn deliver(&self, message: HealthMessage) -> Result<()> {
-        match message.change.patient() {
-            Some(patient) => self.deliver_changes_of(patient).await,
-            None => {
-                let HealthMessage { id, change, entries, created_ms } = message;
-                let key = MessageKey::of_id(&id);
-                self.make(PendingHealthMessage { key, change, entries, created_ms }).await
-            }
+        if let Some(patient) = message.change.patient() {
+            return self.deliver_changes_of(patient).await;
         }
+        let HealthMessage { id, change, entries, created_ms } = message;
+        let key = MessageKey::of_id(&id);
+        self.make(PendingHealthMessage { key, change, entries, created_ms }).await
     }
 
     /// Makes all changes that are owed for a patient, in their order, and writes their entries.

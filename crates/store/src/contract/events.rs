@@ -14,6 +14,7 @@ on_both_engines! {
     place_within_a_position_is_kept_by_pages_of_any_size
     event_of_an_unknown_patient_is_none
     events_expire_from_the_oldest_and_the_newest_stays
+    sync_stays_until_it_is_derived
     another_epoch_ends_cursors
     erased_patient_keeps_positions_without_data
 }
@@ -155,6 +156,20 @@ async fn events_expire_from_the_oldest_and_the_newest_stays(stores: Stores) {
     assert_eq!((deleted, times(start(health).await).await), (2, vec![40]));
     append(health, "grace", &["after"]).await;
     assert_eq!(health.events().after("grace", 5, 9).await.expect("events")[0].sequence, 6);
+}
+
+async fn sync_stays_until_it_is_derived(stores: Stores) {
+    const DERIVED: &str = "UPDATE patient SET derived_through = 1 WHERE uuid = 'grace'";
+    with_patients(&stores, &["grace"]).await;
+    let health = &stores.health;
+    append(health, "grace", &["one"]).await;
+    append(health, "grace", &["newest"]).await;
+    settle(health).await;
+    assert_eq!(health.events().expire(1_000, 100).await.expect("a count"), 0);
+    health.db.write(async |tx| tx.execute(DERIVED, &[]).await).await.expect("derived");
+    assert_eq!(health.events().expire(1_000, 100).await.expect("a count"), 1);
+    let left = health.events().after("grace", 0, 9).await.expect("events");
+    assert_eq!(labels(&left), [("grace", 2, "newest")]);
 }
 
 async fn another_epoch_ends_cursors(stores: Stores) {

@@ -88,10 +88,9 @@ async fn battery_that_becomes_low_or_recovers_is_an_event(stores: Stores) {
         };
         stores.health.store_sync(sync).await.expect("stored");
     }
-    let changes = written(&stores.health.events()).await;
-    let changes: Vec<_> = changes.into_iter().filter(|(event, ..)| *event == EventType::DeviceChanged).collect();
+    // Syncs that store nothing are no reader's business.
     assert_eq!(
-        changes,
+        written(&stores.health.events()).await,
         [
             (EventType::DeviceChanged, 1, json!({"state": "battery_low", "battery_level": 15})),
             (EventType::DeviceChanged, 4, json!({"state": "battery_ok", "battery_level": 16})),

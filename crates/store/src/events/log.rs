@@ -12,6 +12,7 @@ use crate::texts::sql;
 #[derive(Clone, Debug)]
 pub struct EventLog {
     pub(super) db: Db,
+    pub(super) first_kept: &'static str,
 }
 
 /// Event as it is stored.
@@ -53,13 +54,20 @@ pub enum Followed {
     Expired,
 }
 
+/// Condition of events that readers see: what only the store itself acts on is none of them.
+macro_rules! is_shown {
+    () => {
+        "type <> 'message' AND type <> 'sync.repeated'"
+    };
+}
+
 sql! {
     EPOCH = "SELECT epoch, retained_from, (SELECT position FROM event_horizon) FROM store_epoch";
-    AFTER = "SELECT patient, sequence, time_ms, type, body, position FROM event
-        WHERE position >= $1 AND position < (SELECT position FROM event_horizon) AND type <> 'message'
-        ORDER BY position, patient, sequence LIMIT $3 OFFSET $2";
-    OF_PATIENT = "SELECT patient, sequence, time_ms, type, body, position FROM event
-        WHERE patient = $1 AND sequence > $2 AND type <> 'message' ORDER BY sequence LIMIT $3";
+    AFTER = concat!("SELECT patient, sequence, time_ms, type, body, position FROM event
+        WHERE position >= $1 AND position < (SELECT position FROM event_horizon) AND ", is_shown!(), "
+        ORDER BY position, patient, sequence LIMIT $3 OFFSET $2");
+    OF_PATIENT = concat!("SELECT patient, sequence, time_ms, type, body, position FROM event
+        WHERE patient = $1 AND sequence > $2 AND ", is_shown!(), " ORDER BY sequence LIMIT $3");
     OLDEST_UNREADABLE = "SELECT MIN(time_ms) FROM event WHERE position >= (SELECT position FROM event_horizon)";
 }
 
@@ -71,8 +79,9 @@ struct Life {
 }
 
 impl EventLog {
-    pub(crate) fn new(db: Db) -> Self {
-        EventLog { db }
+    /// The log of a database. `first_kept` is a statement as [`first_kept!`](super::first_kept) makes them.
+    pub(crate) fn new(db: Db, first_kept: &'static str) -> Self {
+        EventLog { db, first_kept }
     }
 
     /// Reads at most `limit` events behind a cursor. A reader that goes on with the answer's cursor sees every event

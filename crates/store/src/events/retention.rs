@@ -5,12 +5,20 @@ use crate::engine::Tx;
 use crate::error::Result;
 use crate::texts::sql;
 
+/// The first event to keep among the oldest ones: of those from before a time, what the store itself still has to act on,
+/// which is a message that is not delivered, and what a database adds as a condition.
+macro_rules! first_kept {
+    ($also:literal) => {
+        concat!(
+            "SELECT MIN(position) FROM (SELECT position, patient, sequence, time_ms, type, message FROM event
+            ORDER BY position LIMIT $2) AS oldest WHERE time_ms >= $1 OR message IS NOT NULL",
+            $also
+        )
+    };
+}
+pub(crate) use first_kept;
+
 sql! {
-    /// The first event to keep among the oldest ones. A message that is not delivered is kept whatever its age, and
-    /// so is to be what somebody else in the store still has to act on.
-    FIRST_KEPT = "SELECT MIN(position) FROM
-        (SELECT position, time_ms, message FROM event ORDER BY position LIMIT $2) AS oldest
-        WHERE time_ms >= $1 OR message IS NOT NULL";
     LAST_OF_OLDEST = "SELECT MAX(position) FROM (SELECT position FROM event ORDER BY position LIMIT $1) AS oldest";
     /// Only what readers could see already: nothing below the position may be written later.
     DELETE_BEFORE = "DELETE FROM event WHERE position < $1 AND position < (SELECT position FROM event_horizon)";
@@ -29,9 +37,10 @@ impl EventLog {
     /// newest one. Cursors from before what is left are expired.
     pub async fn expire(&self, before_ms: i64, limit: usize) -> Result<u64> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let text = self.first_kept;
         self.db
             .write(async move |tx| {
-                let first_kept = match position(tx, FIRST_KEPT, &[&before_ms, &limit]).await? {
+                let first_kept = match position(tx, text, &[&before_ms, &limit]).await? {
                     None => position(tx, LAST_OF_OLDEST, &[&limit]).await?,
                     first_kept => first_kept,
                 };

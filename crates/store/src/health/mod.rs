@@ -67,8 +67,9 @@ use std::sync::Arc;
 
 use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
-use crate::events::EventLog;
+use crate::events::{EventLog, first_kept};
 use crate::objects::Objects;
+use crate::texts::sql;
 
 const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0001_spine.sql"),
@@ -83,6 +84,12 @@ const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0010_dirty.sql"),
     include_str!("../../migrations/health/0011_jobs.sql"),
 ]);
+
+sql! {
+    /// A sync's event is kept until what it touched is derived.
+    FIRST_KEPT_EVENT = first_kept!(" OR (type = 'sync.stored'
+        AND sequence > (SELECT derived_through FROM patient WHERE uuid = oldest.patient))");
+}
 
 /// The health database and the objects that its segments lie in. Clones share it.
 #[derive(Clone, Debug)]
@@ -102,7 +109,7 @@ impl HealthDb {
 
     /// The log of what happens in this database.
     pub fn events(&self) -> EventLog {
-        EventLog::new(self.db.clone())
+        EventLog::new(self.db.clone(), FIRST_KEPT_EVENT)
     }
 
     /// Whether the database answers.
@@ -129,6 +136,7 @@ impl HealthDb {
 #[cfg(test)]
 pub(crate) fn all_texts() -> Vec<&'static str> {
     [
+        TEXTS,
         afib::TEXTS,
         alarms::TEXTS,
         board::TEXTS,

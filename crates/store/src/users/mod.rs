@@ -35,7 +35,8 @@ pub use totp::Totp;
 
 use crate::engine::{Address, Db, Migrations};
 use crate::error::Result;
-use crate::events::EventLog;
+use crate::events::{EventLog, first_kept};
+use crate::texts::sql;
 
 const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/users/0001_spine.sql"),
@@ -45,6 +46,10 @@ const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/users/0005_events.sql"),
     include_str!("../../migrations/users/0006_audit_pages.sql"),
 ]);
+
+sql! {
+    FIRST_KEPT_EVENT = first_kept!("");
+}
 
 /// The users database. Clones share it.
 #[derive(Clone, Debug)]
@@ -62,7 +67,7 @@ impl UsersDb {
 
     /// The log of what happens in this database.
     pub fn events(&self) -> EventLog {
-        EventLog::new(self.db.clone())
+        EventLog::new(self.db.clone(), FIRST_KEPT_EVENT)
     }
 
     /// Whether the database answers.
@@ -89,6 +94,7 @@ impl UsersDb {
 #[cfg(test)]
 pub(crate) fn all_texts() -> Vec<&'static str> {
     [
+        TEXTS,
         accounts::TEXTS,
         api_keys::TEXTS,
         audit::TEXTS,

@@ -1,4 +1,4 @@
-//! Archives of exports that have been kept long enough go.
+//! Archives of exports and events that have been kept long enough go.
 
 use std::time::Duration;
 
@@ -8,6 +8,40 @@ use super::unit;
 use crate::error::Result;
 use crate::exports::KEEP_ARCHIVES_MS;
 use crate::jobs::{Ended, Job, Run, Spec, Turn};
+
+/// How long events are kept. A sync's name is known as long as its event.
+const KEEP_EVENTS_MS: i64 = 30 * 86_400_000;
+/// Events that one transaction looks at.
+const EVENTS_AT_ONCE: usize = 5_000;
+
+/// Deletes old events of both databases.
+pub(crate) struct ExpireEvents;
+
+impl Job for ExpireEvents {
+    const SPEC: Spec = Spec::new("expire_events", Turn::Every(Duration::from_hours(1)));
+
+    fn parse(_subject: &str) -> Option<Self> {
+        Some(ExpireEvents)
+    }
+
+    async fn run(self, run: Run) -> Result<Ended> {
+        let before_ms = run.platform.now_ms() - KEEP_EVENTS_MS;
+        let mut expired = 0;
+        for log in [run.platform.users.events(), run.platform.health.events()] {
+            loop {
+                run.check()?;
+                match log.expire(before_ms, EVENTS_AT_ONCE).await? {
+                    0 => break,
+                    deleted => expired += deleted,
+                }
+            }
+        }
+        if expired > 0 {
+            tracing::info!(expired, "deleted old events");
+        }
+        Ok(Ended::Done)
+    }
+}
 
 /// Looks for exports that were finished long ago.
 pub(crate) struct PlanExpiry;

@@ -27,6 +27,7 @@ pub(crate) const ALL: &[Kind] = &[
     Kind::of::<retention::EnforceRetention>(),
     Kind::of::<expiry::PlanExpiry>(),
     Kind::of::<expiry::ExpireExport>(),
+    Kind::of::<expiry::ExpireEvents>(),
     Kind::of::<deletion::PlanDeletion>(),
     Kind::of::<deletion::FindLostObjects>(),
     Kind::of::<deletion::DeleteObject>(),
