@@ -1,6 +1,7 @@
 //! What folding a patient's day costs, in CPU time of the whole process: from stored rows to stored summary.
 //!
-//! `cargo bench -p platform --bench day`. Linux only: memory is read from `/proc`.
+//! `cargo bench -p platform --bench day`. Linux only: memory is read from `/proc`. With `-- parallel 1000`: how much
+//! faster two threads derive full days of so many patients than one.
 #![allow(clippy::print_stdout, reason = "a benchmark tells its results")]
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a benchmark may panic, and reads /proc")]
 
@@ -32,8 +33,34 @@ const LATE_TIMES: i64 = 20;
 const PATIENTS: usize = 7;
 
 fn main() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    runtime.block_on(run());
+    let mut arguments = std::env::args().skip_while(|argument| argument != "parallel");
+    if arguments.next().is_some() {
+        let patients = arguments.next().map_or(1_000, |patients| patients.parse().unwrap());
+        let [one, two] = [1, 2].map(|threads| threads_of(threads).block_on(derive_many(patients)));
+        println!("{patients} full days: {one:.1} s with one thread, {two:.1} s with two: {:.2} times as fast", one / two);
+        return;
+    }
+    threads_of(2).block_on(run());
+}
+
+fn threads_of(count: usize) -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(count).enable_all().build().unwrap()
+}
+
+/// Derives full days of many patients who are all due; returns how many seconds that takes.
+async fn derive_many(patients: usize) -> f64 {
+    let folder = tempfile::tempdir().unwrap();
+    let now_ms = Arc::new(AtomicI64::new(MIDNIGHT_MS + 2 * DAY_MS));
+    let platform = open(folder.path(), &now_ms).await;
+    let day = [activity(), beats(), stages(), temperature()];
+    for patient in (0..patients).map(|number| format!("patient-{number}")) {
+        put_patient(&platform, &patient).await;
+        sync(&platform, &patient, day.to_vec()).await;
+    }
+    let begun = std::time::Instant::now();
+    fold(&platform).await;
+    assert_eq!(platform.patients_due().await.unwrap(), 0);
+    begun.elapsed().as_secs_f64()
 }
 
 async fn run() {

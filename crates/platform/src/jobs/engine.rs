@@ -89,7 +89,7 @@ impl Engine {
             tokio::select! {
                 biased;
                 _ = stop.wait_for(|stop| *stop) => break,
-                ended = self.runs.join_next(), if !self.running.is_empty() => self.note_end(ended),
+                ended = self.runs.join_next(), if !self.running.is_empty() => self.note_end(ended.as_ref()),
                 kinds = jobs.rung() => self.note_bell(kinds),
                 () = runtime::sleep_until(look_at.min(prolong_at)) => {}
             }
@@ -119,7 +119,7 @@ impl Engine {
             while !self.running.is_empty() {
                 let run = self.runs.join_next().await;
                 ended += usize::from(matches!(&run, Some(Ok((_, report))) if report.outcome != Outcome::Lost));
-                self.note_end(run);
+                self.note_end(run.as_ref());
             }
         }
     }
@@ -205,7 +205,9 @@ impl Engine {
         if claimed < free {
             self.hungry.remove(name);
         }
-        leases.into_iter().for_each(|lease| self.start(kind, lease));
+        for lease in leases {
+            self.start(kind, lease);
+        }
         Ok(claimed)
     }
 
@@ -223,10 +225,10 @@ impl Engine {
         self.runs.spawn(kind.spec.name, async move { (number, attempt(kind, run, &version).await) });
     }
 
-    fn note_end(&mut self, ended: Option<Result<(u64, Report), runtime::TaskError>>) {
+    fn note_end(&mut self, ended: Option<&Result<(u64, Report), runtime::TaskError>>) {
         // Runs do not panic outside their guard, and nobody aborts them before the engine ends.
         let Some(Ok((number, report))) = ended else { return };
-        let Some(run) = self.running.remove(&number) else { return };
+        let Some(run) = self.running.remove(number) else { return };
         let name = run.kind.spec.name;
         // What became due of a subject while it was held could not be claimed then.
         if report.is_partial || self.rung.get(name).is_some_and(|rung| *rung >= run.begun) {
@@ -293,7 +295,7 @@ impl Engine {
         while !self.running.is_empty() && Instant::now() < deadline {
             tokio::select! {
                 biased;
-                ended = self.runs.join_next() => self.note_end(ended),
+                ended = self.runs.join_next() => self.note_end(ended.as_ref()),
                 () = runtime::sleep_until(look_at.min(deadline)) => {
                     if let Err(error) = self.membership.look().await {
                         tracing::warn!(%error, "this node could not give a sign of life");

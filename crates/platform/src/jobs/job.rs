@@ -136,11 +136,9 @@ impl Kind {
 }
 
 fn run_parsed<J: Job>(run: Run) -> BoxFuture<'static, Result<Ended>> {
-    match J::parse(&run.lease.subject) {
-        Some(job) => job.run(run).boxed(),
-        None => {
-            let message = format!("the subject of a job of kind {} cannot be read", J::SPEC.name);
-            async { Err(StoreError::Damaged(message).into()) }.boxed()
-        }
-    }
+    let Some(job) = J::parse(&run.lease.subject) else {
+        let message = format!("the subject of a job of kind {} cannot be read", J::SPEC.name);
+        return async { Err(StoreError::Damaged(message).into()) }.boxed();
+    };
+    job.run(run).boxed()
 }
