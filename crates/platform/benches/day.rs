@@ -37,7 +37,10 @@ fn main() {
     if arguments.next().is_some() {
         let patients = arguments.next().map_or(1_000, |patients| patients.parse().unwrap());
         let [one, two] = [1, 2].map(|threads| threads_of(threads).block_on(derive_many(patients)));
-        println!("{patients} full days: {one:.1} s with one thread, {two:.1} s with two: {:.2} times as fast", one / two);
+        println!(
+            "{patients} full days: {one:.1} s with one thread, {two:.1} s with two: {:.2} times as fast",
+            one / two
+        );
         return;
     }
     threads_of(2).block_on(run());

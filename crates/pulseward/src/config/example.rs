@@ -44,8 +44,7 @@ mod tests {
         }
         let example = match argument.get_id().as_str() {
             "users_db" => Some("postgres://pulseward@db.example/users"),
-            "health_db" => Some("postgres://pulseward@db.example/health"),
-            "listen_db_url" => Some("postgres://pulseward@db.example/health"),
+            "health_db" | "listen_db_url" => Some("postgres://pulseward@db.example/health"),
             "objects" => Some("file:///var/lib/pulseward/objects"),
             "master_key_file" => Some("/etc/pulseward/master.key"),
             "public_url" => Some("https://study.example"),
