@@ -24,9 +24,9 @@ use nodes::{Cost, Databases, median};
 /// A sync of one row, from the request until its 200.
 const SYNC: Limit = Limit { statements: 8, round_trips: 3 };
 /// What is derived from that row, and what the node polls for meanwhile.
-const DERIVATIONS: Limit = Limit { statements: 28, round_trips: 20 };
+const DERIVATIONS: Limit = Limit { statements: 12, round_trips: 8 };
 /// Statements a second of a node with nothing to do.
-const IDLE_STATEMENTS_PER_SECOND: f64 = 5.5;
+const IDLE_STATEMENTS_PER_SECOND: f64 = 1.0;
 
 /// Syncs before measuring, so that connections stand and their statements are prepared.
 const WARMING: usize = 8;
