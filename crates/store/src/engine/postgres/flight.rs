@@ -13,6 +13,7 @@ use std::task::{Context, Poll, Waker};
 use deadpool_postgres::Object;
 use futures::TryStreamExt;
 use tokio_postgres::Statement;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
 use crate::engine::statement::{Param, Row};
@@ -185,7 +186,9 @@ impl Flight {
             Poll::Ready(committed) => committed,
             Poll::Pending => commit.await,
         };
-        committed.map_err(failure)
+        // A server that stops may end the session after it has committed, so only a conflict is sure to have undone it.
+        committed
+            .map_err(|error| CommitFailure { is_undone: error.code().is_some_and(is_conflict), error: error.into() })
     }
 
     /// Ends the transaction without effects and without waiting; the connection takes whatever comes next after it.
@@ -243,6 +246,11 @@ impl Drop for Flight {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Whether the server has rolled a transaction back because it met another one.
+fn is_conflict(code: &SqlState) -> bool {
+    code.code().starts_with("40")
 }
 
 /// Polls once with a waker that wakes nobody; whoever needs the answer polls again with a waker of its own.

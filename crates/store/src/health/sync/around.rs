@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use vitals::block::Block;
-use vitals::latest::LatestValues;
 use vitals::merge::overlay;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::DAY_US;
 
+use super::super::HealthDb;
 use super::super::chunks::Prepared;
-use super::super::{HealthDb, latest};
 use super::{ChannelChunks, Sync};
 use crate::engine::{Param, Row, Tx};
 use crate::error::{Result, StoreError};
@@ -46,8 +45,8 @@ sql! {
 /// What decides what a sync writes.
 #[derive(Debug, Default)]
 pub(super) struct Around {
-    /// Number of the patient's last event and the latest values; `None` when there is no such patient.
-    pub patient: Option<(i64, LatestValues)>,
+    /// Number of the patient's last event and the text of the latest values; `None` when there is no such patient.
+    pub patient: Option<(i64, Option<String>)>,
     /// The stored charge of the bracelet that the sync describes, %.
     pub battery_level: Option<i64>,
     /// Content of an earlier sync of this id.
@@ -227,7 +226,7 @@ impl Around {
             DataType::from_number(first).ok_or_else(|| StoreError::Damaged("a row is of an unknown type".to_owned()))
         };
         match kind {
-            0 => self.patient = Some((first, latest::parse(text.as_deref())?)),
+            0 => self.patient = Some((first, text)),
             1 => {
                 let chunk = StoredChunk {
                     arrival: third,

@@ -13,7 +13,7 @@ use super::super::{AHEAD_MS, devices, latest, tally};
 use super::around::{self, Around, SealedRows};
 use super::event::SyncBody;
 use super::{ChannelChunks, Counts, Sync, SyncOutcome, Written};
-use crate::engine::Tx;
+use crate::engine::{Param, Tx};
 use crate::error::{Result, StoreError};
 use crate::events::{EventType, raise_event_position};
 use crate::texts::sql;
@@ -21,11 +21,12 @@ use crate::texts::sql;
 sql! {
     RAISE = concat!("UPDATE patient SET arrivals = $2, events = $2, last_sync_ms = $3, latest = $4,
         derive_ready_ms = CASE WHEN derive_ready_ms <= $5 THEN derive_ready_ms ELSE COALESCE($5, derive_ready_ms) END, ",
-        raise_event_position!(), " WHERE uuid = $1 AND events + 1 = $2");
-    /// Cannot be written when the patient is gone (no uuid) or has another event of this number.
+        raise_event_position!(), " WHERE uuid = $1 AND events + 1 = $2 AND latest IS NOT DISTINCT FROM $6");
+    /// Cannot be written when the patient's row was not raised: it is gone, has another event of this number, or a
+    /// derivation has written latest values since they were read, which it may do without an event.
     ADD_EVENT = "INSERT INTO event (position, patient, sequence, time_ms, type, body, sync_id, content_hash)
         VALUES ((SELECT NULLIF(event_position, 0) FROM patient WHERE uuid = $1),
-        (SELECT uuid FROM patient WHERE uuid = $1), $2, $3, $4, $5, $6, $7)";
+        (SELECT uuid FROM patient WHERE uuid = $1 AND arrivals = $2), $2, $3, $4, $5, $6, $7)";
 }
 
 /// What a sync adds, collected before anything is written.
@@ -46,7 +47,7 @@ pub(super) async fn write(
     holds_patient: bool,
 ) -> Result<Written> {
     let around = around::look(tx, sync, channels, holds_patient).await?;
-    let Some((events, mut known)) = around.patient else {
+    let Some((events, stored_latest)) = &around.patient else {
         return Ok(Written::Done(SyncOutcome::UnknownPatient));
     };
     let is_repeated = around.known_hash.is_some();
@@ -64,8 +65,7 @@ pub(super) async fn write(
         additions.add_channel(sync, channel, &around, sealed)?;
     }
     let number = events + 1;
-    known.merge_newer(&additions.newest);
-    raise_patient(tx, sync, number, &known, &additions.body).await?;
+    raise_patient(tx, sync, number, stored_latest.as_deref(), &additions).await?;
     chunks::insert_all(tx, &sync.patient, number, &additions.chunks).await?;
     additions.counts.add(tx, &sync.patient).await?;
     add_event(tx, sync, number, additions.body, is_repeated).await?;
@@ -155,10 +155,19 @@ fn first_copies(stored: &Block, of_sync: &Block, ordered: &Ordered) -> Block {
 }
 
 /// Takes the next number of the patient's events, with everything else that a sync changes of the patient's row.
-async fn raise_patient(tx: &Tx<'_>, sync: &Sync, number: i64, latest: &LatestValues, body: &SyncBody) -> Result<()> {
-    let latest = latest::to_text(latest)?;
-    let ready_ms = body.ready_ms(sync.received_ms);
-    tx.put(RAISE, &[&sync.patient, &number, &sync.received_ms, &latest, &ready_ms]).await
+async fn raise_patient(
+    tx: &Tx<'_>,
+    sync: &Sync,
+    number: i64,
+    stored_latest: Option<&str>,
+    additions: &Additions<'_>,
+) -> Result<()> {
+    let mut values = latest::parse(stored_latest)?;
+    values.merge_newer(&additions.newest);
+    let latest = latest::to_text(&values)?;
+    let ready_ms = additions.body.ready_ms(sync.received_ms);
+    let params: [&dyn Param; 6] = [&sync.patient, &number, &sync.received_ms, &latest, &ready_ms, &stored_latest];
+    tx.put(RAISE, &params).await
 }
 
 async fn add_event(tx: &Tx<'_>, sync: &Sync, number: i64, mut body: SyncBody, is_repeated: bool) -> Result<()> {
