@@ -19,6 +19,7 @@ mod oauth;
 mod people;
 mod portal;
 mod sessions;
+mod syncs;
 mod texts;
 mod written_events;
 
