@@ -18,6 +18,7 @@ mod enrolment;
 mod environment;
 mod erasure;
 mod error;
+mod events;
 pub mod exports;
 pub mod fold;
 mod forgetting;

@@ -35,8 +35,8 @@ pub use health::{
     Device, DeviceReport, Dirty, DueRange, ErasedPatient, ExportJob, ExportState, ExportTurn, FactsRow, FailingJobs,
     Failures, FoldCommit, FoldOutcome, HealthChange, HealthDb, HealthPatient, HealthSession, InputRange, IntakeFacts,
     JobFailure, JobLease, LatestChange, LocalQuarter, NEVER_MS, NewExport, NewJob, NewsRow, NodeView,
-    OauthRefreshToken, OlderDays, PendingEntries, Profile, Progress, PutAside, SettingRow, SlotRow, StoredSection,
-    SummaryRow, Sync, SyncId, SyncOutcome, TallyRow, WEIGHT_SETTING,
+    OauthRefreshToken, OlderDays, PendingEntries, Profile, PutAside, SettingRow, SlotRow, StoredSection, SummaryRow,
+    Sync, SyncId, SyncOutcome, TallyRow, WEIGHT_SETTING,
 };
 pub use health::{Retirement, export_folder};
 pub use objects::{ByteRange, ListedObject, ObjectRead, Objects, S3Address, Upload};

@@ -284,7 +284,11 @@ fn told(mut watched: Watched) -> impl Stream<Item = std::result::Result<Event, I
         // The first tick is ready at once, and who listens has just been checked.
         check.tick().await;
         // Something at once, so that a page knows that it listens before anything happens.
-        yield Ok(Event::default().comment("listening"));
+        let listening = Event::default().comment("listening");
+        yield Ok(match watched.listener.begins_at() {
+            Some(cursor) => listening.id(cursor),
+            None => listening,
+        });
         loop {
             let event = tokio::select! {
                 // The check first: a board that always has news must not keep an ended session alive.

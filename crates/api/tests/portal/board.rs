@@ -8,6 +8,7 @@ use axum::http::Request;
 use futures::StreamExt as _;
 use platform::Role;
 use serde_json::{Value, json};
+use store::{HealthChange, HealthMessage, PersonChange, Profile};
 
 use crate::browser::Browser;
 use crate::common::{Enrolled, PASSWORD, START_MS, Story, text};
@@ -78,6 +79,15 @@ impl Events {
             let piece = tokio::time::timeout(Duration::from_secs(30), self.body.next()).await.expect("in time")?;
             self.read.push_str(std::str::from_utf8(&piece.expect("a piece")).expect("text"));
         }
+    }
+
+    /// The cursor that a stream begins with.
+    async fn begin(&mut self) -> String {
+        let piece = tokio::time::timeout(Duration::from_secs(30), self.body.next()).await.expect("in time");
+        let piece = piece.expect("a piece").expect("bytes");
+        let text = std::str::from_utf8(&piece).expect("text");
+        let id = text.lines().find_map(|line| line.strip_prefix("id:")).expect("an id");
+        id.trim_start().to_owned()
     }
 
     /// The next row.
@@ -183,8 +193,75 @@ async fn a_sync_and_its_fold_are_told_and_who_comes_back_misses_nothing() {
     for events in [&mut other, &mut back] {
         assert_eq!(events.row().await.1["uuid"], rosa.uuid);
     }
-    let (name, ..) = ward.events("long-ago-7").await.next().await.expect("an event");
-    assert_eq!(name, "reload");
+    for unknown in ["long-ago-7", "1.aa.1.0.bb.1.0"] {
+        let (name, ..) = ward.events(unknown).await.next().await.expect("an event");
+        assert_eq!(name, "reload", "{unknown}");
+    }
+}
+
+/// What happens while nobody looks is in the event log.
+#[tokio::test]
+async fn one_who_comes_back_later_gets_what_happened_while_nobody_looked() {
+    let ward = Ward::open().await;
+    let (rita, rosa) = (ward.patient(Value::Null).await, ward.patient(Value::Null).await);
+    let mut events = ward.events("").await;
+    let begin = events.begin().await;
+    ward.send(&rita, vitals(START_MS, 61)).await;
+    let (seen, _) = events.row().await;
+    drop(events);
+    ward.send(&rosa, vitals(START_MS, 70)).await;
+    ward.story.fold().await;
+    ward.send(&rosa, vitals(START_MS + MINUTE_MS, 71)).await;
+    for last_seen in [&seen, &begin] {
+        let mut events = ward.events(last_seen).await;
+        let mut told = [events.row().await, events.row().await];
+        told.sort_by_key(|(_, row)| row["uuid"] != rita.uuid);
+        assert_eq!(told[0].1["news"]["score"], 0, "{last_seen}");
+        assert_eq!(told[1].1["heart_rate"]["value"], 71.0, "the newest, once");
+        assert!(told.iter().any(|(id, _)| id == last_seen), "going away between two rows loses none");
+        assert!(told.iter().any(|(id, _)| id != last_seen), "the last one leads on");
+    }
+    let path = format!("/integration/v1/patients/{}", rita.uuid);
+    ward.browser.ask(&ward.story, "DELETE", &path, Value::Null).await.ok();
+    let (name, ..) = ward.events(&seen).await.next().await.expect("an event");
+    assert_eq!(name, "reload", "somebody has left meanwhile");
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_read_does_not_hold_up_the_others() {
+    let ward = Ward::open().await;
+    let (rita, rosa) = (ward.patient(Value::Null).await, ward.patient(Value::Null).await);
+    let users = &ward.story.platform.users;
+    let stored = users.patients(vec![rita.uuid.clone()]).await.expect("an answer").remove(&rita.uuid).expect("rita");
+    let (uuid, now_ms) = (rita.uuid.clone(), START_MS);
+    let change = PersonChange { uuid, email: None, known: stored.person, person: "{".to_owned(), now_ms };
+    let nothing = HealthChange::PutPatient {
+        uuid: rita.uuid.clone(),
+        record_id: stored.record_id,
+        customer_code: None,
+        profile: Profile::default(),
+        at_ms: now_ms,
+    };
+    let message = HealthMessage { id: "m".to_owned(), change: nothing, entries: Vec::new(), created_ms: now_ms };
+    assert!(users.change_person(change, message).await.expect("written"), "damaged");
+    let mut events = ward.events("").await;
+    events.begin().await;
+    ward.send(&rita, vitals(START_MS, 61)).await;
+    ward.send(&rosa, vitals(START_MS, 70)).await;
+    assert_eq!(events.row().await.1["uuid"], rosa.uuid);
+}
+
+#[tokio::test]
+async fn a_repeated_sync_is_told_because_the_board_shows_the_last_one() {
+    let ward = Ward::open().await;
+    let rita = ward.patient(Value::Null).await;
+    ward.send(&rita, vitals(START_MS, 61)).await;
+    ward.story.fold().await;
+    let mut events = ward.events("").await;
+    events.begin().await;
+    ward.story.pass_ms(MINUTE_MS);
+    ward.send(&rita, vitals(START_MS, 61)).await;
+    assert_eq!(events.row().await.1["last_sync"], START_MS + MINUTE_MS);
 }
 
 #[tokio::test]

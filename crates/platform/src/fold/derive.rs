@@ -57,7 +57,9 @@ fn marks(commit: &FoldCommit, dirty: &Dirty) -> Vec<DueRange> {
 /// What readers of the event log are told.
 fn events(commit: &FoldCommit, seen: &LatestValues, now_ms: i64) -> Vec<NewEvent> {
     let event = |event_type, body: Value| NewEvent { event_type, time_ms: now_ms, body };
-    let days: BTreeSet<_> = commit.summaries.iter().map(|row| row.day).collect();
+    // Slots are part of a day's summaries; a day of which only they have changed names no section.
+    let of_slots = commit.slots.iter().map(|row| row.day);
+    let days: BTreeSet<_> = commit.summaries.iter().map(|row| row.day).chain(of_slots).collect();
     let of_day = days.into_iter().map(|day| {
         let changed = commit.summaries.iter().filter(|row| row.day == day);
         let sections: BTreeSet<&str> = changed.map(|row| row.section.name()).collect();
@@ -71,6 +73,9 @@ fn events(commit: &FoldCommit, seen: &LatestValues, now_ms: i64) -> Vec<NewEvent
         let body = json!({ "score": score.map(|score| score.value), "time_ms": score.map(|score| score.timestamp_ms),
             "entry": entry });
         events.push(event(EventType::NewsScored, body));
+    }
+    if events.is_empty() && commit.latest.is_some_and(|change| change.computed != change.seen) {
+        events.push(event(EventType::LatestChanged, json!({})));
     }
     events
 }

@@ -72,13 +72,12 @@ impl Platform {
     /// [`crate::ROWS_AT_ONCE`]; who has been removed meanwhile is left out.
     pub async fn board_rows(&self, uuids: &[String]) -> Result<Vec<BoardRow>> {
         let all = || uuids.to_vec();
-        let (mut persons, bodies, mut devices, mut latest, mut news, mut progress) = tokio::try_join!(
+        let (mut persons, bodies, mut devices, mut latest, mut news) = tokio::try_join!(
             self.users.patients(all()),
             self.health.patients(all()),
             self.health.newest_devices(all()),
             self.health.latest_of_patients(all()),
             self.health.newest_news_of_patients(all()),
-            self.health.progress_of_patients(all()),
         )?;
         let mut recent = self.recent(uuids, &bodies).await?;
         let mut rows = Vec::with_capacity(uuids.len());
@@ -100,7 +99,7 @@ impl Platform {
                 battery: device.and_then(|device| Some((device.battery_level?, device.updated_ms))),
                 worn: recent.worn,
                 charging: recent.charging,
-                last_sync_ms: progress.remove(uuid).and_then(|progress| progress.last_sync_ms),
+                last_sync_ms: bodies.get(uuid).and_then(|body| body.last_sync_ms),
                 spark: recent.spark,
                 uuid: patient.uuid,
             });

@@ -5,6 +5,7 @@ mod account;
 mod board;
 mod clients;
 pub(crate) mod feed;
+mod follower;
 mod gaps;
 mod heat_map;
 mod news;

@@ -15,6 +15,7 @@ on_both_engines! {
     event_of_an_unknown_patient_is_none
     events_expire_from_the_oldest_and_the_newest_stays
     sync_stays_until_it_is_derived
+    types_of_the_service_are_not_shown_to_clients_and_cursors_are_the_same
     another_epoch_ends_cursors
     erased_patient_keeps_positions_without_data
 }
@@ -127,6 +128,44 @@ async fn place_within_a_position_is_kept_by_pages_of_any_size(stores: Stores) {
     assert_eq!(labels(&followed(health, end, 5).await), [("hedy", 5, "h5")]);
 }
 
+async fn types_of_the_service_are_not_shown_to_clients_and_cursors_are_the_same(stores: Stores) {
+    with_patients(&stores, &["grace"]).await;
+    let health = &stores.health;
+    let of_type = |event_type| NewEvent { event_type, ..event("internal") };
+    // One transaction: one position on PostgreSQL, with hidden events amid it.
+    health
+        .db
+        .write(async move |tx| {
+            let hidden = [of_type(EventType::SyncRepeated), of_type(EventType::LatestChanged)];
+            events::append(tx, "grace", &[event("one")]).await?;
+            events::append(tx, "grace", &hidden).await?;
+            events::append(tx, "grace", &[event("two")]).await
+        })
+        .await
+        .expect("appended");
+    settle(health).await;
+    let shown = health.events().after("grace", 0, 10).await.expect("events");
+    assert_eq!(labels(&shown), [("grace", 1, "one"), ("grace", 4, "two")]);
+    let mut cursor = start(health).await;
+    let (mut of_clients, mut of_service) = (Vec::new(), Vec::new());
+    for _ in 0..4 {
+        let log = health.events();
+        let (client, service) =
+            futures::try_join!(log.read_after(&cursor, 1), log.read_all_after(&cursor, 1)).expect("pages");
+        let (Followed::Page(client), Followed::Page(service)) = (client, service) else { panic!("the cursor holds") };
+        assert_eq!((&client.next, client.more), (&service.next, service.more));
+        cursor = client.next;
+        of_clients.extend(client.events);
+        of_service.extend(service.events);
+    }
+    assert_eq!(of_clients, shown_as_read(&of_service, &[1, 4]));
+    assert_eq!(of_service.iter().map(|event| event.sequence).collect::<Vec<_>>(), [1, 2, 3, 4]);
+}
+
+fn shown_as_read(events: &[Event], sequences: &[i64]) -> Vec<Event> {
+    events.iter().filter(|event| sequences.contains(&event.sequence)).cloned().collect()
+}
+
 async fn event_of_an_unknown_patient_is_none(stores: Stores) {
     append(&stores.health, "nobody", &["lost"]).await;
     assert!(followed(&stores.health, start(&stores.health).await, 5).await.is_empty());
@@ -236,4 +275,45 @@ async fn moved_log_goes_on_behind_its_newest_event() {
     let raised = offset(&moved).await;
     let again = HealthDb::open(address, objects).await.expect("a database");
     assert_eq!(offset(&again).await, raised, "it is raised once");
+}
+
+/// A reader that cannot see an event yet is told to look again soon.
+#[tokio::test(flavor = "multi_thread")]
+async fn page_tells_that_committed_events_wait_for_an_older_transaction() {
+    let Some(stores) = Stores::postgres().await else { return };
+    with_patients(&stores, &["grace", "hedy"]).await;
+    settle(&stores.health).await;
+    let health = &stores.health;
+    let end = health.events().end().await.expect("a cursor");
+    let (begun, has_begun) = tokio::sync::oneshot::channel();
+    let (end_it, may_end) = tokio::sync::oneshot::channel::<()>();
+    let mut parts = Some((begun, may_end));
+    let older = health.db.write(async move |tx| {
+        events::append(tx, "grace", &[event("older")]).await?;
+        // Waited for, so that the transaction has its number.
+        tx.query_opt("SELECT COUNT(*) FROM patient", &[], |row| row.get::<i64>(0)).await?;
+        if let Some((begun, may_end)) = parts.take() {
+            let _ = begun.send(());
+            let _ = may_end.await;
+        }
+        Ok(())
+    });
+    let reader = async {
+        has_begun.await.expect("begun");
+        append(health, "hedy", &["younger"]).await;
+        let Followed::Page(page) = health.events().read_after(&end, 10).await.expect("a page") else {
+            panic!("the cursor does not hold")
+        };
+        end_it.send(()).expect("the transaction is open");
+        page
+    };
+    let (older, page) = futures::join!(older, reader);
+    older.expect("committed");
+    assert!(page.waits && page.events.is_empty() && !page.more, "{page:?}");
+    settle(health).await;
+    let Followed::Page(page) = health.events().read_after(&page.next, 10).await.expect("a page") else {
+        panic!("the cursor does not hold")
+    };
+    assert_eq!(labels(&page.events), [("grace", 1, "older"), ("hedy", 1, "younger")]);
+    assert!(!page.waits);
 }

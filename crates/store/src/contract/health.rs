@@ -41,6 +41,7 @@ async fn a_change_made_twice_is_made_once(stores: Stores) {
         profile: Profile { weight: Some(61.0), height: Some(166.0), ..described },
         created_ms: 1,
         updated_ms: 3,
+        last_sync_ms: None,
     };
     assert_eq!(stores.health.patient("uuid-grace").await.expect("an answer"), Some(expected));
     assert_eq!(stores.health.patient("uuid-hedy").await.expect("an answer"), None);

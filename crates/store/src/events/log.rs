@@ -41,6 +41,17 @@ pub struct EventPage {
     pub next: LogCursor,
     /// Whether there is more now.
     pub more: bool,
+    /// Whether committed events cannot be read yet because an older transaction is still running.
+    pub waits: bool,
+}
+
+/// Who reads a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reader {
+    /// A client of the interface.
+    Client,
+    /// The service itself, which also sees what a row of a board shows and no type for clients tells.
+    Service,
 }
 
 /// What following a cursor led to.
@@ -54,20 +65,17 @@ pub enum Followed {
     Expired,
 }
 
-/// Condition of events that readers see: what only the store itself acts on is none of them.
-macro_rules! is_shown {
-    () => {
-        "type <> 'message' AND type <> 'sync.repeated'"
-    };
-}
-
 sql! {
-    EPOCH = "SELECT epoch, retained_from, (SELECT position FROM event_horizon) FROM store_epoch";
-    AFTER = concat!("SELECT patient, sequence, time_ms, type, body, position FROM event
-        WHERE position >= $1 AND position < (SELECT position FROM event_horizon) AND ", is_shown!(), "
-        ORDER BY position, patient, sequence LIMIT $3 OFFSET $2");
-    OF_PATIENT = concat!("SELECT patient, sequence, time_ms, type, body, position FROM event
-        WHERE patient = $1 AND sequence > $2 AND ", is_shown!(), " ORDER BY sequence LIMIT $3");
+    EPOCH = "SELECT epoch, retained_from, (SELECT position FROM event_horizon),
+        (SELECT COUNT(*) FROM (SELECT position FROM event
+            WHERE position >= (SELECT position FROM event_horizon) LIMIT 1) AS unreadable) FROM store_epoch";
+    /// The offset counts rows for every reader alike, so that a cursor of one is good for another.
+    AFTER = "SELECT patient, sequence, time_ms, type, body, position FROM event
+        WHERE position >= $1 AND position < (SELECT position FROM event_horizon) AND type <> 'message'
+        ORDER BY position, patient, sequence LIMIT $3 OFFSET $2";
+    OF_PATIENT = "SELECT patient, sequence, time_ms, type, body, position FROM event
+        WHERE patient = $1 AND sequence > $2 AND type NOT IN ('message', 'sync.repeated', 'latest.changed')
+        ORDER BY sequence LIMIT $3";
     OLDEST_UNREADABLE = "SELECT MIN(time_ms) FROM event WHERE position >= (SELECT position FROM event_horizon)";
 }
 
@@ -76,6 +84,7 @@ struct Life {
     epoch: String,
     retained_from: i64,
     horizon: i64,
+    waits: bool,
 }
 
 impl EventLog {
@@ -84,11 +93,20 @@ impl EventLog {
         EventLog { db, first_kept }
     }
 
-    /// Reads at most `limit` events behind a cursor. A reader that goes on with the answer's cursor sees every event
-    /// once, those of one patient in their order.
+    /// Reads at most `limit` events behind a cursor, for a client. A reader that goes on with the answer's cursor sees
+    /// every event once, those of one patient in their order.
     pub async fn read_after(&self, cursor: &LogCursor, limit: usize) -> Result<Followed> {
+        self.follow(cursor, limit, Reader::Client).await
+    }
+
+    /// The same for the service itself, with the types that clients are not shown.
+    pub async fn read_all_after(&self, cursor: &LogCursor, limit: usize) -> Result<Followed> {
+        self.follow(cursor, limit, Reader::Service).await
+    }
+
+    async fn follow(&self, cursor: &LogCursor, limit: usize, reader: Reader) -> Result<Followed> {
         let cursor = cursor.clone();
-        self.db.read(async move |tx| read_after(tx, &cursor, limit).await).await
+        self.db.read(async move |tx| read_after(tx, &cursor, limit, reader).await).await
     }
 
     /// Events of one patient behind a number, at most `limit`. Every committed event is seen at once.
@@ -129,11 +147,14 @@ impl EventLog {
 }
 
 async fn life(tx: &Tx<'_>) -> Result<Life> {
-    let read = |row: &Row<'_>| Ok(Life { epoch: row.get(0)?, retained_from: row.get(1)?, horizon: row.get(2)? });
+    let read = |row: &Row<'_>| {
+        let waits = row.get::<i64>(3)? > 0;
+        Ok(Life { epoch: row.get(0)?, retained_from: row.get(1)?, horizon: row.get(2)?, waits })
+    };
     tx.query_opt(EPOCH, &[], read).await?.ok_or_else(|| StoreError::Damaged("the store has no epoch".to_owned()))
 }
 
-async fn read_after(tx: &Tx<'_>, cursor: &LogCursor, limit: usize) -> Result<Followed> {
+async fn read_after(tx: &Tx<'_>, cursor: &LogCursor, limit: usize, reader: Reader) -> Result<Followed> {
     let Place { position, offset } = cursor.place;
     // One more than asked for shows whether the last one's position has further rows.
     let rows = i64::try_from(limit.max(1)).unwrap_or(i64::MAX - 1) + 1;
@@ -148,8 +169,11 @@ async fn read_after(tx: &Tx<'_>, cursor: &LogCursor, limit: usize) -> Result<Fol
     let more = found.len() as i64 == rows;
     let behind = if more { found.pop().map(|(_, position)| position) } else { None };
     let next = place_events(&mut found, cursor.place, behind);
-    let events = found.into_iter().map(|(event, _)| event).collect();
-    Ok(Followed::Page(EventPage { events, next: LogCursor { epoch: life.epoch, place: next }, more }))
+    let is_internal = |event: &Event| matches!(event.event_type, EventType::SyncRepeated | EventType::LatestChanged);
+    let is_shown = |event: &Event| reader == Reader::Service || !is_internal(event);
+    let events = found.into_iter().map(|(event, _)| event).filter(is_shown).collect();
+    let next = LogCursor { epoch: life.epoch, place: next };
+    Ok(Followed::Page(EventPage { events, next, more, waits: life.waits }))
 }
 
 /// Sets the place behind each event; `behind` is the position of the row after the last one. Returns the last place.

@@ -76,9 +76,11 @@ macro_rules! event_types {
 event_types! {
     /// A sync stored at least one row.
     SyncStored = "sync.stored";
-    /// A sync stored nothing new. Not shown to readers.
+    /// A sync stored nothing new. Not shown to clients.
     SyncRepeated = "sync.repeated";
-    /// Sections of a local day changed.
+    /// Latest values changed and nothing else, as when a time comes that a sample was ahead of. Not shown to clients.
+    LatestChanged = "latest.changed";
+    /// Sections or slots of a local day changed.
     DayUpdated = "day.updated";
     /// The newest NEWS entry or its band changed.
     NewsScored = "news.scored";

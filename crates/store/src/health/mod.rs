@@ -2,7 +2,6 @@
 
 mod afib;
 mod alarms;
-mod board;
 mod changes;
 mod chunks;
 mod claims;
@@ -37,7 +36,6 @@ mod zones;
 
 pub use afib::AfHourRow;
 pub use alarms::Alarm;
-pub use board::Progress;
 pub use changes::HealthChange;
 pub use claims::{Claim, DueRange};
 pub use devices::{Device, DeviceReport};
@@ -139,7 +137,6 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         TEXTS,
         afib::TEXTS,
         alarms::TEXTS,
-        board::TEXTS,
         changes::TEXTS,
         chunks::TEXTS,
         claims::TEXTS,

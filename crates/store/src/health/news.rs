@@ -1,18 +1,21 @@
 //! Entries of NEWS over time.
 
+use runtime::HashMap;
 use vitals::news_timeline::NewsEntry;
 
 use super::HealthDb;
 use super::derived::{DerivedRow, Output};
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
-use crate::texts::sql;
+use crate::texts::{list_of_64, sql};
 
 sql! {
     FIND_NEWEST = "SELECT body FROM derived WHERE patient = $1 AND output = 5 ORDER BY key DESC LIMIT 1";
     FIND_BEFORE = "SELECT body FROM derived WHERE patient = $1 AND output = 5 AND key < $2 ORDER BY key DESC LIMIT 1";
     FIND_BETWEEN = "SELECT body FROM derived
         WHERE patient = $1 AND output = 5 AND key >= $2 AND key <= $3 ORDER BY key";
+    NEWEST_OF = concat!("SELECT n.patient, n.body FROM derived n WHERE n.patient IN (", list_of_64!(), ") AND n.output = 5
+        AND n.key = (SELECT MAX(m.key) FROM derived m WHERE m.patient = n.patient AND m.output = 5)");
 }
 
 impl HealthDb {
@@ -20,6 +23,12 @@ impl HealthDb {
     pub async fn newest_news(&self, patient: &str) -> Result<Option<NewsEntry>> {
         let patient = patient.to_owned();
         self.db.read_single(async move |tx| tx.query_opt(FIND_NEWEST, &[&patient], read_entry).await).await
+    }
+
+    /// The newest entry of several patients, by patient; those without any are left out.
+    pub async fn newest_news_of_patients(&self, patients: Vec<String>) -> Result<HashMap<String, NewsEntry>> {
+        let read = |row: &Row<'_>| Ok((row.get(0)?, parse_entry(&row.get::<Vec<u8>>(1)?)?));
+        self.db.read_by_name(patients, NEWEST_OF, read).await
     }
 
     /// A patient's last entry before a time, ms.

@@ -42,6 +42,8 @@ pub struct HealthPatient {
     pub created_ms: i64,
     /// Last change, ms.
     pub updated_ms: i64,
+    /// When the last sync was stored, ms.
+    pub last_sync_ms: Option<i64>,
 }
 
 sql! {
@@ -59,10 +61,10 @@ sql! {
         time_zone = COALESCE(excluded.time_zone, patient.time_zone),
         updated_ms = excluded.updated_ms";
     FIND = "SELECT uuid, record_id, customer_code, birthday, gender, height, weight, skin_color, hair_density,
-        time_zone, created_ms, updated_ms FROM patient WHERE uuid = $1";
+        time_zone, created_ms, updated_ms, last_sync_ms FROM patient WHERE uuid = $1";
     FIND_ALL = concat!(
         "SELECT uuid, record_id, customer_code, birthday, gender, height, weight, skin_color, hair_density,
-        time_zone, created_ms, updated_ms FROM patient WHERE uuid IN (", list_of_64!(), ")");
+        time_zone, created_ms, updated_ms, last_sync_ms FROM patient WHERE uuid IN (", list_of_64!(), ")");
     IS_ERASED = "SELECT uuid FROM erased_patient WHERE uuid = $1";
     DELETE = "DELETE FROM patient WHERE uuid = $1";
 }
@@ -155,5 +157,6 @@ fn read_patient(row: &Row<'_>) -> Result<HealthPatient> {
         },
         created_ms: row.get(10)?,
         updated_ms: row.get(11)?,
+        last_sync_ms: row.get(12)?,
     })
 }

@@ -1,5 +1,7 @@
 //! Patients as persons: how they are enrolled and how they log in. What they measure is in the other database.
 
+use std::collections::BTreeSet;
+
 use runtime::HashMap;
 
 use super::UsersDb;
@@ -88,6 +90,7 @@ sql! {
     FIND_ALL = concat!("SELECT uuid, record_id, state, voucher_code, voucher_expires_ms, email, password_hash,
         must_change_password, person, created_ms, updated_ms FROM patient WHERE uuid IN (", list_of_64!(), ")");
     UUIDS_OF_GROUP = "SELECT patient FROM group_patient WHERE group_code = $1 ORDER BY attached_ms, patient";
+    GROUPS_HOLDING = concat!("SELECT patient, group_code FROM group_patient WHERE patient IN (", list_of_64!(), ")");
     GROUPS_OF_PATIENTS = "SELECT group_code, patient FROM group_patient ORDER BY group_code, patient";
     FIRST_GROUP = "SELECT group_code FROM group_patient WHERE patient = $1 ORDER BY attached_ms, group_code LIMIT 1";
     ACTIVATE = "UPDATE patient SET state = 'confirmed', email = COALESCE($2, email), password_hash = $3, must_change_password = $4,
@@ -180,6 +183,22 @@ impl UsersDb {
     /// Every group with every patient of it, by code and uuid.
     pub async fn groups_of_patients(&self) -> Result<Vec<(String, String)>> {
         self.db.read(async |tx| tx.query(GROUPS_OF_PATIENTS, &[], |row| Ok((row.get(0)?, row.get(1)?))).await).await
+    }
+
+    /// The groups that hold some patients: pairs of a patient and a group's code, in their order.
+    pub async fn groups_holding(&self, patients: Vec<String>) -> Result<BTreeSet<(String, String)>> {
+        self.db
+            .read(async move |tx| {
+                let mut found = BTreeSet::new();
+                in_lists(&patients, async |list| {
+                    let pair = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+                    found.extend(tx.query(GROUPS_HOLDING, list, pair).await?);
+                    Ok(())
+                })
+                .await?;
+                Ok(found)
+            })
+            .await
     }
 
     /// The uuids of the patients of a group, in the order in which they joined.

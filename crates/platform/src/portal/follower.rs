@@ -1,0 +1,216 @@
+//! Follows the event logs for boards: what has changed since a place becomes rows.
+//!
+//! Syncs and derivations on this node wake the task at once; what other nodes do it sees by looking every [`POLL`]. It
+//! works alike on both engines, and nothing has to know who looks at what.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use store::EventType;
+use store::events::{Cursor, Event};
+
+use super::board::BoardRow;
+use super::feed::BoardEvent;
+use crate::environment::Platform;
+use crate::error::Result;
+use crate::events::Events;
+use crate::patients::ROWS_AT_ONCE;
+
+/// How often the logs are looked at when nothing wakes the task.
+const POLL: Duration = Duration::from_millis(500);
+/// Changes within this time after a look wait for the next one, so that many syncs are one look.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Events of each database that are read at once.
+const EVENTS_AT_ONCE: usize = 1000;
+/// Events that are looked through for a listener that comes back; behind more of them, reading the board is cheaper.
+const MOST_MISSED: usize = 10_000;
+
+/// Tells everyone who looks at a board of this node what happens, until nobody looks any more or the node stops.
+pub(super) async fn follow(platform: Platform) {
+    let _guard = EndAllOnPanic(&platform);
+    let boards = &platform.memory.boards;
+    let mut changes = boards.changes.subscribe();
+    let mut closed = boards.closed.subscribe();
+    let mut waits = false;
+    while let Some(told) = boards.told() {
+        tokio::select! {
+            biased;
+            _ = closed.wait_for(|closed| *closed) => return,
+            () = std::future::ready(()), if waits => {}
+            _ = changes.changed() => {}
+            () = runtime::sleep(POLL) => {}
+        }
+        waits = match tell(&platform, told).await {
+            Ok(waits) => waits,
+            Err(error) => {
+                tracing::warn!(%error, "boards could not be told what has happened; it is tried again");
+                false
+            }
+        };
+        runtime::sleep(PAUSE).await;
+    }
+}
+
+/// Ends everyone's listening when the task panics, so that they come back and it is started again.
+struct EndAllOnPanic<'platform>(&'platform Platform);
+
+impl Drop for EndAllOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.memory.boards.end_all();
+        }
+    }
+}
+
+/// Tells what has happened behind a place. Answers whether committed events cannot be read yet.
+async fn tell(platform: &Platform, mut told: Cursor) -> Result<bool> {
+    let boards = &platform.memory.boards;
+    loop {
+        let Some(page) = platform.events_after(&told, EVENTS_AT_ONCE).await? else {
+            let end = platform.end_of_events().await?;
+            boards.tell(end, |_| vec![BoardEvent::Reload]);
+            return Ok(false);
+        };
+        let Events { events, next, more, waits } = page;
+        if next != told {
+            let changes = Changes::of(&events);
+            let rows = rows_of(platform, &changes.patients, |code| boards.is_watched(code)).await?;
+            boards.tell(next.clone(), |code| changes.told_to(code, &rows, &told, &next));
+        }
+        if !more {
+            return Ok(waits);
+        }
+        told = next;
+    }
+}
+
+/// What a listener has missed that comes back to a study.
+pub(super) async fn missed(platform: &Platform, group_code: &str, last_seen: &str) -> Result<VecDeque<BoardEvent>> {
+    let reload = || VecDeque::from([BoardEvent::Reload]);
+    let Ok(last_seen) = last_seen.parse::<Cursor>() else { return Ok(reload()) };
+    let mut missed = Changes::default();
+    let (mut place, mut count) = (last_seen.clone(), 0);
+    loop {
+        let Some(page) = platform.events_after(&place, EVENTS_AT_ONCE).await? else { return Ok(reload()) };
+        count += page.events.len();
+        missed.add(&page.events);
+        if count > MOST_MISSED || missed.asks_reload(group_code) {
+            return Ok(reload());
+        }
+        place = page.next;
+        if !page.more {
+            break;
+        }
+    }
+    let rows = rows_of(platform, &missed.patients, |code| code == group_code).await?;
+    Ok(missed.told_to(group_code, &rows, &last_seen, &place).into())
+}
+
+/// What events mean to boards.
+#[derive(Debug, Default)]
+struct Changes {
+    /// Patients whose rows are other ones now.
+    patients: BTreeSet<String>,
+    /// Studies that somebody has left.
+    left: BTreeSet<String>,
+    /// Whether it is not known any more which study somebody has left.
+    unknown_left: bool,
+}
+
+/// A row, and the studies that show it.
+struct ToldRow {
+    row: Arc<BoardRow>,
+    studies: Vec<String>,
+}
+
+impl Changes {
+    fn of(events: &[Event]) -> Self {
+        let mut changes = Changes::default();
+        changes.add(events);
+        changes
+    }
+
+    fn add(&mut self, events: &[Event]) {
+        for event in events {
+            match event.event_type {
+                EventType::SyncStored
+                | EventType::SyncRepeated
+                | EventType::LatestChanged
+                | EventType::DayUpdated
+                | EventType::NewsScored
+                | EventType::DeviceChanged
+                | EventType::PatientActivated
+                | EventType::PatientAttached => {
+                    self.patients.insert(event.patient.clone());
+                }
+                // The data of a patient's earlier events go with the patient.
+                EventType::PatientDetached => match event.body["group"].as_str() {
+                    Some(code) => drop(self.left.insert(code.to_owned())),
+                    None => self.unknown_left = true,
+                },
+                EventType::PatientErased => {
+                    let codes = event.body["groups"].as_array().into_iter().flatten();
+                    self.left.extend(codes.filter_map(|code| code.as_str().map(str::to_owned)));
+                }
+                EventType::ExportFinished | EventType::Unknown => {}
+            }
+        }
+    }
+
+    fn asks_reload(&self, group_code: &str) -> bool {
+        self.unknown_left || self.left.contains(group_code)
+    }
+
+    /// What a study is told. Only the last row carries the place behind all of them: one that goes away between two rows
+    /// gets them again.
+    fn told_to(&self, group_code: &str, rows: &[ToldRow], before: &Cursor, behind: &Cursor) -> Vec<BoardEvent> {
+        let (before, behind) = (before.to_string(), behind.to_string());
+        let shown: Vec<_> = rows.iter().filter(|told| told.studies.iter().any(|code| code == group_code)).collect();
+        let count = shown.len();
+        let rows = shown.into_iter().enumerate().map(|(at, told)| {
+            let id = if at + 1 == count { &behind } else { &before };
+            BoardEvent::Row { id: id.clone(), row: told.row.clone() }
+        });
+        let reload = self.asks_reload(group_code).then_some(BoardEvent::Reload);
+        reload.into_iter().chain(rows).collect()
+    }
+}
+
+/// The rows of those among some patients whom studies of a kind show now.
+async fn rows_of(
+    platform: &Platform,
+    patients: &BTreeSet<String>,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<ToldRow>> {
+    let mut held = platform.users.groups_holding(patients.iter().cloned().collect()).await?;
+    held.retain(|(_, code)| is_wanted(code));
+    let mut uuids: Vec<String> = held.iter().map(|(patient, _)| patient.clone()).collect();
+    uuids.dedup();
+    let mut told = Vec::with_capacity(uuids.len());
+    for part in uuids.chunks(ROWS_AT_ONCE) {
+        for row in readable_rows(platform, part).await? {
+            let of_patient = held.iter().filter(|(patient, _)| *patient == row.uuid);
+            let studies = of_patient.map(|(_, code)| code.clone()).collect();
+            told.push(ToldRow { row: Arc::new(row), studies });
+        }
+    }
+    Ok(told)
+}
+
+/// Rows of patients; one that cannot be read does not hold up the others.
+async fn readable_rows(platform: &Platform, uuids: &[String]) -> Result<Vec<BoardRow>> {
+    let first_failure = match platform.board_rows(uuids).await {
+        Ok(rows) => return Ok(rows),
+        Err(error) => error,
+    };
+    let mut rows = Vec::new();
+    for uuid in uuids {
+        match platform.board_rows(std::slice::from_ref(uuid)).await {
+            Ok(row) => rows.extend(row),
+            Err(error) => tracing::warn!(patient = uuid, %error, "a row of a board cannot be read"),
+        }
+    }
+    // Where nothing at all can be read, the store is away, and it is tried again.
+    if rows.is_empty() { Err(first_failure) } else { Ok(rows) }
+}
