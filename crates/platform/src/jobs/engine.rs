@@ -26,6 +26,9 @@ const PROLONG_EVERY: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_secs(2);
 /// The shortest time between two looks that were not asked for.
 const SHORTEST_WAIT: Duration = Duration::from_millis(50);
+/// Derivations that become due within this time of the last claim are claimed together: a claim is a transaction, and so
+/// is a commit, which takes what is ready at the same time.
+const GATHER: Duration = Duration::from_millis(50);
 /// How long runs may take to end when the node stops.
 const LONGEST_STOP: Duration = Duration::from_secs(8);
 
@@ -45,6 +48,8 @@ pub(super) struct Engine {
     unshared: BTreeSet<&'static str>,
     /// When something was last said to be due, by kind.
     rung: BTreeMap<&'static str, Instant>,
+    /// Before when nothing is claimed, by kind.
+    gathers_until: BTreeMap<&'static str, Instant>,
 }
 
 struct Running {
@@ -68,6 +73,7 @@ impl Engine {
             hungry: BTreeSet::new(),
             unshared: BTreeSet::new(),
             rung: BTreeMap::new(),
+            gathers_until: BTreeMap::new(),
         }
     }
 
@@ -86,12 +92,13 @@ impl Engine {
                 prolong_at = Instant::now() + PROLONG_EVERY;
             }
             self.claim_all().await;
+            let wake_at = self.next_claim().into_iter().fold(look_at.min(prolong_at), Instant::min);
             tokio::select! {
                 biased;
                 _ = stop.wait_for(|stop| *stop) => break,
                 ended = self.runs.join_next(), if !self.running.is_empty() => self.note_end(ended.as_ref()),
                 kinds = jobs.rung() => self.note_bell(kinds),
-                () = runtime::sleep_until(look_at.min(prolong_at)) => {}
+                () = runtime::sleep_until(wake_at) => {}
             }
         }
         jobs.set_works(false);
@@ -178,12 +185,23 @@ impl Engine {
 
     async fn claim_all(&mut self) {
         let Some(node) = self.membership.id().map(str::to_owned) else { return };
+        let now = Instant::now();
+        self.gathers_until.retain(|_, until| *until > now);
         for kind in self.kinds.clone().iter() {
+            if self.gathers_until.contains_key(kind.spec.name) {
+                continue;
+            }
             if let Err(error) = self.claim(kind, &node).await {
                 tracing::warn!(%error, kind = kind.spec.name, "background work could not be claimed");
                 self.hungry.remove(kind.spec.name);
             }
         }
+    }
+
+    /// When something that is due may be claimed that is gathered until then.
+    fn next_claim(&self) -> Option<Instant> {
+        let due = self.gathers_until.iter().filter(|(kind, _)| self.hungry.contains(*kind));
+        due.map(|(_, until)| *until).min()
     }
 
     /// Claims work of a kind that may have some, and starts it; returns how much.
@@ -204,6 +222,9 @@ impl Engine {
         let claimed = leases.len();
         if claimed < free {
             self.hungry.remove(name);
+            if kind.spec.turn == Turn::PatientDue {
+                self.gathers_until.insert(name, Instant::now() + GATHER);
+            }
         }
         for lease in leases {
             self.start(kind, lease);

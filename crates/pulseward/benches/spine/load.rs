@@ -1,4 +1,4 @@
-//! Many small syncs: a burst as fast as it goes, and a steady stream.
+//! Many small syncs: a burst as fast as it goes, a steady stream, and patients who are watched live.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -66,6 +66,56 @@ pub fn burst(server: &Server) {
         std::thread::sleep(Duration::from_millis(100));
     }
     println!("  all folds done {:.1} s after the last sync", stopped.elapsed().as_secs_f64());
+}
+
+/// 300 syncs a second for 30 s, each of the minute that is now, at an even pace: what a live sync costs with everything
+/// that follows from it.
+pub fn live(server: &Server) {
+    const RATE: u64 = 300;
+    const SECONDS: u64 = 30;
+    const LIVE_CONNECTIONS: usize = 16;
+    let senders = server.senders(PATIENTS);
+    let start_ms = jiff::Timestamp::now().as_millisecond() - 5 * 60_000;
+    let next = AtomicU64::new(0);
+    let times = Mutex::new(Vec::new());
+    let before = server.cpu_s();
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..LIVE_CONNECTIONS {
+            scope.spawn(|| {
+                let mut connection = Connection::open(server.address);
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= RATE * SECONDS {
+                        return;
+                    }
+                    let due = Duration::from_secs_f64(number as f64 / RATE as f64);
+                    std::thread::sleep(due.saturating_sub(started.elapsed()));
+                    let sender = &senders[number as usize % PATIENTS];
+                    // Rows of one patient are ten seconds apart, so that each sync of him is new.
+                    let row_ms = start_ms + (number as usize / PATIENTS) as i64 * 10_000;
+                    let answer = connection.send(&minute(sender, row_ms, 0));
+                    assert_ok(&answer);
+                    times.lock().expect("the times").push(answer.whole);
+                }
+            });
+        }
+    });
+    // What was sent last is derived within this time at such a pace, and an idle node costs next to nothing.
+    std::thread::sleep(Duration::from_secs(2));
+    let cpu = server.cpu_s() - before;
+    let mut times = times.into_inner().expect("the times");
+    println!(
+        "  live: {:.0} syncs/s, p50 {:.1} ms, p99 {:.1} ms, {:.0} µs of server CPU each, derivations included",
+        (RATE * SECONDS) as f64 / (started.elapsed().as_secs_f64() - 2.0),
+        percentile_ms(&mut times, 50),
+        percentile_ms(&mut times, 99),
+        cpu / times.len() as f64 * 1e6
+    );
+    let date = jiff::Timestamp::from_millisecond(start_ms).expect("a time").strftime("%Y-%m-%d").to_string();
+    let path = format!("/v1/groups/{}/summaries?date={date}", server.group);
+    let steps = total_steps(&server.integration("GET", &path, &Value::Null));
+    println!("  derived of it {:.1} %", steps as f64 / (times.len() as u64 * STEPS) as f64 * 100.0);
 }
 
 fn total_steps(summaries: &Value) -> u64 {

@@ -1,6 +1,7 @@
 //! The service's speed, end to end over HTTP, with the data on disk and every answer durable.
 //!
 //! `cargo bench -p pulseward --bench spine [-- SCENARIO…]` runs all scenarios or the named ones and prints a line each.
+//! `PULSEWARD_BENCH_BINARY` names another program to measure, such as that of the version before.
 //! What each measures, and the figures reached, are in docs/benchmarks.md.
 #![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
 
@@ -21,13 +22,14 @@ const WITHOUT_WORKER: &[&str] = &["--roles", "integration,users,health"];
 
 fn main() {
     let named: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
-    let scenarios: [Scenario; 9] = [
+    let scenarios: [Scenario; 10] = [
         ("rows", ingest::rows, &[]),
         ("day", ingest::day, &[]),
         ("waveforms", ingest::waveforms, &[]),
         ("waveforms-stored", ingest::waveforms, WITHOUT_WORKER),
         ("burst", load::burst, &[]),
         ("sustained", load::sustained, &[]),
+        ("live", load::live, &[]),
         ("keys", keys::keys, &[]),
         ("list", reading::patient_list, &[]),
         ("summaries", reading::summaries, &[]),

@@ -9,7 +9,10 @@ use serde_json::{Value, json};
 
 use crate::client::{Connection, json as json_request, request};
 
-const BINARY: &str = env!("CARGO_BIN_EXE_pulseward");
+/// The program to measure.
+fn binary() -> std::ffi::OsString {
+    std::env::var_os("PULSEWARD_BENCH_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_pulseward").into())
+}
 
 /// A running server with a researcher's key and a group.
 pub struct Server {
@@ -32,7 +35,7 @@ impl Server {
     /// working folder, not in memory: what is measured is durable. `options` are further ones of `serve`.
     pub fn start(options: &[&str]) -> Self {
         let data = tempfile::Builder::new().prefix("bench-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-        let mut child = Command::new(BINARY)
+        let mut child = Command::new(binary())
             .args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--rate-limit", "1000000000", "--data"])
             .arg(data.path())
             .args(options)
@@ -58,7 +61,7 @@ impl Server {
     }
 
     fn admin(&self, arguments: &[&str]) -> Value {
-        let mut command = Command::new(BINARY);
+        let mut command = Command::new(binary());
         command.arg("admin").args(arguments).args(["--json", "--data"]).arg(self.data.path());
         let output = command.output().expect("admin runs");
         serde_json::from_slice(&output.stdout).expect("one JSON object")
