@@ -1,10 +1,10 @@
-//! What boards are told, and who looks at them.
+//! Live events of boards, and their listeners.
 //!
-//! While somebody looks at a board, one task of this node follows the event logs (`follower.rs`) and hands what it finds
-//! to everyone who looks. A listener comes in at the task's place in the logs; what it missed before is read from the
-//! logs themselves, so it may come back to another node, or to this one after a restart.
+//! While a board has a listener, one task of this node follows the event logs (`follower.rs`) and publishes what it finds.
+//! A listener joins at the task's place in the logs; what it missed before is read from the logs themselves, so it may
+//! come back to another node, or to this one after a restart.
 //!
-//! Each listener has a queue of limited length; one that falls behind is told to read the board again.
+//! Each listener has a queue of limited length; one that falls behind has to read the board again.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,7 +27,7 @@ const KEPT: usize = 2048;
 pub enum BoardEvent {
     /// A row is now this one.
     Row {
-        /// Cursor of the event logs: a listener that comes back with it gets everything that is not told yet.
+        /// Cursor of the event logs: a listener that comes back with it gets everything behind it.
         id: String,
         /// The row.
         row: Arc<BoardRow>,
@@ -36,7 +36,7 @@ pub enum BoardEvent {
     Reload,
 }
 
-/// The boards of this node that somebody looks at.
+/// The boards of this node that have listeners.
 pub(crate) struct Boards {
     watched: Mutex<Watched>,
     /// Counts the changes that this node has made.
@@ -46,13 +46,13 @@ pub(crate) struct Boards {
 
 #[derive(Default)]
 struct Watched {
-    /// Up to where the logs have been told; none while nobody looks at a board and no task follows them.
-    told: Option<Cursor>,
+    /// Up to where the logs have been published; none while no board has a listener and no task follows the logs.
+    published: Option<Cursor>,
     /// By code of the study.
     studies: HashMap<String, broadcast::Sender<BoardEvent>>,
 }
 
-/// One that looks at a board.
+/// A listener of a board.
 pub struct BoardListener {
     begins_at: Option<String>,
     waiting: VecDeque<BoardEvent>,
@@ -68,7 +68,7 @@ impl Default for Boards {
 
 impl Platform {
     /// Listens to the board of a study. `last_seen` is the cursor of the last event that the caller has seen, when it
-    /// comes back: what it missed comes first, or it is told to read the board again.
+    /// comes back: what it missed comes first, or it is published to read the board again.
     pub async fn listen_to_board(
         &self,
         researcher: &Researcher,
@@ -106,42 +106,42 @@ impl Boards {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins to listen to a study. Answers the place from which on the listener is told, which is `end` for the first
-    /// one, and whether it is the first one, for which the task has to be started.
+    /// Begins to listen to a study. Returns the place behind which the listener hears of everything, which is `end` for
+    /// the first one, and whether it is the first one, for which the task has to be started.
     fn join(&self, group_code: &str, end: Cursor) -> (broadcast::Receiver<BoardEvent>, Cursor, bool) {
         let mut watched = self.lock();
-        let is_first = watched.told.is_none();
-        let told = watched.told.get_or_insert(end).clone();
+        let is_first = watched.published.is_none();
+        let published = watched.published.get_or_insert(end).clone();
         let study = watched.studies.entry(group_code.to_owned()).or_insert_with(|| broadcast::Sender::new(KEPT));
-        (study.subscribe(), told, is_first)
+        (study.subscribe(), published, is_first)
     }
 
-    /// Up to where the logs have been told. `None`, once nobody looks any more: then the task has to end.
-    pub(super) fn told(&self) -> Option<Cursor> {
+    /// Up to where the logs have been published. `None` without any listener: then the task has to end.
+    pub(super) fn published(&self) -> Option<Cursor> {
         let mut watched = self.lock();
         watched.studies.retain(|_, study| study.receiver_count() > 0);
         if watched.studies.is_empty() {
-            watched.told = None;
+            watched.published = None;
         }
-        watched.told.clone()
+        watched.published.clone()
     }
 
-    /// Whether somebody looks at a study.
+    /// Whether a study has a listener.
     pub(super) fn is_watched(&self, group_code: &str) -> bool {
         self.lock().studies.contains_key(group_code)
     }
 
-    /// Tells each study what `of_study` makes for it and moves to a place of the logs. The lock is held meanwhile: a
-    /// listener that joins is either told or has its place behind.
-    pub(super) fn tell(&self, next: Cursor, mut of_study: impl FnMut(&str) -> Vec<BoardEvent>) {
+    /// Publishes to each study the events that `of_study` makes for it, and moves to a place of the logs. The lock is held
+    /// meanwhile: a listener that joins either gets them or has its place behind them.
+    pub(super) fn publish(&self, next: Cursor, mut of_study: impl FnMut(&str) -> Vec<BoardEvent>) {
         let mut watched = self.lock();
         for (code, study) in &watched.studies {
             for event in of_study(code) {
-                // Nobody may be left to hear it.
+                // The last listener may have gone.
                 let _ = study.send(event);
             }
         }
-        watched.told = Some(next);
+        watched.published = Some(next);
     }
 
     /// Ends everyone's listening; they come back and begin again.
@@ -151,7 +151,7 @@ impl Boards {
 }
 
 impl BoardListener {
-    /// Cursor from which on this listener is told, when it has not come back with one.
+    /// Cursor behind which this listener hears of everything; none when it has come back with one.
     pub fn begins_at(&self) -> Option<&str> {
         self.begins_at.as_deref()
     }
@@ -205,8 +205,8 @@ mod tests {
     }
 
     fn listen(boards: &Boards, group_code: &str, position: i64) -> (BoardListener, bool) {
-        let (receiver, told, is_first) = boards.join(group_code, cursor(position));
-        let begins_at = Some(told.to_string());
+        let (receiver, published, is_first) = boards.join(group_code, cursor(position));
+        let begins_at = Some(published.to_string());
         let closed = boards.closed.subscribe();
         (BoardListener { begins_at, waiting: VecDeque::new(), receiver, closed }, is_first)
     }
@@ -220,21 +220,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn listeners_of_a_study_are_told_from_the_place_where_they_came_in() {
+    async fn listener_gets_what_is_published_to_its_study_after_it_joined() {
         let boards = Boards::default();
         let (mut first, is_first) = listen(&boards, "A", 5);
         assert!(is_first);
         assert_eq!(first.begins_at(), Some(cursor(5).to_string().as_str()));
-        boards.tell(cursor(7), |code| if code == "A" { vec![row(1)] } else { vec![row(2)] });
+        boards.publish(cursor(7), |code| if code == "A" { vec![row(1)] } else { vec![row(2)] });
         let (mut second, is_first) = listen(&boards, "B", 99);
         assert!(!is_first);
-        assert_eq!(second.begins_at(), Some(cursor(7).to_string().as_str()), "told up to there, wherever the log ends");
-        boards.tell(cursor(8), |code| if code == "B" { vec![row(3)] } else { Vec::new() });
+        assert_eq!(
+            second.begins_at(),
+            Some(cursor(7).to_string().as_str()),
+            "published up to there, wherever the log ends"
+        );
+        boards.publish(cursor(8), |code| if code == "B" { vec![row(3)] } else { Vec::new() });
         assert_eq!((next(&mut first).await, next(&mut second).await), ("1".to_owned(), "3".to_owned()));
         drop(first);
-        assert!(boards.told().is_some() && !boards.is_watched("A") && boards.is_watched("B"));
+        assert!(boards.published().is_some() && !boards.is_watched("A") && boards.is_watched("B"));
         drop(second);
-        assert_eq!(boards.told(), None, "nobody looks any more");
+        assert_eq!(boards.published(), None, "no listener is left");
         assert!(listen(&boards, "A", 11).1);
     }
 
@@ -243,10 +247,10 @@ mod tests {
         let boards = Boards::default();
         let (mut slow, _) = listen(&boards, "A", 0);
         for number in 0..=KEPT {
-            boards.tell(cursor(1), |_| vec![row(number)]);
+            boards.publish(cursor(1), |_| vec![row(number)]);
         }
         assert_eq!(next(&mut slow).await, "reload");
-        boards.tell(cursor(2), |_| vec![row(KEPT + 1)]);
+        boards.publish(cursor(2), |_| vec![row(KEPT + 1)]);
         assert_eq!(next(&mut slow).await, (KEPT + 1).to_string());
         boards.end_all();
         assert_eq!(next(&mut slow).await, "end");

@@ -1,7 +1,7 @@
 //! Follows the event logs for boards: what has changed since a place becomes rows.
 //!
 //! Syncs and derivations on this node wake the task at once; what other nodes do it sees by looking every [`POLL`]. It
-//! works alike on both engines, and nothing has to know who looks at what.
+//! works alike on both engines, and no writer has to know which boards are open.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -17,23 +17,23 @@ use crate::error::Result;
 use crate::events::Events;
 use crate::patients::ROWS_AT_ONCE;
 
-/// How often the logs are looked at when nothing wakes the task.
+/// How often the logs are read when nothing wakes the task.
 const POLL: Duration = Duration::from_millis(500);
-/// Changes within this time after a look wait for the next one, so that many syncs are one look.
+/// Changes within this time after a read wait for the next one, so that many syncs are one read.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Events of each database that are read at once.
 const EVENTS_AT_ONCE: usize = 1000;
 /// Events that are looked through for a listener that comes back; behind more of them, reading the board is cheaper.
 const MOST_MISSED: usize = 10_000;
 
-/// Tells everyone who looks at a board of this node what happens, until nobody looks any more or the node stops.
+/// Publishes what happens to the boards of this node that have listeners, until none has or the node stops.
 pub(super) async fn follow(platform: Platform) {
     let _guard = EndAllOnPanic(&platform);
     let boards = &platform.memory.boards;
     let mut changes = boards.changes.subscribe();
     let mut closed = boards.closed.subscribe();
     let mut waits = false;
-    while let Some(told) = boards.told() {
+    while let Some(published) = boards.published() {
         tokio::select! {
             biased;
             _ = closed.wait_for(|closed| *closed) => return,
@@ -41,10 +41,10 @@ pub(super) async fn follow(platform: Platform) {
             _ = changes.changed() => {}
             () = runtime::sleep(POLL) => {}
         }
-        waits = match tell(&platform, told).await {
+        waits = match publish(&platform, published).await {
             Ok(waits) => waits,
             Err(error) => {
-                tracing::warn!(%error, "boards could not be told what has happened; it is tried again");
+                tracing::warn!(%error, "events could not be published to boards and are tried again");
                 false
             }
         };
@@ -63,25 +63,25 @@ impl Drop for EndAllOnPanic<'_> {
     }
 }
 
-/// Tells what has happened behind a place. Answers whether committed events cannot be read yet.
-async fn tell(platform: &Platform, mut told: Cursor) -> Result<bool> {
+/// Publishes what has happened behind a place. Returns whether committed events cannot be read yet.
+async fn publish(platform: &Platform, mut published: Cursor) -> Result<bool> {
     let boards = &platform.memory.boards;
     loop {
-        let Some(page) = platform.events_after(&told, EVENTS_AT_ONCE).await? else {
+        let Some(page) = platform.events_after(&published, EVENTS_AT_ONCE).await? else {
             let end = platform.end_of_events().await?;
-            boards.tell(end, |_| vec![BoardEvent::Reload]);
+            boards.publish(end, |_| vec![BoardEvent::Reload]);
             return Ok(false);
         };
         let Events { events, next, more, waits } = page;
-        if next != told {
+        if next != published {
             let changes = Changes::of(&events);
             let rows = rows_of(platform, &changes.patients, |code| boards.is_watched(code)).await?;
-            boards.tell(next.clone(), |code| changes.told_to(code, &rows, &told, &next));
+            boards.publish(next.clone(), |code| changes.events_for(code, &rows, &published, &next));
         }
         if !more {
             return Ok(waits);
         }
-        told = next;
+        published = next;
     }
 }
 
@@ -95,7 +95,7 @@ pub(super) async fn missed(platform: &Platform, group_code: &str, last_seen: &st
         let Some(page) = platform.events_after(&place, EVENTS_AT_ONCE).await? else { return Ok(reload()) };
         count += page.events.len();
         missed.add(&page.events);
-        if count > MOST_MISSED || missed.asks_reload(group_code) {
+        if count > MOST_MISSED || missed.needs_reload(group_code) {
             return Ok(reload());
         }
         place = page.next;
@@ -104,7 +104,7 @@ pub(super) async fn missed(platform: &Platform, group_code: &str, last_seen: &st
         }
     }
     let rows = rows_of(platform, &missed.patients, |code| code == group_code).await?;
-    Ok(missed.told_to(group_code, &rows, &last_seen, &place).into())
+    Ok(missed.events_for(group_code, &rows, &last_seen, &place).into())
 }
 
 /// What events mean to boards.
@@ -119,7 +119,7 @@ struct Changes {
 }
 
 /// A row, and the studies that show it.
-struct ToldRow {
+struct ChangedRow {
     row: Arc<BoardRow>,
     studies: Vec<String>,
 }
@@ -158,21 +158,21 @@ impl Changes {
         }
     }
 
-    fn asks_reload(&self, group_code: &str) -> bool {
+    fn needs_reload(&self, group_code: &str) -> bool {
         self.unknown_left || self.left.contains(group_code)
     }
 
-    /// What a study is told. Only the last row carries the place behind all of them: one that goes away between two rows
-    /// gets them again.
-    fn told_to(&self, group_code: &str, rows: &[ToldRow], before: &Cursor, behind: &Cursor) -> Vec<BoardEvent> {
+    /// Events of a study's board. Only the last row carries the place behind all of them: a listener that goes
+    /// away between two rows gets them again.
+    fn events_for(&self, group_code: &str, rows: &[ChangedRow], before: &Cursor, behind: &Cursor) -> Vec<BoardEvent> {
         let (before, behind) = (before.to_string(), behind.to_string());
-        let shown: Vec<_> = rows.iter().filter(|told| told.studies.iter().any(|code| code == group_code)).collect();
+        let shown: Vec<_> = rows.iter().filter(|row| row.studies.iter().any(|code| code == group_code)).collect();
         let count = shown.len();
-        let rows = shown.into_iter().enumerate().map(|(at, told)| {
+        let rows = shown.into_iter().enumerate().map(|(at, changed)| {
             let id = if at + 1 == count { &behind } else { &before };
-            BoardEvent::Row { id: id.clone(), row: told.row.clone() }
+            BoardEvent::Row { id: id.clone(), row: changed.row.clone() }
         });
-        let reload = self.asks_reload(group_code).then_some(BoardEvent::Reload);
+        let reload = self.needs_reload(group_code).then_some(BoardEvent::Reload);
         reload.into_iter().chain(rows).collect()
     }
 }
@@ -182,20 +182,20 @@ async fn rows_of(
     platform: &Platform,
     patients: &BTreeSet<String>,
     is_wanted: impl Fn(&str) -> bool,
-) -> Result<Vec<ToldRow>> {
+) -> Result<Vec<ChangedRow>> {
     let mut held = platform.users.groups_holding(patients.iter().cloned().collect()).await?;
     held.retain(|(_, code)| is_wanted(code));
     let mut uuids: Vec<String> = held.iter().map(|(patient, _)| patient.clone()).collect();
     uuids.dedup();
-    let mut told = Vec::with_capacity(uuids.len());
+    let mut changed = Vec::with_capacity(uuids.len());
     for part in uuids.chunks(ROWS_AT_ONCE) {
         for row in readable_rows(platform, part).await? {
             let of_patient = held.iter().filter(|(patient, _)| *patient == row.uuid);
             let studies = of_patient.map(|(_, code)| code.clone()).collect();
-            told.push(ToldRow { row: Arc::new(row), studies });
+            changed.push(ChangedRow { row: Arc::new(row), studies });
         }
     }
-    Ok(told)
+    Ok(changed)
 }
 
 /// Rows of patients; one that cannot be read does not hold up the others.
