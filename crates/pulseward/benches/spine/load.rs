@@ -68,46 +68,63 @@ pub fn burst(server: &Server) {
     println!("  all folds done {:.1} s after the last sync", stopped.elapsed().as_secs_f64());
 }
 
+/// Syncs of [`PATIENTS`] patients at an even pace, over some connections.
+struct Pace {
+    a_second: u64,
+    seconds: u64,
+    connections: usize,
+}
+
+impl Pace {
+    fn syncs(&self) -> u64 {
+        self.a_second * self.seconds
+    }
+
+    /// Calls `send` with each number when its time has come.
+    fn keep(&self, server: &Server, send: impl Fn(&mut Connection, u64) + Sync) {
+        let next = AtomicU64::new(0);
+        let started = Instant::now();
+        std::thread::scope(|scope| {
+            for _ in 0..self.connections {
+                scope.spawn(|| {
+                    let mut connection = Connection::open(server.address);
+                    loop {
+                        let number = next.fetch_add(1, Ordering::Relaxed);
+                        if number >= self.syncs() {
+                            return;
+                        }
+                        let due = Duration::from_secs_f64(number as f64 / self.a_second as f64);
+                        std::thread::sleep(due.saturating_sub(started.elapsed()));
+                        send(&mut connection, number);
+                    }
+                });
+            }
+        });
+    }
+}
+
 /// 300 syncs a second for 30 s, each of the minute that is now, at an even pace: what a live sync costs with everything
 /// that follows from it.
 pub fn live(server: &Server) {
-    const RATE: u64 = 300;
-    const SECONDS: u64 = 30;
-    const LIVE_CONNECTIONS: usize = 16;
+    const PACE: Pace = Pace { a_second: 300, seconds: 30, connections: 16 };
+    /// What was sent last is derived within this time, and an idle node costs next to nothing.
+    const AFTERWARDS: Duration = Duration::from_secs(2);
     let senders = server.senders(PATIENTS);
     let start_ms = jiff::Timestamp::now().as_millisecond() - 5 * 60_000;
-    let next = AtomicU64::new(0);
     let times = Mutex::new(Vec::new());
     let before = server.cpu_s();
-    let started = Instant::now();
-    std::thread::scope(|scope| {
-        for _ in 0..LIVE_CONNECTIONS {
-            scope.spawn(|| {
-                let mut connection = Connection::open(server.address);
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= RATE * SECONDS {
-                        return;
-                    }
-                    let due = Duration::from_secs_f64(number as f64 / RATE as f64);
-                    std::thread::sleep(due.saturating_sub(started.elapsed()));
-                    let sender = &senders[number as usize % PATIENTS];
-                    // Rows of one patient are ten seconds apart, so that each sync of him is new.
-                    let row_ms = start_ms + (number as usize / PATIENTS) as i64 * 10_000;
-                    let answer = connection.send(&minute(sender, row_ms, 0));
-                    assert_ok(&answer);
-                    times.lock().expect("the times").push(answer.whole);
-                }
-            });
-        }
+    PACE.keep(server, |connection, number| {
+        // Rows of one patient are ten seconds apart, so that each sync is new.
+        let row_ms = start_ms + (number as usize / PATIENTS) as i64 * 10_000;
+        let answer = connection.send(&minute(&senders[number as usize % PATIENTS], row_ms, 0));
+        assert_ok(&answer);
+        times.lock().expect("the times").push(answer.whole);
     });
-    // What was sent last is derived within this time at such a pace, and an idle node costs next to nothing.
-    std::thread::sleep(Duration::from_secs(2));
+    std::thread::sleep(AFTERWARDS);
     let cpu = server.cpu_s() - before;
     let mut times = times.into_inner().expect("the times");
     println!(
-        "  live: {:.0} syncs/s, p50 {:.1} ms, p99 {:.1} ms, {:.0} µs of server CPU each, derivations included",
-        (RATE * SECONDS) as f64 / (started.elapsed().as_secs_f64() - 2.0),
+        "  live: p50 {:.1} ms, p99 {:.1} ms, {:.0} µs of server CPU each, derivations included",
         percentile_ms(&mut times, 50),
         percentile_ms(&mut times, 99),
         cpu / times.len() as f64 * 1e6
@@ -125,42 +142,27 @@ fn total_steps(summaries: &Value) -> u64 {
 
 /// 500 syncs a second for a minute; of some, how long until latest value and slot can be read.
 pub fn sustained(server: &Server) {
-    const RATE: u64 = 500;
-    const SECONDS: u64 = 60;
+    const PACE: Pace = Pace { a_second: 500, seconds: 60, connections: CONNECTIONS };
     let senders = server.senders(PATIENTS);
     let start_ms = today_ms() - 86_400_000;
     let date = jiff::Timestamp::from_millisecond(start_ms).expect("a time").strftime("%Y-%m-%d").to_string();
-    let next = AtomicU64::new(0);
     let (times, visible) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
     let started = Instant::now();
-    std::thread::scope(|scope| {
-        for _ in 0..CONNECTIONS {
-            scope.spawn(|| {
-                let mut connection = Connection::open(server.address);
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= RATE * SECONDS {
-                        return;
-                    }
-                    let due = Duration::from_secs_f64(number as f64 / RATE as f64);
-                    std::thread::sleep(due.saturating_sub(started.elapsed()));
-                    let sender = &senders[number as usize % PATIENTS];
-                    let at = number as i64 / PATIENTS as i64;
-                    let answer = connection.send(&minute(sender, start_ms, at));
-                    assert_ok(&answer);
-                    times.lock().expect("the times").push(answer.whole);
-                    if number.is_multiple_of(97) {
-                        let waited = until_visible(server, &mut connection, sender, &date, (at as u64 + 1) * STEPS);
-                        visible.lock().expect("the times").push(waited);
-                    }
-                }
-            });
+    PACE.keep(server, |connection, number| {
+        let sender = &senders[number as usize % PATIENTS];
+        let at = number as i64 / PATIENTS as i64;
+        let answer = connection.send(&minute(sender, start_ms, at));
+        assert_ok(&answer);
+        times.lock().expect("the times").push(answer.whole);
+        if number.is_multiple_of(97) {
+            let waited = until_visible(server, connection, sender, &date, (at as u64 + 1) * STEPS);
+            visible.lock().expect("the times").push(waited);
         }
     });
     let (mut times, mut visible) = (times.into_inner().expect("the times"), visible.into_inner().expect("the times"));
     println!(
         "  sustained: {:.0} syncs/s, p95 {:.1} ms; from answer to visible slot p50 {:.0} ms, p95 {:.0} ms",
-        (RATE * SECONDS) as f64 / started.elapsed().as_secs_f64(),
+        PACE.syncs() as f64 / started.elapsed().as_secs_f64(),
         percentile_ms(&mut times, 95),
         percentile_ms(&mut visible, 50),
         percentile_ms(&mut visible, 95)
