@@ -6,6 +6,8 @@
 
 mod connection;
 mod flight;
+#[cfg(test)]
+mod tests;
 mod wake_ups;
 
 use std::rc::Rc;
@@ -13,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod};
+use deadpool_postgres::{HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod};
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -222,7 +224,7 @@ fn again_or_ended<T>(error: StoreError) -> Attempt<T> {
 async fn connect(pool: &Pool) -> Result<Rc<Object>> {
     pool.get().await.map(Rc::new).map_err(|error| match error {
         PoolError::Timeout(_) => StoreError::Unavailable("no database connection became free in time".to_owned()),
-        PoolError::Backend(error) => error.into(),
+        PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => error.into(),
         error => StoreError::Unavailable(error.to_string()),
     })
 }
@@ -241,6 +243,7 @@ fn pool(config: &Config, connections: usize, wait: Duration) -> Result<Pool> {
         .create_timeout(Some(connection::LONGEST_CONNECT))
         .recycle_timeout(Some(connection::LONGEST_CONNECT))
         .runtime(deadpool_postgres::Runtime::Tokio1)
+        .post_create(connection::set_deadlines())
         .build()
         .map_err(|error| StoreError::Unavailable(error.to_string()))
 }
@@ -254,7 +257,8 @@ fn tls() -> Result<MakeRustlsConnect> {
 /// Brings the schema up to date, one node at a time.
 async fn migrate(pool: &Pool, migrations: Migrations) -> Result<()> {
     let client = connect(pool).await?;
-    client.batch_execute("BEGIN").await?;
+    // Another node's migration may be waited for longer than for any other lock.
+    client.batch_execute("BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0").await?;
     client.execute("SELECT pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK]).await?;
     let mut target: &tokio_postgres::Client = &client;
     let migrated = migrations.apply(&mut target).await;

@@ -1,0 +1,66 @@
+//! What a pool promises when statements wait.
+
+use std::time::Duration;
+
+use testkit::Postgres as Server;
+
+use crate::engine::{Address, Db, Migrations, Row, Tx};
+use crate::error::{Result, StoreError};
+
+const COUNTER: Migrations = Migrations(&["CREATE TABLE counter (name TEXT NOT NULL, value BIGINT NOT NULL);
+    INSERT INTO counter VALUES ('n', 0);
+    CREATE TABLE deadline AS SELECT current_setting('lock_timeout') AS lock, current_setting('statement_timeout') AS run;"]);
+const RAISE: &str = "UPDATE counter SET value = value + 1 WHERE name = 'n'";
+const VALUE: &str = "SELECT value FROM counter WHERE name = 'n'";
+const DEADLINES: &str = "SELECT lock, run FROM deadline";
+const LOCK_DEADLINE: &str = "SELECT current_setting('lock_timeout')";
+/// Well beyond every deadline, so that only a missing one is met.
+const LONGEST: Duration = Duration::from_secs(40);
+
+async fn open(url: String) -> Db {
+    Db::open(Address::Postgres(url), COUNTER).await.unwrap()
+}
+
+async fn number(tx: &Tx<'_>, text: &'static str) -> Result<i64> {
+    Ok(tx.query_opt(text, &[], |row: &Row<'_>| row.get(0)).await?.unwrap_or_default())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn single_statement_that_waits_for_a_lock_ends_at_the_deadline() {
+    let Some(server) = Server::start() else { return };
+    let db = open(server.url.clone()).await;
+    let (locked, is_locked) = tokio::sync::oneshot::channel();
+    let (finish, finished) = tokio::sync::oneshot::channel::<()>();
+    let holder = db.clone();
+    let mut signals = Some((locked, finished));
+    let holding = runtime::spawn("hold a row", async move {
+        holder
+            .write(async move |tx| {
+                let Some((locked, finished)) = signals.take() else { return Ok(()) };
+                tx.execute(RAISE, &[]).await?;
+                locked.send(()).unwrap();
+                let _ = finished.await;
+                Ok(())
+            })
+            .await
+    });
+    is_locked.await.unwrap();
+    let waiting = db.write_single(async |tx| tx.execute(RAISE, &[]).await);
+    let answer = runtime::timeout(LONGEST, waiting).await.expect("an answer while the row is locked");
+    assert!(matches!(answer, Err(StoreError::Unavailable(_))), "{answer:?}");
+    finish.send(()).unwrap();
+    holding.await.unwrap().unwrap();
+    assert_eq!(db.read(async |tx| number(tx, VALUE).await).await.unwrap(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn migrations_wait_without_a_deadline() {
+    let Some(server) = Server::start() else { return };
+    let db = open(server.url.clone()).await;
+    let text = |row: &Row<'_>| row.get::<String>(0);
+    let of_single = db.read_single(async move |tx| tx.query_opt(LOCK_DEADLINE, &[], text).await).await.unwrap();
+    assert_eq!(of_single.as_deref(), Some("10s"));
+    let both = |row: &Row<'_>| Ok((row.get::<String>(0)?, row.get::<String>(1)?));
+    let of_migration = db.read(async move |tx| tx.query_opt(DEADLINES, &[], both).await).await.unwrap();
+    assert_eq!(of_migration, Some(("0".to_owned(), "0".to_owned())));
+}
