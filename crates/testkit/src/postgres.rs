@@ -4,7 +4,9 @@
 //! runs when the last test of a binary has ended, so the server is watched by a shell that ends it as soon as the
 //! pipe from the binary closes, whichever way the binary ends.
 
+mod failover;
 mod log;
+mod own;
 mod proxy;
 
 use std::io::Write as _;
@@ -15,8 +17,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+pub use failover::FailoverProxy;
 use log::LINE_PREFIX;
 pub use log::{LogMark, Statement, count_transactions};
+pub use own::OwnServer;
 pub use proxy::{CountingProxy, Traffic};
 
 static CLUSTER: OnceLock<Result<Cluster, PostgresError>> = OnceLock::new();
@@ -133,9 +137,19 @@ impl Postgres {
         CountingProxy::start(Self::cluster().port)
     }
 
+    /// Starts a proxy in front of the server whose connections can be let die.
+    pub fn failover_proxy() -> FailoverProxy {
+        FailoverProxy::start(Self::cluster().port)
+    }
+
     /// Connection string that leads through a proxy.
     pub fn url_through(&self, proxy: &CountingProxy) -> String {
-        url_of(proxy.port(), self.name())
+        self.url_at(proxy.port())
+    }
+
+    /// Connection string that leads through whatever listens on a port of this machine.
+    pub fn url_at(&self, port: u16) -> String {
+        url_of(port, self.name())
     }
 
     fn name(&self) -> &str {

@@ -102,8 +102,8 @@ impl Postgres {
         T: Send + 'static,
         F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        self.on_a_lane(async move |pool| match read_once(connect(&pool).await?, mode, &work).await {
-            Err(StoreError::Unavailable(_)) => read_once(connect(&pool).await?, mode, &work).await,
+        self.on_a_lane(async move |pool| match read_once(&pool, connect(&pool).await?, mode, &work).await {
+            Err(StoreError::Unavailable(_)) => read_once(&pool, connect(&pool).await?, mode, &work).await,
             answer => answer,
         })
         .await
@@ -116,9 +116,14 @@ impl Postgres {
         F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
     {
         let work = self.spawn(async move |pool| {
-            let flight = Flight::begin(connect(&pool).await?, Mode::Single);
+            let client = connect(&pool).await?;
+            let flight = Flight::begin(client.clone(), Mode::Single);
             let tx = Tx::on_postgres(&flight);
-            work(&tx).await
+            let answer = work(&tx).await;
+            if answer.is_err() {
+                connection::close_older(&pool, &client);
+            }
+            answer
         });
         joined(work.await)
     }
@@ -184,11 +189,19 @@ fn joined<T>(ended: std::result::Result<Result<T>, tokio::task::JoinError>) -> R
     ended.unwrap_or_else(|error| Err(StoreError::Database(format!("store work stopped: {error}"))))
 }
 
-async fn read_once<T>(client: Rc<Object>, mode: Mode, work: &impl AsyncFn(&Tx<'_>) -> Result<T>) -> Result<T> {
-    let flight = Flight::begin(client, mode);
+async fn read_once<T>(
+    pool: &Pool,
+    client: Rc<Object>,
+    mode: Mode,
+    work: &impl AsyncFn(&Tx<'_>) -> Result<T>,
+) -> Result<T> {
+    let flight = Flight::begin(client.clone(), mode);
     let tx = Tx::on_postgres(&flight);
     let answer = work(&tx).await;
     flight.end();
+    if answer.is_err() {
+        connection::close_older(pool, &client);
+    }
     answer
 }
 
@@ -197,9 +210,18 @@ async fn write_once<T>(pool: &Pool, work: &mut impl AsyncFnMut(&Tx<'_>) -> Resul
         Ok(client) => client,
         Err(error) => return Attempt::Ended(Err(error)),
     };
-    let flight = Flight::begin(client, Mode::Write);
+    let flight = Flight::begin(client.clone(), Mode::Write);
     let tx = Tx::on_postgres(&flight);
     let worked = work(&tx).await;
+    let attempt = ended(flight, worked).await;
+    if !matches!(attempt, Attempt::Ended(Ok(_))) {
+        connection::close_older(pool, &client);
+    }
+    attempt
+}
+
+/// Commits what has worked, and ends what has not.
+async fn ended<T>(flight: Flight, worked: Result<T>) -> Attempt<T> {
     match worked {
         Ok(answer) => match flight.commit().await {
             Ok(()) => Attempt::Ended(Ok(answer)),

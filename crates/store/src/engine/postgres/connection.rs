@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::{Hook, HookError};
+use deadpool_postgres::{Hook, HookError, Object, Pool};
 use tokio_postgres::Config;
 
 use crate::error::{Result, StoreError};
@@ -25,6 +25,18 @@ pub(super) fn set_deadlines() -> Hook {
     Hook::async_fn(|client, _| {
         Box::pin(async move { client.batch_execute(SET_DEADLINES).await.map_err(HookError::Backend) })
     })
+}
+
+/// Closes idle connections that were made before `broken` was taken for its last use, if that one is closed. Where one
+/// connection died without a word, as when the server's host was replaced, the others that led there have died too, and
+/// each would fail the next operation.
+pub(super) fn close_older(pool: &Pool, broken: &Object) {
+    if !broken.is_closed() {
+        return;
+    }
+    let metrics = Object::metrics(broken);
+    let taken = metrics.recycled.unwrap_or(metrics.created);
+    pool.retain(|_, idle| idle.created > taken);
 }
 
 /// The configuration of a database address.

@@ -1,7 +1,8 @@
-//! What a pool promises when statements wait.
+//! What a pool promises when its connections die and when statements wait.
 
 use std::time::Duration;
 
+use futures::future::{join_all, try_join_all};
 use testkit::Postgres as Server;
 
 use crate::engine::{Address, Db, Migrations, Row, Tx};
@@ -14,8 +15,12 @@ const RAISE: &str = "UPDATE counter SET value = value + 1 WHERE name = 'n'";
 const VALUE: &str = "SELECT value FROM counter WHERE name = 'n'";
 const DEADLINES: &str = "SELECT lock, run FROM deadline";
 const LOCK_DEADLINE: &str = "SELECT current_setting('lock_timeout')";
+/// Long enough that each of several questions at once needs a connection of its own.
+const SLOW: &str = "SELECT CAST(1 AS BIGINT) FROM pg_sleep(0.3)";
 /// Well beyond every deadline, so that only a missing one is met.
 const LONGEST: Duration = Duration::from_secs(40);
+/// Operations after a failover.
+const EACH: usize = 12;
 
 async fn open(url: String) -> Db {
     Db::open(Address::Postgres(url), COUNTER).await.unwrap()
@@ -23,6 +28,44 @@ async fn open(url: String) -> Db {
 
 async fn number(tx: &Tx<'_>, text: &'static str) -> Result<i64> {
     Ok(tx.query_opt(text, &[], |row: &Row<'_>| row.get(0)).await?.unwrap_or_default())
+}
+
+/// Opens every connection that the pool may have.
+async fn fill(db: &Db) {
+    let most = db.pool_state().unwrap().most;
+    try_join_all((0..2 * most).map(|_| db.read_single(async |tx| number(tx, SLOW).await))).await.unwrap();
+    // Each of them knows the statement, so that a later write is sent without a question.
+    try_join_all((0..2 * most).map(|_| db.write(async |tx| raise(tx).await))).await.unwrap();
+    assert_eq!(db.pool_state().unwrap().size, most);
+}
+
+async fn raise(tx: &Tx<'_>) -> Result<()> {
+    tx.put(RAISE, &[]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn operations_after_a_failover_succeed_on_new_connections() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Server::failover_proxy();
+    let db = open(server.url_at(proxy.port())).await;
+    for kind in ["snapshot", "single", "write"] {
+        fill(&db).await;
+        let (found, value) = (proxy.found_dead(), db.read(async |tx| number(tx, VALUE).await).await.unwrap());
+        proxy.fail_over();
+        let failed = match kind {
+            "snapshot" => failures(join_all((0..EACH).map(|_| db.read(async |tx| number(tx, VALUE).await))).await),
+            "single" => failures(join_all((0..EACH).map(|_| db.read_single(async |tx| number(tx, VALUE).await))).await),
+            _ => failures(join_all((0..EACH).map(|_| db.write(async |tx| raise(tx).await))).await),
+        };
+        assert!(failed.is_empty(), "{kind}: {} of {EACH} failed: {failed:?}", failed.len());
+        assert!(proxy.found_dead() > found, "{kind}: no connection was dead");
+        let written = if kind == "write" { EACH as i64 } else { 0 };
+        assert_eq!(db.read(async |tx| number(tx, VALUE).await).await.unwrap(), value + written, "{kind}");
+    }
+}
+
+fn failures<T>(answers: Vec<Result<T>>) -> Vec<StoreError> {
+    answers.into_iter().filter_map(Result::err).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
