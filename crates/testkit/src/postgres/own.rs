@@ -1,9 +1,9 @@
 //! A server of one test alone, which that test may stop.
 
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
-use super::{Cluster, PostgresError, as_server_user, failed};
+use super::{Cluster, PostgresError, as_server_user, failed, url_of};
 
 /// A throw-away server that no other test uses. It ends with the value.
 pub struct OwnServer {
@@ -43,6 +43,20 @@ impl OwnServer {
     /// Port that the server listens on.
     pub fn port(&self) -> u16 {
         self.cluster.port
+    }
+
+    /// How many connections of the service there are.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn connections(&self) -> usize {
+        const COUNT: &str = "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'pulseward'";
+        let url = url_of(self.cluster.port, "postgres");
+        let asked =
+            Command::new(self.cluster.programs.join("psql")).args(["-X", "-A", "-t", "-c", COUNT, &url]).output();
+        let output = asked.unwrap_or_else(|error| panic!("psql: {error}"));
+        let text = String::from_utf8_lossy(&output.stdout);
+        text.trim().parse().unwrap_or_else(|_| panic!("psql: {text}{}", String::from_utf8_lossy(&output.stderr)))
     }
 
     /// Stops the server as a crash would and starts it again; returns when it accepts connections.
