@@ -16,6 +16,7 @@ use tokio_postgres::Statement;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
+use crate::engine::row_texts;
 use crate::engine::statement::{Param, Row};
 use crate::error::{Result, StoreError};
 
@@ -24,10 +25,6 @@ const BEGIN_WRITE: &str = "BEGIN; SET LOCAL statement_timeout = '60s'; SET LOCAL
     SET LOCAL idle_in_transaction_session_timeout = '30s'";
 const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '60s'; \
     SET LOCAL idle_in_transaction_session_timeout = '5min'";
-
-/// Around a part of a statement that PostgreSQL alone is to see; to SQLite it is a comment.
-const PART_BEGIN: &str = "/*postgres ";
-const PART_END: &str = " postgres*/";
 
 type Sent = Pin<Box<dyn Future<Output = std::result::Result<(), tokio_postgres::Error>>>>;
 
@@ -244,11 +241,7 @@ impl Flight {
     }
 
     async fn prepared(&self, text: &'static str) -> Result<Statement> {
-        let prepared = if text.contains(PART_BEGIN) {
-            self.client.prepare_cached(&text.replace(PART_BEGIN, "").replace(PART_END, "")).await
-        } else {
-            self.client.prepare_cached(text).await
-        };
+        let prepared = self.client.prepare_cached(&row_texts::of_postgres(text)).await;
         self.checked(prepared).await
     }
 }
