@@ -115,6 +115,27 @@ impl Postgres {
         }
     }
 
+    /// How many connections to this database have given themselves a name.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn connections(&self, application: &str) -> usize {
+        self.count(&format!("SELECT COUNT(*) FROM {}", sessions(application)))
+    }
+
+    /// Ends the connections to this database that have given themselves a name, as an administrator would; returns how
+    /// many there were.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn end_connections(&self, application: &str) -> usize {
+        self.count(&format!("SELECT COUNT(pg_terminate_backend(pid)) FROM {}", sessions(application)))
+    }
+
+    fn count(&self, question: &str) -> usize {
+        count(&Self::cluster().programs, &self.url, question)
+    }
+
     /// The present end of the server's log.
     ///
     /// # Panics
@@ -213,6 +234,19 @@ impl Cluster {
         check("createdb", made)?;
         Ok(Postgres { url: url_of(self.port, &name) })
     }
+}
+
+/// The server's list of connections to a database by the name that they gave themselves.
+fn sessions(application: &str) -> String {
+    format!("pg_stat_activity WHERE application_name = '{application}' AND datname = current_database()")
+}
+
+/// A number that a database answers.
+fn count(programs: &Path, url: &str, question: &str) -> usize {
+    let output = Command::new(programs.join("psql")).args(["-X", "-A", "-t", "-c", question, url]).output();
+    let output = output.unwrap_or_else(|error| panic!("psql: {error}"));
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.trim().parse().unwrap_or_else(|_| panic!("psql: {text}{}", String::from_utf8_lossy(&output.stderr)))
 }
 
 fn url_of(port: u16, database: &str) -> String {

@@ -1,9 +1,9 @@
 //! A server of one test alone, which that test may stop.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use super::{Cluster, PostgresError, as_server_user, failed, url_of};
+use super::{Cluster, PostgresError, as_server_user, count, failed, url_of};
 
 /// A throw-away server that no other test uses. It ends with the value.
 pub struct OwnServer {
@@ -51,12 +51,7 @@ impl OwnServer {
     /// When the server does not answer.
     pub fn connections(&self) -> usize {
         const COUNT: &str = "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'pulseward'";
-        let url = url_of(self.cluster.port, "postgres");
-        let asked =
-            Command::new(self.cluster.programs.join("psql")).args(["-X", "-A", "-t", "-c", COUNT, &url]).output();
-        let output = asked.unwrap_or_else(|error| panic!("psql: {error}"));
-        let text = String::from_utf8_lossy(&output.stdout);
-        text.trim().parse().unwrap_or_else(|_| panic!("psql: {text}{}", String::from_utf8_lossy(&output.stderr)))
+        count(&self.cluster.programs, &url_of(self.cluster.port, "postgres"), COUNT)
     }
 
     /// Stops the server as a crash would and starts it again; returns when it accepts connections.

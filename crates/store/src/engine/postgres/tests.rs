@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::future::{join_all, try_join_all};
 use testkit::Postgres as Server;
 
-use crate::engine::{Address, Db, Migrations, Row, Tx};
+use crate::engine::{Address, Db, Migrations, Row, Tx, listen_for_wake_ups};
 use crate::error::{Result, StoreError};
 
 const COUNTER: Migrations = Migrations(&["CREATE TABLE counter (name TEXT NOT NULL, value BIGINT NOT NULL);
@@ -106,4 +106,35 @@ async fn migrations_wait_without_a_deadline() {
     let both = |row: &Row<'_>| Ok((row.get::<String>(0)?, row.get::<String>(1)?));
     let of_migration = db.read(async move |tx| tx.query_opt(DEADLINES, &[], both).await).await.unwrap();
     assert_eq!(of_migration, Some(("0".to_owned(), "0".to_owned())));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn listener_hears_what_is_sent_until_its_connection_is_ended() {
+    let Some(server) = Server::start() else { return };
+    let db = open(server.url.clone()).await;
+    let (heard, mut messages) = tokio::sync::mpsc::unbounded_channel();
+    let url = server.url.clone();
+    let wake = move |message: &str| heard.send(message.to_owned()).unwrap();
+    let listening = runtime::spawn("listen", async move { listen_for_wake_ups(&url, wake).await });
+    let begun = async {
+        // What is sent before it listens is lost.
+        while messages.is_empty() {
+            db.notify("begin").await.unwrap();
+            runtime::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    runtime::timeout(LONGEST, begun).await.expect("it listens");
+    for message in ["derive", "merge seal"] {
+        db.notify(message).await.unwrap();
+    }
+    let mut received = Vec::new();
+    while received.last().map(String::as_str) != Some("merge seal") {
+        received.push(runtime::timeout(LONGEST, messages.recv()).await.unwrap().unwrap());
+    }
+    received.retain(|message| message != "begin");
+    assert_eq!(received, ["derive", "merge seal"]);
+    assert_eq!(server.end_connections("pulseward-listen"), 1);
+    let ended = runtime::timeout(LONGEST, listening).await.unwrap().unwrap();
+    assert!(matches!(ended, Err(StoreError::Unavailable(_))), "{ended:?}");
+    assert!(messages.recv().await.is_none());
 }
