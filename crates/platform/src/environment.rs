@@ -7,6 +7,7 @@ use store::{DERIVE_KIND, HealthDb, Objects, UsersDb};
 
 use crate::exports::Export;
 use crate::fold::Derivations;
+use crate::ids::hex;
 use crate::jobs::{Job as _, JobSignals};
 use crate::memory::Memory;
 
@@ -117,6 +118,15 @@ impl Platform {
     pub async fn close_stores(&self) -> crate::Result<()> {
         let (users, health) = futures::join!(self.users.close(), self.health.close());
         Ok(users.and(health)?)
+    }
+
+    /// Begins another life of a store that was restored: whoever follows its events begins anew, since events behind an
+    /// earlier cursor may have been lost.
+    pub async fn begin_epoch(&self) -> crate::Result<()> {
+        for log in [self.users.events(), self.health.events()] {
+            log.begin_epoch(&hex(&self.random_bytes::<16>())).await?;
+        }
+        Ok(())
     }
 
     /// Patients whose derived values wait to be computed, whichever node will do it.
