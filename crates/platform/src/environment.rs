@@ -56,6 +56,8 @@ pub struct Settings {
     pub health_url: String,
     /// Seconds between two exports of a patient, where an operator has set nothing else in the database.
     pub export_interval_s: i64,
+    /// Seconds for which events are kept. The id of a sync is known as long as its event.
+    pub event_retention_s: i64,
     /// Minutes after which a session of the portal that nobody uses is locked.
     pub portal_idle_minutes: i64,
     /// Hours after which a session of the portal ends.
@@ -74,6 +76,7 @@ impl Default for Settings {
             users_url: "http://127.0.0.1:8080/users".to_owned(),
             health_url: "http://127.0.0.1:8080/health".to_owned(),
             export_interval_s: 300,
+            event_retention_s: 30 * 86_400,
             portal_idle_minutes: 15,
             portal_session_hours: 12,
             password_hashes_at_once: 2,
