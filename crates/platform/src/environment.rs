@@ -132,6 +132,14 @@ impl Platform {
         Ok(())
     }
 
+    /// For each database its name and how long the oldest event waits that readers cannot see yet because an older
+    /// transaction is still running, ms.
+    pub async fn event_lags_ms(&self) -> crate::Result<[(&'static str, i64); 2]> {
+        let (users, health) = (self.users.events(), self.health.events());
+        let (users, health) = futures::try_join!(users.lag_ms(self.now_ms()), health.lag_ms(self.now_ms()))?;
+        Ok([("users", users), ("health", health)])
+    }
+
     /// Patients whose derived values wait to be computed, whichever node will do it.
     pub async fn patients_due(&self) -> crate::Result<u64> {
         Ok(self.health.count_due(self.now_ms()).await?)
