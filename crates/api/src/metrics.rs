@@ -14,6 +14,7 @@ use runtime::HashMap;
 
 use crate::ApiState;
 
+mod events;
 mod jobs;
 
 /// Upper ends of the histogram's buckets, µs. The last bucket has none.
@@ -96,6 +97,7 @@ pub async fn metrics_text(state: &ApiState) -> String {
         gauge(&mut text, "pulseward_fold_queue_patients", help, waiting);
     }
     jobs::write(&state.platform, &mut text).await;
+    events::write(&state.platform, &mut text).await;
     text
 }
 

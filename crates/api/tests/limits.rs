@@ -113,6 +113,10 @@ async fn an_upload_that_does_not_fit_is_refused_and_nothing_of_it_is_stored() {
     assert_eq!(small["types"]["temperature"]["stored"], 10, "nothing was stored before, and the room is free again");
     let counted = metrics_text(&story.state).await;
     assert!(counted.contains("\npulseward_upload_memory_bytes 0\n"), "{counted}");
+    for database in ["users", "health"] {
+        let lag = format!("\npulseward_event_lag_seconds{{database=\"{database}\"}} 0\n");
+        assert!(counted.contains(&lag), "{counted}");
+    }
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use store::{DERIVE_KIND, HealthDb, Objects, UsersDb};
 
 use crate::exports::Export;
 use crate::fold::Derivations;
+use crate::ids::hex;
 use crate::jobs::{Job as _, JobSignals};
 use crate::memory::Memory;
 
@@ -55,6 +56,8 @@ pub struct Settings {
     pub health_url: String,
     /// Seconds between two exports of a patient, where an operator has set nothing else in the database.
     pub export_interval_s: i64,
+    /// Seconds for which events are kept. The id of a sync is known as long as its event.
+    pub event_retention_s: i64,
     /// Minutes after which a session of the portal that nobody uses is locked.
     pub portal_idle_minutes: i64,
     /// Hours after which a session of the portal ends.
@@ -73,6 +76,7 @@ impl Default for Settings {
             users_url: "http://127.0.0.1:8080/users".to_owned(),
             health_url: "http://127.0.0.1:8080/health".to_owned(),
             export_interval_s: 300,
+            event_retention_s: 30 * 86_400,
             portal_idle_minutes: 15,
             portal_session_hours: 12,
             password_hashes_at_once: 2,
@@ -117,6 +121,23 @@ impl Platform {
     pub async fn close_stores(&self) -> crate::Result<()> {
         let (users, health) = futures::join!(self.users.close(), self.health.close());
         Ok(users.and(health)?)
+    }
+
+    /// Begins another life of a store that was restored: whoever follows its events begins anew, since events behind an
+    /// earlier cursor may have been lost.
+    pub async fn begin_epoch(&self) -> crate::Result<()> {
+        for log in [self.users.events(), self.health.events()] {
+            log.begin_epoch(&hex(&self.random_bytes::<16>())).await?;
+        }
+        Ok(())
+    }
+
+    /// For each database its name and how long the oldest event waits that readers cannot see yet because an older
+    /// transaction is still running, ms.
+    pub async fn event_lags_ms(&self) -> crate::Result<[(&'static str, i64); 2]> {
+        let (users, health) = (self.users.events(), self.health.events());
+        let (users, health) = futures::try_join!(users.lag_ms(self.now_ms()), health.lag_ms(self.now_ms()))?;
+        Ok([("users", users), ("health", health)])
     }
 
     /// Patients whose derived values wait to be computed, whichever node will do it.

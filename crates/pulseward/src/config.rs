@@ -135,6 +135,16 @@ mod tests {
     }
 
     #[test]
+    fn events_are_kept_as_long_as_the_options_say() {
+        let seconds =
+            |arguments: &[&str], text: &str| serve(arguments, text).map(|options| options.event_retention.seconds);
+        assert_eq!(seconds(&[], "").unwrap(), 30 * 86_400);
+        assert_eq!(seconds(&[], "event_retention = \"7d\"").unwrap(), 7 * 86_400);
+        assert_eq!(seconds(&["--event-retention", "36h"], "event_retention = \"7d\"").unwrap(), 36 * 3_600);
+        assert!(seconds(&[], "event_retention = \"1h\"").is_err());
+    }
+
+    #[test]
     fn keys_of_other_commands_are_fine_and_unknown_keys_are_not() {
         assert!(serve(&[], "users_db = \"postgres://db.example/users\"").is_ok());
         let Err(failure) = serve(&[], "lisen = \"127.0.0.1:9000\"") else { panic!() };

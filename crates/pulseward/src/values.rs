@@ -56,6 +56,40 @@ impl<'de> Deserialize<'de> for Interval {
     }
 }
 
+/// How long something is kept, a day at least; in a file a text such as `30d`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Retention {
+    /// Seconds.
+    pub seconds: i64,
+}
+
+impl FromStr for Retention {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let seconds = parse_span(text)?.as_secs();
+        if seconds < 86_400 {
+            return Err(format!("`{text}` is less than a day"));
+        }
+        Ok(Retention { seconds })
+    }
+}
+
+impl TryFrom<String> for Retention {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Retention> for String {
+    fn from(retention: Retention) -> Self {
+        format!("{}s", retention.seconds)
+    }
+}
+
 /// Until when something holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
@@ -106,6 +140,15 @@ mod tests {
         assert_eq!(parse_span("2w"), Ok(SignedDuration::from_hours(14 * 24)));
         for wrong in ["", "90", "d", "-1d", "0s", "1.5h", "3y", "99999999999d", "9223372036854775807d"] {
             assert!(parse_span(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn something_is_kept_for_a_day_at_least() {
+        assert_eq!("30d".parse(), Ok(Retention { seconds: 30 * 86_400 }));
+        assert_eq!(Retention::try_from(String::from(Retention { seconds: 86_400 })), "24h".parse());
+        for wrong in ["23h", "0s", "30", "month"] {
+            assert!(wrong.parse::<Retention>().is_err(), "{wrong}");
         }
     }
 

@@ -81,6 +81,7 @@ pub fn settings(options: &ServeOptions, urls: PublicUrls) -> Settings {
         users_url: urls.users,
         health_url: urls.health,
         export_interval_s: options.export_interval.seconds,
+        event_retention_s: options.event_retention.seconds,
         portal_idle_minutes: options.portal_idle_minutes,
         portal_session_hours: options.portal_session_hours,
         ..Settings::default()

@@ -11,7 +11,9 @@ mod rounds;
 #[cfg(feature = "s3")]
 mod s3;
 
-pub use postgres::{CountingProxy, LogMark, Postgres, PostgresError, Statement, Traffic, count_transactions};
+pub use postgres::{
+    CountingProxy, FailoverProxy, LogMark, OwnServer, Postgres, PostgresError, Statement, Traffic, count_transactions,
+};
 pub use recordings::real_data;
 pub use rounds::{ROUNDS_VARIABLE, Rounds, SEED_VARIABLE};
 #[cfg(feature = "s3")]

@@ -4,7 +4,9 @@
 //! runs when the last test of a binary has ended, so the server is watched by a shell that ends it as soon as the
 //! pipe from the binary closes, whichever way the binary ends.
 
+mod failover;
 mod log;
+mod own;
 mod proxy;
 
 use std::io::Write as _;
@@ -15,8 +17,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+pub use failover::FailoverProxy;
 use log::LINE_PREFIX;
 pub use log::{LogMark, Statement, count_transactions};
+pub use own::OwnServer;
 pub use proxy::{CountingProxy, Traffic};
 
 static CLUSTER: OnceLock<Result<Cluster, PostgresError>> = OnceLock::new();
@@ -111,6 +115,27 @@ impl Postgres {
         }
     }
 
+    /// How many connections to this database have given themselves a name.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn connections(&self, application: &str) -> usize {
+        self.count(&format!("SELECT COUNT(*) FROM {}", sessions(application)))
+    }
+
+    /// Ends the connections to this database that have given themselves a name, as an administrator would; returns how
+    /// many there were.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn end_connections(&self, application: &str) -> usize {
+        self.count(&format!("SELECT COUNT(pg_terminate_backend(pid)) FROM {}", sessions(application)))
+    }
+
+    fn count(&self, question: &str) -> usize {
+        count(&Self::cluster().programs, &self.url, question)
+    }
+
     /// The present end of the server's log.
     ///
     /// # Panics
@@ -133,9 +158,19 @@ impl Postgres {
         CountingProxy::start(Self::cluster().port)
     }
 
+    /// Starts a proxy in front of the server whose connections can be let die.
+    pub fn failover_proxy() -> FailoverProxy {
+        FailoverProxy::start(Self::cluster().port)
+    }
+
     /// Connection string that leads through a proxy.
     pub fn url_through(&self, proxy: &CountingProxy) -> String {
-        url_of(proxy.port(), self.name())
+        self.url_at(proxy.port())
+    }
+
+    /// Connection string that leads through whatever listens on a port of this machine.
+    pub fn url_at(&self, port: u16) -> String {
+        url_of(port, self.name())
     }
 
     fn name(&self) -> &str {
@@ -199,6 +234,19 @@ impl Cluster {
         check("createdb", made)?;
         Ok(Postgres { url: url_of(self.port, &name) })
     }
+}
+
+/// The server's list of connections to a database by the name that they gave themselves.
+fn sessions(application: &str) -> String {
+    format!("pg_stat_activity WHERE application_name = '{application}' AND datname = current_database()")
+}
+
+/// A number that a database answers.
+fn count(programs: &Path, url: &str, question: &str) -> usize {
+    let output = Command::new(programs.join("psql")).args(["-X", "-A", "-t", "-c", question, url]).output();
+    let output = output.unwrap_or_else(|error| panic!("psql: {error}"));
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.trim().parse().unwrap_or_else(|_| panic!("psql: {text}{}", String::from_utf8_lossy(&output.stderr)))
 }
 
 fn url_of(port: u16, database: &str) -> String {

@@ -24,10 +24,26 @@ pub(crate) struct Service {
 
 impl Service {
     pub async fn start() -> Self {
+        Self::with(Settings::default()).await
+    }
+
+    /// With other settings.
+    pub async fn with(settings: Settings) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| Address::File(folder.path().join(name));
+        let (users, health) = (file("users.sqlite"), file("health.sqlite"));
+        Self::open(users, health, folder, settings).await
+    }
+
+    /// A node on databases that others may use too.
+    pub async fn on(users: Address, health: Address) -> Self {
+        Self::open(users, health, tempfile::tempdir().unwrap(), Settings::default()).await
+    }
+
+    async fn open(users: Address, health: Address, folder: tempfile::TempDir, settings: Settings) -> Self {
         let objects = Objects::folder(&folder.path().join("objects")).unwrap();
-        let users = UsersDb::open(Address::File(folder.path().join("users.sqlite"))).await.unwrap();
-        let health = HealthDb::open(Address::File(folder.path().join("health.sqlite")), objects.clone()).await.unwrap();
+        let users = UsersDb::open(users).await.unwrap();
+        let health = HealthDb::open(health, objects.clone()).await.unwrap();
         let now_ms = Arc::new(AtomicI64::new(NOON_MS));
         let clock = now_ms.clone();
         let number = AtomicU8::new(7);
@@ -38,7 +54,7 @@ impl Service {
             Arc::new(move || clock.load(Ordering::Relaxed)),
             Arc::new(move |bytes| bytes.fill(number.fetch_add(1, Ordering::Relaxed))),
             [0; 32],
-            Settings::default(),
+            settings,
         );
         Service { platform, now_ms, _folder: folder }
     }

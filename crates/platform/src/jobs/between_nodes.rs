@@ -57,3 +57,74 @@ pub async fn listen(platform: Platform, url: String, mut stop: watch::Receiver<b
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use runtime::Task;
+    use store::Address;
+    use testkit::Postgres;
+
+    use super::*;
+    use crate::fold::worker_tests::Service;
+    use crate::jobs::engine::Engine;
+    use crate::jobs::{Kind, NodeName};
+
+    const ADA: &str = "11111111-1111-4111-8111-111111111111";
+    /// Far beyond every wait here: what is derived was not found by looking.
+    const NEVER: Duration = Duration::from_hours(24);
+    const LONGEST: Duration = Duration::from_mins(1);
+
+    /// Node that derives and looks for work once, when it starts.
+    fn start_worker(service: &Service, stop: &watch::Receiver<bool>) -> Task<()> {
+        let derive: Vec<Kind> =
+            kinds::ALL.iter().filter(|kind| kind.spec.name == store::DERIVE_KIND).copied().collect();
+        let name = NodeName { name: "worker".to_owned(), version: "1".to_owned() };
+        let mut engine = Engine::new(service.platform.clone(), &derive, name);
+        engine.set_look_every(NEVER);
+        let stop = stop.clone();
+        runtime::spawn("engine", async move { engine.work(stop).await })
+    }
+
+    /// Syncs minutes at a node until another one has derived them.
+    async fn sync_until_derived(taking: &Service, deriving: &Service) {
+        let derived = async {
+            loop {
+                taking.pass_ms(60_000);
+                deriving.pass_ms(60_000);
+                taking.sync_minute(ADA).await;
+                // A wake-up that was sent before the other node listened is lost.
+                for _ in 0..10 {
+                    runtime::sleep(Duration::from_millis(50)).await;
+                    let due = deriving.platform.health.due_of(ADA, deriving.platform.now_ms()).await.unwrap();
+                    if due.is_empty() {
+                        return;
+                    }
+                }
+            }
+        };
+        runtime::timeout(LONGEST, derived).await.expect("no wake-up reached the other node")
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn sync_on_a_node_without_workers_wakes_another_node_also_after_its_connection_broke() {
+        let (Some(users), Some(health)) = (Postgres::start(), Postgres::start()) else { return };
+        let node =
+            async || Service::on(Address::Postgres(users.url.clone()), Address::Postgres(health.url.clone())).await;
+        let (taking, deriving) = (node().await, node().await);
+        taking.enrol(ADA).await;
+        let (stop, stopped) = watch::channel(false);
+        let tasks = [
+            start_worker(&deriving, &stopped),
+            runtime::spawn("send", send_wake_ups(taking.platform.clone(), stopped.clone())),
+            runtime::spawn("listen", listen(deriving.platform.clone(), health.url.clone(), stopped.clone())),
+        ];
+        sync_until_derived(&taking, &deriving).await;
+        assert_eq!(health.end_connections("pulseward-listen"), 1);
+        sync_until_derived(&taking, &deriving).await;
+        assert_eq!(health.connections("pulseward-listen"), 1, "it listens again");
+        stop.send(true).unwrap();
+        for task in tasks {
+            task.await.unwrap();
+        }
+    }
+}

@@ -77,6 +77,12 @@ impl Engine {
         }
     }
 
+    /// Looks for work that nothing has told it of in another interval.
+    #[cfg(test)]
+    pub fn set_look_every(&mut self, look_every: Duration) {
+        self.membership.set_look_every(look_every);
+    }
+
     /// Works until `stop` becomes true or its sender is gone. What is under way has some seconds to end; what is left
     /// then is given back.
     pub async fn work(&mut self, mut stop: watch::Receiver<bool>) {

@@ -41,6 +41,7 @@ pub(super) struct Membership {
     /// None until it is entered.
     id: Option<String>,
     is_alone: bool,
+    look_every: Duration,
     /// The lowest beat of all, and since when it is that.
     lowest: Option<(i64, Instant)>,
     /// Beats of the others while one of them is late.
@@ -49,7 +50,21 @@ pub(super) struct Membership {
 
 impl Membership {
     pub fn new(platform: Platform, name: NodeName) -> Self {
-        Membership { platform, name, id: None, is_alone: true, lowest: None, late: BTreeMap::new() }
+        Membership {
+            platform,
+            name,
+            id: None,
+            is_alone: true,
+            look_every: LOOK_EVERY,
+            lowest: None,
+            late: BTreeMap::new(),
+        }
+    }
+
+    /// Looks for work in another interval, so that a test sees what else finds it.
+    #[cfg(test)]
+    pub fn set_look_every(&mut self, look_every: Duration) {
+        self.look_every = look_every;
     }
 
     /// Name of this life in leases; none while it is not entered.
@@ -73,7 +88,7 @@ impl Membership {
         };
         self.is_alone = view.nodes < 2;
         let is_late = !self.is_alone && self.observe(&id, view.lowest_beat).await?;
-        Ok(Look::Seen(view, if is_late { LOOK_CLOSELY } else { LOOK_EVERY }))
+        Ok(Look::Seen(view, if is_late { LOOK_CLOSELY } else { self.look_every }))
     }
 
     async fn enter(&mut self) -> store::Result<Look> {

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use runtime::{Instant, Task};
+use store::events::EventType;
 use store::segment::SealedPeriod;
 use store::{DERIVE_KIND, FailingJobs, NewExport, NewJob};
 use tokio::sync::watch;
@@ -14,7 +15,7 @@ use vitals::zone::ZoneRuns;
 use super::engine::Engine;
 use super::{Ended, Job, Kind, NodeName, Outcome, Run, Spec, Turn, drain};
 use crate::audit::{Action, patient_entity};
-use crate::environment::Platform;
+use crate::environment::{Platform, Settings};
 use crate::error::Result;
 use crate::fold::worker_tests::{NOON_MS, PANICS, Service};
 use crate::seal::{Until, seal};
@@ -111,6 +112,25 @@ async fn job_that_panics_is_put_aside_after_three_runs_and_the_others_go_on() {
     until(|| runs(Outcome::Panicked) == 4).await;
     stop.send(true).unwrap();
     engine.await.unwrap();
+}
+
+#[tokio::test]
+async fn events_are_kept_for_as_long_as_is_set() {
+    // The syncs are four and two days old.
+    for (days, syncs_kept) in [(3, 1), (5, 2)] {
+        let settings = Settings { event_retention_s: days * 86_400, ..Settings::default() };
+        let service = Service::with(settings).await;
+        service.enrol(ADA).await;
+        for _ in 0..2 {
+            service.sync_minute(ADA).await;
+            drain(&service.platform, &[DERIVE_KIND]).await.unwrap();
+            service.pass_ms(2 * DAY_MS);
+        }
+        drain(&service.platform, &["expire_events"]).await.unwrap();
+        let kept = service.platform.health.events().after(ADA, 0, 100).await.unwrap();
+        let syncs = kept.iter().filter(|event| event.event_type == EventType::SyncStored).count();
+        assert_eq!(syncs, syncs_kept, "{days} days: {kept:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -210,7 +210,10 @@ impl Restore {
             }
         }
         let platform = wiring::open_restored(&store, Settings::default()).await?;
-        let erased_again = erase_again(&platform, erased).await;
+        let erased_again = match platform.begin_epoch().await {
+            Ok(()) => erase_again(&platform, erased).await,
+            Err(error) => Err(error.into()),
+        };
         wiring::close(&platform).await;
         let (again, unknown) = erased_again?;
         std::fs::remove_file(&unfinished).map_err(|error| Failure::file("remove", &unfinished, error))?;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use crate::values::Interval;
+use crate::values::{Interval, Retention};
 
 /// Where the data are. Every command that works on the store takes these.
 #[derive(Args, Clone, Serialize, Deserialize)]
@@ -102,6 +102,9 @@ pub struct ServeOptions {
     /// Time between two exports of a patient, such as `300s`; `admin set-export-limit` stands above it
     #[arg(long, value_name = "SPAN", env = "PULSEWARD_EXPORT_INTERVAL", default_value = "300s")]
     pub export_interval: Interval,
+    /// How long events are kept, such as `30d`, a day at least; ids of syncs are known for as long
+    #[arg(long, value_name = "SPAN", env = "PULSEWARD_EVENT_RETENTION", default_value = "30d")]
+    pub event_retention: Retention,
     #[command(flatten)]
     #[serde(flatten)]
     pub limits: LimitOptions,

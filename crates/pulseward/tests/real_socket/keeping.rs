@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use store::events::{EventLog, Followed, LogCursor};
+use store::{Address, HealthDb, Objects, UsersDb};
 use tempfile::tempdir;
 use testkit::{Rounds, S3_BUCKET, S3Server};
 
@@ -87,6 +89,44 @@ async fn a_backup_brings_everything_back_but_the_erased() {
     );
     // Tokens of before hold, since keys and address are the same.
     assert_eq!(researcher.sync(&kept, &after).await.unwrap().1["types"]["activity"]["stored"], 1);
+}
+
+/// The event logs of a data folder that nobody else uses, and what ends the connections to them.
+async fn event_logs(data: &Path) -> (UsersDb, HealthDb) {
+    let objects = Objects::folder(&data.join("objects")).unwrap();
+    let users = UsersDb::open(Address::File(data.join("users.db"))).await.unwrap();
+    (users, HealthDb::open(Address::File(data.join("health.db")), objects).await.unwrap())
+}
+
+#[tokio::test]
+async fn restored_store_does_not_know_cursors_of_before() {
+    let data = tempdir().unwrap();
+    let service = Service::start_named(data.path());
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let patient = researcher.enrol().await;
+    let sync = json!({"data": {"activity": {"timestamp": [1_763_520_000_000_i64], "bpm": [64]}}});
+    assert_eq!(researcher.sync(&patient, &sync).await.unwrap().0, 200);
+    drop(service);
+    let copy = data.path().join("copy");
+    store_command(data.path(), &["backup", copy.to_str().unwrap()]);
+
+    let (users, health) = event_logs(data.path()).await;
+    let cursors = [users.events().oldest().await.unwrap(), health.events().oldest().await.unwrap()];
+    let holds = async |log: &EventLog, cursor: &LogCursor| match log.read_after(cursor, 9).await.unwrap() {
+        Followed::Page(page) => !page.events.is_empty(),
+        Followed::AnotherStore => false,
+        Followed::Expired => panic!("nothing has expired"),
+    };
+    assert!(holds(&users.events(), &cursors[0]).await && holds(&health.events(), &cursors[1]).await);
+
+    let restored = tempdir().unwrap();
+    store_command(restored.path(), &["restore", copy.to_str().unwrap()]);
+    let (users, health) = event_logs(restored.path()).await;
+    assert!(!holds(&users.events(), &cursors[0]).await, "of the users database");
+    assert!(!holds(&health.events(), &cursors[1]).await, "of the health database");
+    for log in [users.events(), health.events()] {
+        assert!(holds(&log, &log.oldest().await.unwrap()).await, "a new reader sees what was restored");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,6 +6,7 @@
 mod administration;
 mod bad_input;
 mod clients;
+mod database_restart;
 mod entrances;
 mod erasure;
 mod exports;

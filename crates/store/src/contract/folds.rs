@@ -16,6 +16,7 @@ on_both_engines! {
     a_patient_is_folded_by_one_at_a_time
     the_longest_waiting_are_claimed_first
     a_fold_is_committed_whole_or_not_at_all
+    latest_values_that_changed_meanwhile_are_kept_where_they_are_newer
     cells_and_summaries_are_found_by_day_and_by_patient
     entries_are_found_by_time
     settings_are_kept_with_their_time
@@ -24,7 +25,7 @@ on_both_engines! {
 const LEASE_MS: i64 = 60_000;
 const VITAL: [DataType; 2] = [DataType::Activity, DataType::Tests];
 
-async fn enrol(stores: &Stores, uuid: &str) {
+pub(super) async fn enrol(stores: &Stores, uuid: &str) {
     let change = HealthChange::PutPatient {
         uuid: uuid.to_owned(),
         record_id: format!("id-{uuid}"),
@@ -35,12 +36,18 @@ async fn enrol(stores: &Stores, uuid: &str) {
     stores.health.apply(change).await.expect("made");
 }
 
-fn due(first_us: i64, ready_ms: i64) -> DueRange {
+pub(super) fn due(first_us: i64, ready_ms: i64) -> DueRange {
     DueRange { arrival: 1, data_type: DataType::Activity.number(), first_us, last_us: first_us + 5, ready_ms }
 }
 
-fn nothing(claim: &Claim) -> FoldCommit {
+pub(super) fn nothing(claim: &Claim) -> FoldCommit {
     FoldCommit::nothing(claim.clone())
+}
+
+/// Claims a patient, due or not, at a time beyond every lease before.
+pub(super) async fn claim_of(stores: &Stores, patient: &str) -> Claim {
+    let claimed = stores.health.claim_patient(patient, i64::MAX / 2, LEASE_MS).await;
+    claimed.expect("an answer").expect("a claim")
 }
 
 async fn claim(stores: &Stores, now_ms: i64) -> Vec<Claim> {
@@ -119,6 +126,30 @@ async fn a_fold_is_committed_whole_or_not_at_all(stores: Stores) {
     assert_eq!(stores.health.slots_of_patients(names, day, VITAL).await.expect("an answer").len(), 1);
     assert_eq!(stores.health.due_of("ada", 9).await.expect("an answer"), []);
     assert_eq!(stores.health.due_of("grace", 9).await.expect("an answer").len(), 1);
+}
+
+async fn latest_values_that_changed_meanwhile_are_kept_where_they_are_newer(stores: Stores) {
+    enrol(&stores, "ada").await;
+    let change = |seen, computed| Some(LatestChange { seen, computed });
+    let first = claim_of(&stores, "ada").await;
+    let newer = heart_rate(60.0, 7);
+    let commit = FoldCommit { latest: change(LatestValues::default(), newer), ..nothing(&first) };
+    stores.health.commit_folds(vec![commit]).await.expect("committed");
+    let stale = claim_of(&stores, "ada").await;
+    let row = SummaryRow { day: LocalDay(9), section: Section::Spo2, body: Some("{}".to_owned()) };
+    let commit = FoldCommit {
+        latest: change(LatestValues::default(), heart_rate(58.0, 5)),
+        summaries: vec![row.clone()],
+        ..nothing(&stale)
+    };
+    assert_eq!(stores.health.commit_folds(vec![commit]).await.expect("an answer"), [FoldOutcome::Committed]);
+    assert_eq!(stores.health.stored_latest("ada").await.expect("an answer"), newer);
+    assert_eq!(stores.health.summaries("ada", LocalDay(9), LocalDay(9)).await.expect("an answer"), [row]);
+    // What it read is what is there, so that an older value may stand again.
+    let third = claim_of(&stores, "ada").await;
+    let commit = FoldCommit { latest: change(newer, heart_rate(58.0, 5)), ..nothing(&third) };
+    stores.health.commit_folds(vec![commit]).await.expect("committed");
+    assert_eq!(stores.health.stored_latest("ada").await.expect("an answer"), heart_rate(58.0, 5));
 }
 
 async fn cells_and_summaries_are_found_by_day_and_by_patient(stores: Stores) {

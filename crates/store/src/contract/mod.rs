@@ -8,6 +8,7 @@ mod erasure;
 mod errors;
 mod events;
 mod exports;
+mod fold_statements;
 mod folds;
 mod followers;
 mod groups;

@@ -6,6 +6,8 @@
 
 mod connection;
 mod flight;
+#[cfg(test)]
+mod tests;
 mod wake_ups;
 
 use std::rc::Rc;
@@ -13,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod};
+use deadpool_postgres::{HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod};
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -100,8 +102,8 @@ impl Postgres {
         T: Send + 'static,
         F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        self.on_a_lane(async move |pool| match read_once(connect(&pool).await?, mode, &work).await {
-            Err(StoreError::Unavailable(_)) => read_once(connect(&pool).await?, mode, &work).await,
+        self.on_a_lane(async move |pool| match read_once(&pool, connect(&pool).await?, mode, &work).await {
+            Err(StoreError::Unavailable(_)) => read_once(&pool, connect(&pool).await?, mode, &work).await,
             answer => answer,
         })
         .await
@@ -114,9 +116,14 @@ impl Postgres {
         F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
     {
         let work = self.spawn(async move |pool| {
-            let flight = Flight::begin(connect(&pool).await?, Mode::Single);
+            let client = connect(&pool).await?;
+            let flight = Flight::begin(client.clone(), Mode::Single);
             let tx = Tx::on_postgres(&flight);
-            work(&tx).await
+            let answer = work(&tx).await;
+            if answer.is_err() {
+                connection::close_older(&pool, &client);
+            }
+            answer
         });
         joined(work.await)
     }
@@ -182,11 +189,19 @@ fn joined<T>(ended: std::result::Result<Result<T>, tokio::task::JoinError>) -> R
     ended.unwrap_or_else(|error| Err(StoreError::Database(format!("store work stopped: {error}"))))
 }
 
-async fn read_once<T>(client: Rc<Object>, mode: Mode, work: &impl AsyncFn(&Tx<'_>) -> Result<T>) -> Result<T> {
-    let flight = Flight::begin(client, mode);
+async fn read_once<T>(
+    pool: &Pool,
+    client: Rc<Object>,
+    mode: Mode,
+    work: &impl AsyncFn(&Tx<'_>) -> Result<T>,
+) -> Result<T> {
+    let flight = Flight::begin(client.clone(), mode);
     let tx = Tx::on_postgres(&flight);
     let answer = work(&tx).await;
     flight.end();
+    if answer.is_err() {
+        connection::close_older(pool, &client);
+    }
     answer
 }
 
@@ -195,9 +210,18 @@ async fn write_once<T>(pool: &Pool, work: &mut impl AsyncFnMut(&Tx<'_>) -> Resul
         Ok(client) => client,
         Err(error) => return Attempt::Ended(Err(error)),
     };
-    let flight = Flight::begin(client, Mode::Write);
+    let flight = Flight::begin(client.clone(), Mode::Write);
     let tx = Tx::on_postgres(&flight);
     let worked = work(&tx).await;
+    let attempt = ended(flight, worked).await;
+    if !matches!(attempt, Attempt::Ended(Ok(_))) {
+        connection::close_older(pool, &client);
+    }
+    attempt
+}
+
+/// Commits what has worked, and ends what has not.
+async fn ended<T>(flight: Flight, worked: Result<T>) -> Attempt<T> {
     match worked {
         Ok(answer) => match flight.commit().await {
             Ok(()) => Attempt::Ended(Ok(answer)),
@@ -222,7 +246,7 @@ fn again_or_ended<T>(error: StoreError) -> Attempt<T> {
 async fn connect(pool: &Pool) -> Result<Rc<Object>> {
     pool.get().await.map(Rc::new).map_err(|error| match error {
         PoolError::Timeout(_) => StoreError::Unavailable("no database connection became free in time".to_owned()),
-        PoolError::Backend(error) => error.into(),
+        PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => error.into(),
         error => StoreError::Unavailable(error.to_string()),
     })
 }
@@ -241,6 +265,7 @@ fn pool(config: &Config, connections: usize, wait: Duration) -> Result<Pool> {
         .create_timeout(Some(connection::LONGEST_CONNECT))
         .recycle_timeout(Some(connection::LONGEST_CONNECT))
         .runtime(deadpool_postgres::Runtime::Tokio1)
+        .post_create(connection::set_deadlines())
         .build()
         .map_err(|error| StoreError::Unavailable(error.to_string()))
 }
@@ -254,7 +279,8 @@ fn tls() -> Result<MakeRustlsConnect> {
 /// Brings the schema up to date, one node at a time.
 async fn migrate(pool: &Pool, migrations: Migrations) -> Result<()> {
     let client = connect(pool).await?;
-    client.batch_execute("BEGIN").await?;
+    // Another node's migration may be waited for longer than for any other lock.
+    client.batch_execute("BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0").await?;
     client.execute("SELECT pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK]).await?;
     let mut target: &tokio_postgres::Client = &client;
     let migrated = migrations.apply(&mut target).await;

@@ -1,12 +1,16 @@
-//! Texts of one INSERT with several rows, out of the text for one row.
+//! Texts of one statement for several rows, out of the text for one row.
 //!
 //! A text is made once for each number of rows. Larger numbers are powers of two, so the server prepares few of them.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use runtime::HashMap;
 
+/// Around a part of a statement that PostgreSQL alone is to see; to SQLite it is a comment.
+const PART_BEGIN: &str = "/*postgres ";
+const PART_END: &str = " postgres*/";
 /// Numbers of rows up to which each has a text of its own.
 const FEW_ROWS: usize = 16;
 /// Rows of one statement at most.
@@ -31,9 +35,18 @@ pub(super) fn with_rows(text: &'static str, width: usize, rows: usize) -> &'stat
     made.entry((text, rows)).or_insert_with(|| repeat(text, width, rows).leak())
 }
 
+/// What PostgreSQL reads of a text.
+pub(super) fn of_postgres(text: &str) -> Cow<'_, str> {
+    if text.contains(PART_BEGIN) {
+        return text.replace(PART_BEGIN, "").replace(PART_END, "").into();
+    }
+    text.into()
+}
+
 /// Repeats the brackets behind VALUES, with the parameters counted on.
 fn repeat(text: &str, width: usize, rows: usize) -> String {
-    let (head, brackets, tail) = split(text);
+    let text = of_postgres(text);
+    let (head, brackets, tail) = split(&text);
     let mut several = head.to_owned();
     for row in 0..rows {
         if row > 0 {
@@ -83,6 +96,13 @@ mod tests {
         assert_eq!(with_rows(text, 2, 2), expected);
         assert_eq!(with_rows(text, 2, 1), text);
         assert!(std::ptr::eq(with_rows(text, 2, 2), with_rows(text, 2, 2)));
+    }
+
+    #[test]
+    fn rows_of_a_list_that_postgres_alone_reads_are_repeated() {
+        let text = "DELETE FROM t WHERE (a, b) = /*postgres ANY (VALUES postgres*/ (CAST($1 AS TEXT), $2) /*postgres ) postgres*/";
+        let expected = "DELETE FROM t WHERE (a, b) = ANY (VALUES (CAST($1 AS TEXT), $2), (CAST($3 AS TEXT), $4) )";
+        assert_eq!(with_rows(text, 2, 2), expected);
     }
 
     #[test]

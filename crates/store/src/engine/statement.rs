@@ -127,7 +127,7 @@ impl<'connection> Tx<'connection> {
         }
     }
 
-    /// Runs a statement `INSERT ... VALUES (one row) ...` for several rows, in their order, as one statement for up to
+    /// Runs a statement `... VALUES (one row) ...` for several rows, in their order, as one statement for up to
     /// 64 of them on PostgreSQL. Parameters stand in the row's brackets alone.
     pub async fn put_rows<const WIDTH: usize>(&self, text: &'static str, rows: &[[&dyn Param; WIDTH]]) -> Result<()> {
         match self.0 {

@@ -31,8 +31,9 @@ sql! {
         WHERE patient = $1 GROUP BY data_type";
     HOLD_UNTIL = "UPDATE patient SET fold_lease_until_ms = $3 WHERE uuid = $1 AND fold_token = $2";
     COUNT_READY = "SELECT COUNT(*) FROM patient WHERE derive_ready_ms <= $1";
-    FORGET_DUE = "DELETE FROM due
-        WHERE patient = $1 AND arrival = $2 AND data_type = $3 AND first_us = $4 AND ready_ms = $5";
+    FORGET_DUE = "DELETE FROM due WHERE (patient, arrival, data_type, first_us, ready_ms) =
+        /*postgres ANY (VALUES postgres*/ (CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS BIGINT),
+        CAST($4 AS BIGINT), CAST($5 AS BIGINT)) /*postgres ) postgres*/";
     MARK_DUE = "INSERT INTO due (patient, arrival, data_type, first_us, last_us, ready_ms) VALUES ($1, $2, $3, $4, $5, $6)
         ON CONFLICT (patient, arrival, data_type, first_us, ready_ms) DO UPDATE SET
         last_us = CASE WHEN excluded.last_us > due.last_us THEN excluded.last_us ELSE due.last_us END";
@@ -170,7 +171,12 @@ pub(super) async fn put_all(tx: &Tx<'_>, patient: &str, ranges: &[DueRange]) -> 
     tx.put_rows(MARK_DUE, &rows.collect::<Vec<_>>()).await
 }
 
-pub(super) async fn forget(tx: &Tx<'_>, patient: &str, range: &DueRange) -> Result<()> {
-    let DueRange { arrival, data_type, first_us, ready_ms, .. } = range;
-    tx.put(FORGET_DUE, &[&patient, arrival, data_type, first_us, ready_ms]).await
+/// Ends marks.
+pub(super) async fn forget_all(tx: &Tx<'_>, patient: &str, ranges: &[DueRange]) -> Result<()> {
+    let rows = ranges.iter().map(|range| {
+        let DueRange { arrival, data_type, first_us, ready_ms, .. } = range;
+        let row: [&dyn Param; 5] = [&patient, arrival, data_type, first_us, ready_ms];
+        row
+    });
+    tx.put_rows(FORGET_DUE, &rows.collect::<Vec<_>>()).await
 }

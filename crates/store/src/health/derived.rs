@@ -15,7 +15,9 @@ use crate::texts::sql;
 sql! {
     PUT = "INSERT INTO derived (patient, output, key, version, body) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (patient, output, key) DO UPDATE SET version = excluded.version, body = excluded.body";
-    DELETE = "DELETE FROM derived WHERE patient = $1 AND output = $2 AND key = $3";
+    /// SQLite removes row after row and reads one row here, so that it finds it by the key.
+    DELETE = "DELETE FROM derived WHERE (patient, output, key) =
+        /*postgres ANY (VALUES postgres*/ (CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS BIGINT)) /*postgres ) postgres*/";
 }
 
 /// Keys of a day: one for each type or section.
@@ -82,19 +84,20 @@ pub(crate) fn text_of(row: &Row<'_>, column: usize) -> Result<String> {
     String::from_utf8(row.get::<Vec<u8>>(column)?).map_err(|error| StoreError::Damaged(error.to_string()))
 }
 
-/// Writes and removes rows of a patient: one statement for what is written, one for each row that is removed, which is
-/// rare.
+/// Writes and removes rows of a patient: one statement for what is written, one for what is removed.
 pub(crate) async fn put(tx: &Tx<'_>, patient: &str, rows: &[DerivedRow]) -> Result<()> {
     // Of several rows of one key the last one stands; one statement may not write a row twice.
     let rows: BTreeMap<(Output, i64), &DerivedRow> = rows.iter().map(|row| ((row.output, row.key), row)).collect();
     let rows: Vec<(i64, &DerivedRow)> = rows.into_iter().map(|((output, _), row)| (output.number(), row)).collect();
     let mut written: Vec<[&dyn Param; 5]> = Vec::with_capacity(rows.len());
+    let mut removed: Vec<[&dyn Param; 3]> = Vec::new();
     for (number, row) in &rows {
         match &row.body {
             Some(body) => written.push([&patient, number, &row.key, &row.version, body]),
-            None => tx.put(DELETE, &[&patient, number, &row.key]).await?,
+            None => removed.push([&patient, number, &row.key]),
         }
     }
+    tx.put_rows(DELETE, &removed).await?;
     tx.put_rows(PUT, &written).await
 }
 

@@ -86,14 +86,28 @@ pub enum FoldOutcome {
     LeaseLost,
 }
 
+/// Assignments of the end of a fold. What came since is due at once, otherwise the patient is ready when the next of the
+/// marks is.
+macro_rules! finish {
+    () => {
+        concat!(
+            "derived_through = COALESCE($2, derived_through),
+            derive_ready_ms = CASE WHEN arrivals > COALESCE($2, derived_through) THEN $4
+                ELSE (SELECT MIN(ready_ms) FROM due WHERE due.patient = patient.uuid) END,
+            events = events + $5, ",
+            raise_event_position!()
+        )
+    };
+}
+
 sql! {
     HOLD = "UPDATE patient SET fold_lease_until_ms = 0, fold_node = NULL
         WHERE uuid = $1 AND fold_token = $2 RETURNING latest";
-    /// What came since is due at once, otherwise the patient is ready when the next of the marks is.
-    FREE = concat!("UPDATE patient SET latest = $3, derived_through = COALESCE($2, derived_through),
-        derive_ready_ms = CASE WHEN arrivals > COALESCE($2, derived_through) THEN $4
-            ELSE (SELECT MIN(ready_ms) FROM due WHERE due.patient = patient.uuid) END,
-        events = events + $5, ", raise_event_position!(), " WHERE uuid = $1");
+    FREE = concat!("UPDATE patient SET latest = $3, ", finish!(), " WHERE uuid = $1");
+    /// Both at once, where the latest values are still those that the fold read; $7 says whether they are to change.
+    HOLD_AND_FREE = concat!("UPDATE patient SET fold_lease_until_ms = 0, fold_node = NULL,
+        latest = CASE WHEN $7 THEN $3 ELSE latest END, ", finish!(), "
+        WHERE uuid = $1 AND fold_token = $6 AND (NOT $7 OR latest IS NOT DISTINCT FROM $8)");
     ADD_EVENTS = "INSERT INTO event (position, patient, sequence, time_ms, type, body)
         VALUES ((SELECT NULLIF(event_position, 0) FROM patient WHERE uuid = $1), $1,
         (SELECT events - $2 FROM patient WHERE uuid = $1), $3, $4, $5)";
@@ -124,16 +138,19 @@ impl HealthDb {
 
 async fn commit(tx: &Tx<'_>, fold: &FoldCommit, hours: &[OpenHour]) -> Result<FoldOutcome> {
     let Claim { patient, token, .. } = &fold.claim;
+    let done = done_marks(fold);
+    if done.is_empty() && fold.due.is_empty() && hold_and_free(tx, fold).await? {
+        derived::put(tx, patient, &rows_of(fold)?).await?;
+        hours::note(tx, hours).await?;
+        add_events(tx, patient, &fold.events).await?;
+        return Ok(FoldOutcome::Committed);
+    }
     // Syncs and other derivations of the patient wait for this transaction from here on.
     let held = tx.query_opt(HOLD, &[patient, token], |row| row.get::<Option<String>>(0)).await?;
     let Some(known) = held else { return Ok(FoldOutcome::LeaseLost) };
     let known = latest::parse(known.as_deref())?;
     derived::put(tx, patient, &rows_of(fold)?).await?;
-    let from = fold.dirty.as_ref().map_or(i64::MAX, |dirty| dirty.from);
-    // Ranges of events that come with this commit were never written down.
-    for range in fold.done.iter().filter(|range| range.arrival <= from) {
-        claims::forget(tx, patient, range).await?;
-    }
+    claims::forget_all(tx, patient, &done).await?;
     claims::put_all(tx, patient, &fold.due).await?;
     hours::note(tx, hours).await?;
     let latest = fold.latest.as_ref().map_or(known, |change| settle(&known, change));
@@ -142,6 +159,27 @@ async fn commit(tx: &Tx<'_>, fold: &FoldCommit, hours: &[OpenHour]) -> Result<Fo
     tx.put(FREE, &[patient, &through, &latest::to_text(&latest)?, &fold.now_ms, &events]).await?;
     add_events(tx, patient, &fold.events).await?;
     Ok(FoldOutcome::Committed)
+}
+
+/// Marks that end with a fold. Ranges of events that come with its commit were never written down.
+fn done_marks(fold: &FoldCommit) -> Vec<DueRange> {
+    let from = fold.dirty.as_ref().map_or(i64::MAX, |dirty| dirty.from);
+    fold.done.iter().filter(|range| range.arrival <= from).copied().collect()
+}
+
+/// Changes the patient's row for a fold that leaves the marks as they are. False, without effect, when the lease was lost
+/// or the latest values have changed since they were read.
+async fn hold_and_free(tx: &Tx<'_>, fold: &FoldCommit) -> Result<bool> {
+    let Claim { patient, token, .. } = &fold.claim;
+    let through = fold.dirty.as_ref().map(|dirty| dirty.through);
+    let text_of = |values: fn(&LatestChange) -> LatestValues| {
+        let values = fold.latest.as_ref().map(values);
+        Ok::<_, crate::StoreError>(values.as_ref().map(latest::to_text).transpose()?.flatten())
+    };
+    let latest = text_of(|change| settle(&change.seen, change))?;
+    let (seen, changes, events) = (text_of(|change| change.seen)?, fold.latest.is_some(), fold.events.len() as i64);
+    let params: [&dyn Param; 8] = [patient, &through, &latest, &fold.now_ms, &events, token, &changes, &seen];
+    Ok(tx.execute(HOLD_AND_FREE, &params).await? == 1)
 }
 
 /// Appends events whose numbers were raised with everything else of the patient's row.

@@ -9,8 +9,6 @@ use crate::error::Result;
 use crate::exports::KEEP_ARCHIVES_MS;
 use crate::jobs::{Ended, Job, Run, Spec, Turn};
 
-/// How long events are kept. A sync's name is known as long as its event.
-const KEEP_EVENTS_MS: i64 = 30 * 86_400_000;
 /// Events that one transaction looks at.
 const EVENTS_AT_ONCE: usize = 5_000;
 
@@ -25,7 +23,7 @@ impl Job for ExpireEvents {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        let before_ms = run.platform.now_ms() - KEEP_EVENTS_MS;
+        let before_ms = run.platform.now_ms() - run.platform.settings.event_retention_s * 1000;
         let mut expired = 0;
         for log in [run.platform.users.events(), run.platform.health.events()] {
             loop {

@@ -1,7 +1,8 @@
-//! How connections are made: name, time-outs, keep-alive.
+//! How connections are made and given up: name, deadlines, keep-alive.
 
 use std::time::Duration;
 
+use deadpool_postgres::{Hook, HookError, Object, Pool};
 use tokio_postgres::Config;
 
 use crate::error::{Result, StoreError};
@@ -12,6 +13,31 @@ pub(super) const LONGEST_CONNECT: Duration = Duration::from_secs(10);
 const LONGEST_SILENCE: Duration = Duration::from_secs(20);
 /// Quiet time after which the operating system asks whether the peer is there.
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(15);
+
+/// Deadlines of statements outside a transaction. Options of the start of a connection would save this statement, but
+/// poolers refuse them. Behind a pooler in transaction mode these hold on some connections of the server and not on
+/// others; those of transactions always hold.
+const SET_DEADLINES: &str = "SET statement_timeout = '60s'; SET lock_timeout = '10s'; \
+    SET idle_in_transaction_session_timeout = '30s'";
+
+/// Sets the deadlines of a new connection.
+pub(super) fn set_deadlines() -> Hook {
+    Hook::async_fn(|client, _| {
+        Box::pin(async move { client.batch_execute(SET_DEADLINES).await.map_err(HookError::Backend) })
+    })
+}
+
+/// Closes idle connections that were made before `broken` was taken for its last use, if that one is closed. Where one
+/// connection died without a word, as when the server's host was replaced, the others that led there have died too, and
+/// each would fail the next operation.
+pub(super) fn close_older(pool: &Pool, broken: &Object) {
+    if !broken.is_closed() {
+        return;
+    }
+    let metrics = Object::metrics(broken);
+    let taken = metrics.recycled.unwrap_or(metrics.created);
+    pool.retain(|_, idle| idle.created > taken);
+}
 
 /// The configuration of a database address.
 pub(super) fn config(url: &str) -> Result<Config> {

@@ -16,6 +16,7 @@ use tokio_postgres::Statement;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
+use crate::engine::row_texts;
 use crate::engine::statement::{Param, Row};
 use crate::error::{Result, StoreError};
 
@@ -24,10 +25,6 @@ const BEGIN_WRITE: &str = "BEGIN; SET LOCAL statement_timeout = '60s'; SET LOCAL
     SET LOCAL idle_in_transaction_session_timeout = '30s'";
 const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '60s'; \
     SET LOCAL idle_in_transaction_session_timeout = '5min'";
-
-/// Around a part of a statement that PostgreSQL alone is to see; to SQLite it is a comment.
-const PART_BEGIN: &str = "/*postgres ";
-const PART_END: &str = " postgres*/";
 
 type Sent = Pin<Box<dyn Future<Output = std::result::Result<(), tokio_postgres::Error>>>>;
 
@@ -51,6 +48,8 @@ pub(in crate::engine) struct Flight {
     /// Statements whose answers nobody has looked at.
     sent: RefCell<Vec<Sent>>,
     is_open: Cell<bool>,
+    /// Whether the server has answered a statement of this transaction.
+    is_answered: Cell<bool>,
     has_failed: Cell<bool>,
 }
 
@@ -75,6 +74,7 @@ impl Flight {
             order: tokio::sync::Mutex::default(),
             sent: RefCell::default(),
             is_open: Cell::new(mode != Mode::Single),
+            is_answered: Cell::new(false),
             has_failed: Cell::new(false),
         };
         if let Some(text) = text {
@@ -95,6 +95,7 @@ impl Flight {
             Poll::Ready(answer) => answer,
             Poll::Pending => running.await,
         };
+        self.is_answered.set(self.is_answered.get() | answer.is_ok());
         self.checked(answer).await
     }
 
@@ -149,6 +150,7 @@ impl Flight {
             Poll::Pending => running.await,
         };
         let mut rows = pin!(self.checked(answer).await?);
+        self.is_answered.set(true);
         loop {
             let row = rows.try_next().await;
             let Some(row) = self.checked(row).await? else { return Ok(()) };
@@ -161,12 +163,18 @@ impl Flight {
         self.prepared(text).await.map(drop)
     }
 
-    /// Commits; COMMIT leaves together with what was sent last.
+    /// Commits; COMMIT leaves together with what was sent last, once the server has answered anything at all.
     pub(super) async fn commit(self) -> std::result::Result<(), CommitFailure> {
         let undone = |error| CommitFailure { error, is_undone: true };
         if self.has_failed.get() {
             self.end();
             return Err(undone(StoreError::Database("a statement of the transaction has failed".to_owned())));
+        }
+        if !self.is_answered.get() {
+            // Nothing has shown that the connection is alive. COMMIT on a dead one could not be tried again.
+            for statement in self.sent.take() {
+                statement.await.map_err(|error| undone(error.into()))?;
+            }
         }
         let mut commit = pin!(self.client.batch_execute("COMMIT"));
         let polled = poll_once(commit.as_mut());
@@ -233,11 +241,7 @@ impl Flight {
     }
 
     async fn prepared(&self, text: &'static str) -> Result<Statement> {
-        let prepared = if text.contains(PART_BEGIN) {
-            self.client.prepare_cached(&text.replace(PART_BEGIN, "").replace(PART_END, "")).await
-        } else {
-            self.client.prepare_cached(text).await
-        };
+        let prepared = self.client.prepare_cached(&row_texts::of_postgres(text)).await;
         self.checked(prepared).await
     }
 }

@@ -1,0 +1,103 @@
+//! How many statements the commit of a fold sends to PostgreSQL.
+
+use testkit::Postgres;
+use vitals::latest::LatestValues;
+use vitals::news_timeline::{NewsEntry, SettingsAt};
+use vitals::registry::DataType;
+use vitals::summary::Section;
+use vitals::zone::LocalDay;
+
+use super::Stores;
+use super::folds::{claim_of, due, enrol, nothing};
+use crate::engine::Address;
+use crate::events::{EventType, NewEvent};
+use crate::{AfHourRow, Claim, FactsRow, FoldCommit, FoldOutcome, NewsRow, SlotRow, SummaryRow};
+
+const DAY: LocalDay = LocalDay(20_000);
+/// Rows that one statement takes.
+const MANY: i64 = 16;
+
+/// Commits what `change` makes of a claim; returns what the server was asked for it.
+async fn asked(
+    stores: &Stores,
+    server: &Postgres,
+    change: impl Fn(&Claim) -> FoldCommit,
+) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let claim = claim_of(stores, "ada").await;
+    let commit = change(&claim);
+    let begun = Postgres::log_mark();
+    assert_eq!(stores.health.commit_folds(vec![commit]).await?, [FoldOutcome::Committed]);
+    let statements = server.statements(begun, Postgres::log_mark());
+    Ok(statements.into_iter().map(|statement| statement.text).collect())
+}
+
+fn section(body: Option<&str>) -> SummaryRow {
+    SummaryRow { day: DAY, section: Section::Spo2, body: body.map(str::to_owned) }
+}
+
+/// Entries of the NEWS history from a number of times, or their removal.
+fn news(count: i64, is_there: bool) -> Vec<NewsRow> {
+    let entry = |time_ms| NewsEntry::at(time_ms, &LatestValues::default(), &SettingsAt::default(), None);
+    (0..count).map(|time_ms| NewsRow { time_ms, entry: is_there.then(|| entry(time_ms)) }).collect()
+}
+
+/// Rows of every output, in one statement.
+fn all_outputs(claim: &Claim) -> FoldCommit {
+    FoldCommit {
+        slots: vec![SlotRow { day: DAY, data_type: DataType::Activity, cells: vec![1, 2, 3] }],
+        summaries: vec![section(Some("{}"))],
+        facts: vec![FactsRow { day: DAY, facts: vec![1] }],
+        af_hours: vec![AfHourRow { hour_ms: 0, records: vec![1] }],
+        news: news(MANY - 4, true),
+        events: (0..MANY).map(|at| NewEvent::without_data(EventType::DayUpdated, at)).collect(),
+        ..nothing(claim)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_of_a_commit_do_not_grow_with_what_was_derived() -> Result<(), Box<dyn std::error::Error>> {
+    let (Some(users), Some(server)) = (Postgres::start(), Postgres::start()) else { return Ok(()) };
+    server.log_statements();
+    let address = |server: &Postgres| Address::Postgres(server.url.clone());
+    let stores = Stores::open(address(&users), address(&server), tempfile::tempdir()?).await;
+    enrol(&stores, "ada").await;
+    let one = |claim: &Claim| FoldCommit {
+        summaries: vec![section(Some("{}"))],
+        events: vec![NewEvent::without_data(EventType::DayUpdated, 1)],
+        ..nothing(claim)
+    };
+    let of_one = asked(&stores, &server, one).await?;
+    // BEGIN, the patient's row, what was derived, the event, COMMIT.
+    assert_eq!(of_one.len(), 5, "{of_one:#?}");
+    let of_all = asked(&stores, &server, all_outputs).await?;
+    assert_eq!(of_all.len(), of_one.len(), "{of_all:#?}");
+
+    let remove_one = |claim: &Claim| FoldCommit { summaries: vec![section(None)], ..nothing(claim) };
+    let of_one = asked(&stores, &server, remove_one).await?;
+    let remove_many = |claim: &Claim| FoldCommit { news: news(MANY, false), ..nothing(claim) };
+    let of_many = asked(&stores, &server, remove_many).await?;
+    assert_eq!(of_many.len(), of_one.len(), "{of_many:#?}");
+    assert_eq!(stores.health.news_between("ada", 0, MANY).await?, []);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_of_a_commit_do_not_grow_with_the_marks_that_it_ends() -> Result<(), Box<dyn std::error::Error>> {
+    let (Some(users), Some(server)) = (Postgres::start(), Postgres::start()) else { return Ok(()) };
+    server.log_statements();
+    let address = |server: &Postgres| Address::Postgres(server.url.clone());
+    let stores = Stores::open(address(&users), address(&server), tempfile::tempdir()?).await;
+    enrol(&stores, "ada").await;
+    let mut counts = Vec::new();
+    for marks in [1, MANY] {
+        let ranges: Vec<_> = (0..marks).map(|at| due(at * 1_000, 1)).collect();
+        for range in &ranges {
+            stores.health.mark_due("ada", *range).await?;
+        }
+        let end = |claim: &Claim| FoldCommit { done: ranges.clone(), ..nothing(claim) };
+        counts.push(asked(&stores, &server, end).await?.len());
+        assert_eq!(stores.health.due_of("ada", 1).await?, []);
+    }
+    assert_eq!(counts[0], counts[1]);
+    Ok(())
+}
