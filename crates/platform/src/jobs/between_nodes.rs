@@ -102,7 +102,7 @@ mod tests {
                 }
             }
         };
-        runtime::timeout(LONGEST, derived).await.expect("no wake-up reached the other node")
+        runtime::timeout(LONGEST, derived).await.expect("no wake-up reached the other node");
     }
 
     #[tokio::test(flavor = "multi_thread")]
