@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use runtime::{Clock, Random};
-use store::{DERIVE_KIND, HealthDb, Objects, UsersDb};
+use store::{DERIVE_KIND, DbCounts, HealthDb, Objects, UsersDb};
 
 use crate::exports::Export;
 use crate::fold::Derivations;
@@ -117,6 +117,11 @@ impl Platform {
     pub async fn close_stores(&self) -> crate::Result<()> {
         let (users, health) = futures::join!(self.users.close(), self.health.close());
         Ok(users.and(health)?)
+    }
+
+    /// What both databases have been asked on this node, and what waits for their connections.
+    pub fn store_counts(&self) -> [DbCounts; 2] {
+        [self.users.counts(), self.health.counts()]
     }
 
     /// Patients whose derived values wait to be computed, whichever node will do it.
