@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use crate::values::Interval;
+use crate::values::{Connections, Interval};
 
 /// Where the data are. Every command that works on the store takes these.
 #[derive(Args, Clone, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub struct StoreOptions {
     /// PostgreSQL address of the health database instead of a file in the data folder
     #[arg(long, value_name = "URL", env = "PULSEWARD_HEALTH_DB", hide_env_values = true)]
     pub health_db: Option<String>,
+    /// Connections to each PostgreSQL database at most, of this node; operations beyond them wait for up to 10 s
+    #[arg(long, value_name = "N", env = "PULSEWARD_DB_CONNECTIONS", default_value = "16")]
+    pub db_connections: Connections,
     /// Where sealed samples and archives lie, `file:///DIR` or `s3://BUCKET/PREFIX`, instead of `objects` in the data
     /// folder; credentials, region and endpoint of S3 come from the usual `AWS_...` variables
     #[arg(long, value_name = "URL", env = "PULSEWARD_OBJECTS")]
