@@ -78,6 +78,10 @@ pub struct ServeOptions {
     /// Address for metrics in the format of Prometheus, served to whoever can connect; default: none
     #[arg(long, value_name = "ADDR", env = "PULSEWARD_METRICS_LISTEN")]
     pub metrics_listen: Option<String>,
+    /// Address of an OpenTelemetry collector that traces are sent to, as OTLP over HTTP, in a program that was built with
+    /// the feature `otlp`; default: none
+    #[arg(long, value_name = "URL", env = "PULSEWARD_OTLP_URL", hide_env_values = true)]
+    pub otlp_url: Option<String>,
     /// PostgreSQL address of the health database that leads to the server directly and not to a pooler: nodes wake each
     /// other through it; without it they look for work every two seconds
     #[arg(long, value_name = "URL", env = "PULSEWARD_LISTEN_DB_URL", hide_env_values = true)]
