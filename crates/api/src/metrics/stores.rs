@@ -39,8 +39,11 @@ fn write_operations(databases: &[DbCounts], text: &mut String) {
     }
 }
 
+/// Name, description, and the value that is shown.
+type Gauge = (&'static str, &'static str, fn(&PoolCounts) -> usize);
+
 fn write_pools(databases: &[DbCounts], text: &mut String) {
-    let gauges: [(&str, &str, fn(&PoolCounts) -> usize); 4] = [
+    let gauges: [Gauge; 4] = [
         ("pulseward_store_connections", "Connections that are open.", |pool| pool.size),
         ("pulseward_store_connections_in_use", "Connections that operations use.", |pool| pool.in_use),
         ("pulseward_store_connections_limit", "Connections that can be open.", |pool| pool.limit),
