@@ -61,6 +61,10 @@ impl Traces {
     pub fn layer(&self) -> Option<TraceLayer> {
         let Sending { provider, .. } = self.0.as_ref()?;
         let traced = Targets::new().with_targets(TRACED.map(|name| (name, LevelFilter::DEBUG)));
+        #[expect(
+            clippy::redundant_closure_for_method_calls,
+            reason = "the method's lifetimes are too narrow for a filter"
+        )]
         let spans_alone = filter_fn(|metadata| metadata.is_span());
         let layer = tracing_opentelemetry::layer()
             .with_tracer(provider.tracer("pulseward"))
