@@ -16,6 +16,7 @@ use crate::ApiState;
 
 mod events;
 mod jobs;
+mod stores;
 
 /// Upper ends of the histogram's buckets, µs. The last bucket has none.
 const BUCKETS_US: [u64; 11] =
@@ -98,6 +99,7 @@ pub async fn metrics_text(state: &ApiState) -> String {
     }
     jobs::write(&state.platform, &mut text).await;
     events::write(&state.platform, &mut text).await;
+    stores::write(&state.platform.store_counts(), &mut text);
     text
 }
 
@@ -116,17 +118,10 @@ impl Metrics {
         let name = "pulseward_request_duration_seconds";
         heading(text, name, "histogram", "Time until the head of the answer.");
         for (route, counters) in &routes {
-            let mut below = 0;
-            for (end_us, count) in BUCKETS_US.iter().zip(&counters.buckets) {
-                below += count.load(Ordering::Relaxed);
-                let end_s = *end_us as f64 / 1e6;
-                line(text, &format!("{name}_bucket{{route=\"{route}\",le=\"{end_s}\"}} {below}"));
-            }
-            below += counters.buckets[BUCKETS_US.len()].load(Ordering::Relaxed);
-            let sum_s = counters.sum_us.load(Ordering::Relaxed) as f64 / 1e6;
-            line(text, &format!("{name}_bucket{{route=\"{route}\",le=\"+Inf\"}} {below}"));
-            line(text, &format!("{name}_sum{{route=\"{route}\"}} {sum_s}"));
-            line(text, &format!("{name}_count{{route=\"{route}\"}} {below}"));
+            let counts = counters.buckets.each_ref().map(|count| count.load(Ordering::Relaxed));
+            let ends_s = BUCKETS_US.map(|end_us| end_us as f64 / 1e6);
+            let sum_us = counters.sum_us.load(Ordering::Relaxed);
+            histogram(text, name, &format!("route=\"{route}\""), &ends_s, &counts, sum_us);
         }
     }
 
@@ -159,6 +154,19 @@ fn heading(text: &mut String, name: &str, kind: &str, help: &str) {
 fn line(text: &mut String, line: &str) {
     // Writing to memory cannot fail.
     let _ = writeln!(text, "{line}");
+}
+
+/// Writes the lines of one histogram: `counts` are those of each bucket by itself, one more than `ends_s` has.
+fn histogram(text: &mut String, name: &str, labels: &str, ends_s: &[f64], counts: &[u64], sum_us: u64) {
+    let mut below = 0;
+    for (end_s, count) in ends_s.iter().zip(counts) {
+        below += count;
+        line(text, &format!("{name}_bucket{{{labels},le=\"{end_s}\"}} {below}"));
+    }
+    below += counts[ends_s.len()..].iter().sum::<u64>();
+    line(text, &format!("{name}_bucket{{{labels},le=\"+Inf\"}} {below}"));
+    line(text, &format!("{name}_sum{{{labels}}} {}", sum_us as f64 / 1e6));
+    line(text, &format!("{name}_count{{{labels}}} {below}"));
 }
 
 /// Methods that are made up must not make labels up.

@@ -2,9 +2,11 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
-use axum::body::{Body, HttpBody as _};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{ConnectInfo, FromRequestParts, MatchedPath, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use axum::http::request::Parts;
@@ -13,9 +15,10 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use futures::FutureExt as _;
-use http_body_util::BodyExt as _;
+use http_body::{Frame, SizeHint};
 use platform::PlatformError;
 use tokio::sync::OwnedSemaphorePermit;
+use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
 use crate::ApiState;
@@ -67,7 +70,7 @@ async fn surround(State(state): State<ApiState>, mut request: Request, next: Nex
     // The route and not the path: a path can hold a voucher code, and a query can hold an API key.
     let matched = request.extensions().get::<MatchedPath>().cloned();
     let route = matched.as_ref().map_or("none", MatchedPath::as_str);
-    let span = tracing::info_span!("request", method = %request.method(), route, request_id);
+    let span = tracing::info_span!("request", method = %request.method(), route, request_id, status = Empty);
     let method = request.method().clone();
     let counted = if PROBES.contains(&route) { None } else { count(&state, &mut request) };
     let response = match &counted {
@@ -75,6 +78,7 @@ async fn surround(State(state): State<ApiState>, mut request: Request, next: Nex
         _ => admit(&state, route, request, next, &span).await,
     };
     let mut response = shape_error(response);
+    span.record("status", response.status().as_u16());
     span.in_scope(|| tracing::debug!(status = response.status().as_u16(), "answered"));
     state.metrics.answered(route, &method, response.status(), began.elapsed());
     let headers = response.headers_mut();
@@ -140,17 +144,40 @@ async fn admit(state: &ApiState, route: &str, request: Request, next: Next, span
     };
     match permit {
         // What is streamed is under way until it has been sent.
-        Some(permit) if response.body().size_hint().exact().is_none() => response.map(|body| hold_on(body, permit)),
+        _ if response.body().size_hint().exact().is_none() => {
+            response.map(|body| Body::new(Streamed { body, span: span.clone(), _permit: permit }))
+        }
         _ => response,
     }
 }
 
-/// A body that keeps a place among the requests under way until it ends or is dropped.
-fn hold_on(body: Body, permit: OwnedSemaphorePermit) -> Body {
-    Body::new(body.map_frame(move |frame| {
-        let _held = &permit;
-        frame
-    }))
+/// A body that keeps a place among the requests under way until it is dropped, and works in the request's span.
+struct Streamed {
+    body: Body,
+    span: Span,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl HttpBody for Streamed {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let streamed = &mut *self;
+        let _entered = streamed.span.enter();
+        Pin::new(&mut streamed.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 fn too_many_requests(retry_after_s: u64) -> Response {

@@ -150,6 +150,10 @@ async fn metrics_count_routes_and_rows_and_tell_no_secret() {
         "pulseward_fold_queue_patients 1",
         "pulseward_requests_under_way 0",
         "pulseward_request_duration_seconds_count{route=\"/health/v1/sync\"} 1",
+        "pulseward_store_operation_duration_seconds_count{database=\"health\",operation=\"sync.store_sync\"} 1",
+        "pulseward_store_connections_limit{database=\"users\"} 4",
+        "pulseward_store_connections_in_use{database=\"health\"} 0",
+        "pulseward_store_writer_queue{database=\"health\"} 0",
     ] {
         assert!(counted.lines().any(|found| found == line), "{line}\n{counted}");
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use runtime::{Clock, Random};
-use store::{DERIVE_KIND, HealthDb, Objects, UsersDb};
+use store::{DERIVE_KIND, DbCounts, HealthDb, Objects, UsersDb};
 
 use crate::exports::Export;
 use crate::fold::Derivations;
@@ -138,6 +138,11 @@ impl Platform {
         let (users, health) = (self.users.events(), self.health.events());
         let (users, health) = futures::try_join!(users.lag_ms(self.now_ms()), health.lag_ms(self.now_ms()))?;
         Ok([("users", users), ("health", health)])
+    }
+
+    /// What both databases have been asked on this node, and what waits for their connections.
+    pub fn store_counts(&self) -> [DbCounts; 2] {
+        [self.users.counts(), self.health.counts()]
     }
 
     /// Patients whose derived values wait to be computed, whichever node will do it.

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
+use tracing::Instrument as _;
 
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
@@ -61,7 +62,7 @@ impl Platform {
             }
             Ok(fits)
         });
-        verifying.await.map_err(broken)?
+        verifying.instrument(tracing::debug_span!("hash password")).await.map_err(broken)?
     }
 
     /// Too many when this name has been tried too often from this address.
@@ -86,7 +87,7 @@ impl Platform {
             let _permit = permit;
             work()
         });
-        working.await.map_err(broken)?
+        working.instrument(tracing::debug_span!("hash password")).await.map_err(broken)?
     }
 }
 

@@ -145,6 +145,28 @@ mod tests {
     }
 
     #[test]
+    fn connections_of_the_store_come_from_everywhere_and_are_checked_everywhere() {
+        let connections = |arguments: &[&str], text: &str| -> Result<usize, String> {
+            let command = declared().mut_args(|argument| argument.env(None::<&str>));
+            let matches = command.try_get_matches_from([&["pulseward"], arguments].concat());
+            let matches = matches.map_err(|error| error.to_string())?;
+            let given = StoreOptions::from_arg_matches(&matches).unwrap();
+            let options = complete_from_text(&given, &matches, text, Path::new("test.toml"));
+            options.map(|options| options.db_connections.count()).map_err(|failure| failure.to_string())
+        };
+        assert_eq!(connections(&[], ""), Ok(16));
+        assert_eq!(connections(&[], "db_connections = 4"), Ok(4));
+        assert_eq!(connections(&["--db-connections", "32"], "db_connections = 4"), Ok(32));
+        let refused = connections(&["--db-connections", "0"], "").unwrap_err();
+        assert!(refused.contains("a pool has from 1 to 1000 connections"), "{refused}");
+        let refused = connections(&[], "db_connections = 0").unwrap_err();
+        let names_both = ["db_connections", "a pool has from 1 to 1000 connections"].map(|part| refused.contains(part));
+        assert_eq!(names_both, [true, true], "{refused}");
+        let refused = connections(&[], "db_connections = \"many\"").unwrap_err();
+        assert!(refused.contains("db_connections"), "{refused}");
+    }
+
+    #[test]
     fn keys_of_other_commands_are_fine_and_unknown_keys_are_not() {
         assert!(serve(&[], "users_db = \"postgres://db.example/users\"").is_ok());
         let Err(failure) = serve(&[], "lisen = \"127.0.0.1:9000\"") else { panic!() };

@@ -5,25 +5,35 @@
 
 use std::io::IsTerminal as _;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _};
 
 use crate::config::{LogFormat, LogOptions};
 use crate::failure::Failure;
+use crate::traces::TraceLayer;
 
 /// Modules that would log addresses or headers when asked for everything.
 const NEVER_BELOW_INFO: &str = "hyper=info,hyper_util=info,h2=info,reqwest=info,rustls=info,tokio_postgres=info";
 
 /// Starts the log.
 pub fn start(options: &LogOptions) -> Result<(), Failure> {
+    start_with(options, None)
+}
+
+/// Starts the log, and traces beside it: what is logged and what is traced is filtered separately.
+pub fn start_with(options: &LogOptions, traces: Option<TraceLayer>) -> Result<(), Failure> {
     let filter = format!("{},{NEVER_BELOW_INFO}", options.log);
     let filter = EnvFilter::builder().parse(&filter);
     let filter = filter.map_err(|error| Failure::Usage(format!("--log {}: {error}", options.log)))?;
     // Colours are for eyes: in a file they are noise.
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr);
-    let started = match options.log_format {
-        LogFormat::Text => lines.with_target(false).try_init(),
-        LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).try_init(),
+    let lines = tracing_subscriber::fmt::layer().with_ansi(colours).with_writer(std::io::stderr);
+    let lines = match options.log_format {
+        LogFormat::Text => lines.with_target(false).with_filter(filter).boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).with_filter(filter).boxed(),
     };
+    let layers: Vec<TraceLayer> = traces.into_iter().chain([lines]).collect();
+    let started = tracing_subscriber::registry().with(layers).try_init();
     started.map_err(|error| Failure::Other(format!("the log cannot start: {error}")))
 }

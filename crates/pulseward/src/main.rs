@@ -11,6 +11,7 @@ mod logging;
 mod metrics;
 mod output;
 mod server;
+mod traces;
 mod values;
 mod wiring;
 mod worker;

@@ -1,4 +1,4 @@
-//! Readings of option values: spans of time, dates, instants.
+//! Readings of option values: spans of time, dates, instants, sizes of pools.
 
 use std::str::FromStr;
 
@@ -90,6 +90,41 @@ impl From<Retention> for String {
     }
 }
 
+/// How many connections a pool may open: from 1 to 1,000.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "i64", into = "i64")]
+pub struct Connections(u16);
+
+impl Connections {
+    /// The number.
+    pub fn count(self) -> usize {
+        self.0.into()
+    }
+}
+
+impl TryFrom<i64> for Connections {
+    type Error = String;
+
+    fn try_from(count: i64) -> Result<Self, String> {
+        let count = u16::try_from(count).ok().filter(|count| (1..=1000).contains(count));
+        count.map(Connections).ok_or_else(|| "a pool has from 1 to 1000 connections".to_owned())
+    }
+}
+
+impl From<Connections> for i64 {
+    fn from(connections: Connections) -> Self {
+        connections.0.into()
+    }
+}
+
+impl FromStr for Connections {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.parse::<i64>().map_err(|_| format!("`{text}` is not a number"))?.try_into()
+    }
+}
+
 /// Until when something holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
@@ -150,6 +185,16 @@ mod tests {
         for wrong in ["23h", "0s", "30", "month"] {
             assert!(wrong.parse::<Retention>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn pool_of_no_or_too_many_connections_is_refused() {
+        let count = |text: &str| text.parse::<Connections>().map(Connections::count);
+        assert_eq!((count("1"), count("1000")), (Ok(1), Ok(1000)));
+        for wrong in ["0", "1001", "-1", "99999999999"] {
+            assert_eq!(count(wrong), Err("a pool has from 1 to 1000 connections".to_owned()), "{wrong}");
+        }
+        assert_eq!(count("many"), Err("`many` is not a number".to_owned()));
     }
 
     #[test]

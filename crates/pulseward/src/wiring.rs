@@ -11,7 +11,7 @@ use platform::{Platform, Settings};
 use rand::TryRng;
 #[expect(clippy::disallowed_types, reason = "the one place where the system's randomness is drawn")]
 use rand::rngs::SysRng;
-use store::{Address, HealthDb, Objects, UsersDb};
+use store::{Address, HealthDb, Limits, Objects, UsersDb};
 
 pub use node_name::HeldName;
 
@@ -66,8 +66,9 @@ pub async fn open_restored(options: &StoreOptions, settings: Settings) -> Result
     let key_file = options.master_key_file.clone().unwrap_or_else(|| options.data.join("master.key"));
     let master_key = master_key::read_or_make(&key_file, fill_random)?;
     let objects = objects::open(options)?;
-    let users = UsersDb::open(users_address).await?;
-    let health = HealthDb::open(health_address, objects.clone()).await?;
+    let limits = Limits { connections: options.db_connections.count(), ..Limits::default() };
+    let users = UsersDb::open_with(users_address, limits).await?;
+    let health = HealthDb::open_with(health_address, limits, objects.clone()).await?;
     Ok(Platform::new(users, health, objects, Arc::new(now_ms), Arc::new(fill_random), master_key, settings))
 }
 

@@ -46,6 +46,7 @@
 //! | rusqlite | waits for another process's lock (`busy_timeout`), sleeps inside SQLite | one process owns the file in a simulation, so nothing waits |
 //! | tokio-postgres, deadpool, tokio-util | threads that drive connections, a task for each; time-outs of connecting and of waiting for a connection | only the real network needs them; a simulated store is SQLite, whose operations run in place |
 //! | reqwest | time-outs and a pool of connections | only commands that are clients of a service use it |
+//! | `opentelemetry_sdk` (feature `otlp`) | a thread that batches spans every five seconds, randomness for their ids | nothing of the service waits for it but its end; simulated runs send no traces |
 //! | rustls, aws-lc-rs, tempfile | randomness for handshakes and names of temporary files | no stored or sent value of the service depends on it |
 
 mod compute;

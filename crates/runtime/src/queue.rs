@@ -55,6 +55,11 @@ impl<Job> Queue<Job> {
     pub async fn add(&self, job: Job) -> Result<(), Closed> {
         self.0.send(job).await.map_err(|_| Closed)
     }
+
+    /// Returns how many jobs wait, without callers that wait for room.
+    pub fn waiting(&self) -> usize {
+        self.0.max_capacity() - self.0.capacity()
+    }
 }
 
 impl<Job> Clone for Queue<Job> {

@@ -27,7 +27,9 @@ mod texts;
 mod users;
 
 pub use audit_entry::{Entity, NewAuditEntry};
-pub use engine::{Address, listen_for_wake_ups};
+pub use engine::{
+    Address, BUCKETS_US, DbCounts, DurationCounts, Limits, OperationCounts, PoolCounts, listen_for_wake_ups,
+};
 pub use error::{Result, StoreError};
 pub use events::{EventType, NewEvent};
 pub use health::{

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use platform::Platform;
 use platform::jobs::{BUCKETS_MS, KindCounts};
 
-use super::{heading, line};
+use super::{heading, histogram, line};
 
 /// Writes what this node has run, and what waits or fails on all nodes; the latter is left out when the database does
 /// not answer.
@@ -51,17 +51,8 @@ fn write_runs(kinds: &BTreeMap<&'static str, KindCounts>, text: &mut String) {
     let name = "pulseward_job_duration_seconds";
     heading(text, name, "histogram", "Time of a run, until its end is stored.");
     for (kind, counts) in kinds {
-        let mut below = 0;
-        for (end_ms, count) in BUCKETS_MS.iter().zip(&counts.buckets) {
-            below += count;
-            let end_s = *end_ms as f64 / 1e3;
-            line(text, &format!("{name}_bucket{{kind=\"{kind}\",le=\"{end_s}\"}} {below}"));
-        }
-        below += counts.buckets[BUCKETS_MS.len()];
-        let sum_s = counts.sum_us as f64 / 1e6;
-        line(text, &format!("{name}_bucket{{kind=\"{kind}\",le=\"+Inf\"}} {below}"));
-        line(text, &format!("{name}_sum{{kind=\"{kind}\"}} {sum_s}"));
-        line(text, &format!("{name}_count{{kind=\"{kind}\"}} {below}"));
+        let ends_s = BUCKETS_MS.map(|end_ms| end_ms as f64 / 1e3);
+        histogram(text, name, &format!("kind=\"{kind}\""), &ends_s, &counts.buckets, counts.sum_us);
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use store::{DERIVE_KIND, FoldCommit, FoldOutcome, HealthDb, StoreError};
 use tokio::sync::{Semaphore, oneshot};
+use tracing::Instrument as _;
 
 use super::derive::derive;
 use super::older::mark_older_days;
@@ -35,7 +36,7 @@ impl Job for Derive {
         run.check()?;
         #[cfg(test)]
         super::worker_tests::panic_if_asked(&run.lease.subject);
-        let commit = derive(platform, run.claim()).await?;
+        let commit = derive(platform, run.claim()).instrument(tracing::debug_span!("derive")).await?;
         drop(turn);
         let now_ms = platform.now_ms();
         let is_partial = commit.due.iter().any(|range| range.ready_ms <= now_ms);

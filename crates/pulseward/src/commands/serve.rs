@@ -13,6 +13,7 @@ use crate::config::{self, LimitOptions, LogOptions, NodeRole, ServeOptions, Stor
 use crate::failure::Failure;
 use crate::metrics::MetricsServer;
 use crate::server::{Certificate, Doorway, Patience, PublicUrls, Server, check_exposure, resolve};
+use crate::traces::Traces;
 use crate::wiring::HeldName;
 use crate::{logging, wiring, worker};
 
@@ -34,7 +35,8 @@ impl Serve {
         let store = config::complete(self.store, matches, file.as_deref())?;
         let options = config::complete(self.service, matches, file.as_deref())?;
         let log = config::complete(self.log, matches, file.as_deref())?;
-        logging::start(&log)?;
+        let traces = Traces::start(options.otlp_url.as_deref())?;
+        logging::start_with(&log, traces.layer())?;
         let addresses = resolve(&options.listen).await?;
         check_exposure(&addresses, &options)?;
         let certificate = Certificate::from_options(&options)?;
@@ -48,6 +50,7 @@ impl Serve {
         }
         eprintln!("listening on {}", service.url);
         service.run(stop).await;
+        traces.end().await;
         Ok(())
     }
 }

@@ -49,6 +49,7 @@ mod tests {
             "master_key_file" => Some("/etc/pulseward/master.key"),
             "public_url" => Some("https://study.example"),
             "metrics_listen" => Some("127.0.0.1:9090"),
+            "otlp_url" => Some("http://127.0.0.1:4318"),
             "tls_cert" => Some("/etc/pulseward/cert.pem"),
             "tls_key" => Some("/etc/pulseward/key.pem"),
             _ => None,

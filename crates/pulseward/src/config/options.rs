@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use crate::values::{Interval, Retention};
+use crate::values::{Connections, Interval, Retention};
 
 /// Where the data are. Every command that works on the store takes these.
 #[derive(Args, Clone, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub struct StoreOptions {
     /// PostgreSQL address of the health database instead of a file in the data folder
     #[arg(long, value_name = "URL", env = "PULSEWARD_HEALTH_DB", hide_env_values = true)]
     pub health_db: Option<String>,
+    /// Connections to each PostgreSQL database at most, of this node; operations beyond them wait for up to 10 s
+    #[arg(long, value_name = "N", env = "PULSEWARD_DB_CONNECTIONS", default_value = "16")]
+    pub db_connections: Connections,
     /// Where sealed samples and archives lie, `file:///DIR` or `s3://BUCKET/PREFIX`, instead of `objects` in the data
     /// folder; credentials, region and endpoint of S3 come from the usual `AWS_...` variables
     #[arg(long, value_name = "URL", env = "PULSEWARD_OBJECTS")]
@@ -75,6 +78,10 @@ pub struct ServeOptions {
     /// Address for metrics in the format of Prometheus, served to whoever can connect; default: none
     #[arg(long, value_name = "ADDR", env = "PULSEWARD_METRICS_LISTEN")]
     pub metrics_listen: Option<String>,
+    /// Address of an OpenTelemetry collector that traces are sent to, as OTLP over HTTP, in a program that was built with
+    /// the feature `otlp`; default: none
+    #[arg(long, value_name = "URL", env = "PULSEWARD_OTLP_URL", hide_env_values = true)]
+    pub otlp_url: Option<String>,
     /// PostgreSQL address of the health database that leads to the server directly and not to a pooler: nodes wake each
     /// other through it; without it they look for work every two seconds
     #[arg(long, value_name = "URL", env = "PULSEWARD_LISTEN_DB_URL", hide_env_values = true)]

@@ -21,6 +21,16 @@ fn both_signals_end_the_service_with_success() {
     }
 }
 
+#[cfg(not(feature = "otlp"))]
+#[test]
+fn collector_of_traces_without_the_feature_is_wrong_usage() {
+    let data = tempdir().unwrap();
+    let ended = run(&["serve", "--data", data.path().to_str().unwrap(), "--otlp-url", "http://127.0.0.1:4318"]);
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(2), "{said}");
+    assert_eq!(said, "error: --otlp-url: this program cannot send traces; build it with `--features otlp`\n");
+}
+
 #[tokio::test]
 async fn a_request_under_way_is_answered_before_the_end() {
     let data = tempdir().unwrap();

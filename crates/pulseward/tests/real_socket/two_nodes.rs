@@ -49,3 +49,27 @@ fn shared_databases_without_a_shared_key_are_refused() {
     assert_eq!(output.status.code(), Some(2));
     assert!(!data.exists());
 }
+
+#[tokio::test]
+async fn connections_are_limited_by_the_option_and_shown_among_the_metrics() {
+    let (Some(users), Some(health)) = (Postgres::start(), Postgres::start()) else { return };
+    let folder = tempdir().unwrap();
+    let key_file = folder.path().join("master.key");
+    let store = ["--users-db", &users.url, "--health-db", &health.url, "--master-key-file", key_file.to_str().unwrap()];
+    let options = ["--metrics-listen", "127.0.0.1:0"];
+    let service =
+        Service::start_in(folder.path(), &[&store[..], &options].concat(), &[("PULSEWARD_DB_CONNECTIONS", "3")]);
+    Researcher::new_with(folder.path(), &store, &service.url).await;
+    let metrics = service.said.iter().find_map(|line| line.strip_prefix("metrics on ")).unwrap();
+    let text = reqwest::get(metrics).await.unwrap().text().await.unwrap();
+    for line in [
+        "pulseward_store_connections_limit{database=\"users\"} 3",
+        "pulseward_store_connections_limit{database=\"health\"} 3",
+        "pulseward_store_operation_duration_seconds_count{database=\"users\",operation=\"groups.add_group\"} 1",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+    assert!(!text.contains("pulseward_store_writer_queue{"), "{text}");
+    service.signal("-TERM");
+    assert_eq!(service.wait().code(), Some(0));
+}

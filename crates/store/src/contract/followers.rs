@@ -153,7 +153,7 @@ async fn interrupt(health: &HealthDb, is_sqlite: bool) {
 
 async fn every_committed_event_is_followed_once_and_in_order(stores: Stores) {
     const NUMBERS: &str = "SELECT uuid, events FROM patient";
-    let is_sqlite = stores.health.db.pool_state().is_none();
+    let is_sqlite = stores.health.db.is_sqlite();
     with_patients(&stores, &PATIENTS).await;
     with_patients(&stores, &[HELD]).await;
     let progress = Arc::new(Progress::default());

@@ -4,6 +4,7 @@ mod audit;
 mod audit_pages;
 mod bracelets;
 mod columns;
+mod counts;
 mod erasure;
 mod errors;
 mod events;

@@ -7,18 +7,26 @@
 //! trip to another thread and back (measured: 10 against 115 µs for a point look-up; see docs/benchmarks.md).
 
 pub mod backup;
+mod counts;
+mod durations;
 mod migrate;
+mod operations;
 mod postgres;
 mod row_texts;
 mod sqlite;
 mod statement;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use runtime::HashMap;
 
+pub use counts::{DbCounts, PoolCounts};
+pub use durations::{BUCKETS_US, DurationCounts};
 pub use migrate::Migrations;
+pub use operations::OperationCounts;
+use operations::Operations;
 pub use statement::{FromColumn, Param, Row, Tx};
 
 use crate::error::{Result, StoreError};
@@ -48,23 +56,12 @@ impl Default for Limits {
     }
 }
 
-/// What a pool of connections holds at a moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PoolState {
-    /// Connections that there are.
-    pub size: usize,
-    /// Connections that nobody uses.
-    pub idle: usize,
-    /// Operations that wait for a connection.
-    pub waiting: usize,
-    /// Connections that there can be.
-    pub most: usize,
-}
-
-/// A database on either engine. Clones share it.
+/// A database on either engine. Clones share it. Each operation is counted under the name of the function that calls
+/// [`Db::read`] or one of its siblings with a closure of its own.
 #[derive(Clone, Debug)]
 pub struct Db {
     engine: Engine,
+    operations: Arc<Operations>,
 }
 
 #[derive(Clone, Debug)]
@@ -74,22 +71,29 @@ enum Engine {
 }
 
 impl Db {
-    /// Opens the database, creates it where it is a file that is not there, and brings its schema up to date.
+    /// Opens the database, creates it where it is a file that is not there, and brings its schema up to date. `name` is
+    /// what metrics and spans call it; `limits` are those of a PostgreSQL database.
     ///
     /// # Errors
     /// [`StoreError::SchemaVersion`] when the schema is newer than this program.
-    pub async fn open(address: Address, migrations: Migrations) -> Result<Self> {
+    pub async fn open(name: &'static str, address: Address, limits: Limits, migrations: Migrations) -> Result<Self> {
         let engine = match address {
             Address::File(path) => Engine::Sqlite(blocking(move || sqlite::Sqlite::open(&path, migrations)).await?),
-            Address::Postgres(url) => {
-                Engine::Postgres(postgres::Postgres::open(&url, migrations, Limits::default()).await?)
-            }
+            Address::Postgres(url) => Engine::Postgres(postgres::Postgres::open(&url, migrations, limits).await?),
         };
-        Ok(Db { engine })
+        Ok(Db { engine, operations: Arc::new(Operations::new(name)) })
     }
 
     /// Reads in one consistent snapshot.
     pub async fn read<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
+    {
+        self.operations.observe::<F, _>(self.read_snapshot(work)).await
+    }
+
+    async fn read_snapshot<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
         F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
@@ -106,10 +110,13 @@ impl Db {
         T: Send + 'static,
         F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        match self.engine.clone() {
-            Engine::Sqlite(sqlite) => sqlite.read(work).await,
-            Engine::Postgres(postgres) => postgres.read_single(work).await,
-        }
+        let work = async {
+            match self.engine.clone() {
+                Engine::Sqlite(sqlite) => sqlite.read(work).await,
+                Engine::Postgres(postgres) => postgres.read_single(work).await,
+            }
+        };
+        self.operations.observe::<F, _>(work).await
     }
 
     /// Reads with one statement that finds its few rows by an index, as every request does to know its caller.
@@ -121,10 +128,13 @@ impl Db {
         T: Send + 'static,
         F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        match &self.engine {
-            Engine::Sqlite(sqlite) => sqlite.look_up(&work),
-            Engine::Postgres(postgres) => postgres.read_single(work).await,
-        }
+        let work = async {
+            match &self.engine {
+                Engine::Sqlite(sqlite) => sqlite.look_up(&work),
+                Engine::Postgres(postgres) => postgres.read_single(work).await,
+            }
+        };
+        self.operations.observe::<F, _>(work).await
     }
 
     /// Writes in one transaction. When this returns `Ok`, the effects are durable; when it returns an error, there
@@ -138,10 +148,13 @@ impl Db {
         T: Send + 'static,
         F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        match &self.engine {
-            Engine::Sqlite(sqlite) => sqlite.write(work).await,
-            Engine::Postgres(postgres) => postgres.write(work).await,
-        }
+        let work = async {
+            match &self.engine {
+                Engine::Sqlite(sqlite) => sqlite.write(work).await,
+                Engine::Postgres(postgres) => postgres.write(work).await,
+            }
+        };
+        self.operations.observe::<F, _>(work).await
     }
 
     /// Writes with one statement, which is a transaction by itself: PostgreSQL is spared BEGIN and COMMIT.
@@ -150,10 +163,13 @@ impl Db {
         T: Send + 'static,
         F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        match &self.engine {
-            Engine::Sqlite(sqlite) => sqlite.write(work).await,
-            Engine::Postgres(postgres) => postgres.write_single(work).await,
-        }
+        let work = async {
+            match &self.engine {
+                Engine::Sqlite(sqlite) => sqlite.write(work).await,
+                Engine::Postgres(postgres) => postgres.write_single(work).await,
+            }
+        };
+        self.operations.observe::<F, _>(work).await
     }
 
     /// Sends a wake-up to all nodes that listen; on SQLite there are none.
@@ -164,32 +180,44 @@ impl Db {
         }
     }
 
-    /// What the pool of connections holds; `None` on SQLite.
-    pub fn pool_state(&self) -> Option<PoolState> {
-        match &self.engine {
-            Engine::Sqlite(_) => None,
-            Engine::Postgres(postgres) => Some(postgres.pool_state()),
-        }
+    /// Whether statements run inline on a thread of this process.
+    #[cfg(test)]
+    pub(crate) fn is_sqlite(&self) -> bool {
+        matches!(self.engine, Engine::Sqlite(_))
+    }
+
+    /// What has been done since the database was opened, and what is under way.
+    pub fn counts(&self) -> DbCounts {
+        let (pool, writer_queue) = match &self.engine {
+            Engine::Sqlite(sqlite) => (sqlite.reader_counts(), Some(sqlite.writer_queue())),
+            Engine::Postgres(postgres) => (postgres.pool_counts(), None),
+        };
+        DbCounts { database: self.operations.database(), operations: self.operations.counts(), pool, writer_queue }
     }
 
     /// Runs a query that takes a list for all of some values; answers what `read` makes of the rows, each under the name
     /// that it gives. Of several rows of one name the last stands.
-    pub(crate) async fn read_by_name<T: Send + 'static>(
+    pub(crate) async fn read_by_name<T, R>(
         &self,
         values: Vec<String>,
         text: &'static str,
-        read: fn(&Row<'_>) -> Result<(String, T)>,
-    ) -> Result<HashMap<String, T>> {
-        self.read(async move |tx| {
+        read: R,
+    ) -> Result<HashMap<String, T>>
+    where
+        T: Send + 'static,
+        R: Fn(&Row<'_>) -> Result<(String, T)> + Send + 'static,
+    {
+        let work = async move |tx: &Tx<'_>| {
             let mut found = HashMap::default();
             in_lists(&values, async |list| {
-                found.extend(tx.query(text, list, read).await?);
+                found.extend(tx.query(text, list, &read).await?);
                 Ok(())
             })
             .await?;
             Ok(found)
-        })
-        .await
+        };
+        // Named by the closure of whoever asks.
+        self.operations.observe::<R, _>(self.read_snapshot(work)).await
     }
 
     /// Asks the smallest question, which fails where nothing can be read.

@@ -6,6 +6,7 @@
 
 mod connection;
 mod flight;
+mod pool;
 #[cfg(test)]
 mod tests;
 mod wake_ups;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod};
+use deadpool_postgres::{HookError, Manager, ManagerConfig, Object, PoolError, RecyclingMethod};
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -23,10 +24,11 @@ use tokio_util::task::{AbortOnDropHandle, LocalPoolHandle};
 
 pub(super) use self::flight::Flight;
 use self::flight::Mode;
+use self::pool::{Counters, Pool};
 pub(super) use self::wake_ups::listen;
 use super::migrate::{Migrations, Target, text_for};
 use super::statement::Tx;
-use super::{Limits, PoolState};
+use super::{Limits, PoolCounts};
 use crate::error::{Result, StoreError};
 
 /// How often a transaction is tried when the engine says that it met another one, or its connection broke before the
@@ -43,6 +45,7 @@ pub(super) struct Postgres {
     threads: LocalPoolHandle,
     lanes: Arc<[Pool]>,
     turn: Arc<AtomicUsize>,
+    counters: Arc<Counters>,
 }
 
 impl std::fmt::Debug for Postgres {
@@ -65,15 +68,17 @@ impl Postgres {
         let config = connection::config(url)?;
         let lanes = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, MOST_LANES);
         let lanes = lanes.min(limits.connections.max(1));
+        let counters = Arc::default();
         let pools = (0..lanes).map(|lane| {
             // What cannot be divided goes to the first lanes.
             let connections = limits.connections / lanes + usize::from(lane < limits.connections % lanes);
-            pool(&config, connections.max(1), limits.wait)
+            pool(&config, connections.max(1), limits.wait, &counters)
         });
         let postgres = Postgres {
             threads: LocalPoolHandle::new(lanes),
             lanes: pools.collect::<Result<Vec<_>>>()?.into(),
             turn: Arc::default(),
+            counters,
         };
         postgres.on_a_lane(async move |pool| migrate(&pool, migrations).await).await?;
         Ok(postgres)
@@ -154,15 +159,8 @@ impl Postgres {
     }
 
     /// How many connections there are and what waits for one.
-    pub(super) fn pool_state(&self) -> PoolState {
-        let mut state = PoolState::default();
-        for lane in self.lanes.iter().map(Pool::status) {
-            state.size += lane.size;
-            state.idle += lane.available;
-            state.waiting += lane.waiting;
-            state.most += lane.max_size;
-        }
-        state
+    pub(super) fn pool_counts(&self) -> PoolCounts {
+        self.counters.of_lanes(&self.lanes)
     }
 
     /// Runs work on a lane; it ends when the caller goes away.
@@ -251,7 +249,7 @@ async fn connect(pool: &Pool) -> Result<Rc<Object>> {
     })
 }
 
-fn pool(config: &Config, connections: usize, wait: Duration) -> Result<Pool> {
+fn pool(config: &Config, connections: usize, wait: Duration, counters: &Arc<Counters>) -> Result<Pool> {
     // A connection whose peer has gone is noticed by the task that drives it, so looking whether it is closed is enough.
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = if config.get_ssl_mode() == SslMode::Disable {
@@ -259,15 +257,7 @@ fn pool(config: &Config, connections: usize, wait: Duration) -> Result<Pool> {
     } else {
         Manager::from_config(config.clone(), tls()?, recycling)
     };
-    Pool::builder(manager)
-        .max_size(connections)
-        .wait_timeout(Some(wait))
-        .create_timeout(Some(connection::LONGEST_CONNECT))
-        .recycle_timeout(Some(connection::LONGEST_CONNECT))
-        .runtime(deadpool_postgres::Runtime::Tokio1)
-        .post_create(connection::set_deadlines())
-        .build()
-        .map_err(|error| StoreError::Unavailable(error.to_string()))
+    Pool::new(manager, connections, wait, counters)
 }
 
 fn tls() -> Result<MakeRustlsConnect> {

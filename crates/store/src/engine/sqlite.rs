@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -10,8 +11,10 @@ use std::time::Duration;
 use runtime::{Instant, Queue, Waiting};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use super::counts::PoolCounts;
+use super::durations::Durations;
 use super::migrate::{Migrations, Target, text_for};
 use super::statement::Tx;
 use crate::error::{Result, StoreError};
@@ -38,12 +41,15 @@ struct Readers {
     /// For look-ups; there are as many as have been made at the same time.
     idle_for_look_ups: Idle,
     permits: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    waits: Durations,
 }
 
 /// Connections that nobody uses just now.
 #[derive(Debug)]
 struct Idle {
     path: PathBuf,
+    opened: AtomicU64,
     /// `None` once the database is closed.
     connections: Mutex<Option<Vec<Connection>>>,
 }
@@ -84,6 +90,8 @@ impl Sqlite {
             idle: Idle::new(path),
             idle_for_look_ups: Idle::new(path),
             permits: Arc::new(Semaphore::new(READERS)),
+            waiting: AtomicUsize::default(),
+            waits: Durations::default(),
         };
         Ok(Sqlite { writer, readers: Arc::new(readers) })
     }
@@ -93,8 +101,7 @@ impl Sqlite {
         T: Send + 'static,
         F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        let permit = self.readers.permits.clone().acquire_owned().await;
-        let permit = permit.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        let permit = self.readers.permit().await?;
         super::blocking(move || {
             let _permit = permit;
             let connection = self.readers.idle.take()?;
@@ -139,6 +146,25 @@ impl Sqlite {
         answer.await.unwrap_or_else(|_| Err(stopped()))
     }
 
+    /// How many readers there are and what waits for one; look-ups have connections of their own and wait for none.
+    pub(super) fn reader_counts(&self) -> PoolCounts {
+        let in_use = READERS.saturating_sub(self.readers.permits.available_permits());
+        let idle = self.readers.idle.lock().as_ref().map_or(0, Vec::len);
+        PoolCounts {
+            size: idle + in_use,
+            in_use,
+            waiting: self.readers.waiting.load(Ordering::Relaxed),
+            limit: READERS,
+            opened: self.readers.idle.opened.load(Ordering::Relaxed),
+            waits: self.readers.waits.counts(),
+        }
+    }
+
+    /// How many transactions wait for the writer.
+    pub(super) fn writer_queue(&self) -> usize {
+        self.writer.waiting()
+    }
+
     /// Rewrites the file without what was deleted.
     pub(super) async fn rewrite(&self) -> Result<()> {
         let (reply, answer) = oneshot::channel();
@@ -161,15 +187,52 @@ impl Sqlite {
     }
 }
 
+impl Readers {
+    /// The right to use one of the readers, once one is free.
+    async fn permit(&self) -> Result<OwnedSemaphorePermit> {
+        if let Ok(permit) = self.permits.clone().try_acquire_owned() {
+            self.waits.add(Duration::ZERO);
+            return Ok(permit);
+        }
+        let begun = Instant::now();
+        let _waits = Waits::begin(&self.waiting);
+        let permit = self.permits.clone().acquire_owned().await;
+        self.waits.add(begun.elapsed());
+        permit.map_err(|error| StoreError::Unavailable(error.to_string()))
+    }
+}
+
+/// Somebody who waits for a reader, until this is dropped.
+struct Waits<'readers>(&'readers AtomicUsize);
+
+impl<'readers> Waits<'readers> {
+    fn begin(waiting: &'readers AtomicUsize) -> Self {
+        waiting.fetch_add(1, Ordering::Relaxed);
+        Waits(waiting)
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Idle {
     fn new(path: &Path) -> Self {
-        Idle { path: path.to_owned(), connections: Mutex::new(Some(Vec::new())) }
+        Idle { path: path.to_owned(), opened: AtomicU64::default(), connections: Mutex::new(Some(Vec::new())) }
     }
 
     /// An idle connection, or a new one.
     fn take(&self) -> Result<Connection> {
         let idle = self.lock().as_mut().ok_or_else(closed)?.pop();
-        idle.map_or_else(|| connect(&self.path), Ok)
+        idle.map_or_else(|| self.open(), Ok)
+    }
+
+    fn open(&self) -> Result<Connection> {
+        let connection = connect(&self.path)?;
+        self.opened.fetch_add(1, Ordering::Relaxed);
+        Ok(connection)
     }
 
     fn put_back(&self, connection: Connection) {

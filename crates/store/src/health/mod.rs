@@ -63,7 +63,7 @@ pub use tally::{LocalQuarter, TallyRow};
 
 use std::sync::Arc;
 
-use crate::engine::{Address, Db, Migrations};
+use crate::engine::{Address, Db, DbCounts, Limits, Migrations};
 use crate::error::Result;
 use crate::events::{EventLog, first_kept};
 use crate::objects::Objects;
@@ -100,7 +100,13 @@ pub struct HealthDb {
 impl HealthDb {
     /// Opens the database and brings its schema up to date.
     pub async fn open(address: Address, objects: Objects) -> Result<Self> {
-        let health = HealthDb { db: Db::open(address, MIGRATIONS).await?, objects, open_hours: Arc::default() };
+        Self::open_with(address, Limits::default(), objects).await
+    }
+
+    /// The same with limits to the connections of a PostgreSQL database.
+    pub async fn open_with(address: Address, limits: Limits, objects: Objects) -> Result<Self> {
+        let db = Db::open("health", address, limits, MIGRATIONS).await?;
+        let health = HealthDb { db, objects, open_hours: Arc::default() };
         health.events().raise_clock().await?;
         Ok(health)
     }
@@ -108,6 +114,11 @@ impl HealthDb {
     /// The log of what happens in this database.
     pub fn events(&self) -> EventLog {
         EventLog::new(self.db.clone(), FIRST_KEPT_EVENT)
+    }
+
+    /// What has been done since the database was opened, for metrics.
+    pub fn counts(&self) -> DbCounts {
+        self.db.counts()
     }
 
     /// Whether the database answers.

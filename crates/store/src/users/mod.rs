@@ -33,7 +33,7 @@ pub use portal_sessions::{PortalHolder, PortalSession};
 pub use sessions::Session;
 pub use totp::Totp;
 
-use crate::engine::{Address, Db, Migrations};
+use crate::engine::{Address, Db, DbCounts, Limits, Migrations};
 use crate::error::Result;
 use crate::events::{EventLog, first_kept};
 use crate::texts::sql;
@@ -60,7 +60,12 @@ pub struct UsersDb {
 impl UsersDb {
     /// Opens the database and brings its schema up to date.
     pub async fn open(address: Address) -> Result<Self> {
-        let users = UsersDb { db: Db::open(address, MIGRATIONS).await? };
+        Self::open_with(address, Limits::default()).await
+    }
+
+    /// The same with limits to the connections of a PostgreSQL database.
+    pub async fn open_with(address: Address, limits: Limits) -> Result<Self> {
+        let users = UsersDb { db: Db::open("users", address, limits, MIGRATIONS).await? };
         users.events().raise_clock().await?;
         Ok(users)
     }
@@ -68,6 +73,11 @@ impl UsersDb {
     /// The log of what happens in this database.
     pub fn events(&self) -> EventLog {
         EventLog::new(self.db.clone(), FIRST_KEPT_EVENT)
+    }
+
+    /// What has been done since the database was opened, for metrics.
+    pub fn counts(&self) -> DbCounts {
+        self.db.counts()
     }
 
     /// Whether the database answers.

@@ -20,6 +20,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use platform::ingest::{self, Receipt, SyncBody, TypeOutcome};
 use platform::{HealthCaller, PlatformError};
 use serde::Serialize;
+use tracing::Instrument as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vitals::registry::DataType;
@@ -214,7 +215,8 @@ where
     }
     let announced = announced as usize;
     let mut room = state.uploads.enter(announced)?;
-    let bytes = receive(sent, announced, state.limits.sync_bytes, &mut room).await?;
+    let receiving = tracing::debug_span!("receive body");
+    let bytes = receive(sent, announced, state.limits.sync_bytes, &mut room).instrument(receiving).await?;
     let limit = state.limits.sync_expanded_bytes;
     let in_place = bytes.len() <= READ_IN_PLACE && encoding == Encoding::Identity;
     let work = move || -> Result<(SyncBody, Room)> {
@@ -223,10 +225,11 @@ where
         let expanded = encoding.expand(bytes, limit, &mut |expanded| room.grow_to(sent + 2 * expanded))?;
         Ok((read(expanded)?, room))
     };
+    let reading = tracing::debug_span!("read body");
     if in_place {
-        return work();
+        return reading.in_scope(work);
     }
-    let joined = runtime::blocking("read a body", work).await;
+    let joined = runtime::blocking("read a body", work).instrument(reading).await;
     joined.map_err(|error| PlatformError::Internal(format!("reading a body stopped: {error}")))?
 }
 

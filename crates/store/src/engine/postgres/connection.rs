@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::{Hook, HookError, Object, Pool};
+use deadpool_postgres::{Hook, HookError, Object};
 use tokio_postgres::Config;
 
+use super::pool::Pool;
 use crate::error::{Result, StoreError};
 
 /// Longest time until a new connection is ready.
@@ -36,7 +37,7 @@ pub(super) fn close_older(pool: &Pool, broken: &Object) {
     }
     let metrics = Object::metrics(broken);
     let taken = metrics.recycled.unwrap_or(metrics.created);
-    pool.retain(|_, idle| idle.created > taken);
+    pool.close_idle_from_before(taken);
 }
 
 /// The configuration of a database address.

@@ -2,12 +2,13 @@
 #![allow(clippy::disallowed_methods, reason = "a thread is held up on purpose")]
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 
 use rusqlite::Connection;
 use tempfile::{TempDir, tempdir};
 
-use crate::engine::{Address, Db, Engine, Migrations, Tx};
+use super::READERS;
+use crate::engine::{Address, Db, Engine, Limits, Migrations, Tx};
 use crate::error::{Result, StoreError};
 
 const TABLE: Migrations = Migrations(&["CREATE TABLE thing (number BIGINT NOT NULL)"]);
@@ -24,7 +25,7 @@ impl Scene {
     async fn begin() -> Self {
         let folder = tempdir().expect("a folder");
         let path = folder.path().join("things.db");
-        let db = Db::open(Address::File(path.clone()), TABLE).await.expect("a database");
+        let db = Db::open("users", Address::File(path.clone()), Limits::default(), TABLE).await.expect("a database");
         let scene = Scene { _folder: folder, path, db };
         scene.add().await.expect("added");
         assert!(scene.log_bytes() > 0);
@@ -105,4 +106,42 @@ async fn closing_waits_for_a_read_that_is_under_way() {
     assert_eq!(reading.await.expect("joined").expect("read"), Some(1));
     closing.await.expect("joined").expect("closed");
     assert_eq!(scene.log_bytes(), 0);
+}
+
+#[tokio::test]
+async fn reads_beyond_the_readers_wait_and_are_counted() {
+    let scene = Scene::begin().await;
+    let (begun, has_begun) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel();
+    let may_go_on = Arc::new(Mutex::new(may_go_on));
+    let read = || {
+        let (db, begun, may_go_on) = (scene.db.clone(), begun.clone(), may_go_on.clone());
+        tokio::spawn(async move {
+            let work = async move |tx: &Tx<'_>| {
+                begun.send(()).expect("awaited");
+                may_go_on.lock().expect("not poisoned").recv().expect("the test goes on");
+                count(tx).await
+            };
+            db.read(work).await
+        })
+    };
+    let reading: Vec<_> = (0..READERS).map(|_| read()).collect();
+    let all_begun = move || {
+        (0..READERS).for_each(|_| has_begun.recv().expect("begun"));
+        has_begun
+    };
+    let _has_begun = tokio::task::spawn_blocking(all_begun).await.expect("joined");
+    let waiting = read();
+    while scene.db.counts().pool.waiting == 0 {
+        tokio::task::yield_now().await;
+    }
+    let pool = scene.db.counts().pool;
+    assert_eq!((pool.size, pool.in_use, pool.waiting, pool.limit), (READERS, READERS, 1, READERS));
+    (0..=READERS).for_each(|_| go_on.send(()).expect("a reader waits"));
+    for task in reading.into_iter().chain([waiting]) {
+        assert_eq!(task.await.expect("joined").expect("read"), Some(1));
+    }
+    let pool = scene.db.counts().pool;
+    assert_eq!((pool.in_use, pool.waiting, pool.opened), (0, 0, READERS as u64));
+    assert_eq!((pool.waits.count(), scene.db.counts().writer_queue), (READERS as u64 + 1, Some(0)));
 }

@@ -1,0 +1,143 @@
+//! Spans below a request's and a job's: which operations of the databases a trace shows, and under what.
+
+#![allow(clippy::unwrap_used)] // a test that cannot go on says so by stopping
+
+mod common;
+
+use std::fmt::{Debug, Write as _};
+use std::sync::{Arc, Mutex};
+
+use axum::body::Body;
+use axum::http::Request;
+use common::{START_MS, Story};
+use platform::Role;
+use serde_json::{Value, json};
+use store::{Audit, Entity, NewAuditEntry};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id};
+use tracing::subscriber::DefaultGuard;
+use tracing_subscriber::Registry;
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
+use tracing_subscriber::registry::LookupSpan;
+
+/// Every span that began, with those above it: `request /health/v1/sync > store health sync.store_sync`.
+#[derive(Clone, Default)]
+struct Captured(Arc<Mutex<Vec<String>>>);
+
+/// Name and fields of a span.
+struct Label(String);
+
+impl Visit for Label {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        if !["method", "request_id", "subject", "attempt"].contains(&field.name()) {
+            write!(self.0, " {value:?}").unwrap();
+        }
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.record_debug(field, &format_args!("{value}"));
+    }
+}
+
+impl<S: tracing::Subscriber + for<'span> LookupSpan<'span>> Layer<S> for Captured {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let span = context.span(id).unwrap();
+        let mut label = Label(span.name().to_owned());
+        attributes.record(&mut label);
+        span.extensions_mut().insert(label);
+        let path: Vec<String> =
+            span.scope().from_root().map(|span| span.extensions().get::<Label>().unwrap().0.clone()).collect();
+        self.0.lock().unwrap().push(path.join(" > "));
+    }
+}
+
+impl Captured {
+    /// Captures what this thread does from now on.
+    fn begin() -> (Self, DefaultGuard) {
+        let captured = Captured::default();
+        let guard = tracing::subscriber::set_default(Registry::default().with(captured.clone()));
+        (captured, guard)
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+fn one_row() -> Value {
+    json!({"temperature": {"timestamp": [START_MS], "temp_sk1": 33.1}})
+}
+
+fn assert_has(spans: &[String], expected: &str) {
+    assert!(spans.iter().any(|span| span == expected), "{expected}\n{spans:#?}");
+}
+
+#[tokio::test]
+async fn store_operations_are_under_the_request_that_asks_for_them() {
+    let story = Story::begin().await;
+    let key = story.key_of("rita@study.example", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let patient = story.patient(&key, &group, json!({})).await;
+    let (captured, _guard) = Captured::begin();
+    let groups = format!("/integration/v1/groups?token={key}");
+    // Both at once, so that each is polled while the other one waits.
+    let (synced, _) = futures::join!(
+        story.post_as("/health/v1/sync", &patient.health_token, json!({"data": one_row()})),
+        story.get(&groups)
+    );
+    let spans = captured.take();
+    synced.ok();
+    for expected in [
+        "request /health/v1/sync > store health sessions.calling_session",
+        "request /health/v1/sync > receive body",
+        "request /health/v1/sync > read body",
+        "request /health/v1/sync > store health sync.store_sync",
+        "request /integration/v1/groups > store users api_keys.key_holder",
+        "request /integration/v1/groups > store users groups.groups_of",
+    ] {
+        assert_has(&spans, expected);
+    }
+    let stray = spans.iter().filter(|span| span.starts_with("store"));
+    assert_eq!(stray.count(), 0, "{spans:#?}");
+}
+
+#[tokio::test]
+async fn store_operations_of_a_streamed_answer_are_under_its_request() {
+    let story = Story::begin().await;
+    let key = story.key_of("ada@study.example", Role::Researcher).await;
+    let ada = story.platform.account_by_email("ada@study.example").await.unwrap();
+    let entry = |number: i64| NewAuditEntry {
+        id: format!("{number:024x}"),
+        action_type: "PATIENT_UPDATE".to_owned(),
+        user_id: ada.uuid.clone(),
+        user_role: "researcher".to_owned(),
+        primary: Entity { id: "u".to_owned(), kind: "patient.id".to_owned() },
+        secondary: None,
+        details: None,
+        salt: [1; 16],
+    };
+    // Two pages and a rest: the last is read while the answer is being sent.
+    let entries = (0..2_500).map(entry).collect();
+    story.platform.users.record(Audit { entries, clock: Arc::new(|| START_MS) }).await.unwrap();
+    let (captured, _guard) = Captured::begin();
+    let path = format!("/integration/v1/patients/audit/logs?token={key}&from={START_MS}&to={START_MS}");
+    let answer = story.open(Request::get(path).body(Body::empty()).unwrap()).await;
+    let before = captured.take();
+    axum::body::to_bytes(answer.into_body(), usize::MAX).await.unwrap();
+    let page = "request /integration/v1/patients/audit/logs > store users audit_reader.next_page";
+    assert_has(&before, page);
+    assert_eq!(captured.take(), [page, page]);
+}
+
+#[tokio::test]
+async fn store_operations_of_a_job_are_under_its_span() {
+    let story = Story::begin().await;
+    let key = story.key_of("rita@study.example", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let patient = story.patient(&key, &group, json!({})).await;
+    let (captured, _guard) = Captured::begin();
+    story.sync(&patient, one_row()).await;
+    let spans = captured.take();
+    assert_has(&spans, "job derive > derive > store health inputs.derivation_start");
+    assert_has(&spans, "job derive > store health fold.commit_folds");
+}

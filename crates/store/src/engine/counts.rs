@@ -1,0 +1,34 @@
+//! What a database tells operators of itself.
+
+use super::durations::DurationCounts;
+use super::operations::OperationCounts;
+
+/// What a database has done on this node since it was opened, and what is under way.
+#[derive(Clone, Debug)]
+pub struct DbCounts {
+    /// Name of the database: `users` or `health`.
+    pub database: &'static str,
+    /// Each operation that has been called.
+    pub operations: Vec<OperationCounts>,
+    /// The connections: all of a PostgreSQL database, those that read a SQLite file.
+    pub pool: PoolCounts,
+    /// Transactions that wait for the one writer of a SQLite file.
+    pub writer_queue: Option<usize>,
+}
+
+/// What a pool of connections holds at a moment, and what it has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolCounts {
+    /// Connections that there are.
+    pub size: usize,
+    /// Connections that operations use.
+    pub in_use: usize,
+    /// Operations that wait for a connection.
+    pub waiting: usize,
+    /// Connections that there can be.
+    pub limit: usize,
+    /// Connections that have been opened.
+    pub opened: u64,
+    /// How long operations waited for a connection, also for one that was opened meanwhile.
+    pub waits: DurationCounts,
+}

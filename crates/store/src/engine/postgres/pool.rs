@@ -1,0 +1,80 @@
+//! The connections of a lane, counted.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use deadpool_postgres::{Hook, Manager, Object, PoolError};
+use runtime::Instant;
+
+use super::connection;
+use crate::engine::counts::PoolCounts;
+use crate::engine::durations::Durations;
+use crate::error::{Result, StoreError};
+
+/// The connections of a lane. Clones share them.
+#[derive(Clone)]
+pub(super) struct Pool {
+    connections: deadpool_postgres::Pool,
+    counters: Arc<Counters>,
+}
+
+/// What all lanes of a database add to.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    opened: AtomicU64,
+    waits: Durations,
+}
+
+impl Counters {
+    /// What the lanes of a database hold together.
+    pub fn of_lanes(&self, lanes: &[Pool]) -> PoolCounts {
+        let counts = PoolCounts {
+            opened: self.opened.load(Ordering::Relaxed),
+            waits: self.waits.counts(),
+            ..PoolCounts::default()
+        };
+        lanes.iter().map(|lane| lane.connections.status()).fold(counts, |counts, lane| PoolCounts {
+            size: counts.size + lane.size,
+            in_use: counts.in_use + lane.size.saturating_sub(lane.available),
+            waiting: counts.waiting + lane.waiting,
+            limit: counts.limit + lane.max_size,
+            ..counts
+        })
+    }
+}
+
+impl Pool {
+    /// A pool that opens connections when they are asked for, at most so many; nobody waits longer than `wait`.
+    pub fn new(manager: Manager, connections: usize, wait: Duration, counters: &Arc<Counters>) -> Result<Self> {
+        let opening = counters.clone();
+        let count_opened = Hook::sync_fn(move |_, _| {
+            opening.opened.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        });
+        let connections = deadpool_postgres::Pool::builder(manager)
+            .max_size(connections)
+            .wait_timeout(Some(wait))
+            .create_timeout(Some(connection::LONGEST_CONNECT))
+            .recycle_timeout(Some(connection::LONGEST_CONNECT))
+            .runtime(deadpool_postgres::Runtime::Tokio1)
+            .post_create(count_opened)
+            .post_create(connection::set_deadlines())
+            .build()
+            .map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        Ok(Pool { connections, counters: counters.clone() })
+    }
+
+    /// Closes idle connections that were made before a time.
+    pub fn close_idle_from_before(&self, time: std::time::Instant) {
+        self.connections.retain(|_, idle| idle.created > time);
+    }
+
+    /// A connection, once one is free. How long that took is counted, also where none became free.
+    pub async fn get(&self) -> std::result::Result<Object, PoolError> {
+        let begun = Instant::now();
+        let got = self.connections.get().await;
+        self.counters.waits.add(begun.elapsed());
+        got
+    }
+}
