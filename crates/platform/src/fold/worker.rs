@@ -1,10 +1,11 @@
 //! The task that derives what is due of a patient.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use store::{DERIVE_KIND, FoldCommit, FoldOutcome, HealthDb, StoreError};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Notify, Semaphore, oneshot};
 use tracing::Instrument as _;
 
 use super::derive::derive;
@@ -17,6 +18,8 @@ use crate::jobs::{Ended, Job, Run, Spec, Turn};
 const HELD_AT_ONCE: usize = 64;
 /// Derivations that are committed together at most.
 const COMMITS: usize = 16;
+/// How long a commit waits at most for derivations that are still computed: each commit is a transaction that is flushed.
+const GATHER: Duration = Duration::from_millis(10);
 
 /// Derives what is due of a patient.
 pub(crate) struct Derive;
@@ -32,6 +35,7 @@ impl Job for Derive {
     async fn run(self, run: Run) -> Result<Ended> {
         let platform = &run.platform;
         let derivations = &platform.derivations;
+        let under_way = derivations.begin();
         let turn = derivations.turns.acquire().await;
         run.check()?;
         #[cfg(test)]
@@ -40,7 +44,7 @@ impl Job for Derive {
         drop(turn);
         let now_ms = platform.now_ms();
         let is_partial = commit.due.iter().any(|range| range.ready_ms <= now_ms);
-        if derivations.commit(&platform.health, commit).await? == FoldOutcome::LeaseLost {
+        if derivations.commit(&platform.health, commit, under_way).await? == FoldOutcome::LeaseLost {
             return Err(StoreError::LeaseLost.into());
         }
         platform.wake_boards();
@@ -76,8 +80,22 @@ impl Job for RecomputeOlderDays {
 #[derive(Debug)]
 pub(crate) struct Derivations {
     turns: Semaphore,
+    /// How many were begun and are not computed yet.
+    under_way: AtomicUsize,
     waiting: Mutex<Vec<Waiting>>,
+    /// Rings when a derivation is computed or has failed.
+    computed: Notify,
     committing: tokio::sync::Mutex<()>,
+}
+
+/// A derivation that is not computed yet.
+struct UnderWay<'derivations>(&'derivations Derivations);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.under_way.fetch_sub(1, Ordering::Relaxed);
+        self.0.computed.notify_waiters();
+    }
 }
 
 #[derive(Debug)]
@@ -91,21 +109,41 @@ impl Derivations {
     pub fn new(at_once: usize) -> Self {
         Derivations {
             turns: Semaphore::new(at_once.max(1)),
+            under_way: AtomicUsize::default(),
             waiting: Mutex::default(),
+            computed: Notify::new(),
             committing: tokio::sync::Mutex::default(),
         }
     }
 
+    fn begin(&self) -> UnderWay<'_> {
+        self.under_way.fetch_add(1, Ordering::Relaxed);
+        UnderWay(self)
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Vec<Waiting>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Commits a derivation, with others that are ready by then.
-    async fn commit(&self, health: &HealthDb, commit: FoldCommit) -> store::Result<FoldOutcome> {
+    async fn commit(
+        &self,
+        health: &HealthDb,
+        commit: FoldCommit,
+        under_way: UnderWay<'_>,
+    ) -> store::Result<FoldOutcome> {
         let (reply, mut answer) = oneshot::channel();
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(Waiting { commit, reply });
+        self.waiting().push(Waiting { commit, reply });
+        drop(under_way);
         loop {
             // Whoever comes first commits for all who wait; the others find their answers.
             let _turn = self.committing.lock().await;
             match answer.try_recv() {
                 Ok(answer) => return answer,
-                Err(oneshot::error::TryRecvError::Empty) => self.commit_some(health).await,
+                Err(oneshot::error::TryRecvError::Empty) => {
+                    self.gather().await;
+                    self.commit_some(health).await;
+                }
                 Err(oneshot::error::TryRecvError::Closed) => {
                     return Err(StoreError::Unavailable("a commit was broken off".to_owned()));
                 }
@@ -113,10 +151,25 @@ impl Derivations {
         }
     }
 
+    /// Waits for a while until enough is computed to be committed together, or everything that was begun.
+    async fn gather(&self) {
+        let enough = async {
+            loop {
+                let computed = self.computed.notified();
+                if self.under_way.load(Ordering::Relaxed) == 0 || self.waiting().len() >= COMMITS {
+                    return;
+                }
+                computed.await;
+            }
+        };
+        // What is there by then is enough.
+        let _ = runtime::timeout(GATHER, enough).await;
+    }
+
     /// Commits what has waited longest together; where that fails, one by one, so that one cannot stop the others.
     async fn commit_some(&self, health: &HealthDb) {
         let some: Vec<Waiting> = {
-            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut waiting = self.waiting();
             let count = waiting.len().min(COMMITS);
             waiting.drain(..count).collect()
         };
