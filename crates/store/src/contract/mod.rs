@@ -20,6 +20,7 @@ mod nodes;
 mod oauth;
 mod people;
 mod portal;
+mod sealing;
 mod sessions;
 mod syncs;
 mod texts;

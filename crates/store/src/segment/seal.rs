@@ -71,13 +71,9 @@ impl HealthDb {
         }
         let Some(object) = writer.finish().await? else { return Ok(Sealed::default()) };
         let sealed = Sealed { segments: 1, rows: object.rows, bytes: object.bytes };
-        let path = object.path.clone();
         let publication =
             Publication { patient, data_type, period, expected_generation, object, chunks, sealed_ms: now_ms };
-        if let Err(error) = self.publish_segment(publication).await {
-            self.objects.delete(&path).await?;
-            return Err(error);
-        }
+        self.publish_written(publication).await?;
         Ok(sealed)
     }
 
@@ -107,15 +103,22 @@ impl HealthDb {
         let Some(object) = writer.finish().await? else {
             return self.drop_segment(patient, data_type, segment, now_ms).await;
         };
-        let path = object.path.clone();
         let chunks = Vec::new();
         let publication =
             Publication { patient, data_type, period, expected_generation, object, chunks, sealed_ms: now_ms };
-        if let Err(error) = self.publish_segment(publication).await {
+        self.publish_written(publication).await
+    }
+
+    /// Publishes an object that was written. It is deleted only where the catalog certainly does not name it: after a
+    /// connection that broke while it committed nobody knows, and an object that no row names is found later by
+    /// [`find_lost_objects`](Self::find_lost_objects).
+    async fn publish_written(&self, publication: Publication) -> Result<()> {
+        let path = publication.object.path.clone();
+        let published = self.publish_segment(publication).await;
+        if matches!(published, Err(StoreError::LeaseLost)) {
             self.objects.delete(&path).await?;
-            return Err(error);
         }
-        Ok(())
+        published
     }
 
     /// The number of writings of a period by now, 0 when it has no segment.

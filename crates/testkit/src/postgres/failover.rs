@@ -1,12 +1,13 @@
-//! A proxy that lets connections die without a word, as a server behind a changed address does.
+//! A proxy that lets connections die without a word, as a server behind a changed address does, or with the answer to a
+//! commit.
 //!
 //! When a host is replaced, nobody closes the connections to it: they look open until the client sends something, and
 //! only then the new host says that it does not know them.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A running proxy. It takes no further connection once it is dropped.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ struct Shared {
     replaced: AtomicUsize,
     /// Connections that a client found dead.
     found_dead: AtomicUsize,
+    /// Text of a statement; the answer to the commit of a transaction with it is lost.
+    lost_commit: Mutex<Option<&'static str>>,
 }
 
 impl FailoverProxy {
@@ -54,6 +57,17 @@ impl FailoverProxy {
     /// Lets every connection that is open now be dead from the client's next byte on. New ones lead to the server.
     pub fn fail_over(&self) {
         self.shared.replaced.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Lets one connection die when it commits a transaction that has prepared a statement with this text: the server gets
+    /// the commit, and the client no answer.
+    pub fn lose_commit_after(&self, text: &'static str) {
+        *self.shared.lost_commit.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+    }
+
+    /// Whether a commit that was to be lost has been.
+    pub fn has_lost_commit(&self) -> bool {
+        self.shared.lost_commit.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
     /// How many connections a client has found dead.
@@ -93,6 +107,7 @@ fn connect(client: TcpStream, server_port: u16, shared: &Arc<Shared>) -> std::io
 /// Passes on what the client sends until it sends to a server that is no longer there.
 fn forward(mut client: &TcpStream, mut server: &TcpStream, began: usize, shared: &Shared) -> std::io::Result<()> {
     let mut bytes = [0; 16 * 1024];
+    let mut has_text = false;
     loop {
         let count = client.read(&mut bytes)?;
         if count == 0 {
@@ -102,6 +117,18 @@ fn forward(mut client: &TcpStream, mut server: &TcpStream, began: usize, shared:
             shared.found_dead.fetch_add(1, Ordering::SeqCst);
             return Ok(());
         }
+        let mut lost_commit = shared.lost_commit.lock().unwrap_or_else(PoisonError::into_inner);
+        has_text |= lost_commit.is_some_and(|text| contains(&bytes[..count], text));
+        if has_text && contains(&bytes[..count], "COMMIT") {
+            *lost_commit = None;
+            client.shutdown(Shutdown::Both)?;
+            return server.write_all(&bytes[..count]);
+        }
+        drop(lost_commit);
         server.write_all(&bytes[..count])?;
     }
+}
+
+fn contains(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|part| part == text.as_bytes())
 }

@@ -1,0 +1,63 @@
+//! Sealing over a connection that breaks.
+
+use std::time::Duration;
+
+use vitals::block::{Block, Cells};
+use vitals::registry::{Channel, DataType};
+use vitals::zone::ZoneRuns;
+
+use super::Stores;
+use super::folds::enrol;
+use crate::engine::Address;
+use crate::segment::{SealedPeriod, UnsealedPeriod};
+use crate::{HealthDb, Objects, StoreError, Sync};
+
+const NOON_MS: i64 = 1_763_640_000_000;
+const PATIENT: &str = "1f0f7f62-2c3c-4d0e-9d0a-4a52f1d3a001";
+/// Looks for what the server does after its client is gone, 5 ms apart.
+const LOOKS: usize = 1000;
+
+fn heart_rate() -> Block {
+    let mut block = Block::empty(DataType::Activity, Channel::default());
+    block.times_us = vec![NOON_MS * 1000];
+    let column = DataType::Activity.column_index("bpm").expect("a column");
+    block.columns[column] = Cells::Values(vec![60]).simplified();
+    block.zones = ZoneRuns::constant("UTC".into(), 1);
+    block
+}
+
+/// The server commits that the object is in the catalog and the rows are not in chunks any more, and its answer is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn object_stays_when_the_answer_to_its_publication_is_lost() {
+    let Some(server) = testkit::Postgres::start() else { return };
+    let proxy = testkit::Postgres::failover_proxy();
+    let folder = tempfile::tempdir().expect("a folder");
+    let objects = Objects::folder(&folder.path().join("objects")).expect("a folder");
+    let address = Address::Postgres(server.url_at(proxy.port()));
+    let health = HealthDb::open(address, objects).await.expect("a database");
+    let users = Address::File(folder.path().join("users.sqlite"));
+    let users = crate::UsersDb::open(users).await.expect("a database");
+    let stores = Stores { users, health, _folder: folder };
+    enrol(&stores, PATIENT).await;
+    let health = &stores.health;
+    let sync =
+        Sync { patient: PATIENT.to_owned(), received_ms: NOON_MS, id: None, device: None, blocks: vec![heart_rate()] };
+    health.store_sync(sync).await.expect("stored");
+
+    proxy.lose_commit_after("INSERT INTO segment");
+    let period = SealedPeriod::of(DataType::Activity, NOON_MS * 1000);
+    let unsealed = UnsealedPeriod { patient: PATIENT.parse().expect("a uuid"), data_type: DataType::Activity, period };
+    let sealed = health.seal_period(unsealed, NOON_MS, 1).await;
+    assert!(matches!(sealed, Err(StoreError::Unavailable(_))), "{sealed:?}");
+    assert!(proxy.has_lost_commit());
+    for _ in 0..LOOKS {
+        if health.chunk_count(PATIENT).await.expect("a count") == 0 {
+            break;
+        }
+        runtime::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(health.chunk_count(PATIENT).await.expect("a count"), 0, "the server has committed");
+    let mut rows = health.period_rows(PATIENT, DataType::Activity, period, 0..=i64::MAX / 2, None);
+    let blocks = rows.next().await.expect("the object is there").expect("rows");
+    assert_eq!(blocks.iter().map(Block::rows).sum::<usize>(), 1);
+}
