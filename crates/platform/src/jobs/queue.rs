@@ -27,7 +27,7 @@ pub(super) async fn claim(platform: &Platform, kind: &Kind, node: &str, limit: u
 
 /// Prolongs the leases of a patient's work that takes long.
 pub(super) async fn prolong_patient(platform: &Platform, lease: &JobLease) -> store::Result<()> {
-    platform.health.hold_claim(claim_of(lease), platform.now_ms() + LEASE_MS).await
+    platform.health.prolong_claim(claim_of(lease), platform.now_ms() + LEASE_MS).await
 }
 
 /// Prolongs all other leases of a node; returns what it still holds, as kind, subject and token.

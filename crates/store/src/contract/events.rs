@@ -37,6 +37,8 @@ pub(super) async fn with_patients(stores: &Stores, names: &[&str]) {
     }
 }
 
+const DERIVED_ALL_OF_HEDY: &str = "UPDATE patient SET derived_through = 9 WHERE uuid = 'hedy'";
+
 async fn append(health: &HealthDb, patient: &'static str, labels: &'static [&'static str]) {
     let events: Vec<NewEvent> = labels.iter().map(|label| event(label)).collect();
     health.db.write(async move |tx| events::append(tx, patient, &events).await).await.expect("appended");
@@ -199,12 +201,23 @@ async fn events_expire_from_the_oldest_and_the_newest_stays(stores: Stores) {
 
 async fn sync_stays_until_it_is_derived(stores: Stores) {
     const DERIVED: &str = "UPDATE patient SET derived_through = 1 WHERE uuid = 'grace'";
-    with_patients(&stores, &["grace"]).await;
+    with_patients(&stores, &["grace", "hedy"]).await;
     let health = &stores.health;
     append(health, "grace", &["one"]).await;
+    append(health, "hedy", &["of another"]).await;
     append(health, "grace", &["newest"]).await;
+    health.db.write(async |tx| tx.execute(DERIVED_ALL_OF_HEDY, &[]).await).await.expect("derived");
     settle(health).await;
-    assert_eq!(health.events().expire(1_000, 100).await.expect("a count"), 0);
+    let begin = start(health).await;
+    assert_eq!(health.events().expire(1_000, 100).await.expect("a count"), 1, "what waits holds up no other");
+    assert_eq!(labels(&health.events().after("grace", 0, 9).await.expect("events")).len(), 2);
+    assert_eq!(labels(&followed(health, start(health).await, 9).await), [("grace", 2, "newest")]);
+    assert_eq!(health.events().read_after(&begin, 9).await.expect("an answer"), Followed::Expired);
+    let end = health.events().end().await.expect("a cursor");
+    append(health, "hedy", &["later"]).await;
+    settle(health).await;
+    assert_eq!(health.events().expire(5, 100).await.expect("a count"), 0);
+    assert_eq!(labels(&followed(health, end, 9).await), [("hedy", 2, "later")], "a cursor at the end stays good");
     health.db.write(async |tx| tx.execute(DERIVED, &[]).await).await.expect("derived");
     assert_eq!(health.events().expire(1_000, 100).await.expect("a count"), 1);
     let left = health.events().after("grace", 0, 9).await.expect("events");

@@ -11,7 +11,7 @@ use super::Stores;
 use super::folds::{claim_of, due, enrol, nothing};
 use crate::engine::Address;
 use crate::events::{EventType, NewEvent};
-use crate::{AfHourRow, Claim, FactsRow, FoldCommit, FoldOutcome, NewsRow, SlotRow, SummaryRow};
+use crate::{AfHourRow, Claim, Dirty, FactsRow, FoldCommit, FoldOutcome, NewsRow, SlotRow, SummaryRow};
 
 const DAY: LocalDay = LocalDay(20_000);
 /// Rows that one statement takes.
@@ -41,6 +41,11 @@ fn news(count: i64, is_there: bool) -> Vec<NewsRow> {
     (0..count).map(|time_ms| NewsRow { time_ms, entry: is_there.then(|| entry(time_ms)) }).collect()
 }
 
+/// A commit of a patient without marks.
+fn of_unmarked(claim: &Claim) -> FoldCommit {
+    FoldCommit { dirty: Some(Dirty::default()), ..nothing(claim) }
+}
+
 /// Rows of every output, in one statement.
 fn all_outputs(claim: &Claim) -> FoldCommit {
     FoldCommit {
@@ -50,7 +55,7 @@ fn all_outputs(claim: &Claim) -> FoldCommit {
         af_hours: vec![AfHourRow { hour_ms: 0, records: vec![1] }],
         news: news(MANY - 4, true),
         events: (0..MANY).map(|at| NewEvent::without_data(EventType::DayUpdated, at)).collect(),
-        ..nothing(claim)
+        ..of_unmarked(claim)
     }
 }
 
@@ -64,7 +69,7 @@ async fn statements_of_a_commit_do_not_grow_with_what_was_derived() -> Result<()
     let one = |claim: &Claim| FoldCommit {
         summaries: vec![section(Some("{}"))],
         events: vec![NewEvent::without_data(EventType::DayUpdated, 1)],
-        ..nothing(claim)
+        ..of_unmarked(claim)
     };
     let of_one = asked(&stores, &server, one).await?;
     // BEGIN, the patient's row, what was derived, the event, COMMIT.
@@ -72,9 +77,9 @@ async fn statements_of_a_commit_do_not_grow_with_what_was_derived() -> Result<()
     let of_all = asked(&stores, &server, all_outputs).await?;
     assert_eq!(of_all.len(), of_one.len(), "{of_all:#?}");
 
-    let remove_one = |claim: &Claim| FoldCommit { summaries: vec![section(None)], ..nothing(claim) };
+    let remove_one = |claim: &Claim| FoldCommit { summaries: vec![section(None)], ..of_unmarked(claim) };
     let of_one = asked(&stores, &server, remove_one).await?;
-    let remove_many = |claim: &Claim| FoldCommit { news: news(MANY, false), ..nothing(claim) };
+    let remove_many = |claim: &Claim| FoldCommit { news: news(MANY, false), ..of_unmarked(claim) };
     let of_many = asked(&stores, &server, remove_many).await?;
     assert_eq!(of_many.len(), of_one.len(), "{of_many:#?}");
     assert_eq!(stores.health.news_between("ada", 0, MANY).await?, []);

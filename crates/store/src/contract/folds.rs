@@ -1,15 +1,16 @@
 //! Claims, and what a fold commits.
 
+use vitals::block::{Block, Cells};
 use vitals::latest::{LatestValues, Timed};
 use vitals::news_timeline::{NewsEntry, SettingsAt};
-use vitals::registry::DataType;
+use vitals::registry::{Channel, DataType};
 use vitals::summary::Section;
-use vitals::zone::LocalDay;
+use vitals::zone::{LocalDay, ZoneRuns};
 
 use super::{Stores, on_both_engines};
 use crate::{
     Claim, DueRange, FoldCommit, FoldOutcome, HealthChange, LatestChange, NewsRow, OlderDays, Profile, SettingRow,
-    SlotRow, SummaryRow,
+    SlotRow, SummaryRow, Sync,
 };
 
 on_both_engines! {
@@ -18,6 +19,8 @@ on_both_engines! {
     a_fold_is_committed_whole_or_not_at_all
     latest_values_that_changed_meanwhile_are_kept_where_they_are_newer
     cells_and_summaries_are_found_by_day_and_by_patient
+    lease_that_has_ended_is_not_prolonged
+    sync_of_which_nothing_is_derived_is_passed_over_by_a_derivation
     entries_are_found_by_time
     settings_are_kept_with_their_time
 }
@@ -126,6 +129,86 @@ async fn a_fold_is_committed_whole_or_not_at_all(stores: Stores) {
     assert_eq!(stores.health.slots_of_patients(names, day, VITAL).await.expect("an answer").len(), 1);
     assert_eq!(stores.health.due_of("ada", 9).await.expect("an answer"), []);
     assert_eq!(stores.health.due_of("grace", 9).await.expect("an answer").len(), 1);
+}
+
+async fn lease_that_has_ended_is_not_prolonged(stores: Stores) {
+    enrol(&stores, "ada").await;
+    let health = &stores.health;
+    health.mark_due("ada", due(1, 500)).await.expect("marked");
+    let held = claim(&stores, 500).await.remove(0);
+    health.prolong_claim(held.clone(), 90_000).await.expect("prolonged");
+    assert_eq!(claim(&stores, 80_000).await, [], "it is held");
+    health.commit_folds(vec![nothing(&held)]).await.expect("committed");
+    health.prolong_claim(held, 200_000).await.expect("an answer");
+    assert_eq!(claim(&stores, 80_000).await.len(), 1, "nobody holds it");
+}
+
+async fn sync_of_which_nothing_is_derived_is_passed_over_by_a_derivation(stores: Stores) {
+    const NOON_MS: i64 = 1_763_640_000_000;
+    enrol(&stores, "ada").await;
+    let mut block = Block::empty(DataType::Bioz, Channel::default());
+    block.times_us = vec![NOON_MS * 1000];
+    for column in &mut block.columns {
+        *column = Cells::Values(vec![7]).simplified();
+    }
+    block.zones = ZoneRuns::constant("UTC".into(), 1);
+    let sync = Sync { patient: "ada".to_owned(), received_ms: NOON_MS, id: None, device: None, blocks: vec![block] };
+    stores.health.store_sync(sync).await.expect("stored");
+    let held = claim(&stores, NOON_MS).await.remove(0);
+    let dirty = stores.health.dirty_of("ada", NOON_MS).await.expect("an answer").expect("a patient");
+    assert_eq!((&dirty.ready, &dirty.later, dirty.through), (&vec![], &vec![], 1));
+    let commit = FoldCommit { dirty: Some(dirty), now_ms: NOON_MS, ..nothing(&held) };
+    stores.health.commit_folds(vec![commit]).await.expect("committed");
+    assert_eq!(claim(&stores, NOON_MS + 1).await, []);
+    let dirty = stores.health.dirty_of("ada", NOON_MS).await.expect("an answer").expect("a patient");
+    assert_eq!(dirty.from, 1, "events up to it need not be kept");
+}
+
+/// Timeline: a derivation reads the marks, another transaction marks a range, the derivation commits while that one ends.
+#[tokio::test(flavor = "multi_thread")]
+async fn range_that_is_marked_while_a_derivation_commits_stays_ready() {
+    const WAITING: &str =
+        "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+    const MARK: &str = "INSERT INTO due (patient, arrival, data_type, first_us, last_us, ready_ms)
+        VALUES ('ada', 0, 1, 3, 4, 600)";
+    const LOOKS: usize = 1000;
+    let Some(stores) = Stores::postgres().await else { return };
+    let health = &stores.health;
+    enrol(&stores, "ada").await;
+    // Ready since before the new mark is.
+    health.mark_due("ada", due(1, 500)).await.expect("marked");
+    let first = claim(&stores, 500).await.remove(0);
+    health
+        .commit_folds(vec![FoldCommit { due: vec![due(9, 550)], done: vec![due(1, 500)], ..nothing(&first) }])
+        .await
+        .expect("committed");
+    let held = claim(&stores, 550).await.remove(0);
+    let dirty = health.dirty_of("ada", 100).await.expect("an answer");
+    health.db.write(async |tx| tx.execute("DELETE FROM due", &[]).await).await.expect("no mark is left");
+    let (marked, is_marked) = tokio::sync::oneshot::channel();
+    let mut marked = Some(marked);
+    let marking = health.db.write(async move |tx| {
+        crate::health::due::lower_ready(tx, "ada", 600).await?;
+        tx.execute(MARK, &[]).await?;
+        if let Some(marked) = marked.take() {
+            let _ = marked.send(());
+        }
+        for _ in 0..LOOKS {
+            if tx.query_opt(WAITING, &[], |row| row.get::<i64>(0)).await? != Some(0) {
+                return Ok(());
+            }
+            runtime::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        panic!("the derivation never came to the held row");
+    });
+    let deriving = async {
+        is_marked.await.expect("the row is held");
+        health.commit_folds(vec![FoldCommit { dirty, now_ms: 550, ..nothing(&held) }]).await
+    };
+    let (marking, outcome) = futures::join!(marking, deriving);
+    marking.expect("committed");
+    assert_eq!(outcome.expect("an answer"), [FoldOutcome::Committed]);
+    assert_eq!(claim(&stores, 600).await.len(), 1, "the new mark is ready");
 }
 
 async fn latest_values_that_changed_meanwhile_are_kept_where_they_are_newer(stores: Stores) {

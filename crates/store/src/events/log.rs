@@ -12,7 +12,7 @@ use crate::texts::sql;
 #[derive(Clone, Debug)]
 pub struct EventLog {
     pub(super) db: Db,
-    pub(super) first_kept: &'static str,
+    pub(super) delete: &'static str,
 }
 
 /// Event as it is stored.
@@ -88,9 +88,9 @@ struct Life {
 }
 
 impl EventLog {
-    /// The log of a database. `first_kept` is a statement as [`first_kept!`](super::first_kept) makes them.
-    pub(crate) fn new(db: Db, first_kept: &'static str) -> Self {
-        EventLog { db, first_kept }
+    /// The log of a database. `delete` is a statement as [`delete_events!`](super::delete_events) makes them.
+    pub(crate) fn new(db: Db, delete: &'static str) -> Self {
+        EventLog { db, delete }
     }
 
     /// Reads at most `limit` events behind a cursor, for a client. A reader that goes on with the answer's cursor sees
@@ -202,7 +202,11 @@ fn read_event(row: &Row<'_>) -> Result<(Event, i64)> {
         sequence: row.get(1)?,
         time_ms: row.get(2)?,
         event_type: EventType::from_name(&row.get::<String>(3)?),
-        body: serde_json::from_str(&body).map_err(|error| StoreError::Damaged(format!("event body: {error}")))?,
+        // A damaged body must not stop every reader of the log at this event.
+        body: serde_json::from_str(&body).unwrap_or_else(|error| {
+            tracing::error!(%error, "the body of an event is damaged");
+            Value::Null
+        }),
         next: Place::default(),
     };
     Ok((event, row.get(5)?))

@@ -37,7 +37,7 @@ pub use cursor::{Cursor, LogCursor, Place};
 pub use log::{Event, EventLog, EventPage, Followed};
 pub use outbox::MessageKey;
 pub(crate) use outbox::StoredMessage;
-pub(crate) use retention::first_kept;
+pub(crate) use retention::delete_events;
 
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};

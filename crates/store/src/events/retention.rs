@@ -5,25 +5,31 @@ use crate::engine::Tx;
 use crate::error::Result;
 use crate::texts::sql;
 
-/// The first event to keep among the oldest ones: of those from before a time, what the store itself still has to act on,
-/// which is a message that is not delivered, and what a database adds as a condition.
-macro_rules! first_kept {
+/// Deletes events below a position, which readers could see already: nothing below it may be written later. What the store
+/// itself still has to act on stays, out of sight of readers, and holds up nothing else: a message that is not delivered,
+/// and what a database adds as a condition.
+macro_rules! delete_events {
     ($also:literal) => {
         concat!(
-            "SELECT MIN(position) FROM (SELECT position, patient, sequence, time_ms, type, message FROM event
-            ORDER BY position LIMIT $2) AS oldest WHERE time_ms >= $1 OR message IS NOT NULL",
+            "DELETE FROM event WHERE position < $1 AND position < (SELECT position FROM event_horizon)
+            AND message IS NULL",
             $also
         )
     };
 }
-pub(crate) use first_kept;
+pub(crate) use delete_events;
 
 sql! {
-    LAST_OF_OLDEST = "SELECT MAX(position) FROM (SELECT position FROM event ORDER BY position LIMIT $1) AS oldest";
-    /// Only what readers could see already: nothing below the position may be written later.
-    DELETE_BEFORE = "DELETE FROM event WHERE position < $1 AND position < (SELECT position FROM event_horizon)";
+    /// Of the oldest events that readers see.
+    FIRST_KEPT = "SELECT MIN(position) FROM (SELECT position, time_ms FROM event
+        WHERE position >= (SELECT retained_from FROM store_epoch) ORDER BY position LIMIT $2) AS oldest
+        WHERE time_ms >= $1";
+    LAST_OF_OLDEST = "SELECT MAX(position) FROM (SELECT position FROM event
+        WHERE position >= (SELECT retained_from FROM store_epoch) ORDER BY position LIMIT $1) AS oldest";
+    /// Before events are deleted, and only where some go out of sight: a cursor behind the last of them stays good.
     RETAIN_FROM = "UPDATE store_epoch SET retained_from = $1
-        WHERE retained_from < $1 AND $1 <= (SELECT position FROM event_horizon)";
+        WHERE retained_from < $1 AND $1 <= (SELECT position FROM event_horizon)
+        AND EXISTS (SELECT position FROM event WHERE position >= retained_from AND position < $1)";
     BEGIN_EPOCH = "UPDATE store_epoch SET epoch = $1";
     /// Where the newest event lies beyond what the engine's clock will give next, the rows have come from another server.
     RAISE_CLOCK = "UPDATE store_epoch SET position_offset = position_offset + 1
@@ -33,23 +39,20 @@ sql! {
 
 impl EventLog {
     /// Deletes events from before a time, oldest first, looking at no more than `limit` of them; returns how many went.
-    /// The log loses a beginning and never a middle: an event that is younger than one to be kept stays, and so does the
-    /// newest one. Cursors from before what is left are expired.
+    /// Readers lose a beginning of the log and never a middle: an event that is younger than one to be kept stays, and so
+    /// does the newest one. Cursors from before what is left are expired.
     pub async fn expire(&self, before_ms: i64, limit: usize) -> Result<u64> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let text = self.first_kept;
+        let delete = self.delete;
         self.db
             .write(async move |tx| {
-                let first_kept = match position(tx, text, &[&before_ms, &limit]).await? {
+                let first_kept = match position(tx, FIRST_KEPT, &[&before_ms, &limit]).await? {
                     None => position(tx, LAST_OF_OLDEST, &[&limit]).await?,
                     first_kept => first_kept,
                 };
                 let Some(first_kept) = first_kept else { return Ok(0) };
-                let deleted = tx.execute(DELETE_BEFORE, &[&first_kept]).await?;
-                if deleted > 0 {
-                    tx.put(RETAIN_FROM, &[&first_kept]).await?;
-                }
-                Ok(deleted)
+                tx.put(RETAIN_FROM, &[&first_kept]).await?;
+                tx.execute(delete, &[&first_kept]).await
             })
             .await
     }

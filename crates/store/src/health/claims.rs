@@ -30,6 +30,9 @@ sql! {
     FIND_FIRST_AND_LAST = "SELECT data_type, MIN(quarter_us), MAX(quarter_us) FROM tally
         WHERE patient = $1 GROUP BY data_type";
     HOLD_UNTIL = "UPDATE patient SET fold_lease_until_ms = $3 WHERE uuid = $1 AND fold_token = $2";
+    /// Only while a node holds it: the end of a derivation leaves the token as it is.
+    PROLONG = "UPDATE patient SET fold_lease_until_ms = $3
+        WHERE uuid = $1 AND fold_token = $2 AND fold_node IS NOT NULL";
     COUNT_READY = "SELECT COUNT(*) FROM patient WHERE derive_ready_ms <= $1";
     FORGET_DUE = "DELETE FROM due WHERE (patient, arrival, data_type, first_us, ready_ms) =
         /*postgres ANY (VALUES postgres*/ (CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS BIGINT),
@@ -121,6 +124,12 @@ impl HealthDb {
             .await
         });
         found.await
+    }
+
+    /// Prolongs the lease of a node until a time, unless the derivation has ended meanwhile.
+    pub async fn prolong_claim(&self, claim: Claim, until_ms: i64) -> Result<()> {
+        let params = async move |tx: &Tx<'_>| tx.execute(PROLONG, &[&claim.patient, &claim.token, &until_ms]).await;
+        self.db.write(params).await.map(drop)
     }
 
     /// Puts a fold off until a time, or gives the patient back at once with a time past.

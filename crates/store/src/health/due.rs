@@ -8,8 +8,9 @@ use crate::error::Result;
 use crate::texts::sql;
 
 sql! {
-    LOWER_READY = "UPDATE patient SET derive_ready_ms = $2
-        WHERE uuid = $1 AND (derive_ready_ms IS NULL OR derive_ready_ms > $2)";
+    /// Always another time than before, so that a derivation that read the marks earlier sees that there is a new one.
+    LOWER_READY = "UPDATE patient SET derive_ready_ms =
+        CASE WHEN derive_ready_ms <= $2 THEN derive_ready_ms - 1 ELSE $2 END WHERE uuid = $1";
     RAISE = "INSERT INTO due (patient, arrival, data_type, first_us, last_us, ready_ms) VALUES ($1, $2, $3, $4, $5, $6)
         ON CONFLICT (patient, arrival, data_type, first_us, ready_ms) DO UPDATE SET
         last_us = CASE WHEN excluded.last_us > due.last_us THEN excluded.last_us ELSE due.last_us END";
@@ -58,6 +59,6 @@ pub(super) async fn mark_since(
 }
 
 /// Makes a patient ready to be derived at a time, ms, if not before.
-pub(super) async fn lower_ready(tx: &Tx<'_>, patient: &str, ready_ms: i64) -> Result<()> {
+pub(crate) async fn lower_ready(tx: &Tx<'_>, patient: &str, ready_ms: i64) -> Result<()> {
     tx.put(LOWER_READY, &[&patient, &ready_ms]).await
 }

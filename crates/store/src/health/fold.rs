@@ -104,10 +104,13 @@ sql! {
     HOLD = "UPDATE patient SET fold_lease_until_ms = 0, fold_node = NULL
         WHERE uuid = $1 AND fold_token = $2 RETURNING latest";
     FREE = concat!("UPDATE patient SET latest = $3, ", finish!(), " WHERE uuid = $1");
-    /// Both at once, where the latest values are still those that the fold read; $7 says whether they are to change.
+    /// Both at once, where the latest values and the marks are still those that the fold read; $7 says whether the former
+    /// are to change. Where this waited for another transaction, the marks that it sees are those of before: a new one
+    /// has changed the time, and this changes nothing.
     HOLD_AND_FREE = concat!("UPDATE patient SET fold_lease_until_ms = 0, fold_node = NULL,
         latest = CASE WHEN $7 THEN $3 ELSE latest END, ", finish!(), "
-        WHERE uuid = $1 AND fold_token = $6 AND (NOT $7 OR latest IS NOT DISTINCT FROM $8)");
+        WHERE uuid = $1 AND fold_token = $6 AND (NOT $7 OR latest IS NOT DISTINCT FROM $8)
+        AND derive_ready_ms IS NOT DISTINCT FROM $9");
     ADD_EVENTS = "INSERT INTO event (position, patient, sequence, time_ms, type, body)
         VALUES ((SELECT NULLIF(event_position, 0) FROM patient WHERE uuid = $1), $1,
         (SELECT events - $2 FROM patient WHERE uuid = $1), $3, $4, $5)";
@@ -168,17 +171,18 @@ fn done_marks(fold: &FoldCommit) -> Vec<DueRange> {
 }
 
 /// Changes the patient's row for a fold that leaves the marks as they are. False, without effect, when the lease was lost
-/// or the latest values have changed since they were read.
+/// or the latest values or the marks have changed since they were read.
 async fn hold_and_free(tx: &Tx<'_>, fold: &FoldCommit) -> Result<bool> {
     let Claim { patient, token, .. } = &fold.claim;
-    let through = fold.dirty.as_ref().map(|dirty| dirty.through);
+    let Some(dirty) = &fold.dirty else { return Ok(false) };
     let text_of = |values: fn(&LatestChange) -> LatestValues| {
         let values = fold.latest.as_ref().map(values);
         Ok::<_, crate::StoreError>(values.as_ref().map(latest::to_text).transpose()?.flatten())
     };
     let latest = text_of(|change| settle(&change.seen, change))?;
     let (seen, changes, events) = (text_of(|change| change.seen)?, fold.latest.is_some(), fold.events.len() as i64);
-    let params: [&dyn Param; 8] = [patient, &through, &latest, &fold.now_ms, &events, token, &changes, &seen];
+    let params: [&dyn Param; 9] =
+        [patient, &dirty.through, &latest, &fold.now_ms, &events, token, &changes, &seen, &dirty.ready_ms];
     Ok(tx.execute(HOLD_AND_FREE, &params).await? == 1)
 }
 

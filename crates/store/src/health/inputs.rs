@@ -28,7 +28,7 @@ const MOST_EVENTS: i64 = 256;
 const MOST_TYPES: usize = 4;
 
 sql! {
-    START = "SELECT CAST(0 AS BIGINT), arrivals, derived_through, CAST(0 AS BIGINT), CAST(0 AS BIGINT),
+    START = "SELECT CAST(0 AS BIGINT), arrivals, derived_through, derive_ready_ms, CAST(0 AS BIGINT),
             CAST(0 AS BIGINT), height, weight, birthday, gender, time_zone, latest
             FROM patient WHERE uuid = $1
         UNION ALL SELECT 1, valid_from_ms, 0, 0, 0, 0, CAST(NULL AS DOUBLE PRECISION), CAST(NULL AS DOUBLE PRECISION),
@@ -89,6 +89,8 @@ pub struct Dirty {
     pub from: i64,
     /// The number of the last event whose ranges are among these.
     pub through: i64,
+    /// When the patient was said to be ready, ms.
+    pub(super) ready_ms: Option<i64>,
     /// What these events touched.
     pub(super) touched: Vec<(i64, TouchedRange)>,
 }
@@ -124,6 +126,7 @@ async fn start(tx: &Tx<'_>, patient: &str, now_ms: i64) -> Result<Option<Derivat
             0 => {
                 is_there = true;
                 start.dirty.from = row.get(2)?;
+                start.dirty.ready_ms = row.get(3)?;
                 start.profile = Profile {
                     height: row.get(6)?,
                     weight: row.get(7)?,

@@ -7,7 +7,7 @@ mod chunks;
 mod claims;
 mod derived;
 mod devices;
-mod due;
+pub(crate) mod due;
 mod erasure;
 pub(crate) mod exports;
 mod facts;
@@ -65,7 +65,7 @@ use std::sync::Arc;
 
 use crate::engine::{Address, Db, DbCounts, Limits, Migrations};
 use crate::error::Result;
-use crate::events::{EventLog, first_kept};
+use crate::events::{EventLog, delete_events};
 use crate::objects::Objects;
 use crate::texts::sql;
 
@@ -85,8 +85,8 @@ const MIGRATIONS: Migrations = Migrations(&[
 
 sql! {
     /// A sync's event is kept until what it touched is derived.
-    FIRST_KEPT_EVENT = first_kept!(" OR (type = 'sync.stored'
-        AND sequence > (SELECT derived_through FROM patient WHERE uuid = oldest.patient))");
+    DELETE_EVENTS = delete_events!(" AND (type <> 'sync.stored'
+        OR sequence <= COALESCE((SELECT derived_through FROM patient WHERE uuid = event.patient), sequence))");
 }
 
 /// The health database and the objects that its segments lie in. Clones share it.
@@ -113,7 +113,7 @@ impl HealthDb {
 
     /// The log of what happens in this database.
     pub fn events(&self) -> EventLog {
-        EventLog::new(self.db.clone(), FIRST_KEPT_EVENT)
+        EventLog::new(self.db.clone(), DELETE_EVENTS)
     }
 
     /// What has been done since the database was opened, for metrics.

@@ -35,7 +35,7 @@ pub use totp::Totp;
 
 use crate::engine::{Address, Db, DbCounts, Limits, Migrations};
 use crate::error::Result;
-use crate::events::{EventLog, first_kept};
+use crate::events::{EventLog, delete_events};
 use crate::texts::sql;
 
 const MIGRATIONS: Migrations = Migrations(&[
@@ -48,7 +48,7 @@ const MIGRATIONS: Migrations = Migrations(&[
 ]);
 
 sql! {
-    FIRST_KEPT_EVENT = first_kept!("");
+    DELETE_EVENTS = delete_events!("");
 }
 
 /// The users database. Clones share it.
@@ -72,7 +72,7 @@ impl UsersDb {
 
     /// The log of what happens in this database.
     pub fn events(&self) -> EventLog {
-        EventLog::new(self.db.clone(), FIRST_KEPT_EVENT)
+        EventLog::new(self.db.clone(), DELETE_EVENTS)
     }
 
     /// What has been done since the database was opened, for metrics.

@@ -82,9 +82,12 @@ impl SyncBody {
         }
     }
 
-    /// When the first of the ranges can be derived, ms; `None` when there are none.
+    /// When the first of the ranges can be derived, ms; `None` when nothing was stored. Ranges of which nothing is derived
+    /// are passed over by a derivation, which notes that it has been there.
     pub fn ready_ms(&self, received_ms: i64) -> Option<i64> {
-        touched(self).flat_map(|range| range.due(0, received_ms)).map(|due| due.ready_ms).min()
+        let mut ranges = touched(self).peekable();
+        ranges.peek()?;
+        Some(ranges.flat_map(|range| range.due(0, received_ms)).map(|due| due.ready_ms).min().unwrap_or(received_ms))
     }
 }
 
