@@ -1,6 +1,6 @@
 //! Deriving one patient: two reads, the computation, and what is to be committed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use store::{Claim, Dirty, DueRange, EventType, FoldCommit, HealthDb, NewEvent};
@@ -48,10 +48,14 @@ pub(super) async fn subject_of(health: &HealthDb, patient: &str) -> store::Resul
 fn marks(commit: &FoldCommit, dirty: &Dirty) -> Vec<DueRange> {
     let is_left = |range: &&DueRange| range.arrival > dirty.from && !commit.done.contains(range);
     let left = dirty.ready.iter().filter(is_left);
-    let mut seen = BTreeSet::new();
-    let key = |range: &DueRange| (range.arrival, range.data_type, range.first_us, range.ready_ms);
-    let all = commit.due.iter().chain(&dirty.later).chain(left).copied();
-    all.filter(|range| seen.insert(key(range))).collect()
+    let mut marks: BTreeMap<_, DueRange> = BTreeMap::new();
+    for range in commit.due.iter().chain(&dirty.later).chain(left) {
+        // Channels of a type have ranges of their own, which can begin alike: one mark holds all of them.
+        let key = (range.arrival, range.data_type, range.first_us, range.ready_ms);
+        let mark = marks.entry(key).or_insert(*range);
+        mark.last_us = mark.last_us.max(range.last_us);
+    }
+    marks.into_values().collect()
 }
 
 /// What readers of the event log are told.
@@ -78,4 +82,24 @@ fn events(commit: &FoldCommit, seen: &LatestValues, now_ms: i64) -> Vec<NewEvent
         events.push(event(EventType::LatestChanged, json!({})));
     }
     events
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use store::Failures;
+
+    #[test]
+    fn ranges_that_begin_alike_become_a_mark_that_holds_all_of_them() {
+        let claim = Claim { patient: "p".to_owned(), token: 1, failures: Failures::default() };
+        let range = |last_us| DueRange { arrival: 3, data_type: 2, first_us: 10, last_us, ready_ms: 7 };
+        for ranges in [[range(20), range(50)], [range(50), range(20)]] {
+            let mut dirty = Dirty::default();
+            (dirty.ready, dirty.from, dirty.through) = (ranges.to_vec(), 2, 3);
+            assert_eq!(marks(&FoldCommit::nothing(claim.clone()), &dirty), [range(50)]);
+            let commit = FoldCommit { due: ranges.to_vec(), ..FoldCommit::nothing(claim.clone()) };
+            assert_eq!(marks(&commit, &Dirty::default()), [range(50)]);
+        }
+    }
 }

@@ -7,13 +7,13 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use store::EventType;
 use store::events::{Cursor, Event};
+use store::{EventType, StoreError};
 
 use super::board::BoardRow;
 use super::feed::BoardEvent;
 use crate::environment::Platform;
-use crate::error::Result;
+use crate::error::{PlatformError, Result};
 use crate::events::Events;
 use crate::patients::ROWS_AT_ONCE;
 
@@ -198,19 +198,23 @@ async fn rows_of(
     Ok(changed)
 }
 
-/// Rows of patients; one that cannot be read does not hold up the others.
+/// Rows of patients; one that cannot be read holds up nothing else, unless the store is away.
 async fn readable_rows(platform: &Platform, uuids: &[String]) -> Result<Vec<BoardRow>> {
-    let first_failure = match platform.board_rows(uuids).await {
-        Ok(rows) => return Ok(rows),
-        Err(error) => error,
-    };
+    match platform.board_rows(uuids).await {
+        Err(error) if !is_away(&error) => {}
+        rows => return rows,
+    }
     let mut rows = Vec::new();
     for uuid in uuids {
         match platform.board_rows(std::slice::from_ref(uuid)).await {
             Ok(row) => rows.extend(row),
+            Err(error) if is_away(&error) => return Err(error),
             Err(error) => tracing::warn!(patient = uuid, %error, "a row of a board cannot be read"),
         }
     }
-    // Where nothing at all can be read, the store is away, and it is tried again.
-    if rows.is_empty() { Err(first_failure) } else { Ok(rows) }
+    Ok(rows)
+}
+
+fn is_away(error: &PlatformError) -> bool {
+    matches!(error, PlatformError::Store(StoreError::Unavailable(_)))
 }
