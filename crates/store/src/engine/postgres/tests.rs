@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::future::{join_all, try_join_all};
 use testkit::Postgres as Server;
 
-use crate::engine::{Address, Db, Migrations, Row, Tx, listen_for_wake_ups};
+use crate::engine::{Address, Db, Limits, Migrations, Row, Tx, listen_for_wake_ups};
 use crate::error::{Result, StoreError};
 
 const COUNTER: Migrations = Migrations(&["CREATE TABLE counter (name TEXT NOT NULL, value BIGINT NOT NULL);
@@ -23,7 +23,7 @@ const LONGEST: Duration = Duration::from_secs(40);
 const EACH: usize = 12;
 
 async fn open(url: String) -> Db {
-    Db::open(Address::Postgres(url), COUNTER).await.unwrap()
+    Db::open("test", Address::Postgres(url), Limits::default(), COUNTER).await.unwrap()
 }
 
 async fn number(tx: &Tx<'_>, text: &'static str) -> Result<i64> {
@@ -32,11 +32,11 @@ async fn number(tx: &Tx<'_>, text: &'static str) -> Result<i64> {
 
 /// Opens every connection that the pool may have.
 async fn fill(db: &Db) {
-    let most = db.pool_state().unwrap().most;
+    let most = db.counts().pool.limit;
     try_join_all((0..2 * most).map(|_| db.read_single(async |tx| number(tx, SLOW).await))).await.unwrap();
     // Each of them knows the statement, so that a later write is sent without a question.
     try_join_all((0..2 * most).map(|_| db.write(async |tx| raise(tx).await))).await.unwrap();
-    assert_eq!(db.pool_state().unwrap().size, most);
+    assert_eq!(db.counts().pool.size, most);
 }
 
 async fn raise(tx: &Tx<'_>) -> Result<()> {
