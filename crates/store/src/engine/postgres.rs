@@ -3,20 +3,23 @@
 //! A store operation is sent to a lane and runs there from its first statement to its commit, so its future need not
 //! move between threads, and what it sends in one go leaves in one packet: the connections of a lane are driven by the
 //! same thread. Decoding rows stays off the threads that answer requests.
+//!
+//! A read ends with its caller: what the server does for it is cancelled. A write that was called is done, whether its
+//! caller stays or not, as on SQLite; deadlines bound what it waits for.
 
 mod connection;
 mod flight;
+mod held;
 mod pool;
 #[cfg(test)]
 mod tests;
 mod wake_ups;
 
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{HookError, Manager, ManagerConfig, Object, PoolError, RecyclingMethod};
+use deadpool_postgres::{HookError, Manager, ManagerConfig, PoolError, RecyclingMethod};
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -24,6 +27,7 @@ use tokio_util::task::{AbortOnDropHandle, LocalPoolHandle};
 
 pub(super) use self::flight::Flight;
 use self::flight::Mode;
+use self::held::Held;
 use self::pool::{Counters, Pool};
 pub(super) use self::wake_ups::listen;
 use super::migrate::{Migrations, Target, text_for};
@@ -125,6 +129,7 @@ impl Postgres {
             let flight = Flight::begin(client.clone(), Mode::Single);
             let tx = Tx::on_postgres(&flight);
             let answer = work(&tx).await;
+            flight.end();
             if answer.is_err() {
                 connection::close_older(&pool, &client);
             }
@@ -138,7 +143,8 @@ impl Postgres {
         T: Send + 'static,
         F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        // A caller that goes away does not end it: a transaction whose commit is under way has to be seen through.
+        // A caller that goes away does not end it, as on SQLite: nobody could say whether a commit that is under way has
+        // happened. Deadlines end it if it waits.
         let work = self.spawn(async move |pool| {
             let mut last = StoreError::Unavailable("not tried".to_owned());
             for _ in 0..TRIES {
@@ -155,7 +161,7 @@ impl Postgres {
     /// Sends a wake-up to everyone who listens, in a transaction of its own.
     pub(super) async fn notify(&self, message: &str) -> Result<()> {
         let text = wake_ups::notify(message)?;
-        self.on_a_lane(async move |pool| Ok(connect(&pool).await?.batch_execute(&text).await?)).await
+        self.on_a_lane(async move |pool| Flight::begin(connect(&pool).await?, Mode::Single).run(&text).await).await
     }
 
     /// How many connections there are and what waits for one.
@@ -163,7 +169,7 @@ impl Postgres {
         self.counters.of_lanes(&self.lanes)
     }
 
-    /// Runs work on a lane; it ends when the caller goes away.
+    /// Runs work on a lane; it ends when the caller goes away, and what the server does for it is cancelled.
     async fn on_a_lane<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
@@ -189,7 +195,7 @@ fn joined<T>(ended: std::result::Result<Result<T>, tokio::task::JoinError>) -> R
 
 async fn read_once<T>(
     pool: &Pool,
-    client: Rc<Object>,
+    client: Arc<Held>,
     mode: Mode,
     work: &impl AsyncFn(&Tx<'_>) -> Result<T>,
 ) -> Result<T> {
@@ -241,8 +247,8 @@ fn again_or_ended<T>(error: StoreError) -> Attempt<T> {
     }
 }
 
-async fn connect(pool: &Pool) -> Result<Rc<Object>> {
-    pool.get().await.map(Rc::new).map_err(|error| match error {
+async fn connect(pool: &Pool) -> Result<Arc<Held>> {
+    pool.get().await.map(Arc::new).map_err(|error| match error {
         PoolError::Timeout(_) => StoreError::Unavailable("no database connection became free in time".to_owned()),
         PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => error.into(),
         error => StoreError::Unavailable(error.to_string()),
@@ -252,12 +258,12 @@ async fn connect(pool: &Pool) -> Result<Rc<Object>> {
 fn pool(config: &Config, connections: usize, wait: Duration, counters: &Arc<Counters>) -> Result<Pool> {
     // A connection whose peer has gone is noticed by the task that drives it, so looking whether it is closed is enough.
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-    let manager = if config.get_ssl_mode() == SslMode::Disable {
-        Manager::from_config(config.clone(), NoTls, recycling)
-    } else {
-        Manager::from_config(config.clone(), tls()?, recycling)
+    let tls = if config.get_ssl_mode() == SslMode::Disable { None } else { Some(tls()?) };
+    let manager = match tls.clone() {
+        None => Manager::from_config(config.clone(), NoTls, recycling),
+        Some(tls) => Manager::from_config(config.clone(), tls, recycling),
     };
-    Pool::new(manager, connections, wait, counters)
+    Pool::new(manager, tls, connections, wait, counters)
 }
 
 fn tls() -> Result<MakeRustlsConnect> {

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{Hook, Manager, Object, PoolError};
+use deadpool_postgres::{Hook, Manager, PoolError};
 use runtime::Instant;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::connection;
+use super::held::Held;
 use crate::engine::counts::PoolCounts;
 use crate::engine::durations::Durations;
 use crate::error::{Result, StoreError};
@@ -16,6 +18,8 @@ use crate::error::{Result, StoreError};
 #[derive(Clone)]
 pub(super) struct Pool {
     connections: deadpool_postgres::Pool,
+    /// What connections are encrypted with, where they are.
+    tls: Option<MakeRustlsConnect>,
     counters: Arc<Counters>,
 }
 
@@ -46,7 +50,13 @@ impl Counters {
 
 impl Pool {
     /// A pool that opens connections when they are asked for, at most so many; nobody waits longer than `wait`.
-    pub fn new(manager: Manager, connections: usize, wait: Duration, counters: &Arc<Counters>) -> Result<Self> {
+    pub fn new(
+        manager: Manager,
+        tls: Option<MakeRustlsConnect>,
+        connections: usize,
+        wait: Duration,
+        counters: &Arc<Counters>,
+    ) -> Result<Self> {
         let opening = counters.clone();
         let count_opened = Hook::sync_fn(move |_, _| {
             opening.opened.fetch_add(1, Ordering::Relaxed);
@@ -62,7 +72,7 @@ impl Pool {
             .post_create(connection::set_deadlines())
             .build()
             .map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        Ok(Pool { connections, counters: counters.clone() })
+        Ok(Pool { connections, tls, counters: counters.clone() })
     }
 
     /// Closes idle connections that were made before a time.
@@ -71,10 +81,10 @@ impl Pool {
     }
 
     /// A connection, once one is free. How long that took is counted, also where none became free.
-    pub async fn get(&self) -> std::result::Result<Object, PoolError> {
+    pub async fn get(&self) -> std::result::Result<Held, PoolError> {
         let begun = Instant::now();
         let got = self.connections.get().await;
         self.counters.waits.add(begun.elapsed());
-        got
+        Ok(Held::new(got?, self.tls.clone()))
     }
 }
