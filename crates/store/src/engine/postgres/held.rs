@@ -9,6 +9,8 @@ use deadpool_postgres::Object;
 use tokio_postgres::NoTls;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::lanes::Place;
+
 /// Longest time until a connection whose statement was given up is closed, whether the server has ended it or not.
 const LONGEST_CANCEL: Duration = Duration::from_secs(10);
 /// After how long the server is asked again to end a statement: a request that comes before the statement is lost.
@@ -19,11 +21,13 @@ pub(in crate::engine) struct Held {
     connection: Object,
     /// How to connect for a request to cancel; none where the connection is not encrypted.
     tls: Option<MakeRustlsConnect>,
+    /// Free after the connection is.
+    _place: Arc<Place>,
 }
 
 impl Held {
-    pub(super) fn new(connection: Object, tls: Option<MakeRustlsConnect>) -> Self {
-        Held { connection, tls }
+    pub(super) fn new(connection: Object, tls: Option<MakeRustlsConnect>, place: Arc<Place>) -> Self {
+        Held { connection, tls, _place: place }
     }
 
     /// Asks the server to end what runs on the connection, until the connection has answered everything.

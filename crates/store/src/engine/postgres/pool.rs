@@ -10,6 +10,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::connection;
 use super::held::Held;
+use super::lanes::Place;
 use crate::engine::counts::PoolCounts;
 use crate::engine::durations::Durations;
 use crate::error::{Result, StoreError};
@@ -31,6 +32,11 @@ pub(super) struct Counters {
 }
 
 impl Counters {
+    /// Counts how long an operation waited in vain.
+    pub fn add_wait(&self, waited: Duration) {
+        self.waits.add(waited);
+    }
+
     /// What the lanes of a database hold together.
     pub fn of_lanes(&self, lanes: &[Pool]) -> PoolCounts {
         let counts = PoolCounts {
@@ -80,11 +86,12 @@ impl Pool {
         self.connections.retain(|_, idle| idle.created > time);
     }
 
-    /// A connection, once one is free. How long that took is counted, also where none became free.
-    pub async fn get(&self) -> std::result::Result<Held, PoolError> {
+    /// A connection for whoever has a place, opened if there is none. How long he waited for both is counted, also where
+    /// it fails.
+    pub async fn get(&self, place: &Arc<Place>) -> std::result::Result<Held, PoolError> {
         let begun = Instant::now();
         let got = self.connections.get().await;
-        self.counters.waits.add(begun.elapsed());
-        Ok(Held::new(got?, self.tls.clone()))
+        self.counters.waits.add(place.take_waited() + begun.elapsed());
+        Ok(Held::new(got?, self.tls.clone(), place.clone()))
     }
 }

@@ -18,6 +18,7 @@ const DEADLINES: &str = "SELECT lock, run FROM deadline";
 const LOCK_DEADLINE: &str = "SELECT current_setting('lock_timeout')";
 const NO_LOCK_DEADLINE: &str = "SELECT set_config('lock_timeout', '0', true)";
 const NO_PAUSE_DEADLINE: &str = "SELECT set_config('idle_in_transaction_session_timeout', '0', true)";
+const LOCK_DEADLINES: &str = "LOCK TABLE deadline IN ACCESS EXCLUSIVE MODE";
 const LOCK_COUNTER: &str = "LOCK TABLE counter IN ACCESS EXCLUSIVE MODE";
 /// Statements that wait, by the name or the kind of what they wait for.
 const WAITING: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM pg_stat_activity \
@@ -92,10 +93,26 @@ async fn waiting(observer: &Db, event: &'static str) -> i64 {
     observer.read_single(count).await.unwrap()
 }
 
+/// Waits until so many operations wait for a connection.
+async fn until_queued(db: &Db, expected: usize) {
+    let queued = async {
+        while db.counts().pool.waiting < expected {
+            runtime::yield_now().await;
+        }
+    };
+    runtime::timeout(LONGEST, queued).await.expect("operations that wait");
+}
+
 /// Reads the counter and waits for a lock on it without a deadline of its own.
 async fn read_locked(tx: &Tx<'_>) -> Result<i64> {
     tx.query_opt(NO_LOCK_DEADLINE, &[], |_| Ok(())).await?;
     number(tx, VALUE).await
+}
+
+/// The same with the other table.
+async fn read_other_locked(tx: &Tx<'_>) -> Result<()> {
+    tx.query_opt(NO_LOCK_DEADLINE, &[], |_| Ok(())).await?;
+    tx.query_opt(DEADLINES, &[], |_| Ok(())).await.map(drop)
 }
 
 async fn number(tx: &Tx<'_>, text: &'static str) -> Result<i64> {
@@ -186,7 +203,7 @@ async fn reads_whose_callers_went_away_are_cancelled_and_leave_the_pool_free() {
 #[tokio::test(flavor = "multi_thread")]
 async fn writes_whose_callers_went_away_are_done() {
     let Some(server) = Server::start() else { return };
-    let (db, observer) = (open(server.url.clone()).await, open(server.url.clone()).await);
+    let (db, observer) = (open_with(server.url.clone(), 1).await, open(server.url.clone()).await);
     let holder = Holder::lock(&observer, RAISE).await;
     let single = db.clone();
     let calls = [
@@ -196,7 +213,8 @@ async fn writes_whose_callers_went_away_are_done() {
             runtime::spawn("a caller", async move { db.write(async |tx| tx.execute(RAISE, &[]).await).await })
         },
     ];
-    until_waiting(&observer, "Lock", 2).await;
+    until_waiting(&observer, "Lock", 1).await;
+    until_queued(&db, 1).await;
     for call in calls {
         call.abort();
         assert!(call.await.is_err());
@@ -204,6 +222,49 @@ async fn writes_whose_callers_went_away_are_done() {
     holder.release().await;
     let done = async { while observer.read(async |tx| number(tx, VALUE).await).await.unwrap() != 3 {} };
     runtime::timeout(LONGEST, done).await.expect("both are committed");
+}
+
+/// As many threads as the machine allows drive these connections.
+#[tokio::test(flavor = "multi_thread")]
+async fn operations_run_beside_one_that_waits_while_a_connection_is_idle() {
+    let Some(server) = Server::start() else { return };
+    let (db, observer) = (open_with(server.url.clone(), 2).await, open(server.url.clone()).await);
+    let holder = Holder::lock(&observer, LOCK_COUNTER).await;
+    let reader = db.clone();
+    let stuck = runtime::spawn("a reader", async move { reader.read(async |tx| read_locked(tx).await).await });
+    until_waiting(&observer, "Lock", 1).await;
+    for _ in 0..8 {
+        db.read_single(async |tx| number(tx, ONE).await).await.unwrap();
+    }
+    assert_eq!(waiting(&observer, "Lock").await, 1, "the first one waits still");
+    holder.release().await;
+    stuck.await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn operations_that_wait_take_whichever_connection_becomes_free() {
+    let Some(server) = Server::start() else { return };
+    let (db, observer) = (open_with(server.url.clone(), 2).await, open(server.url.clone()).await);
+    let (holder, other) = (Holder::lock(&observer, LOCK_COUNTER).await, Holder::lock(&observer, LOCK_DEADLINES).await);
+    let (first, second) = (db.clone(), db.clone());
+    let stuck = runtime::spawn("a reader", async move { first.read(async |tx| read_locked(tx).await).await });
+    until_waiting(&observer, "Lock", 1).await;
+    let passing = runtime::spawn("a reader", async move { second.read(async |tx| read_other_locked(tx).await).await });
+    until_waiting(&observer, "Lock", 2).await;
+    let questions = (0..8).map(|_| {
+        let db = db.clone();
+        runtime::spawn("a reader", async move { db.read_single(async |tx| number(tx, ONE).await).await })
+    });
+    let questions: Vec<_> = questions.collect();
+    until_queued(&db, questions.len()).await;
+    other.release().await;
+    passing.await.unwrap().unwrap();
+    for question in questions {
+        question.await.unwrap().unwrap();
+    }
+    assert_eq!(waiting(&observer, "Lock").await, 1, "the first one waits still");
+    holder.release().await;
+    stuck.await.unwrap().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
