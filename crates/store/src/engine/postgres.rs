@@ -3,20 +3,23 @@
 //! A store operation is sent to a lane and runs there from its first statement to its commit, so its future need not
 //! move between threads, and what it sends in one go leaves in one packet: the connections of a lane are driven by the
 //! same thread. Decoding rows stays off the threads that answer requests.
+//!
+//! A read ends with its caller: what the server does for it is cancelled. A write that was called is done, whether its
+//! caller stays or not, as on SQLite; deadlines bound what it waits for.
 
 mod connection;
 mod flight;
+mod held;
+mod lanes;
 mod pool;
 #[cfg(test)]
 mod tests;
 mod wake_ups;
 
-use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{HookError, Manager, ManagerConfig, Object, PoolError, RecyclingMethod};
+use deadpool_postgres::{HookError, Manager, ManagerConfig, PoolError, RecyclingMethod};
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -24,6 +27,8 @@ use tokio_util::task::{AbortOnDropHandle, LocalPoolHandle};
 
 pub(super) use self::flight::Flight;
 use self::flight::Mode;
+use self::held::Held;
+use self::lanes::{Lanes, Place};
 use self::pool::{Counters, Pool};
 pub(super) use self::wake_ups::listen;
 use super::migrate::{Migrations, Target, text_for};
@@ -43,9 +48,7 @@ const MIGRATION_LOCK: i64 = 0x70_75_6c_73_65;
 #[derive(Clone)]
 pub(super) struct Postgres {
     threads: LocalPoolHandle,
-    lanes: Arc<[Pool]>,
-    turn: Arc<AtomicUsize>,
-    counters: Arc<Counters>,
+    lanes: Arc<Lanes>,
 }
 
 impl std::fmt::Debug for Postgres {
@@ -68,19 +71,19 @@ impl Postgres {
         let config = connection::config(url)?;
         let lanes = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, MOST_LANES);
         let lanes = lanes.min(limits.connections.max(1));
-        let counters = Arc::default();
+        let counters: Arc<Counters> = Arc::default();
         let pools = (0..lanes).map(|lane| {
             // What cannot be divided goes to the first lanes.
             let connections = limits.connections / lanes + usize::from(lane < limits.connections % lanes);
-            pool(&config, connections.max(1), limits.wait, &counters)
+            let connections = connections.max(1);
+            Ok((pool(&config, connections, limits.wait, &counters)?, connections))
         });
+        let pools = pools.collect::<Result<Vec<_>>>()?;
         let postgres = Postgres {
             threads: LocalPoolHandle::new(lanes),
-            lanes: pools.collect::<Result<Vec<_>>>()?.into(),
-            turn: Arc::default(),
-            counters,
+            lanes: Arc::new(Lanes::new(pools, limits.wait, counters)),
         };
-        postgres.on_a_lane(async move |pool| migrate(&pool, migrations).await).await?;
+        postgres.on_a_lane(async move |place| migrate(&place, migrations).await).await?;
         Ok(postgres)
     }
 
@@ -107,8 +110,8 @@ impl Postgres {
         T: Send + 'static,
         F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        self.on_a_lane(async move |pool| match read_once(&pool, connect(&pool).await?, mode, &work).await {
-            Err(StoreError::Unavailable(_)) => read_once(&pool, connect(&pool).await?, mode, &work).await,
+        self.on_a_lane(async move |place| match read_once(&place, mode, &work).await {
+            Err(StoreError::Unavailable(_)) => read_once(&place, mode, &work).await,
             answer => answer,
         })
         .await
@@ -120,17 +123,18 @@ impl Postgres {
         T: Send + 'static,
         F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        let work = self.spawn(async move |pool| {
-            let client = connect(&pool).await?;
+        let work = async move |place: Arc<Place>| {
+            let client = connect(&place).await?;
             let flight = Flight::begin(client.clone(), Mode::Single);
             let tx = Tx::on_postgres(&flight);
             let answer = work(&tx).await;
+            flight.end();
             if answer.is_err() {
-                connection::close_older(&pool, &client);
+                connection::close_older(place.pool(), &client);
             }
             answer
-        });
-        joined(work.await)
+        };
+        self.on_a_lane_to_the_end(work).await
     }
 
     pub(super) async fn write<T, F>(&self, mut work: F) -> Result<T>
@@ -138,73 +142,83 @@ impl Postgres {
         T: Send + 'static,
         F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        // A caller that goes away does not end it: a transaction whose commit is under way has to be seen through.
-        let work = self.spawn(async move |pool| {
+        let work = async move |place: Arc<Place>| {
             let mut last = StoreError::Unavailable("not tried".to_owned());
             for _ in 0..TRIES {
-                match write_once(&pool, &mut work).await {
+                match write_once(&place, &mut work).await {
                     Attempt::Ended(ended) => return ended,
                     Attempt::Again(error) => last = error,
                 }
             }
             Err(last)
-        });
-        joined(work.await)
+        };
+        self.on_a_lane_to_the_end(work).await
     }
 
     /// Sends a wake-up to everyone who listens, in a transaction of its own.
     pub(super) async fn notify(&self, message: &str) -> Result<()> {
         let text = wake_ups::notify(message)?;
-        self.on_a_lane(async move |pool| Ok(connect(&pool).await?.batch_execute(&text).await?)).await
+        self.on_a_lane(async move |place| Flight::begin(connect(&place).await?, Mode::Single).run(&text).await).await
     }
 
     /// How many connections there are and what waits for one.
     pub(super) fn pool_counts(&self) -> PoolCounts {
-        self.counters.of_lanes(&self.lanes)
+        self.lanes.counts()
     }
 
-    /// Runs work on a lane; it ends when the caller goes away.
+    /// Runs work on a lane; it ends when the caller goes away, and what the server does for it is cancelled.
     async fn on_a_lane<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
-        F: AsyncFnOnce(Pool) -> Result<T> + Send + 'static,
+        F: AsyncFnOnce(Arc<Place>) -> Result<T> + Send + 'static,
     {
-        joined(AbortOnDropHandle::new(self.spawn(work)).await)
+        let place = self.lanes.place().await?;
+        joined(AbortOnDropHandle::new(self.spawn(place, work)).await)
     }
 
-    fn spawn<T, F>(&self, work: F) -> tokio::task::JoinHandle<Result<T>>
+    /// Runs work on a lane. A caller that goes away does not end it, as on SQLite: nobody could say whether a commit that
+    /// is under way has happened. Deadlines end it if it waits.
+    async fn on_a_lane_to_the_end<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
-        F: AsyncFnOnce(Pool) -> Result<T> + Send + 'static,
+        F: AsyncFnOnce(Arc<Place>) -> Result<T> + Send + 'static,
     {
-        let lane = self.turn.fetch_add(1, Ordering::Relaxed) % self.lanes.len();
-        let pool = self.lanes[lane].clone();
-        self.threads.spawn_pinned_by_idx(move || async move { work(pool).await }, lane)
+        let postgres = self.clone();
+        let work = runtime::spawn("store", async move {
+            let place = postgres.lanes.place().await?;
+            joined(postgres.spawn(place, work).await)
+        });
+        joined(work.await)
+    }
+
+    fn spawn<T, F>(&self, place: Place, work: F) -> tokio::task::JoinHandle<Result<T>>
+    where
+        T: Send + 'static,
+        F: AsyncFnOnce(Arc<Place>) -> Result<T> + Send + 'static,
+    {
+        let lane = place.lane();
+        self.threads.spawn_pinned_by_idx(move || async move { work(Arc::new(place)).await }, lane)
     }
 }
 
-fn joined<T>(ended: std::result::Result<Result<T>, tokio::task::JoinError>) -> Result<T> {
+fn joined<T>(ended: std::result::Result<Result<T>, impl std::fmt::Display>) -> Result<T> {
     ended.unwrap_or_else(|error| Err(StoreError::Database(format!("store work stopped: {error}"))))
 }
 
-async fn read_once<T>(
-    pool: &Pool,
-    client: Rc<Object>,
-    mode: Mode,
-    work: &impl AsyncFn(&Tx<'_>) -> Result<T>,
-) -> Result<T> {
+async fn read_once<T>(place: &Arc<Place>, mode: Mode, work: &impl AsyncFn(&Tx<'_>) -> Result<T>) -> Result<T> {
+    let client = connect(place).await?;
     let flight = Flight::begin(client.clone(), mode);
     let tx = Tx::on_postgres(&flight);
     let answer = work(&tx).await;
     flight.end();
     if answer.is_err() {
-        connection::close_older(pool, &client);
+        connection::close_older(place.pool(), &client);
     }
     answer
 }
 
-async fn write_once<T>(pool: &Pool, work: &mut impl AsyncFnMut(&Tx<'_>) -> Result<T>) -> Attempt<T> {
-    let client = match connect(pool).await {
+async fn write_once<T>(place: &Arc<Place>, work: &mut impl AsyncFnMut(&Tx<'_>) -> Result<T>) -> Attempt<T> {
+    let client = match connect(place).await {
         Ok(client) => client,
         Err(error) => return Attempt::Ended(Err(error)),
     };
@@ -213,7 +227,7 @@ async fn write_once<T>(pool: &Pool, work: &mut impl AsyncFnMut(&Tx<'_>) -> Resul
     let worked = work(&tx).await;
     let attempt = ended(flight, worked).await;
     if !matches!(attempt, Attempt::Ended(Ok(_))) {
-        connection::close_older(pool, &client);
+        connection::close_older(place.pool(), &client);
     }
     attempt
 }
@@ -241,8 +255,8 @@ fn again_or_ended<T>(error: StoreError) -> Attempt<T> {
     }
 }
 
-async fn connect(pool: &Pool) -> Result<Rc<Object>> {
-    pool.get().await.map(Rc::new).map_err(|error| match error {
+async fn connect(place: &Arc<Place>) -> Result<Arc<Held>> {
+    place.pool().get(place).await.map(Arc::new).map_err(|error| match error {
         PoolError::Timeout(_) => StoreError::Unavailable("no database connection became free in time".to_owned()),
         PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => error.into(),
         error => StoreError::Unavailable(error.to_string()),
@@ -252,12 +266,12 @@ async fn connect(pool: &Pool) -> Result<Rc<Object>> {
 fn pool(config: &Config, connections: usize, wait: Duration, counters: &Arc<Counters>) -> Result<Pool> {
     // A connection whose peer has gone is noticed by the task that drives it, so looking whether it is closed is enough.
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-    let manager = if config.get_ssl_mode() == SslMode::Disable {
-        Manager::from_config(config.clone(), NoTls, recycling)
-    } else {
-        Manager::from_config(config.clone(), tls()?, recycling)
+    let tls = if config.get_ssl_mode() == SslMode::Disable { None } else { Some(tls()?) };
+    let manager = match tls.clone() {
+        None => Manager::from_config(config.clone(), NoTls, recycling),
+        Some(tls) => Manager::from_config(config.clone(), tls, recycling),
     };
-    Pool::new(manager, connections, wait, counters)
+    Pool::new(manager, tls, connections, wait, counters)
 }
 
 fn tls() -> Result<MakeRustlsConnect> {
@@ -267,8 +281,8 @@ fn tls() -> Result<MakeRustlsConnect> {
 }
 
 /// Brings the schema up to date, one node at a time.
-async fn migrate(pool: &Pool, migrations: Migrations) -> Result<()> {
-    let client = connect(pool).await?;
+async fn migrate(place: &Arc<Place>, migrations: Migrations) -> Result<()> {
+    let client = connect(place).await?;
     // Another node's migration may be waited for longer than for any other lock.
     client.batch_execute("BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0").await?;
     client.execute("SELECT pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK]).await?;

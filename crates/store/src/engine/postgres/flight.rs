@@ -7,15 +7,15 @@
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use deadpool_postgres::Object;
 use futures::TryStreamExt;
 use tokio_postgres::Statement;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
+use super::held::{self, Held};
 use crate::engine::row_texts;
 use crate::engine::statement::{Param, Row};
 use crate::error::{Result, StoreError};
@@ -41,7 +41,7 @@ pub(super) enum Mode {
 
 /// Statements on their way in one transaction.
 pub(in crate::engine) struct Flight {
-    client: Rc<Object>,
+    client: Arc<Held>,
     mode: Mode,
     /// Held while a statement is prepared and sent, so that statements arrive in the order of their first poll.
     order: tokio::sync::Mutex<()>,
@@ -51,6 +51,8 @@ pub(in crate::engine) struct Flight {
     /// Whether the server has answered a statement of this transaction.
     is_answered: Cell<bool>,
     has_failed: Cell<bool>,
+    /// Statements whose answers the work waits for, or waited for when it was dropped.
+    awaited: Cell<usize>,
 }
 
 /// Why a commit did not succeed.
@@ -62,7 +64,7 @@ pub(super) struct CommitFailure {
 }
 
 impl Flight {
-    pub(super) fn begin(client: Rc<Object>, mode: Mode) -> Self {
+    pub(super) fn begin(client: Arc<Held>, mode: Mode) -> Self {
         let text = match mode {
             Mode::Single => None,
             Mode::Snapshot => Some(BEGIN_SNAPSHOT),
@@ -76,6 +78,7 @@ impl Flight {
             is_open: Cell::new(mode != Mode::Single),
             is_answered: Cell::new(false),
             has_failed: Cell::new(false),
+            awaited: Cell::new(0),
         };
         if let Some(text) = text {
             let client = flight.client.clone();
@@ -93,7 +96,7 @@ impl Flight {
         drop(turn);
         let answer = match polled {
             Poll::Ready(answer) => answer,
-            Poll::Pending => running.await,
+            Poll::Pending => self.answered(running).await,
         };
         self.is_answered.set(self.is_answered.get() | answer.is_ok());
         self.checked(answer).await
@@ -120,7 +123,7 @@ impl Flight {
         let mut statement = self.prepared(one).await?;
         if rows > 1 {
             let types: Vec<_> = std::iter::repeat_n(statement.params(), rows).flatten().cloned().collect();
-            let prepared = self.client.prepare_typed_cached(several, &types).await;
+            let prepared = self.answered(self.client.prepare_typed_cached(several, &types)).await;
             statement = self.checked(prepared).await?;
         }
         self.send_with(statement, params);
@@ -147,15 +150,21 @@ impl Flight {
         drop(turn);
         let answer = match polled {
             Poll::Ready(answer) => answer,
-            Poll::Pending => running.await,
+            Poll::Pending => self.answered(running).await,
         };
         let mut rows = pin!(self.checked(answer).await?);
         self.is_answered.set(true);
         loop {
-            let row = rows.try_next().await;
+            let row = self.answered(rows.try_next()).await;
             let Some(row) = self.checked(row).await? else { return Ok(()) };
             read(&Row::Postgres(&row))?;
         }
+    }
+
+    /// Runs a text without parameters and answers.
+    pub(super) async fn run(&self, text: &str) -> Result<()> {
+        let answer = self.answered(self.client.batch_execute(text)).await;
+        self.checked(answer).await
     }
 
     /// Prepares a statement without running it.
@@ -166,6 +175,7 @@ impl Flight {
     /// Commits; COMMIT leaves together with what was sent last, once the server has answered anything at all.
     pub(super) async fn commit(self) -> std::result::Result<(), CommitFailure> {
         let undone = |error| CommitFailure { error, is_undone: true };
+        self.awaited.set(0);
         if self.has_failed.get() {
             self.end();
             return Err(undone(StoreError::Database("a statement of the transaction has failed".to_owned())));
@@ -200,7 +210,10 @@ impl Flight {
     }
 
     /// Ends the transaction without effects and without waiting; the connection takes whatever comes next after it.
+    /// For work that has come to its end: what it did not wait for any more, as beside a statement that failed, ends by
+    /// itself.
     pub(super) fn end(&self) {
+        self.awaited.set(0);
         if self.is_open.replace(false) {
             let text = if self.mode == Mode::Write { "ROLLBACK" } else { "COMMIT" };
             // An answer that nobody waits for is dropped by the connection's task.
@@ -219,6 +232,13 @@ impl Flight {
             }
         }
         noticed
+    }
+
+    async fn answered<A>(&self, asked: impl Future<Output = A>) -> A {
+        self.awaited.set(self.awaited.get() + 1);
+        let answer = asked.await;
+        self.awaited.set(self.awaited.get().saturating_sub(1));
+        answer
     }
 
     async fn checked<T>(&self, answer: std::result::Result<T, tokio_postgres::Error>) -> Result<T> {
@@ -241,14 +261,20 @@ impl Flight {
     }
 
     async fn prepared(&self, text: &'static str) -> Result<Statement> {
-        let prepared = self.client.prepare_cached(&row_texts::of_postgres(text)).await;
+        let text = row_texts::of_postgres(text);
+        let prepared = self.answered(self.client.prepare_cached(&text)).await;
         self.checked(prepared).await
     }
 }
 
 impl Drop for Flight {
+    /// A caller who goes away while the server works must not leave a connection whose next user waits for that.
     fn drop(&mut self) {
-        self.end();
+        if self.awaited.get() > 0 {
+            held::give_up(self.client.clone());
+        } else {
+            self.end();
+        }
     }
 }
 

@@ -4,10 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{Hook, Manager, Object, PoolError};
+use deadpool_postgres::{Hook, Manager, PoolError};
 use runtime::Instant;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::connection;
+use super::held::Held;
+use super::lanes::Place;
 use crate::engine::counts::PoolCounts;
 use crate::engine::durations::Durations;
 use crate::error::{Result, StoreError};
@@ -16,6 +19,8 @@ use crate::error::{Result, StoreError};
 #[derive(Clone)]
 pub(super) struct Pool {
     connections: deadpool_postgres::Pool,
+    /// What connections are encrypted with, where they are.
+    tls: Option<MakeRustlsConnect>,
     counters: Arc<Counters>,
 }
 
@@ -27,6 +32,11 @@ pub(super) struct Counters {
 }
 
 impl Counters {
+    /// Counts how long an operation waited in vain.
+    pub fn add_wait(&self, waited: Duration) {
+        self.waits.add(waited);
+    }
+
     /// What the lanes of a database hold together.
     pub fn of_lanes(&self, lanes: &[Pool]) -> PoolCounts {
         let counts = PoolCounts {
@@ -46,7 +56,13 @@ impl Counters {
 
 impl Pool {
     /// A pool that opens connections when they are asked for, at most so many; nobody waits longer than `wait`.
-    pub fn new(manager: Manager, connections: usize, wait: Duration, counters: &Arc<Counters>) -> Result<Self> {
+    pub fn new(
+        manager: Manager,
+        tls: Option<MakeRustlsConnect>,
+        connections: usize,
+        wait: Duration,
+        counters: &Arc<Counters>,
+    ) -> Result<Self> {
         let opening = counters.clone();
         let count_opened = Hook::sync_fn(move |_, _| {
             opening.opened.fetch_add(1, Ordering::Relaxed);
@@ -62,7 +78,7 @@ impl Pool {
             .post_create(connection::set_deadlines())
             .build()
             .map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        Ok(Pool { connections, counters: counters.clone() })
+        Ok(Pool { connections, tls, counters: counters.clone() })
     }
 
     /// Closes idle connections that were made before a time.
@@ -70,11 +86,12 @@ impl Pool {
         self.connections.retain(|_, idle| idle.created > time);
     }
 
-    /// A connection, once one is free. How long that took is counted, also where none became free.
-    pub async fn get(&self) -> std::result::Result<Object, PoolError> {
+    /// A connection for whoever has a place, opened if there is none. How long he waited for both is counted, also where
+    /// it fails.
+    pub async fn get(&self, place: &Arc<Place>) -> std::result::Result<Held, PoolError> {
         let begun = Instant::now();
         let got = self.connections.get().await;
-        self.counters.waits.add(begun.elapsed());
-        got
+        self.counters.waits.add(place.take_waited() + begun.elapsed());
+        Ok(Held::new(got?, self.tls.clone(), place.clone()))
     }
 }
