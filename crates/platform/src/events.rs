@@ -5,9 +5,9 @@ use store::events::{Cursor, Event, EventPage, Followed};
 use crate::environment::Platform;
 use crate::error::Result;
 
-/// Events of both logs behind a cursor.
+/// LogPage of both logs behind a cursor.
 #[derive(Debug)]
-pub(crate) struct Events {
+pub(crate) struct LogPage {
     /// The events; those of one database are in the order of its log.
     pub events: Vec<Event>,
     /// Where to read on.
@@ -26,9 +26,9 @@ impl Platform {
         Ok(Cursor { users, health })
     }
 
-    /// Events behind a cursor, at most `limit` of each database, for the service itself. `None` when the cursor cannot be
+    /// LogPage behind a cursor, at most `limit` of each database, for the service itself. `None` when the cursor cannot be
     /// followed: it is of another store, or events behind it have been deleted because of their age.
-    pub(crate) async fn events_after(&self, cursor: &Cursor, limit: usize) -> Result<Option<Events>> {
+    pub(crate) async fn events_after(&self, cursor: &Cursor, limit: usize) -> Result<Option<LogPage>> {
         let (users, health) = (self.users.events(), self.health.events());
         let users = users.read_all_after(&cursor.users, limit);
         let health = health.read_all_after(&cursor.health, limit);
@@ -39,9 +39,9 @@ impl Platform {
     }
 }
 
-fn joined(users: EventPage, health: EventPage) -> Events {
+fn joined(users: EventPage, health: EventPage) -> LogPage {
     let mut events = users.events;
     events.extend(health.events);
     let next = Cursor { users: users.next, health: health.next };
-    Events { events, next, more: users.more || health.more, waits: users.waits || health.waits }
+    LogPage { events, next, more: users.more || health.more, waits: users.waits || health.waits }
 }

@@ -14,7 +14,7 @@ use super::board::BoardRow;
 use super::feed::BoardEvent;
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
-use crate::events::Events;
+use crate::events::LogPage;
 use crate::patients::ROWS_AT_ONCE;
 
 /// How often the logs are read when nothing wakes the task.
@@ -72,7 +72,7 @@ async fn publish(platform: &Platform, mut published: Cursor) -> Result<bool> {
             boards.publish(end, |_| vec![BoardEvent::Reload]);
             return Ok(false);
         };
-        let Events { events, next, more, waits } = page;
+        let LogPage { events, next, more, waits } = page;
         if next != published {
             let changes = Changes::of(&events);
             let rows = rows_of(platform, &changes.patients, |code| boards.is_watched(code)).await?;

@@ -21,6 +21,18 @@ fn both_signals_end_the_service_with_success() {
     }
 }
 
+/// Another process on the same folder sees by the lock that it needs a name of its own.
+#[test]
+fn name_of_the_node_is_held_for_as_long_as_the_service_works() {
+    let data = tempdir().unwrap();
+    let service = Service::start(data.path());
+    let file = std::fs::File::open(data.path().join("node.id")).unwrap();
+    assert!(matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)));
+    service.signal("-TERM");
+    assert_eq!(service.wait().code(), Some(0));
+    file.try_lock().unwrap();
+}
+
 #[cfg(not(feature = "otlp"))]
 #[test]
 fn collector_of_traces_without_the_feature_is_wrong_usage() {
