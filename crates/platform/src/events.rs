@@ -5,7 +5,7 @@ use store::events::{Cursor, Event, EventPage, Followed};
 use crate::environment::Platform;
 use crate::error::Result;
 
-/// LogPage of both logs behind a cursor.
+/// Events of both logs behind a cursor.
 #[derive(Debug)]
 pub(crate) struct LogPage {
     /// The events; those of one database are in the order of its log.
@@ -26,7 +26,7 @@ impl Platform {
         Ok(Cursor { users, health })
     }
 
-    /// LogPage behind a cursor, at most `limit` of each database, for the service itself. `None` when the cursor cannot be
+    /// Events behind a cursor, at most `limit` of each database, for the service itself. `None` when the cursor cannot be
     /// followed: it is of another store, or events behind it have been deleted because of their age.
     pub(crate) async fn events_after(&self, cursor: &Cursor, limit: usize) -> Result<Option<LogPage>> {
         let (users, health) = (self.users.events(), self.health.events());

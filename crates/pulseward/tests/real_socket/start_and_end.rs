@@ -22,10 +22,12 @@ fn both_signals_end_the_service_with_success() {
 }
 
 /// Another process on the same folder sees by the lock that it needs a name of its own.
-#[test]
-fn name_of_the_node_is_held_for_as_long_as_the_service_works() {
+#[tokio::test]
+async fn name_of_the_node_is_held_for_as_long_as_the_service_works() {
     let data = tempdir().unwrap();
     let service = Service::start(data.path());
+    // It works in the background before it answers.
+    reqwest::get(format!("{}/livez", service.url)).await.unwrap();
     let file = std::fs::File::open(data.path().join("node.id")).unwrap();
     assert!(matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)));
     service.signal("-TERM");
