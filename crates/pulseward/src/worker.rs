@@ -24,8 +24,12 @@ pub fn start(
     let works = name.is_some();
     if let Some(name) = name {
         let (platform, stop) = (platform.clone(), stop.clone());
-        // The name is held as long as anything works under it.
-        tasks.spawn("background work", async move { jobs::run(platform, name.name.clone(), stop).await });
+        tasks.spawn("background work", async move {
+            // The name is held as long as anything works under it. Named by its field alone, only that would move in here,
+            // and the lock would end at once.
+            let held = name;
+            jobs::run(platform, held.name.clone(), stop).await;
+        });
     }
     if let Some(url) = listen_db_url {
         if works {
