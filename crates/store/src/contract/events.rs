@@ -13,6 +13,7 @@ on_both_engines! {
     rolled_back_events_leave_no_gap
     place_within_a_position_is_kept_by_pages_of_any_size
     event_of_an_unknown_patient_is_none
+    event_with_a_damaged_body_stops_no_reader
     events_expire_from_the_oldest_and_the_newest_stays
     sync_stays_until_it_is_derived
     types_of_the_service_are_not_shown_to_clients_and_cursors_are_the_same
@@ -171,6 +172,15 @@ fn shown_as_read(events: &[Event], sequences: &[i64]) -> Vec<Event> {
 async fn event_of_an_unknown_patient_is_none(stores: Stores) {
     append(&stores.health, "nobody", &["lost"]).await;
     assert!(followed(&stores.health, start(&stores.health).await, 5).await.is_empty());
+}
+
+async fn event_with_a_damaged_body_stops_no_reader(stores: Stores) {
+    const DAMAGE: &str = "UPDATE event SET body = '{' WHERE patient = 'grace' AND sequence = 1";
+    with_patients(&stores, &["grace"]).await;
+    append(&stores.health, "grace", &["damaged", "whole"]).await;
+    stores.health.db.write(async |tx| tx.execute(DAMAGE, &[]).await).await.expect("damaged");
+    let read = followed(&stores.health, start(&stores.health).await, 1).await;
+    assert_eq!(labels(&read), [("grace", 1, ""), ("grace", 2, "whole")]);
 }
 
 async fn events_expire_from_the_oldest_and_the_newest_stays(stores: Stores) {
