@@ -178,7 +178,11 @@ async fn patient_put_aside_is_due_again_when_taken_up(stores: Stores) {
     let failure = JobFailure { put_aside, ..failure(3, 3, 2, NEVER_MS) };
     assert!(health.fail_derivation(&claim, failure).await.expect("noted"));
     assert!(health.claim_due("a", NEVER_MS - 1, LEASE_MS, 9).await.expect("an answer").is_empty());
+    health.enter_node("a", "a", 1).await.expect("entered");
+    let next = async || health.look_for_work("a").await.expect("an answer").expect("a node").derivations_ms;
+    assert_eq!(next().await, None, "nobody looks for it");
     assert_eq!(health.take_jobs_up(None, 5).await.expect("a count"), 1);
+    assert!(next().await.is_some());
     let claim = health.claim_due("a", 5, LEASE_MS, 9).await.expect("claimed").remove(0);
     assert_eq!(claim.failures, Failures::default());
     assert!(health.failing_jobs().await.expect("a list").is_empty());

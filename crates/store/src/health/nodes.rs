@@ -10,17 +10,25 @@ use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::texts::sql;
 
+/// When the next derivation and the next job may be claimed, how many nodes there are, and the lowest beat. A patient who was
+/// put aside until 9999 ([`NEVER_MS`](super::NEVER_MS)) is no work, however much still comes.
+macro_rules! next_work {
+    () => {
+        "(SELECT MIN(derive_ready_ms) FROM patient
+            WHERE derive_ready_ms IS NOT NULL AND fold_lease_until_ms < 253402300799000),
+        (SELECT MIN(ready_ms) FROM job), (SELECT COUNT(*) FROM node), (SELECT MIN(beat) FROM node), "
+    };
+}
+
 sql! {
     NAMED = "SELECT id FROM node WHERE name = $1";
     ADD = "INSERT INTO node (id, name, started_ms, beat)
         VALUES ($1, $2, $3, (SELECT COALESCE(MAX(beat), 0) + 1 FROM node))";
     /// One statement asks for everything that a node which has nothing to do wants to know.
-    LOOK = "SELECT (SELECT MIN(derive_ready_ms) FROM patient WHERE derive_ready_ms IS NOT NULL), (SELECT MIN(ready_ms) FROM job), (SELECT COUNT(*) FROM node),
-        (SELECT MIN(beat) FROM node), (SELECT COUNT(*) FROM node WHERE id = $1)";
+    LOOK = concat!("SELECT ", next_work!(), "(SELECT COUNT(*) FROM node WHERE id = $1)");
     /// The same, with a sign of life; no row when the node counts as dead.
-    BEAT = "UPDATE node SET beat = (SELECT MAX(beat) + 1 FROM node) WHERE id = $1
-        RETURNING (SELECT MIN(derive_ready_ms) FROM patient WHERE derive_ready_ms IS NOT NULL), (SELECT MIN(ready_ms) FROM job), (SELECT COUNT(*) FROM node),
-        (SELECT MIN(beat) FROM node), CAST(1 AS BIGINT)";
+    BEAT = concat!("UPDATE node SET beat = (SELECT MAX(beat) + 1 FROM node) WHERE id = $1
+        RETURNING ", next_work!(), "CAST(1 AS BIGINT)");
     BEATS = "SELECT id, beat FROM node";
     REMOVE = "DELETE FROM node WHERE id = $1 AND beat = $2";
     LEAVE = "DELETE FROM node WHERE id = $1";
