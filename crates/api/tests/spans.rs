@@ -20,6 +20,9 @@ use tracing_subscriber::Registry;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 
+/// A subscriber that comes or goes changes for all threads which spans are made at all, so tests take turns.
+static TURN: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 /// Every span that began, with those above it: `request /health/v1/sync > store health sync.store_sync`.
 #[derive(Clone, Default)]
 struct Captured(Arc<Mutex<Vec<String>>>);
@@ -74,6 +77,7 @@ fn assert_has(spans: &[String], expected: &str) {
 
 #[tokio::test]
 async fn store_operations_are_under_the_request_that_asks_for_them() {
+    let _turn = TURN.lock().await;
     let story = Story::begin().await;
     let key = story.key_of("rita@study.example", Role::Researcher).await;
     let group = story.group(&key).await;
@@ -103,6 +107,7 @@ async fn store_operations_are_under_the_request_that_asks_for_them() {
 
 #[tokio::test]
 async fn store_operations_of_a_streamed_answer_are_under_its_request() {
+    let _turn = TURN.lock().await;
     let story = Story::begin().await;
     let key = story.key_of("ada@study.example", Role::Researcher).await;
     let ada = story.platform.account_by_email("ada@study.example").await.unwrap();
@@ -131,6 +136,7 @@ async fn store_operations_of_a_streamed_answer_are_under_its_request() {
 
 #[tokio::test]
 async fn store_operations_of_a_job_are_under_its_span() {
+    let _turn = TURN.lock().await;
     let story = Story::begin().await;
     let key = story.key_of("rita@study.example", Role::Researcher).await;
     let group = story.group(&key).await;
