@@ -123,8 +123,8 @@ impl Platform {
         Ok(users.and(health)?)
     }
 
-    /// Begins another life of a store that was restored: whoever follows its events begins anew, since events behind an
-    /// earlier cursor may have been lost.
+    /// Begins another life of a store that was restored: cursors of before are refused, since events behind them may have
+    /// been lost.
     pub async fn begin_epoch(&self) -> crate::Result<()> {
         for log in [self.users.events(), self.health.events()] {
             log.begin_epoch(&hex(&self.random_bytes::<16>())).await?;

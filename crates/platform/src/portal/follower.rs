@@ -177,7 +177,7 @@ impl Changes {
     }
 }
 
-/// The rows of those among some patients whom studies of a kind show now.
+/// The rows of those among some patients that wanted studies hold now.
 async fn rows_of(
     platform: &Platform,
     patients: &BTreeSet<String>,

@@ -7,7 +7,7 @@ use vitals::registry::{Channel, DataType};
 use vitals::summary::Section;
 use vitals::zone::{LocalDay, ZoneRuns};
 
-use super::{Stores, on_both_engines};
+use super::{Stores, on_both_engines, until_another_waits};
 use crate::{
     Claim, DueRange, FoldCommit, FoldOutcome, HealthChange, LatestChange, NewsRow, OlderDays, Profile, SettingRow,
     SlotRow, SummaryRow, Sync,
@@ -167,11 +167,8 @@ async fn sync_of_which_nothing_is_derived_is_passed_over_by_a_derivation(stores:
 /// Timeline: a derivation reads the marks, another transaction marks a range, the derivation commits while that one ends.
 #[tokio::test(flavor = "multi_thread")]
 async fn range_that_is_marked_while_a_derivation_commits_stays_ready() {
-    const WAITING: &str =
-        "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
     const MARK: &str = "INSERT INTO due (patient, arrival, data_type, first_us, last_us, ready_ms)
         VALUES ('ada', 0, 1, 3, 4, 600)";
-    const LOOKS: usize = 1000;
     let Some(stores) = Stores::postgres().await else { return };
     let health = &stores.health;
     enrol(&stores, "ada").await;
@@ -193,13 +190,7 @@ async fn range_that_is_marked_while_a_derivation_commits_stays_ready() {
         if let Some(marked) = marked.take() {
             let _ = marked.send(());
         }
-        for _ in 0..LOOKS {
-            if tx.query_opt(WAITING, &[], |row| row.get::<i64>(0)).await? != Some(0) {
-                return Ok(());
-            }
-            runtime::sleep(std::time::Duration::from_millis(5)).await;
-        }
-        panic!("the derivation never came to the held row");
+        until_another_waits(tx).await
     });
     let deriving = async {
         is_marked.await.expect("the row is held");

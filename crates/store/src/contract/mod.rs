@@ -27,8 +27,14 @@ mod texts;
 mod written_events;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::engine::Address;
+use vitals::block::{Block, Cells};
+use vitals::registry::{Channel, DataType};
+use vitals::zone::ZoneRuns;
+
+use crate::engine::{Address, Tx};
+use crate::error::Result;
 use crate::{Audit, AuditEntry, AuditQuery, EffectiveSettings, Entity, HealthDb, NewAuditEntry, Objects, UsersDb};
 
 /// Both databases on one engine.
@@ -80,6 +86,31 @@ macro_rules! on_both_engines {
     };
 }
 pub(crate) use on_both_engines;
+
+/// One row of `activity` at a time, with one column.
+pub(crate) fn activity_row(time_ms: i64, column: &str, value: i32) -> Block {
+    let mut block = Block::empty(DataType::Activity, Channel::default());
+    block.times_us = vec![time_ms * 1000];
+    let column = DataType::Activity.column_index(column).expect("a column");
+    block.columns[column] = Cells::Values(vec![value]).simplified();
+    block.zones = ZoneRuns::constant("UTC".into(), 1);
+    block
+}
+
+/// Waits, in a transaction on PostgreSQL, until another one of this database waits for a lock.
+pub(crate) async fn until_another_waits(tx: &Tx<'_>) -> Result<()> {
+    const WAITING: &str =
+        "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+    /// 5 ms apart.
+    const LOOKS: usize = 1000;
+    for _ in 0..LOOKS {
+        if tx.query_opt(WAITING, &[], |row| row.get::<i64>(0)).await? != Some(0) {
+            return Ok(());
+        }
+        runtime::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("no transaction came to what is held");
+}
 
 /// Entries stamped with a fixed time.
 pub(crate) fn audit(entries: Vec<NewAuditEntry>, now_ms: i64) -> Audit {

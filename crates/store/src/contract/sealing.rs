@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use vitals::block::{Block, Cells};
-use vitals::registry::{Channel, DataType};
-use vitals::zone::ZoneRuns;
+use vitals::block::Block;
+use vitals::registry::DataType;
 
-use super::Stores;
 use super::folds::enrol;
+use super::{Stores, activity_row};
 use crate::engine::Address;
 use crate::segment::{SealedPeriod, UnsealedPeriod};
 use crate::{HealthDb, Objects, StoreError, Sync};
@@ -16,15 +15,6 @@ const NOON_MS: i64 = 1_763_640_000_000;
 const PATIENT: &str = "1f0f7f62-2c3c-4d0e-9d0a-4a52f1d3a001";
 /// Looks for what the server does after its client is gone, 5 ms apart.
 const LOOKS: usize = 1000;
-
-fn heart_rate() -> Block {
-    let mut block = Block::empty(DataType::Activity, Channel::default());
-    block.times_us = vec![NOON_MS * 1000];
-    let column = DataType::Activity.column_index("bpm").expect("a column");
-    block.columns[column] = Cells::Values(vec![60]).simplified();
-    block.zones = ZoneRuns::constant("UTC".into(), 1);
-    block
-}
 
 /// The server commits that the object is in the catalog and the rows are not in chunks any more, and its answer is lost.
 #[tokio::test(flavor = "multi_thread")]
@@ -40,8 +30,13 @@ async fn object_stays_when_the_answer_to_its_publication_is_lost() {
     let stores = Stores { users, health, _folder: folder };
     enrol(&stores, PATIENT).await;
     let health = &stores.health;
-    let sync =
-        Sync { patient: PATIENT.to_owned(), received_ms: NOON_MS, id: None, device: None, blocks: vec![heart_rate()] };
+    let sync = Sync {
+        patient: PATIENT.to_owned(),
+        received_ms: NOON_MS,
+        id: None,
+        device: None,
+        blocks: vec![activity_row(NOON_MS, "bpm", 60)],
+    };
     health.store_sync(sync).await.expect("stored");
 
     proxy.lose_commit_after("INSERT INTO segment");

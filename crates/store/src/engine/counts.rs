@@ -1,5 +1,7 @@
 //! What a database tells operators of itself.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::durations::DurationCounts;
 use super::operations::OperationCounts;
 
@@ -31,4 +33,20 @@ pub struct PoolCounts {
     pub opened: u64,
     /// How long operations waited for a connection, also for one that was opened meanwhile.
     pub waits: DurationCounts,
+}
+
+/// An operation that waits for a connection: counted until this is dropped, also when its caller goes away.
+pub(super) struct Waiting<'count>(&'count AtomicUsize);
+
+impl<'count> Waiting<'count> {
+    pub fn begin(count: &'count AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Waiting(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }

@@ -216,7 +216,7 @@ impl Db {
             .await?;
             Ok(found)
         };
-        // Named by the closure of whoever asks.
+        // Named by the closure of the caller.
         self.operations.observe::<R, _>(self.read_snapshot(work)).await
     }
 

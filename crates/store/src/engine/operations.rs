@@ -98,7 +98,7 @@ impl Operations {
         let first = spread(key.0);
         for step in 0..MOST_STEPS {
             let place = &self.places[(first + step) % PLACES];
-            // Whoever comes second looks at what the first one has put there.
+            // Of two that come at once, the second finds what the first has put there.
             let place = place.get_or_init(|| Place { key, operation: self.named(&short_name(type_name)) });
             if place.key == key {
                 return &place.operation;

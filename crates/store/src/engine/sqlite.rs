@@ -13,7 +13,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::counts::PoolCounts;
+use super::counts::{self, PoolCounts};
 use super::durations::Durations;
 use super::migrate::{Migrations, Target, text_for};
 use super::statement::Tx;
@@ -200,26 +200,10 @@ impl Readers {
             return Ok(permit);
         }
         let begun = Instant::now();
-        let _waits = Waits::begin(&self.waiting);
+        let _waits = counts::Waiting::begin(&self.waiting);
         let permit = self.permits.clone().acquire_owned().await;
         self.waits.add(begun.elapsed());
         permit.map_err(|error| StoreError::Unavailable(error.to_string()))
-    }
-}
-
-/// Somebody who waits for a reader, until this is dropped.
-struct Waits<'readers>(&'readers AtomicUsize);
-
-impl<'readers> Waits<'readers> {
-    fn begin(waiting: &'readers AtomicUsize) -> Self {
-        waiting.fetch_add(1, Ordering::Relaxed);
-        Waits(waiting)
-    }
-}
-
-impl Drop for Waits<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -66,7 +66,7 @@ pub(super) fn give_up(held: Arc<Held>) {
     }
     drop(runtime::spawn("cancel a statement", async move {
         let _ = runtime::timeout(LONGEST_CANCEL, held.stop()).await;
-        // Whoever shared it was dropped together with the caller.
+        // What shared it was dropped together with the caller.
         drop(Arc::into_inner(held).map(|held| Object::take(held.connection)));
     }));
 }

@@ -1,7 +1,7 @@
 //! Which lane an operation runs on: one that has a connection for it.
 //!
 //! All operations wait in one queue for a connection of any lane, so none waits beside an idle one, and the pool of a lane
-//! never keeps anybody waiting.
+//! never keeps an operation waiting.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use runtime::Instant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::pool::{Counters, Pool};
-use crate::engine::counts::PoolCounts;
+use crate::engine::counts::{PoolCounts, Waiting};
 use crate::error::{Result, StoreError};
 
 /// The lanes of a database.
@@ -26,7 +26,7 @@ pub(super) struct Lanes {
     counters: Arc<Counters>,
 }
 
-/// Places that nobody has, never fewer than there are permits.
+/// Places that are free, never fewer than there are permits.
 struct Free {
     /// How many each lane has.
     of_lanes: Vec<usize>,
@@ -96,7 +96,7 @@ impl Lanes {
 }
 
 impl Free {
-    /// Takes a place of the lane that has most; whoever asks holds a permit, so there is one.
+    /// Takes a place of the lane that has most. The caller holds a permit, so there is one.
     fn take(&mut self) -> usize {
         let lanes = self.of_lanes.len();
         let from_turn = (0..lanes).map(|ahead| (self.turn + ahead) % lanes);
@@ -128,22 +128,6 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.lanes.free().of_lanes[self.lane] += 1;
-    }
-}
-
-/// Somebody who waits for a place, also if he goes away.
-struct Waiting<'count>(&'count AtomicUsize);
-
-impl<'count> Waiting<'count> {
-    fn begin(count: &'count AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Waiting(count)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -55,7 +55,7 @@ impl Counters {
 }
 
 impl Pool {
-    /// A pool that opens connections when they are asked for, at most so many; nobody waits longer than `wait`.
+    /// A pool that opens connections when they are asked for, at most so many; no operation waits longer than `wait`.
     pub fn new(
         manager: Manager,
         tls: Option<MakeRustlsConnect>,
@@ -86,8 +86,7 @@ impl Pool {
         self.connections.retain(|_, idle| idle.created > time);
     }
 
-    /// A connection for whoever has a place, opened if there is none. How long he waited for both is counted, also where
-    /// it fails.
+    /// A connection for the holder of a place, opened if there is none. The wait for both is counted, also where it fails.
     pub async fn get(&self, place: &Arc<Place>) -> std::result::Result<Held, PoolError> {
         let begun = Instant::now();
         let got = self.connections.get().await;
