@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::common::START_MS;
 
 const MINUTE_US: i64 = 60_000_000;
+const DAY_US: i64 = 1440 * MINUTE_US;
 /// How far the data reach beyond the present.
 pub const AHEAD_MS: i64 = 20 * 60_000;
 /// Samples of a waveform block: 8 s at 128 Hz.
@@ -40,6 +41,7 @@ impl Wearing {
         day.activity(random);
         day.temperature(random);
         day.tests(random);
+        day.earlier_tests(random);
         day.beats(random);
         day.sleep(random);
         day.variability(random);
@@ -124,6 +126,21 @@ impl Day {
             let quality = random.random_range(2..=4);
             let cells = json!({"test_type": kind, "value": value, "unit": unit, "quality": quality, "note": note});
             self.push("tests", time_us, cells);
+        }
+    }
+
+    /// Two kinds of measurement that begin together weeks before, and of which one goes on longer: ranges of one type
+    /// that begin alike, over more days than a derivation takes in at once.
+    fn earlier_tests(&mut self, random: &mut ChaCha8Rng) {
+        let together = |time_us: i64, random: &mut ChaCha8Rng| {
+            [("heart_rate", random.random_range(45..140)), ("spo2", random.random_range(88..100))]
+                .map(|(kind, value)| (time_us, kind, value))
+        };
+        let weeks_before = together(BEGIN_US - random.random_range(10..30) * DAY_US, random);
+        let the_day_before = together(BEGIN_US - random.random_range(60..600) * MINUTE_US, random);
+        let alone = (BEGIN_US - MINUTE_US, "spo2", random.random_range(80..88));
+        for (time_us, kind, value) in weeks_before.into_iter().chain(the_day_before).chain([alone]) {
+            self.push("tests", time_us, json!({"test_type": kind, "value": value, "quality": 4}));
         }
     }
 

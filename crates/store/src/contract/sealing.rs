@@ -1,4 +1,4 @@
-//! Sealing over a connection that breaks.
+//! Sealing over a connection that breaks, and syncs into periods that are sealed.
 
 use std::time::Duration;
 
@@ -6,15 +6,39 @@ use vitals::block::Block;
 use vitals::registry::DataType;
 
 use super::folds::enrol;
-use super::{Stores, activity_row};
+use super::{Stores, activity_row, on_both_engines};
 use crate::engine::Address;
 use crate::segment::{SealedPeriod, UnsealedPeriod};
-use crate::{HealthDb, Objects, StoreError, Sync};
+use crate::{HealthDb, Objects, StoreError, Sync, SyncOutcome};
 
 const NOON_MS: i64 = 1_763_640_000_000;
 const PATIENT: &str = "1f0f7f62-2c3c-4d0e-9d0a-4a52f1d3a001";
 /// Looks for what the server does after its client is gone, 5 ms apart.
 const LOOKS: usize = 1000;
+
+on_both_engines! {
+    sync_that_reaches_into_one_sealed_period_in_two_places_is_stored
+}
+
+/// Every row of such a sync is compared with the sealed rows around it, wherever in the period it lies.
+async fn sync_that_reaches_into_one_sealed_period_in_two_places_is_stored(stores: Stores) {
+    const DAY_MS: i64 = 86_400_000;
+    enrol(&stores, PATIENT).await;
+    let health = &stores.health;
+    let sync = |bpm: i32| {
+        let blocks = vec![activity_row(NOON_MS - 3 * DAY_MS, "bpm", 50), activity_row(NOON_MS, "bpm", bpm)];
+        let patient = PATIENT.to_owned();
+        Sync { patient, received_ms: NOON_MS, id: None, device: None, blocks }
+    };
+    health.store_sync(sync(60)).await.expect("stored");
+    let period = SealedPeriod::of(DataType::Activity, NOON_MS * 1000);
+    let unsealed = UnsealedPeriod { patient: PATIENT.parse().expect("a uuid"), data_type: DataType::Activity, period };
+    health.seal_period(unsealed, NOON_MS, 1).await.expect("sealed");
+    let again = runtime::timeout(Duration::from_secs(60), health.store_sync(sync(61))).await;
+    let SyncOutcome::Stored(counts) = again.expect("an end").expect("stored") else { panic!("refused") };
+    let counts = counts[&DataType::Activity];
+    assert_eq!((counts.stored, counts.duplicate, counts.replaced), (0, 1, 1));
+}
 
 /// The server commits that the object is in the catalog and the rows are not in chunks any more, and its answer is lost.
 #[tokio::test(flavor = "multi_thread")]

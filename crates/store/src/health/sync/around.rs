@@ -148,7 +148,9 @@ pub(super) async fn look(tx: &Tx<'_>, sync: &Sync, channels: &[ChannelChunks], h
     for chunks in around.chunks.values_mut() {
         chunks.sort_by_key(|chunk| chunk.arrival);
     }
-    around.segments.sort_by_key(|segment| segment.first_us);
+    around.segments.sort_by_key(|segment| (segment.first_us, segment.data_type, segment.period_start_us));
+    // Spans of one type that are days apart find the same period.
+    around.segments.dedup();
     Ok(around)
 }
 

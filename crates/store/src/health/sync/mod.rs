@@ -89,6 +89,9 @@ enum Written {
     NeedsSealed(Vec<around::SealedRange>),
 }
 
+/// How often a sync reads sealed rows: each time another one has sealed the period meanwhile, which takes longer than a
+/// look at it.
+const LOOKS: usize = 20;
 /// Rows of a sync that are cheap enough to encode where the request is handled.
 const FEW_ROWS: usize = 512;
 
@@ -100,7 +103,7 @@ impl HealthDb {
         let sync = Arc::new(sync);
         let mut sealed = Arc::new(SealedRows::default());
         let mut holds_patient = false;
-        loop {
+        for _ in 0..LOOKS {
             let (sync, channels, known) = (sync.clone(), channels.clone(), sealed.clone());
             let patient = sync.patient.clone();
             let written =
@@ -118,6 +121,7 @@ impl HealthDb {
                 Err(error) => return Err(error),
             }
         }
+        Err(StoreError::Unavailable("the sealed rows around a sync change all the time".to_owned()))
     }
 }
 
