@@ -129,16 +129,16 @@ impl Day {
         }
     }
 
-    /// Two kinds of measurement that begin together weeks before, and of which one goes on longer: ranges of one type
-    /// that begin alike, over more days than a derivation takes in at once.
+    /// Two kinds of measurement that begin together on a day, and of which one goes on longer: ranges of one type that
+    /// begin alike. Weeks before them something else, so that they are left for a later derivation.
     fn earlier_tests(&mut self, random: &mut ChaCha8Rng) {
         let together = |time_us: i64, random: &mut ChaCha8Rng| {
             [("heart_rate", random.random_range(45..140)), ("spo2", random.random_range(88..100))]
                 .map(|(kind, value)| (time_us, kind, value))
         };
         let weeks_before = together(BEGIN_US - random.random_range(10..30) * DAY_US, random);
-        let the_day_before = together(BEGIN_US - random.random_range(60..600) * MINUTE_US, random);
-        let alone = (BEGIN_US - MINUTE_US, "spo2", random.random_range(80..88));
+        let the_day_before = together(BEGIN_US - random.random_range(400..600) * MINUTE_US, random);
+        let alone = (BEGIN_US - 100 * MINUTE_US, "spo2", random.random_range(80..88));
         for (time_us, kind, value) in weeks_before.into_iter().chain(the_day_before).chain([alone]) {
             self.push("tests", time_us, json!({"test_type": kind, "value": value, "quality": 4}));
         }
