@@ -3,7 +3,7 @@
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use futures::Stream;
-use platform::{PatientDay, PlatformError};
+use platform::{DayParts, PatientDay, PlatformError};
 use vitals::summary::Section;
 use vitals::zone::LocalDay;
 
@@ -16,30 +16,38 @@ const DAYS_WITH_SLOTS: usize = 8;
 /// Days without slots that are written at once.
 const DAYS_WITHOUT_SLOTS: usize = 64;
 
+/// The name of all figures beyond the specification, in `types` and in answers.
+pub(crate) const EXTRA: &str = "extra";
+
 /// How days are to be shown.
 #[derive(Clone, Debug)]
 pub(crate) struct DayForm {
-    /// Whether with slots.
-    pub include_slots: bool,
+    /// What beside sections.
+    pub parts: DayParts,
     /// Which sections.
     pub sections: Vec<Section>,
 }
 
 impl DayForm {
-    /// Reads `include_slots`; all sections are shown.
+    /// Reads `include_slots` and `include_extra`; all sections are shown.
     pub fn of_all_sections(parameters: &Parameters) -> std::result::Result<Self, PlatformError> {
-        Ok(DayForm { include_slots: parameters.flag("include_slots")?, sections: Section::ALL.to_vec() })
+        let parts = DayParts { slots: parameters.flag("include_slots")?, extra: parameters.flag("include_extra")? };
+        Ok(DayForm { parts, sections: Section::ALL.to_vec() })
     }
 
-    /// Reads `include_slots` and `types`. Without `types` all sections are shown; invalid when one is not known.
+    /// Reads `include_slots`, `include_extra` and `types`. Without `types` all sections are shown; invalid when one is
+    /// not known. `extra` among them shows the figures beyond the specification too.
     pub fn read(parameters: &Parameters) -> std::result::Result<Self, PlatformError> {
         let mut form = DayForm::of_all_sections(parameters)?;
-        let names = parameters.list("types")?;
+        let mut names = parameters.list("types")?;
+        let is_chosen = !names.is_empty();
+        names.retain(|name| *name != EXTRA);
+        form.parts.extra |= names.len() < parameters.list("types")?.len();
         let unknown: Vec<&str> = names.iter().copied().filter(|name| Section::from_name(name).is_none()).collect();
         if !unknown.is_empty() {
             return Err(PlatformError::invalid("types", format!("unknown: {}", unknown.join(", "))));
         }
-        if !names.is_empty() {
+        if is_chosen {
             form.sections = names.into_iter().filter_map(Section::from_name).collect();
         }
         Ok(form)
@@ -47,7 +55,7 @@ impl DayForm {
 
     /// How many days are written at once.
     fn at_once(&self) -> usize {
-        if self.include_slots { DAYS_WITH_SLOTS } else { DAYS_WITHOUT_SLOTS }
+        if self.parts.slots { DAYS_WITH_SLOTS } else { DAYS_WITHOUT_SLOTS }
     }
 }
 
@@ -113,12 +121,20 @@ mod tests {
         {
             let form = form(query).expect("valid");
             assert_eq!(
-                (form.sections.as_slice(), form.include_slots),
-                ([Section::Spo2, Section::Sleep].as_slice(), false)
+                (form.sections.as_slice(), form.parts),
+                ([Section::Spo2, Section::Sleep].as_slice(), DayParts::default())
             );
         }
         assert!(matches!(form("types=spo2,mood"), Err(PlatformError::Invalid(_))));
         assert!(matches!(form("include_slots=yes"), Err(PlatformError::Malformed { .. })));
-        assert!(form("include_slots=1").expect("valid").include_slots);
+        assert!(form("include_slots=1").expect("valid").parts.slots);
+        assert_eq!(form("include_extra=1").expect("valid").sections, Section::ALL);
+        for (query, sections) in
+            [("include_extra=1&types=spo2", 1), ("types=extra", 0), ("types[]=extra&types[]=spo2", 1)]
+        {
+            let form = form(query).expect("valid");
+            assert!(form.parts.extra, "{query}");
+            assert_eq!(form.sections.len(), sections, "{query}");
+        }
     }
 }

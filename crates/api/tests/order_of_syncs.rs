@@ -12,7 +12,7 @@ mod wearing;
 
 use common::{Enrolled, START_MS, Story};
 use delivery::{as_it_is, disordered};
-use platform::fold::recompute;
+use platform::derivations::recompute;
 use platform::seal::{Until, seal};
 use platform::{Platform, Role};
 use rand::{RngExt, SeedableRng};

@@ -2,12 +2,14 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use common::Story;
 use platform::Role;
-use platform::fold::{Recomputed, recompute};
+use platform::derivations::{Recomputed, recompute};
 use serde_json::json;
-use store::{FactsRow, FoldCommit, NewsRow, SlotRow, SummaryRow};
-use vitals::registry::DataType;
+use store::DerivationCommit;
+use vitals::derivation::{DerivedRow, Output, day_and};
 use vitals::summary::Section;
 use vitals::zone::LocalDay;
 
@@ -35,25 +37,29 @@ async fn damage_is_found_and_put_right() {
     let health = &story.platform.health;
     let claim = health.claim_patient(&grace.uuid, story.now_ms(), 1).await.expect("an answer").expect("a claim");
     let day = LocalDay::parse("2025-11-19").expect("a day");
-    let entries = health.news_between(&grace.uuid, 0, i64::MAX).await.expect("an answer");
-    let news = entries.iter().map(|entry| NewsRow { time_ms: entry.time_ms, entry: None }).collect();
-    let damage = FoldCommit {
-        slots: vec![SlotRow { day, data_type: DataType::Activity, cells: Vec::new() }],
-        summaries: vec![
-            SummaryRow { day, section: Section::Spo2, body: None },
-            SummaryRow { day, section: Section::Stress, body: Some("{}".to_owned()) },
-        ],
-        facts: vec![FactsRow { day, facts: vec![1, 2, 3] }],
-        news,
-        ..FoldCommit::nothing(claim)
-    };
-    health.commit_folds(vec![damage]).await.expect("damaged");
+    let stored = health.all_derived(&grace.uuid).await.expect("an answer");
+    // One value of each output is gone, one cannot be read, and one is there that nothing gives.
+    let mut rows: Vec<DerivedRow> = Vec::new();
+    for row in &stored {
+        if rows.last().is_none_or(|last| last.output != row.output) {
+            rows.push(DerivedRow { body: None, ..row.clone() });
+        }
+    }
+    assert!(rows.len() >= 4, "{rows:?}");
+    let damaged = stored.iter().find(|row| row.output == Output::DayInputs).expect("inputs of a day");
+    rows.push(DerivedRow { body: Some(vec![1, 2, 3]), ..damaged.clone() });
+    let key = day_and(day, Section::Stress.number());
+    rows.push(DerivedRow { output: Output::Section, key, version: 3, body: Some(b"{}".to_vec()) });
+    let damages = rows.iter().map(|row| (row.output, row.key)).collect::<BTreeSet<_>>().len() as u64;
+    let damage = DerivationCommit { rows, ..DerivationCommit::nothing(claim) };
+    health.commit_derivations(vec![damage]).await.expect("damaged");
     assert_ne!(story.get(&path).await.ok(), healthy);
 
     let mut told = Vec::new();
     let found = recompute(&story.platform, None, |patient, found| told.push((patient.to_owned(), found.differences)));
     let found = found.await.expect("recomputed");
-    assert!(found.differences >= 5, "{found:?}");
+    assert_eq!(found.differences, damages);
+    assert_eq!(health.all_derived(&grace.uuid).await.expect("an answer"), stored);
     assert_eq!(told.iter().filter(|(patient, _)| *patient == other.uuid).map(|(_, found)| *found).sum::<u64>(), 0);
     assert_eq!(story.get(&path).await.ok(), healthy);
     let again = recompute(&story.platform, Some(&grace.uuid), |_, _| {}).await.expect("recomputed");

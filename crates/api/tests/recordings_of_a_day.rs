@@ -8,7 +8,7 @@ use std::path::Path;
 
 use common::{Enrolled, Story, text};
 use platform::Role;
-use platform::fold::recompute;
+use platform::derivations::recompute;
 use serde_json::{Value, json};
 use vitals::af::classify_by_hour;
 use vitals::beats::Beat;

@@ -4,10 +4,11 @@ mod common;
 
 use common::{START_MS, Story};
 use platform::Role;
-use platform::fold::recompute;
+use platform::derivations::recompute;
 use platform::seal::{Until, seal};
 use serde_json::{Value, json};
-use store::{FoldCommit, NewsRow};
+use store::DerivationCommit;
+use vitals::derivation::{DerivedRow, Output};
 
 /// The jobs that remove what is no longer kept.
 const RETENTION: [&str; 2] = ["plan_retention", "enforce_retention"];
@@ -131,8 +132,9 @@ async fn recomputing_leaves_news_that_rests_on_retired_measurements() {
 
     let claim = health.claim_patient(&patient.uuid, story.now_ms(), 1).await.expect("an answer").expect("a claim");
     let lost = before.last().expect("an entry").time_ms;
-    let damage = FoldCommit { news: vec![NewsRow { time_ms: lost, entry: None }], ..FoldCommit::nothing(claim) };
-    health.commit_folds(vec![damage]).await.expect("damaged");
+    let row = DerivedRow { output: Output::News, key: lost, version: 1, body: None };
+    let damage = DerivationCommit { rows: vec![row], ..DerivationCommit::nothing(claim) };
+    health.commit_derivations(vec![damage]).await.expect("damaged");
     assert!(recomputed().await >= 1);
     differing("recomputed").await;
 }

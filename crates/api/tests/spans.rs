@@ -145,5 +145,5 @@ async fn store_operations_of_a_job_are_under_its_span() {
     story.sync(&patient, one_row()).await;
     let spans = captured.take();
     assert_has(&spans, "job derive > derive > store health inputs.derivation_start");
-    assert_has(&spans, "job derive > store health fold.commit_folds");
+    assert_has(&spans, "job derive > store health commit.commit_derivations");
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use runtime::{Clock, Random};
 use store::{DERIVE_KIND, DbCounts, HealthDb, Objects, UsersDb};
 
+use crate::derivations::Derivations;
 use crate::exports::Export;
-use crate::fold::Derivations;
 use crate::ids::hex;
 use crate::jobs::{Job as _, JobSignals};
 use crate::memory::Memory;
@@ -148,6 +148,11 @@ impl Platform {
     /// Patients whose derived values wait to be computed, whichever node will do it.
     pub async fn patients_due(&self) -> crate::Result<u64> {
         Ok(self.health.count_due(self.now_ms()).await?)
+    }
+
+    /// The id of each derivation, how often this node has computed it and in which time, µs.
+    pub fn derivation_counts(&self) -> Vec<(&'static str, u64, u64)> {
+        self.derivations.counts.all()
     }
 
     /// Wakes the background work of this node: something has become due of a patient.

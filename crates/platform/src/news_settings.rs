@@ -14,8 +14,9 @@ use crate::access::Researcher;
 use crate::audit::{Action, patient_entity};
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
-use crate::fold::{NEWS_SETTING, Subject};
 use crate::profile::note;
+use vitals::derivation::{NEWS_SETTING, Subject};
+use vitals::summary::Profile;
 
 /// Settings to change; those that are absent stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,7 +92,7 @@ impl Platform {
 
     async fn news_settings_at(&self, patient: &str, time_ms: i64) -> Result<SettingsAt> {
         let settings = self.health.patient_settings(patient).await?;
-        Ok(Subject::new(&store::Profile::default(), settings).news_settings(time_ms))
+        Ok(Subject::new(Profile::default(), "UTC", settings).news_settings(time_ms))
     }
 }
 

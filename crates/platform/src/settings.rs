@@ -16,8 +16,8 @@ use crate::access::Researcher;
 use crate::audit::{Action, group_entity};
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
-use crate::fold::{GOAL_SETTING, RULE_SETTING};
 use crate::profile::note;
+use vitals::derivation::{GOAL_SETTING, RULE_SETTING};
 
 /// Name of the setting of how many days raw data are kept, by type.
 pub const RETENTION_SETTING: &str = "retention";

@@ -3,6 +3,7 @@
 use runtime::HashMap;
 use store::{SlotRow, SummaryRow};
 use vitals::cells::DayCells;
+use vitals::derivation::{Output, day_of, extra_of_day, keys_of_days};
 use vitals::registry::DataType;
 use vitals::summary::Section;
 use vitals::summary::slots_json::{DaySlots, write_day};
@@ -19,6 +20,18 @@ pub const PATIENTS_AT_ONCE: usize = 32;
 /// The types of which slots are shown.
 const SHOWN_TYPES: [DataType; 2] = [DataType::Activity, DataType::Temperature];
 
+/// What is read of days beside their sections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DayParts {
+    /// Slots of thirty minutes.
+    pub slots: bool,
+    /// Figures beyond the specification.
+    pub extra: bool,
+}
+
+/// Keys and bodies of the figures beyond the specification.
+type ExtraRows = Vec<(i64, Vec<u8>)>;
+
 /// A patient's day.
 #[derive(Clone, Debug)]
 pub struct PatientDay {
@@ -29,19 +42,28 @@ pub struct PatientDay {
     bodies: Vec<(Section, String)>,
     /// Packed cells, where slots are asked for.
     cells: Option<Vec<SlotRow>>,
+    /// Figures beyond the specification, where they are asked for.
+    extra: Option<ExtraRows>,
 }
 
 impl PatientDay {
-    fn new(patient: &str, day: LocalDay, sections: Vec<SummaryRow>, cells: Option<Vec<SlotRow>>) -> Self {
-        let bodies = sections.into_iter().filter_map(|row| Some((row.section, row.body?))).collect();
-        PatientDay { patient: patient.to_owned(), day, bodies, cells }
+    fn new(patient: &str, day: LocalDay, sections: Vec<SummaryRow>) -> Self {
+        let bodies = sections.into_iter().map(|row| (row.section, row.body)).collect();
+        PatientDay { patient: patient.to_owned(), day, bodies, cells: None, extra: None }
     }
 
-    /// Appends the day as JSON: its date and the sections wanted, with slots where they were asked for. With slots
+    /// Appends the day as JSON: its date and the sections wanted, with slots and `extra` where they were asked for. With slots
     /// this is work of a good part of a millisecond: for a thread that may block.
     pub fn write_json(&self, out: &mut Vec<u8>, wanted: &[Section]) {
         let slots = self.cells.as_deref().map(day_slots);
         write_day(out, self.day, wanted, &self.bodies, slots.as_ref());
+        if let Some(rows) = &self.extra {
+            let extra = extra_of_day(rows.iter().map(|(key, body)| (*key, body.as_slice())));
+            out.pop();
+            out.extend_from_slice(b",\"extra\":");
+            out.extend_from_slice(serde_json::Value::Object(extra).to_string().as_bytes());
+            out.push(b'}');
+        }
     }
 }
 
@@ -60,16 +82,21 @@ impl Platform {
         &self,
         patients: &[String],
         day: LocalDay,
-        with_slots: bool,
+        parts: DayParts,
     ) -> Result<Vec<PatientDay>> {
         let mut sections = self.health.summaries_of_patients(patients.to_vec(), day).await?;
         let mut slots: HashMap<String, Vec<SlotRow>> = HashMap::default();
-        if with_slots {
+        if parts.slots {
             slots = self.health.slots_of_patients(patients.to_vec(), day, SHOWN_TYPES).await?;
         }
-        let day_of = |patient: &String| {
-            let slots = with_slots.then(|| slots.remove(patient).unwrap_or_default());
-            PatientDay::new(patient, day, sections.remove(patient).unwrap_or_default(), slots)
+        let mut extra: HashMap<String, ExtraRows> = HashMap::default();
+        if parts.extra {
+            extra = self.health.extra_of_patients(patients.to_vec(), day).await?;
+        }
+        let day_of = |patient: &String| PatientDay {
+            cells: parts.slots.then(|| slots.remove(patient).unwrap_or_default()),
+            extra: parts.extra.then(|| extra.remove(patient).unwrap_or_default()),
+            ..PatientDay::new(patient, day, sections.remove(patient).unwrap_or_default())
         };
         Ok(patients.iter().map(day_of).collect())
     }
@@ -80,35 +107,48 @@ impl Platform {
         researcher: &Researcher,
         patient: &str,
         day: LocalDay,
-        with_slots: bool,
+        parts: DayParts,
     ) -> Result<PatientDay> {
         self.patient_access(researcher, patient).await?;
-        let days = self.days(patient, day, day, with_slots).await?;
-        Ok(days.into_iter().next().unwrap_or_else(|| PatientDay::new(patient, day, Vec::new(), None)))
+        let days = self.days(patient, (day, day), parts).await?;
+        Ok(days.into_iter().next().unwrap_or_else(|| PatientDay::new(patient, day, Vec::new())))
     }
 
     /// Days of the patient whose data the token opens, first and last included, also those without data.
     pub async fn own_days(
         &self,
         caller: &HealthCaller,
-        first: LocalDay,
-        last: LocalDay,
-        with_slots: bool,
+        days: (LocalDay, LocalDay),
+        parts: DayParts,
     ) -> Result<Vec<PatientDay>> {
         caller.require("patient.read")?;
-        self.days(&caller.patient, first, last, with_slots).await
+        self.days(&caller.patient, days, parts).await
     }
 
-    async fn days(&self, patient: &str, first: LocalDay, last: LocalDay, with_slots: bool) -> Result<Vec<PatientDay>> {
+    async fn days(
+        &self,
+        patient: &str,
+        (first, last): (LocalDay, LocalDay),
+        parts: DayParts,
+    ) -> Result<Vec<PatientDay>> {
         let mut sections = by_day(self.health.summaries(patient, first, last).await?, |row| row.day);
         let mut slots = HashMap::default();
-        if with_slots {
+        if parts.slots {
             slots = by_day(self.health.slots_of_types(patient, first, last, SHOWN_TYPES).await?, |row| row.day);
+        }
+        let mut extra: HashMap<LocalDay, ExtraRows> = HashMap::default();
+        if parts.extra {
+            for row in self.health.derived(patient, Output::Extra, keys_of_days(first, last)).await? {
+                extra.entry(day_of(row.key).0).or_default().extend(row.body.map(|body| (row.key, body)));
+            }
         }
         let day_of = |day: i32| {
             let day = LocalDay(day);
-            let slots = with_slots.then(|| slots.remove(&day).unwrap_or_default());
-            PatientDay::new(patient, day, sections.remove(&day).unwrap_or_default(), slots)
+            PatientDay {
+                cells: parts.slots.then(|| slots.remove(&day).unwrap_or_default()),
+                extra: parts.extra.then(|| extra.remove(&day).unwrap_or_default()),
+                ..PatientDay::new(patient, day, sections.remove(&day).unwrap_or_default())
+            }
         };
         Ok((first.0..=last.0).map(day_of).collect())
     }

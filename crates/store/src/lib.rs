@@ -33,12 +33,11 @@ pub use engine::{
 pub use error::{Result, StoreError};
 pub use events::{EventType, NewEvent};
 pub use health::{
-    AHEAD_MS, AfHourRow, Alarm, AuthorizationCode, Claim, Counts, DERIVE_KIND, DerivationInputs, DerivationStart,
-    Device, DeviceReport, Dirty, DueRange, ErasedPatient, ExportJob, ExportState, ExportTurn, FactsRow, FailingJobs,
-    Failures, FoldCommit, FoldOutcome, HealthChange, HealthDb, HealthPatient, HealthSession, InputRange, IntakeFacts,
-    JobFailure, JobLease, LatestChange, LocalQuarter, NEVER_MS, NewExport, NewJob, NewsRow, NodeView,
-    OauthRefreshToken, OlderDays, PendingEntries, Profile, PutAside, SettingRow, SlotRow, StoredSection, SummaryRow,
-    Sync, SyncId, SyncOutcome, TallyRow, WEIGHT_SETTING,
+    AHEAD_MS, AfHourRow, Alarm, AuthorizationCode, Claim, CommitOutcome, Counts, DERIVE_KIND, DerivationCommit,
+    DerivationInputs, DerivationStart, Device, DeviceReport, Dirty, DueRange, ErasedPatient, ExportJob, ExportState,
+    ExportTurn, FailingJobs, Failures, HealthChange, HealthDb, HealthPatient, HealthSession, InputRange, IntakeFacts,
+    JobFailure, JobLease, LatestChange, LocalQuarter, NEVER_MS, NewExport, NewJob, NodeView, OauthRefreshToken,
+    PendingEntries, Profile, PutAside, SlotRow, SummaryRow, Sync, SyncId, SyncOutcome, TallyRow,
 };
 pub use health::{Retirement, export_folder};
 pub use objects::{ByteRange, ListedObject, ObjectRead, Objects, S3Address, Upload};

@@ -5,7 +5,7 @@ mod common;
 
 use common::{PATIENT, on_each_engine};
 use proptest::prelude::*;
-use store::{Counts, FoldCommit, HealthDb, Sync, SyncId, SyncOutcome};
+use store::{Counts, DerivationCommit, HealthDb, Sync, SyncId, SyncOutcome};
 use vitals::block::{Block, Cells};
 use vitals::registry::{Channel, DataType};
 use vitals::zone::{DAY_US, LocalDay, ZoneRuns};
@@ -201,7 +201,7 @@ async fn small_chunks_of_a_closed_hour_become_one_and_nothing_else_changes() {
         // A derivation takes in what the syncs have touched, and with it the hours that they have opened.
         let claim = health.claim_patient(PATIENT, NOW_MS, 1).await.unwrap().unwrap();
         let dirty = health.dirty_of(PATIENT, NOW_MS).await.unwrap();
-        health.commit_folds(vec![FoldCommit { dirty, ..FoldCommit::nothing(claim) }]).await.unwrap();
+        health.commit_derivations(vec![DerivationCommit { dirty, ..DerivationCommit::nothing(claim) }]).await.unwrap();
         assert_eq!(health.due_of(PATIENT, NOW_MS).await.unwrap(), []);
         let before = stored(&health, DataType::Activity).await;
         assert_eq!(before[1].1, 99);

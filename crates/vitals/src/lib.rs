@@ -14,6 +14,7 @@ pub mod beats;
 pub mod block;
 pub mod cells;
 pub mod content_hash;
+pub mod derivation;
 pub mod heart;
 pub mod hrv;
 pub mod intake;

@@ -100,7 +100,7 @@ impl ZoneRuns {
 ///
 /// Keeps the span around the last answer in which the offset does not change, so that rows in order cost a
 /// comparison each.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct LocalClock {
     zone: TimeZone,
     offset: Offset,

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use vitals::registry::DataType;
 use vitals::summary::Section;
 
+use crate::days::EXTRA;
 use crate::integration::FIELD_NAMES;
 
 /// Completes the parameters of an operation where its route says less. Answers whether any stands in the query.
@@ -25,6 +26,10 @@ pub(super) fn complete(operation: &mut Map<String, Value>) -> bool {
         }
     }
     has_query
+}
+
+fn sections_and_extra() -> Vec<&'static str> {
+    Section::ALL.iter().map(|section| section.name()).chain([EXTRA]).collect()
 }
 
 /// Meaning and schema of a parameter, where they are the same everywhere.
@@ -51,11 +56,10 @@ fn known(name: &str) -> (&'static str, Value) {
         "utc_date_to" => ("end, ISO 8601 in UTC, included; at most 48 hours after the begin", instant()),
         "action_type" => ("only entries with this action code", Value::Null),
         "fields[]" => ("attributes to show, besides `uuid`; all and the device without it", list(FIELD_NAMES.to_vec())),
-        "types[]" => {
-            ("sections to show; all without it", list(Section::ALL.iter().map(|section| section.name()).collect()))
-        }
+        "types[]" => ("sections to show; all without it", list(sections_and_extra())),
         "with_latest_values" => ("1 to include `latest_values`", flag()),
         "include_slots" => ("1 to include slots", flag()),
+        "include_extra" => ("1 to include `extra`, the figures of a day beyond the specification", flag()),
         "peek" => ("1 to ask without keeping the session from being locked", json!({"enum": [0, 1]})),
         "points" => ("points of each series at most, 2 to 10000; 1200 without it", json!({"type": "integer"})),
         "series[]" => (

@@ -10,7 +10,7 @@ use vitals::summary::Section;
 use vitals::zone::LocalDay;
 
 use crate::ApiState;
-use crate::days::{DayForm, many_days, required_date};
+use crate::days::{DayForm, EXTRA, many_days, required_date};
 use crate::error::{ErrorBody, Result};
 use crate::extract::HealthCall;
 use crate::parameters::{Parameters, both, malformed};
@@ -121,11 +121,14 @@ impl Envelope {
 /// The address of a page, with everything that this page was asked for with.
 fn url_of_page(path: &str, pages: &Pages, form: &DayForm, page: i64) -> String {
     let Pages { first, last, per_page, .. } = pages;
-    let slots = u8::from(form.include_slots);
+    let slots = u8::from(form.parts.slots);
     let mut types = String::new();
     if form.sections.len() < Section::ALL.len() {
         let names: Vec<&str> = form.sections.iter().map(|section| section.name()).collect();
-        types = format!("&types={}", names.join(","));
+        let extra = form.parts.extra.then_some(EXTRA);
+        types = format!("&types={}", names.into_iter().chain(extra).collect::<Vec<_>>().join(","));
+    } else if form.parts.extra {
+        types.push_str("&include_extra=1");
     }
     format!("{path}?date_from={first}&date_to={last}&include_slots={slots}&per_page={per_page}{types}&page={page}")
 }
@@ -136,6 +139,7 @@ fn url_of_page(path: &str, pages: &Pages, form: &DayForm, page: i64) -> String {
 #[utoipa::path(get, path = "/user-summaries", tag = "summaries",
     params(("date_from" = String, Query, description = "YYYY-MM-DD"), ("date_to" = String, Query, description = "YYYY-MM-DD"),
         ("include_slots" = Option<i64>, Query, description = "1 to include slots"),
+        ("include_extra" = Option<i64>, Query, description = "1 to include `extra`"),
         ("types[]" = Option<Vec<String>>, Query, description = "sections to show; all without it"),
         ("per_page" = Option<i64>, Query, description = "10 without it"), ("page" = Option<i64>, Query)),
     responses((status = 200, body = Envelope, description = "`data`, the daily summaries, and the fields shown"),
@@ -150,7 +154,7 @@ async fn user_summaries(
     let form = DayForm::read(&parameters)?;
     let mut days = Vec::new();
     if let Some((from, to)) = pages.positions() {
-        days = state.platform.own_days(&caller, pages.day(from), pages.day(to), form.include_slots).await?;
+        days = state.platform.own_days(&caller, (pages.day(from), pages.day(to)), form.parts).await?;
     } else {
         caller.require("patient.read")?;
     }

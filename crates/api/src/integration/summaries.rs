@@ -27,7 +27,8 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 #[utoipa::path(get, path = "/v1/groups/{group_code}/summaries", tag = "summaries",
     params(("group_code" = String, Path), ("token" = Option<String>, Query),
         ("date" = String, Query, description = "YYYY-MM-DD"),
-        ("include_slots" = Option<i64>, Query, description = "1 to include slots")),
+        ("include_slots" = Option<i64>, Query, description = "1 to include slots"),
+        ("include_extra" = Option<i64>, Query, description = "1 to include `extra`")),
     responses((status = 200, body = serde_json::Value, description = "daily summaries by patient uuid"),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody), (status = 422, body = ErrorBody), (status = 503, body = ErrorBody)))]
@@ -39,15 +40,15 @@ async fn of_group(
 ) -> Result<Response> {
     let day = required_date(&parameters, "date")?;
     let form = DayForm::of_all_sections(&parameters)?;
-    let with_slots = form.include_slots;
+    let parts = form.parts;
     let platform = state.platform;
     let patients = platform.uuids_of_group(&researcher, &group_code).await?;
-    let parts: Vec<Vec<String>> = patients.chunks(PATIENTS_AT_ONCE).map(<[String]>::to_vec).collect();
+    let batches: Vec<Vec<String>> = patients.chunks(PATIENTS_AT_ONCE).map(<[String]>::to_vec).collect();
     let read = move |part: Vec<String>| {
         let platform = platform.clone();
-        async move { platform.days_of_patients(&part, day, with_slots).await }
+        async move { platform.days_of_patients(&part, day, parts).await }
     };
-    let batches = futures::stream::iter(parts).map(read).buffered(BATCHES_AHEAD);
+    let batches = futures::stream::iter(batches).map(read).buffered(BATCHES_AHEAD);
     many_days(batches, form, Frame::object(), true).await
 }
 
@@ -56,6 +57,7 @@ async fn of_group(
     params(("uuid" = String, Path), ("date" = String, Path, description = "YYYY-MM-DD"),
         ("token" = Option<String>, Query),
         ("include_slots" = Option<i64>, Query, description = "1 to include slots"),
+        ("include_extra" = Option<i64>, Query, description = "1 to include `extra`"),
         ("types[]" = Option<Vec<String>>, Query, description = "sections to show; all without it")),
     responses((status = 200, body = serde_json::Value, description = "a daily summary"),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
@@ -68,6 +70,6 @@ async fn of_patient(
 ) -> Result<Response> {
     let day = date("date", &day)?;
     let form = DayForm::read(&parameters)?;
-    let found = state.platform.patient_day(&researcher, &uuid, day, form.include_slots).await?;
+    let found = state.platform.patient_day(&researcher, &uuid, day, form.parts).await?;
     one_day(found, form).await
 }

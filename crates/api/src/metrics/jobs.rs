@@ -12,6 +12,7 @@ use super::{heading, histogram, line};
 pub(super) async fn write(platform: &Platform, text: &mut String) {
     let (kinds, restarts) = platform.jobs.counts();
     write_runs(&kinds, text);
+    write_derivations(&platform.derivation_counts(), text);
     heading(text, "pulseward_job_engine_restarts_total", "counter", "Starts of the engine after a panic of its own.");
     line(text, &format!("pulseward_job_engine_restarts_total {restarts}"));
     if let Ok(due) = platform.due_jobs().await {
@@ -32,6 +33,18 @@ pub(super) async fn write(platform: &Platform, text: &mut String) {
         for kind in failing.iter().filter(|kind| kind.put_aside > 0) {
             line(text, &format!("{name}{{kind=\"{}\"}} {}", kind.kind, kind.put_aside));
         }
+    }
+}
+
+fn write_derivations(counts: &[(&'static str, u64, u64)], text: &mut String) {
+    let (runs, seconds) = ("pulseward_derivations_total", "pulseward_derivation_seconds_total");
+    heading(text, runs, "counter", "Computations of each derivation on this node.");
+    for (id, count, _) in counts {
+        line(text, &format!("{runs}{{derivation=\"{id}\"}} {count}"));
+    }
+    heading(text, seconds, "counter", "Time that computations of each derivation took on this node.");
+    for (id, _, time_us) in counts {
+        line(text, &format!("{seconds}{{derivation=\"{id}\"}} {}", *time_us as f64 / 1e6));
     }
 }
 

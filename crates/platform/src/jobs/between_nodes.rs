@@ -65,7 +65,7 @@ mod tests {
     use testkit::Postgres;
 
     use super::*;
-    use crate::fold::worker_tests::Service;
+    use crate::derivations::worker_tests::Service;
     use crate::jobs::engine::Engine;
     use crate::jobs::{Kind, NodeName};
 

@@ -15,9 +15,9 @@ use vitals::zone::ZoneRuns;
 use super::engine::Engine;
 use super::{Ended, Job, Kind, NodeName, Outcome, Run, Spec, Turn, drain};
 use crate::audit::{Action, patient_entity};
+use crate::derivations::worker_tests::{NOON_MS, PANICS, Service};
 use crate::environment::{Platform, Settings};
 use crate::error::Result;
-use crate::fold::worker_tests::{NOON_MS, PANICS, Service};
 use crate::seal::{Until, seal};
 use crate::settings::RETENTION_SETTING;
 

@@ -1,7 +1,7 @@
 //! `pulseward recompute`: derives everything anew from the samples, and puts right what differs.
 
 use clap::{ArgMatches, Args};
-use platform::fold::recompute;
+use platform::derivations::recompute;
 use serde_json::json;
 
 use crate::commands::simulate::progress_bar;

@@ -1,6 +1,7 @@
 //! How many statements the commit of a fold sends to PostgreSQL.
 
 use testkit::Postgres;
+use vitals::derivation::{DerivedRow, Output};
 use vitals::latest::LatestValues;
 use vitals::news_timeline::{NewsEntry, SettingsAt};
 use vitals::registry::DataType;
@@ -8,10 +9,10 @@ use vitals::summary::Section;
 use vitals::zone::LocalDay;
 
 use super::Stores;
-use super::folds::{claim_of, due, enrol, nothing};
+use super::folds::{claim_of, due, enrol, news, nothing, section, slots};
 use crate::engine::Address;
 use crate::events::{EventType, NewEvent};
-use crate::{AfHourRow, Claim, Dirty, FactsRow, FoldCommit, FoldOutcome, NewsRow, SlotRow, SummaryRow};
+use crate::{Claim, CommitOutcome, DerivationCommit, Dirty};
 
 const DAY: LocalDay = LocalDay(20_000);
 /// Rows that one statement takes.
@@ -21,39 +22,37 @@ const MANY: i64 = 16;
 async fn asked(
     stores: &Stores,
     server: &Postgres,
-    change: impl Fn(&Claim) -> FoldCommit,
+    change: impl Fn(&Claim) -> DerivationCommit,
 ) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let claim = claim_of(stores, "ada").await;
     let commit = change(&claim);
     let begun = Postgres::log_mark();
-    assert_eq!(stores.health.commit_folds(vec![commit]).await?, [FoldOutcome::Committed]);
+    assert_eq!(stores.health.commit_derivations(vec![commit]).await?, [CommitOutcome::Committed]);
     let statements = server.statements(begun, Postgres::log_mark());
     Ok(statements.into_iter().map(|statement| statement.text).collect())
 }
 
-fn section(body: Option<&str>) -> SummaryRow {
-    SummaryRow { day: DAY, section: Section::Spo2, body: body.map(str::to_owned) }
-}
-
 /// Entries of the NEWS history from a number of times, or their removal.
-fn news(count: i64, is_there: bool) -> Vec<NewsRow> {
+fn entries(count: i64, is_there: bool) -> Vec<DerivedRow> {
     let entry = |time_ms| NewsEntry::at(time_ms, &LatestValues::default(), &SettingsAt::default(), None);
-    (0..count).map(|time_ms| NewsRow { time_ms, entry: is_there.then(|| entry(time_ms)) }).collect()
+    (0..count).map(|time_ms| news(time_ms, is_there.then(|| entry(time_ms)))).collect()
 }
 
 /// A commit of a patient without marks.
-fn of_unmarked(claim: &Claim) -> FoldCommit {
-    FoldCommit { dirty: Some(Dirty::default()), ..nothing(claim) }
+fn of_unmarked(claim: &Claim) -> DerivationCommit {
+    DerivationCommit { dirty: Some(Dirty::default()), ..nothing(claim) }
 }
 
 /// Rows of every output, in one statement.
-fn all_outputs(claim: &Claim) -> FoldCommit {
-    FoldCommit {
-        slots: vec![SlotRow { day: DAY, data_type: DataType::Activity, cells: vec![1, 2, 3] }],
-        summaries: vec![section(Some("{}"))],
-        facts: vec![FactsRow { day: DAY, facts: vec![1] }],
-        af_hours: vec![AfHourRow { hour_ms: 0, records: vec![1] }],
-        news: news(MANY - 4, true),
+fn all_outputs(claim: &Claim) -> DerivationCommit {
+    let row = |output| DerivedRow { output, key: 0, version: 1, body: Some(vec![1]) };
+    let mut rows = vec![slots(DAY, DataType::Activity, Some(vec![1, 2, 3])), section(DAY, Section::Spo2, Some("{}"))];
+    rows.extend([Output::DayInputs, Output::AfHour, Output::Extra].map(row));
+    let missing = MANY - rows.len() as i64;
+    rows.extend(entries(missing, true));
+    assert!(Output::ALL.iter().all(|output| rows.iter().any(|row| row.output == *output)));
+    DerivationCommit {
+        rows,
         events: (0..MANY).map(|at| NewEvent::without_data(EventType::DayUpdated, at)).collect(),
         ..of_unmarked(claim)
     }
@@ -66,8 +65,8 @@ async fn statements_of_a_commit_do_not_grow_with_what_was_derived() -> Result<()
     let address = |server: &Postgres| Address::Postgres(server.url.clone());
     let stores = Stores::open(address(&users), address(&server), tempfile::tempdir()?).await;
     enrol(&stores, "ada").await;
-    let one = |claim: &Claim| FoldCommit {
-        summaries: vec![section(Some("{}"))],
+    let one = |claim: &Claim| DerivationCommit {
+        rows: vec![section(DAY, Section::Spo2, Some("{}"))],
         events: vec![NewEvent::without_data(EventType::DayUpdated, 1)],
         ..of_unmarked(claim)
     };
@@ -77,9 +76,10 @@ async fn statements_of_a_commit_do_not_grow_with_what_was_derived() -> Result<()
     let of_all = asked(&stores, &server, all_outputs).await?;
     assert_eq!(of_all.len(), of_one.len(), "{of_all:#?}");
 
-    let remove_one = |claim: &Claim| FoldCommit { summaries: vec![section(None)], ..of_unmarked(claim) };
+    let remove_one =
+        |claim: &Claim| DerivationCommit { rows: vec![section(DAY, Section::Spo2, None)], ..of_unmarked(claim) };
     let of_one = asked(&stores, &server, remove_one).await?;
-    let remove_many = |claim: &Claim| FoldCommit { news: news(MANY, false), ..of_unmarked(claim) };
+    let remove_many = |claim: &Claim| DerivationCommit { rows: entries(MANY, false), ..of_unmarked(claim) };
     let of_many = asked(&stores, &server, remove_many).await?;
     assert_eq!(of_many.len(), of_one.len(), "{of_many:#?}");
     assert_eq!(stores.health.news_between("ada", 0, MANY).await?, []);
@@ -99,7 +99,7 @@ async fn statements_of_a_commit_do_not_grow_with_the_marks_that_it_ends() -> Res
         for range in &ranges {
             stores.health.mark_due("ada", *range).await?;
         }
-        let end = |claim: &Claim| FoldCommit { done: ranges.clone(), ..nothing(claim) };
+        let end = |claim: &Claim| DerivationCommit { done: ranges.clone(), ..nothing(claim) };
         counts.push(asked(&stores, &server, end).await?.len());
         assert_eq!(stores.health.due_of("ada", 1).await?, []);
     }

@@ -1,6 +1,7 @@
 //! Claims, and what a fold commits.
 
 use vitals::block::{Block, Cells};
+use vitals::derivation::{DerivedRow, Output, Setting, day_and, day_and_type, versions};
 use vitals::latest::{LatestValues, Timed};
 use vitals::news_timeline::{NewsEntry, SettingsAt};
 use vitals::registry::{Channel, DataType};
@@ -9,8 +10,7 @@ use vitals::zone::{LocalDay, ZoneRuns};
 
 use super::{Stores, on_both_engines, until_another_waits};
 use crate::{
-    Claim, DueRange, FoldCommit, FoldOutcome, HealthChange, LatestChange, NewsRow, OlderDays, Profile, SettingRow,
-    SlotRow, SummaryRow, Sync,
+    Claim, CommitOutcome, DerivationCommit, DueRange, HealthChange, LatestChange, Profile, SlotRow, SummaryRow, Sync,
 };
 
 on_both_engines! {
@@ -22,6 +22,7 @@ on_both_engines! {
     lease_that_has_ended_is_not_prolonged
     sync_of_which_nothing_is_derived_is_passed_over_by_a_derivation
     entries_are_found_by_time
+    patients_of_other_versions_are_found_until_they_are_marked
     settings_are_kept_with_their_time
 }
 
@@ -43,8 +44,25 @@ pub(super) fn due(first_us: i64, ready_ms: i64) -> DueRange {
     DueRange { arrival: 1, data_type: DataType::Activity.number(), first_us, last_us: first_us + 5, ready_ms }
 }
 
-pub(super) fn nothing(claim: &Claim) -> FoldCommit {
-    FoldCommit::nothing(claim.clone())
+pub(super) fn nothing(claim: &Claim) -> DerivationCommit {
+    DerivationCommit::nothing(claim.clone())
+}
+
+/// Window aggregates of a type on a day, or their removal.
+pub(super) fn slots(day: LocalDay, data_type: DataType, body: Option<Vec<u8>>) -> DerivedRow {
+    DerivedRow { output: Output::Slots, key: day_and_type(day, data_type), version: 1, body }
+}
+
+/// A section of a day, or its removal.
+pub(super) fn section(day: LocalDay, section: Section, body: Option<&str>) -> DerivedRow {
+    let body = body.map(|text| text.as_bytes().to_vec());
+    DerivedRow { output: Output::Section, key: day_and(day, section.number()), version: 3, body }
+}
+
+/// An entry of the NEWS history, or its removal.
+pub(super) fn news(time_ms: i64, entry: Option<NewsEntry>) -> DerivedRow {
+    let body = entry.map(|entry| serde_json::to_vec(&entry).expect("an entry"));
+    DerivedRow { output: Output::News, key: time_ms, version: 1, body }
 }
 
 /// Claims a patient, due or not, at a time beyond every lease before.
@@ -66,15 +84,15 @@ async fn a_patient_is_folded_by_one_at_a_time(stores: Stores) {
     let second = claim(&stores, 500 + LEASE_MS).await.remove(0);
     assert!(second.token > first.token);
 
-    let late = FoldCommit { done: vec![due(1, 500)], ..nothing(&first) };
-    assert_eq!(stores.health.commit_folds(vec![late]).await.expect("an answer"), [FoldOutcome::LeaseLost]);
+    let late = DerivationCommit { done: vec![due(1, 500)], ..nothing(&first) };
+    assert_eq!(stores.health.commit_derivations(vec![late]).await.expect("an answer"), [CommitOutcome::LeaseLost]);
     assert_eq!(stores.health.due_of("ada", 500).await.expect("an answer"), [due(1, 500)]);
 
     stores.health.hold_claim(second.clone(), 700_000).await.expect("put off");
     assert_eq!(claim(&stores, 699_999).await, []);
     let third = claim(&stores, 700_000).await.remove(0);
-    let done = FoldCommit { done: vec![due(1, 500)], due: vec![due(9, 800_000)], ..nothing(&third) };
-    assert_eq!(stores.health.commit_folds(vec![done]).await.expect("an answer"), [FoldOutcome::Committed]);
+    let done = DerivationCommit { done: vec![due(1, 500)], due: vec![due(9, 800_000)], ..nothing(&third) };
+    assert_eq!(stores.health.commit_derivations(vec![done]).await.expect("an answer"), [CommitOutcome::Committed]);
     assert_eq!(claim(&stores, 700_001).await, []);
     assert_eq!(claim(&stores, 800_000).await.len(), 1);
 }
@@ -107,17 +125,19 @@ async fn a_fold_is_committed_whole_or_not_at_all(stores: Stores) {
     let claims = claim(&stores, 1).await;
     let day = LocalDay(20_000);
     let entry = NewsEntry::at(7, &heart_rate(60.0, 7), &SettingsAt::default(), None);
-    let whole = |claim: &Claim| FoldCommit {
-        slots: vec![SlotRow { day, data_type: DataType::Activity, cells: vec![1, 2, 3] }],
-        summaries: vec![SummaryRow { day, section: Section::Spo2, body: Some("{}".to_owned()) }],
+    let whole = |claim: &Claim| DerivationCommit {
+        rows: vec![
+            slots(day, DataType::Activity, Some(vec![1, 2, 3])),
+            section(day, Section::Spo2, Some("{}")),
+            news(entry.time_ms, Some(entry)),
+        ],
         latest: Some(LatestChange { seen: LatestValues::default(), computed: heart_rate(60.0, 7) }),
-        news: vec![NewsRow { time_ms: entry.time_ms, entry: Some(entry) }],
         done: vec![due(1, 0)],
         ..nothing(claim)
     };
     let lost = Claim { token: claims[1].token - 1, ..claims[1].clone() };
-    let outcomes = stores.health.commit_folds(vec![whole(&claims[0]), whole(&lost)]).await.expect("an answer");
-    assert_eq!(outcomes, [FoldOutcome::Committed, FoldOutcome::LeaseLost]);
+    let outcomes = stores.health.commit_derivations(vec![whole(&claims[0]), whole(&lost)]).await.expect("an answer");
+    assert_eq!(outcomes, [CommitOutcome::Committed, CommitOutcome::LeaseLost]);
 
     let names = vec!["ada".to_owned(), "grace".to_owned()];
     let latest = stores.health.latest_of_patients(names.clone()).await.expect("an answer");
@@ -138,7 +158,7 @@ async fn lease_that_has_ended_is_not_prolonged(stores: Stores) {
     let held = claim(&stores, 500).await.remove(0);
     health.prolong_claim(held.clone(), 90_000).await.expect("prolonged");
     assert_eq!(claim(&stores, 80_000).await, [], "it is held");
-    health.commit_folds(vec![nothing(&held)]).await.expect("committed");
+    health.commit_derivations(vec![nothing(&held)]).await.expect("committed");
     health.prolong_claim(held, 200_000).await.expect("an answer");
     assert_eq!(claim(&stores, 80_000).await.len(), 1, "nobody holds it");
 }
@@ -157,8 +177,8 @@ async fn sync_of_which_nothing_is_derived_is_passed_over_by_a_derivation(stores:
     let held = claim(&stores, NOON_MS).await.remove(0);
     let dirty = stores.health.dirty_of("ada", NOON_MS).await.expect("an answer").expect("a patient");
     assert_eq!((&dirty.ready, &dirty.later, dirty.through), (&vec![], &vec![], 1));
-    let commit = FoldCommit { dirty: Some(dirty), now_ms: NOON_MS, ..nothing(&held) };
-    stores.health.commit_folds(vec![commit]).await.expect("committed");
+    let commit = DerivationCommit { dirty: Some(dirty), now_ms: NOON_MS, ..nothing(&held) };
+    stores.health.commit_derivations(vec![commit]).await.expect("committed");
     assert_eq!(claim(&stores, NOON_MS + 1).await, []);
     let dirty = stores.health.dirty_of("ada", NOON_MS).await.expect("an answer").expect("a patient");
     assert_eq!(dirty.from, 1, "events up to it need not be kept");
@@ -176,7 +196,11 @@ async fn range_that_is_marked_while_a_derivation_commits_stays_ready() {
     health.mark_due("ada", due(1, 500)).await.expect("marked");
     let first = claim(&stores, 500).await.remove(0);
     health
-        .commit_folds(vec![FoldCommit { due: vec![due(9, 550)], done: vec![due(1, 500)], ..nothing(&first) }])
+        .commit_derivations(vec![DerivationCommit {
+            due: vec![due(9, 550)],
+            done: vec![due(1, 500)],
+            ..nothing(&first)
+        }])
         .await
         .expect("committed");
     let held = claim(&stores, 550).await.remove(0);
@@ -194,11 +218,11 @@ async fn range_that_is_marked_while_a_derivation_commits_stays_ready() {
     });
     let deriving = async {
         is_marked.await.expect("the row is held");
-        health.commit_folds(vec![FoldCommit { dirty, now_ms: 550, ..nothing(&held) }]).await
+        health.commit_derivations(vec![DerivationCommit { dirty, now_ms: 550, ..nothing(&held) }]).await
     };
     let (marking, outcome) = futures::join!(marking, deriving);
     marking.expect("committed");
-    assert_eq!(outcome.expect("an answer"), [FoldOutcome::Committed]);
+    assert_eq!(outcome.expect("an answer"), [CommitOutcome::Committed]);
     assert_eq!(claim(&stores, 600).await.len(), 1, "the new mark is ready");
 }
 
@@ -207,22 +231,22 @@ async fn latest_values_that_changed_meanwhile_are_kept_where_they_are_newer(stor
     let change = |seen, computed| Some(LatestChange { seen, computed });
     let first = claim_of(&stores, "ada").await;
     let newer = heart_rate(60.0, 7);
-    let commit = FoldCommit { latest: change(LatestValues::default(), newer), ..nothing(&first) };
-    stores.health.commit_folds(vec![commit]).await.expect("committed");
+    let commit = DerivationCommit { latest: change(LatestValues::default(), newer), ..nothing(&first) };
+    stores.health.commit_derivations(vec![commit]).await.expect("committed");
     let stale = claim_of(&stores, "ada").await;
-    let row = SummaryRow { day: LocalDay(9), section: Section::Spo2, body: Some("{}".to_owned()) };
-    let commit = FoldCommit {
+    let row = SummaryRow { day: LocalDay(9), section: Section::Spo2, body: "{}".to_owned() };
+    let commit = DerivationCommit {
         latest: change(LatestValues::default(), heart_rate(58.0, 5)),
-        summaries: vec![row.clone()],
+        rows: vec![section(LocalDay(9), Section::Spo2, Some("{}"))],
         ..nothing(&stale)
     };
-    assert_eq!(stores.health.commit_folds(vec![commit]).await.expect("an answer"), [FoldOutcome::Committed]);
+    assert_eq!(stores.health.commit_derivations(vec![commit]).await.expect("an answer"), [CommitOutcome::Committed]);
     assert_eq!(stores.health.stored_latest("ada").await.expect("an answer"), newer);
     assert_eq!(stores.health.summaries("ada", LocalDay(9), LocalDay(9)).await.expect("an answer"), [row]);
     // What it read is what is there, so that an older value may stand again.
     let third = claim_of(&stores, "ada").await;
-    let commit = FoldCommit { latest: change(newer, heart_rate(58.0, 5)), ..nothing(&third) };
-    stores.health.commit_folds(vec![commit]).await.expect("committed");
+    let commit = DerivationCommit { latest: change(newer, heart_rate(58.0, 5)), ..nothing(&third) };
+    stores.health.commit_derivations(vec![commit]).await.expect("committed");
     assert_eq!(stores.health.stored_latest("ada").await.expect("an answer"), heart_rate(58.0, 5));
 }
 
@@ -234,17 +258,20 @@ async fn cells_and_summaries_are_found_by_day_and_by_patient(stores: Stores) {
     }
     let claims = stores.health.claim_due("node", 1, LEASE_MS, 100).await.expect("an answer");
     let cells = |day: i32, data_type| SlotRow { day: LocalDay(day), data_type, cells: vec![day as u8; 9] };
-    let body = |day: i32, section, text: &str| SummaryRow { day: LocalDay(day), section, body: Some(text.to_owned()) };
-    let commits = claims.iter().map(|claim| FoldCommit {
-        slots: [1, 2, 4]
-            .map(|day| cells(day, DataType::Activity))
-            .into_iter()
-            .chain([cells(2, DataType::Tests)])
-            .collect(),
-        summaries: vec![body(2, Section::Activity, "a"), body(2, Section::Spo2, "s"), body(4, Section::Activity, "b")],
-        ..nothing(claim)
-    });
-    stores.health.commit_folds(commits.collect()).await.expect("committed");
+    let body = |day: i32, section, text: &str| SummaryRow { day: LocalDay(day), section, body: text.to_owned() };
+    let put_cells = |day: i32, data_type| slots(LocalDay(day), data_type, Some(cells(day, data_type).cells));
+    let put_body = |day: i32, of, text| section(LocalDay(day), of, Some(text));
+    let rows = vec![
+        put_cells(1, DataType::Activity),
+        put_cells(2, DataType::Activity),
+        put_cells(4, DataType::Activity),
+        put_cells(2, DataType::Tests),
+        put_body(2, Section::Activity, "a"),
+        put_body(2, Section::Spo2, "s"),
+        put_body(4, Section::Activity, "b"),
+    ];
+    let commits = claims.iter().map(|claim| DerivationCommit { rows: rows.clone(), ..nothing(claim) });
+    stores.health.commit_derivations(commits.collect()).await.expect("committed");
 
     let health = &stores.health;
     let first = names[0].as_str();
@@ -252,46 +279,61 @@ async fn cells_and_summaries_are_found_by_day_and_by_patient(stores: Stores) {
         health.slots(first, LocalDay(2), LocalDay(4)).await.expect("an answer"),
         [cells(2, DataType::Activity), cells(2, DataType::Tests), cells(4, DataType::Activity)]
     );
-    let before = health.slots_before(first, LocalDay(4), VITAL, 2).await.expect("an answer");
-    assert_eq!(before, [cells(2, DataType::Tests), cells(2, DataType::Activity)]);
-    let after = health.slots_after(first, LocalDay(2), VITAL, 5).await.expect("an answer");
-    assert_eq!(after, [cells(4, DataType::Activity)]);
+    let before = health.slots_before(first, LocalDay(4), VITAL).await.expect("an answer");
+    assert_eq!(before, [&rows[3], &rows[1], &rows[0]].map(Clone::clone));
+    let after = health.slots_after(first, LocalDay(2), VITAL).await.expect("an answer");
+    assert_eq!(after, [rows[2].clone()]);
+    let last = health.derived_before(first, Output::Section, day_and(LocalDay(4), 0)).await.expect("an answer");
+    assert_eq!(last, Some(rows[5].clone()));
+    let of_a_day = (day_and(LocalDay(2), 0), day_and(LocalDay(2), 63));
+    assert_eq!(health.derived(first, Output::Section, of_a_day).await.expect("an answer"), rows[4..6]);
+    assert_eq!(health.all_derived(first).await.expect("an answer").len(), rows.len());
     let found = health.slots_of_patients(names.clone(), LocalDay(2), VITAL).await.expect("an answer");
     assert_eq!(found.len(), 70);
     assert!(found.values().all(|rows| rows.len() == 2));
     let found = health.summaries_of_patients(names.clone(), LocalDay(2)).await.expect("an answer");
     assert_eq!(found.len(), 70);
     assert_eq!(found[first], [body(2, Section::Activity, "a"), body(2, Section::Spo2, "s")]);
-    let older = health.days_of_older_format(vitals::summary::FORMAT + 1, &names[67], 9).await.expect("an answer");
-    let days = |name: &String| OlderDays { patient: name.clone(), first: LocalDay(2), last: LocalDay(4) };
-    assert_eq!(older, [days(&names[68]), days(&names[69])]);
-    assert_eq!(health.days_of_older_format(vitals::summary::FORMAT, "", 9).await.expect("an answer"), []);
 
     health.mark_due(first, due(1, 0)).await.expect("marked");
     // All of them wait equally long, so that nobody is the first of them.
     let again = health.claim_patient(first, 2, LEASE_MS).await.expect("an answer").expect("a claim");
-    let removal = FoldCommit {
-        slots: vec![SlotRow { cells: Vec::new(), ..cells(2, DataType::Tests) }],
-        summaries: vec![SummaryRow { body: None, ..body(2, Section::Spo2, "") }],
+    let removal = DerivationCommit {
+        rows: vec![slots(LocalDay(2), DataType::Tests, None), section(LocalDay(2), Section::Spo2, None)],
         ..nothing(&again)
     };
-    health.commit_folds(vec![removal]).await.expect("committed");
+    health.commit_derivations(vec![removal]).await.expect("committed");
     assert_eq!(health.slots(first, LocalDay(2), LocalDay(2)).await.expect("an answer").len(), 1);
     assert_eq!(health.summaries(first, LocalDay(1), LocalDay(9)).await.expect("an answer").len(), 2);
+}
+
+async fn patients_of_other_versions_are_found_until_they_are_marked(stores: Stores) {
+    for name in ["ada", "grace", "joan"] {
+        enrol(&stores, name).await;
+    }
+    let health = &stores.health;
+    assert_eq!(health.patients_of_other_versions(&versions(), "", 9).await.expect("an answer"), []);
+    let of_older = |name: &str| (name.to_owned(), versions());
+    let found = health.patients_of_other_versions("news=2", "ada", 1).await.expect("an answer");
+    assert_eq!(found, [of_older("grace")]);
+    health.derive_again("grace", "news=2", vec![due(1, 0)]).await.expect("marked");
+    let found = health.patients_of_other_versions("news=2", "", 9).await.expect("an answer");
+    assert_eq!(found, [of_older("ada"), of_older("joan")]);
+    assert_eq!(claim(&stores, 1).await.len(), 1, "the patient is ready");
 }
 
 async fn entries_are_found_by_time(stores: Stores) {
     enrol(&stores, "ada").await;
     stores.health.mark_due("ada", due(1, 0)).await.expect("marked");
     let entry = |time_ms| NewsEntry::at(time_ms, &heart_rate(60.0, time_ms), &SettingsAt::default(), None);
-    let put = |time_ms| NewsRow { time_ms, entry: Some(entry(time_ms)) };
-    let remove = |time_ms| NewsRow { time_ms, entry: None };
+    let put = |time_ms| news(time_ms, Some(entry(time_ms)));
+    let remove = |time_ms| news(time_ms, None);
     let first = claim(&stores, 1).await.remove(0);
-    let commit = FoldCommit { news: vec![put(10), put(20), put(30)], ..nothing(&first) };
-    stores.health.commit_folds(vec![commit]).await.expect("committed");
+    let commit = DerivationCommit { rows: vec![put(10), put(20), put(30)], ..nothing(&first) };
+    stores.health.commit_derivations(vec![commit]).await.expect("committed");
     let second = claim(&stores, 1).await.remove(0);
-    let commit = FoldCommit { news: vec![remove(20), put(25), remove(30)], ..nothing(&second) };
-    stores.health.commit_folds(vec![commit]).await.expect("committed");
+    let commit = DerivationCommit { rows: vec![remove(20), put(25), remove(30)], ..nothing(&second) };
+    stores.health.commit_derivations(vec![commit]).await.expect("committed");
     let health = &stores.health;
     assert_eq!(health.newest_news("ada").await.expect("an answer"), Some(entry(25)));
     assert_eq!(health.news_before("ada", 25).await.expect("an answer"), Some(entry(10)));
@@ -300,8 +342,7 @@ async fn entries_are_found_by_time(stores: Stores) {
 }
 
 async fn settings_are_kept_with_their_time(stores: Stores) {
-    let setting =
-        |valid_from_ms, body: &str| SettingRow { name: "news".to_owned(), valid_from_ms, body: body.to_owned() };
+    let setting = |valid_from_ms, body: &str| Setting { name: "news".to_owned(), valid_from_ms, body: body.to_owned() };
     for setting in [setting(20, "b"), setting(10, "a"), setting(20, "c")] {
         stores.health.put_patient_setting("ada", setting).await.expect("stored");
     }

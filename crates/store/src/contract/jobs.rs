@@ -2,7 +2,7 @@
 
 use super::{Stores, on_both_engines};
 use crate::{
-    DERIVE_KIND, DueRange, FailingJobs, Failures, FoldCommit, FoldOutcome, HealthChange, JobFailure, JobLease,
+    CommitOutcome, DERIVE_KIND, DerivationCommit, DueRange, FailingJobs, Failures, HealthChange, JobFailure, JobLease,
     NEVER_MS, NewJob, Profile,
 };
 
@@ -164,8 +164,8 @@ async fn failures_of_a_derivation_come_with_the_next_claim_and_go_with_success(s
     assert!(!health.fail_derivation(&first, failure(9, 9, 2, 500)).await.expect("an answer"), "the lease is lost");
     assert!(health.due_job_kinds(NEVER_MS - 1).await.expect("a list").is_empty(), "no job of its own");
     assert_eq!(health.failing_jobs().await.expect("a list")[0].kind, DERIVE_KIND);
-    let commit = FoldCommit::nothing(second);
-    assert_eq!(health.commit_folds(vec![commit]).await.expect("an answer"), [FoldOutcome::Committed]);
+    let commit = DerivationCommit::nothing(second);
+    assert_eq!(health.commit_derivations(vec![commit]).await.expect("an answer"), [CommitOutcome::Committed]);
     health.forget_derivation_failures("ada").await.expect("forgotten");
     assert!(health.failing_jobs().await.expect("a list").is_empty());
 }

@@ -34,7 +34,7 @@ async fn sync_that_reaches_into_one_sealed_period_in_two_places_is_stored(stores
     let period = SealedPeriod::of(DataType::Activity, NOON_MS * 1000);
     let unsealed = UnsealedPeriod { patient: PATIENT.parse().expect("a uuid"), data_type: DataType::Activity, period };
     health.seal_period(unsealed, NOON_MS, 1).await.expect("sealed");
-    let again = runtime::timeout(Duration::from_secs(60), health.store_sync(sync(61))).await;
+    let again = runtime::timeout(Duration::from_mins(1), health.store_sync(sync(61))).await;
     let SyncOutcome::Stored(counts) = again.expect("an end").expect("stored") else { panic!("refused") };
     let counts = counts[&DataType::Activity];
     assert_eq!((counts.stored, counts.duplicate, counts.replaced), (0, 1, 1));

@@ -1,7 +1,6 @@
 //! Atrial-fibrillation records, an hour in one row.
 
 use super::HealthDb;
-use super::derived::{DerivedRow, Output};
 use crate::error::Result;
 use crate::texts::sql;
 
@@ -15,7 +14,7 @@ sql! {
 pub struct AfHourRow {
     /// Start of the hour, ms since 1970.
     pub hour_ms: i64,
-    /// Packed records; empty to remove the row.
+    /// Packed records.
     pub records: Vec<u8>,
 }
 
@@ -31,12 +30,5 @@ impl HealthDb {
                 .await
             })
             .await
-    }
-}
-
-impl From<&AfHourRow> for DerivedRow {
-    fn from(row: &AfHourRow) -> Self {
-        let body = (!row.records.is_empty()).then(|| row.records.clone());
-        DerivedRow { output: Output::AfHour, key: row.hour_ms, version: 0, body }
     }
 }

@@ -165,7 +165,7 @@ async fn claim(tx: &Tx<'_>, patient: &str, node: Option<&str>, until_ms: i64, no
 }
 
 /// Marks a range and makes the patient ready for it.
-async fn mark(tx: &Tx<'_>, patient: &str, range: &DueRange) -> Result<()> {
+pub(super) async fn mark(tx: &Tx<'_>, patient: &str, range: &DueRange) -> Result<()> {
     put_all(tx, patient, std::slice::from_ref(range)).await?;
     due::lower_ready(tx, patient, range.ready_ms).await
 }

@@ -5,14 +5,36 @@
 
 use std::collections::BTreeMap;
 
+use runtime::HashMap;
+
+use vitals::derivation::{DerivedRow, Output, keys_of_days};
 use vitals::registry::DataType;
 use vitals::zone::LocalDay;
 
+use super::HealthDb;
+use super::claims::{self, DueRange};
+use super::slots;
 use crate::engine::{Param, Row, Tx};
 use crate::error::{Result, StoreError};
-use crate::texts::sql;
+use crate::texts::{in_lists, list_of_64, sql, with_more};
 
 sql! {
+    FIND = "SELECT output, key, version, body FROM derived
+        WHERE patient = $1 AND output = $2 AND key >= $3 AND key <= $4 ORDER BY key";
+    FIND_BEFORE = "SELECT output, key, version, body FROM derived
+        WHERE patient = $1 AND output = $2 AND key < $3 ORDER BY key DESC LIMIT 1";
+    FIND_ALL = "SELECT output, key, version, body FROM derived WHERE patient = $1 ORDER BY output, key";
+    FIND_EXTRA_OF_PATIENTS = concat!("SELECT patient, key, body FROM derived
+        WHERE patient IN (", list_of_64!(), ") AND output = 6 AND key >= $65 AND key <= $66 ORDER BY patient, key");
+    /// Of two types, the latest day first.
+    FIND_DAYS_BEFORE = "SELECT output, key, version, body FROM derived
+        WHERE patient = $1 AND output = 1 AND key < $2 AND (key % 64 = $4 OR key % 64 = $5) ORDER BY key DESC LIMIT $3";
+    /// Of two types, the first day first.
+    FIND_DAYS_AFTER = "SELECT output, key, version, body FROM derived
+        WHERE patient = $1 AND output = 1 AND key > $2 AND (key % 64 = $4 OR key % 64 = $5) ORDER BY key LIMIT $3";
+    FIND_OTHER_VERSIONS = "SELECT uuid, derivations FROM patient
+        WHERE derivations <> $1 AND uuid > $2 ORDER BY uuid LIMIT $3";
+    SET_VERSIONS = "UPDATE patient SET derivations = $2 WHERE uuid = $1";
     PUT = "INSERT INTO derived (patient, output, key, version, body) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (patient, output, key) DO UPDATE SET version = excluded.version, body = excluded.body";
     /// SQLite removes row after row and reads one row here, so that it finds it by the key.
@@ -20,63 +42,141 @@ sql! {
         /*postgres ANY (VALUES postgres*/ (CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS BIGINT)) /*postgres ) postgres*/";
 }
 
-/// Keys of a day: one for each type or section.
-const KEYS_OF_DAY: i64 = 64;
+/// Rows that one look beyond some days reads. More than there are types, so that it holds whole days.
+const LOOK_ROWS: i64 = 12;
 
-/// What is computed. The numbers are stored: they are never given to another output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(i64)]
-pub(crate) enum Output {
-    /// Five-minute cells of a type on a local day, packed; [`day_and_type`].
-    Slots = 1,
-    /// A section of a local day, JSON without slots; [`day_and`] the section's number.
-    Section = 2,
-    /// What other days need of a local day, packed; the day.
-    Facts = 3,
-    /// Atrial-fibrillation records of a UTC hour, packed; its start, ms.
-    AfHour = 4,
-    /// An entry of the NEWS history, JSON; its time, ms.
-    News = 5,
-}
+impl HealthDb {
+    /// Returns the derived values of an output from a key to another one, both included, by key.
+    pub async fn derived(&self, patient: &str, output: Output, (from, to): (i64, i64)) -> Result<Vec<DerivedRow>> {
+        let patient = patient.to_owned();
+        let read = async move |tx: &Tx<'_>| tx.query(FIND, &[&patient, &output.number(), &from, &to], read_row).await;
+        known(self.db.look_up(read).await?)
+    }
 
-impl Output {
-    /// The number that it is stored under.
-    pub fn number(self) -> i64 {
-        self as i64
+    /// Returns the last derived value of an output below a key.
+    pub async fn derived_before(&self, patient: &str, output: Output, key: i64) -> Result<Option<DerivedRow>> {
+        let patient = patient.to_owned();
+        let read = async move |tx: &Tx<'_>| tx.query(FIND_BEFORE, &[&patient, &output.number(), &key], read_row).await;
+        Ok(known(self.db.look_up(read).await?)?.pop())
+    }
+
+    /// Returns everything that is derived of a patient, by output and key.
+    pub async fn all_derived(&self, patient: &str) -> Result<Vec<DerivedRow>> {
+        let patient = patient.to_owned();
+        known(self.db.read(async move |tx| tx.query(FIND_ALL, &[&patient], read_row).await).await?)
+    }
+
+    /// Returns the figures beyond the specification of several patients on one local day, keys and bodies by patient;
+    /// patients without any are left out.
+    pub async fn extra_of_patients(
+        &self,
+        patients: Vec<String>,
+        day: LocalDay,
+    ) -> Result<HashMap<String, Vec<(i64, Vec<u8>)>>> {
+        let read = |row: &Row<'_>| Ok((row.get::<String>(0)?, (row.get(1)?, row.get(2)?)));
+        let read_all = async move |tx: &Tx<'_>| {
+            let (from, to) = keys_of_days(day, day);
+            let mut found: HashMap<String, Vec<(i64, Vec<u8>)>> = HashMap::default();
+            in_lists(&patients, async |list| {
+                for (patient, figure) in tx.query(FIND_EXTRA_OF_PATIENTS, &with_more(list, &[&from, &to]), read).await?
+                {
+                    found.entry(patient).or_default().push(figure);
+                }
+                Ok(())
+            })
+            .await?;
+            Ok(found)
+        };
+        self.db.read(read_all).await
+    }
+
+    /// Returns the window aggregates of two types of some whole days before a local day, the latest day first.
+    pub async fn slots_before(&self, patient: &str, day: LocalDay, types: [DataType; 2]) -> Result<Vec<DerivedRow>> {
+        self.slots_beyond(FIND_DAYS_BEFORE, patient, keys_of_days(day, day).0, types).await
+    }
+
+    /// Returns the window aggregates of two types of some whole days after a local day, the first day first.
+    pub async fn slots_after(&self, patient: &str, day: LocalDay, types: [DataType; 2]) -> Result<Vec<DerivedRow>> {
+        self.slots_beyond(FIND_DAYS_AFTER, patient, keys_of_days(day, day).1, types).await
+    }
+
+    async fn slots_beyond(
+        &self,
+        text: &'static str,
+        patient: &str,
+        key: i64,
+        types: [DataType; 2],
+    ) -> Result<Vec<DerivedRow>> {
+        let patient = patient.to_owned();
+        let read = async move |tx: &Tx<'_>| {
+            let [one, other] = types.map(DataType::number);
+            tx.query(text, &[&patient, &key, &LOOK_ROWS, &one, &other], read_row).await
+        };
+        Ok(whole_days(known(self.db.look_up(read).await?)?))
+    }
+
+    /// Returns up to `limit` patients, those after another in the order of uuids, whose derived values other versions of
+    /// the derivations have computed, and these versions.
+    pub async fn patients_of_other_versions(
+        &self,
+        versions: &str,
+        after: &str,
+        limit: i64,
+    ) -> Result<Vec<(String, String)>> {
+        let (versions, after) = (versions.to_owned(), after.to_owned());
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        self.db.read(async move |tx| tx.query(FIND_OTHER_VERSIONS, &[&versions, &after, &limit], read).await).await
+    }
+
+    /// Marks ranges of a patient dirty, and that these versions of the derivations compute them.
+    pub async fn derive_again(&self, patient: &str, versions: &str, ranges: Vec<DueRange>) -> Result<()> {
+        let (patient, versions) = (patient.to_owned(), versions.to_owned());
+        self.db
+            .write(async move |tx| {
+                for range in &ranges {
+                    claims::mark(tx, &patient, range).await?;
+                }
+                tx.execute(SET_VERSIONS, &[&patient, &versions]).await
+            })
+            .await
+            .map(drop)
     }
 }
 
-/// A row to write, or to remove where it has no body.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct DerivedRow {
-    /// Which output.
-    pub output: Output,
-    /// Place within it.
-    pub key: i64,
-    /// Version of the definitions.
-    pub version: i64,
-    /// Content; `None` to remove the row.
-    pub body: Option<Vec<u8>>,
+/// A row of an output that this version knows.
+fn read_row(row: &Row<'_>) -> Result<Option<DerivedRow>> {
+    let Some(output) = Output::from_number(row.get(0)?) else { return Ok(None) };
+    Ok(Some(DerivedRow { output, key: row.get(1)?, version: row.get(2)?, body: Some(row.get(3)?) }))
 }
 
-/// The key of something of a day, by a number below 64.
-pub(crate) fn day_and(day: LocalDay, number: i64) -> i64 {
-    i64::from(day.0) * KEYS_OF_DAY + number
+fn known(rows: Vec<Option<DerivedRow>>) -> Result<Vec<DerivedRow>> {
+    rows.into_iter().flatten().map(decoded).collect()
 }
 
-/// The key of a type on a day.
-pub(crate) fn day_and_type(day: LocalDay, data_type: DataType) -> i64 {
-    day_and(day, data_type.number())
+/// A row as derivations see it.
+pub(super) fn decoded(mut row: DerivedRow) -> Result<DerivedRow> {
+    if row.output == Output::Slots {
+        row.body = row.body.map(|body| slots::unpack(&body)).transpose()?;
+    }
+    Ok(row)
 }
 
-/// The keys of some days, from the first to the last one.
-pub(crate) fn keys_of_days(first: LocalDay, last: LocalDay) -> (i64, i64) {
-    (day_and(first, 0), day_and(last, KEYS_OF_DAY - 1))
+/// Makes a row what is stored of it.
+pub(super) fn encode(row: &mut DerivedRow) -> Result<()> {
+    if row.output == Output::Slots {
+        row.body = row.body.as_deref().map(slots::compress).transpose()?;
+    }
+    Ok(())
 }
 
-/// The day and the number of a key.
-pub(crate) fn day_of(key: i64) -> (LocalDay, i64) {
-    (LocalDay(key.div_euclid(KEYS_OF_DAY) as i32), key.rem_euclid(KEYS_OF_DAY))
+/// The days of which no row is missing: the last one may have been cut by the limit.
+fn whole_days(mut rows: Vec<DerivedRow>) -> Vec<DerivedRow> {
+    if rows.len() as i64 == LOOK_ROWS {
+        let day = |row: &DerivedRow| vitals::derivation::day_of(row.key).0;
+        let cut = rows.last().map(day);
+        rows.retain(|row| Some(day(row)) != cut);
+    }
+    rows
 }
 
 /// A body that is text.
@@ -99,29 +199,4 @@ pub(crate) async fn put(tx: &Tx<'_>, patient: &str, rows: &[DerivedRow]) -> Resu
     }
     tx.put_rows(DELETE, &removed).await?;
     tx.put_rows(PUT, &written).await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_of_outputs_are_pinned() {
-        let outputs = [Output::Slots, Output::Section, Output::Facts, Output::AfHour, Output::News];
-        assert_eq!(outputs.map(Output::number), [1, 2, 3, 4, 5]);
-    }
-
-    #[test]
-    fn keys_of_days_are_read_back_and_ordered() {
-        for day in [LocalDay(-1), LocalDay(0), LocalDay(20_000)] {
-            let (first, last) = keys_of_days(day, day);
-            for number in [0, 1, 63] {
-                let key = day_and(day, number);
-                assert_eq!(day_of(key), (day, number));
-                assert!((first..=last).contains(&key));
-            }
-            assert!(last < keys_of_days(LocalDay(day.0 + 1), day).0);
-        }
-        assert!(DataType::ALL.into_iter().all(|data_type| data_type.number() < KEYS_OF_DAY));
-    }
 }

@@ -14,7 +14,7 @@ use vitals::zone::SECOND_US;
 
 use super::HealthDb;
 use super::chunks::{self, Prepared};
-use super::fold::FoldCommit;
+use super::commit::DerivationCommit;
 use crate::engine::{Param, Tx};
 use crate::error::Result;
 use crate::payload;
@@ -59,8 +59,8 @@ const MOST_NOTED: usize = 100_000;
 
 impl NotedHours {
     /// The hours that the syncs behind a derivation have opened and that were not noted yet.
-    pub fn new_of(&self, fold: &FoldCommit) -> Vec<OpenHour> {
-        let touched = fold.dirty.iter().flat_map(|dirty| &dirty.touched);
+    pub fn new_of(&self, commit: &DerivationCommit) -> Vec<OpenHour> {
+        let touched = commit.dirty.iter().flat_map(|dirty| &dirty.touched);
         let mut hours: Vec<OpenHour> = Vec::new();
         let noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (received_ms, range) in touched {
@@ -69,7 +69,7 @@ impl NotedHours {
                 continue;
             }
             let data_type = range.data_type.number();
-            let key = (fold.claim.patient.clone(), data_type, hour_us);
+            let key = (commit.claim.patient.clone(), data_type, hour_us);
             let is_noted = noted.get(&key).is_some_and(|ready_ms| ready_ms > received_ms)
                 || hours.iter().any(|hour| (hour.data_type, hour.hour_us) == (data_type, hour_us));
             if !is_noted {

@@ -4,21 +4,16 @@
 use std::collections::BTreeMap;
 
 use vitals::block::Block;
+use vitals::derivation::{DerivedRow, Output, Setting, day_of, keys_of_days};
 use vitals::latest::LatestValues;
-use vitals::news_timeline::NewsEntry;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::{DAY_US, LocalDay};
 
 use super::claims::DueRange;
-use super::derived::{Output, day_of, keys_of_days};
-use super::news::parse_entry;
-use super::settings::SettingRow;
-use super::slots::unpack;
-use super::summaries::{StoredSection, SummaryRow};
 use super::sync::{TouchedRange, touched_ranges};
-use super::{AfHourRow, FactsRow, HealthDb, Profile, SlotRow, latest, reader};
+use super::{HealthDb, Profile, derived, latest, reader};
 use crate::engine::{Param, Row, Tx};
-use crate::error::{Result, StoreError};
+use crate::error::Result;
 use crate::payload;
 use crate::texts::sql;
 
@@ -44,23 +39,19 @@ sql! {
             WHERE patient = $1 AND sequence > (SELECT derived_through FROM patient WHERE uuid = $1)
             ORDER BY sequence LIMIT $3) AS undone";
     AROUND = "SELECT output, key, version, CAST(0 AS BIGINT), body FROM derived
-            WHERE patient = $1 AND output = 1 AND key >= $2 AND key <= $3
+            WHERE patient = $1 AND output IN (1, 2, 3, 6) AND key >= $2 AND key <= $3
         UNION ALL SELECT output, key, version, 0, body FROM derived
-            WHERE patient = $1 AND output = 2 AND key >= $2 AND key <= $3
-        UNION ALL SELECT output, key, version, 0, body FROM derived
-            WHERE patient = $1 AND output = 3 AND key >= $4 AND key <= $5
-        UNION ALL SELECT output, key, version, 0, body FROM derived
-            WHERE patient = $1 AND output = 4 AND key >= $6 AND key <= $7
-        UNION ALL SELECT output, key, version, 0, body FROM derived WHERE patient = $1 AND output = 5 AND key <= $7
-            AND key >= COALESCE((SELECT MAX(key) FROM derived WHERE patient = $1 AND output = 5 AND key < $6), $6)
-        UNION ALL SELECT output, key, version, 0, body FROM derived WHERE patient = $1 AND output = 5 AND key > $7
+            WHERE patient = $1 AND output = 4 AND key >= $4 AND key <= $5
+        UNION ALL SELECT output, key, version, 0, body FROM derived WHERE patient = $1 AND output = 5 AND key <= $5
+            AND key >= COALESCE((SELECT MAX(key) FROM derived WHERE patient = $1 AND output = 5 AND key < $4), $4)
+        UNION ALL SELECT output, key, version, 0, body FROM derived WHERE patient = $1 AND output = 5 AND key > $5
             AND key = (SELECT MAX(key) FROM derived WHERE patient = $1 AND output = 5)
         UNION ALL SELECT -3, (SELECT MIN(key) FROM derived WHERE patient = $1 AND output = 1),
             (SELECT MAX(key) FROM derived WHERE patient = $1 AND output = 1), 0, CAST(NULL AS BYTEA)
         UNION ALL SELECT -1, data_type, channel, arrival, payload FROM chunk
-            WHERE patient = $1 AND data_type IN ($8, $9, $10, $11) AND last_us >= $12 AND last_us <= $13 AND first_us <= $14
+            WHERE patient = $1 AND data_type IN ($6, $7, $8, $9) AND last_us >= $10 AND last_us <= $11 AND first_us <= $12
         UNION ALL SELECT -2, data_type, 0, 0, CAST(NULL AS BYTEA) FROM segment
-            WHERE patient = $1 AND data_type IN ($8, $9, $10, $11) AND last_us >= $12 AND first_us <= $14";
+            WHERE patient = $1 AND data_type IN ($6, $7, $8, $9) AND last_us >= $10 AND first_us <= $12";
 }
 
 /// Who a patient is for the formulas, and what is dirty.
@@ -69,7 +60,7 @@ pub struct DerivationStart {
     /// Attributes of the body.
     pub profile: Profile,
     /// Every value of every setting.
-    pub settings: Vec<SettingRow>,
+    pub settings: Vec<Setting>,
     /// From when on rows of a type are still there, µs.
     pub kept_from_us: BTreeMap<DataType, i64>,
     /// Latest values.
@@ -138,7 +129,7 @@ async fn start(tx: &Tx<'_>, patient: &str, now_ms: i64) -> Result<Option<Derivat
                 start.latest = latest::parse(row.get::<Option<String>>(11)?.as_deref())?;
             }
             1 => {
-                let setting = SettingRow { name: row.get(8)?, valid_from_ms: row.get(1)?, body: row.get(9)? };
+                let setting = Setting { name: row.get(8)?, valid_from_ms: row.get(1)?, body: row.get(9)? };
                 start.settings.push(setting);
             }
             2 => {
@@ -185,10 +176,8 @@ impl Dirty {
 /// What is asked for around dirty ranges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputRange {
-    /// First and last local day of slots and sections.
+    /// First and last local day of everything that is derived of days.
     pub days: (LocalDay, LocalDay),
-    /// First and last local day of what other days need.
-    pub fact_days: (LocalDay, LocalDay),
     /// First and last time of AF records and NEWS entries, ms; the last entry before it is read too.
     pub times_ms: (i64, i64),
     /// Types whose rows are read, at most four.
@@ -205,16 +194,8 @@ impl InputRange {
 /// Rows and derived values of a patient, as they were at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct DerivationInputs {
-    /// Cells of the days.
-    pub slots: Vec<SlotRow>,
-    /// Sections of the days.
-    pub sections: Vec<StoredSection>,
-    /// What other days need.
-    pub facts: Vec<FactsRow>,
-    /// Atrial-fibrillation records.
-    pub af_hours: Vec<AfHourRow>,
-    /// NEWS entries by time, with the last one before the range and the newest of all.
-    pub news: Vec<NewsEntry>,
+    /// Derived values of the days and times; of NEWS also the last entry before and the newest of all.
+    pub derived: Vec<DerivedRow>,
     /// The first and the last day that has slots.
     pub days_with_slots: Option<(LocalDay, LocalDay)>,
     /// Rows by type, merged; a type of which something is sealed in the range is left out.
@@ -224,18 +205,15 @@ pub struct DerivationInputs {
 async fn inputs(tx: &Tx<'_>, patient: &str, wanted: &InputRange) -> Result<DerivationInputs> {
     const NO_TYPE: i64 = -1;
     let (first_key, last_key) = keys_of_days(wanted.days.0, wanted.days.1);
-    let facts = (i64::from(wanted.fact_days.0.0), i64::from(wanted.fact_days.1.0));
     let types: [i64; MOST_TYPES] =
         std::array::from_fn(|at| wanted.types.get(at).map_or(NO_TYPE, |data_type| data_type.number()));
     let [one, two, three, four] = &types;
     let (from_us, to_us) = wanted.rows_us;
     let latest_end_us = to_us.saturating_add(DAY_US);
-    let params: [&dyn Param; 14] = [
+    let params: [&dyn Param; 12] = [
         &patient,
         &first_key,
         &last_key,
-        &facts.0,
-        &facts.1,
         &wanted.times_ms.0,
         &wanted.times_ms.1,
         one,
@@ -256,7 +234,7 @@ async fn inputs(tx: &Tx<'_>, patient: &str, wanted: &InputRange) -> Result<Deriv
                 let keys: (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
                 inputs.days_with_slots = keys.0.zip(keys.1).map(|(first, last)| (day_of(first).0, day_of(last).0));
             }
-            output => inputs.take(output, row)?,
+            output => inputs.derived.extend(derived_row(output, row)?),
         }
         Ok(())
     };
@@ -267,32 +245,12 @@ async fn inputs(tx: &Tx<'_>, patient: &str, wanted: &InputRange) -> Result<Deriv
         let blocks = of_type.map(|(_, _, channel, bytes)| payload::decode(*data_type, Channel(*channel), bytes));
         inputs.rows.insert(*data_type, reader::merge(blocks.collect::<Result<_>>()?, from_us, to_us));
     }
-    inputs.news.sort_by_key(|entry| entry.time_ms);
     Ok(inputs)
 }
 
-impl DerivationInputs {
-    fn take(&mut self, output: i64, row: &Row<'_>) -> Result<()> {
-        let (key, body) = (row.get::<i64>(1)?, row.get::<Vec<u8>>(4)?);
-        if output == Output::Slots.number() {
-            let (day, number) = day_of(key);
-            if let Some(data_type) = DataType::from_number(number) {
-                self.slots.push(SlotRow { day, data_type, cells: unpack(&body)? });
-            }
-        } else if output == Output::Section.number() {
-            let (day, number) = day_of(key);
-            if let Some(section) = vitals::summary::Section::from_number(number) {
-                let text = String::from_utf8(body).map_err(|error| StoreError::Damaged(error.to_string()))?;
-                let row_of = SummaryRow { day, section, body: Some(text) };
-                self.sections.push(StoredSection { row: row_of, format: row.get(2)? });
-            }
-        } else if output == Output::Facts.number() {
-            self.facts.push(FactsRow { day: LocalDay(key as i32), facts: body });
-        } else if output == Output::AfHour.number() {
-            self.af_hours.push(AfHourRow { hour_ms: key, records: body });
-        } else if output == Output::News.number() {
-            self.news.push(parse_entry(&body)?);
-        }
-        Ok(())
-    }
+/// A row of an output that this version knows.
+fn derived_row(output: i64, row: &Row<'_>) -> Result<Option<DerivedRow>> {
+    let Some(output) = Output::from_number(output) else { return Ok(None) };
+    let stored = DerivedRow { output, key: row.get(1)?, version: row.get(2)?, body: Some(row.get(4)?) };
+    derived::decoded(stored).map(Some)
 }

@@ -5,13 +5,12 @@ mod alarms;
 mod changes;
 mod chunks;
 mod claims;
+mod commit;
 mod derived;
 mod devices;
 pub(crate) mod due;
 mod erasure;
 pub(crate) mod exports;
-mod facts;
-mod fold;
 mod hours;
 mod inputs;
 mod jobs;
@@ -38,26 +37,23 @@ pub use afib::AfHourRow;
 pub use alarms::Alarm;
 pub use changes::HealthChange;
 pub use claims::{Claim, DueRange};
+pub use commit::{CommitOutcome, DerivationCommit, LatestChange};
 pub use devices::{Device, DeviceReport};
 pub use due::AHEAD_MS;
 pub use erasure::ErasedPatient;
 pub use exports::folder as export_folder;
 pub use exports::{ExportJob, ExportState, ExportTurn, NewExport};
-pub use facts::FactsRow;
-pub use fold::{FoldCommit, FoldOutcome, LatestChange};
 pub use inputs::{DerivationInputs, DerivationStart, Dirty, InputRange};
 pub use jobs::{DERIVE_KIND, FailingJobs, Failures, JobFailure, JobLease, NEVER_MS, NewJob, PutAside};
 pub use messages::PendingEntries;
-pub use news::NewsRow;
 pub use nodes::NodeView;
 pub use oauth::{AuthorizationCode, OauthRefreshToken};
 pub use patients::{HealthPatient, Profile};
 pub(crate) use reader::merge;
 pub use retention::Retirement;
 pub use sessions::{HealthSession, IntakeFacts};
-pub use settings::{SettingRow, WEIGHT_SETTING};
 pub use slots::SlotRow;
-pub use summaries::{OlderDays, StoredSection, SummaryRow};
+pub use summaries::SummaryRow;
 pub use sync::{Counts, Sync, SyncId, SyncOutcome};
 pub use tally::{LocalQuarter, TallyRow};
 
@@ -81,6 +77,7 @@ const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0009_events.sql"),
     include_str!("../../migrations/health/0010_dirty.sql"),
     include_str!("../../migrations/health/0011_jobs.sql"),
+    include_str!("../../migrations/health/0012_derivations.sql"),
 ]);
 
 sql! {
@@ -151,11 +148,10 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         changes::TEXTS,
         chunks::TEXTS,
         claims::TEXTS,
+        commit::TEXTS,
         derived::TEXTS,
         devices::TEXTS,
         due::TEXTS,
-        facts::TEXTS,
-        fold::TEXTS,
         erasure::TEXTS,
         exports::TEXTS,
         hours::TEXTS,

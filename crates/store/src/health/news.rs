@@ -4,7 +4,6 @@ use runtime::HashMap;
 use vitals::news_timeline::NewsEntry;
 
 use super::HealthDb;
-use super::derived::{DerivedRow, Output};
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::texts::{list_of_64, sql};
@@ -45,28 +44,10 @@ impl HealthDb {
     }
 }
 
-/// An entry to write, or a time at which there is to be none.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NewsRow {
-    /// Time of the entry, ms.
-    pub time_ms: i64,
-    /// The entry; `None` to remove it.
-    pub entry: Option<NewsEntry>,
-}
-
-impl NewsRow {
-    /// What is stored of the row.
-    pub(super) fn to_derived(self) -> Result<DerivedRow> {
-        let body = self.entry.map(|entry| serde_json::to_vec(&entry)).transpose();
-        let body = body.map_err(|error| StoreError::Damaged(error.to_string()))?;
-        Ok(DerivedRow { output: Output::News, key: self.time_ms, version: 0, body })
-    }
-}
-
 fn read_entry(row: &Row<'_>) -> Result<NewsEntry> {
     parse_entry(&row.get::<Vec<u8>>(0)?)
 }
 
-pub(super) fn parse_entry(body: &[u8]) -> Result<NewsEntry> {
+fn parse_entry(body: &[u8]) -> Result<NewsEntry> {
     serde_json::from_slice(body).map_err(|error| StoreError::Damaged(error.to_string()))
 }

@@ -48,8 +48,8 @@ pub struct HealthPatient {
 
 sql! {
     PUT = "INSERT INTO patient (uuid, record_id, customer_code, birthday, gender, height, weight, skin_color,
-        hair_density, time_zone, created_ms, updated_ms, arrivals, fold_token, fold_lease_until_ms)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, 0, 0, 0)
+        hair_density, time_zone, created_ms, updated_ms, arrivals, fold_token, fold_lease_until_ms, derivations)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, 0, 0, 0, $12)
         ON CONFLICT (uuid) DO UPDATE SET
         customer_code = COALESCE(excluded.customer_code, patient.customer_code),
         birthday = COALESCE(excluded.birthday, patient.birthday),
@@ -109,6 +109,7 @@ pub(super) async fn put(
             &profile.hair_density,
             &profile.time_zone,
             &at_ms,
+            &vitals::derivation::versions(),
         ],
     )
     .await?;

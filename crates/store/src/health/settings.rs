@@ -4,6 +4,7 @@
 //! valid at a time follows from all rows up to then. So changes that are made late, after a crash, lose nothing.
 
 use serde_json::{Map, Value};
+use vitals::derivation::{Setting, WEIGHT_SETTING};
 use vitals::registry::DataType;
 use vitals::zone::SECOND_US;
 
@@ -25,25 +26,14 @@ sql! {
 /// A local day that ends after a moment began at most so long before it, wherever in the world it was and is.
 const LONGEST_DAY_US: i64 = 52 * 3600 * SECOND_US;
 
-/// A value of a setting.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettingRow {
-    /// Which setting.
-    pub name: String,
-    /// From when on it is valid, ms.
-    pub valid_from_ms: i64,
-    /// Its value, as JSON.
-    pub body: String,
-}
-
 impl HealthDb {
     /// All values of a patient's settings, by name and time.
-    pub async fn patient_settings(&self, patient: &str) -> Result<Vec<SettingRow>> {
+    pub async fn patient_settings(&self, patient: &str) -> Result<Vec<Setting>> {
         let patient = patient.to_owned();
         self.db
             .look_up(async move |tx| {
                 tx.query(FIND, &[&patient], |row| {
-                    Ok(SettingRow { name: row.get(0)?, valid_from_ms: row.get(1)?, body: row.get(2)? })
+                    Ok(Setting { name: row.get(0)?, valid_from_ms: row.get(1)?, body: row.get(2)? })
                 })
                 .await
             })
@@ -51,11 +41,11 @@ impl HealthDb {
     }
 
     /// Stores a value of a patient's setting.
-    pub async fn put_patient_setting(&self, patient: &str, setting: SettingRow) -> Result<()> {
+    pub async fn put_patient_setting(&self, patient: &str, setting: Setting) -> Result<()> {
         let patient = patient.to_owned();
         self.db
             .write(async move |tx| {
-                let SettingRow { name, valid_from_ms, body } = &setting;
+                let Setting { name, valid_from_ms, body } = &setting;
                 tx.execute(PUT, &[&patient, name, valid_from_ms, body]).await
             })
             .await?;
@@ -88,9 +78,6 @@ pub(super) async fn set_fields(
     }
     Ok(())
 }
-
-/// Name of the setting that a body's weight over time is kept as, kg.
-pub const WEIGHT_SETTING: &str = "weight";
 
 /// Keeps a weight from a time on; the one that was known before it holds for all time until then.
 pub(super) async fn keep_weight(

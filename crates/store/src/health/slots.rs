@@ -1,11 +1,11 @@
 //! Packed cells of local days.
 
 use runtime::HashMap;
+use vitals::derivation::{day_and_type, day_of, keys_of_days};
 use vitals::registry::DataType;
 use vitals::zone::LocalDay;
 
 use super::HealthDb;
-use super::derived::{DerivedRow, Output, day_and_type, day_of, keys_of_days};
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
 use crate::texts::{in_lists, list_of_64, sql, with_more};
@@ -16,12 +16,6 @@ sql! {
     FIND_DAYS_OF_TWO = "SELECT patient, key, body FROM derived
         WHERE patient = $1 AND output = 1 AND key >= $2 AND key <= $3 AND (key % 64 = $4 OR key % 64 = $5)
         ORDER BY key";
-    FIND_BEFORE = "SELECT patient, key, body FROM derived
-        WHERE patient = $1 AND output = 1 AND key < $2 AND (key % 64 = $4 OR key % 64 = $5)
-        ORDER BY key DESC LIMIT $3";
-    FIND_AFTER = "SELECT patient, key, body FROM derived
-        WHERE patient = $1 AND output = 1 AND key > $2 AND (key % 64 = $4 OR key % 64 = $5)
-        ORDER BY key LIMIT $3";
     FIND_OF_PATIENTS = concat!("SELECT patient, key, body FROM derived
         WHERE patient IN (", list_of_64!(), ") AND output = 1 AND (key = $65 OR key = $66) ORDER BY patient, key");
 }
@@ -37,7 +31,7 @@ pub struct SlotRow {
     pub day: LocalDay,
     /// The type of the rows that the cells are made of.
     pub data_type: DataType,
-    /// Packed cells; empty to remove the row.
+    /// Packed cells.
     pub cells: Vec<u8>,
 }
 
@@ -70,45 +64,6 @@ impl HealthDb {
             .await
     }
 
-    /// The last rows of cells of two types of a patient before a local day, the latest day and the last type first.
-    pub async fn slots_before(
-        &self,
-        patient: &str,
-        day: LocalDay,
-        types: [DataType; 2],
-        limit: i64,
-    ) -> Result<Vec<SlotRow>> {
-        self.slots_beyond(FIND_BEFORE, patient, keys_of_days(day, day).0, types, limit).await
-    }
-
-    /// The first rows of cells of two types of a patient after a local day.
-    pub async fn slots_after(
-        &self,
-        patient: &str,
-        day: LocalDay,
-        types: [DataType; 2],
-        limit: i64,
-    ) -> Result<Vec<SlotRow>> {
-        self.slots_beyond(FIND_AFTER, patient, keys_of_days(day, day).1, types, limit).await
-    }
-
-    async fn slots_beyond(
-        &self,
-        text: &'static str,
-        patient: &str,
-        key: i64,
-        types: [DataType; 2],
-        limit: i64,
-    ) -> Result<Vec<SlotRow>> {
-        let patient = patient.to_owned();
-        self.db
-            .read(async move |tx| {
-                let [one, other] = types.map(DataType::number);
-                known(&tx.query(text, &[&patient, &key, &limit, &one, &other], read_row).await?)
-            })
-            .await
-    }
-
     /// The cells of two types of several patients on one local day, by patient; those without any are left out.
     pub async fn slots_of_patients(
         &self,
@@ -133,14 +88,6 @@ impl HealthDb {
                 Ok(found)
             })
             .await
-    }
-}
-
-impl SlotRow {
-    /// What is stored of the row.
-    pub(super) fn to_derived(&self) -> Result<DerivedRow> {
-        let body = if self.cells.is_empty() { None } else { Some(compress(&self.cells)?) };
-        Ok(DerivedRow { output: Output::Slots, key: day_and_type(self.day, self.data_type), version: 0, body })
     }
 }
 
@@ -173,7 +120,7 @@ fn known(rows: &[Stored]) -> Result<Vec<SlotRow>> {
 }
 
 /// Length, then zstd: what neighbouring windows have in common costs little.
-fn compress(cells: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn compress(cells: &[u8]) -> Result<Vec<u8>> {
     let mut bytes = (cells.len() as u32).to_le_bytes().to_vec();
     let packed = zstd::bulk::compress(cells, ZSTD_LEVEL);
     bytes.extend(packed.map_err(|error| StoreError::Damaged(error.to_string()))?);

@@ -37,9 +37,6 @@ use crate::cells::Day;
 use crate::heart::MaxHeartRateRule;
 use crate::zone::LocalDay;
 
-/// Version of the stored sections; a change of a definition raises it, and older days become due.
-pub const FORMAT: i64 = 3;
-
 /// A section of the daily summary, in the order of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Section {

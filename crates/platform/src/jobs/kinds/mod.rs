@@ -10,15 +10,15 @@ mod sealing;
 mod unit;
 
 use super::Kind;
+use crate::derivations::{Derive, DeriveAgain};
 use crate::exports::Export;
-use crate::fold::{Derive, RecomputeOlderDays};
 
 /// Every kind, those that somebody waits for first: claims are made in this order.
 pub(crate) const ALL: &[Kind] = &[
     Kind::of::<Derive>(),
     Kind::of::<Export>(),
     Kind::of::<outbox::DeliverMessages>(),
-    Kind::of::<RecomputeOlderDays>(),
+    Kind::of::<DeriveAgain>(),
     Kind::of::<merging::PlanMerging>(),
     Kind::of::<merging::Merge>(),
     Kind::of::<sealing::PlanSealing>(),

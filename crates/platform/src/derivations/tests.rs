@@ -4,78 +4,48 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use store::{AHEAD_MS, AfHourRow, Claim, DueRange, FactsRow, FoldCommit, Profile, SettingRow, SlotRow, StoredSection};
+use store::{AHEAD_MS, Claim, DerivationCommit, DueRange, Profile};
 use vitals::af::{AfRecord, unpack_hour};
 use vitals::block::{Block, Cells};
-use vitals::latest::newest_of;
+use vitals::derivation::{Answer, DERIVATIONS, NEWS_SETTING, Need, Output, Rows, Setting, Subject, day_of};
+use vitals::latest::{LatestValues, newest_of};
 use vitals::merge::overlay;
-use vitals::news_timeline::NewsEntry;
 use vitals::registry::{Channel, DataType, NULL, TestKind};
 use vitals::summary::Section;
-use vitals::zone::{LocalDay, ZoneRuns};
+use vitals::zone::ZoneRuns;
 
-use super::derived::Derived;
-use super::patient::{FoldInput, fold};
-use super::source::FoldSource;
-use super::subject::{NEWS_SETTING, Subject};
+use super::derive::{Input, begin, commit_of, run, subject};
+use super::reader::Reader;
+use super::values::Values;
+use super::worker::DerivationCounts;
 
 /// What the stores would hold of one patient.
 #[derive(Clone, Debug, Default)]
 struct Memory {
     rows: BTreeMap<(DataType, Channel), Block>,
-    derived: Derived,
+    derived: Values,
+    latest: LatestValues,
+    due: Vec<DueRange>,
     arrivals: i64,
     rows_read: std::sync::Arc<std::sync::atomic::AtomicUsize>,
 }
 
-impl FoldSource for Memory {
-    async fn rows(&self, data_type: DataType, from_us: i64, to_us: i64) -> store::Result<Vec<Block>> {
+impl Reader for Memory {
+    async fn read(&self, need: Need) -> store::Result<Answer> {
+        if let Some(answer) = self.derived.answer(need) {
+            return Ok(answer);
+        }
+        let Need::Rows { data_type, from_us, to_us } = need else { unreachable!() };
         let of_type = self.rows.iter().filter(|((found, _), _)| *found == data_type);
         let clipped = of_type.map(|(_, block)| block.slice(block.rows_between(from_us, to_us)));
         let blocks: Vec<Block> = clipped.filter(|block| !block.is_empty()).collect();
         let rows = blocks.iter().map(Block::rows).sum();
         self.rows_read.fetch_add(rows, std::sync::atomic::Ordering::Relaxed);
-        Ok(blocks)
-    }
-
-    async fn slots(&self, first: LocalDay, last: LocalDay) -> store::Result<Vec<SlotRow>> {
-        Ok(self.derived.slots(first, last))
-    }
-
-    async fn vital_slots(&self, first: LocalDay, last: LocalDay) -> store::Result<Vec<SlotRow>> {
-        Ok(self.derived.vital_slots(first, last))
-    }
-
-    async fn slots_before(&self, day: LocalDay) -> store::Result<Vec<SlotRow>> {
-        Ok(self.derived.slots_before(day))
-    }
-
-    async fn slots_after(&self, day: LocalDay) -> store::Result<Vec<SlotRow>> {
-        Ok(self.derived.slots_after(day))
-    }
-
-    async fn sections(&self, first: LocalDay, last: LocalDay) -> store::Result<Vec<StoredSection>> {
-        Ok(self.derived.sections(first, last))
-    }
-
-    async fn facts(&self, first: LocalDay, last: LocalDay) -> store::Result<Vec<FactsRow>> {
-        Ok(self.derived.facts(first, last))
-    }
-
-    async fn af_hours(&self, from_ms: i64, to_ms: i64) -> store::Result<Vec<AfHourRow>> {
-        Ok(self.derived.af_hours(from_ms, to_ms))
-    }
-
-    async fn news_between(&self, from_ms: i64, to_ms: i64) -> store::Result<Vec<NewsEntry>> {
-        Ok(self.derived.news_between(from_ms, to_ms))
-    }
-
-    async fn news_before(&self, time_ms: i64) -> store::Result<Option<NewsEntry>> {
-        Ok(self.derived.news_before(time_ms))
+        Ok(Answer::Rows(Rows { data_type, from_us, to_us, blocks }))
     }
 }
 
-fn subject() -> Subject {
+fn patient() -> Subject {
     let profile = Profile {
         birthday: Some("1980-05-01".to_owned()),
         gender: Some("female".to_owned()),
@@ -85,8 +55,8 @@ fn subject() -> Subject {
         ..Profile::default()
     };
     let body = r#"{"spo2_scale": 2, "oxygen": true, "consciousness": "A"}"#.to_owned();
-    let oxygen = SettingRow { name: NEWS_SETTING.to_owned(), valid_from_ms: START_MS + 30 * HOUR_MS, body };
-    Subject::new(&profile, vec![oxygen])
+    let oxygen = Setting { name: NEWS_SETTING.to_owned(), valid_from_ms: START_MS + 30 * HOUR_MS, body };
+    subject(&profile, vec![oxygen])
 }
 
 impl Memory {
@@ -100,7 +70,7 @@ impl Memory {
         };
         self.rows.insert(key, merged);
         let not_after_us = (now_ms + AHEAD_MS) * 1000 + 999;
-        self.derived.latest.merge_newer(&newest_of(block, not_after_us));
+        self.latest.merge_newer(&newest_of(block, not_after_us));
         let (first_us, last_us) = (block.first_us().unwrap(), block.last_us().unwrap());
         let mark = |first_us, ready_ms| DueRange {
             arrival: self.arrivals,
@@ -109,52 +79,48 @@ impl Memory {
             last_us,
             ready_ms,
         };
-        self.derived.due.push(mark(first_us, now_ms));
+        self.due.push(mark(first_us, now_ms));
         if let Some(ahead_us) = block.times_us.iter().find(|time| **time > not_after_us) {
-            self.derived.due.push(mark(*ahead_us, ahead_us.div_euclid(1000) - AHEAD_MS));
+            self.due.push(mark(*ahead_us, ahead_us.div_euclid(1000) - AHEAD_MS));
         }
     }
 
     /// Folds until nothing is due.
     async fn fold(&mut self, now_ms: i64) {
         for _ in 0..1000 {
-            let due: Vec<DueRange> = self.derived.due.iter().filter(|mark| mark.ready_ms <= now_ms).copied().collect();
+            let due: Vec<DueRange> = self.due.iter().filter(|mark| mark.ready_ms <= now_ms).copied().collect();
             if due.is_empty() {
                 return;
             }
+            let (seen, kept_from_us) = (self.latest, BTreeMap::new());
+            let (plan, batch) = begin(Input { due, seen, subject: patient(), kept_from_us, now_ms });
+            let changes = run(&*self, batch, &plan, &DerivationCounts::default()).await.unwrap();
             let claim = Claim { patient: "p".to_owned(), token: 1, failures: store::Failures::default() };
-            let seen = self.derived.latest;
-            let input = FoldInput { claim, due, seen, subject: subject(), kept_from_us: BTreeMap::new(), now_ms };
-            let commit = fold(&*self, input).await.unwrap();
-            self.commit(commit);
+            self.commit(commit_of(claim, &plan, changes, seen, now_ms));
         }
         panic!("folding does not end");
     }
 
-    fn commit(&mut self, commit: FoldCommit) {
+    fn commit(&mut self, commit: DerivationCommit) {
         if let Some(change) = &commit.latest {
-            assert_eq!(change.seen, self.derived.latest);
+            assert_eq!(change.seen, self.latest);
+            self.latest = change.computed;
         }
-        self.derived.apply(commit);
+        self.derived.apply(commit.rows);
+        self.due.retain(|mark| !commit.done.contains(mark));
+        for mark in commit.due {
+            if !self.due.contains(&mark) {
+                self.due.push(mark);
+            }
+        }
     }
 
     fn assert_same_as(&self, other: &Memory, seed: u64) {
         assert_eq!(self.rows, other.rows, "seed {seed}: the test sends other rows");
-        let (mine, others) = (&self.derived, &other.derived);
-        assert_eq!(mine.slots, others.slots, "seed {seed}");
-        assert_eq!(mine.facts, others.facts, "seed {seed}");
-        assert_eq!(mine.summaries, others.summaries, "seed {seed}");
-        assert_eq!(records(mine), records(others), "seed {seed}");
-        assert_eq!(mine.latest, others.latest, "seed {seed}");
-        let differing = |one: &Memory, two: &Memory| -> Vec<NewsEntry> {
-            one.derived
-                .news
-                .values()
-                .filter(|entry| two.derived.news.get(&entry.time_ms) != Some(entry))
-                .copied()
-                .collect()
-        };
-        assert_eq!(differing(self, other), differing(other, self), "seed {seed}");
+        // Whatever is in the list is compared; times at which records became known are the order of arrival.
+        assert_eq!(self.derived.changes_to(&other.derived), [], "seed {seed}");
+        assert_eq!(records(&self.derived), records(&other.derived), "seed {seed}");
+        assert_eq!(self.latest, other.latest, "seed {seed}");
     }
 
     /// Fails unless everything is what one fold of the rows gives that are stored now.
@@ -165,9 +131,9 @@ impl Memory {
 }
 
 /// Records without the times at which they became known: those are the order of arrival.
-fn records(derived: &Derived) -> Vec<AfRecord> {
-    let hours = derived.af_hours.values();
-    hours.flat_map(|hour| unpack_hour(hour).unwrap()).map(|stored| stored.record).collect()
+fn records(derived: &Values) -> Vec<AfRecord> {
+    let hours = derived.of(Output::AfHour);
+    hours.flat_map(|(_, hour)| unpack_hour(hour).unwrap()).map(|stored| stored.record).collect()
 }
 
 /// 2025-10-24T20:00Z: the night to the clock change of autumn is not far.
@@ -385,14 +351,14 @@ fn end_ms(recording: &[Block]) -> i64 {
 
 #[tokio::test]
 async fn any_order_of_syncs_and_folds_gives_the_same() {
-    let mut sections: BTreeSet<Section> = BTreeSet::new();
+    let (mut sections, mut outputs): (BTreeSet<i64>, BTreeSet<Output>) = Default::default();
     for seed in 0..150 {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let sessions = random.random_range(1..9);
         let recording = recording(&mut random, sessions);
         let now_ms = end_ms(&recording) + HOUR_MS;
         let expected = folded_at_once(&recording, now_ms).await;
-        assert!(!expected.derived.slots.is_empty());
+        assert!(expected.derived.of(Output::Slots).next().is_some());
 
         let mut memory = Memory::default();
         for sync in syncs(&mut random, &recording) {
@@ -412,10 +378,14 @@ async fn any_order_of_syncs_and_folds_gives_the_same() {
         }
         memory.fold(now_ms).await;
         memory.assert_same_as(&expected, seed);
-        assert!(memory.derived.due.is_empty(), "seed {seed}: {:?}", memory.derived.due);
-        sections.extend(expected.derived.summaries.keys().map(|(_, section)| *section));
+        assert!(memory.due.is_empty(), "seed {seed}: {:?}", memory.due);
+        sections.extend(expected.derived.of(Output::Section).map(|(key, _)| day_of(key).1));
+        outputs.extend(Output::ALL.into_iter().filter(|output| expected.derived.of(*output).next().is_some()));
     }
-    assert_eq!(sections.into_iter().collect::<Vec<_>>(), Section::ALL, "the recordings hold something of each");
+    // The recordings hold something of each.
+    assert_eq!(sections, Section::ALL.map(Section::number).into_iter().collect());
+    let listed: BTreeSet<Output> = DERIVATIONS.iter().filter_map(|derivation| derivation.output).collect();
+    assert_eq!(outputs, listed);
 }
 
 #[tokio::test]
@@ -430,13 +400,14 @@ async fn rows_ahead_of_the_clock_count_when_their_time_has_come() {
         for sync in syncs(&mut random, &recording) {
             memory.sync(&sync, now_ms);
             memory.fold(now_ms).await;
-            let newest = memory.derived.latest.scored_ms().max(memory.derived.news.keys().next_back().copied());
+            let newest =
+                memory.latest.scored_ms().max(memory.derived.of(Output::News).next_back().map(|(time_ms, _)| time_ms));
             assert!(newest.is_none_or(|newest| newest <= now_ms + AHEAD_MS), "seed {seed}");
             memory.assert_complete(now_ms, seed).await;
             now_ms = (now_ms + random.random_range(0..8 * HOUR_MS)).min(end_ms);
         }
         // The clock stops wherever something is due, as the worker's would.
-        while let Some(ready_ms) = memory.derived.due.iter().map(|mark| mark.ready_ms).min() {
+        while let Some(ready_ms) = memory.due.iter().map(|mark| mark.ready_ms).min() {
             now_ms = now_ms.max(ready_ms);
             memory.fold(now_ms).await;
         }
@@ -479,6 +450,6 @@ async fn a_live_sync_reads_only_its_own_windows() {
     memory.sync(&block.slice(rows - 1..rows), now_ms);
     memory.fold(now_ms).await;
     assert!(memory.rows_read.load(std::sync::atomic::Ordering::Relaxed) <= 5);
-    assert_eq!(memory.derived.latest.heart_rate.map(|timed| timed.timestamp_ms), Some(now_ms - MINUTE_MS));
+    assert_eq!(memory.latest.heart_rate.map(|timed| timed.timestamp_ms), Some(now_ms - MINUTE_MS));
     memory.assert_same_as(&folded_at_once(&[block], now_ms).await, 0);
 }

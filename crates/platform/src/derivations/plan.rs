@@ -1,41 +1,38 @@
-//! Which windows a fold computes anew, out of the marks that are due.
+//! Which windows a batch of derivations computes again, out of the marks that are due.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use store::DueRange;
 use vitals::cells::window_of;
+use vitals::derivation::{Windows, is_input, joined};
 use vitals::registry::DataType;
 use vitals::zone::WINDOW_US;
 
-/// Windows that one fold spans at most: eight days. More is left for the next fold, so that a history sent at once
+/// Windows that one batch spans at most: eight days. More is left for the next one, so that a history sent at once
 /// neither fills the memory nor outlives the lease.
 const LONGEST_SPAN_WINDOWS: i64 = 8 * 288;
 
-/// Windows of waveforms that one fold spans at most: a day, for a second of them is a hundred rows.
+/// Windows of waveforms that one batch spans at most: a day, for a second of them is a hundred rows.
 const LONGEST_WAVEFORM_SPAN_WINDOWS: i64 = 288;
 
 /// The arrival of marks that no sync has left.
-pub(crate) const OF_NO_SYNC: i64 = 0;
+pub(super) const OF_NO_SYNC: i64 = 0;
 
-/// Windows of five minutes, from (included) to (excluded).
-pub(crate) type Windows = Range<i64>;
-
-/// What one fold does.
+/// What one batch does.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Plan {
-    /// Windows to compute anew by type, in order, apart from each other.
+    /// Windows to compute again by type, in order, apart from each other.
     pub touched: BTreeMap<DataType, Vec<Windows>>,
     /// Touched windows that no sync has touched: something else that enters formulas has changed.
     pub revisited: Vec<Windows>,
-    /// Marks that the fold settles.
+    /// Marks that the batch ends.
     pub done: Vec<DueRange>,
     /// What it leaves of them.
     pub left: Vec<DueRange>,
 }
 
 impl Plan {
-    /// Plans a fold of the earliest marks. Types that nothing is derived from yet are settled at once, and so is what
+    /// Plans a batch of the earliest marks. Types that nothing is derived from are done at once, and so is what
     /// lies before the time from which a type is kept, µs: there is nothing left to compute it from, and what was
     /// computed stands.
     pub fn of(mut due: Vec<DueRange>, kept_from_us: &BTreeMap<DataType, i64>) -> Self {
@@ -44,7 +41,7 @@ impl Plan {
         let Some(first) = due.first() else { return plan };
         let start = window_of(first.first_us);
         for range in due {
-            let data_type = DataType::from_number(range.data_type).filter(|data_type| is_folded(*data_type));
+            let data_type = DataType::from_number(range.data_type).filter(|data_type| is_input(*data_type));
             let Some(data_type) = data_type else {
                 plan.done.push(range);
                 continue;
@@ -88,23 +85,6 @@ impl Plan {
         let end = self.touched.values().flatten().map(|windows| windows.end).max()?;
         Some(start..end)
     }
-}
-
-fn is_folded(data_type: DataType) -> bool {
-    vitals::cells::Day::TYPES.contains(&data_type)
-}
-
-/// The same windows in order, with those that touch or overlap made one.
-pub(crate) fn joined(mut windows: Vec<Windows>) -> Vec<Windows> {
-    windows.sort_by_key(|windows| windows.start);
-    let mut joined: Vec<Windows> = Vec::with_capacity(windows.len());
-    for next in windows {
-        match joined.last_mut() {
-            Some(last) if next.start <= last.end => last.end = last.end.max(next.end),
-            _ => joined.push(next),
-        }
-    }
-    joined
 }
 
 #[cfg(test)]

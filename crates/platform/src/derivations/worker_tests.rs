@@ -4,12 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 use std::time::Duration;
 
-use store::{Address, HealthChange, HealthDb, Objects, Profile, Sync, UsersDb};
+use store::{Address, DerivationCommit, HealthChange, HealthDb, Objects, Profile, Sync, UsersDb};
 use vitals::block::{Block, Cells};
+use vitals::derivation::{DerivedRow, Output, versions};
 use vitals::registry::{Channel, DataType, TestKind};
 use vitals::summary::Section;
 use vitals::zone::{LocalDay, ZoneRuns};
 
+use super::versions::mark_other_versions;
+use crate::DayParts;
 use crate::environment::{Platform, Settings};
 use crate::jobs::{self, NodeName};
 
@@ -106,7 +109,11 @@ impl Service {
 
     async fn day_json(&self, patient: &str) -> serde_json::Value {
         let day = LocalDay::parse("2025-11-20").unwrap();
-        let days = self.platform.days_of_patients(&[patient.to_owned()], day, true).await.unwrap();
+        let days = self
+            .platform
+            .days_of_patients(&[patient.to_owned()], day, DayParts { slots: true, extra: true })
+            .await
+            .unwrap();
         let mut out = Vec::new();
         days[0].write_json(&mut out, &Section::ALL);
         serde_json::from_slice(&out).unwrap()
@@ -194,9 +201,32 @@ async fn a_running_worker_folds_what_is_synced_and_stops_when_told() {
     runtime::timeout(Duration::from_mins(1), folded).await.unwrap();
     stop.send(true).unwrap();
     worker.await.unwrap();
-    // Nothing is of an older format here, so nothing becomes due.
-    assert_eq!(super::older::mark_older_days(&service.platform).await.unwrap(), 0);
+    // Nothing is of another version here, so nothing becomes due.
+    assert_eq!(mark_other_versions(&service.platform).await.unwrap(), 0);
     assert_eq!(service.drain().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_version_has_computed_is_computed_again_once() {
+    let service = Service::start().await;
+    service.enrol("ada").await;
+    service.sync("ada", vec![minutes_to_noon(&[60])]).await;
+    service.drain().await;
+    let health = &service.platform.health;
+    let derived = health.all_derived("ada").await.unwrap();
+    let older = versions().replace("day_sections=", "day_sections=0");
+    let claim = health.claim_patient("ada", NOON_MS, 1).await.unwrap().unwrap();
+    let is_section = |row: &&DerivedRow| row.output == Output::Section;
+    let rows: Vec<_> = derived.iter().filter(is_section).map(|row| DerivedRow { body: None, ..row.clone() }).collect();
+    assert!(!rows.is_empty());
+    health.commit_derivations(vec![DerivationCommit { rows, ..DerivationCommit::nothing(claim) }]).await.unwrap();
+    health.derive_again("ada", &older, Vec::new()).await.unwrap();
+    assert_eq!(service.drain().await, 0);
+
+    assert_eq!(mark_other_versions(&service.platform).await.unwrap(), 1);
+    assert_eq!(mark_other_versions(&service.platform).await.unwrap(), 0);
+    assert_eq!(service.drain().await, 1);
+    assert_eq!(health.all_derived("ada").await.unwrap(), derived);
 }
 
 /// A patient whose derivation panics, as that of one whose samples hit an error of the program.

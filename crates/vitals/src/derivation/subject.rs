@@ -1,13 +1,12 @@
-//! What formulas ask about the patient who is folded: his body, and his settings over time.
+//! What formulas ask about a patient: the body, and settings over time.
 
 use serde::Deserialize;
-use store::{SettingRow, WEIGHT_SETTING};
-use vitals::activity::Sex;
-use vitals::heart::MaxHeartRateRule;
-use vitals::news_timeline::{Assumed, SettingsAt};
-use vitals::news2::{Consciousness, Settings, Spo2Scale};
-use vitals::summary::{Profile, SummarySettings, max_bpm_on};
-use vitals::zone::{LocalClock, LocalDay};
+
+use crate::heart::MaxHeartRateRule;
+use crate::news_timeline::{Assumed, SettingsAt};
+use crate::news2::{Consciousness, Settings, Spo2Scale};
+use crate::summary::{Profile, SummarySettings, max_bpm_on};
+use crate::zone::{LocalClock, LocalDay};
 
 /// Name of the setting of NEWS: `{"spo2_scale": 1, "oxygen": false, "consciousness": "A"}`. A field that is absent
 /// keeps what was set before.
@@ -17,39 +16,39 @@ pub const GOAL_SETTING: &str = "activity_goal_steps";
 /// Name of the setting of the highest heart rate: `"fox"` or `"tanaka"`.
 pub const RULE_SETTING: &str = "max_heart_rate_rule";
 
-/// The patient who is folded.
-#[derive(Debug)]
-pub(crate) struct Subject {
-    /// His body as it is known now.
+/// Name of the setting of the weight: kilograms.
+pub const WEIGHT_SETTING: &str = "weight";
+
+/// A value of a setting, and from when on it is valid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Name of the setting.
+    pub name: String,
+    /// Valid from this time on, ms since 1970.
+    pub valid_from_ms: i64,
+    /// JSON.
+    pub body: String,
+}
+
+/// A patient as formulas see them.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The body as it is known now.
     profile: Profile,
     clock: LocalClock,
-    settings: Vec<SettingRow>,
+    settings: Vec<Setting>,
 }
 
 impl Subject {
-    /// The patient of a profile and of all values of his settings.
-    pub fn new(profile: &store::Profile, mut settings: Vec<SettingRow>) -> Self {
+    /// The patient with a body, a time zone and all values of the settings.
+    pub fn new(profile: Profile, time_zone: &str, mut settings: Vec<Setting>) -> Self {
         settings.sort_by_key(|setting| setting.valid_from_ms);
-        let sex = profile.gender.as_deref().map(|gender| match gender {
-            "female" => Sex::Female,
-            "male" => Sex::Male,
-            _ => Sex::Other,
-        });
-        Subject {
-            profile: Profile {
-                birthday: profile.birthday.as_ref().and_then(|birthday| birthday.parse().ok()),
-                sex,
-                height_cm: profile.height,
-                weight_kg: profile.weight,
-            },
-            clock: LocalClock::new(profile.time_zone.as_deref().unwrap_or("UTC")),
-            settings,
-        }
+        Subject { profile, clock: LocalClock::new(time_zone), settings }
     }
 
     /// The value of a setting at a time; `None` when it was not set yet or cannot be read.
     fn setting_at<'rows, T: Deserialize<'rows>>(&'rows self, name: &str, time_ms: i64) -> Option<T> {
-        let valid = |setting: &&SettingRow| setting.name == name && setting.valid_from_ms <= time_ms;
+        let valid = |setting: &&Setting| setting.name == name && setting.valid_from_ms <= time_ms;
         let newest = self.settings.iter().rfind(valid)?;
         serde_json::from_str(&newest.body).ok()
     }
@@ -81,7 +80,7 @@ impl Subject {
         }
     }
 
-    /// His body on a day: the weight is the one that was known when the day ended, before the first one that one; the
+    /// The body on a day: the weight is the one that was known when the day ended, before the first one that one; the
     /// rest of a body does not change.
     pub fn profile_on(&self, day: LocalDay) -> Profile {
         let end_ms = day.span_us(&self.clock).1 / 1000 - 1;
@@ -125,8 +124,8 @@ struct NewsSetting {
 mod tests {
     use super::*;
 
-    fn setting(name: &str, valid_from_ms: i64, body: &str) -> SettingRow {
-        SettingRow { name: name.to_owned(), valid_from_ms, body: body.to_owned() }
+    fn setting(name: &str, valid_from_ms: i64, body: &str) -> Setting {
+        Setting { name: name.to_owned(), valid_from_ms, body: body.to_owned() }
     }
 
     #[test]
@@ -135,7 +134,7 @@ mod tests {
             setting(NEWS_SETTING, 200, r#"{"spo2_scale": 2, "consciousness": "C"}"#),
             setting(NEWS_SETTING, 100, r#"{"oxygen": true}"#),
         ];
-        let subject = Subject::new(&store::Profile::default(), settings);
+        let subject = Subject::new(Profile::default(), "UTC", settings);
         assert_eq!(subject.news_settings(99).assumed, Assumed { spo2_scale: true, oxygen: true, consciousness: true });
         let first = subject.news_settings(100);
         assert!(first.settings.oxygen && !first.assumed.oxygen && first.assumed.spo2_scale);
@@ -148,9 +147,9 @@ mod tests {
     fn a_weight_holds_from_its_time_on_and_the_first_one_before_it() {
         let day = LocalDay::parse("2025-11-20").unwrap();
         let noon_ms = i64::from(day.0) * 86_400_000 + 43_200_000;
-        let told = store::Profile { weight: Some(77.5), ..store::Profile::default() };
-        let weight_on = |settings: &[SettingRow], day: i32| {
-            Subject::new(&told, settings.to_vec()).profile_on(LocalDay(day)).weight_kg
+        let told = Profile { weight_kg: Some(77.5), ..Profile::default() };
+        let weight_on = |settings: &[Setting], day: i32| {
+            Subject::new(told, "UTC", settings.to_vec()).profile_on(LocalDay(day)).weight_kg
         };
         let settings = [setting(WEIGHT_SETTING, 0, "80.0"), setting(WEIGHT_SETTING, noon_ms, "77.5")];
         assert_eq!([weight_on(&settings, day.0 - 1), weight_on(&settings, day.0)], [Some(80.0), Some(77.5)]);
@@ -162,7 +161,7 @@ mod tests {
         let day = LocalDay::parse("2025-11-20").unwrap();
         let noon_ms = i64::from(day.0) * 86_400_000 + 43_200_000;
         let settings = vec![setting(GOAL_SETTING, noon_ms, "8000"), setting(RULE_SETTING, noon_ms, "\"tanaka\"")];
-        let subject = Subject::new(&store::Profile::default(), settings);
+        let subject = Subject::new(Profile::default(), "UTC", settings);
         assert_eq!(subject.summary_settings(day).activity_goal_steps, 8000);
         assert_eq!(subject.summary_settings(day).max_heart_rate_rule, MaxHeartRateRule::Tanaka);
         assert_eq!(subject.summary_settings(LocalDay(day.0 - 1)), SummarySettings::default());

@@ -1,44 +1,33 @@
-//! Committing what folds have derived.
+//! Committing what was derived of a patient.
 //!
-//! A fold reads without a lock and commits all it derived of a patient at once, together with the end of the marks
-//! that it saw. A sync that comes between leaves a mark of its own, so nothing it brought is forgotten.
+//! A derivation reads without a lock and commits everything at once, together with the end of the marks that it saw. A
+//! sync that comes between leaves a mark of its own, so nothing that it brought is forgotten.
 
 use futures::future::try_join_all;
+use vitals::derivation::DerivedRow;
 use vitals::latest::LatestValues;
 
 use super::claims::{self, Claim, DueRange};
-use super::derived::{self, DerivedRow};
 use super::hours::{self, OpenHour};
 use super::inputs::Dirty;
-use super::news::NewsRow;
-use super::slots::SlotRow;
-use super::summaries::SummaryRow;
-use super::{AfHourRow, FactsRow, HealthDb, latest};
+use super::{HealthDb, derived, latest};
 use crate::engine::{Param, Tx};
 use crate::error::Result;
 use crate::events::{NewEvent, raise_event_position};
 use crate::texts::sql;
 
-/// Everything that a fold of one patient changes.
+/// Everything that derivations of one patient change.
 #[derive(Clone, Debug)]
-pub struct FoldCommit {
+pub struct DerivationCommit {
     /// The claim under which it was computed.
     pub claim: Claim,
-    /// Cells of whole days.
-    pub slots: Vec<SlotRow>,
-    /// Sections of whole days.
-    pub summaries: Vec<SummaryRow>,
-    /// Facts of whole days.
-    pub facts: Vec<FactsRow>,
-    /// Atrial-fibrillation records of whole hours.
-    pub af_hours: Vec<AfHourRow>,
+    /// Derived values to write or to remove, of all outputs.
+    pub rows: Vec<DerivedRow>,
     /// Latest values as they were read, and as they were computed.
     pub latest: Option<LatestChange>,
-    /// NEWS entries that are to be written or removed.
-    pub news: Vec<NewsRow>,
     /// The marks that were seen.
     pub done: Vec<DueRange>,
-    /// What is due later, or was left for the next fold.
+    /// What is due later, or was left for the next derivation.
     pub due: Vec<DueRange>,
     /// The dirty ranges that it started from; `None` leaves it as it is up to which event ranges were taken in.
     pub dirty: Option<Dirty>,
@@ -48,17 +37,13 @@ pub struct FoldCommit {
     pub events: Vec<NewEvent>,
 }
 
-impl FoldCommit {
+impl DerivationCommit {
     /// A commit that changes nothing.
     pub fn nothing(claim: Claim) -> Self {
-        FoldCommit {
+        DerivationCommit {
             claim,
-            slots: Vec::new(),
-            summaries: Vec::new(),
-            facts: Vec::new(),
-            af_hours: Vec::new(),
+            rows: Vec::new(),
             latest: None,
-            news: Vec::new(),
             done: Vec::new(),
             due: Vec::new(),
             dirty: None,
@@ -68,25 +53,25 @@ impl FoldCommit {
     }
 }
 
-/// Latest values before and after a fold.
+/// Latest values before and after a derivation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LatestChange {
-    /// As the fold read them.
+    /// As the derivation read them.
     pub seen: LatestValues,
     /// As it computed them.
     pub computed: LatestValues,
 }
 
-/// How the commit of one patient's fold ended.
+/// How the commit of one patient's derivation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FoldOutcome {
+pub enum CommitOutcome {
     /// It is durable, and the patient is free.
     Committed,
     /// The lease has passed to another worker. Nothing was changed.
     LeaseLost,
 }
 
-/// Assignments of the end of a fold. What came since is due at once, otherwise the patient is ready when the next of the
+/// Assignments of the end of a derivation. What came since is due at once, otherwise the patient is ready when the next of the
 /// marks is.
 macro_rules! finish {
     () => {
@@ -104,7 +89,7 @@ sql! {
     HOLD = "UPDATE patient SET fold_lease_until_ms = 0, fold_node = NULL
         WHERE uuid = $1 AND fold_token = $2 RETURNING latest";
     FREE = concat!("UPDATE patient SET latest = $3, ", finish!(), " WHERE uuid = $1");
-    /// Both at once, where the latest values and the marks are still those that the fold read; $7 says whether the former
+    /// Both at once, where the latest values and the marks are still those that the derivation read; $7 says whether the former
     /// are to change. Where this waited for another transaction, the marks that it sees are those of before: a new one
     /// has changed the time, and this changes nothing.
     HOLD_AND_FREE = concat!("UPDATE patient SET fold_lease_until_ms = 0, fold_node = NULL,
@@ -117,16 +102,18 @@ sql! {
 }
 
 impl HealthDb {
-    /// Commits folds of several patients in one transaction; each is judged by its own lease. When this returns, what
+    /// Commits commits of several patients in one transaction; each is judged by its own lease. When this returns, what
     /// is committed is durable.
-    pub async fn commit_folds(&self, folds: Vec<FoldCommit>) -> Result<Vec<FoldOutcome>> {
-        let hours: Vec<Vec<OpenHour>> = folds.iter().map(|fold| self.open_hours.new_of(fold)).collect();
+    pub async fn commit_derivations(&self, mut commits: Vec<DerivationCommit>) -> Result<Vec<CommitOutcome>> {
+        commits.iter_mut().flat_map(|commit| &mut commit.rows).try_for_each(derived::encode)?;
+        let hours: Vec<Vec<OpenHour>> = commits.iter().map(|made| self.open_hours.new_of(made)).collect();
         let written = hours.clone();
         let outcomes = self.db.write(async move |tx| {
-            try_join_all(folds.iter().zip(&hours).map(|(fold, hours)| commit(tx, fold, hours))).await
+            try_join_all(commits.iter().zip(&hours).map(|(made, hours)| commit(tx, made, hours))).await
         });
         let outcomes = outcomes.await?;
-        for (hours, _) in written.into_iter().zip(&outcomes).filter(|(_, outcome)| **outcome == FoldOutcome::Committed)
+        for (hours, _) in
+            written.into_iter().zip(&outcomes).filter(|(_, outcome)| **outcome == CommitOutcome::Committed)
         {
             self.open_hours.remember(hours);
         }
@@ -139,50 +126,50 @@ impl HealthDb {
     }
 }
 
-async fn commit(tx: &Tx<'_>, fold: &FoldCommit, hours: &[OpenHour]) -> Result<FoldOutcome> {
-    let Claim { patient, token, .. } = &fold.claim;
-    let done = done_marks(fold);
-    if done.is_empty() && fold.due.is_empty() && hold_and_free(tx, fold).await? {
-        derived::put(tx, patient, &rows_of(fold)?).await?;
+async fn commit(tx: &Tx<'_>, made: &DerivationCommit, hours: &[OpenHour]) -> Result<CommitOutcome> {
+    let Claim { patient, token, .. } = &made.claim;
+    let done = done_marks(made);
+    if done.is_empty() && made.due.is_empty() && hold_and_free(tx, made).await? {
+        derived::put(tx, patient, &made.rows).await?;
         hours::note(tx, hours).await?;
-        add_events(tx, patient, &fold.events).await?;
-        return Ok(FoldOutcome::Committed);
+        add_events(tx, patient, &made.events).await?;
+        return Ok(CommitOutcome::Committed);
     }
     // Syncs and other derivations of the patient wait for this transaction from here on.
     let held = tx.query_opt(HOLD, &[patient, token], |row| row.get::<Option<String>>(0)).await?;
-    let Some(known) = held else { return Ok(FoldOutcome::LeaseLost) };
+    let Some(known) = held else { return Ok(CommitOutcome::LeaseLost) };
     let known = latest::parse(known.as_deref())?;
-    derived::put(tx, patient, &rows_of(fold)?).await?;
+    derived::put(tx, patient, &made.rows).await?;
     claims::forget_all(tx, patient, &done).await?;
-    claims::put_all(tx, patient, &fold.due).await?;
+    claims::put_all(tx, patient, &made.due).await?;
     hours::note(tx, hours).await?;
-    let latest = fold.latest.as_ref().map_or(known, |change| settle(&known, change));
-    let through = fold.dirty.as_ref().map(|dirty| dirty.through);
-    let events = fold.events.len() as i64;
-    tx.put(FREE, &[patient, &through, &latest::to_text(&latest)?, &fold.now_ms, &events]).await?;
-    add_events(tx, patient, &fold.events).await?;
-    Ok(FoldOutcome::Committed)
+    let latest = made.latest.as_ref().map_or(known, |change| settle(&known, change));
+    let through = made.dirty.as_ref().map(|dirty| dirty.through);
+    let events = made.events.len() as i64;
+    tx.put(FREE, &[patient, &through, &latest::to_text(&latest)?, &made.now_ms, &events]).await?;
+    add_events(tx, patient, &made.events).await?;
+    Ok(CommitOutcome::Committed)
 }
 
-/// Marks that end with a fold. Ranges of events that come with its commit were never written down.
-fn done_marks(fold: &FoldCommit) -> Vec<DueRange> {
-    let from = fold.dirty.as_ref().map_or(i64::MAX, |dirty| dirty.from);
-    fold.done.iter().filter(|range| range.arrival <= from).copied().collect()
+/// Marks that end with a derivation. Ranges of events that come with its commit were never written down.
+fn done_marks(made: &DerivationCommit) -> Vec<DueRange> {
+    let from = made.dirty.as_ref().map_or(i64::MAX, |dirty| dirty.from);
+    made.done.iter().filter(|range| range.arrival <= from).copied().collect()
 }
 
-/// Changes the patient's row for a fold that leaves the marks as they are. False, without effect, when the lease was lost
+/// Changes the patient's row for a derivation that leaves the marks as they are. False, without effect, when the lease was lost
 /// or the latest values or the marks have changed since they were read.
-async fn hold_and_free(tx: &Tx<'_>, fold: &FoldCommit) -> Result<bool> {
-    let Claim { patient, token, .. } = &fold.claim;
-    let Some(dirty) = &fold.dirty else { return Ok(false) };
+async fn hold_and_free(tx: &Tx<'_>, made: &DerivationCommit) -> Result<bool> {
+    let Claim { patient, token, .. } = &made.claim;
+    let Some(dirty) = &made.dirty else { return Ok(false) };
     let text_of = |values: fn(&LatestChange) -> LatestValues| {
-        let values = fold.latest.as_ref().map(values);
+        let values = made.latest.as_ref().map(values);
         Ok::<_, crate::StoreError>(values.as_ref().map(latest::to_text).transpose()?.flatten())
     };
     let latest = text_of(|change| settle(&change.seen, change))?;
-    let (seen, changes, events) = (text_of(|change| change.seen)?, fold.latest.is_some(), fold.events.len() as i64);
+    let (seen, changes, events) = (text_of(|change| change.seen)?, made.latest.is_some(), made.events.len() as i64);
     let params: [&dyn Param; 9] =
-        [patient, &dirty.through, &latest, &fold.now_ms, &events, token, &changes, &seen, &dirty.ready_ms];
+        [patient, &dirty.through, &latest, &made.now_ms, &events, token, &changes, &seen, &dirty.ready_ms];
     Ok(tx.execute(HOLD_AND_FREE, &params).await? == 1)
 }
 
@@ -198,18 +185,6 @@ async fn add_events(tx: &Tx<'_>, patient: &String, events: &[NewEvent]) -> Resul
     tx.put_rows(ADD_EVENTS, &rows.collect::<Vec<_>>()).await
 }
 
-/// Everything that a fold has derived, as it is stored.
-fn rows_of(fold: &FoldCommit) -> Result<Vec<DerivedRow>> {
-    let mut rows = fold.slots.iter().map(SlotRow::to_derived).collect::<Result<Vec<_>>>()?;
-    rows.extend(fold.summaries.iter().map(DerivedRow::from));
-    rows.extend(fold.facts.iter().map(DerivedRow::from));
-    rows.extend(fold.af_hours.iter().map(DerivedRow::from));
-    for row in &fold.news {
-        rows.push(row.to_derived()?);
-    }
-    Ok(rows)
-}
-
 /// Where nothing has come between, what was computed stands, also when it is older than what was there. Where a sync
 /// has, the newer stands, and the mark of that sync settles the rest.
 fn settle(known: &LatestValues, change: &LatestChange) -> LatestValues {
@@ -222,7 +197,7 @@ fn settle(known: &LatestValues, change: &LatestChange) -> LatestValues {
             *sign = computed;
         }
     }
-    // Only folds write the score.
+    // Only commits write the score.
     values.news_score = computed.news_score;
     values
 }

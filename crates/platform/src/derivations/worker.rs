@@ -1,15 +1,16 @@
 //! The task that derives what is due of a patient.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use store::{DERIVE_KIND, FoldCommit, FoldOutcome, HealthDb, StoreError};
+use store::{CommitOutcome, DERIVE_KIND, DerivationCommit, HealthDb, StoreError};
 use tokio::sync::{Notify, Semaphore, oneshot};
 use tracing::Instrument as _;
+use vitals::derivation::DERIVATIONS;
 
 use super::derive::derive;
-use super::older::mark_older_days;
+use super::versions::mark_other_versions;
 use crate::environment::Platform;
 use crate::error::Result;
 use crate::jobs::{Ended, Job, Run, Spec, Turn};
@@ -44,7 +45,7 @@ impl Job for Derive {
         drop(turn);
         let now_ms = platform.now_ms();
         let is_partial = commit.due.iter().any(|range| range.ready_ms <= now_ms);
-        if derivations.commit(&platform.health, commit, under_way).await? == FoldOutcome::LeaseLost {
+        if derivations.commit(&platform.health, commit, under_way).await? == CommitOutcome::LeaseLost {
             return Err(StoreError::LeaseLost.into());
         }
         platform.wake_boards();
@@ -55,20 +56,20 @@ impl Job for Derive {
     }
 }
 
-/// Marks the days that an older version of the program has computed.
-pub(crate) struct RecomputeOlderDays;
+/// Marks what other versions of the derivations have computed.
+pub(crate) struct DeriveAgain;
 
-impl Job for RecomputeOlderDays {
+impl Job for DeriveAgain {
     const SPEC: Spec = Spec::new("recompute_older_days", Turn::AtStart);
 
     fn parse(_subject: &str) -> Option<Self> {
-        Some(RecomputeOlderDays)
+        Some(DeriveAgain)
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        let patients = mark_older_days(&run.platform).await?;
+        let patients = mark_other_versions(&run.platform).await?;
         if patients > 0 {
-            tracing::info!(patients, "days that an older version has computed are computed again");
+            tracing::info!(patients, "what other versions of derivations have computed is computed again");
         }
         Ok(Ended::Done)
     }
@@ -86,6 +87,36 @@ pub(crate) struct Derivations {
     /// Rings when a derivation is computed or has failed.
     computed: Notify,
     committing: tokio::sync::Mutex<()>,
+    /// What was computed, for metrics.
+    pub counts: DerivationCounts,
+}
+
+/// Counts of computations of each derivation, and their time, µs. Clones share them.
+#[derive(Clone, Debug)]
+pub(crate) struct DerivationCounts(Arc<[(AtomicU64, AtomicU64)]>);
+
+impl Default for DerivationCounts {
+    fn default() -> Self {
+        DerivationCounts(DERIVATIONS.iter().map(|_| Default::default()).collect())
+    }
+}
+
+impl DerivationCounts {
+    /// Counts a computation of a derivation.
+    pub fn add(&self, id: &str, time: Duration) {
+        let of_id = DERIVATIONS.iter().zip(&*self.0).find(|(derivation, _)| derivation.id == id);
+        if let Some((_, (count, time_us))) = of_id {
+            count.fetch_add(1, Ordering::Relaxed);
+            time_us.fetch_add(time.as_micros() as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the id of each derivation, how often it was computed and in which time, µs.
+    pub fn all(&self) -> Vec<(&'static str, u64, u64)> {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let of_each = DERIVATIONS.iter().zip(&*self.0);
+        of_each.map(|(derivation, (count, time_us))| (derivation.id, read(count), read(time_us))).collect()
+    }
 }
 
 /// A derivation that is not computed yet.
@@ -100,8 +131,8 @@ impl Drop for UnderWay<'_> {
 
 #[derive(Debug)]
 struct Waiting {
-    commit: FoldCommit,
-    reply: oneshot::Sender<store::Result<FoldOutcome>>,
+    commit: DerivationCommit,
+    reply: oneshot::Sender<store::Result<CommitOutcome>>,
 }
 
 impl Derivations {
@@ -113,6 +144,7 @@ impl Derivations {
             waiting: Mutex::default(),
             computed: Notify::new(),
             committing: tokio::sync::Mutex::default(),
+            counts: DerivationCounts::default(),
         }
     }
 
@@ -129,9 +161,9 @@ impl Derivations {
     async fn commit(
         &self,
         health: &HealthDb,
-        commit: FoldCommit,
+        commit: DerivationCommit,
         under_way: UnderWay<'_>,
-    ) -> store::Result<FoldOutcome> {
+    ) -> store::Result<CommitOutcome> {
         let (reply, mut answer) = oneshot::channel();
         self.waiting().push(Waiting { commit, reply });
         drop(under_way);
@@ -173,8 +205,8 @@ impl Derivations {
             let count = waiting.len().min(COMMITS);
             waiting.drain(..count).collect()
         };
-        let commits: Vec<FoldCommit> = some.iter().map(|waiting| waiting.commit.clone()).collect();
-        match health.commit_folds(commits).await {
+        let commits: Vec<DerivationCommit> = some.iter().map(|waiting| waiting.commit.clone()).collect();
+        match health.commit_derivations(commits).await {
             Ok(outcomes) => {
                 for (Waiting { reply, .. }, outcome) in some.into_iter().zip(outcomes) {
                     // A derivation that was broken off is committed all the same.
@@ -187,7 +219,7 @@ impl Derivations {
             }
             Err(_) => {
                 for Waiting { commit, reply } in some {
-                    let outcomes = health.commit_folds(vec![commit]).await;
+                    let outcomes = health.commit_derivations(vec![commit]).await;
                     let _ = reply.send(outcomes.map(|outcomes| outcomes[0]));
                 }
             }
@@ -201,7 +233,7 @@ pub(super) async fn commit_due(platform: &Platform, patient: &str, now_ms: i64, 
     while !health.due_of(patient, now_ms).await?.is_empty() {
         let Some(claim) = health.claim_patient(patient, now_ms, lease_ms).await? else { return Ok(false) };
         let commit = derive(platform, claim).await?;
-        if health.commit_folds(vec![commit]).await? != [FoldOutcome::Committed] {
+        if health.commit_derivations(vec![commit]).await? != [CommitOutcome::Committed] {
             return Ok(false);
         }
     }

@@ -1,0 +1,86 @@
+//! What a batch is likely to need, read at once and in one snapshot. What it needs beyond that is read when it asks.
+
+use store::{DerivationInputs, HealthDb, InputRange};
+use vitals::cells::WINDOW_MS;
+use vitals::derivation::{
+    Answer, Batch, LOOK_BACK_WINDOWS, Output, Rows, VITAL_TYPES, Windows, days_around, keys_of_days,
+};
+use vitals::registry::DataType;
+use vitals::zone::{LocalDay, WINDOW_US};
+
+use super::plan::Plan;
+
+/// Windows of which rows are read ahead: more are read as they are computed, so that memory does not grow with a history.
+const LONGEST_ROWS_WINDOWS: i64 = 12;
+/// Windows of an hour.
+const HOUR_WINDOWS: i64 = 12;
+
+/// Reads what a plan is likely to need, and gives it to the batch.
+pub(super) async fn read_ahead(health: &HealthDb, patient: &str, plan: &Plan, batch: &mut Batch) -> store::Result<()> {
+    let Some(range) = plan.span().map(|span| range_of(plan, &span)) else { return Ok(()) };
+    let inputs = health.derivation_inputs(patient, range.clone()).await?;
+    give(batch, &range, inputs);
+    Ok(())
+}
+
+fn range_of(plan: &Plan, span: &Windows) -> InputRange {
+    let has_vitals = VITAL_TYPES.iter().any(|data_type| !plan.windows_of(*data_type).is_empty());
+    let around = if has_vitals { span.start - LOOK_BACK_WINDOWS..span.end + LOOK_BACK_WINDOWS } else { span.clone() };
+    let loaded = days_around(&around);
+    let days = (LocalDay(loaded.start().0 - 1), LocalDay(loaded.end().0 + 1));
+    let hours = span.start.div_euclid(HOUR_WINDOWS) * HOUR_WINDOWS
+        ..(span.end + HOUR_WINDOWS - 1).div_euclid(HOUR_WINDOWS) * HOUR_WINDOWS;
+    // The next evaluation of NEWS mostly is in the window after the last one.
+    let mut rows = span.start..span.end + 1;
+    let mut types: Vec<DataType> = plan.touched.keys().copied().filter(|data_type| !data_type.is_waveform()).collect();
+    if has_vitals {
+        types.extend(VITAL_TYPES);
+        types.sort_unstable();
+        types.dedup();
+    }
+    if types.contains(&DataType::RrInterval) {
+        rows = hours.start..hours.end.max(rows.end);
+    }
+    if span.end - span.start > LONGEST_ROWS_WINDOWS || types.len() > InputRange::MOST_TYPES {
+        types.clear();
+    }
+    InputRange {
+        days,
+        times_ms: (hours.start * WINDOW_MS, around.end.max(hours.end) * WINDOW_MS),
+        types,
+        rows_us: (rows.start * WINDOW_US, rows.end * WINDOW_US - 1),
+    }
+}
+
+fn give(batch: &mut Batch, range: &InputRange, inputs: DerivationInputs) {
+    let DerivationInputs { derived, days_with_slots, rows } = inputs;
+    let (from_us, to_us) = range.rows_us;
+    for (data_type, blocks) in rows {
+        batch.take_rows_ahead(Rows { data_type, from_us, to_us, blocks });
+    }
+    for output in Output::ALL {
+        let rows: Vec<_> = derived.iter().filter(|row| row.output == output).cloned().collect();
+        let mut keys = if output.is_of_days() { keys_of_days(range.days.0, range.days.1) } else { range.times_ms };
+        if output == Output::News {
+            // The last entry before the range came with it, and the newest of all, after which nothing is stored.
+            let first = rows.iter().map(|row| row.key).min().filter(|key| *key < keys.0);
+            keys.0 = first.unwrap_or(i64::MIN);
+            match rows.iter().max_by_key(|row| row.key).filter(|newest| newest.key > keys.1) {
+                Some(newest) => {
+                    let answer = Answer::Derived { output, keys: (newest.key, i64::MAX), rows: vec![newest.clone()] };
+                    batch.take(answer);
+                }
+                None => keys.1 = i64::MAX,
+            }
+        }
+        batch.take(Answer::Derived { output, keys, rows });
+    }
+    // Nothing is stored beyond the first and the last day with aggregates.
+    let (first, last) = days_with_slots.unwrap_or((range.days.1, range.days.0));
+    if first >= range.days.0 {
+        batch.take(Answer::VitalDaysBefore(Vec::new()));
+    }
+    if last <= range.days.1 {
+        batch.take(Answer::VitalDaysAfter(Vec::new()));
+    }
+}

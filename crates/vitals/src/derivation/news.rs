@@ -1,0 +1,277 @@
+//! NEWS2 entries of the windows that a batch touches.
+//!
+//! A measurement enters every evaluation of the twelve hours after it, and decides whether the first evaluation after
+//! those differs from the one before it. So a touched range is evaluated with the twelve hours that follow and with
+//! the next measurement; what was known when it began comes from the aggregates before it.
+
+use std::collections::BTreeMap;
+
+use super::need::{Computed, Missing};
+use super::output::Output;
+use super::view::{View, vital_rows};
+use super::windows::{Windows, joined};
+use super::{Derivation, Frozen, Input, VITAL_TYPES, Work};
+use crate::block::Block;
+use crate::cells::{WINDOW_MS, window_of};
+use crate::latest::Timed;
+use crate::news_timeline::{LOOK_BACK_MS, Moment, NewsEntry, Timeline, moments};
+use crate::registry::DataType;
+use crate::zone::WINDOW_US;
+
+/// Windows that reach back as far as a measurement enters, the one that is begun included.
+pub const LOOK_BACK_WINDOWS: i64 = LOOK_BACK_MS / WINDOW_MS + 1;
+
+/// Version of the definitions.
+const VERSION: i64 = 1;
+
+/// The NEWS history, and the newest score among the latest values.
+pub(super) const NEWS: Derivation = Derivation {
+    id: "news",
+    version: VERSION,
+    output: Some(Output::News),
+    inputs: &[
+        Input::Rows(DataType::Activity),
+        Input::Rows(DataType::Tests),
+        Input::Derived("aggregates.activity"),
+        Input::Derived("aggregates.tests"),
+        Input::Settings,
+    ],
+    work: Work::Windows { aligned: 1, at_once: None, compute },
+    frozen,
+    is_same: super::is_equal,
+};
+
+/// Entries before the first row from which evaluations can be made again.
+fn frozen(frozen: &Frozen, key: i64, body: &[u8]) -> Option<Vec<u8>> {
+    (key < frozen.whole_from(&VITAL_TYPES).div_euclid(1000)).then(|| body.to_vec())
+}
+
+/// Windows to evaluate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Interval(pub Windows);
+
+impl Interval {
+    /// With the window after them, where the next evaluation mostly is.
+    pub fn with_next(&self) -> Windows {
+        self.0.start..self.0.end + 1
+    }
+}
+
+/// Whether windows lie in others.
+pub(super) fn is_inside(windows: &Windows, others: &Windows) -> bool {
+    windows.start >= others.start && windows.end <= others.end
+}
+
+/// Returns the windows that evaluations of touched windows reach into, joined where they meet. Where nothing was
+/// measured in the twelve hours after, there is nothing to read. Found once, before anything is written.
+pub(super) fn vital_intervals(view: &mut View) -> Computed<Vec<Interval>> {
+    if let Some(intervals) = &view.vital_intervals {
+        return Ok(intervals.clone());
+    }
+    let touched = view.touched_of(&VITAL_TYPES);
+    let reach_of = |windows: &Windows| {
+        let end = windows.end + LOOK_BACK_WINDOWS;
+        Ok(if view.days.has_vitals(&(windows.end..end))? { windows.start..end } else { windows.clone() })
+    };
+    let reached = Missing::gather(touched.iter().map(reach_of))?;
+    let intervals: Vec<Interval> = joined(reached).into_iter().map(Interval).collect();
+    view.vital_intervals = Some(intervals.clone());
+    Ok(intervals)
+}
+
+/// What changes among the entries.
+#[derive(Clone, Debug, Default)]
+struct Edit {
+    /// Times of which entries are removed, ms, both ends included.
+    removed: Vec<(i64, i64)>,
+    /// Entries to write, by time.
+    put: BTreeMap<i64, NewsEntry>,
+}
+
+impl Edit {
+    fn removes(&self, time_ms: i64) -> bool {
+        self.removed.iter().any(|(from_ms, to_ms)| (*from_ms..=*to_ms).contains(&time_ms))
+    }
+
+    /// An evaluation that differs from the one before is an entry; one that does not is none, whatever was computed
+    /// before.
+    fn settle(&mut self, entry: &NewsEntry) {
+        if entry.changed {
+            self.put.insert(entry.time_ms, *entry);
+        } else {
+            self.put.remove(&entry.time_ms);
+        }
+    }
+
+    fn remove(&mut self, time_ms: i64) {
+        self.put.remove(&time_ms);
+        self.removed.push((time_ms, time_ms));
+    }
+}
+
+/// Evaluates intervals, which are in order and apart from each other.
+fn compute(view: &mut View, _touched: &[Windows]) -> Computed {
+    let intervals = vital_intervals(view)?;
+    if intervals.is_empty() {
+        return Ok(());
+    }
+    let rows = Missing::gather(intervals.iter().map(|interval| vital_rows(view, &interval.with_next())))?;
+    let whole_from = whole_from(&view.kept_from_us);
+    let mut evaluation = Evaluation { view, whole_from, edit: Edit::default(), last: None };
+    for (at, (interval, blocks)) in intervals.iter().zip(&rows).enumerate() {
+        let next_start = intervals.get(at + 1).map(|next| next.0.start);
+        evaluation.interval(&interval.0, blocks, next_start)?;
+    }
+    let edit = evaluation.edit;
+    let newest = newest_after(view, &edit)?;
+    let changes = changes(view, &edit)?;
+    for (time_ms, entry) in changes {
+        view.put(Output::News, time_ms, VERSION, entry.as_ref().map(written));
+    }
+    let score = |entry: NewsEntry| Some(Timed { value: f64::from(entry.total?), timestamp_ms: entry.time_ms });
+    view.news_score = newest.and_then(score);
+    Ok(())
+}
+
+/// Returns the first window whose NEWS can be made again. Before it some of the rows that enter have expired, and what
+/// was said stays; the aggregates still say what was known when it began.
+fn whole_from(kept_from_us: &BTreeMap<DataType, i64>) -> i64 {
+    let kept_from = VITAL_TYPES.iter().filter_map(|data_type| kept_from_us.get(data_type)).max();
+    kept_from.map_or(i64::MIN, |from_us| window_of(*from_us))
+}
+
+/// Returns what an edit changes of the stored entries. What is there already is left alone: a late measurement evaluates
+/// twelve hours again, and seldom changes more than a few.
+fn changes(view: &View, edit: &Edit) -> Computed<BTreeMap<i64, Option<NewsEntry>>> {
+    let mut changes: BTreeMap<i64, Option<NewsEntry>> = BTreeMap::new();
+    for (from_ms, to_ms) in &edit.removed {
+        changes.extend(view.stored(Output::News, *from_ms, *to_ms)?.map(|(time_ms, _)| (time_ms, None)));
+    }
+    changes.extend(edit.put.iter().map(|(time_ms, entry)| (*time_ms, Some(*entry))));
+    Ok(changes)
+}
+
+/// Returns the newest entry once an edit is made; `None` when there is none.
+fn newest_after(view: &View, edit: &Edit) -> Computed<Option<NewsEntry>> {
+    let written = edit.put.values().next_back().copied();
+    let mut stored = entry_before(view, i64::MAX)?;
+    while let Some(entry) = stored.filter(|entry| edit.removes(entry.time_ms)) {
+        stored = entry_before(view, entry.time_ms)?;
+    }
+    Ok(later(written, stored))
+}
+
+fn later(one: Option<NewsEntry>, other: Option<NewsEntry>) -> Option<NewsEntry> {
+    [one, other].into_iter().flatten().max_by_key(|entry| entry.time_ms)
+}
+
+/// Returns the last stored entry before a time, ms. An entry of another version of the program counts as missing: its
+/// days are due anyway.
+fn entry_before(view: &View, time_ms: i64) -> Computed<Option<NewsEntry>> {
+    let mut before_ms = time_ms;
+    while let Some((key, body)) = view.stored_before(Output::News, before_ms)? {
+        if let Some(entry) = read(body) {
+            return Ok(Some(entry));
+        }
+        before_ms = key;
+    }
+    Ok(None)
+}
+
+fn read(body: &[u8]) -> Option<NewsEntry> {
+    serde_json::from_slice(body).ok()
+}
+
+fn written(entry: &NewsEntry) -> Vec<u8> {
+    // A plain struct of numbers: serialising it cannot fail.
+    serde_json::to_vec(entry).unwrap_or_default()
+}
+
+struct Evaluation<'view> {
+    view: &'view View,
+    whole_from: i64,
+    edit: Edit,
+    /// The last evaluation so far.
+    last: Option<NewsEntry>,
+}
+
+impl Evaluation<'_> {
+    fn interval(&mut self, windows: &Windows, blocks: &[Block], next_start: Option<i64>) -> Computed {
+        let (start, end) = (windows.start.max(self.whole_from), windows.end);
+        if start >= end || start * WINDOW_US > self.view.not_after_us {
+            return Ok(());
+        }
+        let start_ms = start * WINDOW_MS;
+        let stored = entry_before(self.view, start_ms)?;
+        let previous = later(self.last, stored.filter(|entry| !self.edit.removes(entry.time_ms)));
+        let known = self.view.days.newest(&(start - LOOK_BACK_WINDOWS..start))?;
+        let mut timeline = Timeline { known, last: previous };
+        self.edit.removed.push((start_ms, end * WINDOW_MS - 1));
+
+        let mut last = None;
+        let moments = moments(blocks, self.view.not_after_us);
+        let (inside, after) = moments.split_at(moments.partition_point(|moment| moment.0 < end * WINDOW_MS));
+        for moment in inside.iter().filter(|moment| moment.0 >= start_ms) {
+            last = Some(self.step(&mut timeline, moment));
+        }
+        let next = match self.view.days.first_scored(end)? {
+            // The next interval evaluates it.
+            Some(window) if next_start.is_some_and(|next_start| window >= next_start) => None,
+            Some(window) if window == end => after.first().copied(),
+            Some(window) => self.first_moment_of(window)?,
+            None => None,
+        };
+        if let Some(moment) = &next {
+            self.edit.removed.push((moment.0, moment.0));
+            last = Some(self.step(&mut timeline, moment));
+        }
+        let Some(last) = last else { return self.keep_newest_before(start, previous) };
+        if let Some(previous) = previous.filter(|previous| !previous.changed) {
+            self.edit.remove(previous.time_ms);
+        }
+        if !self.has_entry_after(last.time_ms)? {
+            self.edit.put.insert(last.time_ms, last);
+        }
+        self.last = Some(last);
+        Ok(())
+    }
+
+    fn step(&mut self, timeline: &mut Timeline, moment: &Moment) -> NewsEntry {
+        let entry = timeline.step(moment, &self.view.subject.news_settings(moment.0));
+        self.edit.settle(&entry);
+        entry
+    }
+
+    /// Returns the first moment of a window, in its rows.
+    fn first_moment_of(&self, window: i64) -> Computed<Option<Moment>> {
+        if window * WINDOW_US > self.view.not_after_us {
+            return Ok(None);
+        }
+        let blocks = vital_rows(self.view, &(window..window + 1))?;
+        Ok(moments(&blocks, self.view.not_after_us).into_iter().next())
+    }
+
+    fn has_entry_after(&self, time_ms: i64) -> Computed<bool> {
+        let newest = newest_after(self.view, &self.edit)?;
+        Ok(newest.is_some_and(|newest| newest.time_ms > time_ms))
+    }
+
+    /// Nothing is left to evaluate from a window on: the last evaluation before it is the newest one and is kept.
+    fn keep_newest_before(&mut self, window: i64, previous: Option<NewsEntry>) -> Computed {
+        let found = self.view.days.last_scored(window, LOOK_BACK_WINDOWS)?;
+        let Some(known) = found else { return Ok(()) };
+        let Some(time_ms) = known.scored_ms() else { return Ok(()) };
+        let is_kept = |time_ms| self.edit.put.contains_key(&time_ms) || !self.edit.removes(time_ms);
+        if previous.is_some_and(|previous| previous.time_ms >= time_ms && is_kept(previous.time_ms)) {
+            return Ok(());
+        }
+        let known_at = known.not_after(time_ms);
+        let settings = self.view.subject.news_settings(time_ms);
+        let entry = NewsEntry::at(time_ms, &known_at, &settings, previous.as_ref());
+        if !self.has_entry_after(time_ms - 1)? {
+            self.edit.put.insert(time_ms, entry);
+        }
+        self.last = later(self.last, Some(entry));
+        Ok(())
+    }
+}
