@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::registry::{Channel, DataType, NULL};
+use crate::registry::{Channel, Column, DataType, NULL};
 use crate::zone::{ZoneName, ZoneRuns};
 
 /// The cells of one column.
@@ -117,8 +117,17 @@ impl Block {
     /// # Panics
     /// When the type has no such column: the names are written in code.
     pub fn column(&self, name: &str) -> &Cells {
+        self.declared_column(name).1
+    }
+
+    /// The column of a name, with what is declared of it.
+    ///
+    /// # Panics
+    /// When the type has no such column: the names are written in code.
+    pub fn declared_column(&self, name: &str) -> (&'static Column, &Cells) {
         let index = self.data_type.column_index(name);
-        &self.columns[index.unwrap_or_else(|| panic!("{} has no column {name}", self.data_type.name()))]
+        let index = index.unwrap_or_else(|| panic!("{} has no column {name}", self.data_type.name()));
+        (&self.data_type.columns()[index], &self.columns[index])
     }
 
     /// The zone of a row.

@@ -1,8 +1,8 @@
 //! What counts as a measurement in one row.
 //!
-//! Latest values, slots and NEWS must agree on which rows are valid, so they all read rows through this file: a raw 0
-//! means "no value", a quality below 2 is poor, and what was measured off the wrist is not the patient's. A quality
-//! or a wearing state that is not given counts as good.
+//! Latest values, slots and NEWS must agree on which rows are valid, so they all read rows through this file: the raw
+//! value that the registry names means "no value", a quality below 2 is poor, and what was measured off the wrist is not
+//! the patient's. A quality or a wearing state that is not given counts as good.
 
 use crate::block::{Block, Cells};
 use crate::registry::{DataType, NULL, TestKind};
@@ -21,23 +21,50 @@ pub struct Pressure {
     pub diastolic: Option<i32>,
 }
 
+/// A column that may say that nothing could be measured.
+#[derive(Clone, Copy, Debug)]
+struct Measured<'block> {
+    cells: &'block Cells,
+    /// The cell that means "no value" beside [`NULL`].
+    no_value: i32,
+}
+
+impl<'block> Measured<'block> {
+    /// The column of that name.
+    fn of(block: &'block Block, name: &str) -> Self {
+        let (column, cells) = block.declared_column(name);
+        Measured { cells, no_value: column.no_value_cell() }
+    }
+
+    /// The measured value of a row.
+    fn get(&self, row: usize) -> Option<i32> {
+        let cell = self.cells.get(row);
+        (cell != NULL && cell != self.no_value).then_some(cell)
+    }
+
+    /// Whether the row has a value, be it one that means none.
+    fn is_given(&self, row: usize) -> bool {
+        self.cells.get(row) != NULL
+    }
+}
+
 /// The columns of an activity block that hold vital signs.
 #[derive(Clone, Copy, Debug)]
 pub struct ActivityRows<'block> {
-    bpm: &'block Cells,
+    bpm: Measured<'block>,
     bpm_q: &'block Cells,
-    respiration_rate: &'block Cells,
+    respiration_rate: Measured<'block>,
     resp_q: &'block Cells,
-    spo2: &'block Cells,
+    spo2: Measured<'block>,
     spo2_q: &'block Cells,
-    core_temp: &'block Cells,
+    core_temp: Measured<'block>,
     wearing: &'block Cells,
     charging: &'block Cells,
     battery: &'block Cells,
-    systolic_combine: &'block Cells,
-    diastolic_combine: &'block Cells,
-    systolic: &'block Cells,
-    diastolic: &'block Cells,
+    systolic_combine: Measured<'block>,
+    diastolic_combine: Measured<'block>,
+    systolic: Measured<'block>,
+    diastolic: Measured<'block>,
 }
 
 impl<'block> ActivityRows<'block> {
@@ -47,20 +74,20 @@ impl<'block> ActivityRows<'block> {
     /// When the block is not of type activity.
     pub fn of(block: &'block Block) -> Self {
         ActivityRows {
-            bpm: block.column("bpm"),
+            bpm: Measured::of(block, "bpm"),
             bpm_q: block.column("bpm_q"),
-            respiration_rate: block.column("respiration_rate"),
+            respiration_rate: Measured::of(block, "respiration_rate"),
             resp_q: block.column("resp_q"),
-            spo2: block.column("spo2"),
+            spo2: Measured::of(block, "spo2"),
             spo2_q: block.column("spo2_q"),
-            core_temp: block.column("core_temp"),
+            core_temp: Measured::of(block, "core_temp"),
             wearing: block.column("wearing"),
             charging: block.column("charging"),
             battery: block.column("battery"),
-            systolic_combine: block.column("nibp_systolic_combine"),
-            diastolic_combine: block.column("nibp_diastolic_combine"),
-            systolic: block.column("nibp_systolic"),
-            diastolic: block.column("nibp_diastolic"),
+            systolic_combine: Measured::of(block, "nibp_systolic_combine"),
+            diastolic_combine: Measured::of(block, "nibp_diastolic_combine"),
+            systolic: Measured::of(block, "nibp_systolic"),
+            diastolic: Measured::of(block, "nibp_diastolic"),
         }
     }
 
@@ -83,7 +110,7 @@ impl<'block> ActivityRows<'block> {
 
     /// Heart rate as stored, valid or not; `None` where the row has no value.
     pub fn stored_bpm(&self, row: usize) -> Option<i32> {
-        positive(self.bpm.get(row))
+        self.bpm.get(row)
     }
 
     /// Valid heart rate, /min.
@@ -103,7 +130,7 @@ impl<'block> ActivityRows<'block> {
 
     /// Core body temperature in hundredths of a °C.
     pub fn core_temp_hundredths(&self, row: usize) -> Option<i32> {
-        positive(self.core_temp.get(row)).filter(|_| self.is_worn(row))
+        self.core_temp.get(row).filter(|_| self.is_worn(row))
     }
 
     /// Valid blood pressure: the combined estimate, else the plain one; never one half of each.
@@ -132,21 +159,21 @@ impl<'block> ActivityRows<'block> {
 
     /// Whether the row has a heart rate at all, be it 0 or poor.
     pub fn measures_heart_rate(&self, row: usize) -> bool {
-        self.bpm.get(row) != NULL
+        self.bpm.is_given(row)
     }
 
     /// Whether the row has a respiration rate at all, be it 0 or poor.
     pub fn measures_respiration(&self, row: usize) -> bool {
-        self.respiration_rate.get(row) != NULL
+        self.respiration_rate.is_given(row)
     }
 
     /// Whether the row has an oxygen saturation at all, be it 0 or poor.
     pub fn measures_spo2(&self, row: usize) -> bool {
-        self.spo2.get(row) != NULL
+        self.spo2.is_given(row)
     }
 
-    fn valid(&self, values: &Cells, qualities: &Cells, row: usize) -> Option<i32> {
-        let value = positive(values.get(row))?;
+    fn valid(&self, values: Measured<'_>, qualities: &Cells, row: usize) -> Option<i32> {
+        let value = values.get(row)?;
         (is_good(qualities.get(row)) && self.is_worn(row)).then_some(value)
     }
 }
@@ -173,7 +200,7 @@ pub enum SpotVital {
 pub struct SpotRows<'block> {
     /// What all rows of the block measure.
     pub vital: SpotVital,
-    value: &'block Cells,
+    value: Measured<'block>,
     quality: &'block Cells,
 }
 
@@ -193,12 +220,13 @@ impl<'block> SpotRows<'block> {
             "blood_pressure_diastolic" => SpotVital::Diastolic,
             _ => return None,
         };
-        Some(SpotRows { vital, value: block.column("value"), quality: block.column("quality") })
+        let value = Measured { cells: block.column("value"), no_value: kind.no_value };
+        Some(SpotRows { vital, value, quality: block.column("quality") })
     }
 
     /// Valid value in thousandths of the vital sign's unit.
     pub fn thousandths(&self, row: usize) -> Option<i32> {
-        positive(self.value.get(row)).filter(|_| is_good(self.quality.get(row)))
+        self.value.get(row).filter(|_| is_good(self.quality.get(row)))
     }
 }
 
@@ -206,16 +234,11 @@ fn given(cell: i32) -> Option<i32> {
     (cell != NULL).then_some(cell)
 }
 
-/// [`NULL`] is below zero, so one comparison leaves out both it and "no value".
-fn positive(cell: i32) -> Option<i32> {
-    (cell > 0).then_some(cell)
-}
-
 fn is_good(quality: i32) -> bool {
     quality == NULL || quality >= GOOD_QUALITY
 }
 
-fn halves(systolic: i32, diastolic: i32) -> Option<Pressure> {
-    let pressure = Pressure { systolic: positive(systolic), diastolic: positive(diastolic) };
+fn halves(systolic: Option<i32>, diastolic: Option<i32>) -> Option<Pressure> {
+    let pressure = Pressure { systolic, diastolic };
     (pressure.systolic.is_some() || pressure.diastolic.is_some()).then_some(pressure)
 }

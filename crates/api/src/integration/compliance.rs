@@ -36,17 +36,14 @@ struct ComplianceBody {
 type CountsBody = BTreeMap<String, u64>;
 
 fn counts_body(counts: ComplianceCounts) -> CountsBody {
-    let rows = counts.rows.into_iter().map(|(data_type, rows)| (format!("raw_data_{}", short_name(data_type)), rows));
+    let rows = counts.rows.into_iter().map(|(data_type, rows)| (key_of(data_type), rows));
     let slots = counts.slots.into_iter();
     rows.chain(slots.map(|(section, slots)| (format!("summary_data_{}_slots", section.name()), slots))).collect()
 }
 
-/// The name of a type in a key of the counts.
-fn short_name(data_type: DataType) -> String {
-    match data_type {
-        DataType::HeartRateVariability => "hrv".to_owned(),
-        other => other.name().replace('-', "_"),
-    }
+/// The key of the count of a type's rows.
+fn key_of(data_type: DataType) -> String {
+    format!("raw_data_{}", data_type.declaration().counted_as())
 }
 
 /// The percentage of a day's five-minute slots that have a heart rate; of today, of those that have elapsed.
@@ -145,11 +142,11 @@ mod tests {
 
     #[test]
     fn every_type_has_the_key_of_the_specification() {
-        let keys: Vec<String> = DataType::ALL.into_iter().map(short_name).collect();
+        let keys: Vec<String> = DataType::ALL.into_iter().map(key_of).collect();
         for key in
             ["activity", "hrv", "rr_interval", "sleep", "temperature", "acc", "ppg1", "ppg2", "bioz", "ecg", "tests"]
         {
-            assert!(keys.iter().any(|found| found == key), "{key}");
+            assert!(keys.contains(&format!("raw_data_{key}")), "{key}");
         }
     }
 }

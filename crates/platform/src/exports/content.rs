@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use store::Objects;
 use store::segment::Verified;
 use vitals::block::Block;
+use vitals::registry::Declaration;
 use vitals::zone::ZoneName;
 
 use super::archive::{Archive, WrittenEntry};
@@ -72,7 +73,8 @@ impl Filling<'_> {
                 ArchiveFormat::Parquet => parquet_files::add(self, *data_type).await?,
             }
         }
-        let dictionary = data_dictionary(self.request.types(), self.request.format);
+        let types: Vec<&Declaration> = self.request.types().iter().map(|data_type| data_type.declaration()).collect();
+        let dictionary = data_dictionary(&types, self.request.format);
         let dictionary = self.add_text(DICTIONARY, dictionary).await?;
         let manifest = manifest(self.patient, self.request, &self.zones, &self.files, (DICTIONARY, &dictionary))?;
         self.add_text(MANIFEST, manifest).await?;

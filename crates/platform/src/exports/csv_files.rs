@@ -14,7 +14,7 @@ use crate::error::Result;
 /// Adds the files of a type.
 pub(super) async fn add(filling: &mut Filling<'_>, data_type: DataType) -> Result<()> {
     let periods = filling.range.touched_periods(filling.platform, filling.patient, data_type).await?;
-    if data_type != DataType::Ppg2 {
+    if !file_name::has_file_per_channel(data_type) {
         return add_file(filling, data_type, &periods, None).await;
     }
     let mut channels: BTreeSet<Channel> = BTreeSet::new();

@@ -1,18 +1,23 @@
 //! What the files of an archive, and the archive itself, are called.
 
-use vitals::registry::{Channel, DataType};
+use vitals::registry::{Channel, ChannelRule, Colour, DataType};
 
 /// An archive as it is saved: whose data, and which export.
 pub(super) fn archive(patient: &str, id: &str) -> String {
     format!("{patient}_{id}.zip")
 }
 
+/// Whether each channel of a type has a file of its own: colours and positions do.
+pub(super) fn has_file_per_channel(data_type: DataType) -> bool {
+    data_type.declaration().channel == ChannelRule::ColourAndPosition
+}
+
 /// A data file without its ending: the type, and for ppg2 the colour and the position of the sensor.
 pub(super) fn data_file(data_type: DataType, channel: Option<Channel>) -> String {
-    let Some(channel) = channel.filter(|_| data_type == DataType::Ppg2) else {
+    let Some(channel) = channel.filter(|_| has_file_per_channel(data_type)) else {
         return data_type.name().to_owned();
     };
-    let name = format!("ppg2_{}", colour(channel.metric_id()));
+    let name = format!("{}_{}", data_type.name(), colour(channel.metric_id()));
     match channel.led_pd_pos() {
         Some(position) => format!("{name}_{position}"),
         None => name,
@@ -20,13 +25,10 @@ pub(super) fn data_file(data_type: DataType, channel: Option<Channel>) -> String
 }
 
 fn colour(metric_id: Option<i32>) -> String {
-    match metric_id {
-        Some(0x7e) => "green".to_owned(),
-        Some(0x7c) => "red".to_owned(),
-        Some(0x7b) => "infra_red".to_owned(),
-        Some(0x7f) => "ambient".to_owned(),
-        Some(other) => format!("{other:#04x}"),
-        None => "unknown".to_owned(),
+    let Some(metric_id) = metric_id else { return "unknown".to_owned() };
+    match Colour::of_metric(metric_id) {
+        Some(colour) => colour.name.replace('-', "_"),
+        None => format!("{metric_id:#04x}"),
     }
 }
 

@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use store::LocalQuarter;
 use store::segment::SealedPeriod;
 use vitals::block::Block;
-use vitals::registry::DataType;
+use vitals::registry::{DataType, Period};
 use vitals::zone::{DAY_US, LocalClock, QUARTER_US, SECOND_US};
 
 use super::request::ExportRequest;
@@ -48,7 +48,10 @@ impl LocalRange {
         data_type: DataType,
     ) -> Result<Vec<TouchedPeriod>> {
         // Wide enough to see all quarters of every period that is touched.
-        let around_us = if data_type.is_waveform() { 3 * DAY_US } else { 33 * DAY_US };
+        let around_us = match data_type.period() {
+            Period::Day => 3 * DAY_US,
+            Period::Month => 33 * DAY_US,
+        };
         let (from_us, to_us) = (self.from_us.saturating_sub(around_us), self.to_us.saturating_add(around_us));
         let quarters = platform.health.local_quarters(patient, data_type, from_us, to_us).await?;
         Ok(self.periods(data_type, &quarters))

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use store::{LocalQuarter, TallyRow};
-use vitals::registry::DataType;
+use vitals::registry::{DataType, Role};
 use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US};
 
 use crate::access::Researcher;
@@ -146,7 +146,7 @@ fn by_hour(tally: &[TallyRow], day: LocalDay, span_us: (i64, i64), now_us: i64) 
     let elapsed = |hour: usize| (now_us - span_us.0 - hour as i64 * HOUR_US).clamp(0, HOUR_US);
     let of = |(data_type, most): (DataType, u64)| {
         // Sleep and spot measurements come when they come.
-        let is_steady = !matches!(data_type, DataType::Sleep | DataType::Tests);
+        let is_steady = matches!(data_type.declaration().role, Role::Series | Role::Waveform);
         let expected = |hour: usize| {
             let length_us = elapsed(hour).min(span_us.1 - span_us.0 - hour as i64 * HOUR_US);
             if is_steady { most * length_us as u64 / QUARTER_US as u64 } else { 0 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use vitals::block::Block;
-use vitals::registry::{Channel, DataType, NULL, TestKind};
+use vitals::registry::{Channel, ChannelRule, Colour, DataType, NULL, TestKind};
 use vitals::zone::SECOND_US;
 
 use super::gaps::Gap;
@@ -54,52 +54,48 @@ impl SeriesColumn {
         };
         (!data_type.columns()[column].is_text()).then_some(SeriesColumn { data_type, column, channel })
     }
-
-    /// Whether 0 stands for "no value" in the column, as it does for vital signs.
-    fn zero_is_no_value(&self) -> bool {
-        let name = self.data_type.columns()[self.column].name;
-        let is_vital_sign =
-            ["bpm", "respiration_rate", "spo2", "core_temp"].contains(&name) || name.starts_with("nibp_");
-        is_vital_sign && matches!(self.data_type, DataType::Activity | DataType::Ppg1)
-    }
 }
 
-/// Colours of ppg2 by their metric.
-const COLOURS: [(&str, i32); 4] = [("green", 0x7e), ("red", 0x7c), ("infrared", 0x7b), ("ambient", 0x7f)];
+/// A colour as names of channels have it, such as `infrared`.
+fn colour_name(colour: Colour) -> String {
+    colour.name.replace('-', "")
+}
 
 /// The name of a channel: of ppg2 colour and position such as `green.0`, of tests the kind; none where a type has one
 /// channel only.
 pub fn channel_name(data_type: DataType, channel: Channel) -> Option<String> {
-    match data_type {
-        DataType::Ppg2 => {
+    match data_type.declaration().channel {
+        ChannelRule::ColourAndPosition => {
             let metric = channel.metric_id();
-            let colour = COLOURS.iter().find(|(_, id)| Some(*id) == metric).map(|(name, _)| (*name).to_owned());
+            let colour = metric.and_then(Colour::of_metric).map(colour_name);
             let colour = colour.unwrap_or_else(|| metric.map_or_else(|| "none".to_owned(), |id| format!("{id:#04x}")));
             let position = channel.led_pd_pos().map_or_else(|| "none".to_owned(), |position| position.to_string());
             Some(format!("{colour}.{position}"))
         }
-        DataType::Tests => {
+        ChannelRule::TestKind => {
             i32::try_from(channel.0 - 1).ok().and_then(TestKind::of_cell).map(|kind| kind.name.to_owned())
         }
-        _ => None,
+        ChannelRule::Single => None,
     }
 }
 
 fn channel_named(data_type: DataType, name: &str) -> Option<Channel> {
-    match data_type {
-        DataType::Ppg2 => {
+    match data_type.declaration().channel {
+        ChannelRule::ColourAndPosition => {
             let (colour, position) = name.split_once('.')?;
-            let known = COLOURS.iter().find(|(name, _)| *name == colour).map(|(_, id)| *id);
+            let known = Colour::ALL.into_iter().find(|known| colour_name(*known) == colour);
             let metric = match colour {
                 "none" => NULL,
-                _ => known.or_else(|| i32::from_str_radix(colour.strip_prefix("0x")?, 16).ok())?,
+                _ => known
+                    .map(|known| known.metric_id)
+                    .or_else(|| i32::from_str_radix(colour.strip_prefix("0x")?, 16).ok())?,
             };
             let position =
                 if position == "none" { NULL } else { position.parse().ok().filter(|at| (0..=255).contains(at))? };
             Some(Channel::of_ppg2(metric, position))
         }
-        DataType::Tests => TestKind::code(name).map(Channel::of_test),
-        _ => None,
+        ChannelRule::TestKind => TestKind::code(name).map(Channel::of_test),
+        ChannelRule::Single => None,
     }
 }
 
@@ -257,10 +253,10 @@ impl Extremes {
 
     fn look_at(&mut self, block: &Block, column: SeriesColumn) {
         let cells = &block.columns[column.column];
-        let zero_is_no_value = column.zero_is_no_value();
+        let no_value = column.data_type.columns()[column.column].no_value_cell();
         for (row, time_us) in block.times_us.iter().enumerate() {
             let cell = cells.get(row);
-            if cell != NULL && !(zero_is_no_value && cell == 0) {
+            if cell != NULL && cell != no_value {
                 self.add(*time_us, cell);
             }
         }

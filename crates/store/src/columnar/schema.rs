@@ -50,7 +50,7 @@ fn build(data_type: DataType) -> Schema {
     let mut fields = vec![with_metadata(timestamp, "µs since 1970 UTC", 0, "time of the sample")];
     for column in data_type.columns() {
         let field = Field::new(column.name, arrow_type(column), column.nullable);
-        fields.push(with_metadata(field, column.unit, column.decimals(), column.meaning));
+        fields.push(with_metadata(field, column.unit, column.decimals(), &column.description()));
     }
     fields.push(with_metadata(Field::new(ZONE, coded_text(), false), "", 0, "IANA time zone of the sample"));
     Schema::new(fields)

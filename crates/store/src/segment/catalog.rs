@@ -4,7 +4,7 @@
 //! leaves an object that nobody refers to; a crash after it leaves an object in `dead_object`, which is deleted later.
 
 use uuid::Uuid;
-use vitals::registry::{Channel, DataType};
+use vitals::registry::{Channel, DataType, Period};
 
 use super::period::SealedPeriod;
 use super::write::WrittenSegment;
@@ -89,8 +89,9 @@ sql! {
     FORGET_DEAD = "DELETE FROM dead_object WHERE path = $1";
     /// Reads the primary key's index from one end to the other; it is asked once in a while by the worker that seals.
     UNSEALED_PERIODS = "SELECT patient, data_type, MIN(first_us) FROM chunk
-        WHERE first_us < CASE WHEN data_type BETWEEN $1 AND $2 THEN CAST($3 AS BIGINT) ELSE CAST($4 AS BIGINT) END
-        GROUP BY patient, data_type ORDER BY MIN(first_us), patient, data_type LIMIT $5";
+        WHERE first_us < CASE WHEN (CAST($1 AS BIGINT) >> CAST(data_type AS INTEGER)) & 1 = 1
+            THEN CAST($2 AS BIGINT) ELSE CAST($3 AS BIGINT) END
+        GROUP BY patient, data_type ORDER BY MIN(first_us), patient, data_type LIMIT $4";
     NEXT_UNSEALED = "SELECT MIN(first_us) FROM chunk
         WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND first_us >= $3 AND first_us < $4";
 }
@@ -170,11 +171,11 @@ impl HealthDb {
     /// Periods that had ended at a time and have chunks, oldest first, at most `limit`; of each patient and type
     /// only the oldest. A period that was sealed before is among them when later data have come for it.
     pub async fn unsealed_periods(&self, ended_by_us: i64, limit: i64) -> Result<Vec<UnsealedPeriod>> {
-        let (first, last) = waveform_numbers();
+        let daily = types_sealed_by_the_day();
         let day_us = SealedPeriod::of(DataType::Ppg2, ended_by_us).start_us;
         let month_us = SealedPeriod::of(DataType::Activity, ended_by_us).start_us;
         let read = async move |tx: &Tx<'_>| {
-            tx.query(UNSEALED_PERIODS, &[&first, &last, &day_us, &month_us, &limit], |row| {
+            tx.query(UNSEALED_PERIODS, &[&daily, &day_us, &month_us, &limit], |row| {
                 let data_type = DataType::from_number(row.get(1)?)
                     .ok_or_else(|| StoreError::Damaged("a chunk is of an unknown type".to_owned()))?;
                 let patient = Uuid::try_parse(&row.get::<String>(0)?);
@@ -209,10 +210,10 @@ impl HealthDb {
     }
 }
 
-/// The numbers of the first and the last type that is sealed by the day; they follow one another.
-fn waveform_numbers() -> (i64, i64) {
-    let numbers = || DataType::ALL.into_iter().filter(|data_type| data_type.is_waveform()).map(DataType::number);
-    (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0))
+/// The set of the types that are sealed by the day: the bits of their numbers, which need not follow one another.
+pub(super) fn types_sealed_by_the_day() -> i64 {
+    let daily = DataType::ALL.into_iter().filter(|data_type| data_type.period() == Period::Day);
+    daily.fold(0, |set, data_type| set | 1 << data_type.number())
 }
 
 /// The segments that have samples in a range of times (both ends included), oldest first.

@@ -1,0 +1,112 @@
+//! What can be asked of a data type.
+
+use super::channel::Channel;
+use super::column::Column;
+use super::declaration::{Declaration, Period};
+use super::types::{DECLARATIONS, DataType};
+
+/// The most columns that make up a channel.
+const MOST_CHANNEL_COLUMNS: usize = 2;
+
+/// Where the columns of each type's channel lie. Every batch of rows asks for it, so it is found once, by the compiler.
+const CHANNEL_COLUMNS: [([usize; MOST_CHANNEL_COLUMNS], usize); DataType::ALL.len()] = {
+    let mut all = [([0; MOST_CHANNEL_COLUMNS], 0); DataType::ALL.len()];
+    let mut at = 0;
+    while at < all.len() {
+        let names = DECLARATIONS[at].channel.columns();
+        let mut part = 0;
+        while part < names.len() {
+            all[at].0[part] = position(DECLARATIONS[at].columns, names[part]);
+            part += 1;
+        }
+        all[at].1 = names.len();
+        at += 1;
+    }
+    all
+};
+
+/// The position of a column; the program does not compile where there is none.
+const fn position(columns: &[Column], name: &str) -> usize {
+    let mut at = 0;
+    while !is_same(columns[at].name.as_bytes(), name.as_bytes()) {
+        at += 1;
+    }
+    at
+}
+
+const fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
+
+impl DataType {
+    /// All that is declared of the type.
+    pub const fn declaration(self) -> &'static Declaration {
+        const ALL: &[Declaration; DataType::ALL.len()] = &DECLARATIONS;
+        &ALL[self as usize]
+    }
+
+    /// The declarations of all types, in the order of [`DataType::ALL`].
+    pub fn declarations() -> Vec<&'static Declaration> {
+        Self::ALL.into_iter().map(Self::declaration).collect()
+    }
+
+    /// The name in addresses and bodies, such as `rr-interval`.
+    pub const fn name(self) -> &'static str {
+        self.declaration().name
+    }
+
+    /// The type of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|data_type| data_type.name() == name)
+    }
+
+    /// A small number that stands for the type in the database and never changes.
+    pub const fn number(self) -> i64 {
+        self.declaration().number
+    }
+
+    /// The type of that number.
+    pub fn from_number(number: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|data_type| data_type.number() == number)
+    }
+
+    /// The columns after `timestamp`, in the order of every output.
+    pub const fn columns(self) -> &'static [Column] {
+        self.declaration().columns
+    }
+
+    /// The position of a column, by name.
+    pub fn column_index(self, name: &str) -> Option<usize> {
+        self.columns().iter().position(|column| column.name == name)
+    }
+
+    /// The column of that name.
+    pub fn column(self, name: &str) -> Option<&'static Column> {
+        self.declaration().column(name)
+    }
+
+    /// Positions of the columns that make up the channel; empty for types with one channel.
+    pub fn channel_columns(self) -> &'static [usize] {
+        let (positions, count) = &CHANNEL_COLUMNS[self as usize];
+        &positions[..*count]
+    }
+
+    /// The channel of a row with these channel cells, given in the order of [`DataType::channel_columns`].
+    pub fn channel(self, cells: &[i32]) -> Channel {
+        self.declaration().channel.of_cells(cells)
+    }
+
+    /// Whether this is a signal sampled many times a second: smaller windows and chunks.
+    pub const fn is_waveform(self) -> bool {
+        self.declaration().is_waveform()
+    }
+
+    /// The period that one sealed segment covers.
+    pub const fn period(self) -> Period {
+        self.declaration().period
+    }
+}
