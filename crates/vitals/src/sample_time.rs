@@ -54,6 +54,12 @@ impl Decimal {
         self.digits > 0
     }
 
+    /// Whether the number lies between two whole ones, both included.
+    pub fn is_between(self, lowest: u32, highest: u32) -> bool {
+        let unit = 10_i128.pow(self.scale);
+        (i128::from(lowest) * unit..=i128::from(highest) * unit).contains(&self.digits)
+    }
+
     /// The nearest number of thousandths, half up: a time in ms becomes a time in µs.
     ///
     /// `None` when it does not fit.
@@ -126,6 +132,22 @@ mod tests {
         assert_eq!(Decimal::parse("-0.0005").unwrap().rounded_thousandths(), Some(0));
         for wrong in ["", "x", "1e99", "1e-99", "--1", "+-1", ".5", "123456789012345678901", "0.0000000000001"] {
             assert_eq!(Decimal::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_ends_of_a_range_lie_in_it_and_nothing_beyond_them_does() {
+        for (text, lies_in_it) in [
+            ("4", true),
+            ("4.0", true),
+            ("1.28e2", true),
+            ("31.25", true),
+            ("3.999999999999", false),
+            ("128.000000000001", false),
+            ("-4", false),
+            ("0", false),
+        ] {
+            assert_eq!(Decimal::parse(text).unwrap().is_between(4, 128), lies_in_it, "{text}");
         }
     }
 

@@ -166,22 +166,25 @@ async fn lease_that_has_ended_is_not_prolonged(stores: Stores) {
 async fn sync_of_which_nothing_is_derived_is_passed_over_by_a_derivation(stores: Stores) {
     const NOON_MS: i64 = 1_763_640_000_000;
     enrol(&stores, "ada").await;
-    let mut block = Block::empty(DataType::Bioz, Channel::default());
-    block.times_us = vec![NOON_MS * 1000];
-    for column in &mut block.columns {
-        *column = Cells::Values(vec![7]).simplified();
+    for (data_type, number) in [(DataType::Bioz, 1), (DataType::Eda, 2), (DataType::Gyro, 3)] {
+        let mut block = Block::empty(data_type, Channel::default());
+        block.times_us = vec![NOON_MS * 1000];
+        for column in &mut block.columns {
+            *column = Cells::Values(vec![7]).simplified();
+        }
+        block.zones = ZoneRuns::constant("UTC".into(), 1);
+        let blocks = vec![block];
+        let sync = Sync { patient: "ada".to_owned(), received_ms: NOON_MS, id: None, device: None, blocks };
+        stores.health.store_sync(sync).await.expect("stored");
+        let held = claim(&stores, NOON_MS + number).await.remove(0);
+        let dirty = stores.health.dirty_of("ada", NOON_MS).await.expect("an answer").expect("a patient");
+        assert_eq!((&dirty.ready, &dirty.later, dirty.through), (&vec![], &vec![], number));
+        let commit = DerivationCommit { dirty: Some(dirty), now_ms: NOON_MS, ..nothing(&held) };
+        stores.health.commit_derivations(vec![commit]).await.expect("committed");
+        assert_eq!(claim(&stores, NOON_MS + number).await, []);
+        let dirty = stores.health.dirty_of("ada", NOON_MS).await.expect("an answer").expect("a patient");
+        assert_eq!(dirty.from, number, "events up to it need not be kept");
     }
-    block.zones = ZoneRuns::constant("UTC".into(), 1);
-    let sync = Sync { patient: "ada".to_owned(), received_ms: NOON_MS, id: None, device: None, blocks: vec![block] };
-    stores.health.store_sync(sync).await.expect("stored");
-    let held = claim(&stores, NOON_MS).await.remove(0);
-    let dirty = stores.health.dirty_of("ada", NOON_MS).await.expect("an answer").expect("a patient");
-    assert_eq!((&dirty.ready, &dirty.later, dirty.through), (&vec![], &vec![], 1));
-    let commit = DerivationCommit { dirty: Some(dirty), now_ms: NOON_MS, ..nothing(&held) };
-    stores.health.commit_derivations(vec![commit]).await.expect("committed");
-    assert_eq!(claim(&stores, NOON_MS + 1).await, []);
-    let dirty = stores.health.dirty_of("ada", NOON_MS).await.expect("an answer").expect("a patient");
-    assert_eq!(dirty.from, 1, "events up to it need not be kept");
 }
 
 /// Timeline: a derivation reads the marks, another transaction marks a range, the derivation commits while that one ends.

@@ -19,9 +19,6 @@ pub(super) const PAGE_ROWS: usize = 16_384;
 /// Rows of a page of the columns beside a signal. They hardly vary, so that a page costs its header and an entry in the
 /// index rather than its rows.
 const COMPANION_PAGE_ROWS: usize = 4 * PAGE_ROWS;
-/// The columns beside a signal.
-const COMPANIONS: [&str; 10] =
-    ["metric_id", "chunk_index", "quality", "body_pose", "led_pd_pos", "offset", "exp", "led", "gain", ZONE];
 /// Rows of a row group: what the writer holds encoded in memory before it is sent off.
 const ROW_GROUP_ROWS: usize = 64 * PAGE_ROWS;
 const ZSTD_LEVEL: i32 = 1;
@@ -71,11 +68,17 @@ pub fn file_properties(data_type: DataType, patient: &str) -> Result<WriterPrope
             .set_column_encoding(path, Encoding::DELTA_LENGTH_BYTE_ARRAY);
     }
     if data_type.is_waveform() {
-        for column in COMPANIONS {
+        for column in companions(data_type) {
             builder = builder.set_column_data_page_row_count_limit(ColumnPath::from(column), COMPANION_PAGE_ROWS);
         }
     }
     Ok(builder.build())
+}
+
+/// The columns beside a signal.
+fn companions(data_type: DataType) -> impl Iterator<Item = &'static str> {
+    let beside = data_type.columns().iter().filter(|column| !column.is_signal);
+    beside.map(|column| column.name).chain([ZONE])
 }
 
 fn text_columns(data_type: DataType) -> impl Iterator<Item = &'static str> {

@@ -50,7 +50,7 @@ pub struct Column {
     pub gaps: &'static [i32],
     /// The raw value that a bracelet sends when it could not measure. It is stored as it came, and is no measurement.
     pub no_value: Option<i32>,
-    /// Whether this is the signal itself, and not what accompanies it.
+    /// Whether it differs from sample to sample of a waveform, and is not what accompanies the signal.
     pub is_signal: bool,
     /// A usual value as CSV has it, for examples.
     pub example: Option<&'static str>,

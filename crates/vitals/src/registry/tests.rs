@@ -69,6 +69,8 @@ fn numbers_of_types_are_pinned() {
         ("acc", 9),
         ("ecg", 10),
         ("tests", 11),
+        ("eda", 12),
+        ("gyro", 13),
     ];
     let declared: Vec<(&str, i64)> = DataType::declarations().iter().map(|one| (one.name, one.number)).collect();
     assert_eq!(declared, pinned);

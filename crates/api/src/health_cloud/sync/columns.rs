@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use vitals::block::Cells;
 use vitals::intake::{Batch, Fault, NO_TIME};
-use vitals::registry::{DataType, NULL};
+use vitals::registry::{DataType, NULL, Rates};
 use vitals::sample_time::{Decimal, EvenSampling};
 
 use super::body::Place;
@@ -154,6 +154,16 @@ impl ObjectSeed<'_, '_> {
         decimal.ok_or_else(|| self.fail(name, "is not a number of at most 20 digits, 12 behind the point"))
     }
 
+    /// A rate belongs to the block and not to a row, so a wrong one is a fault of the body.
+    fn check_rate<E: serde::de::Error>(&self, rate_hz: Decimal) -> Result<(), E> {
+        match self.data_type.declaration().accepted_hz() {
+            Some(Rates { lowest_hz, highest_hz }) if !rate_hz.is_between(lowest_hz, highest_hz) => {
+                Err(self.fail("rate_hz", &format!("must be {lowest_hz} to {highest_hz}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Gathers short rows, when there is room for them.
     fn append<E: serde::de::Error>(self, times_us: Vec<i64>, fields: Vec<(usize, Field)>) -> Result<(), E> {
         self.place.take_room(self.data_type, self.rows.bytes_for(times_us.len(), &fields))?;
@@ -179,6 +189,7 @@ impl ObjectSeed<'_, '_> {
                 if rows > LONGEST_BLOCK {
                     return Err(self.fail("start", "is the start of a block longer than a day"));
                 }
+                self.check_rate(rate_hz)?;
                 let times_us = EvenSampling { start_ms, rate_hz }.times_us(rows);
                 times_us.ok_or_else(|| self.fail("rate_hz", "gives no times with this start"))?
             }

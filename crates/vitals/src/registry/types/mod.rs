@@ -7,6 +7,8 @@ mod acc;
 mod activity;
 mod bioz;
 mod ecg;
+mod eda;
+mod gyro;
 mod heart_rate_variability;
 mod ppg1;
 mod ppg2;
@@ -51,4 +53,6 @@ data_types! {
     Acc => acc,
     Ecg => ecg,
     Tests => spot_tests,
+    Eda => eda,
+    Gyro => gyro,
 }

@@ -19,10 +19,10 @@ pub(super) const DECLARATION: Declaration = Declaration {
 
 const COLUMNS: &[Column] = &[
     column("ppg", number(0, -2_000_000_000, 2_000_000_000), "counts", "photoplethysmogram").signal().like("30214"),
-    column("acc", number(0, -32_768, 32_767), "1/64 g", "magnitude of the acceleration").like("64"),
-    column("accx", number(0, -32_768, 32_767), "1/64 g", "acceleration, x").like("-2"),
-    column("accy", number(0, -32_768, 32_767), "1/64 g", "acceleration, y").like("4"),
-    column("accz", number(0, -32_768, 32_767), "1/64 g", "acceleration, z").like("63"),
+    column("acc", number(0, -32_768, 32_767), "1/64 g", "magnitude of the acceleration").signal().like("64"),
+    column("accx", number(0, -32_768, 32_767), "1/64 g", "acceleration, x").signal().like("-2"),
+    column("accy", number(0, -32_768, 32_767), "1/64 g", "acceleration, y").signal().like("4"),
+    column("accz", number(0, -32_768, 32_767), "1/64 g", "acceleration, z").signal().like("63"),
     column("bpm", number(0, 0, 255), "/min", "heart rate").with_no_value(0).like("61"),
     column("bpm_q", QUALITY, "", "quality of bpm, 0 worst to 4 best"),
 ];
