@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use bracelet::signals::{acc, bioz, ecg, ppg};
+use bracelet::signals::{acc, bioz, ecg, eda, gyro, ppg};
 use bracelet::{BraceletError, Course, DataType, HOUR_MS, Patient, Scenario, SignalRates, SyncBody, Window};
 
 fn main() -> Result<(), BraceletError> {
@@ -23,6 +23,8 @@ fn main() -> Result<(), BraceletError> {
     report("ecg", &|| ecg::ecg(&course, 256, from_s, to_s).len());
     report("acc", &|| acc::acceleration(&course, 32, from_s, to_s).axes.iter().map(Vec::len).sum());
     report("bioz", &|| bioz::bioimpedance(&course, 25, from_s, to_s).len());
+    report("eda", &|| eda::skin_conductance(&course, 4, from_s, to_s).len());
+    report("gyro", &|| gyro::rotation(&course, 32, from_s, to_s).axes.iter().map(Vec::len).sum());
     let window = Window::new(FROM_MS, FROM_MS + hours * HOUR_MS);
     report("vitals json", &|| body(&patient, window, &DataType::VITALS));
     report("ppg2 json", &|| body(&patient, window, &[DataType::Ppg2]));

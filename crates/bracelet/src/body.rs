@@ -47,11 +47,15 @@ pub struct SignalRates {
     pub bioz_hz: u32,
     /// `ecg`.
     pub ecg_hz: u32,
+    /// `eda`, 4 to 128.
+    pub eda_hz: u32,
+    /// `gyro`, 16 to 128.
+    pub gyro_hz: u32,
 }
 
 impl Default for SignalRates {
     fn default() -> Self {
-        Self { ppg1_hz: 25, ppg2_hz: 128, acc_hz: 32, bioz_hz: 25, ecg_hz: 256 }
+        Self { ppg1_hz: 25, ppg2_hz: 128, acc_hz: 32, bioz_hz: 25, ecg_hz: 256, eda_hz: 4, gyro_hz: 32 }
     }
 }
 
@@ -222,9 +226,13 @@ fn blocks_of(course: &Course, window: Window, data_type: DataType, rates: &Signa
         DataType::Sleep => rows::sleep(course, window),
         DataType::Temperature => rows::temperature(course, window),
         DataType::Tests => rows::tests(course, window),
-        DataType::Ppg1 | DataType::Ppg2 | DataType::Acc | DataType::Bioz | DataType::Ecg => {
-            waveforms::blocks(course, window, data_type, rates)
-        }
+        DataType::Ppg1
+        | DataType::Ppg2
+        | DataType::Acc
+        | DataType::Bioz
+        | DataType::Ecg
+        | DataType::Eda
+        | DataType::Gyro => waveforms::blocks(course, window, data_type, rates),
     }
 }
 

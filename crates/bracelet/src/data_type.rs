@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::BraceletError;
 
-/// A data type of the specification that this crate can generate.
+/// A data type that this crate can generate: the specification's, then those beyond it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DataType {
     /// One row per minute: heart rate, steps, respiration, saturation, pressure, wear.
@@ -30,11 +30,15 @@ pub enum DataType {
     Ecg,
     /// Spot measurements.
     Tests,
+    /// 4 Hz: skin conductance.
+    Eda,
+    /// 32 Hz: angular velocity of the wrist.
+    Gyro,
 }
 
 impl DataType {
     /// Every data type.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Activity,
         Self::RrInterval,
         Self::HeartRateVariability,
@@ -46,6 +50,8 @@ impl DataType {
         Self::Bioz,
         Self::Ecg,
         Self::Tests,
+        Self::Eda,
+        Self::Gyro,
     ];
 
     /// What a bracelet sends when nobody asked for waveforms.
@@ -66,6 +72,8 @@ impl DataType {
             Self::Bioz => "bioz",
             Self::Ecg => "ecg",
             Self::Tests => "tests",
+            Self::Eda => "eda",
+            Self::Gyro => "gyro",
         }
     }
 
@@ -76,7 +84,7 @@ impl DataType {
 
     /// Whether the type is sampled at a fixed rate and sent as `start` and `rate_hz`.
     pub fn is_waveform(self) -> bool {
-        matches!(self, Self::Ppg1 | Self::Ppg2 | Self::Acc | Self::Bioz | Self::Ecg)
+        matches!(self, Self::Ppg1 | Self::Ppg2 | Self::Acc | Self::Bioz | Self::Ecg | Self::Eda | Self::Gyro)
     }
 }
 

@@ -38,6 +38,10 @@ pub enum Subject {
     Posture,
     /// Identifiers of syncs.
     SyncId,
+    /// The level of the skin's conductance.
+    SkinLevel,
+    /// Responses of the skin.
+    SkinResponses,
 }
 
 /// The source of all chance in one patient's life.

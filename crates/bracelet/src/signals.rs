@@ -5,6 +5,8 @@ pub mod bioz;
 pub(crate) mod blood_pressure;
 pub mod cycles;
 pub mod ecg;
+pub mod eda;
+pub mod gyro;
 pub(crate) mod heart_rate;
 pub mod hrv;
 pub mod ppg;

@@ -144,6 +144,8 @@ fn values_stay_in_their_ranges_and_columns_have_equal_lengths() {
             "spo2" | "battery" | "pnn50" | "vlf_percent" | "lf_percent" | "hf_percent" | "amo" => (0.0, 100.0),
             "si" | "si_n" | "mrr" | "sdnn" | "rmssd" | "vlf" | "lf" | "hf" | "hrv" | "mo" => (0.0, 1e6),
             "value" => (-5_000.0, 65_535.0),
+            "eda" => (0.5, 30.0),
+            "x" | "y" | "z" => (-2_000.0, 2_000.0),
             other => panic!("unknown column {other}"),
         };
         (low..=high).contains(&value)

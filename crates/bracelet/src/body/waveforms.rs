@@ -7,6 +7,8 @@ use super::{Block, SignalRates, Window};
 use crate::signals::acc::acceleration;
 use crate::signals::bioz::bioimpedance;
 use crate::signals::ecg::ecg;
+use crate::signals::eda::skin_conductance;
+use crate::signals::gyro::rotation;
 use crate::signals::ppg::{Colour, ppg};
 use crate::{Course, DataType, MINUTE_MS};
 
@@ -20,6 +22,8 @@ pub(super) fn blocks(course: &Course, window: Window, data_type: DataType, rates
             DataType::Acc => blocks.push(acc_block(course, stretch, rates.acc_hz)),
             DataType::Bioz => blocks.push(bioz_block(course, stretch, rates.bioz_hz)),
             DataType::Ecg => blocks.push(ecg_block(course, stretch, rates.ecg_hz)),
+            DataType::Eda => blocks.push(eda_block(course, stretch, rates.eda_hz)),
+            DataType::Gyro => blocks.push(gyro_block(course, stretch, rates.gyro_hz)),
             _ => {}
         }
     }
@@ -140,4 +144,20 @@ fn ecg_block(course: &Course, stretch: Window, rate_hz: u32) -> Block {
         rate_hz,
         vec![("value", Column::SignedCounts(microvolts)), ("ecg", Column::Decimals(rounded))],
     )
+}
+
+fn eda_block(course: &Course, stretch: Window, rate_hz: u32) -> Block {
+    let (from_s, to_s) = seconds(stretch);
+    let values = skin_conductance(course, rate_hz, from_s, to_s).into_iter().map(|value| round_to(value, 4)).collect();
+    let columns = vec![("eda", Column::Decimals(values)), ("quality", Column::Constant(4))];
+    Block::of_samples(stretch.from_ms, rate_hz, columns)
+}
+
+fn gyro_block(course: &Course, stretch: Window, rate_hz: u32) -> Block {
+    let (from_s, to_s) = seconds(stretch);
+    let rounded =
+        |axis: Vec<f32>| Column::Decimals(axis.into_iter().map(|value| round_to(f64::from(value), 3)).collect());
+    let [x, y, z] = rotation(course, rate_hz, from_s, to_s).axes.map(rounded);
+    let columns = vec![("x", x), ("y", y), ("z", z), ("quality", Column::Constant(4))];
+    Block::of_samples(stretch.from_ms, rate_hz, columns)
 }

@@ -81,6 +81,8 @@ pub(crate) fn longest_window_ms(data_types: &[DataType], rates: &SignalRates) ->
             DataType::Acc => 3 * i64::from(rates.acc_hz),
             DataType::Bioz => i64::from(rates.bioz_hz),
             DataType::Ecg => 2 * i64::from(rates.ecg_hz),
+            DataType::Eda => i64::from(rates.eda_hz),
+            DataType::Gyro => 3 * i64::from(rates.gyro_hz),
             _ => 0,
         })
         .sum();

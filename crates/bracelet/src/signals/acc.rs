@@ -57,16 +57,16 @@ pub fn acceleration(course: &Course, rate_hz: u32, from_s: i64, to_s: i64) -> Ac
 }
 
 /// How the body bounces in one minute.
-struct Gait {
-    steps: usize,
+pub(super) struct Gait {
+    pub(super) steps: usize,
     /// Samples over which the steps are spread.
-    active_samples: usize,
+    pub(super) active_samples: usize,
     bounce_g: f32,
     noise_g: f32,
 }
 
 impl Gait {
-    fn of(minute: &Minute, rate_hz: u32) -> Self {
+    pub(super) fn of(minute: &Minute, rate_hz: u32) -> Self {
         let steps = minute.steps as usize;
         let samples = 60 * rate_hz as usize;
         let (bounce_g, noise_g) = match minute.movement {
@@ -129,7 +129,7 @@ impl MinuteOfMotion<'_> {
 /// Direction of gravity at each second of the minute, in g; the last is the first of the next minute.
 ///
 /// The arm turns through the angles between two knots: a straight line between far directions would pass near zero.
-fn directions(patient: &Patient, minute: &Minute, next: &Minute) -> [[f32; 3]; DIRECTIONS + 1] {
+pub(super) fn directions(patient: &Patient, minute: &Minute, next: &Minute) -> [[f32; 3]; DIRECTIONS + 1] {
     let own = angles(patient, minute);
     let following = angles(patient, next);
     let per_knot = DIRECTIONS / KNOTS;
