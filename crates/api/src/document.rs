@@ -6,9 +6,11 @@
 mod examples;
 mod page;
 mod parameters;
+mod rows;
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
+use vitals::registry::Declaration;
 
 use crate::portal::SESSION_COOKIE;
 
@@ -17,12 +19,15 @@ pub(crate) use page::{STYLE, page};
 /// The API key, in the three ways that it may come.
 const KEY_SCHEMES: [&str; 3] = ["api_key_parameter", "api_key_header", "api_key_bearer"];
 
-/// Completes the document of the routes.
-pub(crate) fn complete(document: &OpenApi) -> Value {
+/// Completes the document of the routes with what holds for all of them, and with the schemas of samples of these types.
+pub(crate) fn complete(document: &OpenApi, types: &[&Declaration]) -> Value {
     // Plain data become JSON without fail.
     let mut document = serde_json::to_value(document).unwrap_or_default();
     document["servers"] = json!([{"url": "/", "description": "all clouds on one address"}]);
     document["components"]["securitySchemes"] = security_schemes();
+    if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
+        schemas.extend(rows::schemas(types));
+    }
     let schemas = document["components"]["schemas"].clone();
     if let Some(paths) = document["paths"].as_object_mut() {
         for (path, item) in paths {
@@ -147,7 +152,14 @@ fn complete_request_body(operation: &mut Map<String, Value>, schemas: &Value) ->
         }
         add_example(kind, media, schemas);
     }
-    operation.contains_key("requestBody")
+    match operation.get_mut("requestBody") {
+        Some(body) => {
+            // No route has a body that may be left out.
+            body["required"] = json!(true);
+            true
+        }
+        None => false,
+    }
 }
 
 fn complete_response(path: &str, status: &str, is_probe: bool, response: &mut Value, schemas: &Value) {
@@ -254,6 +266,7 @@ fn error_example(path: &str, status: &str) -> Value {
 mod tests {
     use super::*;
     use runtime::HashSet;
+    use vitals::registry::DataType;
 
     /// Every operation with its path and method.
     fn operations(document: &Value) -> Vec<(String, Value)> {
@@ -291,6 +304,7 @@ mod tests {
                 assert!(parameter["description"].as_str().is_some_and(|text| !text.is_empty()), "{name}: {parameter}");
                 assert!(parameter["schema"].is_object(), "{name}: {parameter}");
             }
+            assert!(operation["requestBody"].is_null() || operation["requestBody"]["required"] == true, "{name}");
             for (kind, media) in operation["requestBody"]["content"].as_object().into_iter().flatten() {
                 assert!(!kind.ends_with("json") || !media["example"].is_null(), "{name}: no example of the body");
             }
@@ -307,6 +321,21 @@ mod tests {
             }
         }
         assert!(ids.len() > 25);
+    }
+
+    #[test]
+    fn another_unit_in_a_declaration_is_another_document() {
+        let checked_in = crate::document_of(&DataType::declarations());
+        let rr = DataType::RrInterval.declaration();
+        let mut columns = rr.columns.to_vec();
+        columns[0].unit = "s";
+        let changed = Declaration { columns: columns.leak(), ..*rr };
+        let swap = |one: &'static Declaration| if one.name == rr.name { &changed } else { one };
+        let document = crate::document_of(&DataType::declarations().into_iter().map(swap).collect::<Vec<_>>());
+        assert_ne!(document, checked_in);
+        for schema in ["RrIntervalRow", "RrIntervalSentRow"] {
+            assert_eq!(document["components"]["schemas"][schema]["properties"]["rr"]["x-unit"], "s");
+        }
     }
 
     #[test]

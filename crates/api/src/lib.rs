@@ -39,6 +39,7 @@ use platform::Platform;
 use tokio::sync::Semaphore;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
+use vitals::registry::{DataType, Declaration};
 
 use load::UploadMemory;
 use rate_limit::RateLimit;
@@ -185,7 +186,12 @@ pub fn router_of(state: ApiState, parts: &[Part]) -> Router {
 
 /// The OpenAPI document.
 pub fn document() -> serde_json::Value {
-    document::complete(&open_api_router(&Part::ALL).into_openapi())
+    document_of(&DataType::declarations())
+}
+
+/// The document of a service that knows these data types.
+fn document_of(types: &[&Declaration]) -> serde_json::Value {
+    document::complete(&open_api_router(&Part::ALL).into_openapi(), types)
 }
 
 /// The OpenAPI document as it is written to files and served.

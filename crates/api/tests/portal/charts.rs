@@ -119,6 +119,28 @@ async fn few_rows_are_shown_as_they_are_and_waveforms_between_milliseconds() {
 }
 
 #[tokio::test]
+async fn types_beyond_the_specification_s_are_drawn_and_counted() {
+    let study = Study::begin().await;
+    let start = MIDNIGHT_MS + 13 * HOUR_MS;
+    let data = json!({
+        "eda": [{"start": start, "rate_hz": 4, "eda": [6.2143, 6.3, null]}],
+        "gyro": [{"start": start, "rate_hz": 32, "x": [-3.125, 0], "y": 1, "z": [0.5, 0.25]}],
+    });
+    study.story.sync(&study.patient, data).await;
+    let query = format!("from={start}&to={}&series[]=eda.eda&series[]=gyro.x&series[]=gyro.z", start + 999);
+    let chart = study.series(&query).await;
+    let series = chart["series"].as_array().expect("series");
+    let units: Vec<&Value> = series.iter().map(|series| &series["unit"]).collect();
+    assert_eq!(units, [&json!("µS"), &json!("°/s"), &json!("°/s")]);
+    assert_eq!(series[0]["max"], json!([6.2143, 6.3]));
+    assert_eq!(series[1]["min"], json!([-3.125, 0.0]), "0 is a rotation and not the lack of one");
+    let path = format!("/portal/api/patients/{}/compliance?date=2025-11-19", study.patient.uuid);
+    let hours = study.get(&path).await.ok();
+    let types: Vec<&Value> = hours["types"].as_array().expect("types").iter().map(|one| &one["type"]).collect();
+    assert_eq!(types, [&json!("eda"), &json!("gyro")], "{hours}");
+}
+
+#[tokio::test]
 async fn gaps_have_their_reasons() {
     let study = Study::begin().await;
     let window = |number: i64| MIDNIGHT_MS + number * 5 * MINUTE_MS;

@@ -32,15 +32,16 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// The samples of the token's patient in a window. Both ends of the range are included.
 ///
-/// At most 24 hours at once for activity, rr-interval, sleep, temperature, heart-rate-variability and tests; 30
-/// minutes for the waveforms. `Accept` chooses between JSON, CSV, Arrow and Parquet.
+/// At most 30 minutes at once of a waveform, a type that is sampled many times a second; 24 hours of every other type.
+/// `Accept` chooses between JSON, CSV, Arrow and Parquet.
 #[utoipa::path(get, path = "/v2/raw-metrics/{raw_metric_type}", tag = "raw metrics",
     params(("raw_metric_type" = String, Path, description = "data type"),
         ("from_date" = Option<String>, Query, description = "ISO 8601 with zone; together with to_date"),
         ("to_date" = Option<String>, Query, description = "ISO 8601 with zone"),
         ("from_client_date" = Option<String>, Query, description = "local date and time; together with to_client_date"),
         ("to_client_date" = Option<String>, Query, description = "local date and time")),
-    responses((status = 200, body = Vec<serde_json::Value>, description = "row objects"),
+    responses((status = 200, body = ref("#/components/schemas/RawRows"), content_type = "application/json",
+        description = "row objects"),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody), (status = 406, body = ErrorBody), (status = 503, body = ErrorBody)))]
 async fn raw_metrics(

@@ -110,7 +110,8 @@ impl From<TypeOutcome> for TypeAnswer {
 }
 
 /// Stores a sync of the token's patient. The answer of 200 means that the counted rows are durable.
-#[utoipa::path(post, path = "/v1/sync", tag = "sync", request_body(content = serde_json::Value,
+#[utoipa::path(post, path = "/v1/sync", tag = "sync", request_body(
+    content = ref("#/components/schemas/Sync"), content_type = "application/json",
     description = "time_zone, device and data: columns, column blocks or rows by data type"),
     responses((status = 200, body = SyncAnswer), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 403, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody),
