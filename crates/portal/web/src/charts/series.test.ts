@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { unitOf } from "../data_columns";
+import { DATA_TYPES } from "../data_types";
 import { held, lengthText, LEAST_MS, MOST_MS, panned, rangeOfKey, zoomed } from "./range";
 import { aligned, broken, type Gap, joinLimit, seriesName, together } from "./series";
 import { drawnOf, trackData, valueRange } from "./track_data";
-import { STAGES, stageLevel, VITAL_TRACKS } from "./tracks";
+import { STAGES, stageLevel, VITAL_TRACKS, WAVEFORM_TRACKS } from "./tracks";
 import { extremes, gapsText, nearest, signalText, valueAt, valueHeldAt } from "./words";
 
 const MINUTE = 60_000;
@@ -58,6 +60,21 @@ test("zero stands for no value in vitals and not in steps", () => {
   };
   assert.deepEqual(drawnOf(heart, answer)[0]!.series.t, [MINUTE]);
   assert.deepEqual(drawnOf(steps, answer)[0]!.series.t, t);
+});
+
+test("every waveform has a track, whose signals and unit are declared", () => {
+  const waveforms = DATA_TYPES.filter(({ isWaveform }) => isWaveform);
+  assert.deepEqual(WAVEFORM_TRACKS.map(({ id }) => id).sort(), waveforms.map(({ value }) => value).sort());
+  for (const { id, unit, signals } of WAVEFORM_TRACKS) {
+    assert.notEqual(unit, "", id);
+    assert.ok(signals.length > 0 && signals.every(({ name }) => unitOf(name) === unit), id);
+  }
+  // The service reads so many series at once.
+  assert.ok(WAVEFORM_TRACKS.flatMap(({ signals }) => signals).length <= 16);
+  const gyro = WAVEFORM_TRACKS.find(({ id }) => id === "gyro")!;
+  assert.deepEqual(gyro.signals.map(({ name }) => name), ["gyro.x", "gyro.y", "gyro.z"]);
+  assert.deepEqual([gyro.unit, gyro.decimals], ["°/s", 3]);
+  assert.deepEqual(VITAL_TRACKS.slice(0, 5).map(({ unit }) => unit), ["/min", "/min", "%", "°C", "mmHg"]);
 });
 
 test("every channel of a signal is a line of its own", () => {

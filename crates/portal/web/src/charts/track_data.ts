@@ -1,6 +1,7 @@
 // The part of an answer that belongs to a track, in the form that the chart draws: one time axis and, for every signal,
 // its highest and lowest values.
 
+import { columnOf } from "../data_columns";
 import { aligned, type Aligned, broken, type Gap, joinLimit, type Series, type SeriesAnswer } from "./series";
 import type { Signal, Track } from "./tracks";
 
@@ -26,7 +27,7 @@ export function drawnOf(track: Track, answer: SeriesAnswer): Drawn[] {
     const found = answer.series.filter((series) => signal.name === `${series.type}.${series.column}`);
     return found
       .filter((series) => series.t.length > 0)
-      .map((series) => ({ signal, series: known(series, track), label: labelOf(signal, series, found.length) }));
+      .map((series) => ({ signal, series: known(series), label: labelOf(signal, series, found.length) }));
   });
 }
 
@@ -35,9 +36,10 @@ function labelOf(signal: Signal, series: Series, channels: number): string {
 }
 
 /** Drops rows that stand for "no value". A score that cannot be given stays: it ends the one before. */
-function known(series: Series, track: Track): Series {
+function known(series: Series): Series {
   if (series.type === "news") return series;
-  const dropped = (index: number) => series.max[index] == null || (track.zeroIsNone && series.max[index] === 0);
+  const none = columnOf(`${series.type}.${series.column}`)?.noValue;
+  const dropped = (index: number) => series.max[index] == null || (none !== undefined && series.max[index] === none);
   if (!series.t.some((_, index) => dropped(index))) return series;
   const kept: Series = { ...series, t: [], min: [], max: [] };
   series.t.forEach((at, index) => {

@@ -1,6 +1,9 @@
 // The tracks of a patient's day: which signals of the series route each draws, and how. Names are those of the data types
 // and columns; a signal that a bracelet never sends leaves its track out.
 
+import { unitOf } from "../data_columns";
+import { DATA_TYPES, type DataType } from "../data_types";
+
 /** How the values of a track are drawn. */
 export type Drawing = "line" | "bars" | "points" | "hypnogram" | "step" | "parts";
 
@@ -29,8 +32,6 @@ export interface Track {
   heightPx: number;
   /** Stretch of the value axis that never changes. */
   fixed?: [number, number];
-  /** 0 stands for "no value" in the data. */
-  zeroIsNone?: boolean;
 }
 
 const MINUTE = 60_000;
@@ -42,35 +43,32 @@ export const VITAL_TRACKS: Track[] = [
     ...usual,
     id: "heart_rate",
     label: "Heart rate",
-    unit: "/min",
+    unit: unitOf("activity.bpm"),
     signals: [{ name: "activity.bpm", label: "Heart rate", colour: "signal-heart-rate" }],
     heightPx: 132,
     leastSpan: 40,
-    zeroIsNone: true,
   },
   {
     ...usual,
     id: "respiration_rate",
     label: "Respiration",
-    unit: "/min",
+    unit: unitOf("activity.respiration_rate"),
     signals: [{ name: "activity.respiration_rate", label: "Respiration", colour: "signal-respiration-rate" }],
     leastSpan: 10,
-    zeroIsNone: true,
   },
   {
     ...usual,
     id: "spo2",
     label: "SpO₂",
-    unit: "%",
+    unit: unitOf("activity.spo2"),
     signals: [{ name: "activity.spo2", label: "SpO₂", colour: "signal-spo2" }],
     leastSpan: 10,
-    zeroIsNone: true,
   },
   {
     ...usual,
     id: "temperature",
     label: "Temperature",
-    unit: "°C",
+    unit: unitOf("activity.core_temp"),
     decimals: 1,
     signals: [
       { name: "activity.core_temp", label: "Core", colour: "signal-temperature" },
@@ -84,14 +82,13 @@ export const VITAL_TRACKS: Track[] = [
     ...usual,
     id: "blood_pressure",
     label: "Blood pressure",
-    unit: "mmHg",
+    unit: unitOf("activity.nibp_systolic_combine"),
     signals: [
       { name: "activity.nibp_systolic_combine", label: "Systolic", colour: "signal-blood-pressure" },
       { name: "activity.nibp_diastolic_combine", label: "Diastolic", colour: "signal-diastolic" },
     ],
     leastSpan: 60,
     usualMs: 35 * MINUTE,
-    zeroIsNone: true,
   },
   {
     ...usual,
@@ -154,13 +151,13 @@ export const VITAL_TRACKS: Track[] = [
 
 const waveform = { ...usual, leastSpan: 0, usualMs: 0, heightPx: 132 };
 
-/** Raw signals, down to single samples. */
-export const WAVEFORM_TRACKS: Track[] = [
+/** Raw signals whose words are worth choosing. */
+const CHOSEN_WAVEFORMS: Track[] = [
   {
     ...waveform,
     id: "ecg",
     label: "ECG",
-    unit: "mV",
+    unit: unitOf("ecg.ecg"),
     decimals: 3,
     signals: [{ name: "ecg.ecg", label: "ECG", colour: "signal-waveform" }],
   },
@@ -168,27 +165,55 @@ export const WAVEFORM_TRACKS: Track[] = [
     ...waveform,
     id: "ppg2",
     label: "PPG",
-    unit: "counts",
+    unit: unitOf("ppg2.value"),
     signals: [{ name: "ppg2.value", label: "PPG", colour: "signal-waveform" }],
   },
   {
     ...waveform,
     id: "ppg1",
     label: "PPG (25 Hz)",
-    unit: "counts",
+    unit: unitOf("ppg1.ppg"),
     signals: [{ name: "ppg1.ppg", label: "PPG", colour: "signal-waveform" }],
   },
   {
     ...waveform,
     id: "acc",
     label: "Acceleration",
-    unit: "1/512 g",
+    unit: unitOf("acc.accX"),
     signals: [
       { name: "acc.accX", label: "x", colour: "signal-x" },
       { name: "acc.accY", label: "y", colour: "signal-y" },
       { name: "acc.accZ", label: "z", colour: "signal-z" },
     ],
   },
+];
+
+const AXES = ["signal-x", "signal-y", "signal-z"];
+
+/** A waveform as its declaration has it: a line for each signal. */
+function declaredTrack({ value, text, columns }: DataType): Track {
+  const signals = Object.entries(columns).filter(([, { isSignal }]) => isSignal);
+  const [, first] = signals[0]!;
+  return {
+    ...waveform,
+    id: value,
+    label: text.replace(" (waveform)", ""),
+    unit: first.unit,
+    decimals: first.decimals,
+    signals: signals.map(([column], at) => ({
+      name: `${value}.${column}`,
+      label: column,
+      colour: signals.length > 1 ? AXES[at % AXES.length]! : "signal-waveform",
+    })),
+  };
+}
+
+const isChosen = ({ value }: DataType) => CHOSEN_WAVEFORMS.some(({ id }) => id === value);
+
+/** Raw signals, down to single samples: those of all waveforms. */
+export const WAVEFORM_TRACKS: Track[] = [
+  ...CHOSEN_WAVEFORMS,
+  ...DATA_TYPES.filter((type) => type.isWaveform && !isChosen(type)).map(declaredTrack),
 ];
 
 /** The order of the hypnogram from the bottom: deep, light, REM, awake. */

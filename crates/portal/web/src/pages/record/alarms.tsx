@@ -6,7 +6,7 @@ import * as paths from "../../api/paths";
 import type { Alarm } from "../../api/types";
 import { useAction } from "../../api/use_action";
 import { useResource } from "../../api/use_resource";
-import { VITALS } from "../../data_types";
+import { VITALS } from "../../alarm_vitals";
 import { Notice } from "../../design/badge";
 import { Button } from "../../design/button";
 import { CurlButton } from "../../design/copy_button";
