@@ -1,0 +1,260 @@
+"""Which Rust file takes a name from which other file of its crate."""
+
+import posixpath
+import re
+
+TOKEN = re.compile(r"[A-Za-z_]\w*|::|->|=>|\d[\w.]*|\S")
+WORD = re.compile(r"[A-Za-z_]\w*$")
+DEFINES = {"fn", "struct", "enum", "union", "trait", "type", "const", "static"}
+# What may stand between `const` and the word that says what is defined.
+QUALIFIERS = {"unsafe", "async", "extern", "const"}
+TEST_ATTRIBUTE = re.compile(r"#\s*\[\s*cfg\s*\(\s*(?:all\s*\(\s*)?test\b[^\]]*\]")
+PATH_ATTRIBUTE = re.compile(r'#\[path\s*=\s*"([^"]+)"\]\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)')
+# Items end at `;` or at their closing brace, anything else (a field, an arm, a variant) also at a comma.
+ITEM_WORDS = {"pub", "fn", "mod", "impl", "struct", "enum", "trait", "const", "static", "type", "use", "async", "unsafe",
+              "extern", "let", "macro_rules"}
+
+
+class Module:
+    def __init__(self, file, parent=None):
+        self.file = file
+        self.parent = parent
+        self.root = parent.root if parent else self
+        self.children = {}
+        self.defined = set()
+        self.used = {}
+        self.globs = []
+        self.paths = []
+        self.words = set()
+
+
+def end_of_item(code, start):
+    """Where the item that begins at `start`, attributes before it included, ends."""
+    at = start
+    while attribute := re.compile(r"\s*#\s*\[").match(code, at):
+        at = end_of_group(code, attribute.end() - 1)
+    first = re.compile(r"\s*(\w*)").match(code, at)
+    is_item, is_use = first[1] in ITEM_WORDS, bool(re.compile(r"\s*(pub\s*(\([^)]*\)\s*)?)?use\b").match(code, at))
+    while at < len(code):
+        letter = code[at]
+        if letter in "([":
+            at = end_of_group(code, at)
+            continue
+        if letter == "{":
+            at = end_of_group(code, at)
+            if is_use or re.compile(r"\s*[;,.?]").match(code, at):
+                continue
+            return at
+        if letter == ";" or (letter == "," and not is_item):
+            return at + 1
+        if letter in ")]}":
+            return at
+        at += 1
+    return at
+
+
+def end_of_group(code, start):
+    depth = 0
+    for found in re.compile(r"[()\[\]{}]").finditer(code, start):
+        depth += 1 if found[0] in "([{" else -1
+        if depth == 0:
+            return found.end()
+    return len(code)
+
+
+def test_ranges(code):
+    """Ranges of the items that only tests are compiled with."""
+    ranges, at = [], 0
+    while found := TEST_ATTRIBUTE.search(code, at):
+        at = end_of_item(code, found.start())
+        ranges.append((found.start(), at))
+    return ranges
+
+
+def without_tests(code):
+    for start, end in test_ranges(code):
+        code = code[:start] + re.sub(r"[^\n]", " ", code[start:end]) + code[end:]
+    return code
+
+
+def test_modules(text):
+    """Names of the files' modules that are declared for tests only: `#[cfg(test)] mod tests;`."""
+    names = set()
+    for start, end in test_ranges(text.code):
+        names.update(re.findall(r"\bmod\s+(\w+)\s*;", text.code[start:end]))
+    return names
+
+
+def child_file(sources, path, name, is_root, renamed):
+    folder = posixpath.dirname(path)
+    if name in renamed:
+        candidates = [posixpath.normpath(posixpath.join(folder, renamed[name]))]
+    else:
+        stem = posixpath.splitext(posixpath.basename(path))[0]
+        below = folder if is_root or stem == "mod" else posixpath.join(folder, stem)
+        candidates = [f"{below}/{name}.rs", f"{below}/{name}/mod.rs"]
+    return next((candidate for candidate in candidates if candidate in sources), None)
+
+
+def roots(sources):
+    """Files that a crate begins with: libraries, programs, integration tests, examples, benches, fuzz targets."""
+    pattern = re.compile(r"(^|/)(src/(lib|main)|build|src/bin/[^/]+|(tests|examples|benches|fuzz_targets)/([^/]+|[^/]+/main))\.rs$")
+    return [path for path in sources if pattern.search(path)]
+
+
+def read_module(sources, module, is_root, seen):
+    """Reads a file into `module`, and the files that it declares."""
+    text = sources[module.file]
+    seen.append(module)
+    renamed = {name: path for path, name in PATH_ATTRIBUTE.findall(text.raw)}
+    tokens = TOKEN.findall(without_tests(text.code))
+    inline = [(module, 0)]
+    depth, at = 0, 0
+    while at < len(tokens):
+        token, here = tokens[at], inline[-1][0]
+        at_top = depth == inline[-1][1]
+        if token in "{}":
+            depth += 1 if token == "{" else -1
+            while depth < inline[-1][1]:
+                inline.pop()
+        elif token == "mod" and WORD.match(tokens[at + 1]) and tokens[at + 2] in "{;":
+            name = tokens[at + 1]
+            if tokens[at + 2] == "{":
+                child = here.children[name] = Module(module.file, here)
+                seen.append(child)
+                depth += 1
+                inline.append((child, depth))
+            elif file := child_file(sources, module.file, name, is_root, renamed):
+                child = here.children[name] = Module(file, here)
+                read_module(sources, child, False, seen)
+            at += 3
+            continue
+        elif token == "use" and (at == 0 or tokens[at - 1] not in ("<", "+", ",")):
+            at = read_use(tokens, at + 1, [], here)
+            continue
+        elif token in DEFINES and at_top and WORD.match(tokens[at + 1]) and tokens[at + 1] not in DEFINES | QUALIFIERS:
+            here.defined.add(tokens[at + 1])
+        elif token == "macro_rules":
+            here.defined.add(tokens[at + 2])
+            here.root.defined_macros[tokens[at + 2]] = module.file
+        elif WORD.match(token) and (at == 0 or tokens[at - 1] not in (".", "::")):
+            at = read_path(tokens, at, here)
+            continue
+        at += 1
+
+
+def read_path(tokens, at, module):
+    segments = [tokens[at]]
+    module.words.add(tokens[at])
+    at += 1
+    while at + 1 < len(tokens) and tokens[at] == "::" and WORD.match(tokens[at + 1]):
+        segments.append(tokens[at + 1])
+        at += 2
+    if len(segments) > 1:
+        module.paths.append(segments)
+    return at
+
+
+def read_use(tokens, at, before, module):
+    """Reads a tree of imports up to its `;`, `,` or `}`, and gives the place after it."""
+    path = list(before)
+    while True:
+        token = tokens[at]
+        if token == "::":
+            at += 1
+        elif token == "{":
+            at += 1
+            while tokens[at] != "}":
+                at = read_use(tokens, at, path, module)
+                at += tokens[at] == ","
+            return at + 1
+        elif token == "*":
+            module.globs.append(path)
+            return at + 1
+        else:
+            path.append(token)
+            at += 1
+            if tokens[at] == "as":
+                add_use(module, tokens[at + 1], path)
+                return at + 2
+            if tokens[at] != "::":
+                name = path[-2] if path[-1] == "self" and len(path) > 1 else path[-1]
+                add_use(module, name, path[:-1] if path[-1] == "self" and len(path) > 1 else path)
+                return at
+
+
+def add_use(module, name, path):
+    # Two uses of one name (a type and a macro, or in two functions) both count.
+    module.used.setdefault(name, [])
+    if path not in module.used[name]:
+        module.used[name].append(path)
+
+
+def look_up(module, name, busy, is_last=True):
+    """What `name` is in `module`: a Module, a pair (file, name), or None for what is outside of the crate.
+
+    A function may have the name of a module, which is meant where the path goes on.
+    """
+    if not is_last and name in module.children:
+        return module.children[name]
+    if (id(module), name) in busy:
+        return None
+    busy = busy | {(id(module), name)}
+    if name in module.defined:
+        return (module.file, name)
+    if name in module.children:
+        return module.children[name]
+    for path in module.used.get(name, []):
+        if found := resolve(module, path, busy):
+            return found
+    for path in module.globs:
+        target = resolve(module, path, busy)
+        if isinstance(target, Module) and (found := look_up(target, name, busy)):
+            return found
+    if module is module.root and name in module.defined_macros:
+        return (module.defined_macros[name], name)
+    return None
+
+
+def resolve(module, path, busy=frozenset()):
+    """What a path means in `module`; names that a macro defines belong to the file of their module."""
+    here, at = module, 0
+    while at < len(path) and path[at] in ("crate", "self", "super"):
+        here = here.root if path[at] == "crate" else here.parent if path[at] == "super" else here
+        at += 1
+        if here is None:
+            return None
+    if at == len(path):
+        return here
+    found = look_up(here, path[at], busy, at + 1 == len(path))
+    for number, name in enumerate(path[at + 1:], start=at + 2):
+        if not isinstance(found, Module):
+            return found
+        found = look_up(found, name, busy, number == len(path)) or (found.file, name)
+    return found
+
+
+def imports(sources):
+    """{file: {file: names}}; declarations of modules and what only tests see are no imports."""
+    edges = {}
+    for root in roots(sources):
+        modules = []
+        top = Module(root)
+        top.defined_macros = {}
+        read_module(sources, top, True, modules)
+        for module in modules:
+            for name, target in taken(module):
+                if isinstance(target, tuple) and target[0] != module.file:
+                    edges.setdefault(module.file, {}).setdefault(target[0], set()).add(target[1])
+    return edges
+
+
+def taken(module):
+    for paths in module.used.values():
+        for path in paths:
+            yield path[-1], resolve(module, path, frozenset({(id(module), path[-1])}) if len(path) == 1 else frozenset())
+    for path in module.paths:
+        yield path[-1], resolve(module, path)
+    if module.globs:
+        for word in module.words - module.defined - set(module.children) - set(module.used):
+            yield word, look_up(module, word, frozenset())

@@ -1,0 +1,80 @@
+"""Circles that are planted in a temporary folder must be found, and what only looks like one must not."""
+
+import os
+import tempfile
+
+from sources import circles, functions, rust, text, typescript
+
+RUST_CIRCLES = {
+    # By paths of the crate and of the parent, inside braces, by an alias.
+    "a/src/lib.rs": "mod one;\nmod two;\npub mod three;\n",
+    "a/src/one.rs": "use crate::two::{Two as Other, deep::{self}};\npub struct One(Other);\n",
+    "a/src/two.rs": "pub mod deep {}\npub struct Two;\nfn back(_: &super::one::One) {}\n",
+    "a/src/three.rs": "pub fn free() {}\n",
+    # By way of a re-export, which stands for the file that defines the name.
+    "b/src/lib.rs": "mod inner;\nmod outer;\npub use inner::Inner;\npub use outer::Outer;\n",
+    "b/src/inner.rs": "use crate::Outer;\npub struct Inner(Outer);\n",
+    "b/src/outer.rs": "pub struct Outer;\nfn back() { let _: crate::Inner; }\n",
+    # By a glob, and between a folder's file and a file below it.
+    "c/src/lib.rs": "mod parent;\n",
+    "c/src/parent/mod.rs": "mod child;\npub struct Shared;\npub fn call() { child::run() }\n",
+    "c/src/parent/child.rs": "use super::*;\npub fn run() { let _ = Shared; }\n",
+}
+RUST_ONE_WAY = {
+    "src/lib.rs": "mod face;\nmod base;\nmod user;\npub use user::User;\n",
+    # A re-export is no definition; a function and a module may share a name; comments and texts import nothing.
+    "src/face/mod.rs": "//! [`crate::user::User`]\nmod core;\npub use core::Core;\n",
+    "src/face/core.rs": "// use crate::user::User;\npub struct Core(&'static str);\npub const TEXT: &str = \"use crate::user::User;\";\n",
+    "src/user.rs": "use crate::face::Core;\nuse crate::base::*;\npub struct User(Core, Base);\n",
+    # What only tests see does not count, in the file and in files below.
+    "src/base.rs": "pub struct Base;\n#[cfg(test)]\nmod tests {\n    use crate::user::User;\n    fn f(_: User) {}\n}\n#[cfg(test)]\nmod more;\n",
+    "src/base/more.rs": "use crate::user::User;\nfn f(_: User, _: super::Base) {}\n",
+}
+TYPESCRIPT_CIRCLES = {
+    "a.ts": 'import type { B } from "./b";\nexport type A = B;\n',
+    "b.ts": 'export const b = () => import("./c");\nexport type B = number;\n',
+    "c/index.tsx": 'export { d } from "../d.js";\n',
+    "d.ts": 'import {\n  type A,\n} from "./a";\nexport const d: A = 1;\n',
+    "e.ts": 'export * from "./f";\n',
+    "f.ts": 'import "./e";\n',
+}
+TYPESCRIPT_ONE_WAY = {
+    "a.ts": 'import { b } from "./b";\nimport { x } from "library";\nexport const a = b + x;\n',
+    "b.ts": '// import { a } from "./a";\nexport const b = \'import { a } from "./a"\'.length;\n/* import "./a"; */\n',
+}
+FUNCTIONS = "fn six(a: u8, b: u8, c: u8, d: u8, e: Map<u8, u8>, f: u8) {}\nimpl S { fn five(&self, a: u8, b: u8, c: u8, d: u8, e: bool) {}\n fn one(&self, is_on: bool) {} }\n"
+
+
+def found_in(files):
+    """The circles of some planted files, as sets of paths."""
+    with tempfile.TemporaryDirectory() as folder:
+        for path, content in files.items():
+            os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
+            with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
+                file.write(content)
+        sources = text.sources(folder)
+        return [set(circle) for circle in circles.circles({**rust.imports(sources), **typescript.imports(sources)})]
+
+
+def expect(what, found, expected):
+    print(f"{'ok  ' if found == expected else 'FAIL'} {what}" + ("" if found == expected else f": {found}, not {expected}"))
+    return found == expected
+
+
+def run():
+    """Runs all; 1 where any has failed."""
+    functions_file = text.Text("f.rs", FUNCTIONS)
+    counted = text.Text("g.rs", '/// doc\nfn f() {} // why\n// "\nfn g() { "// none"; \'"\'; }\n')
+    held = [
+        expect("circles of Rust", found_in(RUST_CIRCLES), [
+            {"a/src/one.rs", "a/src/two.rs"}, {"b/src/inner.rs", "b/src/outer.rs"},
+            {"c/src/parent/mod.rs", "c/src/parent/child.rs"},
+        ]),
+        expect("no circle of Rust", found_in(RUST_ONE_WAY), []),
+        expect("circles of TypeScript", found_in(TYPESCRIPT_CIRCLES), [{"a.ts", "b.ts", "c/index.tsx", "d.ts"}, {"e.ts", "f.ts"}]),
+        expect("no circle of TypeScript", found_in(TYPESCRIPT_ONE_WAY), []),
+        expect("many arguments", [name for _, name, _ in functions.with_many_arguments(functions_file, 5)], ["six"]),
+        expect("bare bools", [name for _, name, _ in functions.with_bare_bools(functions_file)], ["five"]),
+        expect("lines of comments", (counted.comment_lines, counted.code_lines()), ({1, 2}, {1, 3})),
+    ]
+    return 0 if all(held) else 1
