@@ -1,6 +1,6 @@
 //! Sums over the activity rows of a day.
 
-use super::energy::Sex;
+use super::sex::Sex;
 
 /// One row of the `activity` type, as far as sums need it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -6,32 +6,10 @@
 //! than at rest.
 
 use super::daily::ActivityRow;
+use super::sex::Sex;
 
 /// Heart rate from which the heart rate tells the energy, per minute.
 const KEYTEL_FROM_PER_MIN: f64 = 90.0;
-
-/// Sex as the formulas need it; for `Other` they give the mean of both.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Sex {
-    /// `female`.
-    Female,
-    /// `male`.
-    Male,
-    /// `other` or not stated.
-    #[default]
-    Other,
-}
-
-impl Sex {
-    /// The value for this sex out of a woman's and a man's.
-    fn choose(self, female: f64, male: f64) -> f64 {
-        match self {
-            Self::Female => female,
-            Self::Male => male,
-            Self::Other => f64::midpoint(female, male),
-        }
-    }
-}
 
 /// What the formulas need of a person.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,9 +5,11 @@
 pub mod daily;
 pub mod energy;
 pub mod movement;
+mod sex;
 pub mod steps;
 
 pub use daily::{ActivityRow, active_minutes, distance_m, goal_percent, move_every_hour};
-pub use energy::{Body, Sex, calories_kcal, keytel_kcal_per_min, resting_kcal_per_day};
+pub use energy::{Body, calories_kcal, keytel_kcal_per_min, resting_kcal_per_day};
 pub use movement::movement_level;
+pub use sex::Sex;
 pub use steps::{Steps, find_steps, magnitude};

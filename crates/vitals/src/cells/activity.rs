@@ -1,6 +1,7 @@
 //! What five minutes of activity rows hold.
 
-use super::{CellsByDay, Group, Packer, Place, Unpacker, WindowCell, groups};
+use super::groups::{Group, groups};
+use super::{CellsByDay, Packer, Place, Unpacker, WindowCell};
 use crate::activity::{ActivityRow, active_minutes};
 use crate::block::{Block, Cells};
 use crate::heart::{ZoneTimes, zone_times};

@@ -2,7 +2,8 @@
 //!
 //! The angles are what sleep without stages is found from; the steps stand in where no activity row tells any.
 
-use super::{CellsByDay, Group, Packer, Place, Unpacker, WindowCell, groups};
+use super::groups::{Group, groups};
+use super::{CellsByDay, Packer, Place, Unpacker, WindowCell};
 use crate::activity::{find_steps, magnitude};
 use crate::block::{Block, Cells};
 use crate::registry::{DataType, NULL};

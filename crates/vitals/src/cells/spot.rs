@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{CellsByDay, Packer, Place, Unpacker, WindowCell, groups};
+use super::groups::groups;
+use super::{CellsByDay, Packer, Place, Unpacker, WindowCell};
 use crate::block::Block;
 use crate::latest::{LatestValues, newest_in_rows};
 use crate::registry::DataType;

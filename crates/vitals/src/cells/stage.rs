@@ -1,6 +1,7 @@
 //! What five minutes of sleep rows hold: the stage of each epoch.
 
-use super::{CellsByDay, Packer, Place, Unpacker, WindowCell, groups};
+use super::groups::groups;
+use super::{CellsByDay, Packer, Place, Unpacker, WindowCell};
 use crate::block::Block;
 use crate::registry::DataType;
 use crate::sleep::{Stage, StageEpoch};

@@ -1,6 +1,7 @@
 //! What five minutes of skin temperatures hold. They never become a body temperature.
 
-use super::{CellsByDay, Packer, Place, Unpacker, WindowCell, groups};
+use super::groups::groups;
+use super::{CellsByDay, Packer, Place, Unpacker, WindowCell};
 use crate::block::Block;
 use crate::registry::{DataType, NULL};
 

@@ -1,8 +1,10 @@
+use std::ops::Range;
+
 use super::*;
-use crate::block::Cells;
+use crate::block::{Block, Cells};
 use crate::latest::newest_of;
-use crate::registry::{Channel, NULL, TestKind};
-use crate::zone::ZoneRuns;
+use crate::registry::{Channel, DataType, NULL, TestKind};
+use crate::zone::{SECOND_US, WINDOW_US, ZoneRuns};
 use proptest::prelude::*;
 
 const MINUTE_US: i64 = 60 * SECOND_US;

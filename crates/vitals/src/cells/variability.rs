@@ -5,7 +5,8 @@
 //! averages are made in the same way, and an outsider can make them from the numbers of the windows.
 
 use super::activity::Sum;
-use super::{CellsByDay, Packer, Place, Unpacker, WindowCell, groups};
+use super::groups::groups;
+use super::{CellsByDay, Packer, Place, Unpacker, WindowCell};
 use crate::beats::beats_of;
 use crate::block::Block;
 use crate::hrv::{FrequencyDomain, Window, window};

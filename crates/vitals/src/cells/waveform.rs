@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 
 use super::activity::Sum;
-use super::{CellsByDay, Packer, Place, Unpacker, WindowCell, groups};
+use super::groups::groups;
+use super::{CellsByDay, Packer, Place, Unpacker, WindowCell};
 use crate::block::{Block, Cells};
 use crate::registry::{DataType, NULL};
 use crate::waveform::{find_pulses, find_r_peaks, pulse_rate, respiration_rate};

@@ -1,5 +1,6 @@
 //! Window aggregates: rows of five minutes to what is kept of them, packed, a data type at a time.
 
+use super::declaration::is_equal;
 use super::need::{Computed, Missing};
 use super::news::{is_inside, vital_intervals};
 use super::output::{Output, day_of};
@@ -84,7 +85,7 @@ const fn aggregates(
     compute: fn(&mut View, &[Windows]) -> Computed,
 ) -> Derivation {
     let work = Work::Windows { aligned: 1, at_once, compute };
-    Derivation { id, version: VERSION, output: Some(Output::Slots), inputs, work, frozen, is_same: super::is_equal }
+    Derivation { id, version: VERSION, output: Some(Output::Slots), inputs, work, frozen, is_same: is_equal }
 }
 
 /// Of a day of whose rows some are no more: the aggregates before the first row that is left.

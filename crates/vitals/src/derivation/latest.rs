@@ -3,9 +3,11 @@
 //! A newer value among the touched rows simply takes over. A value whose own row lies in a touched window may be gone
 //! or replaced; it is looked for again, in the touched rows and then backwards through the aggregates.
 
+use super::declaration::is_equal;
 use super::need::{Computed, Missing};
-use super::news::{Interval, vital_intervals};
+use super::news::vital_intervals;
 use super::view::{View, vital_rows};
+use super::vital::Interval;
 use super::windows::Windows;
 use super::{Derivation, Input, VITAL_TYPES, Work};
 use crate::block::Block;
@@ -31,7 +33,7 @@ pub(super) const LATEST: Derivation = Derivation {
     ],
     work: Work::Windows { aligned: 1, at_once: None, compute },
     frozen: |_, _, _| None,
-    is_same: super::is_equal,
+    is_same: is_equal,
 };
 
 fn compute(view: &mut View, _touched: &[Windows]) -> Computed {

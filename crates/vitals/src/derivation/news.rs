@@ -6,9 +6,11 @@
 
 use std::collections::BTreeMap;
 
+use super::declaration::is_equal;
 use super::need::{Computed, Missing};
 use super::output::Output;
 use super::view::{View, vital_rows};
+use super::vital::Interval;
 use super::windows::{Windows, joined};
 use super::{Derivation, Frozen, Input, VITAL_TYPES, Work};
 use crate::block::Block;
@@ -38,23 +40,12 @@ pub(super) const NEWS: Derivation = Derivation {
     ],
     work: Work::Windows { aligned: 1, at_once: None, compute },
     frozen,
-    is_same: super::is_equal,
+    is_same: is_equal,
 };
 
 /// Entries before the first row from which evaluations can be made again.
 fn frozen(frozen: &Frozen, key: i64, body: &[u8]) -> Option<Vec<u8>> {
     (key < frozen.whole_from(&VITAL_TYPES).div_euclid(1000)).then(|| body.to_vec())
-}
-
-/// Windows to evaluate.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Interval(pub Windows);
-
-impl Interval {
-    /// With the window after them, where the next evaluation mostly is.
-    pub fn with_next(&self) -> Windows {
-        self.0.start..self.0.end + 1
-    }
 }
 
 /// Whether windows lie in others.

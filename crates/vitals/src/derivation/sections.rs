@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use super::declaration::is_equal;
 use super::need::Computed;
 use super::output::{Output, day_and, day_of, keys_of_days};
 use super::view::View;
@@ -46,7 +47,7 @@ pub(super) const DAY_SECTIONS: Derivation = Derivation {
     inputs: AGGREGATES_OF_A_DAY,
     work: Work::Days { after: 1, compute: day_sections },
     frozen: frozen_day,
-    is_same: super::is_equal,
+    is_same: is_equal,
 };
 
 /// What other days need of a day.
@@ -57,7 +58,7 @@ pub(super) const DAY_INPUTS: Derivation = Derivation {
     inputs: AGGREGATES_OF_A_DAY,
     work: Work::Days { after: 1, compute: day_inputs },
     frozen: frozen_day,
-    is_same: super::is_equal,
+    is_same: is_equal,
 };
 
 /// The sections of sleep: a night is compared with those before it.
@@ -71,7 +72,7 @@ pub(super) const SLEEP_SECTIONS: Derivation = Derivation {
         compute: |view, days| of_inputs(view, days, |section| section != Section::Recovery),
     },
     frozen: frozen_day,
-    is_same: super::is_equal,
+    is_same: is_equal,
 };
 
 /// The section of recovery: a day is compared with the sixty before it.
@@ -85,7 +86,7 @@ pub(super) const RECOVERY_SECTION: Derivation = Derivation {
         compute: |view, days| of_inputs(view, days, |section| section == Section::Recovery),
     },
     frozen: frozen_day,
-    is_same: super::is_equal,
+    is_same: is_equal,
 };
 
 /// Days before the first row of any type. What is made of several types is frozen where any of them has expired.

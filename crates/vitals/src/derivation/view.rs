@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::days::{Days, days_around};
 use super::need::{Answer, Computed, Missing, Need, Rows};
-use super::news::Interval;
 use super::output::{DerivedRow, Output, day_of};
 use super::ranges::Ranges;
 use super::subject::Subject;
+use super::vital::{Interval, VITAL_TYPES};
 use super::windows::{Windows, joined};
 use crate::block::Block;
 use crate::cells::Day;
@@ -211,6 +211,6 @@ impl View {
 
 /// Rows of vital signs in windows, of both types that have them.
 pub(super) fn vital_rows(view: &View, windows: &Windows) -> Computed<Vec<Block>> {
-    let of_types = super::VITAL_TYPES.map(|data_type| view.rows(data_type, windows));
+    let of_types = VITAL_TYPES.map(|data_type| view.rows(data_type, windows));
     Ok(Missing::gather(of_types)?.into_iter().flatten().collect())
 }

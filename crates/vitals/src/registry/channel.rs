@@ -1,6 +1,6 @@
 //! Channels: the parallel signals of a data type.
 
-use super::column::NULL;
+use super::null::NULL;
 
 /// Which of a type's parallel signals a sample belongs to.
 ///

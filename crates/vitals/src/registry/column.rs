@@ -3,10 +3,8 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
+use super::null::NULL;
 use super::test_kind::TestKind;
-
-/// The cell that stands for "no value". It lies outside the range of every column.
-pub const NULL: i32 = i32::MIN;
 
 /// What a column's cells are.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -9,12 +9,14 @@ mod channel;
 mod column;
 mod data_type;
 mod declaration;
+mod null;
 mod test_kind;
 mod types;
 
 pub use channel::{Channel, ChannelRule, Colour};
-pub use column::{CellError, Column, Kind, NULL};
+pub use column::{CellError, Column, Kind};
 pub use declaration::{Declaration, Period, Rates, Role, Sampling};
+pub use null::NULL;
 pub use test_kind::TestKind;
 pub use types::DataType;
 

@@ -1,6 +1,6 @@
 //! What a row of `tests` measures.
 
-use super::column::NULL;
+use super::null::NULL;
 
 /// What a row of `tests` measures: its name, the units it may come in (the first is meant when none is named) and
 /// the plausible range in that first unit. Source: refinements 6 of the specification; the ranges are ours.

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{DaySource, hundredths, tenths};
+use super::DaySource;
+use super::rounding::{hundredths, tenths};
 use crate::activity::{ActivityRow, Body, calories_kcal, distance_m, goal_percent, move_every_hour};
 use crate::cells::{ActivityCell, Place, Sum};
 

@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 
 use super::night::{Night, Nights};
-use super::{DaySource, Profile, StressSection, heart_rate, hundredths, temperature};
+use super::rounding::{hundredths, tenths};
+use super::{DaySource, Profile, StressSection, heart_rate, temperature};
 use crate::cells::{Packer, Unpacker};
 use crate::recovery::{self, LONG_BASELINE_DAYS};
 use crate::signal::mean;
@@ -144,7 +145,7 @@ pub(super) fn consistency_on(day: LocalDay, facts: &FactsByDay, kind: Kind) -> O
     let nights = facts.range(LocalDay(day.0 - CONSISTENCY_REACH_DAYS)..=day);
     let mid_sleeps: Vec<f64> =
         nights.filter_map(|(_, facts)| kind.of(facts)).map(|night| night.mid_sleep_minute()).collect();
-    consistency(&mid_sleeps).map(super::tenths)
+    consistency(&mid_sleeps).map(tenths)
 }
 
 /// How good a night was, 0 to 100 (**ours**): the mean of performance, tranquility and consistency, as far as known.

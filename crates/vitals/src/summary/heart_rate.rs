@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{DaySource, WaveformQuality, hundredths, mean, percent};
+use super::rounding::{hundredths, mean, percent};
+use super::{DaySource, WaveformQuality};
 use crate::cells::{ActivityCell, ZONES};
 use crate::heart::{HeartSlot, resting};
 

@@ -5,6 +5,7 @@
 //! belongs to the sleep day that holds its middle, by the local clock of its samples; the longest stands for the night.
 
 use super::DaySource;
+use super::rounding::hundredths;
 use crate::cells::{ActivityCell, Packer, Place, Unpacker, WindowCell};
 use crate::signal::mean;
 use crate::sleep::stages::{EPOCH_MS, are_near};
@@ -219,8 +220,8 @@ fn night(source: &DaySource<'_>, session: Session, all_sleep_s: i64, offsets: &O
         start_offset_min: offsets.at(session.start_ms),
         end_offset_min: offsets.at(session.end_ms - 1),
         all_sleep_s,
-        heart_rate: mean(&rates).map(super::hundredths),
-        heart_rate_quality: (count > 0).then(|| super::hundredths(sum as f64 / count as f64)),
+        heart_rate: mean(&rates).map(hundredths),
+        heart_rate_quality: (count > 0).then(|| hundredths(sum as f64 / count as f64)),
     }
 }
 

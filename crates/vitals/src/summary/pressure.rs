@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
+use super::DaySource;
 use super::night::Nights;
-use super::{DaySource, mean};
+use super::rounding::mean;
 use crate::cells::{ActivityCell, DayCells};
 
 /// Blood pressure of a day. All averages are means over thirty-minute slots.

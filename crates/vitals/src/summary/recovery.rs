@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
+use super::Profile;
 use super::facts::{FactsByDay, recovery_on};
-use super::{Profile, hundredths, thousandths};
+use super::rounding::{hundredths, thousandths};
 use crate::recovery::Recovery;
 use crate::zone::LocalDay;
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::facts::{FactsByDay, Kind, consistency_on};
 use super::night::Night;
-use super::{percent, tenths};
+use super::rounding::{percent, tenths};
 use crate::sleep::{performance, tranquility};
 use crate::zone::{LocalDay, timestamp_of};
 

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{DaySource, thousandths};
+use super::DaySource;
+use super::rounding::thousandths;
 use crate::cells::{MEASURES, Measures};
 use crate::hrv::DayAverages;
 use crate::zone::LocalDay;

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{DaySource, mean};
+use super::DaySource;
+use super::rounding::mean;
 use crate::cells::{ActivityCell, DayCells, Sensor, TemperatureCell, WINDOW_MS};
 
 /// Hundredths in one °C.

@@ -1,9 +1,12 @@
+use jiff::civil::Date;
+
 use super::slots_json::{DaySlots, write_day};
 use super::*;
+use crate::activity::Sex;
 use crate::block::{Block, Cells};
-use crate::cells::{activity_cells, temperature_cells};
+use crate::cells::{Day, activity_cells, temperature_cells};
 use crate::registry::{Channel, DataType, NULL};
-use crate::zone::{LocalClock, WINDOW_US, ZoneRuns};
+use crate::zone::{LocalClock, LocalDay, WINDOW_US, ZoneRuns};
 use serde_json::{Value, json};
 
 const MINUTE_US: i64 = 60_000_000;

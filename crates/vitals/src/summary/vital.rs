@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{DaySource, mean};
+use super::DaySource;
+use super::rounding::mean;
 use crate::cells::{ActivityCell, Vital, WINDOW_MS};
 
 /// Tenths in one: respiration rate and oxygen saturation are kept with one decimal.

@@ -4,7 +4,8 @@
 
 use serde::Serialize;
 
-use super::{DaySource, mean};
+use super::DaySource;
+use super::rounding::{mean, percent};
 use crate::cells::{ActivityCell, DayCells, Kept, Rates, Sum, WindowCell};
 
 /// Checks of a day by raw waveform; a kind that was not sent is left out.
@@ -62,7 +63,7 @@ fn check<C: Kept + WindowCell>(
     };
     Some(WaveformCheck {
         pieces,
-        good_percent: super::percent(f64::from(good), f64::from(pieces)),
+        good_percent: percent(f64::from(good), f64::from(pieces)),
         heart_rate: mean(cells.iter().filter_map(|cell| per_min(rates(cell).heart))),
         respiration_rate: mean(cells.iter().filter_map(|cell| per_min(rates(cell).respiration))),
         heart_rate_difference: mean(cells.iter().filter_map(difference)),

@@ -32,7 +32,7 @@ pub(super) fn page(types: &[&Declaration], page: &str) -> String {
             let _ = writeln!(text, "| {} | {} | {} | {meaning} |", column.name, column.unit, values(column));
         }
     }
-    super::with_part(page, BEGIN, END, &(text + "\n"))
+    super::part::with_part(page, BEGIN, END, &(text + "\n"))
 }
 
 fn samples(declaration: &Declaration) -> String {

@@ -23,7 +23,7 @@ pub(super) fn of_json(types: &[&Declaration], dictionary: &str) -> String {
     for name in tests_and_units() {
         push_word(&mut text, &format!("\"{name}\""));
     }
-    super::with_part(dictionary, "# Data types\n", END, &text)
+    super::part::with_part(dictionary, "# Data types\n", END, &text)
 }
 
 /// Of Arrow streams, whose type is in the address.
@@ -36,7 +36,7 @@ pub(super) fn of_arrow(types: &[&Declaration], dictionary: &str) -> String {
     for name in tests_and_units() {
         push_word(&mut text, name);
     }
-    super::with_part(dictionary, "# Columns\n", END, &text)
+    super::part::with_part(dictionary, "# Columns\n", END, &text)
 }
 
 fn columns(types: &[&Declaration]) -> Vec<&'static str> {

@@ -5,6 +5,7 @@
 
 mod docs_table;
 mod fuzz_words;
+mod part;
 mod portal_list;
 
 use std::path::Path;
@@ -24,13 +25,6 @@ const FILES: [(&str, Generator); 4] = [
 fn read(file: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-/// A text with another part between two lines that stay; the part ends with the end of a line.
-fn with_part(text: &str, begin: &str, end: &str, part: &str) -> String {
-    let (head, rest) = text.split_once(begin).unwrap_or_else(|| panic!("no line {begin:?}"));
-    let (_, tail) = rest.split_once(end).unwrap_or_else(|| panic!("no line {end:?}"));
-    format!("{head}{begin}{part}{end}{tail}")
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! windows are 25 minutes of calm sleep.
 
 use super::super::Derivation;
-use super::Figure;
+use super::super::figure::Figure;
 use crate::cells::{WINDOW_MS, WindowCell as _};
 use crate::summary::{DaySource, Nights};
 

@@ -1,0 +1,105 @@
+//! The cells of one data type on one local day.
+
+use std::ops::Range;
+
+use super::cell::WindowCell;
+
+use super::pack::{Packer, Unpacker};
+use super::place::Place;
+
+/// The cells of one local day, in the order of time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DayCells<C> {
+    cells: Vec<C>,
+}
+
+impl<C> Default for DayCells<C> {
+    fn default() -> Self {
+        DayCells { cells: Vec::new() }
+    }
+}
+
+impl<C: WindowCell> DayCells<C> {
+    /// The cells in the order of time.
+    pub fn cells(&self) -> &[C] {
+        &self.cells
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// The cell of a window.
+    pub fn in_window(&self, window: i64) -> Option<&C> {
+        let found = self.cells.binary_search_by_key(&window, |cell| cell.place().window());
+        found.ok().map(|at| &self.cells[at])
+    }
+
+    /// The cells whose windows lie in a range.
+    pub fn in_windows(&self, windows: Range<i64>) -> &[C] {
+        let start = self.cells.partition_point(|cell| cell.place().window() < windows.start);
+        let end = self.cells.partition_point(|cell| cell.place().window() < windows.end);
+        &self.cells[start..end.max(start)]
+    }
+
+    /// Puts cells in the place of all that lie in a range of windows.
+    pub fn replace(&mut self, windows: Range<i64>, cells: impl IntoIterator<Item = C>) {
+        let start = self.cells.partition_point(|cell| cell.place().window() < windows.start);
+        let end = self.cells.partition_point(|cell| cell.place().window() < windows.end);
+        self.cells.splice(start..end.max(start), cells);
+    }
+
+    /// The thirty-minute slots of the local clock that have rows.
+    pub fn half_hours(&self) -> Vec<C> {
+        let mut slots: Vec<C> = Vec::with_capacity(51);
+        for cell in &self.cells {
+            let place = cell.place().half_hour();
+            match slots.last_mut() {
+                Some(slot) if slot.place() == place => slot.absorb(cell),
+                _ => {
+                    let mut slot = C::at(place);
+                    slot.absorb(cell);
+                    slots.push(slot);
+                }
+            }
+        }
+        slots
+    }
+
+    /// The day as bytes.
+    pub fn pack(&self) -> Vec<u8> {
+        let mut packer = Packer::with_capacity(16 + self.cells.len() * 32);
+        packer.byte(C::FORMAT);
+        packer.unsigned(self.cells.len() as u64);
+        let mut last = Place { start_minute: 0, offset_minutes: 0 };
+        for cell in &self.cells {
+            let place = cell.place();
+            packer.unsigned((place.window() - last.window()) as u64);
+            packer.signed(i64::from(place.offset_minutes) - i64::from(last.offset_minutes));
+            cell.pack(&mut packer);
+            last = place;
+        }
+        packer.into_bytes()
+    }
+
+    /// The day that [`DayCells::pack`] made the bytes of; `None` when they are not such, or of another version.
+    pub fn unpack(bytes: &[u8]) -> Option<Self> {
+        let mut unpacker = Unpacker::new(bytes);
+        if unpacker.byte()? != C::FORMAT {
+            return None;
+        }
+        let count = usize::try_from(unpacker.unsigned()?).ok()?;
+        // More cells than bytes cannot be: a damaged count must not ask for memory.
+        let mut cells = Vec::with_capacity(count.min(bytes.len()));
+        let (mut window, mut offset_minutes) = (0_i64, 0_i64);
+        for _ in 0..count {
+            window = window.checked_add_unsigned(unpacker.unsigned()?)?;
+            offset_minutes = offset_minutes.checked_add(unpacker.signed()?)?;
+            let offset_minutes = i16::try_from(offset_minutes).ok()?;
+            let place = Place { start_minute: window.checked_mul(5)?, offset_minutes };
+            cells.push(C::unpack(place, &mut unpacker)?);
+        }
+        unpacker.is_at_end().then_some(DayCells { cells })
+    }
+}

@@ -1,0 +1,89 @@
+//! The sections of a daily summary: names, and the numbers that they are stored under.
+
+/// A section of the daily summary, in the order of the specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Section {
+    /// Steps, distance, calories.
+    Activity,
+    /// Sleep as the service computes it from raw data.
+    ServiceSleep,
+    /// Heart rate and its zones.
+    HeartRate,
+    /// Blood pressure.
+    NonInvasiveBloodPressure,
+    /// Recovery.
+    Recovery,
+    /// Respiration rate.
+    RespirationRate,
+    /// Sleep from the bracelet's stages.
+    Sleep,
+    /// Oxygen saturation.
+    Spo2,
+    /// Stress from the bracelet's heart-rate variability.
+    Stress,
+    /// Stress from beat intervals.
+    StressContinuous,
+    /// Skin temperature.
+    Temperature,
+}
+
+impl Section {
+    /// All sections, in the order of the specification.
+    pub const ALL: [Section; 11] = [
+        Section::Activity,
+        Section::ServiceSleep,
+        Section::HeartRate,
+        Section::NonInvasiveBloodPressure,
+        Section::Recovery,
+        Section::RespirationRate,
+        Section::Sleep,
+        Section::Spo2,
+        Section::Stress,
+        Section::StressContinuous,
+        Section::Temperature,
+    ];
+
+    /// The name in answers and in `types`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Section::Activity => "activity",
+            Section::ServiceSleep => "service_sleep",
+            Section::HeartRate => "heart_rate",
+            Section::NonInvasiveBloodPressure => "non_invasive_blood_pressure",
+            Section::Recovery => "recovery",
+            Section::RespirationRate => "respiration_rate",
+            Section::Sleep => "sleep",
+            Section::Spo2 => "spo2",
+            Section::Stress => "stress",
+            Section::StressContinuous => "stress_continuous",
+            Section::Temperature => "temperature",
+        }
+    }
+
+    /// The number that it is stored under. Numbers are never given to another section.
+    pub const fn number(self) -> i64 {
+        match self {
+            Section::Activity => 1,
+            Section::ServiceSleep => 2,
+            Section::HeartRate => 3,
+            Section::NonInvasiveBloodPressure => 4,
+            Section::Recovery => 5,
+            Section::RespirationRate => 6,
+            Section::Sleep => 7,
+            Section::Spo2 => 8,
+            Section::Stress => 9,
+            Section::StressContinuous => 10,
+            Section::Temperature => 11,
+        }
+    }
+
+    /// The section of that number.
+    pub fn from_number(number: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|section| section.number() == number)
+    }
+
+    /// The section of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|section| section.name() == name)
+    }
+}
