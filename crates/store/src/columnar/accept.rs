@@ -1,7 +1,5 @@
 //! A record batch from outside: what an upload of Arrow IPC goes through before it is taken in like any other sync.
 
-use std::fmt;
-
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType as ArrowType, Schema};
 use runtime::HashSet;
@@ -12,40 +10,12 @@ use vitals::zone::ZoneName;
 
 use super::faults::Faults;
 use super::schema::{TIMESTAMP, ZONE};
+use super::structure_fault::StructureFault;
 use super::texts::SharedTexts;
 use super::{cells, texts, times};
 
 /// The derived column of JSON and CSV answers. Whoever sends it back means nothing by it.
 const LOCAL_DATE: &str = "date";
-
-/// Why a batch cannot be read at all. Nothing of it is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StructureFault {
-    /// The type has no such column.
-    UnknownColumn(String),
-    /// A column's Arrow type cannot hold its values.
-    WrongKind(String),
-    /// A column is there twice.
-    RepeatedColumn(String),
-    /// There is no `timestamp`.
-    NoTimestamp,
-    /// A row names a time zone that does not exist.
-    UnknownZone(String),
-}
-
-impl fmt::Display for StructureFault {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StructureFault::UnknownColumn(column) => write!(formatter, "unknown column {column}"),
-            StructureFault::WrongKind(column) => write!(formatter, "column {column} is of the wrong kind"),
-            StructureFault::RepeatedColumn(column) => write!(formatter, "column {column} is there twice"),
-            StructureFault::NoTimestamp => write!(formatter, "column {TIMESTAMP} is missing"),
-            StructureFault::UnknownZone(zone) => write!(formatter, "unknown time zone {zone}"),
-        }
-    }
-}
-
-impl std::error::Error for StructureFault {}
 
 /// Reads the rows of a batch with the registry's column names.
 ///

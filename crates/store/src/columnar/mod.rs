@@ -11,12 +11,14 @@ mod decode;
 mod faults;
 mod order;
 mod schema;
+mod structure_fault;
 mod texts;
 mod times;
 
-pub use accept::{StructureFault, check_schema, read_batch};
+pub use accept::{check_schema, read_batch};
 pub use batch::{record_batch, record_batches};
 pub use schema::{TIMESTAMP, ZONE, arrow_schema};
+pub use structure_fault::StructureFault;
 pub use texts::SharedTexts;
 
 pub(crate) use batch::{Run, batch_of_runs};

@@ -10,9 +10,9 @@ use vitals::block::Cells;
 use vitals::registry::{Column, NULL};
 use vitals::zone::{ZoneName, ZoneRuns, is_known_zone};
 
-use super::accept::StructureFault;
 use super::faults::Faults;
 use super::schema::ZONE;
+use super::structure_fault::StructureFault;
 
 /// The texts of an upload. Each different one is kept once, however many rows and batches repeat it.
 ///

@@ -6,55 +6,37 @@
 //! SQLite an operation runs inline on the writer's or a reader's thread: a statement costs a function call and not a
 //! trip to another thread and back (measured: 10 against 115 µs for a point look-up; see docs/benchmarks.md).
 
+mod address;
 pub mod backup;
+mod blocking;
 mod counts;
 mod durations;
 mod migrate;
 mod operations;
+mod param;
 mod postgres;
+mod row;
 mod row_texts;
 mod sqlite;
 mod statement;
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use runtime::HashMap;
 
+pub use address::{Address, Limits};
+pub(crate) use blocking::blocking;
 pub use counts::{DbCounts, PoolCounts};
 pub use durations::{BUCKETS_US, DurationCounts};
 pub use migrate::Migrations;
 pub use operations::OperationCounts;
-use operations::Operations;
-pub use statement::{FromColumn, Param, Row, Tx};
+pub use param::Param;
+pub use row::{FromColumn, Row};
+pub use statement::Tx;
 
-use crate::error::{Result, StoreError};
+use self::operations::Operations;
+use crate::error::Result;
 use crate::texts::in_lists;
-
-/// Where a database is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
-    /// A SQLite file.
-    File(PathBuf),
-    /// A PostgreSQL connection string or `postgres://` address.
-    Postgres(String),
-}
-
-/// What a pool of PostgreSQL connections may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Connections at most.
-    pub connections: usize,
-    /// How long an operation waits for one before it fails as unavailable.
-    pub wait: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits { connections: 16, wait: Duration::from_secs(10) }
-    }
-}
 
 /// A database on either engine. Clones share it. Each operation is counted under the name of the function that calls
 /// [`Db::read`] or one of its siblings with a closure of its own.
@@ -75,7 +57,7 @@ impl Db {
     /// what metrics and spans call it; `limits` are those of a PostgreSQL database.
     ///
     /// # Errors
-    /// [`StoreError::SchemaVersion`] when the schema is newer than this program.
+    /// [`StoreError::SchemaVersion`](crate::StoreError::SchemaVersion) when the schema is newer than this program.
     pub async fn open(name: &'static str, address: Address, limits: Limits, migrations: Migrations) -> Result<Self> {
         let engine = match address {
             Address::File(path) => Engine::Sqlite(blocking(move || sqlite::Sqlite::open(&path, migrations)).await?),
@@ -241,7 +223,7 @@ impl Db {
     /// meanwhile. On PostgreSQL, whose files are not ours, nothing is done: its vacuum does the same in its time.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when somebody reads for too long or the disk has no room for a second copy; trying
+    /// [`StoreError::Unavailable`](crate::StoreError::Unavailable) when somebody reads for too long or the disk has no room for a second copy; trying
     /// again later is safe.
     pub async fn rewrite(&self) -> Result<()> {
         match &self.engine {
@@ -254,7 +236,7 @@ impl Db {
     /// into the file, so that the file alone holds everything. Operations fail afterwards, on clones too.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when somebody else reads the log, or reads here go on for too long. Nothing is lost
+    /// [`StoreError::Unavailable`](crate::StoreError::Unavailable) when somebody else reads the log, or reads here go on for too long. Nothing is lost
     /// then: the log stays, and the next program that opens the file reads it.
     pub async fn close(&self) -> Result<()> {
         match &self.engine {
@@ -274,10 +256,4 @@ impl Db {
 /// [`crate::HealthDb::wake_nodes`]. The address must lead to the server directly and not to a pooler.
 pub async fn listen_for_wake_ups(url: &str, wake: impl Fn(&str)) -> Result<()> {
     postgres::listen(url, wake).await
-}
-
-/// Runs blocking work off the async threads.
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    let joined = runtime::blocking("store", work).await;
-    joined.unwrap_or_else(|error| Err(StoreError::Database(format!("store work stopped: {error}"))))
 }

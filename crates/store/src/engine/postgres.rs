@@ -22,7 +22,6 @@ use std::time::Duration;
 use deadpool_postgres::{HookError, Manager, ManagerConfig, PoolError, RecyclingMethod};
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{Config, NoTls};
-use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::task::{AbortOnDropHandle, LocalPoolHandle};
 
 pub(super) use self::flight::Flight;
@@ -31,9 +30,10 @@ use self::held::Held;
 use self::lanes::{Lanes, Place};
 use self::pool::{Counters, Pool};
 pub(super) use self::wake_ups::listen;
+use super::address::Limits;
+use super::counts::PoolCounts;
 use super::migrate::{Migrations, Target, text_for};
 use super::statement::Tx;
-use super::{Limits, PoolCounts};
 use crate::error::{Result, StoreError};
 
 /// How often a transaction is tried when the engine says that it met another one, or its connection broke before the
@@ -130,7 +130,7 @@ impl Postgres {
             let answer = work(&tx).await;
             flight.end();
             if answer.is_err() {
-                connection::close_older(place.pool(), &client);
+                place.pool().close_older(&client);
             }
             answer
         };
@@ -212,7 +212,7 @@ async fn read_once<T>(place: &Arc<Place>, mode: Mode, work: &impl AsyncFn(&Tx<'_
     let answer = work(&tx).await;
     flight.end();
     if answer.is_err() {
-        connection::close_older(place.pool(), &client);
+        place.pool().close_older(&client);
     }
     answer
 }
@@ -227,7 +227,7 @@ async fn write_once<T>(place: &Arc<Place>, work: &mut impl AsyncFnMut(&Tx<'_>) -
     let worked = work(&tx).await;
     let attempt = ended(flight, worked).await;
     if !matches!(attempt, Attempt::Ended(Ok(_))) {
-        connection::close_older(place.pool(), &client);
+        place.pool().close_older(&client);
     }
     attempt
 }
@@ -256,7 +256,7 @@ fn again_or_ended<T>(error: StoreError) -> Attempt<T> {
 }
 
 async fn connect(place: &Arc<Place>) -> Result<Arc<Held>> {
-    place.pool().get(place).await.map(Arc::new).map_err(|error| match error {
+    Held::take(place).await.map(Arc::new).map_err(|error| match error {
         PoolError::Timeout(_) => StoreError::Unavailable("no database connection became free in time".to_owned()),
         PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => error.into(),
         error => StoreError::Unavailable(error.to_string()),
@@ -266,18 +266,12 @@ async fn connect(place: &Arc<Place>) -> Result<Arc<Held>> {
 fn pool(config: &Config, connections: usize, wait: Duration, counters: &Arc<Counters>) -> Result<Pool> {
     // A connection whose peer has gone is noticed by the task that drives it, so looking whether it is closed is enough.
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-    let tls = if config.get_ssl_mode() == SslMode::Disable { None } else { Some(tls()?) };
+    let tls = if config.get_ssl_mode() == SslMode::Disable { None } else { Some(connection::tls()?) };
     let manager = match tls.clone() {
         None => Manager::from_config(config.clone(), NoTls, recycling),
         Some(tls) => Manager::from_config(config.clone(), tls, recycling),
     };
     Pool::new(manager, tls, connections, wait, counters)
-}
-
-fn tls() -> Result<MakeRustlsConnect> {
-    MakeRustlsConnect::with_native_certs()
-        .map(|(connector, _)| connector)
-        .map_err(|_| StoreError::Unavailable("the system's certificates cannot be read".to_owned()))
 }
 
 /// Brings the schema up to date, one node at a time.

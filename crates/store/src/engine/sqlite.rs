@@ -13,6 +13,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use super::blocking::blocking;
 use super::counts::{self, PoolCounts};
 use super::durations::Durations;
 use super::migrate::{Migrations, Target, text_for};
@@ -107,7 +108,7 @@ impl Sqlite {
         F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
     {
         let permit = self.readers.permit().await?;
-        super::blocking(move || {
+        blocking(move || {
             let _permit = permit;
             let connection = self.readers.idle.take()?;
             connection.execute_batch("BEGIN")?;

@@ -9,6 +9,7 @@
 
 use sha2::{Digest, Sha256};
 
+use super::append::raise_event_position;
 use super::log::EventLog;
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
@@ -39,7 +40,7 @@ const PAGE: i64 = 100;
 
 sql! {
     /// Also makes the operations on one patient follow each other.
-    RAISE = concat!("UPDATE patient SET events = events + 1, ", super::raise_event_position!(), " WHERE uuid = $1");
+    RAISE = concat!("UPDATE patient SET events = events + 1, ", raise_event_position!(), " WHERE uuid = $1");
     ENQUEUE = "INSERT INTO event (position, patient, sequence, time_ms, type, body, message)
         SELECT NULLIF(event_position, 0), uuid, events, $2, 'message', '{}', $3 FROM patient WHERE uuid = $1";
     ENQUEUE_OF_NO_PATIENT = "INSERT INTO event (position, patient, sequence, time_ms, type, body, message)

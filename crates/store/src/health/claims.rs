@@ -6,7 +6,7 @@
 
 use vitals::zone::QUARTER_US;
 
-use super::jobs::Failures;
+use super::failures::Failures;
 use super::{HealthDb, due};
 use crate::engine::{Param, Row, Tx};
 use crate::error::Result;

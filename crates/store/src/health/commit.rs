@@ -8,8 +8,8 @@ use vitals::derivation::DerivedRow;
 use vitals::latest::LatestValues;
 
 use super::claims::{self, Claim, DueRange};
-use super::hours::{self, OpenHour};
 use super::inputs::Dirty;
+use super::open_hours::{self, OpenHour};
 use super::{HealthDb, derived, latest};
 use crate::engine::{Param, Tx};
 use crate::error::Result;
@@ -131,7 +131,7 @@ async fn commit(tx: &Tx<'_>, made: &DerivationCommit, hours: &[OpenHour]) -> Res
     let done = done_marks(made);
     if done.is_empty() && made.due.is_empty() && hold_and_free(tx, made).await? {
         derived::put(tx, patient, &made.rows).await?;
-        hours::note(tx, hours).await?;
+        open_hours::note(tx, hours).await?;
         add_events(tx, patient, &made.events).await?;
         return Ok(CommitOutcome::Committed);
     }
@@ -142,7 +142,7 @@ async fn commit(tx: &Tx<'_>, made: &DerivationCommit, hours: &[OpenHour]) -> Res
     derived::put(tx, patient, &made.rows).await?;
     claims::forget_all(tx, patient, &done).await?;
     claims::put_all(tx, patient, &made.due).await?;
-    hours::note(tx, hours).await?;
+    open_hours::note(tx, hours).await?;
     let latest = made.latest.as_ref().map_or(known, |change| settle(&known, change));
     let through = made.dirty.as_ref().map(|dirty| dirty.through);
     let events = made.events.len() as i64;

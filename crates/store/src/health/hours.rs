@@ -4,9 +4,7 @@
 //! stay the same.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
-
-use runtime::HashMap;
+use std::sync::PoisonError;
 
 use vitals::merge::overlay;
 use vitals::registry::{Channel, DataType};
@@ -15,14 +13,13 @@ use vitals::zone::SECOND_US;
 use super::HealthDb;
 use super::chunks::{self, Prepared};
 use super::commit::DerivationCommit;
+use super::open_hours::{NotedHours, OpenHour};
 use crate::engine::{Param, Tx};
 use crate::error::Result;
 use crate::payload;
 use crate::texts::sql;
 
 sql! {
-    NOTE = "INSERT INTO open_hour (patient, data_type, hour_us, ready_ms) VALUES ($1, $2, $3, $4)
-        ON CONFLICT (patient, data_type, hour_us) DO NOTHING";
     FIND_CLOSED = "SELECT patient, data_type, hour_us FROM open_hour WHERE ready_ms <= $1 ORDER BY ready_ms LIMIT $2";
     FORGET = "DELETE FROM open_hour WHERE patient = $1 AND data_type = $2 AND hour_us = $3";
     /// Makes syncs of the patient wait, as they make each other wait.
@@ -40,29 +37,12 @@ const SETTLING_MS: i64 = 10 * 60 * 1000;
 /// A chunk with at least as many rows is not small.
 const SMALL_ROWS: usize = 2_000;
 
-/// An hour in which small chunks have arrived.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct OpenHour {
-    patient: String,
-    data_type: i64,
-    hour_us: i64,
-    /// When its chunks can be merged, ms.
-    ready_ms: i64,
-}
-
-/// Hours that this process has noted: live data come for the same hour again and again.
-#[derive(Debug, Default)]
-pub(super) struct NotedHours(Mutex<HashMap<(String, i64, i64), i64>>);
-
-/// Hours that are remembered at most.
-const MOST_NOTED: usize = 100_000;
-
 impl NotedHours {
     /// The hours that the syncs behind a derivation have opened and that were not noted yet.
     pub fn new_of(&self, commit: &DerivationCommit) -> Vec<OpenHour> {
         let touched = commit.dirty.iter().flat_map(|dirty| &dirty.touched);
         let mut hours: Vec<OpenHour> = Vec::new();
-        let noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let noted = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         for (received_ms, range) in touched {
             let hour_us = range.last_us.div_euclid(HOUR_US) * HOUR_US;
             if range.rows >= SMALL_ROWS as u64 || range.first_us < hour_us {
@@ -79,24 +59,6 @@ impl NotedHours {
         }
         hours
     }
-
-    /// Takes note of hours that are stored.
-    pub fn remember(&self, hours: Vec<OpenHour>) {
-        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if noted.len() + hours.len() > MOST_NOTED {
-            noted.clear();
-        }
-        noted.extend(hours.into_iter().map(|hour| ((hour.patient, hour.data_type, hour.hour_us), hour.ready_ms)));
-    }
-}
-
-/// Notes hours whose small chunks are to be merged.
-pub(super) async fn note(tx: &Tx<'_>, hours: &[OpenHour]) -> Result<()> {
-    let rows = hours.iter().map(|hour| {
-        let row: [&dyn Param; 4] = [&hour.patient, &hour.data_type, &hour.hour_us, &hour.ready_ms];
-        row
-    });
-    tx.put_rows(NOTE, &rows.collect::<Vec<_>>()).await
 }
 
 /// A chunk of an hour, and where it stands.

@@ -7,6 +7,7 @@
 
 use super::HealthDb;
 use super::claims::Claim;
+use super::failures::Failures;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::texts::sql;
@@ -77,15 +78,6 @@ pub struct JobLease {
     pub token: i64,
     /// Failures since the last success.
     pub failures: Failures,
-}
-
-/// Failures of a piece of work since its last success.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Failures {
-    /// Runs that have failed.
-    pub runs: i64,
-    /// How many of them by a panic.
-    pub panics: i64,
 }
 
 /// How a run failed, and what follows from it.

@@ -9,7 +9,7 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::{GetOptions, GetRange, GetResultPayload, ObjectStore};
 use sha2::{Digest, Sha256};
 
-use super::{Objects, location};
+use super::store::{Objects, location};
 use crate::engine::blocking;
 use crate::error::{Result, StoreError};
 

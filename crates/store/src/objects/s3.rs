@@ -7,7 +7,7 @@ use object_store::aws::{AmazonS3Builder, S3ConditionalPut};
 use object_store::prefix::PrefixStore;
 use object_store::{ClientOptions, RetryConfig};
 
-use super::{Objects, Place, location};
+use super::store::{Objects, Place, location};
 use crate::error::Result;
 
 /// How long a request is tried again when the store says that it is busy or away. Who waits for an answer should hear

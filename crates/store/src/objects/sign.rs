@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use object_store::signer::{Method, SignedUrlOptions, Signer};
 
-use super::{Objects, Place, location};
+use super::store::{Objects, Place, location};
 use crate::error::Result;
 
 impl Objects {

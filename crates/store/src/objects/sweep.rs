@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use super::{Objects, Place};
+use super::store::{Objects, Place};
 use crate::engine::blocking;
 use crate::error::{Result, StoreError};
 

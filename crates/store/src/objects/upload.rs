@@ -4,7 +4,7 @@ use bytes::Bytes;
 use object_store::buffered::BufWriter;
 use tokio::io::AsyncWriteExt;
 
-use super::{Objects, location};
+use super::store::{Objects, location};
 use crate::error::{Result, StoreError};
 
 /// Bytes of one part in a bucket. S3 takes ten thousand parts, so an object may have 160 GB.

@@ -5,6 +5,7 @@ mod api_keys;
 mod audit;
 mod audit_reader;
 mod bracelets;
+mod db;
 mod erasure;
 mod group_settings;
 mod groups;
@@ -22,6 +23,7 @@ pub use api_keys::{ApiKey, KeyHolder};
 pub use audit::{Audit, AuditEntry, AuditQuery};
 pub use audit_reader::AuditReader;
 pub use bracelets::{Attachment, Bracelet, Completion};
+pub use db::UsersDb;
 pub use erasure::{AccountErasure, Counts as ErasureCounts, Erasure};
 pub use group_settings::{EffectiveSettings, GroupSetting, SettingsOfGroup};
 pub use groups::{Group, GroupDeletion};
@@ -33,83 +35,16 @@ pub use portal_sessions::{PortalHolder, PortalSession};
 pub use sessions::Session;
 pub use totp::Totp;
 
-use crate::engine::{Address, Db, DbCounts, Limits, Migrations};
-use crate::error::Result;
-use crate::events::{EventLog, delete_events};
-use crate::texts::sql;
-
-const MIGRATIONS: Migrations = Migrations(&[
-    include_str!("../../migrations/users/0001_spine.sql"),
-    include_str!("../../migrations/users/0002_identity.sql"),
-    include_str!("../../migrations/users/0003_operations.sql"),
-    include_str!("../../migrations/users/0004_portal.sql"),
-    include_str!("../../migrations/users/0005_events.sql"),
-    include_str!("../../migrations/users/0006_audit_pages.sql"),
-]);
-
-sql! {
-    DELETE_EVENTS = delete_events!("");
-}
-
-/// The users database. Clones share it.
-#[derive(Clone, Debug)]
-pub struct UsersDb {
-    pub(crate) db: Db,
-}
-
-impl UsersDb {
-    /// Opens the database and brings its schema up to date.
-    pub async fn open(address: Address) -> Result<Self> {
-        Self::open_with(address, Limits::default()).await
-    }
-
-    /// The same with limits to the connections of a PostgreSQL database.
-    pub async fn open_with(address: Address, limits: Limits) -> Result<Self> {
-        let users = UsersDb { db: Db::open("users", address, limits, MIGRATIONS).await? };
-        users.events().raise_clock().await?;
-        Ok(users)
-    }
-
-    /// The log of what happens in this database.
-    pub fn events(&self) -> EventLog {
-        EventLog::new(self.db.clone(), DELETE_EVENTS)
-    }
-
-    /// What has been done since the database was opened, for metrics.
-    pub fn counts(&self) -> DbCounts {
-        self.db.counts()
-    }
-
-    /// Whether the database answers.
-    pub async fn ping(&self) -> Result<()> {
-        self.db.check_reading().await
-    }
-
-    /// Whether the database can be written: a disk that is full shows here.
-    pub async fn check_writing(&self) -> Result<()> {
-        self.db.check_writing().await
-    }
-
-    /// Ends all connections; the database file then holds everything without its write-ahead log.
-    ///
-    /// # Errors
-    /// [`StoreError::Unavailable`](crate::StoreError::Unavailable) when the log is being read by another program; nothing
-    /// is lost then.
-    pub async fn close(&self) -> Result<()> {
-        self.db.close().await
-    }
-}
-
 /// Every statement on this database, for the test that prepares each on both engines.
 #[cfg(test)]
 pub(crate) fn all_texts() -> Vec<&'static str> {
     [
-        TEXTS,
         accounts::TEXTS,
         api_keys::TEXTS,
         audit::TEXTS,
         audit_reader::TEXTS,
         bracelets::TEXTS,
+        db::TEXTS,
         erasure::TEXTS,
         group_settings::TEXTS,
         groups::TEXTS,

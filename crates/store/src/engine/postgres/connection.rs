@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::{Hook, HookError, Object};
+use deadpool_postgres::{Hook, HookError};
 use tokio_postgres::Config;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::pool::Pool;
 use crate::error::{Result, StoreError};
 
 /// Longest time until a new connection is ready.
@@ -28,18 +28,6 @@ pub(super) fn set_deadlines() -> Hook {
     })
 }
 
-/// Closes idle connections that were made before `broken` was taken for its last use, if that one is closed. Where one
-/// connection died without a word, as when the server's host was replaced, the others that led there have died too, and
-/// each would fail the next operation.
-pub(super) fn close_older(pool: &Pool, broken: &Object) {
-    if !broken.is_closed() {
-        return;
-    }
-    let metrics = Object::metrics(broken);
-    let taken = metrics.recycled.unwrap_or(metrics.created);
-    pool.close_idle_from_before(taken);
-}
-
 /// The configuration of a database address.
 pub(super) fn config(url: &str) -> Result<Config> {
     let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
@@ -51,4 +39,11 @@ pub(super) fn config(url: &str) -> Result<Config> {
         .tcp_user_timeout(LONGEST_SILENCE)
         .application_name("pulseward");
     Ok(config)
+}
+
+/// What connections are encrypted with: the system trusts the server's certificate.
+pub(super) fn tls() -> Result<MakeRustlsConnect> {
+    MakeRustlsConnect::with_native_certs()
+        .map(|(connector, _)| connector)
+        .map_err(|_| StoreError::Unavailable("the system's certificates cannot be read".to_owned()))
 }

@@ -16,8 +16,9 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
 use super::held::{self, Held};
+use crate::engine::param::Param;
+use crate::engine::row::Row;
 use crate::engine::row_texts;
-use crate::engine::statement::{Param, Row};
 use crate::error::{Result, StoreError};
 
 /// Deadlines travel with BEGIN, so that they hold behind a pooler too.

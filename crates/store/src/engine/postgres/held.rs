@@ -5,7 +5,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::Object;
+use deadpool_postgres::{Object, PoolError};
+use runtime::Instant;
 use tokio_postgres::NoTls;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -26,8 +27,13 @@ pub(in crate::engine) struct Held {
 }
 
 impl Held {
-    pub(super) fn new(connection: Object, tls: Option<MakeRustlsConnect>, place: Arc<Place>) -> Self {
-        Held { connection, tls, _place: place }
+    /// A connection for the holder of a place. The wait for both is counted, also where it fails.
+    pub(super) async fn take(place: &Arc<Place>) -> Result<Self, PoolError> {
+        let begun = Instant::now();
+        let pool = place.pool();
+        let got = pool.connection().await;
+        pool.add_wait(place.take_waited() + begun.elapsed());
+        Ok(Held { connection: got?, tls: pool.tls(), _place: place.clone() })
     }
 
     /// Asks the server to end what runs on the connection, until the connection has answered everything.

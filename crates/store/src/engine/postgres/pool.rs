@@ -4,13 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{Hook, Manager, PoolError};
-use runtime::Instant;
+use deadpool_postgres::{Hook, Manager, Object, PoolError};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::connection;
-use super::held::Held;
-use super::lanes::Place;
 use crate::engine::counts::PoolCounts;
 use crate::engine::durations::Durations;
 use crate::error::{Result, StoreError};
@@ -32,7 +29,7 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// Counts how long an operation waited in vain.
+    /// Counts how long an operation waited.
     pub fn add_wait(&self, waited: Duration) {
         self.waits.add(waited);
     }
@@ -86,11 +83,30 @@ impl Pool {
         self.connections.retain(|_, idle| idle.created > time);
     }
 
-    /// A connection for the holder of a place, opened if there is none. The wait for both is counted, also where it fails.
-    pub async fn get(&self, place: &Arc<Place>) -> std::result::Result<Held, PoolError> {
-        let begun = Instant::now();
-        let got = self.connections.get().await;
-        self.counters.waits.add(place.take_waited() + begun.elapsed());
-        Ok(Held::new(got?, self.tls.clone(), place.clone()))
+    /// A connection, opened if there is none.
+    pub async fn connection(&self) -> std::result::Result<Object, PoolError> {
+        self.connections.get().await
+    }
+
+    /// Counts how long an operation waited for a connection.
+    pub fn add_wait(&self, waited: Duration) {
+        self.counters.add_wait(waited);
+    }
+
+    /// What connections are encrypted with, where they are.
+    pub fn tls(&self) -> Option<MakeRustlsConnect> {
+        self.tls.clone()
+    }
+
+    /// Closes idle connections that were made before `broken` was taken for its last use, if that one is closed. Where one
+    /// connection died without a word, as when the server's host was replaced, the others that led there have died too, and
+    /// each would fail the next operation.
+    pub fn close_older(&self, broken: &Object) {
+        if !broken.is_closed() {
+            return;
+        }
+        let metrics = Object::metrics(broken);
+        let taken = metrics.recycled.unwrap_or(metrics.created);
+        self.close_idle_from_before(taken);
     }
 }

@@ -11,7 +11,7 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{AsyncMessage, Config, NoTls, Socket};
 
-use super::{connection, tls};
+use super::connection;
 use crate::error::{Result, StoreError};
 
 /// Channel of wake-ups.
@@ -33,7 +33,7 @@ pub(in crate::engine) async fn listen(url: &str, wake: impl Fn(&str)) -> Result<
     if config.get_ssl_mode() == SslMode::Disable {
         return listen_over(&config, NoTls, wake).await;
     }
-    listen_over(&config, tls()?, wake).await
+    listen_over(&config, connection::tls()?, wake).await
 }
 
 async fn listen_over<T: MakeTlsConnect<Socket>>(config: &Config, tls: T, wake: impl Fn(&str)) -> Result<()> {

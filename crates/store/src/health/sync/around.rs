@@ -9,7 +9,8 @@ use vitals::zone::DAY_US;
 
 use super::super::HealthDb;
 use super::super::chunks::Prepared;
-use super::{ChannelChunks, Sync};
+use super::Sync;
+use super::prepare::ChannelChunks;
 use crate::engine::{Param, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::payload;

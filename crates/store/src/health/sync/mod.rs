@@ -8,92 +8,24 @@
 
 mod around;
 mod event;
+mod prepare;
+mod request;
 mod write;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use vitals::block::Block;
-use vitals::merge::in_time_order;
-use vitals::registry::DataType;
+pub(super) use self::event::{TouchedRange, touched_ranges};
+pub use request::{Counts, Sync, SyncId, SyncOutcome};
 
 use self::around::SealedRows;
+use self::prepare::prepare_all;
+use self::write::Written;
 use super::HealthDb;
-use super::chunks::{self, Prepared};
-use super::devices::DeviceReport;
 use crate::error::{Result, StoreError};
-
-pub(super) use self::event::{TouchedRange, touched_ranges};
-
-/// A sync that has been read and found well-formed.
-#[derive(Clone, Debug)]
-pub struct Sync {
-    /// Whose samples these are.
-    pub patient: String,
-    /// When it arrived, ms since 1970.
-    pub received_ms: i64,
-    /// The app's own name for this sync, with a hash of its content.
-    pub id: Option<SyncId>,
-    /// The bracelet that it came from.
-    pub device: Option<DeviceReport>,
-    /// Samples by type and channel, in any order.
-    pub blocks: Vec<Block>,
-}
-
-/// The app's own name for a sync.
-#[derive(Clone, Debug)]
-pub struct SyncId {
-    /// The name.
-    pub id: String,
-    /// What tells whether the same name comes with other content.
-    pub content_hash: Vec<u8>,
-}
-
-/// How the rows of one type counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Rows that were not there before.
-    pub stored: u64,
-    /// Rows that are there already.
-    pub duplicate: u64,
-    /// Rows that took the place of another.
-    pub replaced: u64,
-}
-
-/// What became of a sync.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SyncOutcome {
-    /// Its rows are durable; the counts by type.
-    Stored(BTreeMap<DataType, Counts>),
-    /// There is no such patient.
-    UnknownPatient,
-    /// The sync's id was used before with other content. Nothing was stored.
-    IdReused,
-}
-
-/// Chunks of one type and channel with the counts that ordering gave.
-#[derive(Clone, Debug)]
-struct ChannelChunks {
-    data_type: DataType,
-    chunks: Vec<Prepared>,
-    counts: Counts,
-    /// The first copies of rows that came several times.
-    firsts: Block,
-}
-
-/// How one try to write a sync ended.
-enum Written {
-    /// It is stored, or refused.
-    Done(SyncOutcome),
-    /// Sealed rows lie around the new ones that have not been read yet. Nothing was written.
-    NeedsSealed(Vec<around::SealedRange>),
-}
 
 /// How often a sync reads sealed rows: each time another one has sealed the period meanwhile, which takes longer than a
 /// look at it.
 const LOOKS: usize = 20;
-/// Rows of a sync that are cheap enough to encode where the request is handled.
-const FEW_ROWS: usize = 512;
 
 impl HealthDb {
     /// Stores a sync. When this returns, the counted rows are durable and every reader sees them.
@@ -128,16 +60,3 @@ impl HealthDb {
 /// Every statement of a sync, for the test that prepares each on both engines.
 #[cfg(test)]
 pub(super) const TEXTS: [&[&str]; 2] = [around::TEXTS, write::TEXTS];
-
-async fn prepare_all(blocks: Vec<Block>) -> Result<Vec<ChannelChunks>> {
-    let rows: usize = blocks.iter().map(Block::rows).sum();
-    let prepare_blocks = move || blocks.into_iter().map(prepare).collect();
-    if rows <= FEW_ROWS { prepare_blocks() } else { crate::engine::blocking(prepare_blocks).await }
-}
-
-fn prepare(block: Block) -> Result<ChannelChunks> {
-    let data_type = block.data_type;
-    let ordered = in_time_order(block);
-    let counts = Counts { stored: 0, duplicate: ordered.duplicate, replaced: ordered.replaced };
-    Ok(ChannelChunks { data_type, chunks: chunks::cut(ordered.block)?, counts, firsts: ordered.firsts })
-}

@@ -10,9 +10,10 @@ use vitals::registry::DataType;
 
 use super::super::chunks::{self, Prepared};
 use super::super::{AHEAD_MS, devices, latest, tally};
-use super::around::{self, Around, SealedRows};
+use super::around::{self, Around, SealedRange, SealedRows};
 use super::event::SyncBody;
-use super::{ChannelChunks, Counts, Sync, SyncOutcome, Written};
+use super::prepare::ChannelChunks;
+use super::{Counts, Sync, SyncOutcome};
 use crate::engine::{Param, Tx};
 use crate::error::{Result, StoreError};
 use crate::events::{EventType, raise_event_position};
@@ -27,6 +28,14 @@ sql! {
     ADD_EVENT = "INSERT INTO event (position, patient, sequence, time_ms, type, body, sync_id, content_hash)
         VALUES ((SELECT NULLIF(event_position, 0) FROM patient WHERE uuid = $1),
         (SELECT uuid FROM patient WHERE uuid = $1 AND arrivals = $2), $2, $3, $4, $5, $6, $7)";
+}
+
+/// How one try to write a sync ended.
+pub(super) enum Written {
+    /// It is stored, or refused.
+    Done(SyncOutcome),
+    /// Sealed rows lie around the new ones that have not been read yet. Nothing was written.
+    NeedsSealed(Vec<SealedRange>),
 }
 
 /// What a sync adds, collected before anything is written.

@@ -1,0 +1,83 @@
+//! The health database: opening, checking, closing.
+
+use std::sync::Arc;
+
+use super::open_hours::NotedHours;
+use crate::engine::{Address, Db, DbCounts, Limits, Migrations};
+use crate::error::Result;
+use crate::events::{EventLog, delete_events};
+use crate::objects::Objects;
+use crate::texts::sql;
+
+const MIGRATIONS: Migrations = Migrations(&[
+    include_str!("../../migrations/health/0001_spine.sql"),
+    include_str!("../../migrations/health/0002_identity.sql"),
+    include_str!("../../migrations/health/0003_operations.sql"),
+    include_str!("../../migrations/health/0004_exports.sql"),
+    include_str!("../../migrations/health/0005_day.sql"),
+    include_str!("../../migrations/health/0006_retention.sql"),
+    include_str!("../../migrations/health/0007_portal.sql"),
+    include_str!("../../migrations/health/0008_derived.sql"),
+    include_str!("../../migrations/health/0009_events.sql"),
+    include_str!("../../migrations/health/0010_dirty.sql"),
+    include_str!("../../migrations/health/0011_jobs.sql"),
+    include_str!("../../migrations/health/0012_derivations.sql"),
+]);
+
+sql! {
+    /// A sync's event is kept until what it touched is derived.
+    DELETE_EVENTS = delete_events!(" AND (type <> 'sync.stored'
+        OR sequence <= COALESCE((SELECT derived_through FROM patient WHERE uuid = event.patient), sequence))");
+}
+
+/// The health database and the objects that its segments lie in. Clones share it.
+#[derive(Clone, Debug)]
+pub struct HealthDb {
+    pub(crate) db: Db,
+    pub(crate) objects: Objects,
+    pub(super) open_hours: Arc<NotedHours>,
+}
+
+impl HealthDb {
+    /// Opens the database and brings its schema up to date.
+    pub async fn open(address: Address, objects: Objects) -> Result<Self> {
+        Self::open_with(address, Limits::default(), objects).await
+    }
+
+    /// The same with limits to the connections of a PostgreSQL database.
+    pub async fn open_with(address: Address, limits: Limits, objects: Objects) -> Result<Self> {
+        let db = Db::open("health", address, limits, MIGRATIONS).await?;
+        let health = HealthDb { db, objects, open_hours: Arc::default() };
+        health.events().raise_clock().await?;
+        Ok(health)
+    }
+
+    /// The log of what happens in this database.
+    pub fn events(&self) -> EventLog {
+        EventLog::new(self.db.clone(), DELETE_EVENTS)
+    }
+
+    /// What has been done since the database was opened, for metrics.
+    pub fn counts(&self) -> DbCounts {
+        self.db.counts()
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<()> {
+        self.db.check_reading().await
+    }
+
+    /// Whether the database can be written: a disk that is full shows here.
+    pub async fn check_writing(&self) -> Result<()> {
+        self.db.check_writing().await
+    }
+
+    /// Ends all connections; the database file then holds everything without its write-ahead log.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`](crate::StoreError::Unavailable) when the log is being read by another program; nothing
+    /// is lost then.
+    pub async fn close(&self) -> Result<()> {
+        self.db.close().await
+    }
+}

@@ -1,0 +1,54 @@
+//! What a sync brings, and what becomes of it.
+
+use std::collections::BTreeMap;
+
+use vitals::block::Block;
+use vitals::registry::DataType;
+
+use super::super::devices::DeviceReport;
+
+/// A sync that has been read and found well-formed.
+#[derive(Clone, Debug)]
+pub struct Sync {
+    /// Whose samples these are.
+    pub patient: String,
+    /// When it arrived, ms since 1970.
+    pub received_ms: i64,
+    /// The app's own name for this sync, with a hash of its content.
+    pub id: Option<SyncId>,
+    /// The bracelet that it came from.
+    pub device: Option<DeviceReport>,
+    /// Samples by type and channel, in any order.
+    pub blocks: Vec<Block>,
+}
+
+/// The app's own name for a sync.
+#[derive(Clone, Debug)]
+pub struct SyncId {
+    /// The name.
+    pub id: String,
+    /// What tells whether the same name comes with other content.
+    pub content_hash: Vec<u8>,
+}
+
+/// How the rows of one type counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Rows that were not there before.
+    pub stored: u64,
+    /// Rows that are there already.
+    pub duplicate: u64,
+    /// Rows that took the place of another.
+    pub replaced: u64,
+}
+
+/// What became of a sync.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SyncOutcome {
+    /// Its rows are durable; the counts by type.
+    Stored(BTreeMap<DataType, Counts>),
+    /// There is no such patient.
+    UnknownPatient,
+    /// The sync's id was used before with other content. Nothing was stored.
+    IdReused,
+}

@@ -1,0 +1,148 @@
+//! The store that objects lie in: put, list, delete, and the list of the erased.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::TryStreamExt;
+use object_store::aws::AmazonS3;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path as Location;
+use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
+
+use crate::error::{Result, StoreError};
+
+/// The folder of the list of the erased: an object for each, which holds when, ms.
+pub(super) const ERASED: &str = "erased";
+/// An object that says nothing: whether it can be written says whether the store is there.
+const PROBE: &str = "probe";
+/// How long a store may take to answer the question whether it is there.
+const LONGEST_CHECK: Duration = Duration::from_secs(5);
+
+/// An object store. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Objects {
+    /// The store behind the trait.
+    pub(crate) store: Arc<dyn ObjectStore>,
+    pub(super) place: Place,
+}
+
+/// What an object store can do beside what all can.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    /// Files of a folder.
+    Folder(PathBuf),
+    /// A bucket, which signs addresses; all objects lie below the prefix.
+    Bucket { signer: Arc<AmazonS3>, prefix: String },
+    /// Memory of a test.
+    #[cfg(test)]
+    Memory,
+}
+
+/// An object as a listing tells of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedObject {
+    /// Path in the store.
+    pub path: String,
+    /// Size.
+    pub bytes: u64,
+    /// When it was written, ms since 1970.
+    pub modified_ms: i64,
+}
+
+impl Objects {
+    /// Objects as files of a folder, which is made when it is not there. What is written is flushed to the disk
+    /// before a write answers.
+    pub fn folder(path: &Path) -> Result<Self> {
+        std::fs::create_dir_all(path)
+            .map_err(|error| StoreError::Unavailable(format!("{}: {error}", path.display())))?;
+        let store = LocalFileSystem::new_with_prefix(path)?.with_fsync(true);
+        Ok(Objects { store: Arc::new(store), place: Place::Folder(path.to_owned()) })
+    }
+
+    /// Objects of a test, in a store of its own.
+    #[cfg(test)]
+    pub(crate) fn of_test(store: Arc<dyn ObjectStore>) -> Self {
+        Objects { store, place: Place::Memory }
+    }
+
+    /// The folder that the objects are files of; none when they lie in a bucket.
+    pub fn as_folder(&self) -> Option<&Path> {
+        if let Place::Folder(path) = &self.place { Some(path) } else { None }
+    }
+
+    /// Whether objects can be written just now.
+    pub async fn check(&self) -> Result<()> {
+        let away = || StoreError::Unavailable("the object store does not answer".to_owned());
+        runtime::timeout(LONGEST_CHECK, self.check_once()).await.map_err(|_| away())?
+    }
+
+    async fn check_once(&self) -> Result<()> {
+        let probe = Location::from(PROBE);
+        if self.as_folder().is_some() {
+            self.store.put(&probe, "a disk that is full shows here".into()).await?;
+            return Ok(());
+        }
+        // A question costs less than a write, and a bucket does not fill up.
+        match self.store.head(&probe).await {
+            Ok(_) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Deletes an object. One that is not there any more is no error, so a deletion can be repeated.
+    pub async fn delete(&self, path: &str) -> Result<()> {
+        match self.store.delete(&location(path)?).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The size of an object; none when it is not there.
+    pub async fn size(&self, path: &str) -> Result<Option<u64>> {
+        match self.store.head(&location(path)?).await {
+            Ok(object) => Ok(Some(object.size)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes a folder that no object is left in, whose name can tell of a person; a bucket has none. One that is not
+    /// empty, or not there, stays as it is.
+    pub(crate) fn remove_empty_folder(&self, folder: &str) {
+        if let Place::Folder(root) = &self.place {
+            let _ = std::fs::remove_dir(root.join(folder));
+        }
+    }
+
+    /// The objects below a folder, which is a whole part of their paths.
+    pub async fn listed(&self, folder: &str) -> Result<Vec<ListedObject>> {
+        let found = self.store.list(Some(&location(folder)?)).map_ok(|object| ListedObject {
+            path: object.location.to_string(),
+            bytes: object.size,
+            modified_ms: object.last_modified.timestamp_millis(),
+        });
+        Ok(found.try_collect().await?)
+    }
+
+    /// Adds a patient to the list of the erased. It lies here and not in a database, so that whoever restores a backup
+    /// of the databases can read who was erased since. Adding him again changes nothing.
+    pub async fn note_erased(&self, patient: &str, at_ms: i64) -> Result<()> {
+        let location = Location::parse(format!("{ERASED}/{patient}"));
+        let location = location.map_err(|error| StoreError::Damaged(error.to_string()))?;
+        self.store.put(&location, PutPayload::from(at_ms.to_string())).await?;
+        Ok(())
+    }
+
+    /// The uuids of all patients who were ever erased.
+    pub async fn erased(&self) -> Result<Vec<String>> {
+        let mut paths: Vec<String> = self.listed(ERASED).await?.into_iter().map(|object| object.path).collect();
+        paths.sort_unstable();
+        let uuid_of = |path: &String| path.rsplit('/').next().map(str::to_owned);
+        Ok(paths.iter().filter_map(uuid_of).collect())
+    }
+}
+
+pub(super) fn location(path: &str) -> Result<Location> {
+    Location::parse(path).map_err(|error| StoreError::Damaged(error.to_string()))
+}
