@@ -1,6 +1,7 @@
 //! The body of a sync: everything that one upload carries.
 
 pub(crate) mod activity;
+mod block;
 mod column;
 pub(crate) mod rows;
 mod waveforms;
@@ -10,106 +11,10 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
+pub use block::{Block, SignalRates, Window};
 pub use column::Column;
 
 use crate::{BraceletError, Course, DataType, MINUTE_MS, Patient, Subject};
-
-/// A span of time `[from_ms, to_ms)` in whole seconds since the epoch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Window {
-    /// Begin, Unix ms.
-    pub from_ms: i64,
-    /// End, Unix ms, exclusive.
-    pub to_ms: i64,
-}
-
-impl Window {
-    /// A window whose ends are moved back to the last whole second.
-    ///
-    /// Waveforms are sampled on the grid of their rate since the epoch, so a window in whole seconds holds a whole number
-    /// of samples of every rate, and neighbouring windows stay neighbours.
-    pub fn new(from_ms: i64, to_ms: i64) -> Self {
-        let floor = |at_ms: i64| at_ms.div_euclid(1_000) * 1_000;
-        Self { from_ms: floor(from_ms), to_ms: floor(to_ms).max(floor(from_ms)) }
-    }
-}
-
-/// Samples per second of the waveforms; whole numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct SignalRates {
-    /// `ppg1`.
-    pub ppg1_hz: u32,
-    /// `ppg2`, per colour.
-    pub ppg2_hz: u32,
-    /// `acc`.
-    pub acc_hz: u32,
-    /// `bioz`.
-    pub bioz_hz: u32,
-    /// `ecg`.
-    pub ecg_hz: u32,
-    /// `eda`, 4 to 128.
-    pub eda_hz: u32,
-    /// `gyro`, 16 to 128.
-    pub gyro_hz: u32,
-}
-
-impl Default for SignalRates {
-    fn default() -> Self {
-        Self { ppg1_hz: 25, ppg2_hz: 128, acc_hz: 32, bioz_hz: 25, ecg_hz: 256, eda_hz: 4, gyro_hz: 32 }
-    }
-}
-
-/// Rows of one data type, as columns.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Block {
-    /// Time of the first sample (Unix ms) and samples per second, for a waveform.
-    pub start_and_rate: Option<(i64, u32)>,
-    /// Names and values.
-    pub columns: Vec<(&'static str, Column)>,
-}
-
-impl Block {
-    fn of_rows(columns: Vec<(&'static str, Column)>) -> Self {
-        Self { start_and_rate: None, columns }
-    }
-
-    fn of_samples(start_ms: i64, rate_hz: u32, columns: Vec<(&'static str, Column)>) -> Self {
-        Self { start_and_rate: Some((start_ms, rate_hz)), columns }
-    }
-
-    /// No block when the first column, that of the timestamps, is empty.
-    fn unless_empty(columns: Vec<(&'static str, Column)>) -> Vec<Self> {
-        match columns.first() {
-            Some((_, timestamps)) if !timestamps.is_empty() => vec![Self::of_rows(columns)],
-            _ => Vec::new(),
-        }
-    }
-
-    /// How many rows the block holds.
-    pub fn row_count(&self) -> usize {
-        let longest = self.columns.iter().map(|(_, column)| column.len()).max();
-        longest.unwrap_or(0)
-    }
-
-    /// How many values it carries: cells that are not null, without timestamps and constants.
-    pub fn value_count(&self) -> usize {
-        self.columns.iter().filter(|(name, _)| *name != "timestamp").map(|(_, column)| column.value_count()).sum()
-    }
-}
-
-impl Serialize for Block {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        if let Some((start_ms, rate_hz)) = self.start_and_rate {
-            map.serialize_entry("start", &start_ms)?;
-            map.serialize_entry("rate_hz", &rate_hz)?;
-        }
-        for (name, column) in &self.columns {
-            map.serialize_entry(name, column)?;
-        }
-        map.end()
-    }
-}
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Bracelet {

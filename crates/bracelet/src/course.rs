@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
+use crate::moment::Moment;
 use crate::night::Stage;
 use crate::signals::{blood_pressure, heart_rate, respiration, spo2, temperature};
 use crate::{BraceletError, DayPlan, HOUR_MS, MINUTE_MS, Movement, Patient, Scenario, Subject};
@@ -20,31 +21,6 @@ pub enum Wear {
     Off,
     /// On the charger.
     Charging,
-}
-
-/// What the signals need to know of one moment.
-#[derive(Debug, Clone)]
-pub(crate) struct Moment {
-    pub at_ms: i64,
-    /// Hours since local midnight.
-    pub hour: f64,
-    pub stage: Option<Stage>,
-    /// How long the patient has been in bed, ms; 0 when he is up.
-    pub in_bed_ms: i64,
-    /// Share of the heart-rate reserve in use, following effort within minutes.
-    pub exertion: f64,
-    /// Heat of effort, 0 to 1, following within a quarter of an hour.
-    pub heat: f64,
-    /// 0 to 1.
-    pub deterioration: f64,
-    pub fibrillates: bool,
-}
-
-impl Moment {
-    /// 0 awake to 1 asleep, moving over twenty minutes.
-    pub fn sleep_depth(&self) -> f64 {
-        (self.in_bed_ms as f64 / (20.0 * MINUTE_MS as f64)).min(1.0)
-    }
 }
 
 /// The truth of one minute.

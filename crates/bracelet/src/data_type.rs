@@ -101,6 +101,6 @@ impl FromStr for DataType {
         Self::ALL
             .into_iter()
             .find(|data_type| data_type.name() == name)
-            .ok_or_else(|| BraceletError::UnknownDataType(name.to_owned()))
+            .ok_or_else(|| BraceletError::UnknownDataType { name: name.to_owned(), known: Self::names().join(", ") })
     }
 }

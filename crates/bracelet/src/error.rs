@@ -7,11 +7,21 @@ pub enum BraceletError {
     #[error("unknown time zone `{0}`")]
     UnknownZone(String),
     /// No scenario has this name.
-    #[error("unknown scenario `{0}`, known are {known}", known = crate::Cast::NAMES.join(", "))]
-    UnknownScenario(String),
+    #[error("unknown scenario `{name}`, known are {known}")]
+    UnknownScenario {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
     /// No data type has this name.
-    #[error("unknown data type `{0}`, known are {known}", known = crate::DataType::names().join(", "))]
-    UnknownDataType(String),
+    #[error("unknown data type `{name}`, known are {known}")]
+    UnknownDataType {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
     /// A time lies outside what the calendar can express.
     #[error("time {0} ms is outside the calendar")]
     TimeOutOfRange(i64),

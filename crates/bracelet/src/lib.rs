@@ -20,11 +20,13 @@ mod data_type;
 mod day;
 mod error;
 pub mod fleet;
+mod moment;
 mod night;
 mod patient;
 mod randomness;
 mod scenario;
 pub mod signals;
+mod time;
 mod truth;
 
 pub use body::{Block, Column, SignalRates, SyncBody, Window};
@@ -36,10 +38,5 @@ pub use night::{Night, Stage};
 pub use patient::{Baseline, Patient, Person};
 pub use randomness::{Randomness, Subject};
 pub use scenario::{Cast, Scenario};
+pub use time::{HOUR_MS, MINUTE_MS};
 pub use truth::{SleepTruth, Truth};
-
-/// Milliseconds of a minute, the period of an activity row.
-pub const MINUTE_MS: i64 = 60_000;
-
-/// Milliseconds of an hour.
-pub const HOUR_MS: i64 = 3_600_000;

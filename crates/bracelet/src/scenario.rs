@@ -75,7 +75,7 @@ impl FromStr for Scenario {
         Self::ALL
             .into_iter()
             .find(|scenario| scenario.name() == name)
-            .ok_or_else(|| BraceletError::UnknownScenario(name.to_owned()))
+            .ok_or_else(|| BraceletError::UnknownScenario { name: name.to_owned(), known: Cast::NAMES.join(", ") })
     }
 }
 

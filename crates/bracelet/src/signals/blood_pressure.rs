@@ -1,6 +1,6 @@
 //! Blood pressure: lower in sleep, higher in effort, with slow drift.
 
-use crate::course::Moment;
+use crate::moment::Moment;
 use crate::{MINUTE_MS, Patient, Subject};
 
 /// True systolic and diastolic pressure in mmHg.

@@ -1,7 +1,7 @@
 //! Heart rate: rest, time of day, sleep stage, effort and slow drift.
 
 use super::circadian;
-use crate::course::Moment;
+use crate::moment::Moment;
 use crate::night::Stage;
 use crate::{MINUTE_MS, Patient, Subject};
 

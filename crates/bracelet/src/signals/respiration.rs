@@ -1,6 +1,6 @@
 //! Respiration rate.
 
-use crate::course::Moment;
+use crate::moment::Moment;
 use crate::night::Stage;
 use crate::{MINUTE_MS, Patient, Subject};
 

@@ -1,6 +1,6 @@
 //! Oxygen saturation.
 
-use crate::course::Moment;
+use crate::moment::Moment;
 use crate::{MINUTE_MS, Patient, Subject};
 
 /// True oxygen saturation in %.

@@ -4,7 +4,7 @@
 //! away.
 
 use super::circadian;
-use crate::course::Moment;
+use crate::moment::Moment;
 use crate::{MINUTE_MS, Patient, Subject};
 
 fn drift(patient: &Patient, moment: &Moment) -> f64 {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use super::{Cluster, PostgresError, as_server_user, count, failed, url_of};
+use super::cluster::{Cluster, PostgresError, as_server_user, count, failed, url_of};
 
 /// A throw-away server that no other test uses. It ends with the value.
 pub struct OwnServer {
@@ -25,7 +25,7 @@ impl OwnServer {
         match Cluster::start() {
             Ok(cluster) => Some(OwnServer { cluster }),
             Err(PostgresError::NotInstalled) => {
-                crate::skip("PostgreSQL is not installed");
+                crate::skip::skip("PostgreSQL is not installed");
                 None
             }
             Err(error) => panic!("{error}"),
