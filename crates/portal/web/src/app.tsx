@@ -12,7 +12,8 @@ import { NotFound } from "./pages/not_found";
 import { NewPassword } from "./pages/sign_in/new_password";
 import { SignIn } from "./pages/sign_in/page";
 import { useAddress } from "./router";
-import { ROUTES, routeOf, type PageProps, type Route } from "./routes";
+import type { PageProps } from "./page_props";
+import { ROUTES, routeOf, type Route } from "./routes";
 import { Shell } from "./shell";
 
 export function App() {

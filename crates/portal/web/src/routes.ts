@@ -2,11 +2,8 @@
 // module exports the component as default and is given the named parts of the address.
 
 import type { ComponentType } from "preact";
+import type { PageProps } from "./page_props";
 import { matchPath, type Params } from "./router";
-
-export interface PageProps {
-  params: Params;
-}
 
 export interface Route {
   pattern: string;

@@ -11,7 +11,7 @@ import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
 import { useNow } from "../../design/time";
 import { setQuery, useAddress } from "../../router";
-import type { PageProps } from "../../routes";
+import type { PageProps } from "../../page_props";
 import * as pages from "../paths";
 import { BOARD_CSV_HEADER, boardCsvRow } from "./board_csv";
 import { BoardList, HEADS } from "./board_list";

@@ -13,7 +13,7 @@ import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
 import { isoDay } from "../../format";
 import { setQuery, useAddress } from "../../router";
-import type { PageProps } from "../../routes";
+import type { PageProps } from "../../page_props";
 import * as pages from "../paths";
 import { cellOf } from "./heat";
 import { HeatMap, type HeatRow } from "./heat_map";

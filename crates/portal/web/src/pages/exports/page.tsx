@@ -10,7 +10,7 @@ import { EmptyState } from "../../design/empty_state";
 import { PageHead, Panel } from "../../design/page_head";
 import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
-import type { PageProps } from "../../routes";
+import type { PageProps } from "../../page_props";
 import * as pages from "../paths";
 import { mayManage } from "../rights";
 import { AfPanel } from "./af_panel";

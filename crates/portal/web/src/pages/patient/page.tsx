@@ -20,7 +20,7 @@ import { Skeleton } from "../../design/skeleton";
 import { useNow } from "../../design/time";
 import { patientName } from "../../format";
 import { setQuery, useAddress } from "../../router";
-import type { PageProps } from "../../routes";
+import type { PageProps } from "../../page_props";
 import * as pages from "../paths";
 import { mayManage } from "../rights";
 import { AfibPanel } from "./afib_panel";

@@ -14,7 +14,7 @@ import { Skeleton } from "../../design/skeleton";
 import { Table, type Column } from "../../design/table";
 import { Ago } from "../../design/time";
 import { patientName, yearsOld } from "../../format";
-import type { PageProps } from "../../routes";
+import type { PageProps } from "../../page_props";
 import * as pages from "../paths";
 import { mayManage } from "../rights";
 import { AttachPatient } from "./attach_patient";

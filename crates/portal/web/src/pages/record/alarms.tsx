@@ -16,7 +16,7 @@ import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
 import { toast } from "../../design/toast";
 import { alarmsOf, rowsOf, type AlarmRow } from "./alarm_rows";
-import type { PartProps } from "./page";
+import type { PartProps } from "./part_props";
 
 export function AlarmsPart({ patient, may }: PartProps) {
   const { data, error, reload, set } = useResource<{ alarms: Alarm[] }>(paths.alarms(patient.uuid));

@@ -15,7 +15,7 @@ import { Skeleton } from "../../design/skeleton";
 import { Ago, At } from "../../design/time";
 import { toast } from "../../design/toast";
 import { NewBracelet } from "../bracelets/new_bracelet";
-import type { PartProps } from "./page";
+import type { PartProps } from "./part_props";
 
 export function BraceletPart({ patient, may, onChanged }: PartProps) {
   const { data: bracelets, error, reload } = useResource<Bracelet[]>(paths.bracelets());

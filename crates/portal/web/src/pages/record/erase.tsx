@@ -13,7 +13,7 @@ import { At } from "../../design/time";
 import { TypedConfirm } from "../../design/typed_confirm";
 import { number, patientName } from "../../format";
 import * as pages from "../paths";
-import type { PartProps } from "./page";
+import type { PartProps } from "./part_props";
 
 export function ErasePart({ patient, code, onErased }: PartProps & { onErased: (receipt: Receipt) => void }) {
   const [asking, setAsking] = useState(false);

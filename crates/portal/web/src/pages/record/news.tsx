@@ -15,7 +15,7 @@ import { Panel } from "../../design/page_head";
 import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
 import { toast } from "../../design/toast";
-import type { PartProps } from "./page";
+import type { PartProps } from "./part_props";
 
 const OXYGEN = [
   { value: "false", text: "Room air" },

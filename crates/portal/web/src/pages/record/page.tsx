@@ -15,7 +15,7 @@ import { Skeleton } from "../../design/skeleton";
 import { Tabs, type Tab } from "../../design/tabs";
 import { patientName } from "../../format";
 import { setQuery, useAddress } from "../../router";
-import type { PageProps } from "../../routes";
+import type { PageProps } from "../../page_props";
 import * as pages from "../paths";
 import { mayManage } from "../rights";
 import { AlarmsPart } from "./alarms";
@@ -23,17 +23,9 @@ import { BraceletPart } from "./bracelet";
 import { ErasePart, ReceiptPanel } from "./erase";
 import { FilingPanel, ProfilePanel } from "./profile";
 import { NewsPart } from "./news";
+import type { PartProps } from "./part_props";
 import { PasswordPanel } from "./password";
 import { StudiesPanel } from "./studies_panel";
-
-/** What each part of the record is given. */
-export interface PartProps {
-  code: string;
-  patient: Patient;
-  /** Whether one may change it. */
-  may: boolean;
-  onChanged: () => void;
-}
 
 export default function RecordPage({ params: { code, uuid } }: PageProps) {
   const { account, wall_display } = useOwnSession();

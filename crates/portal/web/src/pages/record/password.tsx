@@ -9,7 +9,7 @@ import { Button } from "../../design/button";
 import { TextField } from "../../design/field";
 import { Panel } from "../../design/page_head";
 import { toast } from "../../design/toast";
-import type { PartProps } from "./page";
+import type { PartProps } from "./part_props";
 
 export function PasswordPanel({ patient }: PartProps) {
   const [password, setPassword] = useState("");

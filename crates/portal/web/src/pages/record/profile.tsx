@@ -10,7 +10,7 @@ import { Button } from "../../design/button";
 import { SelectField, TextField } from "../../design/field";
 import { Panel } from "../../design/page_head";
 import { toast } from "../../design/toast";
-import type { PartProps } from "./page";
+import type { PartProps } from "./part_props";
 
 const PROFILE = [
   "first_name",

@@ -12,7 +12,7 @@ import { patientName } from "../../format";
 import { navigate } from "../../router";
 import { useStudy } from "../../studies";
 import * as pages from "../paths";
-import type { PartProps } from "./page";
+import type { PartProps } from "./part_props";
 
 export function StudiesPanel({ code, patient, may }: PartProps) {
   const study = useStudy(code);

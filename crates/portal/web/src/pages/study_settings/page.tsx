@@ -4,7 +4,7 @@ import { mayManage } from "../rights";
 import { useOwnSession } from "../../api/session";
 import { PageHead } from "../../design/page_head";
 import { Skeleton } from "../../design/skeleton";
-import type { PageProps } from "../../routes";
+import type { PageProps } from "../../page_props";
 import { useStudy } from "../../studies";
 import { DeleteStudy } from "./delete_study";
 import { Members } from "./members";

@@ -13,7 +13,7 @@ import { PageHead } from "../../design/page_head";
 import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
 import { Table, type Column } from "../../design/table";
-import type { PageProps } from "../../routes";
+import type { PageProps } from "../../page_props";
 import { useStudy } from "../../studies";
 import * as pages from "../paths";
 import { mayManage } from "../rights";
