@@ -4,15 +4,17 @@
 //! A body is read as a JSON object first and its fields one by one after that, because deserialising into a type
 //! stops at the first field that does not fit and does not name it.
 
+mod rejection;
+
 use std::collections::BTreeMap;
 
 use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, Request};
-use axum::http::StatusCode;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use platform::PlatformError;
 use serde_json::{Map, Value};
+
+pub use rejection::BodyRejection;
 
 use crate::error::ApiError;
 
@@ -20,49 +22,6 @@ use crate::error::ApiError;
 pub struct Fields {
     values: Map<String, Value>,
     errors: BTreeMap<String, Vec<String>>,
-}
-
-/// Why a body cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum BodyRejection {
-    /// The Content-Type is another than the one that is taken.
-    #[error("the Content-Type must be {0}")]
-    OtherKind(&'static str),
-    /// The body is compressed, which only uploads may be.
-    #[error("a Content-Encoding is taken for uploads only")]
-    Encoded,
-    /// The body is larger than is taken here.
-    #[error("the body is too large")]
-    TooLarge,
-    /// The body ended early.
-    #[error("the body could not be read to its end")]
-    CutOff,
-    /// The bytes are not JSON; where they cease to be.
-    #[error("the body is not JSON: {0}")]
-    NotJson(String),
-    /// The JSON is something else than an object.
-    #[error("the body must be a JSON object")]
-    NotAnObject,
-}
-
-impl BodyRejection {
-    /// Status and code.
-    pub(crate) fn status_and_code(&self) -> (StatusCode, &'static str) {
-        match self {
-            BodyRejection::OtherKind(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
-            BodyRejection::Encoded => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_encoding"),
-            BodyRejection::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
-            BodyRejection::CutOff => (StatusCode::BAD_REQUEST, "cut_off"),
-            BodyRejection::NotJson(_) => (StatusCode::BAD_REQUEST, "not_json"),
-            BodyRejection::NotAnObject => (StatusCode::UNPROCESSABLE_ENTITY, "invalid"),
-        }
-    }
-
-    /// What is wrong by field, for those that are 422.
-    pub(crate) fn fields(&self) -> Option<BTreeMap<String, Vec<String>>> {
-        let is_other = matches!(self, BodyRejection::NotAnObject);
-        is_other.then(|| BTreeMap::from([("body".to_owned(), vec!["must be a JSON object".to_owned()])]))
-    }
 }
 
 /// Where a text ceases to be JSON. The parser's own words are those of its inside.
@@ -109,15 +68,6 @@ pub(crate) fn with_machine_numbers(json: &[u8]) -> Option<Vec<u8>> {
 fn is_too_large(digits: &[u8]) -> bool {
     digits.len() >= STILL_A_NUMBER.len()
         && std::str::from_utf8(digits).is_ok_and(|text| text.parse().is_ok_and(|number: f64| number.is_infinite()))
-}
-
-impl From<BytesRejection> for BodyRejection {
-    fn from(rejection: BytesRejection) -> Self {
-        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-            return BodyRejection::TooLarge;
-        }
-        BodyRejection::CutOff
-    }
 }
 
 impl<S: Send + Sync> FromRequest<S> for Fields {

@@ -11,8 +11,9 @@ use serde::Serialize;
 use store::StoreError;
 
 use crate::body::BodyRejection;
-use crate::extract::CallRejection;
+use crate::call_rejection::CallRejection;
 use crate::load::NoRoom;
+use crate::platform_status::platform_status;
 
 /// Seconds after which a client may try again when the store was away.
 const RETRY_STORE_AFTER_S: u64 = 2;
@@ -146,25 +147,6 @@ impl ApiError {
             _ => None,
         }
     }
-}
-
-/// Status and code of an operation that was not done.
-pub(crate) fn platform_status(error: &PlatformError) -> (StatusCode, String) {
-    let (status, code) = match error {
-        PlatformError::Unauthenticated(_) => (StatusCode::UNAUTHORIZED, "unauthenticated"),
-        PlatformError::Forbidden(_) => (StatusCode::FORBIDDEN, "forbidden"),
-        PlatformError::NotFound(what) | PlatformError::Store(StoreError::Gone(what)) => {
-            return (StatusCode::NOT_FOUND, format!("{}_not_found", what.to_lowercase().replace(' ', "_")));
-        }
-        PlatformError::Conflict { code, .. } => (StatusCode::CONFLICT, *code),
-        PlatformError::Oauth { code: "invalid_client", .. } => (StatusCode::UNAUTHORIZED, "invalid_client"),
-        PlatformError::Malformed { code, .. } | PlatformError::Oauth { code, .. } => (StatusCode::BAD_REQUEST, *code),
-        PlatformError::Invalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid"),
-        PlatformError::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_requests"),
-        PlatformError::Store(StoreError::Unavailable(_)) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
-        PlatformError::Store(_) | PlatformError::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
-    };
-    (status, code.to_owned())
 }
 
 /// Ends a streamed answer in its middle, when its status has long been sent: the connection is broken off.

@@ -4,6 +4,7 @@
 //! handler reads a request, calls one operation of [`platform`] and writes the answer.
 
 mod body;
+mod call_rejection;
 mod days;
 mod document;
 mod downloads;
@@ -20,141 +21,35 @@ mod metrics;
 mod operations;
 mod outer;
 mod parameters;
+mod part;
 mod path_uuid;
 mod person;
+mod platform_status;
 mod portal;
 mod rate_limit;
 mod raw_rows;
 mod refreshed;
+mod state;
 mod streamed;
 mod times;
 mod users_cloud;
 mod well_known;
 
-use std::sync::Arc;
-
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use platform::Platform;
-use tokio::sync::Semaphore;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use vitals::registry::{DataType, Declaration};
-
-use load::UploadMemory;
-use rate_limit::RateLimit;
 
 pub use error::ApiError;
 pub use hosts::{Hosts, UnclearHost};
 pub use metrics::{Metrics, gauge, metrics_text};
 pub use outer::ClientAddress;
+pub use part::Part;
+pub use state::{ApiState, Limits};
 
 /// The largest body of a request that is not an upload, bytes.
 const LARGEST_BODY: usize = 64 * 1024;
-
-/// What every handler may use.
-#[derive(Clone)]
-pub struct ApiState {
-    /// The service.
-    pub platform: Platform,
-    /// What a request may ask for at most.
-    pub limits: Limits,
-    /// What is counted.
-    pub metrics: Metrics,
-    pub(crate) rate_limit: Option<Arc<RateLimit>>,
-    pub(crate) requests: Arc<Semaphore>,
-    pub(crate) uploads: UploadMemory,
-    /// Streams of events, which last: they may not take all places of requests.
-    pub(crate) streams: Arc<Semaphore>,
-}
-
-impl ApiState {
-    /// The service with limits to what is asked of it.
-    pub fn new(platform: Platform, limits: Limits) -> Self {
-        ApiState {
-            platform,
-            metrics: Metrics::default(),
-            rate_limit: limits.requests_per_minute.map(|per_minute| Arc::new(RateLimit::new(per_minute))),
-            requests: Arc::new(Semaphore::new(limits.requests_at_once.min(Semaphore::MAX_PERMITS))),
-            streams: Arc::new(Semaphore::new(limits.requests_at_once.min(Semaphore::MAX_PERMITS).div_ceil(2))),
-            uploads: UploadMemory::new(limits.upload_memory_bytes),
-            limits,
-        }
-    }
-}
-
-/// What a request, or all at once, may ask for at most. An operator can set each.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// The largest sync as it is sent, bytes.
-    pub sync_bytes: usize,
-    /// The largest sync when it is expanded, bytes.
-    pub sync_expanded_bytes: usize,
-    /// Requests a minute of a credential, or of an address without one; `None` for no limit.
-    pub requests_per_minute: Option<u32>,
-    /// Requests that are answered at the same time.
-    pub requests_at_once: usize,
-    /// Memory that uploads under way are counted with, bytes: as sent and twice as expanded, because rows are made of
-    /// the expanded text while it is still there.
-    pub upload_memory_bytes: usize,
-}
-
-impl Default for Limits {
-    /// Without a rate limit, which is for whoever opens the service to others to set.
-    fn default() -> Self {
-        Limits {
-            sync_bytes: 32 << 20,
-            sync_expanded_bytes: 256 << 20,
-            requests_per_minute: None,
-            requests_at_once: 1024,
-            upload_memory_bytes: 1 << 30,
-        }
-    }
-}
-
-impl Limits {
-    /// The upload memory that a single largest sync needs, bytes.
-    pub fn largest_upload_bytes(&self) -> usize {
-        self.sync_bytes + 2 * self.sync_expanded_bytes
-    }
-}
-
-/// A part of the interface that a node serves or leaves to others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// The integration API.
-    Integration,
-    /// The Users Cloud.
-    Users,
-    /// The Health Cloud.
-    Health,
-    /// What the pages of the portal ask beyond the integration API.
-    Portal,
-}
-
-impl Part {
-    /// All of them.
-    pub const ALL: [Part; 4] = [Part::Integration, Part::Users, Part::Health, Part::Portal];
-
-    /// The path below which it is on the shared address.
-    pub fn prefix(self) -> &'static str {
-        match self {
-            Part::Integration => "/integration",
-            Part::Users => "/users",
-            Part::Health => "/health",
-            Part::Portal => "/portal",
-        }
-    }
-
-    fn routes(self) -> OpenApiRouter<ApiState> {
-        match self {
-            Part::Integration => integration::routes(),
-            Part::Users => users_cloud::routes(),
-            Part::Health => health_cloud::routes(),
-            Part::Portal => portal::routes(),
-        }
-    }
-}
 
 /// The document that the routes add themselves to.
 #[derive(OpenApi)]
@@ -180,7 +75,9 @@ pub fn router_of(state: ApiState, parts: &[Part]) -> Router {
     if parts.contains(&Part::Health) {
         router = router.merge(health_cloud::oauth::at_the_root());
     }
-    let router = router.merge(operations::document_routes()).layer(DefaultBodyLimit::max(LARGEST_BODY));
+    let router = router
+        .merge(operations::document_routes(&document(), document_text()))
+        .layer(DefaultBodyLimit::max(LARGEST_BODY));
     outer::wrap(router, state.clone()).with_state(state)
 }
 
@@ -201,7 +98,16 @@ pub fn document_text() -> String {
 
 fn open_api_router(parts: &[Part]) -> OpenApiRouter<ApiState> {
     let clouds = parts.iter().fold(OpenApiRouter::with_openapi(Document::openapi()), |router, part| {
-        router.nest(part.prefix(), part.routes())
+        router.nest(part.prefix(), routes_of(*part))
     });
     clouds.merge(operations::routes())
+}
+
+fn routes_of(part: Part) -> OpenApiRouter<ApiState> {
+    match part {
+        Part::Integration => integration::routes(),
+        Part::Users => users_cloud::routes(),
+        Part::Health => health_cloud::routes(),
+        Part::Portal => portal::routes(),
+    }
 }

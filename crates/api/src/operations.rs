@@ -5,12 +5,14 @@ use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::routing::get;
 use axum::{Json, Router};
 use serde::Serialize;
+use serde_json::Value;
 use store::FailingJobs;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::ApiState;
+use crate::document::{STYLE, page};
 use crate::error::Result;
-use crate::{ApiState, document as description};
 
 /// The page shows text and its style, and nothing else can be made to run or load in it.
 const PAGE_POLICY: &str =
@@ -21,14 +23,13 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(livez)).routes(routes!(readyz))
 }
 
-/// The routes of the OpenAPI document and of the page that shows it.
-pub(crate) fn document_routes() -> Router<ApiState> {
-    let page = description::page(&crate::document());
-    let text = crate::document_text();
+/// The routes of the OpenAPI document, given as a value and as it is served, and of the page that shows it.
+pub(crate) fn document_routes(document: &Value, text: String) -> Router<ApiState> {
+    let page = page(document);
     let as_json = get(async move || ([(CONTENT_TYPE, "application/json")], text));
     let as_page =
         get(async move || ([(CONTENT_TYPE, "text/html; charset=utf-8"), (CONTENT_SECURITY_POLICY, PAGE_POLICY)], page));
-    let style = get(async || ([(CONTENT_TYPE, "text/css; charset=utf-8")], description::STYLE));
+    let style = get(async || ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE));
     Router::new().route("/openapi.json", as_json).route("/docs", as_page).route("/docs/style.css", style)
 }
 

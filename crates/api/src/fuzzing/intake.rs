@@ -7,6 +7,9 @@ use vitals::merge::in_time_order;
 use vitals::registry::DataType;
 use vitals::zone::ZoneName;
 
+/// The server's time in the targets, µs: 2025-11-21T04:40Z.
+const NOW_US: i64 = 1_763_700_000_000_000;
+
 /// Takes in the batches of a type as a sync does and puts their rows in order. Each row has to be accounted for.
 pub(super) fn take_in(batches: TypeBatches, zone: &ZoneName) -> Accepted {
     let mut accepted = taken_in(batches, zone);
@@ -15,7 +18,7 @@ pub(super) fn take_in(batches: TypeBatches, zone: &ZoneName) -> Accepted {
 }
 
 fn taken_in(batches: TypeBatches, zone: &ZoneName) -> Accepted {
-    let mut intake = Intake::new(batches.data_type, super::NOW_US);
+    let mut intake = Intake::new(batches.data_type, NOW_US);
     let mut sent = 0;
     for batch in batches.batches {
         check_batch(batches.data_type, &batch);

@@ -17,8 +17,6 @@ use vitals::zone::{ZoneName, is_known_zone};
 
 use crate::health_cloud::sync::readers;
 
-/// The server's time in the targets, µs: 2025-11-21T04:40Z.
-const NOW_US: i64 = 1_763_700_000_000_000;
 /// The zone of rows that name none.
 const ZONE: &str = "Europe/Zurich";
 

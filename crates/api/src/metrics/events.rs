@@ -2,7 +2,7 @@
 
 use platform::Platform;
 
-use super::{heading, line};
+use super::text::{heading, line};
 
 /// Writes how far readers of each log are behind; left out when a database does not answer.
 pub(super) async fn write(platform: &Platform, text: &mut String) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use platform::Platform;
 use platform::jobs::{BUCKETS_MS, KindCounts};
 
-use super::{heading, histogram, line};
+use super::text::{heading, histogram, line};
 
 /// Writes what this node has run, and what waits or fails on all nodes; the latter is left out when the database does
 /// not answer.

@@ -2,7 +2,7 @@
 
 use store::{BUCKETS_US, DbCounts, PoolCounts};
 
-use super::{heading, histogram, line};
+use super::text::{heading, histogram, line};
 
 /// Writes what each database has been asked on this node, and what waits for its connections.
 pub(super) fn write(databases: &[DbCounts], text: &mut String) {

@@ -18,7 +18,8 @@ use vitals::latest::{LatestValues, Timed};
 use vitals::news_timeline::NewsEntry;
 use vitals::news2::{Availability, Parameter};
 
-use super::caller::{PortalCall, UnattendedCall, session_cookie};
+use super::caller::{PortalCall, UnattendedCall};
+use super::cookie::session_cookie;
 use crate::ApiState;
 use crate::error::{ErrorBody, Result};
 use crate::load::NoRoom;

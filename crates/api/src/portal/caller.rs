@@ -1,20 +1,18 @@
 //! Who calls from a page: the cookie that says it, and the header that shows that the page is one of ours.
 
 use axum::extract::FromRequestParts;
-use axum::http::header::COOKIE;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::{Method, StatusCode};
 use platform::Researcher;
 use platform::portal::PortalCaller;
 
+use super::cookie::session_cookie;
 use crate::ApiState;
+use crate::call_rejection::header_text;
 use crate::error::{ApiError, Result};
-use crate::extract::{CallRejection, header_text};
 use crate::parameters::Parameters;
 use crate::rate_limit::prove;
 
-/// The cookie of a session.
-pub(crate) const SESSION_COOKIE: &str = "pulseward_session";
 /// What a page sends along with whatever changes something, and with every call of the integration API.
 const CSRF_HEADER: &str = "x-csrf-token";
 
@@ -82,21 +80,6 @@ async fn caller(parts: &Parts, state: &ApiState, is_use: bool) -> Result<PortalC
     Ok(caller)
 }
 
-/// The value of the cookie.
-pub(crate) fn session_cookie(headers: &HeaderMap) -> std::result::Result<Option<&str>, CallRejection> {
-    let mut found = None;
-    for header in headers.get_all(COOKIE) {
-        let text = header.to_str().map_err(|_| CallRejection::NotText)?;
-        for pair in text.split(';') {
-            let Some((name, value)) = pair.trim().split_once('=') else { continue };
-            if name == SESSION_COOKIE && !value.is_empty() && found.replace(value).is_some() {
-                return Err(CallRejection::Repeated);
-            }
-        }
-    }
-    Ok(found)
-}
-
 fn check_csrf(parts: &Parts, caller: &PortalCaller) -> Result<()> {
     match header_text(parts, CSRF_HEADER)? {
         Some(token) if caller.csrf_fits(token) => Ok(()),
@@ -130,29 +113,5 @@ pub(super) fn session_expired() -> ApiError {
         status: StatusCode::UNAUTHORIZED,
         code: "session_expired",
         message: "there is no session, or it has ended",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn found(cookies: &[&'static str]) -> std::result::Result<Option<String>, ()> {
-        let mut headers = HeaderMap::new();
-        for cookie in cookies {
-            headers.append(COOKIE, cookie.parse().expect("a header"));
-        }
-        session_cookie(&headers).map(|value| value.map(str::to_owned)).map_err(drop)
-    }
-
-    #[test]
-    fn the_cookie_is_found_among_others_and_once_only() {
-        assert_eq!(found(&["a=1; pulseward_session=x; b=2"]), Ok(Some("x".to_owned())));
-        assert_eq!(found(&["a=1", "pulseward_session=x"]), Ok(Some("x".to_owned())));
-        for none in ["", "pulseward_session", "pulseward_session=", "xpulseward_session=x", "Pulseward_session=x"] {
-            assert_eq!(found(&[none]), Ok(None), "{none}");
-        }
-        assert!(found(&["pulseward_session=x; pulseward_session=y"]).is_err());
-        assert!(found(&["pulseward_session=x", "pulseward_session=x"]).is_err());
     }
 }

@@ -5,6 +5,7 @@ mod board;
 mod caller;
 mod clients;
 mod compliance;
+mod cookie;
 mod keys;
 mod news;
 mod series;
@@ -16,7 +17,8 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::ApiState;
 
-pub(crate) use caller::{SESSION_COOKIE, researcher_of_cookie, session_cookie};
+pub(crate) use caller::researcher_of_cookie;
+pub(crate) use cookie::{SESSION_COOKIE, session_cookie};
 
 /// The routes.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {

@@ -11,7 +11,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::account::AccountBody;
-use super::caller::{OwnCall, SESSION_COOKIE};
+use super::caller::OwnCall;
+use super::cookie::SESSION_COOKIE;
 use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ApiError, ErrorBody, Result};

@@ -4,7 +4,7 @@ use vitals::block::Block;
 use vitals::registry::{Column, DataType, NULL};
 use vitals::text::{LocalDates, in_time_order};
 
-use super::push_value;
+use super::value::push_value;
 
 /// Writes a JSON array of rows. Every column stands in each row, null where there is no value; deprecated columns only
 /// where there is one.

@@ -3,34 +3,7 @@
 //! Whole milliseconds are shown; Arrow and Parquet carry the microseconds.
 
 mod json;
+mod value;
 
 pub use json::JsonRows;
 pub use vitals::text::{CsvRows, header};
-
-use vitals::block::Cells;
-use vitals::registry::{Column, Kind, NULL};
-use vitals::text::push_number;
-
-/// Writes a value: a number as it is, everything else by `push_text`, and `null` where there is none.
-fn push_value(
-    text: &mut Vec<u8>,
-    column: &Column,
-    cells: &Cells,
-    row: usize,
-    null: &[u8],
-    push_text: impl Fn(&mut Vec<u8>, &str),
-) {
-    if let Some(value) = cells.text(row) {
-        push_text(text, value);
-        return;
-    }
-    let cell = cells.get(row);
-    if cell == NULL {
-        text.extend_from_slice(null);
-        return;
-    }
-    match column.kind {
-        Kind::Number { .. } => push_number(text, column, cell),
-        _ => push_text(text, &column.text_of(cell).unwrap_or_default()),
-    }
-}

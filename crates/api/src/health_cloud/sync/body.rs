@@ -6,7 +6,8 @@
 //! A row that leaves a column out is short as text and as long as any in memory. So the memory is held to the size of
 //! the body.
 
-use std::cell::{Cell, RefCell};
+mod place;
+
 use std::fmt;
 
 use platform::ingest::{DeviceReport, SyncBody, TypeBatches};
@@ -15,78 +16,14 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use vitals::registry::DataType;
 
+pub(crate) use place::BodyError;
+pub(super) use place::Place;
+
 use super::columns::RowsSeed;
 use crate::body::{place_of, with_machine_numbers};
 
-/// Why a body cannot be read.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum BodyError {
-    /// It is not JSON.
-    #[error("the body is not JSON: {0}")]
-    Syntax(String),
-    /// It is not an Arrow IPC stream.
-    #[error("the body is not an Arrow stream: {0}")]
-    NotArrow(String),
-    /// It is JSON of another shape.
-    #[error("{place}: {message}")]
-    Structure {
-        /// Where, such as `data.activity.bpm`.
-        place: String,
-        /// What is wrong there.
-        message: String,
-    },
-}
-
 /// The deepest nesting of brackets that is read, as everywhere else in the service.
 const DEEPEST: usize = 128;
-/// Memory that rows may take for each byte of the body. Columns of the shortest numbers take six, recordings one or
-/// two; only columns that most rows leave out take more.
-const ROOM_PER_BYTE: usize = 16;
-/// Memory that rows may take in any body, bytes.
-const LEAST_ROOM: usize = 16 << 20;
-
-/// Where the parser is wrong, kept beside it because its own errors carry only a text.
-pub(super) struct Place {
-    fault: RefCell<Option<(String, String)>>,
-    /// What is being read; of this place is what the parser itself finds wrong.
-    at: RefCell<Option<String>>,
-    /// Memory that rows may still take, bytes.
-    room: Cell<usize>,
-}
-
-impl Place {
-    pub(super) fn of_body(bytes: &[u8]) -> Self {
-        let room = LEAST_ROOM.saturating_add(bytes.len().saturating_mul(ROOM_PER_BYTE));
-        Place { fault: RefCell::default(), at: RefCell::default(), room: Cell::new(room) }
-    }
-
-    /// Counts memory that is about to be taken for rows.
-    pub(super) fn take_room<E: Error>(&self, data_type: DataType, bytes: usize) -> Result<(), E> {
-        match self.room.get().checked_sub(bytes) {
-            Some(room) => {
-                self.room.set(room);
-                Ok(())
-            }
-            None => Err(self.fail(format!("data.{}", data_type.name()), "leaves out too much in too many rows")),
-        }
-    }
-
-    /// Notes what is wrong and makes the error that ends the parsing.
-    pub(super) fn fail<E: Error>(&self, place: impl Into<String>, message: impl Into<String>) -> E {
-        let (place, message) = (place.into(), message.into());
-        let error = E::custom(&message);
-        self.fault.borrow_mut().get_or_insert((place, message));
-        error
-    }
-
-    fn enter(&self, place: impl Into<String>) {
-        *self.at.borrow_mut() = Some(place.into());
-    }
-
-    fn leave(&self) {
-        *self.at.borrow_mut() = None;
-    }
-}
 
 /// Reads a body.
 ///

@@ -1,0 +1,51 @@
+//! Why nobody is taken to be calling.
+
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use platform::PlatformError;
+
+use crate::platform_status::platform_status;
+
+/// Why nobody is taken to be calling.
+#[derive(Debug, thiserror::Error)]
+pub enum CallRejection {
+    /// Nothing says who calls.
+    #[error("there is no credential")]
+    NoCredential,
+    /// The header is there, but of another scheme.
+    #[error("the Authorization header is not of the Bearer scheme")]
+    NotBearer,
+    /// A header is there more than once: whoever passed the request on may have looked at another one.
+    #[error("the credential is there more than once")]
+    Repeated,
+    /// A header has bytes that are not text.
+    #[error("the credential is not text")]
+    NotText,
+    /// The credential does not hold, or could not be looked up.
+    #[error(transparent)]
+    Refused(#[from] PlatformError),
+}
+
+impl CallRejection {
+    /// Status and code.
+    pub(crate) fn status_and_code(&self) -> (StatusCode, String) {
+        match self {
+            CallRejection::NoCredential
+            | CallRejection::NotBearer
+            | CallRejection::Repeated
+            | CallRejection::NotText => (StatusCode::UNAUTHORIZED, "unauthenticated".to_owned()),
+            CallRejection::Refused(error) => platform_status(error),
+        }
+    }
+}
+
+/// The text of a header; none when it is not there or empty.
+pub(crate) fn header_text<'parts>(parts: &'parts Parts, name: &str) -> Result<Option<&'parts str>, CallRejection> {
+    let mut values = parts.headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(CallRejection::Repeated);
+    }
+    let text = value.to_str().map_err(|_| CallRejection::NotText)?.trim();
+    Ok((!text.is_empty()).then_some(text))
+}

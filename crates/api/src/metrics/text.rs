@@ -1,0 +1,31 @@
+//! The text format of Prometheus, version 0.0.4.
+
+use std::fmt::Write as _;
+
+/// Writes a gauge without labels.
+pub fn gauge(text: &mut String, name: &str, help: &str, value: u64) {
+    heading(text, name, "gauge", help);
+    line(text, &format!("{name} {value}"));
+}
+
+pub(super) fn heading(text: &mut String, name: &str, kind: &str, help: &str) {
+    line(text, &format!("# HELP {name} {help}\n# TYPE {name} {kind}"));
+}
+
+pub(super) fn line(text: &mut String, line: &str) {
+    // Writing to memory cannot fail.
+    let _ = writeln!(text, "{line}");
+}
+
+/// Writes the lines of one histogram: `counts` are those of each bucket by itself, one more than `ends_s` has.
+pub(super) fn histogram(text: &mut String, name: &str, labels: &str, ends_s: &[f64], counts: &[u64], sum_us: u64) {
+    let mut below = 0;
+    for (end_s, count) in ends_s.iter().zip(counts) {
+        below += count;
+        line(text, &format!("{name}_bucket{{{labels},le=\"{end_s}\"}} {below}"));
+    }
+    below += counts[ends_s.len()..].iter().sum::<u64>();
+    line(text, &format!("{name}_bucket{{{labels},le=\"+Inf\"}} {below}"));
+    line(text, &format!("{name}_sum{{{labels}}} {}", sum_us as f64 / 1e6));
+    line(text, &format!("{name}_count{{{labels}}} {below}"));
+}

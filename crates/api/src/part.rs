@@ -1,0 +1,29 @@
+//! The parts of the interface.
+
+/// A part of the interface that a node serves or leaves to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The integration API.
+    Integration,
+    /// The Users Cloud.
+    Users,
+    /// The Health Cloud.
+    Health,
+    /// What the pages of the portal ask beyond the integration API.
+    Portal,
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Part; 4] = [Part::Integration, Part::Users, Part::Health, Part::Portal];
+
+    /// The path below which it is on the shared address.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Part::Integration => "/integration",
+            Part::Users => "/users",
+            Part::Health => "/health",
+            Part::Portal => "/portal",
+        }
+    }
+}

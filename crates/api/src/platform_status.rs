@@ -1,0 +1,24 @@
+//! Which status an error of an operation becomes.
+
+use axum::http::StatusCode;
+use platform::PlatformError;
+use store::StoreError;
+
+/// Status and code of an operation that was not done.
+pub(crate) fn platform_status(error: &PlatformError) -> (StatusCode, String) {
+    let (status, code) = match error {
+        PlatformError::Unauthenticated(_) => (StatusCode::UNAUTHORIZED, "unauthenticated"),
+        PlatformError::Forbidden(_) => (StatusCode::FORBIDDEN, "forbidden"),
+        PlatformError::NotFound(what) | PlatformError::Store(StoreError::Gone(what)) => {
+            return (StatusCode::NOT_FOUND, format!("{}_not_found", what.to_lowercase().replace(' ', "_")));
+        }
+        PlatformError::Conflict { code, .. } => (StatusCode::CONFLICT, *code),
+        PlatformError::Oauth { code: "invalid_client", .. } => (StatusCode::UNAUTHORIZED, "invalid_client"),
+        PlatformError::Malformed { code, .. } | PlatformError::Oauth { code, .. } => (StatusCode::BAD_REQUEST, *code),
+        PlatformError::Invalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid"),
+        PlatformError::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_requests"),
+        PlatformError::Store(StoreError::Unavailable(_)) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+        PlatformError::Store(_) | PlatformError::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+    };
+    (status, code.to_owned())
+}

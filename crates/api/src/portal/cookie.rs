@@ -1,0 +1,48 @@
+//! The cookie of a session on a page.
+
+use axum::http::HeaderMap;
+use axum::http::header::COOKIE;
+
+use crate::call_rejection::CallRejection;
+
+/// The cookie of a session.
+pub(crate) const SESSION_COOKIE: &str = "pulseward_session";
+
+/// The value of the cookie.
+pub(crate) fn session_cookie(headers: &HeaderMap) -> Result<Option<&str>, CallRejection> {
+    let mut found = None;
+    for header in headers.get_all(COOKIE) {
+        let text = header.to_str().map_err(|_| CallRejection::NotText)?;
+        for pair in text.split(';') {
+            let Some((name, value)) = pair.trim().split_once('=') else { continue };
+            if name == SESSION_COOKIE && !value.is_empty() && found.replace(value).is_some() {
+                return Err(CallRejection::Repeated);
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(cookies: &[&'static str]) -> Result<Option<String>, ()> {
+        let mut headers = HeaderMap::new();
+        for cookie in cookies {
+            headers.append(COOKIE, cookie.parse().expect("a header"));
+        }
+        session_cookie(&headers).map(|value| value.map(str::to_owned)).map_err(drop)
+    }
+
+    #[test]
+    fn the_cookie_is_found_among_others_and_once_only() {
+        assert_eq!(found(&["a=1; pulseward_session=x; b=2"]), Ok(Some("x".to_owned())));
+        assert_eq!(found(&["a=1", "pulseward_session=x"]), Ok(Some("x".to_owned())));
+        for none in ["", "pulseward_session", "pulseward_session=", "xpulseward_session=x", "Pulseward_session=x"] {
+            assert_eq!(found(&[none]), Ok(None), "{none}");
+        }
+        assert!(found(&["pulseward_session=x; pulseward_session=y"]).is_err());
+        assert!(found(&["pulseward_session=x", "pulseward_session=x"]).is_err());
+    }
+}

@@ -1,0 +1,77 @@
+//! What every handler may use, and how much requests may ask for.
+
+use std::sync::Arc;
+
+use platform::Platform;
+use tokio::sync::Semaphore;
+
+use super::load::UploadMemory;
+use super::metrics::Metrics;
+use super::rate_limit::RateLimit;
+
+/// What every handler may use.
+#[derive(Clone)]
+pub struct ApiState {
+    /// The service.
+    pub platform: Platform,
+    /// What a request may ask for at most.
+    pub limits: Limits,
+    /// What is counted.
+    pub metrics: Metrics,
+    pub(crate) rate_limit: Option<Arc<RateLimit>>,
+    pub(crate) requests: Arc<Semaphore>,
+    pub(crate) uploads: UploadMemory,
+    /// Streams of events, which last: they may not take all places of requests.
+    pub(crate) streams: Arc<Semaphore>,
+}
+
+impl ApiState {
+    /// The service with limits to what is asked of it.
+    pub fn new(platform: Platform, limits: Limits) -> Self {
+        ApiState {
+            platform,
+            metrics: Metrics::default(),
+            rate_limit: limits.requests_per_minute.map(|per_minute| Arc::new(RateLimit::new(per_minute))),
+            requests: Arc::new(Semaphore::new(limits.requests_at_once.min(Semaphore::MAX_PERMITS))),
+            streams: Arc::new(Semaphore::new(limits.requests_at_once.min(Semaphore::MAX_PERMITS).div_ceil(2))),
+            uploads: UploadMemory::new(limits.upload_memory_bytes),
+            limits,
+        }
+    }
+}
+
+/// What a request, or all at once, may ask for at most. An operator can set each.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The largest sync as it is sent, bytes.
+    pub sync_bytes: usize,
+    /// The largest sync when it is expanded, bytes.
+    pub sync_expanded_bytes: usize,
+    /// Requests a minute of a credential, or of an address without one; `None` for no limit.
+    pub requests_per_minute: Option<u32>,
+    /// Requests that are answered at the same time.
+    pub requests_at_once: usize,
+    /// Memory that uploads under way are counted with, bytes: as sent and twice as expanded, because rows are made of
+    /// the expanded text while it is still there.
+    pub upload_memory_bytes: usize,
+}
+
+impl Default for Limits {
+    /// Without a rate limit, which is for whoever opens the service to others to set.
+    fn default() -> Self {
+        Limits {
+            sync_bytes: 32 << 20,
+            sync_expanded_bytes: 256 << 20,
+            requests_per_minute: None,
+            requests_at_once: 1024,
+            upload_memory_bytes: 1 << 30,
+        }
+    }
+}
+
+impl Limits {
+    /// The upload memory that a single largest sync needs, bytes.
+    pub fn largest_upload_bytes(&self) -> usize {
+        self.sync_bytes + 2 * self.sync_expanded_bytes
+    }
+}
