@@ -64,8 +64,8 @@ async fn dispatch(command: Command, given: &ArgMatches) -> Result<(), Failure> {
         Command::Restore(restore) => restore.run(given).await,
         Command::Recompute(recompute) => recompute.run(given).await,
         Command::Openapi(_) => openapi::Openapi::run(),
-        Command::Completions(completions) => completions.run(),
-        Command::Man(_) => man::Man::run(),
+        Command::Completions(completions) => completions.run(Cli::command()),
+        Command::Man(_) => man::Man::run(Cli::command()),
     }
 }
 

@@ -3,6 +3,7 @@
 mod address;
 mod doorway;
 mod hyper_runtime;
+mod protocol;
 mod proxies;
 mod stalled;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub use address::{PublicUrls, check_exposure, resolve};
 pub use doorway::Doorway;
 pub use tls::Certificate;
 
+use self::protocol::Protocol;
 use crate::config::LimitOptions;
 use hyper_runtime::{Executor, Timer};
 use stalled::GivesUpWhenStalled;
@@ -169,14 +171,6 @@ impl Connection {
             tracing::debug!(%error, "a connection ended early");
         }
     }
-}
-
-/// What a connection speaks. It is settled before the first byte, because a server that waits for bytes to find out
-/// waits without a limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Protocol {
-    Http1,
-    Http2,
 }
 
 fn builder(protocol: Protocol, patience: Patience) -> auto::Builder<Executor> {

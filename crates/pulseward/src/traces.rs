@@ -2,18 +2,15 @@
 
 #[cfg(feature = "otlp")]
 mod collector;
+mod layer;
 #[cfg(feature = "otlp")]
 mod otlp;
 #[cfg(feature = "otlp")]
 mod published;
 
-use tracing_subscriber::{Layer, Registry};
-
+pub use layer::TraceLayer;
 #[cfg(feature = "otlp")]
 pub use otlp::Traces;
-
-/// What turns spans into traces, below the log.
-pub type TraceLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
 /// The traces of a program that cannot send any.
 #[cfg(not(feature = "otlp"))]

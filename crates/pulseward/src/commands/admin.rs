@@ -4,14 +4,14 @@ mod accounts;
 mod api_keys;
 mod exports;
 mod oauth_clients;
+mod operate;
 mod password;
 mod patients;
 mod signing_keys;
 
 use clap::{ArgMatches, Args, Subcommand};
-use platform::Platform;
-use serde_json::Value;
 
+use self::operate::Operate;
 use crate::config::{self, LogFormat, LogOptions, StoreOptions};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -66,12 +66,6 @@ struct Task<O: Args> {
     output: Output,
     #[command(flatten)]
     store: StoreOptions,
-}
-
-/// An operation of an administrator.
-trait Operate {
-    /// Does it; answers what `--json` prints.
-    async fn operate(self, platform: &Platform) -> Result<Value, Failure>;
 }
 
 impl Admin {

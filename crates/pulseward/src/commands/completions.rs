@@ -1,9 +1,8 @@
 //! `pulseward completions`: a script that lets a shell complete the command line.
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::output::write_out;
 
@@ -15,10 +14,10 @@ pub struct Completions {
 }
 
 impl Completions {
-    /// Prints the script.
-    pub fn run(self) -> Result<(), Failure> {
+    /// Prints the script for a command line.
+    pub fn run(self, mut command: Command) -> Result<(), Failure> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "pulseward", &mut script);
+        clap_complete::generate(self.shell, &mut command, "pulseward", &mut script);
         write_out(&script)
     }
 }

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use self::guide::{DemoAccount, Guide};
 use crate::commands::serve::{Service, stop_on_signal};
 use crate::commands::simulate::{live_every, local_zone, progress_bar, random_password};
 use crate::config::{LogFormat, LogOptions, ServeOptions, StoreOptions};
@@ -86,7 +87,7 @@ impl Demo {
         let bar = progress_bar();
         let fleet = Fleet::new(config, Arc::new(wiring::now_ms), Arc::new(bar.clone()))?;
         let sessions = fleet.enrol().await?;
-        bar.suspend(|| guide::print(&guide::Guide { url, account: &account, group: &group, sessions: &sessions }))?;
+        bar.suspend(|| guide::print(&Guide { url, account: &account, group: &group, sessions: &sessions }))?;
         self.send(&fleet, &sessions, stop).await.inspect(|()| bar.finish_and_clear())
     }
 
@@ -100,14 +101,6 @@ impl Demo {
         let live = live_every(Duration::from_secs(self.live_every));
         Ok(fleet.send_live(sessions, live, begin_ms, &stop).await?)
     }
-}
-
-/// Whom the demonstration shows its study to.
-struct DemoAccount {
-    email: &'static str,
-    /// None when the account was there before.
-    password: Option<String>,
-    api_key: String,
 }
 
 /// The demonstration's account, made when it is not there, and a new API key.

@@ -3,6 +3,7 @@
 mod archive;
 mod batch;
 mod columnar;
+mod compression;
 mod reader;
 mod sender;
 mod verify;
@@ -10,13 +11,14 @@ mod zones;
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use indicatif::ProgressBar;
 use serde_json::json;
 use vitals::registry::DataType;
 
 use self::archive::{Archive, Entry, Form};
 use self::batch::Batch;
+use self::compression::Compression;
 use self::reader::Rows;
 use self::sender::{Counts, Sender};
 use self::zones::ZoneOfRow;
@@ -52,17 +54,6 @@ pub struct Import {
     files: Vec<PathBuf>,
     #[command(flatten)]
     output: Output,
-}
-
-/// How the bodies of the syncs are compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Compression {
-    /// Not at all
-    None,
-    /// gzip
-    Gzip,
-    /// Zstandard
-    Zstd,
 }
 
 fn parse_type(name: &str) -> Result<DataType, String> {

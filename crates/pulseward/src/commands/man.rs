@@ -1,9 +1,8 @@
 //! `pulseward man`: the manual page, with all commands on it.
 
-use clap::{Args, Command, CommandFactory};
+use clap::{Args, Command};
 use clap_mangen::Man as Page;
 
-use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::output::write_out;
 
@@ -13,8 +12,7 @@ pub struct Man {}
 
 impl Man {
     /// Prints the page of the program, then those of its commands.
-    pub fn run() -> Result<(), Failure> {
-        let mut command = Cli::command();
+    pub fn run(mut command: Command) -> Result<(), Failure> {
         command.build();
         let mut text = Vec::new();
         render(&command, &mut text).map_err(|error| Failure::io("write the manual page", error))?;

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::Protocol;
+use super::protocol::Protocol;
 use crate::config::ServeOptions;
 use crate::failure::Failure;
 

@@ -11,8 +11,8 @@ use runtime::Task;
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::{FilterExt as _, LevelFilter, Targets, filter_fn};
 
-use super::TraceLayer;
 use super::collector::{self, Collector};
+use super::layer::TraceLayer;
 use super::published::Published;
 use crate::failure::Failure;
 

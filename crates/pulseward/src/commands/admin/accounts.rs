@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use platform::{NewAccount, Platform, Role, SubscriptionStart};
 use serde_json::{Value, json};
 
-use super::Operate;
+use super::operate::Operate;
 use super::password::PasswordSource;
 use crate::failure::Failure;
 use crate::values::{Until, iso, parse_until};

@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use platform::{NewApiKey, Platform};
 use serde_json::{Value, json};
 
-use super::Operate;
+use super::operate::Operate;
 use crate::failure::Failure;
 use crate::values::{iso, parse_span};
 

@@ -4,7 +4,7 @@ use clap::Args;
 use platform::Platform;
 use serde_json::{Value, json};
 
-use super::Operate;
+use super::operate::Operate;
 use crate::failure::Failure;
 use crate::values::Interval;
 

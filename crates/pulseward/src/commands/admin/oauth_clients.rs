@@ -5,7 +5,7 @@ use platform::Platform;
 use platform::oauth::NewOauthClient;
 use serde_json::{Value, json};
 
-use super::Operate;
+use super::operate::Operate;
 use crate::failure::Failure;
 use crate::values::iso;
 

@@ -4,7 +4,7 @@ use clap::Args;
 use platform::{Cloud, Platform};
 use serde_json::{Value, json};
 
-use super::Operate;
+use super::operate::Operate;
 use crate::failure::Failure;
 
 /// Make new keys to sign tokens with, on both clouds; tokens signed with the old ones stay good

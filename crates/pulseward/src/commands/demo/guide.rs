@@ -7,11 +7,18 @@ use bracelet::fleet::Session;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::DemoAccount;
 use crate::commands::simulate::local_zone;
 use crate::failure::Failure;
 use crate::output::write_out;
 use crate::wiring;
+
+/// Whom the demonstration shows its study to.
+pub(super) struct DemoAccount {
+    pub email: &'static str,
+    /// None when the account was there before.
+    pub password: Option<String>,
+    pub api_key: String,
+}
 
 /// What is told.
 pub struct Guide<'a> {

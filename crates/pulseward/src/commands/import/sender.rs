@@ -9,7 +9,7 @@ use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 use vitals::registry::DataType;
 
-use super::Compression;
+use super::compression::Compression;
 use crate::failure::Failure;
 
 /// How often a sync is sent before it is given up.
