@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 use store::{AHEAD_MS, Claim, DerivationCommit, Dirty, DueRange, EventType, HealthDb, LatestChange, NewEvent};
 use vitals::activity::Sex;
-use vitals::derivation::{Batch, Changes, DerivedRow, Output, Progress, Setting, Start, Subject, day_of};
+use vitals::derivation::{
+    Batch, Changes, DerivedRow, Output, Progress, Setting, Start, Subject, common_versions, day_of, versions,
+};
 use vitals::latest::LatestValues;
 use vitals::news_timeline::NewsEntry;
 use vitals::registry::DataType;
@@ -55,6 +57,9 @@ pub(super) async fn derive(platform: &Platform, claim: Claim) -> store::Result<D
     commit.due = marks(&commit, &start.dirty);
     commit.events = events(&commit, &start.latest);
     commit.dirty = Some(start.dirty);
+    // While programs of two versions run, what only one of them computes so is computed again at the next start.
+    let common = common_versions(&start.versions, &versions());
+    commit.versions = (common != start.versions).then_some(common);
     Ok(commit)
 }
 
@@ -106,7 +111,7 @@ pub(super) async fn run(
         };
         match progress {
             Progress::Missing(needs) => read_all(reader, &mut batch, needs).await?,
-            Progress::Computed(_) | Progress::Done => return Ok(batch.finish()),
+            Progress::Computed | Progress::Done => return Ok(batch.finish()),
         }
     }
 }
@@ -114,10 +119,14 @@ pub(super) async fn run(
 /// Computes until something is missing or everything is done.
 fn advance(batch: &mut Batch, counts: &DerivationCounts) -> Progress {
     loop {
-        let begun = runtime::Instant::now();
-        match batch.advance() {
-            Progress::Computed(derivation) => counts.add(derivation, begun.elapsed()),
-            other => return other,
+        let (begun, id) = (runtime::Instant::now(), batch.next_id());
+        let progress = batch.advance();
+        // A computation that lacks something has taken its time too.
+        if let Some(id) = id {
+            counts.add(id, begun.elapsed(), u64::from(matches!(progress, Progress::Computed)));
+        }
+        if progress != Progress::Computed {
+            return progress;
         }
     }
 }

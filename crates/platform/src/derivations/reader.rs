@@ -4,9 +4,10 @@
 
 use std::future::Future;
 
-use futures::future::try_join_all;
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use store::HealthDb;
 use vitals::derivation::{Answer, Batch, Need, Rows, VITAL_TYPES};
+use vitals::registry::DataType;
 
 /// Where a batch reads.
 pub(crate) trait Reader: Sync {
@@ -37,19 +38,75 @@ impl Reader for StoredPatient {
                 let row = health.derived_before(patient, output, key).await?;
                 Answer::DerivedBefore { output, key, row }
             }
-            Need::VitalDaysBefore(day) => {
-                Answer::VitalDaysBefore(health.slots_before(patient, day, VITAL_TYPES).await?)
+            Need::VitalDaysBefore(look) => {
+                Answer::VitalDaysBefore(health.slots_before(patient, look, VITAL_TYPES).await?)
             }
-            Need::VitalDaysAfter(day) => Answer::VitalDaysAfter(health.slots_after(patient, day, VITAL_TYPES).await?),
+            Need::VitalDaysAfter(look) => Answer::VitalDaysAfter(health.slots_after(patient, look, VITAL_TYPES).await?),
         })
     }
 }
 
-/// Reads all that a batch lacks, at once.
+/// Reads that are under way at once: more would hold up what else asks the database.
+const READS_AT_ONCE: usize = 4;
+/// Ranges of rows so far apart at most are read as one, µs, as long as the whole stays within the longest.
+const NEAR_US: i64 = 3_600_000_000;
+const LONGEST_US: i64 = 86_400_000_000;
+
+/// Reads all that a batch lacks.
 pub(super) async fn read_all(reader: &impl Reader, batch: &mut Batch, needs: Vec<Need>) -> store::Result<()> {
-    let answers = try_join_all(needs.into_iter().map(|need| reader.read(need))).await?;
-    for answer in answers {
+    let mut answers = stream::iter(together(needs)).map(|need| reader.read(need)).buffered(READS_AT_ONCE);
+    while let Some(answer) = answers.try_next().await? {
         batch.take(answer);
     }
     Ok(())
+}
+
+/// The same needs, each once, with ranges of rows that are near each other made one.
+fn together(needs: Vec<Need>) -> Vec<Need> {
+    let mut ranges: Vec<(DataType, i64, i64)> = Vec::new();
+    let mut others: Vec<Need> = Vec::new();
+    for need in needs {
+        match need {
+            Need::Rows { data_type, from_us, to_us } => ranges.push((data_type, from_us, to_us)),
+            other if !others.contains(&other) => others.push(other),
+            _ => {}
+        }
+    }
+    ranges.sort_unstable();
+    let mut joined: Vec<(DataType, i64, i64)> = Vec::new();
+    for (data_type, from_us, to_us) in ranges {
+        match joined.last_mut() {
+            Some((of, first_us, last_us))
+                if *of == data_type
+                    && (to_us <= *last_us
+                        || (from_us - *last_us - 1 <= NEAR_US && to_us - *first_us <= LONGEST_US)) =>
+            {
+                *last_us = to_us.max(*last_us);
+            }
+            _ => joined.push((data_type, from_us, to_us)),
+        }
+    }
+    let rows = joined.into_iter().map(|(data_type, from_us, to_us)| Need::Rows { data_type, from_us, to_us });
+    others.into_iter().chain(rows).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn needs_are_read_once_and_near_rows_together() {
+        const HOUR_US: i64 = 3_600_000_000;
+        let rows = |hour: i64, hours: i64| Need::Rows {
+            data_type: DataType::Activity,
+            from_us: hour * HOUR_US,
+            to_us: (hour + hours) * HOUR_US - 1,
+        };
+        let before = Need::DerivedBefore { output: vitals::derivation::Output::News, key: 7 };
+        let needs = vec![rows(2, 1), before, rows(0, 1), rows(2, 1), before, rows(100, 50), rows(120, 1)];
+        assert_eq!(together(needs), [before, rows(0, 3), rows(100, 50)]);
+        // Not more than a day at once.
+        let hours = (0..48).map(|hour| rows(hour, 1)).collect();
+        assert_eq!(together(hours), [rows(0, 24), rows(24, 24)]);
+    }
 }

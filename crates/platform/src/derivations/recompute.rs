@@ -1,7 +1,7 @@
-//! Everything that was ever derived of a patient, computed once more from his rows and compared with what is stored.
+//! Everything that was ever derived of a patient, computed once more from the rows and compared with what is stored.
 //!
-//! On healthy data nothing differs: folds that follow single syncs and one fold of everything agree exactly. What does
-//! differ is put right. What lies before the first row of its type is frozen: its rows were retired, and it stays.
+//! On healthy data nothing differs: batches that follow single syncs and one of everything agree exactly. What does differ
+//! is put right. What lies before the first row of its type is frozen: its rows have expired, and it stays.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use vitals::registry::DataType;
 use super::derive::{Input, begin, run};
 use super::reader::{Reader, StoredPatient};
 use super::subject_of;
-use super::values::Values;
+use super::values::{Values, is_known};
 use super::worker::{DerivationCounts, commit_due};
 use crate::environment::Platform;
 use crate::error::{PlatformError, Result};
@@ -116,7 +116,7 @@ async fn compare(platform: &Platform, claim: Claim, now_ms: i64) -> store::Resul
     if due.is_empty() {
         return Ok((DerivationCommit::nothing(claim), Recomputed::default()));
     }
-    let stored: Values = health.all_derived(patient).await?.into_iter().collect();
+    let stored: Values = health.all_derived(patient).await?.into_iter().filter(is_known).collect();
     let seen = health.stored_latest(patient).await?;
     let kept_from_us = health.retired(patient).await?;
     let frozen = frozen_of(&due, &kept_from_us);

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use store::{AHEAD_MS, Claim, DerivationCommit, DueRange, Profile};
 use vitals::af::{AfRecord, unpack_hour};
 use vitals::block::{Block, Cells};
-use vitals::derivation::{Answer, DERIVATIONS, NEWS_SETTING, Need, Output, Rows, Setting, Subject, day_of};
+use vitals::derivation::{Answer, DERIVATIONS, NEWS_SETTING, Need, Output, Rows, Setting, Subject, day_of, figures};
 use vitals::latest::{LatestValues, newest_of};
 use vitals::merge::overlay;
 use vitals::registry::{Channel, DataType, NULL, TestKind};
@@ -28,10 +28,15 @@ struct Memory {
     due: Vec<DueRange>,
     arrivals: i64,
     rows_read: std::sync::Arc<std::sync::atomic::AtomicUsize>,
+    /// Looks beyond the days in hand.
+    looks: std::sync::Arc<std::sync::atomic::AtomicUsize>,
 }
 
 impl Reader for Memory {
     async fn read(&self, need: Need) -> store::Result<Answer> {
+        if matches!(need, Need::VitalDaysBefore(_)) {
+            self.looks.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
         if let Some(answer) = self.derived.answer(need) {
             return Ok(answer);
         }
@@ -351,7 +356,8 @@ fn end_ms(recording: &[Block]) -> i64 {
 
 #[tokio::test]
 async fn any_order_of_syncs_and_folds_gives_the_same() {
-    let (mut sections, mut outputs): (BTreeSet<i64>, BTreeSet<Output>) = Default::default();
+    let (mut sections, mut numbers): (BTreeSet<i64>, BTreeSet<i64>) = Default::default();
+    let mut outputs: BTreeSet<Output> = BTreeSet::new();
     for seed in 0..150 {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let sessions = random.random_range(1..9);
@@ -380,10 +386,12 @@ async fn any_order_of_syncs_and_folds_gives_the_same() {
         memory.assert_same_as(&expected, seed);
         assert!(memory.due.is_empty(), "seed {seed}: {:?}", memory.due);
         sections.extend(expected.derived.of(Output::Section).map(|(key, _)| day_of(key).1));
+        numbers.extend(expected.derived.of(Output::Extra).map(|(key, _)| day_of(key).1));
         outputs.extend(Output::ALL.into_iter().filter(|output| expected.derived.of(*output).next().is_some()));
     }
     // The recordings hold something of each.
     assert_eq!(sections, Section::ALL.map(Section::number).into_iter().collect());
+    assert_eq!(numbers, figures().map(|figure| figure.number).collect());
     let listed: BTreeSet<Output> = DERIVATIONS.iter().filter_map(|derivation| derivation.output).collect();
     assert_eq!(outputs, listed);
 }
@@ -452,4 +460,42 @@ async fn a_live_sync_reads_only_its_own_windows() {
     assert!(memory.rows_read.load(std::sync::atomic::Ordering::Relaxed) <= 5);
     assert_eq!(memory.latest.heart_rate.map(|timed| timed.timestamp_ms), Some(now_ms - MINUTE_MS));
     memory.assert_same_as(&folded_at_once(&[block], now_ms).await, 0);
+}
+
+/// A row of every second day, with one value in a column.
+fn sparse(days: i64, column: &str, value: i32) -> Block {
+    let mut block = Block::empty(DataType::Activity, Channel::default());
+    block.times_us = (0..days / 2).map(|day| (START_MS + day * 48 * HOUR_MS) * 1000).collect();
+    block.zones = ZoneRuns::constant("Europe/Zurich".into(), block.rows());
+    block.columns[DataType::Activity.column_index(column).unwrap()] = Cells::Constant(value);
+    block
+}
+
+#[tokio::test]
+async fn history_without_vital_signs_is_not_searched_and_one_with_them_in_a_few_looks() {
+    const DAYS: i64 = 400;
+    let looks_of_last_row = async |block: Block, correction: Block| {
+        let now_ms = START_MS + DAYS * 24 * HOUR_MS;
+        let mut memory = Memory::default();
+        memory.sync(&block, now_ms);
+        memory.fold(now_ms).await;
+        memory.looks.store(0, std::sync::atomic::Ordering::Relaxed);
+        memory.sync(&correction, now_ms);
+        memory.fold(now_ms).await;
+        memory.assert_complete(now_ms, 0).await;
+        memory.looks.load(std::sync::atomic::Ordering::Relaxed)
+    };
+    let steps = sparse(DAYS, "last_steps", 7);
+    let last = steps.slice(steps.rows() - 1..steps.rows());
+    let looks = looks_of_last_row(steps, last).await;
+    assert!(looks <= 1, "nothing was ever scored, so at most the look-back is asked for: {looks}");
+
+    // The only oxygen saturation is taken back, so no other is found.
+    let mut rates = sparse(DAYS, "bpm", 60);
+    let (column, rows) = (DataType::Activity.column_index("spo2").unwrap(), rates.rows());
+    rates.columns[column] = Cells::Values((1..=rows).map(|row| if row == rows { 970 } else { NULL }).collect());
+    let mut without = rates.slice(rows - 1..rows);
+    without.columns[column] = Cells::Constant(NULL);
+    let looks = looks_of_last_row(rates, without).await;
+    assert!((1..=8).contains(&looks), "{looks}");
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use vitals::derivation::{Answer, DerivedRow, Frozen, Need, Output, VITAL_TYPES, day_of, keys_of_days, of_output};
+use vitals::derivation::{Answer, DerivedRow, Frozen, Need, Output, VITAL_TYPES, day_of, figures, of_output};
 use vitals::registry::DataType;
-use vitals::zone::LocalDay;
+use vitals::summary::Section;
 
 type Place = (Output, i64);
 
@@ -40,15 +40,13 @@ impl Values {
                 let last = self.0.range((output, i64::MIN)..(output, key)).next_back();
                 Answer::DerivedBefore { output, key, row: last.map(row) }
             }
-            Need::VitalDaysBefore(day) => {
-                let mut earlier = self.of(Output::Slots).rev().map(|(key, _)| day_of(key));
-                let found = earlier.find(|(found, number)| *found < day && is_vital(*number));
-                Answer::VitalDaysBefore(self.vital_rows_of(found.map(|(found, _)| found)))
+            Need::VitalDaysBefore(look) => {
+                let earlier = self.vital_rows().rev().skip_while(|row| day_of(row.key).0 >= look.day);
+                Answer::VitalDaysBefore(some_days(earlier, look.days))
             }
-            Need::VitalDaysAfter(day) => {
-                let mut later = self.of(Output::Slots).map(|(key, _)| day_of(key));
-                let found = later.find(|(found, number)| *found > day && is_vital(*number));
-                Answer::VitalDaysAfter(self.vital_rows_of(found.map(|(found, _)| found)))
+            Need::VitalDaysAfter(look) => {
+                let later = self.vital_rows().skip_while(|row| day_of(row.key).0 <= look.day);
+                Answer::VitalDaysAfter(some_days(later, look.days))
             }
         })
     }
@@ -57,12 +55,9 @@ impl Values {
         if from > to { Vec::new() } else { self.0.range((output, from)..=(output, to)).map(row).collect() }
     }
 
-    fn vital_rows_of(&self, day: Option<LocalDay>) -> Vec<DerivedRow> {
-        let Some(day) = day else { return Vec::new() };
-        let (from, to) = keys_of_days(day, day);
-        let mut rows = self.between(Output::Slots, from, to);
-        rows.retain(|row| is_vital(day_of(row.key).1));
-        rows
+    fn vital_rows(&self) -> impl DoubleEndedIterator<Item = DerivedRow> {
+        let slots = self.0.range((Output::Slots, i64::MIN)..=(Output::Slots, i64::MAX));
+        slots.filter(|((_, key), _)| is_vital(day_of(*key).1)).map(row)
     }
 
     /// Returns what remains of values that cannot be computed again.
@@ -96,6 +91,29 @@ impl FromIterator<DerivedRow> for Values {
 
 fn row(((output, key), (version, body)): (&Place, &(i64, Vec<u8>))) -> DerivedRow {
     DerivedRow { output: *output, key: *key, version: *version, body: Some(body.clone()) }
+}
+
+/// The rows of the first days, whole.
+fn some_days(rows: impl Iterator<Item = DerivedRow>, days: i64) -> Vec<DerivedRow> {
+    let (mut last, mut count) = (None, 0);
+    rows.take_while(|row| {
+        let day = Some(day_of(row.key).0);
+        count += i64::from(day != last);
+        last = day;
+        count <= days
+    })
+    .collect()
+}
+
+/// Whether this version of the program knows what a value is: another one has others.
+pub(super) fn is_known(row: &DerivedRow) -> bool {
+    let number = day_of(row.key).1;
+    match row.output {
+        Output::Slots => DataType::from_number(number).is_some(),
+        Output::Section => Section::from_number(number).is_some(),
+        Output::Extra => figures().any(|figure| figure.number == number),
+        Output::DayInputs | Output::AfHour | Output::News => true,
+    }
 }
 
 fn is_vital(number: i64) -> bool {

@@ -102,11 +102,11 @@ impl Default for DerivationCounts {
 }
 
 impl DerivationCounts {
-    /// Counts a computation of a derivation.
-    pub fn add(&self, id: &str, time: Duration) {
+    /// Adds the time of a derivation, and how many computations were done in it.
+    pub fn add(&self, id: &str, time: Duration, computations: u64) {
         let of_id = DERIVATIONS.iter().zip(&*self.0).find(|(derivation, _)| derivation.id == id);
         if let Some((_, (count, time_us))) = of_id {
-            count.fetch_add(1, Ordering::Relaxed);
+            count.fetch_add(computations, Ordering::Relaxed);
             time_us.fetch_add(time.as_micros() as u64, Ordering::Relaxed);
         }
     }

@@ -229,6 +229,23 @@ async fn what_another_version_has_computed_is_computed_again_once() {
     assert_eq!(health.all_derived("ada").await.unwrap(), derived);
 }
 
+/// While nodes of two versions run, each derives what is claimed by it: the newer one has to do that again later.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_older_program_computes_beside_a_newer_one_is_found_at_the_next_start() {
+    let service = Service::start().await;
+    service.enrol("ada").await;
+    let health = &service.platform.health;
+    let newer = format!("{},figure=1", versions().replace("news=", "news=9"));
+    health.derive_again("ada", &newer, Vec::new()).await.unwrap();
+    assert_eq!(health.patients_of_other_versions(&newer, "", 9).await.unwrap(), []);
+
+    service.sync("ada", vec![minutes_to_noon(&[60])]).await;
+    assert_eq!(service.drain().await, 1);
+    let found = health.patients_of_other_versions(&newer, "", 9).await.unwrap();
+    let common = versions().split(',').filter(|version| !version.starts_with("news=")).collect::<Vec<_>>().join(",");
+    assert_eq!(found, [("ada".to_owned(), common)]);
+}
+
 /// A patient whose derivation panics, as that of one whose samples hit an error of the program.
 pub(crate) const PANICS: &str = "panics";
 

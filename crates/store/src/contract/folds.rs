@@ -1,7 +1,7 @@
 //! Claims, and what a fold commits.
 
 use vitals::block::{Block, Cells};
-use vitals::derivation::{DerivedRow, Output, Setting, day_and, day_and_type, versions};
+use vitals::derivation::{DerivedRow, Look, Output, Setting, day_and, day_and_type, versions};
 use vitals::latest::{LatestValues, Timed};
 use vitals::news_timeline::{NewsEntry, SettingsAt};
 use vitals::registry::{Channel, DataType};
@@ -282,10 +282,12 @@ async fn cells_and_summaries_are_found_by_day_and_by_patient(stores: Stores) {
         health.slots(first, LocalDay(2), LocalDay(4)).await.expect("an answer"),
         [cells(2, DataType::Activity), cells(2, DataType::Tests), cells(4, DataType::Activity)]
     );
-    let before = health.slots_before(first, LocalDay(4), VITAL).await.expect("an answer");
+    let before = health.slots_before(first, Look { day: LocalDay(4), days: 6 }, VITAL).await.expect("an answer");
     assert_eq!(before, [&rows[3], &rows[1], &rows[0]].map(Clone::clone));
-    let after = health.slots_after(first, LocalDay(2), VITAL).await.expect("an answer");
+    let after = health.slots_after(first, Look { day: LocalDay(2), days: 6 }, VITAL).await.expect("an answer");
     assert_eq!(after, [rows[2].clone()]);
+    let one_day = health.slots_before(first, Look { day: LocalDay(4), days: 1 }, VITAL).await.expect("an answer");
+    assert_eq!(one_day, [&rows[3], &rows[1]].map(Clone::clone), "a day is never cut");
     let last = health.derived_before(first, Output::Section, day_and(LocalDay(4), 0)).await.expect("an answer");
     assert_eq!(last, Some(rows[5].clone()));
     let of_a_day = (day_and(LocalDay(2), 0), day_and(LocalDay(2), 63));

@@ -35,6 +35,8 @@ pub struct DerivationCommit {
     pub now_ms: i64,
     /// What readers are told.
     pub events: Vec<NewEvent>,
+    /// Versions of the derivations that have computed what is stored of the patient, where this changes them.
+    pub versions: Option<String>,
 }
 
 impl DerivationCommit {
@@ -49,6 +51,7 @@ impl DerivationCommit {
             dirty: None,
             now_ms: 0,
             events: Vec::new(),
+            versions: None,
         }
     }
 }
@@ -88,12 +91,13 @@ macro_rules! finish {
 sql! {
     HOLD = "UPDATE patient SET fold_lease_until_ms = 0, fold_node = NULL
         WHERE uuid = $1 AND fold_token = $2 RETURNING latest";
-    FREE = concat!("UPDATE patient SET latest = $3, ", finish!(), " WHERE uuid = $1");
+    FREE = concat!("UPDATE patient SET latest = $3, derivations = COALESCE($6, derivations), ", finish!(), "
+        WHERE uuid = $1");
     /// Both at once, where the latest values and the marks are still those that the derivation read; $7 says whether the former
     /// are to change. Where this waited for another transaction, the marks that it sees are those of before: a new one
     /// has changed the time, and this changes nothing.
     HOLD_AND_FREE = concat!("UPDATE patient SET fold_lease_until_ms = 0, fold_node = NULL,
-        latest = CASE WHEN $7 THEN $3 ELSE latest END, ", finish!(), "
+        latest = CASE WHEN $7 THEN $3 ELSE latest END, derivations = COALESCE($10, derivations), ", finish!(), "
         WHERE uuid = $1 AND fold_token = $6 AND (NOT $7 OR latest IS NOT DISTINCT FROM $8)
         AND derive_ready_ms IS NOT DISTINCT FROM $9");
     ADD_EVENTS = "INSERT INTO event (position, patient, sequence, time_ms, type, body)
@@ -146,7 +150,7 @@ async fn commit(tx: &Tx<'_>, made: &DerivationCommit, hours: &[OpenHour]) -> Res
     let latest = made.latest.as_ref().map_or(known, |change| settle(&known, change));
     let through = made.dirty.as_ref().map(|dirty| dirty.through);
     let events = made.events.len() as i64;
-    tx.put(FREE, &[patient, &through, &latest::to_text(&latest)?, &made.now_ms, &events]).await?;
+    tx.put(FREE, &[patient, &through, &latest::to_text(&latest)?, &made.now_ms, &events, &made.versions]).await?;
     add_events(tx, patient, &made.events).await?;
     Ok(CommitOutcome::Committed)
 }
@@ -168,8 +172,18 @@ async fn hold_and_free(tx: &Tx<'_>, made: &DerivationCommit) -> Result<bool> {
     };
     let latest = text_of(|change| settle(&change.seen, change))?;
     let (seen, changes, events) = (text_of(|change| change.seen)?, made.latest.is_some(), made.events.len() as i64);
-    let params: [&dyn Param; 9] =
-        [patient, &dirty.through, &latest, &made.now_ms, &events, token, &changes, &seen, &dirty.ready_ms];
+    let params: [&dyn Param; 10] = [
+        patient,
+        &dirty.through,
+        &latest,
+        &made.now_ms,
+        &events,
+        token,
+        &changes,
+        &seen,
+        &dirty.ready_ms,
+        &made.versions,
+    ];
     Ok(tx.execute(HOLD_AND_FREE, &params).await? == 1)
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use runtime::HashMap;
 
-use vitals::derivation::{DerivedRow, Output, keys_of_days};
+use vitals::derivation::{DerivedRow, Look, Output, keys_of_days};
 use vitals::registry::DataType;
 use vitals::zone::LocalDay;
 
@@ -42,8 +42,8 @@ sql! {
         /*postgres ANY (VALUES postgres*/ (CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS BIGINT)) /*postgres ) postgres*/";
 }
 
-/// Rows that one look beyond some days reads. More than there are types, so that it holds whole days.
-const LOOK_ROWS: i64 = 12;
+/// Rows of a day of two types.
+const ROWS_OF_DAY: i64 = 2;
 
 impl HealthDb {
     /// Returns the derived values of an output from a key to another one, both included, by key.
@@ -91,28 +91,30 @@ impl HealthDb {
     }
 
     /// Returns the window aggregates of two types of some whole days before a local day, the latest day first.
-    pub async fn slots_before(&self, patient: &str, day: LocalDay, types: [DataType; 2]) -> Result<Vec<DerivedRow>> {
-        self.slots_beyond(FIND_DAYS_BEFORE, patient, keys_of_days(day, day).0, types).await
+    pub async fn slots_before(&self, patient: &str, look: Look, types: [DataType; 2]) -> Result<Vec<DerivedRow>> {
+        self.slots_beyond(FIND_DAYS_BEFORE, patient, (keys_of_days(look.day, look.day).0, look.days), types).await
     }
 
     /// Returns the window aggregates of two types of some whole days after a local day, the first day first.
-    pub async fn slots_after(&self, patient: &str, day: LocalDay, types: [DataType; 2]) -> Result<Vec<DerivedRow>> {
-        self.slots_beyond(FIND_DAYS_AFTER, patient, keys_of_days(day, day).1, types).await
+    pub async fn slots_after(&self, patient: &str, look: Look, types: [DataType; 2]) -> Result<Vec<DerivedRow>> {
+        self.slots_beyond(FIND_DAYS_AFTER, patient, (keys_of_days(look.day, look.day).1, look.days), types).await
     }
 
     async fn slots_beyond(
         &self,
         text: &'static str,
         patient: &str,
-        key: i64,
+        (key, days): (i64, i64),
         types: [DataType; 2],
     ) -> Result<Vec<DerivedRow>> {
         let patient = patient.to_owned();
+        // One row more than the days can have, so that the first days are whole.
+        let limit = days.max(1) * ROWS_OF_DAY + 1;
         let read = async move |tx: &Tx<'_>| {
             let [one, other] = types.map(DataType::number);
-            tx.query(text, &[&patient, &key, &LOOK_ROWS, &one, &other], read_row).await
+            tx.query(text, &[&patient, &key, &limit, &one, &other], read_row).await
         };
-        Ok(whole_days(known(self.db.look_up(read).await?)?))
+        Ok(whole_days(known(self.db.read(read).await?)?, limit))
     }
 
     /// Returns up to `limit` patients, those after another in the order of uuids, whose derived values other versions of
@@ -133,13 +135,15 @@ impl HealthDb {
         let (patient, versions) = (patient.to_owned(), versions.to_owned());
         self.db
             .write(async move |tx| {
-                for range in &ranges {
-                    claims::mark(tx, &patient, range).await?;
+                // A patient who was erased meanwhile has no marks.
+                if tx.execute(SET_VERSIONS, &[&patient, &versions]).await? == 1 {
+                    for range in &ranges {
+                        claims::mark(tx, &patient, range).await?;
+                    }
                 }
-                tx.execute(SET_VERSIONS, &[&patient, &versions]).await
+                Ok(())
             })
             .await
-            .map(drop)
     }
 }
 
@@ -170,8 +174,8 @@ pub(super) fn encode(row: &mut DerivedRow) -> Result<()> {
 }
 
 /// The days of which no row is missing: the last one may have been cut by the limit.
-fn whole_days(mut rows: Vec<DerivedRow>) -> Vec<DerivedRow> {
-    if rows.len() as i64 == LOOK_ROWS {
+fn whole_days(mut rows: Vec<DerivedRow>, limit: i64) -> Vec<DerivedRow> {
+    if rows.len() as i64 == limit {
         let day = |row: &DerivedRow| vitals::derivation::day_of(row.key).0;
         let cut = rows.last().map(day);
         rows.retain(|row| Some(day(row)) != cut);

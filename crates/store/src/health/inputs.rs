@@ -24,18 +24,19 @@ const MOST_TYPES: usize = 4;
 
 sql! {
     START = "SELECT CAST(0 AS BIGINT), arrivals, derived_through, derive_ready_ms, CAST(0 AS BIGINT),
-            CAST(0 AS BIGINT), height, weight, birthday, gender, time_zone, latest
-            FROM patient WHERE uuid = $1
+            CAST(0 AS BIGINT), height, weight, birthday, gender, time_zone, latest,
+            derivations FROM patient WHERE uuid = $1
         UNION ALL SELECT 1, valid_from_ms, 0, 0, 0, 0, CAST(NULL AS DOUBLE PRECISION), CAST(NULL AS DOUBLE PRECISION),
-            name, body, CAST(NULL AS TEXT), CAST(NULL AS TEXT) FROM patient_setting WHERE patient = $1
+            name, body, CAST(NULL AS TEXT), CAST(NULL AS TEXT), CAST(NULL AS TEXT) FROM patient_setting WHERE patient = $1
         UNION ALL SELECT 2, data_type, before_us, 0, 0, 0, CAST(NULL AS DOUBLE PRECISION),
             CAST(NULL AS DOUBLE PRECISION), CAST(NULL AS TEXT), CAST(NULL AS TEXT), CAST(NULL AS TEXT),
-            CAST(NULL AS TEXT) FROM retired WHERE patient = $1
+            CAST(NULL AS TEXT), CAST(NULL AS TEXT) FROM retired WHERE patient = $1
         UNION ALL SELECT 3, arrival, data_type, first_us, last_us, ready_ms, CAST(NULL AS DOUBLE PRECISION),
             CAST(NULL AS DOUBLE PRECISION), CAST(NULL AS TEXT), CAST(NULL AS TEXT), CAST(NULL AS TEXT),
-            CAST(NULL AS TEXT) FROM due WHERE patient = $1 AND ready_ms <= $2
+            CAST(NULL AS TEXT), CAST(NULL AS TEXT) FROM due WHERE patient = $1 AND ready_ms <= $2
         UNION ALL SELECT * FROM (SELECT 4, sequence, time_ms, 0, 0, 0, CAST(NULL AS DOUBLE PRECISION),
-            CAST(NULL AS DOUBLE PRECISION), body, type, CAST(NULL AS TEXT), CAST(NULL AS TEXT) FROM event
+            CAST(NULL AS DOUBLE PRECISION), body, type, CAST(NULL AS TEXT), CAST(NULL AS TEXT),
+            CAST(NULL AS TEXT) FROM event
             WHERE patient = $1 AND sequence > (SELECT derived_through FROM patient WHERE uuid = $1)
             ORDER BY sequence LIMIT $3) AS undone";
     AROUND = "SELECT output, key, version, CAST(0 AS BIGINT), body FROM derived
@@ -67,6 +68,8 @@ pub struct DerivationStart {
     pub latest: LatestValues,
     /// What is dirty.
     pub dirty: Dirty,
+    /// Versions of the derivations that have computed what is stored.
+    pub versions: String,
 }
 
 /// Ranges of a patient whose derived values are to be computed again.
@@ -127,6 +130,7 @@ async fn start(tx: &Tx<'_>, patient: &str, now_ms: i64) -> Result<Option<Derivat
                     ..Profile::default()
                 };
                 start.latest = latest::parse(row.get::<Option<String>>(11)?.as_deref())?;
+                start.versions = row.get::<Option<String>>(12)?.unwrap_or_default();
             }
             1 => {
                 let setting = Setting { name: row.get(8)?, valid_from_ms: row.get(1)?, body: row.get(9)? };

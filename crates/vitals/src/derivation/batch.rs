@@ -8,7 +8,7 @@ use super::output::{DerivedRow, Output, day_of};
 use super::subject::Subject;
 use super::view::View;
 use super::windows::{Windows, cut, joined, widened};
-use super::{DERIVATIONS, Derivation, Input, Work, aggregates, by_id};
+use super::{DERIVATIONS, Derivation, Work, aggregates};
 use crate::latest::LatestValues;
 use crate::registry::DataType;
 use crate::zone::LocalDay;
@@ -38,8 +38,8 @@ pub struct Start {
 pub enum Progress {
     /// Something is to be read and given to [`Batch::take`].
     Missing(Vec<Need>),
-    /// One computation of this derivation is done.
-    Computed(&'static str),
+    /// One computation is done.
+    Computed,
     /// Everything is.
     Done,
 }
@@ -85,17 +85,22 @@ impl Batch {
         Batch { view, revisited: start.revisited, steps, at: 0, rows_ahead: 0 }
     }
 
+    /// Returns the id of the derivation that is computed next.
+    pub fn next_id(&self) -> Option<&'static str> {
+        self.steps.get(self.at).map(|step| step.derivation.id)
+    }
+
     /// Goes one step on.
     pub fn advance(&mut self) -> Progress {
         let Some(step) = self.steps.get(self.at) else { return Progress::Done };
-        let (derivation, ends_rows) = (step.derivation, step.ends_rows);
+        let ends_rows = step.ends_rows;
         match self.compute() {
             Err(Missing(needs)) => return Progress::Missing(needs),
             Ok(()) if ends_rows => self.view.keep_rows(self.rows_ahead),
             Ok(()) => {}
         }
         self.at += 1;
-        Progress::Computed(derivation.id)
+        Progress::Computed
     }
 
     fn compute(&mut self) -> Computed {
@@ -122,9 +127,7 @@ impl Batch {
         }
         let revisited = self.revisited.iter().flat_map(|windows| self.view.days.with_cells_in(windows));
         let mut days: BTreeSet<LocalDay> = revisited.flat_map(|day| [day, LocalDay(day.0 + 1)]).collect();
-        for input in derivation.inputs {
-            let Input::Derived(id) = input else { continue };
-            let Some(input) = by_id(id) else { continue };
+        for input in DERIVATIONS.iter().filter(|input| derivation.takes(input)) {
             let changed: Vec<LocalDay> = match input.output {
                 Some(Output::Slots) => {
                     let of_input = |data_type: DataType| input.row_types().any(|known| known == data_type);

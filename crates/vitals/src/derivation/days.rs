@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use super::need::{Computed, Need};
+use super::need::{Computed, Look, Need};
 use super::output::{DerivedRow, Output, day_and_type, day_of, keys_of_days};
 use super::windows::Windows;
 use crate::cells::{CellsByDay, Day, Kept};
@@ -15,6 +15,9 @@ use crate::zone::{DAY_US, LocalDay, SECOND_US, WINDOW_US};
 const FURTHEST_OFFSET_US: i64 = 16 * 3600 * SECOND_US;
 const FIRST_DAY: LocalDay = LocalDay(i32::MIN / 2);
 const LAST_DAY: LocalDay = LocalDay(i32::MAX / 2);
+/// Days of the first look beyond the days in hand, and of the longest.
+const FIRST_LOOK_DAYS: i64 = 6;
+const LONGEST_LOOK_DAYS: i64 = 400;
 
 /// Returns the local days that windows can lie on.
 pub fn days_around(windows: &Windows) -> RangeInclusive<LocalDay> {
@@ -32,6 +35,8 @@ pub(super) struct Days {
     /// Days of which those of vital signs are in hand; these hold the ones that are whole.
     vital: Option<(LocalDay, LocalDay)>,
     changed: BTreeSet<(LocalDay, DataType)>,
+    /// Looks beyond the days that were in hand.
+    looks: u32,
 }
 
 impl Days {
@@ -53,11 +58,17 @@ impl Days {
     pub fn need_vital(&self, windows: &Windows) -> Computed {
         let days = days_around(windows);
         match self.vital {
-            Some((start, _)) if *days.start() < start => Err(Need::VitalDaysBefore(start).into()),
-            Some((_, end)) if *days.end() > end => Err(Need::VitalDaysAfter(end).into()),
+            Some((start, _)) if *days.start() < start => Err(Need::VitalDaysBefore(self.look(start)).into()),
+            Some((_, end)) if *days.end() > end => Err(Need::VitalDaysAfter(self.look(end)).into()),
             None => self.need(*days.start(), *days.end()),
             Some(_) => Ok(()),
         }
+    }
+
+    /// Each look beyond reads twice as many days as the one before, so that a search of a long history begins again only
+    /// a few times.
+    fn look(&self, day: LocalDay) -> Look {
+        Look { day, days: (FIRST_LOOK_DAYS << self.looks.min(16)).min(LONGEST_LOOK_DAYS) }
     }
 
     /// Takes stored aggregates of all types of some days, which touch those in hand. A day in hand has changed only when
@@ -72,6 +83,7 @@ impl Days {
 
     /// Takes what was stored of vital signs before all days in hand, some whole days; nothing when there is none.
     pub fn take_before(&mut self, rows: Vec<DerivedRow>) {
+        self.looks += 1;
         let first = rows.iter().map(|row| day_of(row.key).0).min().unwrap_or(FIRST_DAY);
         self.by_date.extend(read_days(rows));
         self.vital = self.vital.map(|(_, end)| (first, end));
@@ -79,6 +91,7 @@ impl Days {
 
     /// Takes what was stored of vital signs after all days in hand, some whole days; nothing when there is none.
     pub fn take_after(&mut self, rows: Vec<DerivedRow>) {
+        self.looks += 1;
         let last = rows.iter().map(|row| day_of(row.key).0).max().unwrap_or(LAST_DAY);
         self.by_date.extend(read_days(rows));
         self.vital = self.vital.map(|(start, _)| (start, last));
@@ -125,7 +138,7 @@ impl Days {
             // A later local day can begin before an earlier one ends, where the patient travelled.
             Some(window) => self.need_vital(&(window..window + 1)).map(|()| Some(window)),
             None => match self.vital {
-                Some((_, end)) if end < LAST_DAY => Err(Need::VitalDaysAfter(end).into()),
+                Some((_, end)) if end < LAST_DAY => Err(Need::VitalDaysAfter(self.look(end)).into()),
                 Some(_) => Ok(None),
                 None => self.need_vital(&(from..from + 1)).map(|()| None),
             },
@@ -145,7 +158,7 @@ impl Days {
     /// Asks for all that is stored of vital signs before the days in hand, some days at a time.
     pub fn everything_before(&self) -> Computed {
         match self.vital {
-            Some((start, _)) if start > FIRST_DAY => Err(Need::VitalDaysBefore(start).into()),
+            Some((start, _)) if start > FIRST_DAY => Err(Need::VitalDaysBefore(self.look(start)).into()),
             _ => Ok(()),
         }
     }
@@ -153,7 +166,7 @@ impl Days {
     /// Asks for all that is stored of vital signs after the days in hand, some days at a time.
     pub fn everything_after(&self) -> Computed {
         match self.vital {
-            Some((_, end)) if end < LAST_DAY => Err(Need::VitalDaysAfter(end).into()),
+            Some((_, end)) if end < LAST_DAY => Err(Need::VitalDaysAfter(self.look(end)).into()),
             _ => Ok(()),
         }
     }

@@ -37,6 +37,8 @@ pub enum Input {
     Rows(DataType),
     /// Values of another derivation, by its id.
     Derived(&'static str),
+    /// Window aggregates of all types.
+    Aggregates,
     /// Birthday, sex, height and weight.
     Body,
     /// Settings of patient and study.

@@ -33,17 +33,18 @@ pub static DERIVATIONS: &[Derivation] = &[
 impl Derivation {
     /// Returns the types of rows that it comes from, by way of other derivations too.
     pub fn all_row_types(&self) -> BTreeSet<DataType> {
-        let derived = self.inputs.iter().filter_map(|input| match input {
-            Input::Derived(id) => by_id(id),
-            _ => None,
-        });
+        let derived = DERIVATIONS.iter().filter(|input| self.takes(input));
         self.row_types().chain(derived.flat_map(Derivation::all_row_types)).collect()
     }
-}
 
-/// Returns the derivation of an id.
-pub fn by_id(id: &str) -> Option<&'static Derivation> {
-    DERIVATIONS.iter().find(|derivation| derivation.id == id)
+    /// Whether values of another derivation are among its inputs.
+    pub fn takes(&self, other: &Derivation) -> bool {
+        self.inputs.iter().any(|input| match input {
+            Input::Derived(id) => *id == other.id,
+            Input::Aggregates => other.output == Some(Output::Slots),
+            Input::Rows(_) | Input::Body | Input::Settings => false,
+        })
+    }
 }
 
 /// Returns the first derivation that writes an output: how values of the output are frozen and compared.
@@ -63,6 +64,12 @@ pub fn versions() -> String {
     versions.join(",")
 }
 
+/// Returns the ids with versions that two texts of [`versions`] have in common: what both programs compute alike.
+pub fn common_versions(one: &str, other: &str) -> String {
+    let others: BTreeSet<&str> = other.split(',').collect();
+    one.split(',').filter(|version| others.contains(version)).collect::<Vec<_>>().join(",")
+}
+
 /// Returns the types whose rows have to be derived again where other versions have computed what is stored: those of
 /// every derivation that is new or has another version.
 pub fn types_to_derive_again(stored_versions: &str) -> BTreeSet<DataType> {
@@ -74,7 +81,7 @@ pub fn types_to_derive_again(stored_versions: &str) -> BTreeSet<DataType> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{KEYS_OF_DAY, figures};
+    use super::super::{KEYS_OF_DAY, Work, figures};
     use super::*;
 
     #[test]
@@ -86,6 +93,8 @@ mod tests {
                 let Input::Derived(id) = input else { continue };
                 assert!(before.contains(id), "{} comes before its input {id}", derivation.id);
             }
+            let later = DERIVATIONS[at..].iter().find(|later| derivation.takes(later));
+            assert!(later.is_none(), "{} comes before {later:?}", derivation.id);
             assert!(!derivation.all_row_types().is_empty(), "{} comes from no rows", derivation.id);
         }
     }
@@ -96,6 +105,39 @@ mod tests {
         let older = versions().replace("af_records=1", "af_records=0");
         assert_eq!(types_to_derive_again(&older), BTreeSet::from([DataType::RrInterval]));
         assert_eq!(types_to_derive_again("").len(), DataType::ALL.into_iter().filter(|known| is_input(*known)).count());
+    }
+
+    /// What a change of an input reaches is found by days, so an input of hours or times would never be noticed.
+    #[test]
+    fn derivations_of_days_take_only_what_is_kept_by_days() {
+        let of_days = DERIVATIONS.iter().filter(|derivation| !matches!(derivation.work, Work::Windows { .. }));
+        for derivation in of_days {
+            for input in DERIVATIONS.iter().filter(|input| derivation.takes(input)) {
+                assert!(input.output.is_some_and(Output::is_of_days), "{} takes {}", derivation.id, input.id);
+            }
+            assert_eq!(derivation.row_types().next(), None, "{}: rows reach windows", derivation.id);
+        }
+    }
+
+    /// How values of an output are compared, and what remains of them, is asked of the first that writes it.
+    #[test]
+    fn derivations_of_one_output_agree_on_what_remains_and_what_is_the_same() {
+        for derivation in DERIVATIONS {
+            let Some(first) = derivation.output.and_then(of_output) else { continue };
+            assert!(std::ptr::fn_addr_eq(derivation.frozen, first.frozen), "{}", derivation.id);
+            assert!(std::ptr::fn_addr_eq(derivation.is_same, first.is_same), "{}", derivation.id);
+            // Answers show what figures name.
+            let is_extra = derivation.output == Some(Output::Extra);
+            assert_eq!(is_extra, matches!(derivation.work, Work::Figure(_)), "{}", derivation.id);
+        }
+    }
+
+    #[test]
+    fn versions_that_two_programs_share_are_kept() {
+        let newer = format!("{},figure=1", versions().replace("news=1", "news=2"));
+        let common = common_versions(&versions(), &newer);
+        assert_eq!(types_to_derive_again(&common), BTreeSet::from([DataType::Activity, DataType::Tests]));
+        assert_eq!(common_versions(&versions(), &versions()), versions());
     }
 
     #[test]

@@ -34,9 +34,18 @@ pub enum Need {
         key: i64,
     },
     /// Window aggregates of vital signs of some whole days before a day, the latest first; none when there are none.
-    VitalDaysBefore(LocalDay),
+    VitalDaysBefore(Look),
     /// Window aggregates of vital signs of some whole days after a day, the first day first; none when there are none.
-    VitalDaysAfter(LocalDay),
+    VitalDaysAfter(Look),
+}
+
+/// A look beyond the days in hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// The last day in hand on that side.
+    pub day: LocalDay,
+    /// How many days at most.
+    pub days: i64,
 }
 
 /// What was read to a need.

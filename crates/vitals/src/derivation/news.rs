@@ -249,6 +249,11 @@ impl Evaluation<'_> {
 
     /// Nothing is left to evaluate from a window on: the last evaluation before it is the newest one and is kept.
     fn keep_newest_before(&mut self, window: i64, previous: Option<NewsEntry>) -> Computed {
+        // Latest values hold the newest of each sign: without any nothing was ever measured that NEWS scores, and a
+        // search of the whole history would find nothing.
+        if self.view.seen.scored_ms().is_none() && newest_after(self.view, &Edit::default())?.is_none() {
+            return Ok(());
+        }
         let found = self.view.days.last_scored(window, LOOK_BACK_WINDOWS)?;
         let Some(known) = found else { return Ok(()) };
         let Some(time_ms) = known.scored_ms() else { return Ok(()) };

@@ -24,20 +24,7 @@ const SECTIONS_VERSION: i64 = 3;
 const INPUTS_VERSION: i64 = 1;
 
 /// Aggregates of all types, and what formulas ask about the patient.
-pub(super) const AGGREGATES_OF_A_DAY: &[Input] = &[
-    Input::Derived("aggregates.temperature"),
-    Input::Derived("aggregates.sleep"),
-    Input::Derived("aggregates.heart-rate-variability"),
-    Input::Derived("aggregates.rr-interval"),
-    Input::Derived("aggregates.acc"),
-    Input::Derived("aggregates.ecg"),
-    Input::Derived("aggregates.ppg1"),
-    Input::Derived("aggregates.ppg2"),
-    Input::Derived("aggregates.activity"),
-    Input::Derived("aggregates.tests"),
-    Input::Body,
-    Input::Settings,
-];
+pub(super) const AGGREGATES_OF_A_DAY: &[Input] = &[Input::Aggregates, Input::Body, Input::Settings];
 
 /// The sections that aggregates of a day and of the day before give.
 pub(super) const DAY_SECTIONS: Derivation = Derivation {
@@ -124,7 +111,8 @@ fn day_inputs(view: &mut View, days: &BTreeSet<LocalDay>) -> Computed {
 fn of_inputs(view: &mut View, days: &BTreeSet<LocalDay>, is_wanted: fn(Section) -> bool) -> Computed {
     let (Some(first), Some(last)) = (days.first().copied(), days.last().copied()) else { return Ok(()) };
     let inputs = inputs_between(view, LocalDay(first.0 - RECOVERY_REACH_DAYS), last)?;
-    let with_inputs: Vec<LocalDay> = days.iter().filter(|day| inputs.contains_key(day)).copied().collect();
+    let with_inputs: BTreeSet<LocalDay> = days.iter().filter(|day| inputs.contains_key(day)).copied().collect();
+    need_stored(view, Output::Section, &with_inputs)?;
     for day in with_inputs {
         for (section, body) in bodies_of_facts(day, &inputs, &view.subject.profile_on(day)) {
             if is_wanted(section) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use vitals::block::Block;
-use vitals::cells::Day;
+use vitals::derivation::is_input;
 use vitals::registry::DataType;
 use vitals::zone::WINDOW_US;
 
@@ -119,7 +119,7 @@ impl TouchedRange {
         let TouchedRange { data_type, first_us, last_us, ahead_us, .. } = self;
         let range = DueRange { arrival, data_type: data_type.number(), first_us, last_us, ready_ms: received_ms };
         if data_type.is_waveform() {
-            if !Day::TYPES.contains(&data_type) {
+            if !is_input(data_type) {
                 return Vec::new();
             }
             let end_ms = (last_us.div_euclid(WINDOW_US) + 1) * WINDOW_US / 1000;
@@ -138,6 +138,16 @@ impl TouchedRange {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_of_each_type_from_which_something_is_derived_become_due() {
+        for data_type in DataType::ALL {
+            let range = TouchedRange { data_type, first_us: 10, last_us: 20, rows: 2, ahead_us: None };
+            let is_due = !range.due(1, 7).is_empty();
+            assert!(is_due || !is_input(data_type), "{}", data_type.name());
+            assert!(!is_due || is_input(data_type) || !data_type.is_waveform(), "{}", data_type.name());
+        }
+    }
 
     #[test]
     fn body_is_read_back_as_ranges() {
