@@ -103,6 +103,7 @@ const ALLOWED: &[&str] = &[
     "patient.created_ms",
     "patient.customer_code",
     "patient.event_position",
+    "patient.derivations",
     "patient.derive_ready_ms",
     "patient.derived_through",
     "patient.events",
