@@ -63,6 +63,7 @@ async fn connections_are_counted(stores: Stores) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn operations_beyond_the_connections_of_postgres_wait_and_are_counted() {
+    static IS_HELD: Semaphore = Semaphore::const_new(0);
     static MAY_GO_ON: Semaphore = Semaphore::const_new(0);
     let Some(server) = testkit::Postgres::start() else { return };
     let limits = Limits { connections: 1, wait: Duration::from_secs(30) };
@@ -71,13 +72,17 @@ async fn operations_beyond_the_connections_of_postgres_wait_and_are_counted() {
         let users = users.clone();
         runtime::spawn("read", async move {
             let held = async |tx: &crate::engine::Tx<'_>| {
+                IS_HELD.add_permits(1);
                 drop(MAY_GO_ON.acquire().await);
                 tx.query("SELECT 1", &[], |_| Ok(())).await.map(drop)
             };
             users.db.read(held).await
         })
     };
-    let reading = [read(), read()];
+    let first = read();
+    // An operation has its place among those allowed before it has a connection: only inside of it is one in use.
+    IS_HELD.acquire().await.expect("open").forget();
+    let second = read();
     while users.counts().pool.waiting == 0 {
         runtime::yield_now().await;
     }
@@ -85,7 +90,7 @@ async fn operations_beyond_the_connections_of_postgres_wait_and_are_counted() {
     assert_eq!((pool.size, pool.in_use, pool.waiting, pool.limit, pool.opened), (1, 1, 1, 1, 1));
     let before = pool.waits.count();
     MAY_GO_ON.add_permits(1);
-    for task in reading {
+    for task in [first, second] {
         task.await.expect("joined").expect("read");
     }
     assert_eq!(users.counts().pool.waits.count(), before + 1);
