@@ -14,6 +14,41 @@ macro_rules! sql {
 }
 pub(crate) use sql;
 
+/// Declares the columns of a record once: `$columns!()` lists them in statements, as an argument of `concat!`, and
+/// `$read` reads them in the same order, from a row or from the next columns of one.
+///
+/// Columns have the names of the fields. `prefix` stands before each, such as `"s."` where a statement joins tables;
+/// what is computed by the statement stands beside its field.
+macro_rules! record {
+    (@text $prefix:literal $field:ident) => { concat!($prefix, stringify!($field)) };
+    (@text $prefix:literal $field:ident $computed:literal) => { $computed };
+    ($columns:ident!($prefix:literal), $read:ident(row) -> $record:ident { $($fields:tt)* }) => {
+        record! { $columns!($prefix), read_columns(columns) -> $record { $($fields)* } }
+
+        fn $read(row: &$crate::engine::Row<'_>) -> $crate::error::Result<$record> {
+            read_columns(&mut $crate::engine::Columns::of(row))
+        }
+    };
+    ($columns:ident!($prefix:literal), $read:ident(columns) -> $record:ident {
+        $first:ident $(= $first_computed:literal)? $(, $field:ident $(= $computed:literal)?)* $(,)?
+    }) => {
+        macro_rules! $columns {
+            () => {
+                concat!(
+                    $crate::texts::record!(@text $prefix $first $($first_computed)?)
+                    $(, ", ", $crate::texts::record!(@text $prefix $field $($computed)?))*
+                )
+            };
+        }
+
+        fn $read(columns: &mut $crate::engine::Columns<'_, '_>) -> $crate::error::Result<$record> {
+            // Fields are computed in the order in which they are written.
+            Ok($record { $first: columns.take()? $(, $field: columns.take()?)* })
+        }
+    };
+}
+pub(crate) use record;
+
 /// `$1` to `$64`, for `IN (...)` over as many values as [`LIST_LENGTH`]; to be used inside `concat!`.
 macro_rules! list_of_64 {
     () => {

@@ -31,7 +31,7 @@ pub use durations::{BUCKETS_US, DurationCounts};
 pub use migrate::Migrations;
 pub use operations::OperationCounts;
 pub use param::Param;
-pub use row::{FromColumn, Row};
+pub use row::{Columns, FromColumn, Row};
 pub use statement::Tx;
 
 use self::operations::Operations;

@@ -23,3 +23,22 @@ impl Row<'_> {
         }
     }
 }
+
+/// The columns of a row, taken one after another in the order in which its statement lists them.
+pub struct Columns<'row, 'answer> {
+    row: &'row Row<'answer>,
+    next: usize,
+}
+
+impl<'row, 'answer> Columns<'row, 'answer> {
+    /// From the first column on.
+    pub fn of(row: &'row Row<'answer>) -> Self {
+        Columns { row, next: 0 }
+    }
+
+    /// The value of the next column.
+    pub fn take<T: FromColumn>(&mut self) -> Result<T> {
+        self.next += 1;
+        self.row.get(self.next - 1)
+    }
+}

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use vitals::registry::DataType;
 
 use super::HealthDb;
-use crate::engine::{Row, Tx};
+use crate::engine::{Columns, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::refresh::{Refreshed, Successor, verdict};
-use crate::texts::sql;
+use crate::texts::{record, sql};
 
 /// What stands behind a token of the Health Cloud.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,22 +59,24 @@ pub struct IntakeFacts {
     pub expired_us: BTreeMap<DataType, i64>,
 }
 
+record! {
+    session_columns!("s."), read_session(columns) -> HealthSession {
+        id, patient, actor, api_key, login, client, consent, scope, family, first_issued_ms, issued_ms,
+        expires_ms, refresh_until_ms, replaced_ms, ended_ms = "COALESCE(s.ended_ms, f.ended_ms)",
+    }
+}
+
 sql! {
     ADD = "INSERT INTO session (id, patient, actor, api_key, login, client, consent, scope, family, first_issued_ms,
         issued_ms, expires_ms, refresh_until_ms, replaced_ms, ended_ms)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
-    FIND = "SELECT s.id, s.patient, s.actor, s.api_key, s.login, s.client, s.consent, s.scope, s.family,
-        s.first_issued_ms, s.issued_ms, s.expires_ms, s.refresh_until_ms, s.replaced_ms,
-        COALESCE(s.ended_ms, f.ended_ms)
-        FROM session s JOIN session f ON f.id = s.family WHERE s.id = $1";
+    FIND = concat!("SELECT ", session_columns!(), " FROM session s JOIN session f ON f.id = s.family WHERE s.id = $1");
     /// The same, with what decides how the patient's rows are taken in: a row for each type of which rows have expired.
-    FIND_CALLER = "SELECT s.id, s.patient, s.actor, s.api_key, s.login, s.client, s.consent, s.scope, s.family,
-        s.first_issued_ms, s.issued_ms, s.expires_ms, s.refresh_until_ms, s.replaced_ms,
-        COALESCE(s.ended_ms, f.ended_ms), p.time_zone,
+    FIND_CALLER = concat!("SELECT ", session_columns!(), ", p.time_zone,
         (SELECT body FROM patient_setting WHERE patient = s.patient AND name = $2 AND valid_from_ms <= $3
             ORDER BY valid_from_ms DESC LIMIT 1), r.data_type, r.before_us
         FROM session s JOIN session f ON f.id = s.family LEFT JOIN patient p ON p.uuid = s.patient
-        LEFT JOIN retired r ON r.patient = s.patient WHERE s.id = $1";
+        LEFT JOIN retired r ON r.patient = s.patient WHERE s.id = $1");
     /// Makes whoever erases the patient wait for the end of this transaction.
     HOLD_PATIENT = "UPDATE patient SET updated_ms = updated_ms WHERE uuid = $1";
     HOLD = "UPDATE session SET replaced_ms = replaced_ms WHERE id = $1";
@@ -110,8 +112,10 @@ impl HealthDb {
     ) -> Result<Option<(HealthSession, IntakeFacts)>> {
         let (id, setting) = (id.to_owned(), setting.to_owned());
         let read = |row: &Row<'_>| {
-            let expired: (Option<i64>, Option<i64>) = (row.get(17)?, row.get(18)?);
-            Ok((read_session(row)?, row.get(15)?, row.get(16)?, expired.0.zip(expired.1)))
+            let mut columns = Columns::of(row);
+            let (session, time_zone, retention) = (read_session(&mut columns)?, columns.take()?, columns.take()?);
+            let expired: (Option<i64>, Option<i64>) = (columns.take()?, columns.take()?);
+            Ok((session, time_zone, retention, expired.0.zip(expired.1)))
         };
         let found = self.db.look_up(async move |tx| tx.query(FIND_CALLER, &[&id, &setting, &now_ms], read).await);
         let mut caller: Option<(HealthSession, IntakeFacts)> = None;
@@ -192,7 +196,7 @@ pub(super) fn succeed(old: HealthSession, successor: &Successor) -> HealthSessio
 }
 
 pub(super) async fn find(tx: &Tx<'_>, id: &str) -> Result<Option<HealthSession>> {
-    tx.query_opt(FIND, &[&id], read_session).await
+    tx.query_opt(FIND, &[&id], |row| read_session(&mut Columns::of(row))).await
 }
 
 /// Ends a family by its first row. Whether it still stood.
@@ -223,24 +227,4 @@ pub(super) async fn add(tx: &Tx<'_>, session: &HealthSession) -> Result<()> {
     )
     .await
     .map(drop)
-}
-
-fn read_session(row: &Row<'_>) -> Result<HealthSession> {
-    Ok(HealthSession {
-        id: row.get(0)?,
-        patient: row.get(1)?,
-        actor: row.get(2)?,
-        api_key: row.get(3)?,
-        login: row.get(4)?,
-        client: row.get(5)?,
-        consent: row.get(6)?,
-        scope: row.get(7)?,
-        family: row.get(8)?,
-        first_issued_ms: row.get(9)?,
-        issued_ms: row.get(10)?,
-        expires_ms: row.get(11)?,
-        refresh_until_ms: row.get(12)?,
-        replaced_ms: row.get(13)?,
-        ended_ms: row.get(14)?,
-    })
 }

@@ -8,7 +8,7 @@ use vitals::registry::{Channel, DataType, Period};
 
 use super::period::SealedPeriod;
 use super::write::WrittenSegment;
-use crate::engine::{Param, Row, Tx};
+use crate::engine::{Columns, Param, Tx};
 use crate::error::{Result, StoreError};
 use crate::health::HealthDb;
 use crate::texts::sql;
@@ -67,12 +67,19 @@ pub struct UnsealedPeriod {
     pub period: SealedPeriod,
 }
 
+/// The columns that [`read_segment`] reads, in its order; to be used inside `concat!`.
+macro_rules! segment_columns {
+    () => {
+        "period_start_us, generation, path, first_us, last_us, row_count, bytes, sha256"
+    };
+}
+pub(super) use segment_columns;
+
 sql! {
-    SEGMENTS_BETWEEN = "SELECT period_start_us, generation, path, first_us, last_us, row_count, bytes, sha256
-        FROM segment WHERE patient = $1 AND data_type = $2 AND first_us <= $4 AND last_us >= $3
-        ORDER BY period_start_us";
-    SEGMENT_OF_PERIOD = "SELECT period_start_us, generation, path, first_us, last_us, row_count, bytes, sha256
-        FROM segment WHERE patient = $1 AND data_type = $2 AND period_start_us = $3";
+    SEGMENTS_BETWEEN = concat!("SELECT ", segment_columns!(), " FROM segment
+        WHERE patient = $1 AND data_type = $2 AND first_us <= $4 AND last_us >= $3 ORDER BY period_start_us");
+    SEGMENT_OF_PERIOD = concat!("SELECT ", segment_columns!(), " FROM segment
+        WHERE patient = $1 AND data_type = $2 AND period_start_us = $3");
     /// Also makes publications follow each other, so that a number never becomes visible after a greater one.
     NEXT_NUMBER = "UPDATE catalog_head SET published = published + 1 RETURNING published";
     INSERT_SEGMENT = "INSERT INTO segment (patient, data_type, period_start_us, generation, path, first_us, last_us,
@@ -224,7 +231,10 @@ pub(crate) async fn segments_between(
     from_us: i64,
     to_us: i64,
 ) -> Result<Vec<SegmentRow>> {
-    tx.query(SEGMENTS_BETWEEN, &[&patient, &data_type.number(), &from_us, &to_us], read_segment).await
+    tx.query(SEGMENTS_BETWEEN, &[&patient, &data_type.number(), &from_us, &to_us], |row| {
+        read_segment(&mut Columns::of(row))
+    })
+    .await
 }
 
 pub(crate) async fn segment_of(
@@ -233,20 +243,24 @@ pub(crate) async fn segment_of(
     data_type: DataType,
     period_start_us: i64,
 ) -> Result<Option<SegmentRow>> {
-    tx.query_opt(SEGMENT_OF_PERIOD, &[&patient, &data_type.number(), &period_start_us], read_segment).await
+    tx.query_opt(SEGMENT_OF_PERIOD, &[&patient, &data_type.number(), &period_start_us], |row| {
+        read_segment(&mut Columns::of(row))
+    })
+    .await
 }
 
-fn read_segment(row: &Row<'_>) -> Result<SegmentRow> {
+/// Reads [`segment_columns!`].
+pub(super) fn read_segment(columns: &mut Columns<'_, '_>) -> Result<SegmentRow> {
     Ok(SegmentRow {
-        period_start_us: row.get(0)?,
-        generation: row.get(1)?,
+        period_start_us: columns.take()?,
+        generation: columns.take()?,
         object: WrittenSegment {
-            path: row.get(2)?,
-            first_us: row.get(3)?,
-            last_us: row.get(4)?,
-            rows: row.get::<i64>(5)? as u64,
-            bytes: row.get::<i64>(6)? as u64,
-            sha256: row.get(7)?,
+            path: columns.take()?,
+            first_us: columns.take()?,
+            last_us: columns.take()?,
+            rows: columns.take::<i64>()? as u64,
+            bytes: columns.take::<i64>()? as u64,
+            sha256: columns.take()?,
         },
     })
 }

@@ -2,16 +2,15 @@
 
 use runtime::HashSet;
 
-use super::catalog::SegmentRow;
-use super::write::WrittenSegment;
-use crate::engine::{Param, Row};
+use super::catalog::{SegmentRow, read_segment, segment_columns};
+use crate::engine::{Columns, Param, Row};
 use crate::error::Result;
 use crate::health::HealthDb;
 use crate::texts::{in_lists, list_of_64, sql};
 
 sql! {
-    SEGMENTS_BY_PATH = "SELECT period_start_us, generation, path, first_us, last_us, row_count, bytes, sha256
-        FROM segment WHERE path > $1 ORDER BY path LIMIT 1000";
+    SEGMENTS_BY_PATH = concat!("SELECT ", segment_columns!(), "
+        FROM segment WHERE path > $1 ORDER BY path LIMIT 1000");
     SEGMENT_PATHS = concat!("SELECT path FROM segment WHERE path IN (", list_of_64!(), ")");
     DEAD_PATHS = concat!("SELECT path FROM dead_object WHERE path IN (", list_of_64!(), ")");
     EXPORT_PATHS = concat!("SELECT path FROM export_job WHERE path IN (", list_of_64!(), ")");
@@ -46,7 +45,11 @@ impl HealthDb {
     /// The catalog in the order of the paths, a thousand rows behind a path; an empty path is before all.
     pub async fn segments_by_path(&self, behind: &str) -> Result<Vec<SegmentRow>> {
         let behind = behind.to_owned();
-        self.db.read(async move |tx| tx.query(SEGMENTS_BY_PATH, &[&behind], read_row).await).await
+        self.db
+            .read(async move |tx| {
+                tx.query(SEGMENTS_BY_PATH, &[&behind], |row| read_segment(&mut Columns::of(row))).await
+            })
+            .await
     }
 
     /// Of some paths, those that a row knows: a segment's, a dead object's or an export's.
@@ -97,21 +100,6 @@ impl HealthDb {
         let held = self.db.read(async move |tx| tx.query_opt(HELD, &[&now_ms], |row| row.get::<Option<i64>>(0)).await);
         Ok(held.await?.flatten())
     }
-}
-
-fn read_row(row: &Row<'_>) -> Result<SegmentRow> {
-    Ok(SegmentRow {
-        period_start_us: row.get(0)?,
-        generation: row.get(1)?,
-        object: WrittenSegment {
-            path: row.get(2)?,
-            first_us: row.get(3)?,
-            last_us: row.get(4)?,
-            rows: row.get::<i64>(5)? as u64,
-            bytes: row.get::<i64>(6)? as u64,
-            sha256: row.get(7)?,
-        },
-    })
 }
 
 fn read_amount(row: &Row<'_>) -> Result<StoredAmount> {

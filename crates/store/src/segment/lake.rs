@@ -2,18 +2,16 @@
 
 use vitals::registry::DataType;
 
-use super::catalog::SegmentRow;
-use super::write::WrittenSegment;
-use crate::engine::{Param, Row};
+use super::catalog::{SegmentRow, read_segment, segment_columns};
+use crate::engine::{Columns, Param, Row};
 use crate::error::{Result, StoreError};
 use crate::health::HealthDb;
 use crate::texts::{LIST_LENGTH, in_lists, list_of_64, sql};
 
 sql! {
     PUBLISHED_AFTER = concat!(
-        "SELECT period_start_us, generation, path, first_us, last_us, row_count, bytes, sha256, published, patient,
-        data_type, sealed_ms FROM segment WHERE published > $65 AND patient IN (", list_of_64!(), ")
-        ORDER BY published LIMIT $66");
+        "SELECT ", segment_columns!(), ", published, patient, data_type, sealed_ms FROM segment
+        WHERE published > $65 AND patient IN (", list_of_64!(), ") ORDER BY published LIMIT $66");
 }
 
 /// A segment and whose it is.
@@ -54,23 +52,15 @@ impl HealthDb {
 }
 
 fn read_lake_segment(row: &Row<'_>) -> Result<LakeSegment> {
-    let data_type = DataType::from_number(row.get(10)?);
+    let mut columns = Columns::of(row);
+    let segment = read_segment(&mut columns)?;
+    let (published, patient) = (columns.take()?, columns.take()?);
+    let data_type = DataType::from_number(columns.take()?);
     Ok(LakeSegment {
-        published: row.get(8)?,
-        patient: row.get(9)?,
+        published,
+        patient,
         data_type: data_type.ok_or_else(|| StoreError::Damaged("a segment is of an unknown type".to_owned()))?,
-        sealed_ms: row.get(11)?,
-        segment: SegmentRow {
-            period_start_us: row.get(0)?,
-            generation: row.get(1)?,
-            object: WrittenSegment {
-                path: row.get(2)?,
-                first_us: row.get(3)?,
-                last_us: row.get(4)?,
-                rows: row.get::<i64>(5)? as u64,
-                bytes: row.get::<i64>(6)? as u64,
-                sha256: row.get(7)?,
-            },
-        },
+        sealed_ms: columns.take()?,
+        segment,
     })
 }

@@ -2,9 +2,9 @@
 
 use super::UsersDb;
 use super::messages::HealthMessage;
-use crate::engine::{Row, Tx};
+use crate::engine::Tx;
 use crate::error::{Result, StoreError};
-use crate::texts::sql;
+use crate::texts::{record, sql};
 
 /// A researcher, a healthcare practitioner or an administrator.
 #[derive(Clone, PartialEq, Eq)]
@@ -51,16 +51,19 @@ pub struct NewPassword {
     pub kept_session: Option<String>,
 }
 
+record! {
+    account_columns!(""), read_account(row) -> Account {
+        uuid, id, email, role, first_name, last_name, password_hash, subscription_until_ms, disabled_ms,
+        created_ms, updated_ms,
+    }
+}
+
 sql! {
-    ADD = "INSERT INTO account (uuid, id, email, role, first_name, last_name, password_hash, subscription_until_ms,
-        disabled_ms, created_ms, updated_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+    ADD = concat!("INSERT INTO account (", account_columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)");
     EMAIL_OF_PATIENT = "SELECT uuid FROM patient WHERE email = $1";
-    FIND = "SELECT uuid, id, email, role, first_name, last_name, password_hash, subscription_until_ms, disabled_ms,
-        created_ms, updated_ms FROM account WHERE uuid = $1";
-    FIND_BY_EMAIL = "SELECT uuid, id, email, role, first_name, last_name, password_hash, subscription_until_ms,
-        disabled_ms, created_ms, updated_ms FROM account WHERE email = $1";
-    LIST = "SELECT uuid, id, email, role, first_name, last_name, password_hash, subscription_until_ms, disabled_ms,
-        created_ms, updated_ms FROM account ORDER BY created_ms, uuid";
+    FIND = concat!("SELECT ", account_columns!(), " FROM account WHERE uuid = $1");
+    FIND_BY_EMAIL = concat!("SELECT ", account_columns!(), " FROM account WHERE email = $1");
+    LIST = concat!("SELECT ", account_columns!(), " FROM account ORDER BY created_ms, uuid");
     SET_SUBSCRIPTION = "UPDATE account SET subscription_until_ms = $2, updated_ms = $3 WHERE uuid = $1";
     SET_PASSWORD = "UPDATE account SET password_hash = $2, must_change_password = $4, updated_ms = $3 WHERE uuid = $1";
     SET_NAMES = "UPDATE account SET first_name = COALESCE($2, first_name), last_name = COALESCE($3, last_name),
@@ -181,20 +184,4 @@ pub(super) async fn end_sessions(tx: &Tx<'_>, account: &str, kept: &str, now_ms:
     tx.put(END_SESSIONS, &[&account, &now_ms]).await?;
     tx.put(END_PORTAL_SESSIONS, &[&account, &kept]).await?;
     Ok(())
-}
-
-fn read_account(row: &Row<'_>) -> Result<Account> {
-    Ok(Account {
-        uuid: row.get(0)?,
-        id: row.get(1)?,
-        email: row.get(2)?,
-        role: row.get(3)?,
-        first_name: row.get(4)?,
-        last_name: row.get(5)?,
-        password_hash: row.get(6)?,
-        subscription_until_ms: row.get(7)?,
-        disabled_ms: row.get(8)?,
-        created_ms: row.get(9)?,
-        updated_ms: row.get(10)?,
-    })
 }

@@ -3,7 +3,7 @@
 use super::UsersDb;
 use crate::engine::Row;
 use crate::error::Result;
-use crate::texts::sql;
+use crate::texts::{record, sql};
 use crate::users::HealthMessage;
 
 /// An API key, without what would let anyone use it.
@@ -52,18 +52,22 @@ pub struct KeyHolder {
     pub disabled_ms: Option<i64>,
 }
 
+record! {
+    key_columns!(""), read_key(row) -> ApiKey {
+        id, key_hash, prefix, account, name, created_ms, expires_ms, revoked_ms, last_used_ms,
+    }
+}
+
 sql! {
-    ADD = "INSERT INTO api_key (id, key_hash, prefix, account, name, created_ms, expires_ms, revoked_ms, last_used_ms)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    ADD = concat!("INSERT INTO api_key (", key_columns!(), ")
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)");
     ADD_GROUP = "INSERT INTO api_key_group (api_key, group_code) VALUES ($1, $2)";
     HOLDER = "SELECT k.id, k.expires_ms, k.revoked_ms, k.last_used_ms,
         EXISTS (SELECT 1 FROM api_key_group s WHERE s.api_key = k.id),
         a.uuid, a.role, a.subscription_until_ms, a.disabled_ms
         FROM api_key k JOIN account a ON a.uuid = k.account WHERE k.key_hash = $1";
-    FIND = "SELECT id, key_hash, prefix, account, name, created_ms, expires_ms, revoked_ms, last_used_ms
-        FROM api_key WHERE id = $1";
-    LIST = "SELECT id, key_hash, prefix, account, name, created_ms, expires_ms, revoked_ms, last_used_ms
-        FROM api_key WHERE account = $1 ORDER BY created_ms, id";
+    FIND = concat!("SELECT ", key_columns!(), " FROM api_key WHERE id = $1");
+    LIST = concat!("SELECT ", key_columns!(), " FROM api_key WHERE account = $1 ORDER BY created_ms, id");
     GROUPS = "SELECT g.api_key, g.group_code FROM api_key_group g JOIN api_key k ON k.id = g.api_key
         WHERE k.account = $1 ORDER BY g.api_key, g.group_code";
     USED = "UPDATE api_key SET last_used_ms = $2 WHERE id = $1";
@@ -154,19 +158,5 @@ fn read_holder(row: &Row<'_>) -> Result<KeyHolder> {
         role: row.get(6)?,
         subscription_until_ms: row.get(7)?,
         disabled_ms: row.get(8)?,
-    })
-}
-
-fn read_key(row: &Row<'_>) -> Result<ApiKey> {
-    Ok(ApiKey {
-        id: row.get(0)?,
-        key_hash: row.get(1)?,
-        prefix: row.get(2)?,
-        account: row.get(3)?,
-        name: row.get(4)?,
-        created_ms: row.get(5)?,
-        expires_ms: row.get(6)?,
-        revoked_ms: row.get(7)?,
-        last_used_ms: row.get(8)?,
     })
 }

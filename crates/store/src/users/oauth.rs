@@ -3,9 +3,8 @@
 use super::UsersDb;
 use super::messages::HealthMessage;
 use super::sessions::hold_person;
-use crate::engine::Row;
 use crate::error::Result;
-use crate::texts::sql;
+use crate::texts::{record, sql};
 
 /// A program that patients can let in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,13 +38,19 @@ pub struct Consent {
     pub given_ms: i64,
 }
 
+record! {
+    client_columns!(""), read_client(row) -> OauthClient {
+        id, secret_hash, name, privacy_policy_url, created_ms, removed_ms,
+    }
+}
+
 sql! {
-    ADD = "INSERT INTO oauth_client (id, secret_hash, name, privacy_policy_url, created_ms, removed_ms)
-        VALUES ($1, $2, $3, $4, $5, $6)";
+    ADD = concat!("INSERT INTO oauth_client (", client_columns!(), ")
+        VALUES ($1, $2, $3, $4, $5, $6)");
     ADD_REDIRECT = "INSERT INTO oauth_redirect (client, uri) VALUES ($1, $2) ON CONFLICT (client, uri) DO NOTHING";
-    FIND = "SELECT id, secret_hash, name, privacy_policy_url, created_ms, removed_ms FROM oauth_client WHERE id = $1";
-    LIST = "SELECT id, secret_hash, name, privacy_policy_url, created_ms, removed_ms FROM oauth_client
-        ORDER BY created_ms, id";
+    FIND = concat!("SELECT ", client_columns!(), " FROM oauth_client WHERE id = $1");
+    LIST = concat!("SELECT ", client_columns!(), " FROM oauth_client
+        ORDER BY created_ms, id");
     REDIRECTS = "SELECT uri FROM oauth_redirect WHERE client = $1 ORDER BY uri";
     REMOVE = "UPDATE oauth_client SET removed_ms = $2 WHERE id = $1 AND removed_ms IS NULL";
     /// Makes whoever removes the client wait for the end of this transaction.
@@ -183,15 +188,4 @@ impl UsersDb {
             })
             .await
     }
-}
-
-fn read_client(row: &Row<'_>) -> Result<OauthClient> {
-    Ok(OauthClient {
-        id: row.get(0)?,
-        secret_hash: row.get(1)?,
-        name: row.get(2)?,
-        privacy_policy_url: row.get(3)?,
-        created_ms: row.get(4)?,
-        removed_ms: row.get(5)?,
-    })
 }

@@ -10,7 +10,7 @@ use super::messages::HealthMessage;
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
-use crate::texts::{in_lists, list_of_64, sql};
+use crate::texts::{in_lists, list_of_64, record, sql};
 
 /// A patient as a person.
 #[derive(Clone, PartialEq, Eq)]
@@ -76,19 +76,21 @@ pub struct PersonChange {
     pub now_ms: i64,
 }
 
+record! {
+    patient_columns!(""), read_patient(row) -> Patient {
+        uuid, record_id, state, voucher_code, voucher_expires_ms, email, password_hash, must_change_password,
+        person, created_ms, updated_ms,
+    }
+}
+
 sql! {
-    ADD = "INSERT INTO patient (uuid, record_id, state, voucher_code, voucher_expires_ms, email, password_hash,
-        must_change_password, person, created_ms, updated_ms)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+    ADD = concat!("INSERT INTO patient (", patient_columns!(), ")
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)");
     ATTACH = "INSERT INTO group_patient (group_code, patient, attached_ms) VALUES ($1, $2, $3)";
-    FIND = "SELECT uuid, record_id, state, voucher_code, voucher_expires_ms, email, password_hash,
-        must_change_password, person, created_ms, updated_ms FROM patient WHERE uuid = $1";
-    FIND_BY_VOUCHER = "SELECT uuid, record_id, state, voucher_code, voucher_expires_ms, email, password_hash,
-        must_change_password, person, created_ms, updated_ms FROM patient WHERE voucher_code = $1";
-    FIND_BY_EMAIL = "SELECT uuid, record_id, state, voucher_code, voucher_expires_ms, email, password_hash,
-        must_change_password, person, created_ms, updated_ms FROM patient WHERE email = $1";
-    FIND_ALL = concat!("SELECT uuid, record_id, state, voucher_code, voucher_expires_ms, email, password_hash,
-        must_change_password, person, created_ms, updated_ms FROM patient WHERE uuid IN (", list_of_64!(), ")");
+    FIND = concat!("SELECT ", patient_columns!(), " FROM patient WHERE uuid = $1");
+    FIND_BY_VOUCHER = concat!("SELECT ", patient_columns!(), " FROM patient WHERE voucher_code = $1");
+    FIND_BY_EMAIL = concat!("SELECT ", patient_columns!(), " FROM patient WHERE email = $1");
+    FIND_ALL = concat!("SELECT ", patient_columns!(), " FROM patient WHERE uuid IN (", list_of_64!(), ")");
     UUIDS_OF_GROUP = "SELECT patient FROM group_patient WHERE group_code = $1 ORDER BY attached_ms, patient";
     GROUPS_HOLDING = concat!("SELECT patient, group_code FROM group_patient WHERE patient IN (", list_of_64!(), ")");
     GROUPS_OF_PATIENTS = "SELECT group_code, patient FROM group_patient ORDER BY group_code, patient";
@@ -276,20 +278,4 @@ impl UsersDb {
             })
             .await
     }
-}
-
-fn read_patient(row: &Row<'_>) -> Result<Patient> {
-    Ok(Patient {
-        uuid: row.get(0)?,
-        record_id: row.get(1)?,
-        state: row.get(2)?,
-        voucher_code: row.get(3)?,
-        voucher_expires_ms: row.get(4)?,
-        email: row.get(5)?,
-        password_hash: row.get(6)?,
-        must_change_password: row.get(7)?,
-        person: row.get(8)?,
-        created_ms: row.get(9)?,
-        updated_ms: row.get(10)?,
-    })
 }
