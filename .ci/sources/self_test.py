@@ -21,8 +21,12 @@ RUST_CIRCLES = {
     "c/src/parent/child.rs": "use super::*;\npub fn run() { let _ = Shared; }\n",
 }
 RUST_ONE_WAY = {
-    "src/lib.rs": "mod face;\nmod base;\nmod user;\npub use user::User;\n",
-    # A re-export is no definition; a function and a module may share a name; comments and texts import nothing.
+    "src/lib.rs": "mod face;\nmod engine;\nmod base;\nmod user;\npub use user::User;\n",
+    # A function and a module may share a name: the path goes on in the module.
+    "src/engine.rs": "mod lanes;\nmod pool;\nfn pool() -> pool::Pool { lanes::lane() }\n",
+    "src/engine/lanes.rs": "use super::pool::Pool;\npub fn lane() -> Pool { Pool }\n",
+    "src/engine/pool.rs": "pub struct Pool;\n",
+    # A re-export is no definition; comments and texts import nothing.
     "src/face/mod.rs": "//! [`crate::user::User`]\nmod core;\npub use core::Core;\n",
     "src/face/core.rs": "// use crate::user::User;\npub struct Core(&'static str);\npub const TEXT: &str = \"use crate::user::User;\";\n",
     "src/user.rs": "use crate::face::Core;\nuse crate::base::*;\npub struct User(Core, Base);\n",
