@@ -10,7 +10,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use futures::StreamExt;
-use platform::{NewAccount, NewApiKey, Platform, Role, Settings, SubscriptionStart};
+use platform::{Environment, NewAccount, NewApiKey, Platform, Role, Settings, SubscriptionStart};
 use rand::{Rng, SeedableRng};
 use store::engine::Address;
 use store::{DeviceReport, HealthDb, Objects, Sync, UsersDb};
@@ -42,7 +42,15 @@ async fn main() -> Result<(), Failure> {
         }
     };
     let clock = Arc::new(|| MIDNIGHT_MS + DAY_MINUTES * 60_000);
-    let platform = Platform::new(users, health, objects, clock, Arc::new(random), [1; 32], Settings::default());
+    let platform = Platform::new(Environment {
+        users,
+        health,
+        objects,
+        clock,
+        random: Arc::new(random),
+        master_key: [1; 32],
+        settings: Settings::default(),
+    });
 
     let account = NewAccount {
         email: "ada@example.org".to_owned(),
@@ -63,10 +71,10 @@ async fn main() -> Result<(), Failure> {
             let patient = platform.enrol_patient(researcher, group).await?.uuid;
             let device = DeviceReport { serial_number: format!("B{number:06}"), ..DeviceReport::default() };
             let rows = if number < whole_days { DAY_MINUTES } else { 1 };
-            let received_ms = platform.now_ms();
+            let received_ms = platform.core.now_ms();
             let blocks = vec![activity(rows)];
             let sync = Sync { patient, received_ms, id: None, device: Some(device), blocks };
-            platform.health.store_sync(sync).await?;
+            platform.core.health().store_sync(sync).await?;
             Ok::<(), Failure>(())
         }
     };

@@ -11,7 +11,9 @@ use api::{ApiState, ClientAddress, Limits};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
-use platform::{NewAccount, NewActivation, NewApiKey, Person, Platform, Role, Settings, SubscriptionStart};
+use platform::{
+    Environment, NewAccount, NewActivation, NewApiKey, Person, Platform, Role, Settings, SubscriptionStart,
+};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
@@ -119,7 +121,15 @@ async fn open(folder: &std::path::Path) -> Result<Platform, Failure> {
         }
     };
     let clock = Arc::new(|| 1_763_600_000_000);
-    Ok(Platform::new(users, health, objects, clock, Arc::new(random), [1; 32], Settings::default()))
+    Ok(Platform::new(Environment {
+        users,
+        health,
+        objects,
+        clock,
+        random: Arc::new(random),
+        master_key: [1; 32],
+        settings: Settings::default(),
+    }))
 }
 
 /// Makes the people; answers the codes of a patient who can log in and of one who cannot yet.

@@ -134,5 +134,5 @@ async fn each_operation_writes_its_code() {
         .filter(|code| !written.iter().any(|written| written == code))
         .collect();
     assert!(missing.is_empty(), "nothing writes {missing:?}");
-    assert_eq!(story.platform.users.verify_audit().await.expect("an answer").1, None);
+    assert_eq!(story.platform.core.users().verify_audit().await.expect("an answer").1, None);
 }

@@ -63,7 +63,7 @@ async fn the_log_tells_what_the_caller_did() {
     assert_eq!(story.get(&log("")).await.error(), (403, "forbidden"));
 
     // The patient's own registration and login are there too, under his own name.
-    let (entries, broken) = story.platform.users.verify_audit().await.expect("an answer");
+    let (entries, broken) = story.platform.core.users().verify_audit().await.expect("an answer");
     assert_eq!((entries, broken), (5, None));
 }
 
@@ -122,7 +122,7 @@ impl LongLog {
             story.pass_ms(1);
             let now_ms = story.now_ms();
             let audit = Audit { entries: some.to_vec(), clock: Arc::new(move || now_ms) };
-            story.platform.users.record(audit).await.expect("written");
+            story.platform.core.users().record(audit).await.expect("written");
             entries.extend(some.iter().map(|entry| (now_ms, entry.clone())));
         }
         LongLog { story, key, scoped, first, entries }

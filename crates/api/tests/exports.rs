@@ -257,7 +257,7 @@ async fn who_may_ask_and_what_for() {
     assert_eq!(study.story.post(&format!("{path}?token={stranger}"), day(&[])).await.error(), (403, "forbidden"));
     let hcp = study.story.key_of("ida@example.org", Role::Hcp).await;
     let account = study.story.platform.account_by_email("ida@example.org").await.expect("an account").uuid;
-    study.story.platform.users.add_member(&account, &study.group, START_MS).await.expect("a member");
+    study.story.platform.core.users().add_member(&account, &study.group, START_MS).await.expect("a member");
     assert_eq!(study.story.post(&format!("{path}?token={hcp}"), day(&[])).await.error(), (403, "forbidden"));
     let unknown = path.replace(&study.patient.uuid, "00000000-0000-4000-8000-000000000000");
     assert_eq!(
@@ -359,14 +359,14 @@ async fn what_a_killed_worker_left_is_finished_once() {
     let study = Study::begin().await;
     study.send(json!({"sleep": {"timestamp": [MIDNIGHT_MS], "sleep_state": [1]}})).await;
     let created = study.create("/sleep", day(&[])).await.ok();
-    let health = &study.story.platform.health;
+    let health = study.story.platform.core.health();
     // A worker that claimed it, wrote something and died.
     let now_ms = study.story.now_ms();
     let lease = health.claim_jobs("export", "killed", now_ms, now_ms + 60_000, 1).await.expect("claimed").remove(0);
     assert!(health.try_export(&lease, now_ms).await.expect("an answer").is_some());
     let left = format!("exports/patient={}/left.zip", study.patient.uuid);
     assert!(health.place_export(&lease, &left).await.expect("an answer"));
-    let mut upload = study.story.platform.objects.upload(&left).expect("an upload");
+    let mut upload = study.story.platform.core.objects().upload(&left).expect("an upload");
     upload.put("half".into()).await.expect("sent");
     upload.finish().await.expect("written");
     assert_eq!(study.work().await, 0);
@@ -377,7 +377,7 @@ async fn what_a_killed_worker_left_is_finished_once() {
     study.story.pass_ms(2 * 3_600_000);
     platform::seal::sweep_dead_objects(&study.story.platform).await.expect("swept");
     let folder = format!("exports/patient={}", study.patient.uuid);
-    assert_eq!(study.story.platform.objects.listed(&folder).await.expect("a list").len(), 1);
+    assert_eq!(study.story.platform.core.objects().listed(&folder).await.expect("a list").len(), 1);
 }
 
 /// A bit that flips in a sealed file may read as another value: such an export fails and says so.
@@ -387,7 +387,7 @@ async fn a_damaged_segment_never_becomes_an_archive() {
         let study = Study::begin().await;
         study.send(json!({"ppg2": [ppg2(MIDNIGHT_MS, 4_000, "0x7e", 6), ppg2(MIDNIGHT_MS, 900, "0x7b", 22)]})).await;
         study.seal().await;
-        let objects = &study.story.platform.objects;
+        let objects = study.story.platform.core.objects();
         let sealed = objects.listed("v1").await.expect("a list").remove(0).path;
         let file = objects.as_folder().expect("a folder").join(&sealed);
         let whole = std::fs::read(&file).expect("read");

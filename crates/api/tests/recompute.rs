@@ -34,7 +34,7 @@ async fn damage_is_found_and_put_right() {
     let of_everyone = recompute(&story.platform, None, |_, _| {}).await.expect("recomputed");
     assert_eq!(of_everyone, Recomputed { windows: 2 * 24, differences: 0 });
 
-    let health = &story.platform.health;
+    let health = story.platform.core.health();
     let claim = health.claim_patient(&grace.uuid, story.now_ms(), 1).await.expect("an answer").expect("a claim");
     let day = LocalDay::parse("2025-11-19").expect("a day");
     let stored = health.all_derived(&grace.uuid).await.expect("an answer");

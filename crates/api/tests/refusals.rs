@@ -81,7 +81,7 @@ async fn a_practitioner_reads_but_does_not_manage() {
     let group = story.group(&ada).await;
     let grace = story.patient(&ada, &group, Value::Null).await;
     let account = story.platform.account_by_email("hcp@example.org").await.expect("an account");
-    story.platform.users.add_member(&account.uuid, &group, story.now_ms()).await.expect("a member");
+    story.platform.core.users().add_member(&account.uuid, &group, story.now_ms()).await.expect("a member");
 
     story.get(&format!("/integration/v1/groups/{group}/patients?token={hcp}")).await.ok();
     story.get(&format!("/integration/v1/patients/{}/health-token?token={hcp}", grace.uuid)).await.ok();
@@ -317,7 +317,7 @@ async fn probes_and_the_document_are_open() {
 #[tokio::test]
 async fn readiness_names_background_work_that_fails_and_stays_ready() {
     let story = Story::begin().await;
-    let health = &story.platform.health;
+    let health = story.platform.core.health();
     let now_ms = story.now_ms();
     let patient = "11111111-1111-4111-8111-111111111111".to_owned();
     let job = NewJob { subject: format!("{patient}/ppg2/0"), patient: Some(patient.clone()) };

@@ -66,7 +66,7 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
         last_us: (FIRST_MS + DAY_MS) * 1000,
         ready_ms: story.now_ms(),
     };
-    story.platform.health.mark_due(&patient.uuid, range).await.expect("marked");
+    story.platform.core.health().mark_due(&patient.uuid, range).await.expect("marked");
     story.fold().await;
     assert_eq!(story.get(&summary).await.ok(), before);
     let recomputed = recompute(&story.platform, Some(&patient.uuid), |_, _| {}).await;
@@ -75,7 +75,7 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
 
     story.pass_ms(2 * 3_600_000);
     platform::seal::sweep_dead_objects(&story.platform).await.expect("swept");
-    let objects = story.platform.objects.listed("v1").await.expect("a list");
+    let objects = story.platform.core.objects().listed("v1").await.expect("a list");
     let paths: Vec<&str> = objects.iter().map(|object| object.path.as_str()).collect();
     assert_eq!(paths.len(), 2, "{paths:?}");
     assert!(paths.iter().all(|path| path.contains("day=2025-11-19") || path.contains("month=2025-11")), "{paths:?}");
@@ -109,7 +109,7 @@ async fn recomputing_leaves_news_that_rests_on_retired_measurements() {
     let fever = json!({"timestamp": noons, "test_type": vec!["temperature"; 8], "value": [39.3, 36.8, 39.2, 38.7, 39.4, 39.3, 36.9, 39.3]});
     story.sync(&patient, json!({"tests": fever})).await;
     story.fold().await;
-    let health = &story.platform.health;
+    let health = story.platform.core.health();
     let news = async || health.news_between(&patient.uuid, i64::MIN, i64::MAX).await.expect("entries");
     let before = news().await;
     assert!(before.len() > 30, "{}", before.len());

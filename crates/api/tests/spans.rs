@@ -123,7 +123,7 @@ async fn store_operations_of_a_streamed_answer_are_under_its_request() {
     };
     // Two pages and a rest: the last is read while the answer is being sent.
     let entries = (0..2_500).map(entry).collect();
-    story.platform.users.record(Audit { entries, clock: Arc::new(|| START_MS) }).await.unwrap();
+    story.platform.core.users().record(Audit { entries, clock: Arc::new(|| START_MS) }).await.unwrap();
     let (captured, _guard) = Captured::begin();
     let path = format!("/integration/v1/patients/audit/logs?token={key}&from={START_MS}&to={START_MS}");
     let answer = story.open(Request::get(path).body(Body::empty()).unwrap()).await;

@@ -313,8 +313,8 @@ async fn a_lost_object_keeps_nobody_else_from_being_sealed() {
     let lost_ms = T - 30 * 86_400_000;
     story.sync(&patient, row(lost_ms)).await;
     seal(&story.platform, Until::Now, |_| {}).await.expect("sealed");
-    for object in story.platform.objects.listed("v1").await.expect("a list") {
-        story.platform.objects.delete(&object.path).await.expect("deleted");
+    for object in story.platform.core.objects().listed("v1").await.expect("a list") {
+        story.platform.core.objects().delete(&object.path).await.expect("deleted");
     }
     story.sync(&patient, row(lost_ms + 60_000)).await;
     story.sync(&other, row(T)).await;

@@ -4,47 +4,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use store::{Account, ApiKey, HealthChange, HealthMessage, NewPassword, StoreError};
 
-use crate::access::hash_api_key;
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
-use crate::profile::clean_email;
+use crate::api_keys::hash_api_key;
+use crate::core::access::Role;
+use crate::core::checks::clean_email;
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 const FIRST_SUBSCRIPTION_DAYS: i64 = 30;
 /// Characters of a key that are kept to tell keys apart.
 const VISIBLE_PREFIX: usize = 10;
-
-/// What an account may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Runs studies.
-    Researcher,
-    /// Reads them.
-    Hcp,
-    /// Runs the service.
-    Admin,
-}
-
-impl Role {
-    /// The role's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Role::Researcher => "researcher",
-            Role::Hcp => "hcp",
-            Role::Admin => "admin",
-        }
-    }
-
-    /// The role of a name.
-    pub fn parse(name: &str) -> Option<Self> {
-        [Role::Researcher, Role::Hcp, Role::Admin].into_iter().find(|role| role.name() == name)
-    }
-
-    /// The role that a row holds.
-    pub(crate) fn of(name: &str) -> Result<Self> {
-        Role::parse(name).ok_or_else(|| PlatformError::Internal(format!("an account has the role {name}")))
-    }
-}
 
 /// Whether a new account begins with a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,12 +56,12 @@ impl Platform {
     /// Creates an account; answers it and its password, which cannot be read again.
     pub async fn create_account(&self, new: NewAccount) -> Result<(Account, String)> {
         let email = clean_email(&new.email)?;
-        let password = new.password.unwrap_or_else(|| self.new_password());
+        let password = new.password.unwrap_or_else(|| self.core.new_password());
         let password_hash = self.hash_new_password("password", &password).await?;
-        let now_ms = self.now_ms();
+        let now_ms = self.core.now_ms();
         let account = Account {
-            uuid: self.new_uuid(),
-            id: self.new_record_id(),
+            uuid: self.core.new_uuid(),
+            id: self.core.new_record_id(),
             email,
             role: new.role.name().to_owned(),
             first_name: new.first_name,
@@ -106,7 +75,7 @@ impl Platform {
             created_ms: now_ms,
             updated_ms: now_ms,
         };
-        match self.users.add_account(account.clone()).await {
+        match self.core.users().add_account(account.clone()).await {
             Ok(()) => Ok((account, password)),
             Err(StoreError::Conflict(_)) => Err(email_taken()),
             Err(error) => Err(error.into()),
@@ -115,62 +84,62 @@ impl Platform {
 
     /// The account with this e-mail.
     pub async fn account_by_email(&self, email: &str) -> Result<Account> {
-        let account = self.users.account_by_email(&clean_email(email)?).await?;
+        let account = self.core.users().account_by_email(&clean_email(email)?).await?;
         account.ok_or(PlatformError::NotFound("account"))
     }
 
     /// Sets until when an account's subscription is active.
     pub async fn set_subscription(&self, email: &str, until_ms: Option<i64>) -> Result<()> {
         let account = self.account_by_email(email).await?;
-        self.users.set_subscription(&account.uuid, until_ms, self.now_ms()).await?;
+        self.core.users().set_subscription(&account.uuid, until_ms, self.core.now_ms()).await?;
         Ok(())
     }
 
     /// Creates an API key; answers it and the key itself, which cannot be read again.
     pub async fn create_api_key(&self, account: &Account, new: NewApiKey) -> Result<(ApiKey, String)> {
         for code in &new.groups {
-            let access = self.users.group_access(code, &account.uuid, "").await?;
+            let access = self.core.users().group_access(code, &account.uuid, "").await?;
             if !access.ok_or(PlatformError::NotFound("group"))?.allowed {
                 return Err(PlatformError::Forbidden("the account has no access to this group"));
             }
         }
-        let token = format!("pwk_{}", URL_SAFE_NO_PAD.encode(self.random_bytes::<32>()));
+        let token = format!("pwk_{}", URL_SAFE_NO_PAD.encode(self.core.random_bytes::<32>()));
         let key = ApiKey {
-            id: self.new_record_id(),
+            id: self.core.new_record_id(),
             key_hash: hash_api_key(&token),
             prefix: token[..VISIBLE_PREFIX].to_owned(),
             account: account.uuid.clone(),
             name: new.name,
-            created_ms: self.now_ms(),
+            created_ms: self.core.now_ms(),
             expires_ms: new.expires_ms,
             revoked_ms: None,
             last_used_ms: None,
         };
-        self.users.add_api_key(key.clone(), new.groups).await?;
+        self.core.users().add_api_key(key.clone(), new.groups).await?;
         Ok((key, token))
     }
 
     /// The API keys of an account, oldest first.
     pub async fn api_keys(&self, account: &Account) -> Result<Vec<ApiKey>> {
-        Ok(self.users.api_keys(&account.uuid).await?)
+        Ok(self.core.users().api_keys(&account.uuid).await?)
     }
 
     /// Revokes an API key and ends the health-tokens that were asked for with it. Answers when it was revoked, also
     /// when that was before.
     pub async fn revoke_api_key(&self, key_id: &str) -> Result<i64> {
-        let key = self.users.api_key(key_id).await?.ok_or(PlatformError::NotFound("API key"))?;
+        let key = self.core.users().api_key(key_id).await?.ok_or(PlatformError::NotFound("API key"))?;
         if let Some(revoked_ms) = key.revoked_ms {
             return Ok(revoked_ms);
         }
-        let now_ms = self.now_ms();
+        let now_ms = self.core.now_ms();
         let message = HealthMessage {
-            id: self.new_record_id(),
+            id: self.core.new_record_id(),
             change: HealthChange::EndSessionsOfKey { key_id: key.id.clone(), at_ms: now_ms },
             entries: Vec::new(),
             created_ms: now_ms,
         };
-        if self.users.revoke_api_key(&key.id, now_ms, message.clone()).await? {
-            self.deliver(message).await?;
+        if self.core.users().revoke_api_key(&key.id, now_ms, message.clone()).await? {
+            self.core.deliver(message).await?;
         }
         Ok(now_ms)
     }
@@ -178,10 +147,10 @@ impl Platform {
     /// Gives an account another password, made up when there is none, and ends its sessions. On the portal, its owner
     /// has to choose another one before anything else. Answers the password.
     pub async fn reset_account_password(&self, account: &Account, password: Option<String>) -> Result<String> {
-        let password = password.unwrap_or_else(|| self.new_password());
+        let password = password.unwrap_or_else(|| self.core.new_password());
         let hash = self.hash_new_password("password", &password).await?;
         let new = NewPassword { hash, must_change: true, kept_session: None };
-        self.users.set_account_password(&account.uuid, new, self.now_ms()).await?;
+        self.core.users().set_account_password(&account.uuid, new, self.core.now_ms()).await?;
         Ok(password)
     }
 
@@ -191,15 +160,15 @@ impl Platform {
         if let Some(disabled_ms) = account.disabled_ms {
             return Ok(disabled_ms);
         }
-        let now_ms = self.now_ms();
+        let now_ms = self.core.now_ms();
         let message = HealthMessage {
-            id: self.new_record_id(),
+            id: self.core.new_record_id(),
             change: HealthChange::EndSessionsOfActor { account: account.uuid.clone(), at_ms: now_ms },
             entries: Vec::new(),
             created_ms: now_ms,
         };
-        if self.users.disable_account(&account.uuid, now_ms, message.clone()).await? {
-            self.deliver(message).await?;
+        if self.core.users().disable_account(&account.uuid, now_ms, message.clone()).await? {
+            self.core.deliver(message).await?;
         }
         Ok(now_ms)
     }

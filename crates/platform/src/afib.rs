@@ -15,11 +15,11 @@ use vitals::block::Block;
 use vitals::registry::{DataType, NULL};
 use vitals::zone::DAY_US;
 
-use crate::access::Researcher;
-use crate::audit::{Action, hcp_admin_entity, patient_entity};
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
-use crate::ids::hex;
+use crate::core::access::Researcher;
+use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
+use crate::core::error::{PlatformError, Result};
+use crate::core::ids::hex;
+use crate::platform::Platform;
 
 /// The longest range that is read at once, ms: 31 days.
 pub const LONGEST_AF_RANGE_MS: i64 = 31 * DAY_MS;
@@ -54,12 +54,16 @@ impl Platform {
         if to_ms.saturating_sub(from_ms) > LONGEST_AF_RANGE_MS {
             return Err(PlatformError::invalid("timestamp_to", "must be at most 31 days after timestamp_from"));
         }
-        self.managed_patient(researcher, patient).await?;
+        self.core.managed_patient(researcher, patient).await?;
         let secondary = Some(hcp_admin_entity(&researcher.account));
-        let mut entry =
-            self.entry(Action::export_through(researcher.entrance), researcher, patient_entity(patient), secondary);
+        let mut entry = self.core.entry(
+            Action::export_through(researcher.entrance),
+            researcher,
+            patient_entity(patient),
+            secondary,
+        );
         entry.details = Some(json!({"types": ["afib"], "from": from_ms, "to": to_ms}).to_string());
-        self.users.record(self.audit(vec![entry])).await?;
+        self.core.users().record(self.core.audit(vec![entry])).await?;
         let (platform, patient) = (self.clone(), patient.to_owned());
         let read = move |day: i64| {
             let (platform, patient) = (platform.clone(), patient.clone());
@@ -70,14 +74,14 @@ impl Platform {
     }
 
     async fn af_records_of_day(&self, patient: &str, from_ms: i64, to_ms: i64) -> Result<Vec<AfReading>> {
-        let hours = self.health.af_hours(patient, hour_of(from_ms), hour_of(to_ms)).await?;
+        let hours = self.core.health().af_hours(patient, hour_of(from_ms), hour_of(to_ms)).await?;
         // Records of another version of the program cannot be read; their hour is due and will have some again.
         let records = hours.iter().flat_map(|hour| unpack_hour(&hour.records).unwrap_or_default());
         let found: Vec<StoredRecord> =
             records.filter(|stored| (from_ms..=to_ms).contains(&stored.record.time_ms)).collect();
         let (Some(first), Some(last)) = (found.first(), found.last()) else { return Ok(Vec::new()) };
         let (from_us, to_us) = (first.record.time_ms * 1000, last.record.end_ms * 1000 + 999);
-        let activity = self.health.rows(patient, DataType::Activity, from_us, to_us).await?;
+        let activity = self.core.health().rows(patient, DataType::Activity, from_us, to_us).await?;
         let reading = |stored: StoredRecord| {
             let assessment = activity.first().and_then(|block| hypertension(block, &stored));
             let (hta, hta_q) = assessment.map_or((None, None), |(hta, hta_q)| (Some(hta), hta_q));
@@ -89,12 +93,12 @@ impl Platform {
     /// The strip of a record as an SVG. Not found when there is no such record of the patient.
     pub async fn af_strip(&self, researcher: &Researcher, patient: &str, id: &str) -> Result<String> {
         const UNKNOWN: PlatformError = PlatformError::NotFound("afib record");
-        self.patient_access(researcher, patient).await?;
+        self.core.patient_access(researcher, patient).await?;
         let time_ms = time_of_id(id).filter(|time_ms| af_record_id(patient, *time_ms) == id).ok_or(UNKNOWN)?;
         let readings = self.af_records_of_day(patient, time_ms, time_ms).await?;
         let record = readings.first().ok_or(UNKNOWN)?.stored.record;
         let hour_end_us = (hour_of(time_ms) + HOUR_MS) * 1000 - 1;
-        let blocks = self.health.rows(patient, DataType::RrInterval, time_ms * 1000, hour_end_us).await?;
+        let blocks = self.core.health().rows(patient, DataType::RrInterval, time_ms * 1000, hour_end_us).await?;
         let mut beats = blocks.first().map(|block| beats_of(block, 0..block.rows())).unwrap_or_default();
         beats.truncate(WINDOW_BEATS);
         Ok(strip_svg(&beats, &format!("{}, not a diagnosis", record.classification.name())))

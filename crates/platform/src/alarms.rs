@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use store::{Alarm, HealthChange, HealthMessage};
 
-use crate::access::Researcher;
-use crate::audit::{Action, hcp_admin_entity, patient_entity};
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
-use crate::profile::note;
+use crate::core::access::Researcher;
+use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
+use crate::core::checks::note;
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 
 /// What alarms watch: the names of latest values.
 pub const ALARM_VITALS: [&str; 7] =
@@ -23,23 +23,27 @@ const LONGEST_FOR_S: i64 = 24 * 3600;
 impl Platform {
     /// The alarms of a patient, in the order in which they were set.
     pub async fn alarms(&self, researcher: &Researcher, patient: &str) -> Result<Vec<Alarm>> {
-        self.patient_access(researcher, patient).await?;
-        Ok(self.health.alarms(patient).await?)
+        self.core.patient_access(researcher, patient).await?;
+        Ok(self.core.health().alarms(patient).await?)
     }
 
     /// Puts alarms in the place of those that a patient has; answers them. A practitioner may do this too.
     pub async fn set_alarms(&self, researcher: &Researcher, patient: &str, alarms: Vec<Alarm>) -> Result<Vec<Alarm>> {
-        self.patient_access(researcher, patient).await?;
+        self.core.patient_access(researcher, patient).await?;
         check(&alarms)?;
         let secondary = Some(hcp_admin_entity(&researcher.account));
-        let mut entry = self.entry(Action::PatientAlarmChange, researcher, patient_entity(patient), secondary);
+        let mut entry = self.core.entry(Action::PatientAlarmChange, researcher, patient_entity(patient), secondary);
         entry.details = Some(json!({ "alarms": alarms }).to_string());
         let change = HealthChange::SetAlarms { uuid: patient.to_owned(), alarms };
-        let message =
-            HealthMessage { id: self.new_record_id(), change, entries: vec![entry], created_ms: self.now_ms() };
-        self.users.enqueue(message).await?;
-        self.deliver_changes_of(patient).await?;
-        Ok(self.health.alarms(patient).await?)
+        let message = HealthMessage {
+            id: self.core.new_record_id(),
+            change,
+            entries: vec![entry],
+            created_ms: self.core.now_ms(),
+        };
+        self.core.users().enqueue(message).await?;
+        self.core.deliver_changes_of(patient).await?;
+        Ok(self.core.health().alarms(patient).await?)
     }
 }
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use store::{Attachment, Bracelet, Completion, HealthChange, HealthMessage, StoreError};
 
-use crate::access::Researcher;
-use crate::audit::{Action, bracelet_entity, user_entity};
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
-use crate::profile::note;
+use crate::core::access::Researcher;
+use crate::core::audit::{Action, bracelet_entity, user_entity};
+use crate::core::checks::note;
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 
 const LONGEST_TEXT: usize = 100;
 /// How often a change is tried again that meets another.
@@ -39,7 +39,7 @@ impl Platform {
     /// The bracelets that the caller may act on, oldest first: those that his patients wear, and those that nobody
     /// wears and that an account of his groups has registered. A key for named groups sees the worn ones only.
     pub async fn bracelets(&self, researcher: &Researcher) -> Result<Vec<Bracelet>> {
-        Ok(self.users.bracelets(&researcher.account, &researcher.key_id).await?)
+        Ok(self.core.users().bracelets(&researcher.account, &researcher.key_id).await?)
     }
 
     /// Registers a bracelet. Forbidden for a key for named groups: the bracelet would belong to none of them.
@@ -54,17 +54,17 @@ impl Platform {
         ];
         check_texts(texts)?;
         let bracelet = Bracelet {
-            id: self.new_record_id(),
+            id: self.core.new_record_id(),
             serial_number: new.serial_number,
             device_type: new.device_type,
             firmware_version: new.firmware_version,
             registered_by: researcher.account.clone(),
-            created_ms: self.now_ms(),
+            created_ms: self.core.now_ms(),
             worn_by: None,
         };
         let user = user_entity(&researcher.account);
-        let entry = self.entry(Action::BraceletCreate, researcher, user, Some(bracelet_entity(&bracelet.id)));
-        match self.users.add_bracelet(bracelet.clone(), self.audit(vec![entry])).await {
+        let entry = self.core.entry(Action::BraceletCreate, researcher, user, Some(bracelet_entity(&bracelet.id)));
+        match self.core.users().add_bracelet(bracelet.clone(), self.core.audit(vec![entry])).await {
             Ok(()) => Ok(bracelet),
             Err(StoreError::Conflict(_)) => Err(PlatformError::Conflict {
                 code: "duplicate_serial_number",
@@ -91,19 +91,19 @@ impl Platform {
             let mut bracelet = self.bracelet_access(researcher, serial_number).await?;
             bracelet.device_type = change.device_type.clone().unwrap_or(bracelet.device_type);
             bracelet.firmware_version = change.firmware_version.clone().or(bracelet.firmware_version);
-            let mut entry = self.entry(Action::BraceletUpdate, researcher, bracelet_entity(&bracelet.id), None);
+            let mut entry = self.core.entry(Action::BraceletUpdate, researcher, bracelet_entity(&bracelet.id), None);
             entry.details = Some(
                 json!({"device_type": bracelet.device_type, "firmware_version": bracelet.firmware_version}).to_string(),
             );
             let completion = match &bracelet.worn_by {
-                None => Completion::Here(self.audit(vec![entry])),
+                None => Completion::Here(self.core.audit(vec![entry])),
                 Some(patient) => {
-                    Completion::Owed(Box::new(self.message(device_of(patient, &bracelet, self.now_ms()), entry)))
+                    Completion::Owed(Box::new(self.message(device_of(patient, &bracelet, self.core.now_ms()), entry)))
                 }
             };
-            if self.users.change_bracelet(bracelet.clone(), completion).await? {
+            if self.core.users().change_bracelet(bracelet.clone(), completion).await? {
                 if let Some(patient) = &bracelet.worn_by {
-                    self.deliver_changes_of(patient).await?;
+                    self.core.deliver_changes_of(patient).await?;
                 }
                 return Ok(bracelet);
             }
@@ -114,8 +114,8 @@ impl Platform {
     /// Removes a bracelet that nobody wears.
     pub async fn remove_bracelet(&self, researcher: &Researcher, serial_number: &str) -> Result<()> {
         let bracelet = self.bracelet_access(researcher, serial_number).await?;
-        let entry = self.entry(Action::BraceletDelete, researcher, bracelet_entity(&bracelet.id), None);
-        if self.users.remove_bracelet(&bracelet.id, self.audit(vec![entry])).await? {
+        let entry = self.core.entry(Action::BraceletDelete, researcher, bracelet_entity(&bracelet.id), None);
+        if self.core.users().remove_bracelet(&bracelet.id, self.core.audit(vec![entry])).await? {
             return Ok(());
         }
         Err(worn("a patient wears the bracelet"))
@@ -123,14 +123,19 @@ impl Platform {
 
     /// Puts a bracelet on a patient's wrist. Doing it again changes nothing.
     pub async fn attach_bracelet(&self, researcher: &Researcher, patient: &str, serial_number: &str) -> Result<()> {
-        self.patient_access(researcher, patient).await?;
+        self.core.patient_access(researcher, patient).await?;
         let bracelet = self.bracelet_access(researcher, serial_number).await?;
-        let mut entry = self.entry(Action::BraceletAttach, researcher, bracelet_entity(&bracelet.id), None);
+        let mut entry = self.core.entry(Action::BraceletAttach, researcher, bracelet_entity(&bracelet.id), None);
         entry.details = Some(json!({ "patient": patient }).to_string());
-        let now_ms = self.now_ms();
+        let now_ms = self.core.now_ms();
         let message = self.message(device_of(patient, &bracelet, now_ms), entry);
-        match self.users.attach_bracelet(&self.new_record_id(), &bracelet.id, patient, now_ms, message).await? {
-            Attachment::Attached => self.deliver_changes_of(patient).await,
+        match self
+            .core
+            .users()
+            .attach_bracelet(&self.core.new_record_id(), &bracelet.id, patient, now_ms, message)
+            .await?
+        {
+            Attachment::Attached => self.core.deliver_changes_of(patient).await,
             Attachment::WornAlready => Ok(()),
             Attachment::WornByAnother => Err(worn("another patient wears the bracelet")),
         }
@@ -138,24 +143,24 @@ impl Platform {
 
     /// Takes a bracelet off a patient's wrist.
     pub async fn detach_bracelet(&self, researcher: &Researcher, patient: &str, serial_number: &str) -> Result<()> {
-        self.patient_access(researcher, patient).await?;
+        self.core.patient_access(researcher, patient).await?;
         let (account, key_id) = (&researcher.account, &researcher.key_id);
-        let found = self.users.bracelet(serial_number, account, key_id).await?;
+        let found = self.core.users().bracelet(serial_number, account, key_id).await?;
         let found = found.map(|(bracelet, _)| bracelet).filter(|found| found.worn_by.as_deref() == Some(patient));
         let bracelet = found.ok_or(PlatformError::NotFound("bracelet"))?;
-        let mut entry = self.entry(Action::BraceletDetach, researcher, bracelet_entity(&bracelet.id), None);
+        let mut entry = self.core.entry(Action::BraceletDetach, researcher, bracelet_entity(&bracelet.id), None);
         entry.details = Some(json!({ "patient": patient }).to_string());
         let (uuid, serial_number) = (patient.to_owned(), bracelet.serial_number.clone());
         let message = self.message(HealthChange::RemoveDevice { uuid, serial_number }, entry);
-        if !self.users.detach_bracelet(&bracelet.id, patient, self.now_ms(), message).await? {
+        if !self.core.users().detach_bracelet(&bracelet.id, patient, self.core.now_ms(), message).await? {
             return Err(PlatformError::NotFound("bracelet"));
         }
-        self.deliver_changes_of(patient).await
+        self.core.deliver_changes_of(patient).await
     }
 
     /// The bracelet, when the caller may act on it.
     async fn bracelet_access(&self, researcher: &Researcher, serial_number: &str) -> Result<Bracelet> {
-        let found = self.users.bracelet(serial_number, &researcher.account, &researcher.key_id).await?;
+        let found = self.core.users().bracelet(serial_number, &researcher.account, &researcher.key_id).await?;
         match found.ok_or(PlatformError::NotFound("bracelet"))? {
             (bracelet, true) => Ok(bracelet),
             (_, false) => Err(PlatformError::Forbidden("the caller has no access to this bracelet")),
@@ -163,7 +168,7 @@ impl Platform {
     }
 
     fn message(&self, change: HealthChange, entry: store::NewAuditEntry) -> HealthMessage {
-        HealthMessage { id: self.new_record_id(), change, entries: vec![entry], created_ms: self.now_ms() }
+        HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: self.core.now_ms() }
     }
 }
 

@@ -12,9 +12,9 @@ use vitals::registry::DataType;
 use vitals::summary::Section;
 use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US, WINDOW_US};
 
-use crate::access::Researcher;
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::access::Researcher;
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 
 /// The longest range that is counted at once, ms.
 pub const LONGEST_RANGE_MS: i64 = 48 * 3_600_000;
@@ -64,18 +64,18 @@ impl Platform {
         span: CountedSpan,
     ) -> Result<ComplianceCounts> {
         check_range(span)?;
-        self.patient_access(researcher, patient).await?;
+        self.core.patient_access(researcher, patient).await?;
         let (rows, slots) = match span {
             CountedSpan::LocalDay(day) => {
-                let rows = self.health.count_local_day(patient, day).await?.into_iter().collect();
-                let cells = self.health.slots(patient, day, day).await?;
+                let rows = self.core.health().count_local_day(patient, day).await?.into_iter().collect();
+                let cells = self.core.health().slots(patient, day, day).await?;
                 (rows, count_slots(&cells, |_| true))
             }
             CountedSpan::Utc { from_ms, to_ms } => {
                 let (from_us, to_us) = (from_ms * 1000, to_ms * 1000 + 999);
                 let day_of = |time_us: i64| LocalDay(time_us.div_euclid(DAY_US) as i32);
                 let first = day_of(from_us - FURTHEST_OFFSET_US);
-                let cells = self.health.slots(patient, first, day_of(to_us + FURTHEST_OFFSET_US)).await?;
+                let cells = self.core.health().slots(patient, first, day_of(to_us + FURTHEST_OFFSET_US)).await?;
                 let slots = count_slots(&cells, |start_ms| (from_ms..=to_ms).contains(&start_ms));
                 (self.count_rows(patient, from_us, to_us).await?, slots)
             }
@@ -92,12 +92,12 @@ impl Platform {
     /// Percent, with one decimal, of a local day's five-minute slots that have a stored heart rate; of today, of the
     /// slots that have elapsed.
     pub async fn heart_rate_compliance(&self, researcher: &Researcher, patient: &str, day: LocalDay) -> Result<f64> {
-        self.patient_access(researcher, patient).await?;
-        let body = self.health.patient(patient).await?.map(|found| found.profile).unwrap_or_default();
+        self.core.patient_access(researcher, patient).await?;
+        let body = self.core.health().patient(patient).await?.map(|found| found.profile).unwrap_or_default();
         let clock = LocalClock::new(body.time_zone.as_deref().unwrap_or("UTC"));
-        let cells = self.health.slots(patient, day, day).await?;
+        let cells = self.core.health().slots(patient, day, day).await?;
         let stored = activity_of(&cells).map_or(0, |cells| with_heart_rate(&cells).count());
-        Ok(percent(stored, slots_so_far(day, &clock, self.now_ms())))
+        Ok(percent(stored, slots_so_far(day, &clock, self.core.now_ms())))
     }
 
     /// Rows from a time to another, µs, both included.
@@ -105,13 +105,13 @@ impl Platform {
         let mut counts: BTreeMap<DataType, u64> = BTreeMap::new();
         let parts = Parts::of(from_us, to_us);
         if let Some((start_us, end_us)) = parts.quarters {
-            counts.extend(self.health.count_quarters(patient, start_us, end_us).await?);
+            counts.extend(self.core.health().count_quarters(patient, start_us, end_us).await?);
         }
         for (from_us, to_us) in parts.edges {
             let around_us = (quarter_of(from_us), quarter_of(to_us) + QUARTER_US);
-            let present = self.health.count_quarters(patient, around_us.0, around_us.1).await?;
+            let present = self.core.health().count_quarters(patient, around_us.0, around_us.1).await?;
             for (data_type, _) in present {
-                let blocks = self.health.rows(patient, data_type, from_us, to_us).await?;
+                let blocks = self.core.health().rows(patient, data_type, from_us, to_us).await?;
                 let rows: u64 = blocks.iter().map(|block| block.rows() as u64).sum();
                 *counts.entry(data_type).or_default() += rows;
             }

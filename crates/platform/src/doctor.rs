@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use store::segment::{SegmentRow, StoredAmount};
 use store::{FailingJobs, PutAside};
 
-use crate::environment::Platform;
-use crate::error::Result;
+use crate::core::error::Result;
+use crate::platform::Platform;
 
 /// Days over which growth is measured.
 const RECENT_DAYS: i64 = 30;
@@ -50,31 +50,31 @@ pub struct Verification {
 impl Platform {
     /// Background work that failed so often that it is left alone.
     pub async fn jobs_put_aside(&self) -> Result<Vec<PutAside>> {
-        Ok(self.health.jobs_put_aside().await?)
+        Ok(self.core.health().jobs_put_aside().await?)
     }
 
     /// Makes background work that was put aside ready again; returns how many jobs.
     pub async fn take_jobs_up(&self) -> Result<u64> {
-        let taken_up = self.health.take_jobs_up(None, self.now_ms()).await?;
-        self.wake_derivations();
+        let taken_up = self.core.health().take_jobs_up(None, self.core.now_ms()).await?;
+        self.core.wake_derivations();
         Ok(taken_up)
     }
 
     /// How many jobs of each kind fail, those that were put aside included; kinds without any are left out.
     pub async fn failing_jobs(&self) -> Result<Vec<FailingJobs>> {
-        Ok(self.health.failing_jobs().await?)
+        Ok(self.core.health().failing_jobs().await?)
     }
 
     /// How many jobs of each kind wait to be run, on all nodes.
     pub async fn due_jobs(&self) -> Result<Vec<(String, u64)>> {
-        Ok(self.health.due_job_kinds(self.now_ms()).await?)
+        Ok(self.core.health().due_job_kinds(self.core.now_ms()).await?)
     }
 
     /// How much is stored, and how fast it grows.
     pub async fn storage(&self) -> Result<StorageReport> {
-        let now_us = self.now_ms() * 1000;
-        let amounts = self.health.stored_amounts(now_us - RECENT_DAYS * DAY_US).await?;
-        Ok(storage_report(&amounts, self.users.groups_of_patients().await?, now_us))
+        let now_us = self.core.now_ms() * 1000;
+        let amounts = self.core.health().stored_amounts(now_us - RECENT_DAYS * DAY_US).await?;
+        Ok(storage_report(&amounts, self.core.users().groups_of_patients().await?, now_us))
     }
 
     /// Reads every segment and compares it with what the catalog says. `progress` hears of each.
@@ -82,7 +82,7 @@ impl Platform {
         let mut found = Verification::default();
         let mut behind = String::new();
         loop {
-            let rows = self.health.segments_by_path(&behind).await?;
+            let rows = self.core.health().segments_by_path(&behind).await?;
             let Some(last) = rows.last() else { return Ok(found) };
             behind.clone_from(&last.object.path);
             for row in &rows {
@@ -95,9 +95,9 @@ impl Platform {
     async fn verify_segment(&self, row: &SegmentRow, found: &mut Verification) -> Result<()> {
         let object = &row.object;
         found.segments += 1;
-        let Some((bytes, sha256)) = self.objects.digest(&object.path).await? else {
+        let Some((bytes, sha256)) = self.core.objects().digest(&object.path).await? else {
             // Sealed anew since it was listed, and swept.
-            if self.health.known_paths(vec![object.path.clone()]).await?.contains(&object.path) {
+            if self.core.health().known_paths(vec![object.path.clone()]).await?.contains(&object.path) {
                 found.missing.push(object.path.clone());
             }
             return Ok(());

@@ -11,8 +11,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use store::ObjectRead;
 
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 
 /// What the key of links is derived from the master key with.
 const PURPOSE: &[u8] = b"pulseward download links 1";
@@ -33,12 +33,12 @@ pub struct DownloadLink {
 impl Platform {
     /// An address at which anyone who has it can fetch an object for a while.
     pub(crate) async fn download_url(&self, path: &str, name: &str, lifetime: Duration) -> Result<String> {
-        if let Some(url) = self.objects.signed_url(path, name, lifetime).await? {
+        if let Some(url) = self.core.objects().signed_url(path, name, lifetime).await? {
             return Ok(url);
         }
-        let expires_s = self.now_ms().div_euclid(1000) + lifetime.as_secs() as i64;
+        let expires_s = self.core.now_ms().div_euclid(1000) + lifetime.as_secs() as i64;
         let signature = URL_SAFE_NO_PAD.encode(hmac::sign(&self.link_key(), &signed_text(path, name, expires_s)));
-        let base = &self.settings.integration_url;
+        let base = &self.core.settings().integration_url;
         let (path, name) = (escaped(path), escaped(name));
         Ok(format!("{base}/downloads/{name}?object={path}&expires={expires_s}&signature={signature}"))
     }
@@ -51,19 +51,19 @@ impl Platform {
         if hmac::verify(&self.link_key(), &text, &signature).is_err() {
             return Err(PlatformError::Forbidden("the link is not valid"));
         }
-        if self.now_ms().div_euclid(1000) >= link.expires_s {
+        if self.core.now_ms().div_euclid(1000) >= link.expires_s {
             return Err(PlatformError::Forbidden("the link has expired"));
         }
-        self.objects.size(&link.path).await?.ok_or(PlatformError::NotFound("download"))
+        self.core.objects().size(&link.path).await?.ok_or(PlatformError::NotFound("download"))
     }
 
     /// The bytes at some positions of the object of a link that has been opened.
     pub async fn read_download(&self, link: &DownloadLink, range: std::ops::Range<u64>) -> Result<ObjectRead> {
-        self.objects.read(&link.path, Some(range)).await?.ok_or(PlatformError::NotFound("download"))
+        self.core.objects().read(&link.path, Some(range)).await?.ok_or(PlatformError::NotFound("download"))
     }
 
     fn link_key(&self) -> hmac::Key {
-        let master = hmac::Key::new(hmac::HMAC_SHA256, &*self.master_key);
+        let master = hmac::Key::new(hmac::HMAC_SHA256, &*self.core.master_key());
         hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&master, PURPOSE).as_ref())
     }
 }

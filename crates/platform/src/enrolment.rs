@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use store::{Activation, Group, HealthChange, HealthMessage, Patient, Profile, StoreError};
 
-use crate::access::Researcher;
 use crate::accounts::email_taken;
-use crate::audit::{Action, group_entity, patient_entity, user_entity};
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::access::Researcher;
+use crate::core::audit::{Action, group_entity, patient_entity, user_entity};
+use crate::core::checks::{clean_email, note};
+use crate::core::error::{PlatformError, Result};
+use crate::core::person::Person;
 use crate::passwords::check_new_password;
-use crate::profile::{Person, check_profile, clean_email, note};
+use crate::platform::Platform;
+use crate::profile::check_profile;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// How often codes are drawn anew when one is taken.
@@ -59,7 +61,7 @@ impl Platform {
     /// The groups that the caller may act on, oldest first.
     pub async fn groups(&self, researcher: &Researcher) -> Result<Vec<Group>> {
         let scoped_key = researcher.key_scoped.then_some(researcher.key_id.as_str());
-        Ok(self.users.groups_of(&researcher.account, scoped_key).await?)
+        Ok(self.core.users().groups_of(&researcher.account, scoped_key).await?)
     }
 
     /// Creates a group with the caller as its first member.
@@ -70,17 +72,17 @@ impl Platform {
         }
         check_group_texts(name, description)?;
         for _ in 0..TRIES {
-            let code = self.new_group_code();
+            let code = self.core.new_group_code();
             let group = Group {
-                id: self.new_group_id(),
-                hcp_code: format!("HCP-{code}-{}", self.new_hcp_suffix()),
+                id: self.core.new_group_id(),
+                hcp_code: format!("HCP-{code}-{}", self.core.new_hcp_suffix()),
                 code,
                 name: name.to_owned(),
                 description: description.to_owned(),
-                created_ms: self.now_ms(),
+                created_ms: self.core.now_ms(),
             };
-            let entry = self.entry(Action::GroupCreate, researcher, group_entity(&group.id), None);
-            match self.users.add_group(group.clone(), &researcher.account, self.audit(vec![entry])).await {
+            let entry = self.core.entry(Action::GroupCreate, researcher, group_entity(&group.id), None);
+            match self.core.users().add_group(group.clone(), &researcher.account, self.core.audit(vec![entry])).await {
                 Err(StoreError::Conflict(_)) => {}
                 Err(error) => return Err(error.into()),
                 Ok(()) => return Ok(group),
@@ -91,14 +93,14 @@ impl Platform {
 
     /// Adds an anonymous patient to a group.
     pub async fn enrol_patient(&self, researcher: &Researcher, group_code: &str) -> Result<Enrolled> {
-        let group = self.managed_group(researcher, group_code).await?;
+        let group = self.core.managed_group(researcher, group_code).await?;
         for _ in 0..TRIES {
             let (patient, message) = self.new_patient(researcher, &group)?;
             let effective = self.effective_settings();
-            match self.users.add_patient(patient.clone(), &group.code, message.clone(), effective).await {
+            match self.core.users().add_patient(patient.clone(), &group.code, message.clone(), effective).await {
                 Err(StoreError::Conflict(_)) => continue,
                 Err(error) => return Err(error.into()),
-                Ok(()) => self.deliver(message).await?,
+                Ok(()) => self.core.deliver(message).await?,
             }
             return Ok(Enrolled {
                 uuid: patient.uuid,
@@ -111,14 +113,14 @@ impl Platform {
     }
 
     fn new_patient(&self, researcher: &Researcher, group: &Group) -> Result<(Patient, HealthMessage)> {
-        let now_ms = self.now_ms();
+        let now_ms = self.core.now_ms();
         let person = Person { customer_tag: Some(group.code.clone()), ..Person::default() };
         let patient = Patient {
-            uuid: self.new_uuid(),
-            record_id: self.new_record_id(),
+            uuid: self.core.new_uuid(),
+            record_id: self.core.new_record_id(),
             state: "pre_created".to_owned(),
-            voucher_code: self.new_voucher_code(),
-            voucher_expires_ms: now_ms + self.settings.voucher_days * DAY_MS,
+            voucher_code: self.core.new_voucher_code(),
+            voucher_expires_ms: now_ms + self.core.settings().voucher_days * DAY_MS,
             email: None,
             password_hash: None,
             must_change_password: false,
@@ -128,8 +130,8 @@ impl Platform {
         };
         let entity = patient_entity(&patient.uuid);
         let entries = vec![
-            self.entry(Action::PatientCreate, researcher, entity.clone(), None),
-            self.entry(Action::PatientAttachGroup, researcher, entity, Some(group_entity(&group.id))),
+            self.core.entry(Action::PatientCreate, researcher, entity.clone(), None),
+            self.core.entry(Action::PatientAttachGroup, researcher, entity, Some(group_entity(&group.id))),
         ];
         let change = HealthChange::PutPatient {
             uuid: patient.uuid.clone(),
@@ -138,18 +140,18 @@ impl Platform {
             profile: Profile::default(),
             at_ms: now_ms,
         };
-        let message = HealthMessage { id: self.new_record_id(), change, entries, created_ms: now_ms };
+        let message = HealthMessage { id: self.core.new_record_id(), change, entries, created_ms: now_ms };
         Ok((patient, message))
     }
 
     /// What is known of a voucher code; `None` when there is none such, or the caller's key is for named groups and
     /// none of them holds its patient.
     pub async fn check_voucher(&self, researcher: &Researcher, voucher_code: &str) -> Result<Option<VoucherCheck>> {
-        let mut patient = self.users.patient_by_voucher(&clean_voucher(voucher_code)).await?;
+        let mut patient = self.core.users().patient_by_voucher(&clean_voucher(voucher_code)).await?;
         if researcher.key_scoped
             && let Some(found) = &patient
         {
-            let access = self.users.patient_access(&found.uuid, &researcher.account, &researcher.key_id).await?;
+            let access = self.core.users().patient_access(&found.uuid, &researcher.account, &researcher.key_id).await?;
             patient = patient.filter(|_| access.is_some_and(|access| access.allowed));
         }
         Ok(patient.map(|patient| VoucherCheck { state: patient.state, created_ms: patient.created_ms }))
@@ -161,11 +163,11 @@ impl Platform {
         let code = clean_voucher(&new.code);
         self.check_backoff(&code, address)?;
         let email = self.check_activation(&new)?;
-        let Some(patient) = self.users.patient_by_voucher(&code).await? else {
-            self.memory.backoff.failed(&code, address, self.now_ms());
+        let Some(patient) = self.core.users().patient_by_voucher(&code).await? else {
+            self.memory.backoff.failed(&code, address, self.core.now_ms());
             return Err(PlatformError::NotFound("voucher"));
         };
-        let now_ms = self.now_ms();
+        let now_ms = self.core.now_ms();
         if patient.state != "pre_created" {
             return Err(voucher_used());
         }
@@ -197,16 +199,17 @@ impl Platform {
             at_ms: now_ms,
         };
         let registered =
-            self.entry_by(Action::UserRegistered, &patient.uuid, "patient", user_entity(&patient.uuid), None);
-        let message = HealthMessage { id: self.new_record_id(), change, entries: vec![registered], created_ms: now_ms };
-        match self.users.activate_patient(activation, message.clone()).await {
+            self.core.entry_by(Action::UserRegistered, &patient.uuid, "patient", user_entity(&patient.uuid), None);
+        let message =
+            HealthMessage { id: self.core.new_record_id(), change, entries: vec![registered], created_ms: now_ms };
+        match self.core.users().activate_patient(activation, message.clone()).await {
             Ok(true) => {}
             Ok(false) => return Err(voucher_used()),
             Err(StoreError::Conflict(_)) => return Err(email_taken()),
             Err(error) => return Err(error.into()),
         }
-        self.deliver(message).await?;
-        let confirmed = self.users.patient(&patient.uuid).await?;
+        self.core.deliver(message).await?;
+        let confirmed = self.core.users().patient(&patient.uuid).await?;
         confirmed.ok_or(PlatformError::NotFound("patient"))
     }
 

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 use store::{AccountErasure, HealthChange, HealthMessage, NewAuditEntry, StoreError};
 
-use crate::access::Researcher;
-use crate::accounts::Role;
-use crate::audit::{Action, patient_entity, user_entity};
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::access::Researcher;
+use crate::core::access::Role;
+use crate::core::audit::{Action, patient_entity, user_entity};
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 use crate::tokens::UsersCaller;
 
 /// How long a sealing can go on that began before an erasure.
@@ -34,20 +34,20 @@ impl Platform {
     /// Erases a patient. A member who manages one of his groups may do this, and an administrator.
     pub async fn erase_patient(&self, researcher: &Researcher, patient: &str) -> Result<Receipt> {
         if researcher.role == Role::Admin && !researcher.key_scoped {
-            self.users.patient(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
+            self.core.users().patient(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
         } else {
-            self.patient_access(researcher, patient).await?;
+            self.core.patient_access(researcher, patient).await?;
             researcher.require_manager()?;
         }
-        self.erase(patient, self.entry(Action::PatientDelete, researcher, patient_entity(patient), None)).await
+        self.erase(patient, self.core.entry(Action::PatientDelete, researcher, patient_entity(patient), None)).await
     }
 
     /// Erases a patient, for whoever runs the service. One who was erased before answers the receipt of then.
     pub async fn erase_patient_as_operator(&self, patient: &str) -> Result<Receipt> {
-        let entry = self.entry_by(Action::PatientDelete, "system", "operator", patient_entity(patient), None);
+        let entry = self.core.entry_by(Action::PatientDelete, "system", "operator", patient_entity(patient), None);
         match self.erase(patient, entry).await {
-            Err(PlatformError::Store(StoreError::Gone(_))) if self.users.erasure(patient).await?.is_some() => {
-                self.deliver_changes_of(patient).await?;
+            Err(PlatformError::Store(StoreError::Gone(_))) if self.core.users().erasure(patient).await?.is_some() => {
+                self.core.deliver_changes_of(patient).await?;
                 self.receipt(patient).await
             }
             erased => erased,
@@ -56,16 +56,17 @@ impl Platform {
 
     /// Erases the caller himself, patient or account.
     pub async fn erase_self(&self, caller: &UsersCaller) -> Result<Receipt> {
-        let entry = self.entry_by(Action::UserDelete, &caller.owner, &caller.role, user_entity(&caller.owner), None);
+        let entry =
+            self.core.entry_by(Action::UserDelete, &caller.owner, &caller.role, user_entity(&caller.owner), None);
         if caller.role == "patient" {
             return self.erase(&caller.owner, entry).await;
         }
-        let now_ms = self.now_ms();
+        let now_ms = self.core.now_ms();
         let change = HealthChange::EndSessionsOfActor { account: caller.owner.clone(), at_ms: now_ms };
-        let message = HealthMessage { id: self.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
-        match self.users.erase_account(&caller.owner, message.clone()).await? {
+        let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
+        match self.core.users().erase_account(&caller.owner, message.clone()).await? {
             AccountErasure::Erased(counts) => {
-                self.deliver(message).await?;
+                self.core.deliver(message).await?;
                 Ok(Receipt { uuid: caller.owner.clone(), erased_ms: now_ms, counts })
             }
             AccountErasure::LastManager => {
@@ -76,18 +77,18 @@ impl Platform {
     }
 
     async fn erase(&self, patient: &str, entry: NewAuditEntry) -> Result<Receipt> {
-        let at_ms = self.now_ms();
+        let at_ms = self.core.now_ms();
         let change = HealthChange::ErasePatient { uuid: patient.to_owned(), at_ms };
-        let message = HealthMessage { id: self.new_record_id(), change, entries: vec![entry], created_ms: at_ms };
-        self.users.erase_patient(patient, at_ms, message).await?;
-        self.deliver_changes_of(patient).await?;
+        let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: at_ms };
+        self.core.users().erase_patient(patient, at_ms, message).await?;
+        self.core.deliver_changes_of(patient).await?;
         self.receipt(patient).await
     }
 
     /// What went from both databases.
     async fn receipt(&self, patient: &str) -> Result<Receipt> {
-        let erasure = self.users.erasure(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
-        let mark = self.health.erased_patient(patient).await?;
+        let erasure = self.core.users().erasure(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
+        let mark = self.core.health().erased_patient(patient).await?;
         let mut counts = erasure.counts;
         counts.extend(mark.map(|mark| mark.counts).unwrap_or_default());
         Ok(Receipt { uuid: erasure.patient, erased_ms: erasure.erased_ms, counts })
@@ -96,14 +97,14 @@ impl Platform {
     /// Rewrites the database files after erasures, where they are files of ours; answers how many erasures that
     /// completes. Uploads wait meanwhile.
     pub async fn overwrite_erased(&self) -> Result<usize> {
-        let erased = self.users.erasures_to_overwrite().await?;
+        let erased = self.core.users().erasures_to_overwrite().await?;
         if erased.is_empty() {
             return Ok(0);
         }
-        self.users.overwrite_deleted().await?;
-        self.health.overwrite_deleted().await?;
+        self.core.users().overwrite_deleted().await?;
+        self.core.health().overwrite_deleted().await?;
         let count = erased.len();
-        self.users.note_overwritten(erased, self.now_ms()).await?;
+        self.core.users().note_overwritten(erased, self.core.now_ms()).await?;
         Ok(count)
     }
 }

@@ -2,8 +2,8 @@
 
 use store::events::{Cursor, Event, EventPage, Followed};
 
-use crate::environment::Platform;
-use crate::error::Result;
+use crate::core::error::Result;
+use crate::platform::Platform;
 
 /// Events of both logs behind a cursor.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct LogPage {
 impl Platform {
     /// Cursor behind everything that can be read now.
     pub(crate) async fn end_of_events(&self) -> Result<Cursor> {
-        let (users, health) = (self.users.events(), self.health.events());
+        let (users, health) = (self.core.users().events(), self.core.health().events());
         let (users, health) = futures::try_join!(users.end(), health.end())?;
         Ok(Cursor { users, health })
     }
@@ -29,7 +29,7 @@ impl Platform {
     /// Events behind a cursor, at most `limit` of each database, for the service itself. `None` when the cursor cannot be
     /// followed: it is of another store, or events behind it have been deleted because of their age.
     pub(crate) async fn events_after(&self, cursor: &Cursor, limit: usize) -> Result<Option<LogPage>> {
-        let (users, health) = (self.users.events(), self.health.events());
+        let (users, health) = (self.core.users().events(), self.core.health().events());
         let users = users.read_all_after(&cursor.users, limit);
         let health = health.read_all_after(&cursor.health, limit);
         Ok(match futures::try_join!(users, health)? {

@@ -6,10 +6,10 @@
 
 use store::{HealthPatient, HealthSession, IntakeFacts, Refreshed, StoreError};
 
-use crate::access::{Entrance, Researcher};
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
-use crate::settings::RETENTION_SETTING;
+use crate::core::access::{Entrance, Researcher};
+use crate::core::error::{PlatformError, Result};
+use crate::core::settings::RETENTION_SETTING;
+use crate::platform::Platform;
 use crate::tokens::{Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned};
 use crate::users_sessions::{REFRESH_GRACE_MS, replaced_long_ago};
 
@@ -66,9 +66,9 @@ impl Platform {
         if caller.role != "patient" {
             return Err(PlatformError::Forbidden("only a patient has data on the Health Cloud"));
         }
-        let patient = self.health.patient(&caller.owner).await?.ok_or(NOT_VALID)?;
-        let now_ms = self.now_ms();
-        let refresh_minutes = if caller.refreshable { self.settings.token_refresh_minutes } else { 0 };
+        let patient = self.core.health().patient(&caller.owner).await?.ok_or(NOT_VALID)?;
+        let now_ms = self.core.now_ms();
+        let refresh_minutes = if caller.refreshable { self.core.settings().token_refresh_minutes } else { 0 };
         let session = HealthSession {
             login: Some(caller.login.clone()),
             refresh_until_ms: now_ms + refresh_minutes * MINUTE_MS,
@@ -76,8 +76,8 @@ impl Platform {
         };
         let family = session.family.clone();
         let issued = self.start_health_session(session).await?;
-        if self.users.session(&caller.session_id).await?.is_none_or(|session| session.ended_ms.is_some()) {
-            self.health.end_family(&family, self.now_ms()).await?;
+        if self.core.users().session(&caller.session_id).await?.is_none_or(|session| session.ended_ms.is_some()) {
+            self.core.health().end_family(&family, self.core.now_ms()).await?;
             return Err(NOT_VALID);
         }
         Ok(HealthLogin { issued, patient })
@@ -86,8 +86,8 @@ impl Platform {
     /// A token by which a researcher reads a patient's data in his stead. It ends with the key that it was asked for
     /// with, and cannot be refreshed.
     pub async fn health_token(&self, researcher: &Researcher, patient: &str) -> Result<Issued> {
-        self.patient_access(researcher, patient).await?;
-        let now_ms = self.now_ms();
+        self.core.patient_access(researcher, patient).await?;
+        let now_ms = self.core.now_ms();
         let session = self.new_health_session(patient, READ_SCOPE, now_ms);
         let key_end_ms = researcher.key_expires_ms.unwrap_or(i64::MAX);
         let session = HealthSession {
@@ -99,7 +99,7 @@ impl Platform {
         let family = session.family.clone();
         let issued = self.start_health_session(session).await?;
         if let Err(error) = self.still_reads(researcher, patient).await {
-            self.health.end_family(&family, self.now_ms()).await?;
+            self.core.health().end_family(&family, self.core.now_ms()).await?;
             return Err(error);
         }
         Ok(issued)
@@ -108,12 +108,12 @@ impl Platform {
     /// Who calls the Health Cloud with this token.
     pub async fn health_caller(&self, token: &str) -> Result<HealthCaller> {
         let claims = self.read_token(Cloud::Health, token).await?;
-        let found = self.health.calling_session(&claims.jti, RETENTION_SETTING, self.now_ms()).await?;
+        let found = self.core.health().calling_session(&claims.jti, RETENTION_SETTING, self.core.now_ms()).await?;
         let (session, intake) = found.ok_or(NOT_VALID)?;
         if session.patient != claims.sub || session.ended_ms.is_some() || session.replaced_ms.is_some() {
             return Err(NOT_VALID);
         }
-        if self.now_ms() >= session.expires_ms {
+        if self.core.now_ms() >= session.expires_ms {
             return Err(PlatformError::Unauthenticated("the token has expired"));
         }
         Ok(HealthCaller {
@@ -132,7 +132,7 @@ impl Platform {
     /// have refresh tokens. `address` is where the call comes from.
     pub async fn health_refresh(&self, token: &str, address: &str) -> Result<Issued> {
         let claims = self.claims_to_refresh(Cloud::Health, token, address).await?;
-        let session = self.health.session(&claims.jti).await?;
+        let session = self.core.health().session(&claims.jti).await?;
         let Some(session) = session.filter(|session| session.patient == claims.sub && session.ended_ms.is_none())
         else {
             return Err(self.refresh_refused(&claims.sub, address));
@@ -140,7 +140,8 @@ impl Platform {
         if session.actor.is_some() || session.client.is_some() {
             return Err(PlatformError::Forbidden("only a token that the patient has logged in for is refreshed here"));
         }
-        let refreshed = match self.health.refresh_session(&session.id, self.successor(), REFRESH_GRACE_MS).await {
+        let refreshed = match self.core.health().refresh_session(&session.id, self.successor(), REFRESH_GRACE_MS).await
+        {
             Err(StoreError::Gone(_)) => Refreshed::Ended,
             refreshed => refreshed?,
         };
@@ -161,21 +162,21 @@ impl Platform {
     /// be refreshed.
     pub async fn health_logout(&self, token: &str) -> Result<()> {
         let claims = self.read_token(Cloud::Health, token).await?;
-        let session = self.health.session(&claims.jti).await?.ok_or(NOT_VALID)?;
-        let now_ms = self.now_ms();
+        let session = self.core.health().session(&claims.jti).await?.ok_or(NOT_VALID)?;
+        let now_ms = self.core.now_ms();
         let is_refreshed_here = session.actor.is_none() && session.client.is_none();
         let stands = now_ms < session.expires_ms || is_refreshed_here && now_ms < session.refresh_until_ms;
         let ended = session.ended_ms.is_some() || replaced_long_ago(session.replaced_ms, now_ms);
         if session.patient != claims.sub || ended || !stands {
             return Err(NOT_VALID);
         }
-        self.health.end_family(&session.family, now_ms).await?;
+        self.core.health().end_family(&session.family, now_ms).await?;
         Ok(())
     }
 
     /// The first session of a family, which cannot be refreshed.
     pub(crate) fn new_health_session(&self, patient: &str, scope: &str, now_ms: i64) -> HealthSession {
-        let id = self.new_record_id();
+        let id = self.core.new_record_id();
         HealthSession {
             family: id.clone(),
             id,
@@ -213,7 +214,7 @@ impl Platform {
     async fn start_health_session(&self, session: HealthSession) -> Result<Issued> {
         let token = self.sign_health_token(&session).await?;
         let issued = self.issued(token, session.first_issued_ms, session.refresh_until_ms);
-        match self.health.add_session(session).await {
+        match self.core.health().add_session(session).await {
             Ok(()) => Ok(issued),
             Err(StoreError::Gone(_)) => Err(NOT_VALID),
             Err(error) => Err(error.into()),
@@ -223,15 +224,17 @@ impl Platform {
     /// Whether key, account, membership and attachment still stand.
     async fn still_reads(&self, researcher: &Researcher, patient: &str) -> Result<()> {
         let key_stands = match researcher.entrance {
-            Entrance::Key => self.users.api_key(&researcher.key_id).await?.is_some_and(|key| key.revoked_ms.is_none()),
+            Entrance::Key => {
+                self.core.users().api_key(&researcher.key_id).await?.is_some_and(|key| key.revoked_ms.is_none())
+            }
             // The account is what such a token rests on.
             Entrance::Portal => true,
         };
-        let account = self.users.account(&researcher.account).await?;
+        let account = self.core.users().account(&researcher.account).await?;
         let stands = key_stands && account.is_some_and(|account| account.disabled_ms.is_none());
         if !stands {
             return Err(PlatformError::Unauthenticated("the API key is not valid"));
         }
-        self.patient_access(researcher, patient).await.map(drop)
+        self.core.patient_access(researcher, patient).await.map(drop)
     }
 }

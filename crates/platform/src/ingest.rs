@@ -9,10 +9,10 @@ use vitals::intake::{Batch, Intake, Rejection};
 use vitals::registry::DataType;
 use vitals::zone::{ZoneName, is_known_zone};
 
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::checks::note;
+use crate::core::error::{PlatformError, Result};
 use crate::health_sessions::HealthCaller;
-use crate::profile::note;
+use crate::platform::Platform;
 use crate::retention::kept_from;
 
 /// A sync as it was read from its body.
@@ -66,7 +66,7 @@ const LONGEST_DEVICE_TEXT: usize = 100;
 
 /// Stores a sync of the caller's patient. When this returns, the counted rows are durable.
 pub async fn store_sync(platform: &Platform, caller: &HealthCaller, body: SyncBody) -> Result<Receipt> {
-    let now_ms = platform.now_ms();
+    let now_ms = platform.core.now_ms();
     check_device(body.device.as_ref())?;
     let id = body.sync_id.as_deref().map(clean_sync_id).transpose()?;
     let zone_is_named = body.time_zone.is_some();
@@ -90,7 +90,7 @@ pub async fn store_sync(platform: &Platform, caller: &HealthCaller, body: SyncBo
     }
     let sync_id = body.sync_id.unwrap_or_else(|| random_sync_id(platform));
     let sync = store::Sync { patient: caller.patient.clone(), received_ms: now_ms, id, device: body.device, blocks };
-    match platform.health.store_sync(sync).await? {
+    match platform.core.health().store_sync(sync).await? {
         SyncOutcome::Stored(counts) => {
             for (data_type, counts) in counts {
                 if let Some(outcome) = outcomes.get_mut(&data_type) {
@@ -104,7 +104,7 @@ pub async fn store_sync(platform: &Platform, caller: &HealthCaller, body: SyncBo
             return Err(PlatformError::Conflict { code: "sync_id_reused", message });
         }
     }
-    platform.wake_derivations();
+    platform.core.wake_derivations();
     platform.wake_boards();
     Ok(Receipt { sync_id, types: outcomes.into_values().collect() })
 }
@@ -165,5 +165,5 @@ fn check_device(device: Option<&DeviceReport>) -> Result<()> {
 }
 
 fn random_sync_id(platform: &Platform) -> String {
-    uuid::Builder::from_random_bytes(platform.random_bytes()).into_uuid().to_string()
+    uuid::Builder::from_random_bytes(platform.core.random_bytes()).into_uuid().to_string()
 }

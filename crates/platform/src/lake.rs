@@ -10,10 +10,10 @@ use serde_json::json;
 use store::Entity;
 use store::segment::{LakeSegment, SealedPeriod};
 
-use crate::access::Researcher;
-use crate::audit::{Action, patient_entity};
-use crate::environment::Platform;
-use crate::error::Result;
+use crate::core::access::Researcher;
+use crate::core::audit::{Action, patient_entity};
+use crate::core::error::Result;
+use crate::platform::Platform;
 
 /// How long an address in a listing holds.
 const LINK_LIFETIME: Duration = Duration::from_hours(1);
@@ -51,12 +51,12 @@ impl Platform {
         since: Option<i64>,
         limit: i64,
     ) -> Result<LakePage> {
-        let group = self.group_access(researcher, group_code).await?;
+        let group = self.core.group_access(researcher, group_code).await?;
         researcher.require_manager()?;
         let limit = limit.clamp(1, LARGEST_LAKE_PAGE);
         let after = since.unwrap_or(-1);
-        let patients = self.users.uuids_of(&group.code).await?;
-        let segments = self.health.lake_segments(patients, after, limit).await?;
+        let patients = self.core.users().uuids_of(&group.code).await?;
+        let segments = self.core.health().lake_segments(patients, after, limit).await?;
         let more = segments.len() as i64 == limit;
         let next_since = segments.last().map_or(after.max(0), |last| last.published);
         self.note_listing(researcher, &group.code, &segments).await?;
@@ -82,7 +82,7 @@ impl Platform {
             .into_iter()
             .map(|(patient, files)| {
                 let primary = patient_entity(patient);
-                let mut entry = self.entry(
+                let mut entry = self.core.entry(
                     Action::export_through(researcher.entrance),
                     researcher,
                     primary,
@@ -93,7 +93,7 @@ impl Platform {
             })
             .collect();
         if !entries.is_empty() {
-            self.users.record(self.audit(entries)).await?;
+            self.core.users().record(self.core.audit(entries)).await?;
         }
         Ok(())
     }

@@ -4,9 +4,9 @@ use runtime::HashMap;
 use vitals::latest::LatestValues;
 use vitals::news_timeline::{EntryPart, NewsEntry};
 
-use crate::access::Researcher;
-use crate::environment::Platform;
-use crate::error::Result;
+use crate::core::access::Researcher;
+use crate::core::error::Result;
+use crate::platform::Platform;
 
 /// The newest NEWS entry, and when it was read: ages count up to then.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,17 +39,17 @@ impl Platform {
     /// Latest values with the NEWS score of patients whom the caller has been found to have access to; those without
     /// any value are left out.
     pub async fn latest_values(&self, patients: Vec<String>) -> Result<HashMap<String, LatestValues>> {
-        Ok(self.health.latest_of_patients(patients).await?)
+        Ok(self.core.health().latest_of_patients(patients).await?)
     }
 
     /// The newest NEWS entry of a patient; `None` when nothing has been scored yet.
     pub async fn latest_news_score(&self, researcher: &Researcher, patient: &str) -> Result<Option<NewsReading>> {
-        self.patient_access(researcher, patient).await?;
-        let Some(mut entry) = self.health.newest_news(patient).await? else { return Ok(None) };
-        let known = self.health.latest_of_patients(vec![patient.to_owned()]).await?.remove(patient);
+        self.core.patient_access(researcher, patient).await?;
+        let Some(mut entry) = self.core.health().newest_news(patient).await? else { return Ok(None) };
+        let known = self.core.health().latest_of_patients(vec![patient.to_owned()]).await?.remove(patient);
         entry.name_forgotten(&known.unwrap_or_default());
         let movement_level = self.movement_at(patient, entry.time_ms).await?;
-        Ok(Some(NewsReading { entry, read_ms: self.now_ms(), movement_level }))
+        Ok(Some(NewsReading { entry, read_ms: self.core.now_ms(), movement_level }))
     }
 }
 

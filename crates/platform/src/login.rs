@@ -4,13 +4,13 @@
 
 use store::{Account, HealthChange, HealthMessage, NewAuditEntry, NewPassword, Patient, Profile};
 
-use crate::access::Researcher;
-use crate::audit::{Action, user_entity};
+use crate::core::access::Researcher;
+use crate::core::audit::{Action, user_entity};
+use crate::core::error::{PlatformError, Result};
+use crate::core::person::Person;
 use crate::enrolment::clean_voucher;
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
 use crate::passwords::check_new_password;
-use crate::profile::Person;
+use crate::platform::Platform;
 use crate::tokens::{Issued, UsersCaller};
 use crate::users_sessions::NewSession;
 
@@ -158,7 +158,7 @@ impl Platform {
         self.check_backoff(&name, address)?;
         let found = match credentials.name {
             LoginName::Email(_) => self.find_by_email(&name).await?,
-            LoginName::Code(_) => self.users.patient_by_voucher(&name).await?.map(Found::Patient),
+            LoginName::Code(_) => self.core.users().patient_by_voucher(&name).await?.map(Found::Patient),
         };
         let hash = found.as_ref().and_then(Found::password_hash).map(str::to_owned);
         let fits = self.password_fits(&name, address, &credentials.password, hash).await?;
@@ -169,7 +169,7 @@ impl Platform {
     /// erase accounts.
     async fn check_second_factor(&self, found: &Found) -> Result<()> {
         let Found::Account(account) = found else { return Ok(()) };
-        match self.users.totp(&account.uuid).await?.filter(|totp| totp.confirmed_ms.is_some()) {
+        match self.core.users().totp(&account.uuid).await?.filter(|totp| totp.confirmed_ms.is_some()) {
             Some(_) => Err(PlatformError::Forbidden("an account with a second factor signs in on the portal only")),
             None => Ok(()),
         }
@@ -188,7 +188,7 @@ impl Platform {
             }
             Found::Account(account) => {
                 let new = NewPassword { hash: hash.clone(), ..NewPassword::default() };
-                self.users.set_account_password(&account.uuid, new, self.now_ms()).await?;
+                self.core.users().set_account_password(&account.uuid, new, self.core.now_ms()).await?;
                 Ok(Found::Account(Account { password_hash: hash, ..account }))
             }
         }
@@ -207,7 +207,7 @@ impl Platform {
 
     /// Gives a confirmed patient a password that staff chose, which ends his tokens on both clouds.
     pub async fn reset_password(&self, researcher: &Researcher, patient: &str, password: &str) -> Result<()> {
-        let access = self.patient_access(researcher, patient).await?;
+        let access = self.core.patient_access(researcher, patient).await?;
         researcher.require_manager()?;
         if access.state != "confirmed" {
             return Err(not_confirmed());
@@ -218,31 +218,32 @@ impl Platform {
 
     /// Sets the password of a confirmed patient and ends his tokens on both clouds, and what he has consented to.
     async fn set_patient_password(&self, patient: &str, password_hash: &str, must_change: bool) -> Result<()> {
-        let now_ms = self.now_ms();
+        let now_ms = self.core.now_ms();
         let message = HealthMessage {
-            id: self.new_record_id(),
+            id: self.core.new_record_id(),
             change: HealthChange::EndSessionsOfPatient { uuid: patient.to_owned(), at_ms: now_ms },
             entries: Vec::new(),
             created_ms: now_ms,
         };
-        if !self.users.set_patient_password(patient, password_hash, must_change, now_ms, message.clone()).await? {
+        if !self.core.users().set_patient_password(patient, password_hash, must_change, now_ms, message.clone()).await?
+        {
             return Err(not_confirmed());
         }
-        self.deliver(message).await
+        self.core.deliver(message).await
     }
 
     async fn find_by_uuid(&self, uuid: &str) -> Result<Option<Found>> {
-        if let Some(patient) = self.users.patient(uuid).await? {
+        if let Some(patient) = self.core.users().patient(uuid).await? {
             return Ok(Some(Found::Patient(patient)));
         }
-        Ok(self.users.account(uuid).await?.map(Found::Account))
+        Ok(self.core.users().account(uuid).await?.map(Found::Account))
     }
 
     async fn find_by_email(&self, email: &str) -> Result<Option<Found>> {
-        if let Some(patient) = self.users.patient_by_email(email).await? {
+        if let Some(patient) = self.core.users().patient_by_email(email).await? {
             return Ok(Some(Found::Patient(patient)));
         }
-        Ok(self.users.account_by_email(email).await?.map(Found::Account))
+        Ok(self.core.users().account_by_email(email).await?.map(Found::Account))
     }
 
     async fn start_login(&self, found: Found) -> Result<UsersLogin> {
@@ -259,7 +260,7 @@ impl Platform {
     /// The entry of a login.
     pub(crate) fn login_entry(&self, found: &Found) -> NewAuditEntry {
         let uuid = found.uuid();
-        self.entry_by(Action::UserLogin, uuid, found.role(), user_entity(uuid), None)
+        self.core.entry_by(Action::UserLogin, uuid, found.role(), user_entity(uuid), None)
     }
 
     async fn compose(&self, found: Found) -> Result<Owner> {
@@ -267,7 +268,7 @@ impl Platform {
             Found::Account(account) => return Ok(Owner::Account(Box::new(account))),
             Found::Patient(patient) => patient,
         };
-        let body = self.health.patient(&patient.uuid).await?;
+        let body = self.core.health().patient(&patient.uuid).await?;
         let (profile, customer_code) = body.map(|body| (body.profile, body.customer_code)).unwrap_or_default();
         let person = Person::from_json(&patient.person)?;
         Ok(Owner::Patient(Box::new(PatientOwner { patient, person, profile, customer_code })))

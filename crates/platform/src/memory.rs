@@ -7,7 +7,7 @@ use runtime::HashMap;
 use tokio::sync::Semaphore;
 
 use crate::backoff::Backoff;
-use crate::environment::Settings;
+use crate::core::settings::Settings;
 use crate::portal::feed::Boards;
 use crate::signing::Keyring;
 

@@ -10,11 +10,11 @@ use store::{HealthChange, HealthMessage};
 use vitals::news_timeline::SettingsAt;
 use vitals::news2::{Consciousness, Spo2Scale};
 
-use crate::access::Researcher;
-use crate::audit::{Action, patient_entity};
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
-use crate::profile::note;
+use crate::core::access::Researcher;
+use crate::core::audit::{Action, patient_entity};
+use crate::core::checks::note;
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 use vitals::derivation::{NEWS_SETTING, Subject};
 use vitals::summary::Profile;
 
@@ -59,8 +59,8 @@ impl NewsSettingsChange {
 impl Platform {
     /// What is valid for a patient now.
     pub async fn news_settings(&self, researcher: &Researcher, patient: &str) -> Result<SettingsAt> {
-        self.patient_access(researcher, patient).await?;
-        self.news_settings_at(patient, self.now_ms()).await
+        self.core.patient_access(researcher, patient).await?;
+        self.news_settings_at(patient, self.core.now_ms()).await
     }
 
     /// Changes what is valid for a patient from now on; answers what is valid then. A practitioner may do this too.
@@ -71,9 +71,9 @@ impl Platform {
         change: &NewsSettingsChange,
     ) -> Result<SettingsAt> {
         let fields = change.fields()?;
-        self.patient_access(researcher, patient).await?;
-        let now_ms = self.now_ms();
-        let mut entry = self.entry(Action::PatientUpdate, researcher, patient_entity(patient), None);
+        self.core.patient_access(researcher, patient).await?;
+        let now_ms = self.core.now_ms();
+        let mut entry = self.core.entry(Action::PatientUpdate, researcher, patient_entity(patient), None);
         entry.details =
             Some(Value::from(Map::from_iter([("news_settings".to_owned(), fields.clone().into())])).to_string());
         let change = HealthChange::SetSetting {
@@ -83,15 +83,15 @@ impl Platform {
             fields,
             at_ms: now_ms,
         };
-        let message = HealthMessage { id: self.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
-        self.users.enqueue(message.clone()).await?;
-        self.deliver(message).await?;
-        self.wake_derivations();
+        let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
+        self.core.users().enqueue(message.clone()).await?;
+        self.core.deliver(message).await?;
+        self.core.wake_derivations();
         self.news_settings_at(patient, now_ms).await
     }
 
     async fn news_settings_at(&self, patient: &str, time_ms: i64) -> Result<SettingsAt> {
-        let settings = self.health.patient_settings(patient).await?;
+        let settings = self.core.health().patient_settings(patient).await?;
         Ok(Subject::new(Profile::default(), "UTC", settings).news_settings(time_ms))
     }
 }

@@ -7,9 +7,9 @@ use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
 use tracing::Instrument as _;
 
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::error::{PlatformError, Result};
 use crate::memory::Memory;
+use crate::platform::Platform;
 
 /// KiB of memory, passes, lanes: the second of the choices in OWASP's password storage cheat sheet.
 const MEMORY_KIB: u32 = 19 * 1024;
@@ -28,7 +28,7 @@ impl Platform {
     /// The hash of a new password, in PHC form. Invalid when it is too short; `field` is what it came as.
     pub(crate) async fn hash_new_password(&self, field: &str, password: &str) -> Result<String> {
         check_new_password(field, password)?;
-        let (password, salt) = (password.to_owned(), self.random_bytes::<16>());
+        let (password, salt) = (password.to_owned(), self.core.random_bytes::<16>());
         self.hashing(move || hash(&password, &salt)).await
     }
 
@@ -48,7 +48,7 @@ impl Platform {
         let password: String = password.chars().take(LONGEST_PASSWORD + 1).collect();
         let permit = self.memory.hashing.clone().acquire_owned().await.map_err(broken)?;
         self.check_backoff(name, address)?;
-        let (memory, clock) = (self.memory.clone(), self.clock.clone());
+        let (memory, clock) = (self.memory.clone(), self.core.clock().clone());
         let (name, address) = (name.to_owned(), address.to_owned());
         let verifying = runtime::blocking("hash a password", move || {
             // Here and not after it: whoever breaks the connection off has tried all the same, and keeps his permit
@@ -67,7 +67,7 @@ impl Platform {
 
     /// Too many when this name has been tried too often from this address.
     pub(crate) fn check_backoff(&self, name: &str, address: &str) -> Result<()> {
-        match self.memory.backoff.wait_s(name, address, self.now_ms()) {
+        match self.memory.backoff.wait_s(name, address, self.core.now_ms()) {
             Some(retry_after_s) => Err(PlatformError::TooMany { retry_after_s }),
             None => Ok(()),
         }
@@ -75,7 +75,7 @@ impl Platform {
 
     /// The same, without what others have failed with from this address.
     pub(crate) fn check_own_backoff(&self, name: &str, address: &str) -> Result<()> {
-        match self.memory.backoff.own_wait_s(name, address, self.now_ms()) {
+        match self.memory.backoff.own_wait_s(name, address, self.core.now_ms()) {
             Some(retry_after_s) => Err(PlatformError::TooMany { retry_after_s }),
             None => Ok(()),
         }
@@ -127,7 +127,7 @@ fn broken(error: impl std::fmt::Display) -> PlatformError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::environment::Settings;
+    use crate::core::settings::Settings;
 
     #[test]
     fn nobody_costs_what_anybody_costs() {

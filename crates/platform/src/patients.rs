@@ -4,11 +4,11 @@ use runtime::HashMap;
 use store::{Device, HealthPatient, Patient, Profile};
 use vitals::latest::LatestValues;
 
-use crate::access::Researcher;
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::access::Researcher;
+use crate::core::error::{PlatformError, Result};
+use crate::core::person::Person;
 use crate::health_sessions::HealthCaller;
-use crate::profile::Person;
+use crate::platform::Platform;
 
 /// Patients whose rows are best read together: a longer list is streamed in such parts.
 pub const ROWS_AT_ONCE: usize = 512;
@@ -46,14 +46,14 @@ impl Platform {
     /// The bracelets of the patient whose data the token opens, newest first.
     pub async fn devices(&self, caller: &HealthCaller) -> Result<Vec<Device>> {
         caller.require("patient.read")?;
-        Ok(self.health.devices(&caller.patient).await?)
+        Ok(self.core.health().devices(&caller.patient).await?)
     }
 
     /// The uuids of the patients of a group, in the order in which they joined. What is shown of them is then read
     /// part by part, so that a study of thousands takes no more memory than a small one.
     pub async fn uuids_of_group(&self, researcher: &Researcher, group_code: &str) -> Result<Vec<String>> {
-        let group = self.group_access(researcher, group_code).await?;
-        Ok(self.users.uuids_of(&group.code).await?)
+        let group = self.core.group_access(researcher, group_code).await?;
+        Ok(self.core.users().uuids_of(&group.code).await?)
     }
 
     /// The rows of patients whom the caller has been found to have access to, in their order. Best called with
@@ -80,28 +80,28 @@ impl Platform {
 
     /// A patient whom the caller has been found to have access to.
     pub(crate) async fn patient_row(&self, uuid: &str) -> Result<PatientRow> {
-        let patient = self.users.patient(uuid).await?.ok_or(PlatformError::NotFound("patient"))?;
-        let profile = self.health.patient(uuid).await?.map(|body| body.profile).unwrap_or_default();
-        let device = self.health.devices(uuid).await?.into_iter().next();
+        let patient = self.core.users().patient(uuid).await?.ok_or(PlatformError::NotFound("patient"))?;
+        let profile = self.core.health().patient(uuid).await?.map(|body| body.profile).unwrap_or_default();
+        let device = self.core.health().devices(uuid).await?.into_iter().next();
         Ok(PatientRow { person: Person::from_json(&patient.person)?, patient, profile, device, latest_values: None })
     }
 
     async fn persons_of(&self, uuids: &[String]) -> Result<HashMap<String, Patient>> {
-        Ok(self.users.patients(uuids.to_vec()).await?)
+        Ok(self.core.users().patients(uuids.to_vec()).await?)
     }
 
     async fn bodies_of(&self, wanted: bool, uuids: &[String]) -> Result<HashMap<String, HealthPatient>> {
         if !wanted {
             return Ok(HashMap::default());
         }
-        Ok(self.health.patients(uuids.to_vec()).await?)
+        Ok(self.core.health().patients(uuids.to_vec()).await?)
     }
 
     async fn newest_devices_of(&self, wanted: bool, uuids: &[String]) -> Result<HashMap<String, Device>> {
         if !wanted {
             return Ok(HashMap::default());
         }
-        Ok(self.health.newest_devices(uuids.to_vec()).await?)
+        Ok(self.core.health().newest_devices(uuids.to_vec()).await?)
     }
 
     async fn latest_of(&self, wanted: bool, uuids: &[String]) -> Result<HashMap<String, LatestValues>> {

@@ -3,108 +3,22 @@
 use std::collections::BTreeMap;
 
 use jiff::civil::Date;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store::{HealthChange, HealthMessage, NewAuditEntry, PersonChange, Profile, StoreError};
 
-use crate::access::Researcher;
 use crate::accounts::email_taken;
-use crate::audit::{Action, hcp_admin_entity, patient_entity};
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::access::Researcher;
+use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
+use crate::core::checks::{clean_email, note};
+use crate::core::error::{PlatformError, Result};
+use crate::core::person::Person;
 use crate::login::Owner;
 use crate::patients::PatientRow;
+use crate::platform::Platform;
 use crate::tokens::UsersCaller;
 
-/// The longest text that an attribute holds, in characters.
-const LONGEST_TEXT: usize = 200;
 /// How often a change is tried again that meets another.
 const TRIES: usize = 5;
-
-/// Personal attributes. Absent ones are not set.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Person {
-    /// Given name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub first_name: Option<String>,
-    /// Family name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_name: Option<String>,
-    /// Country of residence.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub country: Option<String>,
-    /// Identifier in the customer's own system.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub external_patient_id: Option<String>,
-    /// Study code, five characters.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub customer_tag: Option<String>,
-    /// Whether the terms of use were agreed to.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub agreement_to_terms_of_use: Option<bool>,
-}
-
-impl Person {
-    /// Reads what a row holds.
-    pub(crate) fn from_json(text: &str) -> Result<Self> {
-        serde_json::from_str(text).map_err(|error| PlatformError::Internal(format!("a person's row: {error}")))
-    }
-
-    /// What a row is to hold.
-    pub(crate) fn to_json(&self) -> Result<String> {
-        serde_json::to_string(self).map_err(|error| PlatformError::Internal(format!("a person's row: {error}")))
-    }
-
-    /// Notes what is not valid, by field.
-    pub(crate) fn check(&self, errors: &mut BTreeMap<String, Vec<String>>) {
-        let texts = [
-            ("first_name", &self.first_name),
-            ("last_name", &self.last_name),
-            ("country", &self.country),
-            ("external_patient_id", &self.external_patient_id),
-        ];
-        for (field, text) in texts {
-            if text.as_ref().is_some_and(|text| text.chars().count() > LONGEST_TEXT) {
-                note(errors, field, "must have at most 200 characters");
-            }
-        }
-        let is_tag = |tag: &String| tag.len() == 5 && tag.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        if self.customer_tag.as_ref().is_some_and(|tag| !tag.is_empty() && !is_tag(tag)) {
-            note(errors, "customer_tag", "must be five letters or digits");
-        }
-    }
-
-    /// Takes over what is named; an empty text takes an attribute away.
-    fn take_over(&mut self, change: &Person) {
-        let texts = [
-            (&mut self.first_name, &change.first_name),
-            (&mut self.last_name, &change.last_name),
-            (&mut self.country, &change.country),
-            (&mut self.external_patient_id, &change.external_patient_id),
-            (&mut self.customer_tag, &change.customer_tag),
-        ];
-        for (known, new) in texts {
-            if let Some(new) = new {
-                *known = Some(new.clone()).filter(|text| !text.trim().is_empty());
-            }
-        }
-        self.agreement_to_terms_of_use = change.agreement_to_terms_of_use.or(self.agreement_to_terms_of_use);
-    }
-
-    /// The names of the attributes that are set.
-    fn fields(&self) -> Vec<&'static str> {
-        let fields = [
-            ("first_name", self.first_name.is_some()),
-            ("last_name", self.last_name.is_some()),
-            ("country", self.country.is_some()),
-            ("external_patient_id", self.external_patient_id.is_some()),
-            ("customer_tag", self.customer_tag.is_some()),
-            ("agreement_to_terms_of_use", self.agreement_to_terms_of_use.is_some()),
-        ];
-        fields.into_iter().filter(|(_, is_set)| *is_set).map(|(field, _)| field).collect()
-    }
-}
 
 /// How staff files a patient; what is absent stays as it is, an empty text takes away.
 #[derive(Clone, Default)]
@@ -156,7 +70,7 @@ impl Platform {
         uuid: &str,
         change: PatientChange,
     ) -> Result<PatientRow> {
-        self.managed_patient(researcher, uuid).await?;
+        self.core.managed_patient(researcher, uuid).await?;
         let change = ProfileChange {
             person: Person {
                 external_patient_id: change.external_patient_id,
@@ -166,7 +80,7 @@ impl Platform {
             profile: Profile { time_zone: change.time_zone, ..Profile::default() },
             email: None,
         };
-        let entry = self.entry(Action::PatientUpdate, researcher, patient_entity(uuid), None);
+        let entry = self.core.entry(Action::PatientUpdate, researcher, patient_entity(uuid), None);
         self.write_profile(uuid, change, entry, "external_patient_id").await?;
         self.patient_row(uuid).await
     }
@@ -178,9 +92,9 @@ impl Platform {
         uuid: &str,
         change: ProfileChange,
     ) -> Result<PatientRow> {
-        self.managed_patient(researcher, uuid).await?;
+        self.core.managed_patient(researcher, uuid).await?;
         let secondary = Some(hcp_admin_entity(&researcher.account));
-        let entry = self.entry(Action::PatientProfileUpdate, researcher, patient_entity(uuid), secondary);
+        let entry = self.core.entry(Action::PatientProfileUpdate, researcher, patient_entity(uuid), secondary);
         self.write_profile(uuid, change, entry, "first_name").await?;
         self.patient_row(uuid).await
     }
@@ -189,7 +103,7 @@ impl Platform {
     pub async fn change_self(&self, caller: &UsersCaller, change: ProfileChange) -> Result<Owner> {
         if caller.role == "patient" {
             let primary = patient_entity(&caller.owner);
-            let entry = self.entry_by(Action::PatientProfileUpdate, &caller.owner, &caller.role, primary, None);
+            let entry = self.core.entry_by(Action::PatientProfileUpdate, &caller.owner, &caller.role, primary, None);
             self.write_profile(&caller.owner, change, entry, "first_name").await?;
             return self.owner(&caller.owner).await;
         }
@@ -205,7 +119,7 @@ impl Platform {
             return Err(PlatformError::Invalid(errors));
         }
         let Person { first_name, last_name, .. } = change.person;
-        self.users.set_account_names(&caller.owner, first_name, last_name, self.now_ms()).await?;
+        self.core.users().set_account_names(&caller.owner, first_name, last_name, self.core.now_ms()).await?;
         self.owner(&caller.owner).await
     }
 
@@ -221,10 +135,10 @@ impl Platform {
         let email = self.check_change(&change, first)?;
         entry.details = Some(json!({ "fields": change.fields() }).to_string());
         for _ in 0..TRIES {
-            let patient = self.users.patient(uuid).await?.ok_or(PlatformError::NotFound("patient"))?;
+            let patient = self.core.users().patient(uuid).await?.ok_or(PlatformError::NotFound("patient"))?;
             let mut person = Person::from_json(&patient.person)?;
             person.take_over(&change.person);
-            let now_ms = self.now_ms();
+            let now_ms = self.core.now_ms();
             let put = HealthChange::PutPatient {
                 uuid: uuid.to_owned(),
                 record_id: patient.record_id,
@@ -233,14 +147,14 @@ impl Platform {
                 at_ms: now_ms,
             };
             let entries = vec![entry.clone()];
-            let message = HealthMessage { id: self.new_record_id(), change: put, entries, created_ms: now_ms };
+            let message = HealthMessage { id: self.core.new_record_id(), change: put, entries, created_ms: now_ms };
             let person = person.to_json()?;
             let change =
                 PersonChange { uuid: uuid.to_owned(), email: email.clone(), known: patient.person, person, now_ms };
-            match self.users.change_person(change, message).await {
+            match self.core.users().change_person(change, message).await {
                 Ok(true) => {
-                    self.deliver_changes_of(uuid).await?;
-                    self.wake_derivations();
+                    self.core.deliver_changes_of(uuid).await?;
+                    self.core.wake_derivations();
                     return Ok(());
                 }
                 // Someone else has changed him meanwhile: what he wrote stays where it is not named here.
@@ -269,7 +183,7 @@ impl Platform {
 
     /// The date in UTC.
     pub(crate) fn today(&self) -> Date {
-        vitals::zone::timestamp_of(self.now_ms() * 1000).to_zoned(jiff::tz::TimeZone::UTC).date()
+        vitals::zone::timestamp_of(self.core.now_ms() * 1000).to_zoned(jiff::tz::TimeZone::UTC).date()
     }
 }
 
@@ -299,22 +213,4 @@ pub(crate) fn check_profile(profile: &Profile, today: Date, errors: &mut BTreeMa
     if profile.time_zone.as_deref().is_some_and(|zone| !vitals::zone::is_known_zone(zone)) {
         note(errors, "time_zone", "must be an IANA time zone such as Europe/Zurich");
     }
-}
-
-/// An e-mail as it is stored and looked up: trimmed, in lower case. Invalid when it cannot be one.
-pub(crate) fn clean_email(email: &str) -> Result<String> {
-    let clean = email.trim().to_lowercase();
-    let fits = match clean.split_once('@') {
-        Some((local, domain)) => !local.is_empty() && !domain.is_empty() && !domain.contains('@'),
-        None => false,
-    };
-    if !fits || clean.len() > 254 || clean.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
-        return Err(PlatformError::invalid("email", "must be an e-mail address"));
-    }
-    Ok(clean)
-}
-
-/// Notes what is not valid of a field.
-pub(crate) fn note(errors: &mut BTreeMap<String, Vec<String>>, field: &str, message: &str) {
-    errors.entry(field.to_owned()).or_default().push(message.to_owned());
 }

@@ -13,11 +13,11 @@ use uuid::Uuid;
 use vitals::registry::DataType;
 use vitals::zone::DAY_US;
 
-use crate::audit::{Action, patient_entity};
-use crate::environment::Platform;
-use crate::error::Result;
-use crate::ids::hex;
-use crate::settings::RETENTION_SETTING;
+use crate::core::audit::{Action, patient_entity};
+use crate::core::error::Result;
+use crate::core::ids::hex;
+use crate::core::settings::RETENTION_SETTING;
+use crate::platform::Platform;
 
 /// How often a period is tried that is being sealed.
 const TRIES: usize = 3;
@@ -39,15 +39,15 @@ impl Platform {
     /// The patients and types of which something is stored that their rules no longer keep, or whose rows of that time
     /// could still come.
     pub(crate) async fn expired(&self) -> Result<Vec<(Uuid, DataType)>> {
-        let now_ms = self.now_ms();
+        let now_ms = self.core.now_ms();
         let mut expired = Vec::new();
-        for (patient, rule) in self.health.settings_named(RETENTION_SETTING, now_ms).await? {
+        for (patient, rule) in self.core.health().settings_named(RETENTION_SETTING, now_ms).await? {
             let Ok(uuid) = patient.parse() else { continue };
-            let noted = self.health.retired(&patient).await?;
+            let noted = self.core.health().retired(&patient).await?;
             for (data_type, before_us) in kept_by_rule(&rule, now_ms) {
                 let retirement = Retirement { patient: uuid, data_type, before_us };
                 let is_noted = noted.get(&data_type).is_some_and(|noted_us| *noted_us >= before_us);
-                if !is_noted || self.health.rows_to_retire(retirement).await? > 0 {
+                if !is_noted || self.core.health().rows_to_retire(retirement).await? > 0 {
                     expired.push((uuid, data_type));
                 }
             }
@@ -58,22 +58,22 @@ impl Platform {
     /// Removes what a patient's rules no longer keep of a type; returns how many rows. Before anything goes, the audit
     /// log has an entry of it, in the name of the system. Doing so again finishes what was begun.
     pub(crate) async fn enforce_retention(&self, patient: Uuid, data_type: DataType) -> Result<u64> {
-        let now_ms = self.now_ms();
-        let rule = self.health.setting_at(&patient.to_string(), RETENTION_SETTING, now_ms).await?;
+        let now_ms = self.core.now_ms();
+        let rule = self.core.health().setting_at(&patient.to_string(), RETENTION_SETTING, now_ms).await?;
         let kept_from = rule.map(|rule| kept_by_rule(&rule, now_ms)).unwrap_or_default();
         let Some(before_us) = kept_from.get(&data_type).copied() else { return Ok(0) };
         let retirement = Retirement { patient, data_type, before_us };
-        let rows = self.health.rows_to_retire(retirement).await?;
+        let rows = self.core.health().rows_to_retire(retirement).await?;
         let entry = (rows > 0).then(|| self.entry_of_retirement(retirement, rows));
         self.retire_rows(retirement, entry).await?;
-        self.deliver_entries_of(&patient.to_string()).await?;
+        self.core.deliver_entries_of(&patient.to_string()).await?;
         Ok(rows)
     }
 
     async fn retire_rows(&self, retirement: Retirement, entry: Option<NewAuditEntry>) -> Result<()> {
         for _ in 0..TRIES {
-            let random = u64::from_be_bytes(self.random_bytes());
-            match self.health.retire(retirement, entry.clone(), self.now_ms(), random).await {
+            let random = u64::from_be_bytes(self.core.random_bytes());
+            match self.core.health().retire(retirement, entry.clone(), self.core.now_ms(), random).await {
                 Err(StoreError::LeaseLost) => {}
                 Ok(()) | Err(StoreError::Gone(_)) => return Ok(()),
                 Err(error) => return Err(error.into()),
@@ -86,7 +86,7 @@ impl Platform {
     fn entry_of_retirement(&self, retirement: Retirement, rows: u64) -> NewAuditEntry {
         let Retirement { patient, data_type, before_us } = retirement;
         let patient = patient.to_string();
-        let mut entry = self.entry_by(Action::PatientUpdate, "system", "system", patient_entity(&patient), None);
+        let mut entry = self.core.entry_by(Action::PatientUpdate, "system", "system", patient_entity(&patient), None);
         let identity = format!("retired {patient} {} {before_us}", data_type.name());
         entry.id = hex(&Sha256::digest(identity)[..12]);
         let before = Timestamp::from_microsecond(before_us).unwrap_or_default().to_string();

@@ -6,8 +6,8 @@ use vitals::block::Block;
 use vitals::registry::DataType;
 use vitals::zone::{LocalClock, SECOND_US};
 
-use crate::environment::Platform;
-use crate::error::Result;
+use crate::core::error::Result;
+use crate::platform::Platform;
 
 /// A range of time whose ends are both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub async fn samples(
         Range::Local { from_ms, to_ms } => local_parts(platform, patient, data_type, from_ms, to_ms).await?,
     };
     let steps: Vec<Part> = parts.into_iter().flat_map(|part| in_steps(part, step_us(data_type))).collect();
-    let health = platform.health.clone();
+    let health = platform.core.health().clone();
     let patient = patient.to_owned();
     let read = move |part: Part| {
         let (health, patient) = (health.clone(), patient.clone());
@@ -91,7 +91,7 @@ async fn local_parts(
     to_ms: i64,
 ) -> Result<Vec<Part>> {
     let (from_local_us, to_local_us) = (from_ms * 1000, to_ms * 1000 + 999);
-    let quarters = platform.health.local_quarters(patient, data_type, from_local_us, to_local_us).await?;
+    let quarters = platform.core.health().local_quarters(patient, data_type, from_local_us, to_local_us).await?;
     let mut parts: Vec<Part> = Vec::new();
     for quarter in quarters {
         let offset_us = i64::from(quarter.offset_s) * SECOND_US;

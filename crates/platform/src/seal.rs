@@ -5,8 +5,8 @@ use runtime::HashSet;
 use store::StoreError;
 use store::segment::{Sealed, UnsealedPeriod};
 
-use crate::environment::Platform;
-use crate::error::Result;
+use crate::core::error::Result;
+use crate::platform::Platform;
 
 /// Which periods are sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,9 +21,9 @@ impl Until {
     /// The time by which a period must have ended, µs.
     pub(crate) fn ended_by_us(self, platform: &Platform) -> i64 {
         match self {
-            Until::Finished => (platform.now_ms() - SETTLING_MS) * 1000,
+            Until::Finished => (platform.core.now_ms() - SETTLING_MS) * 1000,
             // Two days beyond the furthest sample that is accepted.
-            Until::Now => (platform.now_ms() + 32 * 86_400_000) * 1000,
+            Until::Now => (platform.core.now_ms() + 32 * 86_400_000) * 1000,
         }
     }
 }
@@ -50,7 +50,7 @@ pub async fn seal(platform: &Platform, until: Until, mut progress: impl FnMut(&S
     let mut failures_in_a_row = 0;
     loop {
         let limit = BATCH + given_up.len() as i64;
-        let mut periods = platform.health.unsealed_periods(ended_by_us, limit).await?;
+        let mut periods = platform.core.health().unsealed_periods(ended_by_us, limit).await?;
         periods.retain(|period| !given_up.contains(&key(period)));
         if periods.is_empty() {
             return failed.map_or(Ok(total), Err);
@@ -86,8 +86,8 @@ fn key(period: &UnsealedPeriod) -> (uuid::Uuid, i64, i64) {
 /// Seals one period. Nothing is sealed, and that is no failure, where other nodes are at the same period all the time.
 pub(crate) async fn seal_one(platform: &Platform, period: UnsealedPeriod) -> Result<Sealed> {
     for _ in 0..TRIES {
-        let random = u64::from_be_bytes(platform.random_bytes());
-        match platform.health.seal_period(period, platform.now_ms(), random).await {
+        let random = u64::from_be_bytes(platform.core.random_bytes());
+        match platform.core.health().seal_period(period, platform.core.now_ms(), random).await {
             Err(StoreError::LeaseLost) => {}
             sealed => return Ok(sealed?),
         }
@@ -97,13 +97,13 @@ pub(crate) async fn seal_one(platform: &Platform, period: UnsealedPeriod) -> Res
 
 /// Deletes objects that nobody can be reading any more; answers how many.
 pub async fn sweep_dead_objects(platform: &Platform) -> Result<usize> {
-    if platform.health.objects_held_until(platform.now_ms()).await?.is_some() {
+    if platform.core.health().objects_held_until(platform.core.now_ms()).await?.is_some() {
         return Ok(0);
     }
-    let before_ms = platform.now_ms() - DEAD_FOR_MS;
-    let dead = platform.health.dead_objects(before_ms, 1000).await?;
+    let before_ms = platform.core.now_ms() - DEAD_FOR_MS;
+    let dead = platform.core.health().dead_objects(before_ms, 1000).await?;
     for path in &dead {
-        platform.health.delete_dead_object(path).await?;
+        platform.core.health().delete_dead_object(path).await?;
     }
     Ok(dead.len())
 }

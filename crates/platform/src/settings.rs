@@ -12,15 +12,13 @@ use vitals::heart::MaxHeartRateRule;
 use vitals::registry::DataType;
 use vitals::summary::SummarySettings;
 
-use crate::access::Researcher;
-use crate::audit::{Action, group_entity};
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
-use crate::profile::note;
+use crate::core::access::Researcher;
+use crate::core::audit::{Action, group_entity};
+use crate::core::checks::note;
+use crate::core::error::{PlatformError, Result};
+use crate::core::settings::RETENTION_SETTING;
+use crate::platform::Platform;
 use vitals::derivation::{GOAL_SETTING, RULE_SETTING};
-
-/// Name of the setting of how many days raw data are kept, by type.
-pub const RETENTION_SETTING: &str = "retention";
 
 const LARGEST_GOAL_STEPS: i64 = 200_000;
 const LONGEST_RETENTION_DAYS: i64 = 36_500;
@@ -86,8 +84,8 @@ impl GroupSettingsChange {
 impl Platform {
     /// The settings of a group.
     pub async fn group_settings(&self, researcher: &Researcher, code: &str) -> Result<GroupSettings> {
-        let group = self.group_access(researcher, code).await?;
-        Ok(with_defaults(self.users.group_settings(&group.code).await?))
+        let group = self.core.group_access(researcher, code).await?;
+        Ok(with_defaults(self.core.users().group_settings(&group.code).await?))
     }
 
     /// Changes settings of a group, from now on; answers all of them.
@@ -97,22 +95,22 @@ impl Platform {
         code: &str,
         change: GroupSettingsChange,
     ) -> Result<GroupSettings> {
-        let group = self.managed_group(researcher, code).await?;
+        let group = self.core.managed_group(researcher, code).await?;
         let values = change.values()?;
-        let mut entry = self.entry(Action::GroupSettingsChange, researcher, group_entity(&group.id), None);
+        let mut entry = self.core.entry(Action::GroupSettingsChange, researcher, group_entity(&group.id), None);
         entry.details = Some(json!({ "settings": values }).to_string());
         let effective = self.effective_settings();
-        let audit = self.audit(vec![entry]);
-        let patients = self.users.set_group_settings(&group.code, values, effective, audit).await?;
+        let audit = self.core.audit(vec![entry]);
+        let patients = self.core.users().set_group_settings(&group.code, values, effective, audit).await?;
         // Should this be cut off: the operation is done, and its messages are delivered in the background.
-        self.deliver_changes_of_all(patients).await?;
-        self.wake_derivations();
-        Ok(with_defaults(self.users.group_settings(&group.code).await?))
+        self.core.deliver_changes_of_all(patients).await?;
+        self.core.wake_derivations();
+        Ok(with_defaults(self.core.users().group_settings(&group.code).await?))
     }
 
     /// How settings of groups become settings of a patient, from now on.
     pub(crate) fn effective_settings(&self) -> EffectiveSettings {
-        EffectiveSettings { rule: effective, at_ms: self.now_ms() }
+        EffectiveSettings { rule: effective, at_ms: self.core.now_ms() }
     }
 }
 

@@ -11,8 +11,8 @@ use jsonwebtoken::{DecodingKey, EncodingKey};
 use runtime::HashMap;
 use store::SigningKey;
 
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 use crate::tokens::Cloud;
 
 /// How long a ring is used before a new look whether another node has rotated the keys.
@@ -68,8 +68,8 @@ impl Platform {
         let key = self.new_signing_key(cloud)?;
         let kid = key.kid.clone();
         match cloud {
-            Cloud::Users => self.users.rotate_signing_key(key).await?,
-            Cloud::Health => self.health.rotate_signing_key(key).await?,
+            Cloud::Users => self.core.users().rotate_signing_key(key).await?,
+            Cloud::Health => self.core.health().rotate_signing_key(key).await?,
         }
         self.load_keys(cloud).await?;
         Ok(kid)
@@ -77,7 +77,7 @@ impl Platform {
 
     fn seen_keys(&self, cloud: Cloud, younger_than_ms: i64) -> Option<Arc<Keys>> {
         let seen = self.keyring(cloud).seen.read().unwrap_or_else(PoisonError::into_inner);
-        seen.clone().filter(|keys| self.now_ms() - keys.seen_ms < younger_than_ms)
+        seen.clone().filter(|keys| self.core.now_ms() - keys.seen_ms < younger_than_ms)
     }
 
     fn keyring(&self, cloud: Cloud) -> &Keyring {
@@ -89,8 +89,8 @@ impl Platform {
 
     async fn stored_keys(&self, cloud: Cloud) -> Result<Vec<SigningKey>> {
         Ok(match cloud {
-            Cloud::Users => self.users.signing_keys().await?,
-            Cloud::Health => self.health.signing_keys().await?,
+            Cloud::Users => self.core.users().signing_keys().await?,
+            Cloud::Health => self.core.health().signing_keys().await?,
         })
     }
 
@@ -99,8 +99,8 @@ impl Platform {
         if stored.iter().all(|key| key.retired_ms.is_some()) {
             let key = self.new_signing_key(cloud)?;
             match cloud {
-                Cloud::Users => self.users.rotate_signing_key(key).await?,
-                Cloud::Health => self.health.rotate_signing_key(key).await?,
+                Cloud::Users => self.core.users().rotate_signing_key(key).await?,
+                Cloud::Health => self.core.health().rotate_signing_key(key).await?,
             }
             stored = self.stored_keys(cloud).await?;
         }
@@ -115,17 +115,17 @@ impl Platform {
             signing_kid: newest.kid.clone(),
             signing: self.unseal(cloud, newest)?,
             verifying,
-            seen_ms: self.now_ms(),
+            seen_ms: self.core.now_ms(),
         });
         *self.keyring(cloud).seen.write().unwrap_or_else(PoisonError::into_inner) = Some(keys.clone());
         Ok(keys)
     }
 
     fn new_signing_key(&self, cloud: Cloud) -> Result<SigningKey> {
-        let seed = self.random_bytes::<32>();
+        let seed = self.core.random_bytes::<32>();
         let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(broken)?;
-        let kid = self.new_record_id();
-        let nonce = self.random_bytes::<NONCE_LEN>();
+        let kid = self.core.new_record_id();
+        let nonce = self.core.random_bytes::<NONCE_LEN>();
         let mut sealed = pair.to_pkcs8v1().map_err(broken)?.as_ref().to_vec();
         self.sealing_key()?
             .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), sealed_for(cloud, &kid), &mut sealed)
@@ -134,7 +134,7 @@ impl Platform {
             kid,
             sealed_key: [&nonce[..], &sealed].concat(),
             public_key: pair.public_key().as_ref().to_vec(),
-            created_ms: self.now_ms(),
+            created_ms: self.core.now_ms(),
             retired_ms: None,
         })
     }
@@ -152,7 +152,7 @@ impl Platform {
 
     /// The key that seals what only this service may read.
     pub(crate) fn sealing_key(&self) -> Result<LessSafeKey> {
-        let key = UnboundKey::new(&AES_256_GCM, &self.master_key[..]).map_err(broken)?;
+        let key = UnboundKey::new(&AES_256_GCM, &self.core.master_key()[..]).map_err(broken)?;
         Ok(LessSafeKey::new(key))
     }
 }

@@ -9,10 +9,10 @@ use vitals::summary::Section;
 use vitals::summary::slots_json::{DaySlots, write_day};
 use vitals::zone::LocalDay;
 
-use crate::access::Researcher;
-use crate::environment::Platform;
-use crate::error::Result;
+use crate::core::access::Researcher;
+use crate::core::error::Result;
 use crate::health_sessions::HealthCaller;
+use crate::platform::Platform;
 
 /// Patients whose days are best read together: an answer over more is streamed in such parts.
 pub const PATIENTS_AT_ONCE: usize = 32;
@@ -84,14 +84,14 @@ impl Platform {
         day: LocalDay,
         parts: DayParts,
     ) -> Result<Vec<PatientDay>> {
-        let mut sections = self.health.summaries_of_patients(patients.to_vec(), day).await?;
+        let mut sections = self.core.health().summaries_of_patients(patients.to_vec(), day).await?;
         let mut slots: HashMap<String, Vec<SlotRow>> = HashMap::default();
         if parts.slots {
-            slots = self.health.slots_of_patients(patients.to_vec(), day, SHOWN_TYPES).await?;
+            slots = self.core.health().slots_of_patients(patients.to_vec(), day, SHOWN_TYPES).await?;
         }
         let mut extra: HashMap<String, ExtraRows> = HashMap::default();
         if parts.extra {
-            extra = self.health.extra_of_patients(patients.to_vec(), day).await?;
+            extra = self.core.health().extra_of_patients(patients.to_vec(), day).await?;
         }
         let day_of = |patient: &String| PatientDay {
             cells: parts.slots.then(|| slots.remove(patient).unwrap_or_default()),
@@ -109,7 +109,7 @@ impl Platform {
         day: LocalDay,
         parts: DayParts,
     ) -> Result<PatientDay> {
-        self.patient_access(researcher, patient).await?;
+        self.core.patient_access(researcher, patient).await?;
         let days = self.days(patient, (day, day), parts).await?;
         Ok(days.into_iter().next().unwrap_or_else(|| PatientDay::new(patient, day, Vec::new())))
     }
@@ -131,14 +131,14 @@ impl Platform {
         (first, last): (LocalDay, LocalDay),
         parts: DayParts,
     ) -> Result<Vec<PatientDay>> {
-        let mut sections = by_day(self.health.summaries(patient, first, last).await?, |row| row.day);
+        let mut sections = by_day(self.core.health().summaries(patient, first, last).await?, |row| row.day);
         let mut slots = HashMap::default();
         if parts.slots {
-            slots = by_day(self.health.slots_of_types(patient, first, last, SHOWN_TYPES).await?, |row| row.day);
+            slots = by_day(self.core.health().slots_of_types(patient, first, last, SHOWN_TYPES).await?, |row| row.day);
         }
         let mut extra: HashMap<LocalDay, ExtraRows> = HashMap::default();
         if parts.extra {
-            for row in self.health.derived(patient, Output::Extra, keys_of_days(first, last)).await? {
+            for row in self.core.health().derived(patient, Output::Extra, keys_of_days(first, last)).await? {
                 extra.entry(day_of(row.key).0).or_default().extend(row.body.map(|body| (row.key, body)));
             }
         }

@@ -3,8 +3,8 @@
 //! They harm nobody, since nothing is read that no row names, but they take room and hold samples. An object that is
 //! being written is not yet known either, so only old ones are taken for lost.
 
-use crate::environment::Platform;
-use crate::error::Result;
+use crate::core::error::Result;
+use crate::platform::Platform;
 
 /// Where objects lie that a row must know.
 const FOLDERS: [&str; 2] = ["v1", "exports"];
@@ -27,10 +27,11 @@ impl Platform {
     pub async fn orphans(&self, written_before_ms: i64) -> Result<Orphans> {
         let mut orphans = Orphans::default();
         for folder in FOLDERS {
-            let mut listed = self.objects.listed(folder).await?;
+            let mut listed = self.core.objects().listed(folder).await?;
             listed.retain(|object| object.modified_ms < written_before_ms);
             for some in listed.chunks(AT_ONCE) {
-                let known = self.health.known_paths(some.iter().map(|object| object.path.clone()).collect()).await?;
+                let known =
+                    self.core.health().known_paths(some.iter().map(|object| object.path.clone()).collect()).await?;
                 for object in some.iter().filter(|object| !known.contains(&object.path)) {
                     orphans.paths.push(object.path.clone());
                     orphans.bytes += object.bytes;
@@ -45,9 +46,9 @@ impl Platform {
     pub async fn sweep_orphans(&self, written_before_ms: i64) -> Result<u64> {
         let orphans = self.orphans(written_before_ms).await?;
         for path in &orphans.paths {
-            self.objects.delete(path).await?;
+            self.core.objects().delete(path).await?;
         }
-        let unfinished = self.objects.sweep_unfinished(written_before_ms).await?;
+        let unfinished = self.core.objects().sweep_unfinished(written_before_ms).await?;
         Ok(orphans.paths.len() as u64 + unfinished)
     }
 }

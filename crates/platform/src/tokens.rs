@@ -5,8 +5,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, Header, Validation};
 use serde::{Deserialize, Serialize};
 
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 
 pub(crate) const MINUTE_MS: i64 = 60_000;
 
@@ -116,13 +116,13 @@ impl Platform {
 
     /// When an access token that is issued now ends, ms.
     pub(crate) fn token_end_ms(&self, now_ms: i64) -> i64 {
-        now_ms + self.settings.token_ttl_minutes * MINUTE_MS
+        now_ms + self.core.settings().token_ttl_minutes * MINUTE_MS
     }
 
     /// A signed token with the times that a client is told.
     pub(crate) fn issued(&self, token: String, first_issued_ms: i64, refresh_until_ms: i64) -> Issued {
         let refresh_minutes = (refresh_until_ms - first_issued_ms) / MINUTE_MS;
-        Issued { token, ttl_minutes: self.settings.token_ttl_minutes, refresh_minutes }
+        Issued { token, ttl_minutes: self.core.settings().token_ttl_minutes, refresh_minutes }
     }
 
     /// What a token of this cloud says, when its signature, issuer and audience hold. Its session and its end are
@@ -145,11 +145,11 @@ impl Platform {
     /// Who calls the Users Cloud with this token.
     pub async fn users_caller(&self, token: &str) -> Result<UsersCaller> {
         let claims = self.read_token(Cloud::Users, token).await?;
-        let session = self.users.session(&claims.jti).await?.ok_or(NOT_VALID)?;
+        let session = self.core.users().session(&claims.jti).await?.ok_or(NOT_VALID)?;
         if session.owner != claims.sub || session.ended_ms.is_some() || session.replaced_ms.is_some() {
             return Err(NOT_VALID);
         }
-        if self.now_ms() >= session.expires_ms {
+        if self.core.now_ms() >= session.expires_ms {
             return Err(PlatformError::Unauthenticated("the token has expired"));
         }
         Ok(UsersCaller {
@@ -173,8 +173,8 @@ impl Platform {
 
     pub(crate) fn issuer(&self, cloud: Cloud) -> &str {
         match cloud {
-            Cloud::Users => &self.settings.users_url,
-            Cloud::Health => &self.settings.health_url,
+            Cloud::Users => &self.core.settings().users_url,
+            Cloud::Health => &self.core.settings().health_url,
         }
     }
 }

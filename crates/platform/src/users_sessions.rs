@@ -2,8 +2,8 @@
 
 use store::{HealthChange, HealthMessage, NewAuditEntry, Refreshed, Session, Successor};
 
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 use crate::tokens::{Claims, Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned};
 
 /// How long a token that was refreshed can be refreshed again: the answer to the first time can have been lost.
@@ -26,9 +26,9 @@ impl Platform {
     /// Starts a session, with the entry of the login that it comes from. Unauthenticated when the password was changed
     /// or the account disabled while it was checked.
     pub(crate) async fn start_users_session(&self, new: NewSession<'_>, entry: NewAuditEntry) -> Result<Issued> {
-        let now_ms = self.now_ms();
-        let id = self.new_record_id();
-        let refresh_minutes = if new.refreshable { self.settings.token_refresh_minutes } else { 0 };
+        let now_ms = self.core.now_ms();
+        let id = self.core.new_record_id();
+        let refresh_minutes = if new.refreshable { self.core.settings().token_refresh_minutes } else { 0 };
         let session = Session {
             family: id.clone(),
             id,
@@ -41,7 +41,7 @@ impl Platform {
             ended_ms: None,
         };
         let issued = self.sign_users_token(&session, new.role).await?;
-        if !self.users.add_session(session, new.password_hash, self.audit(vec![entry])).await? {
+        if !self.core.users().add_session(session, new.password_hash, self.core.audit(vec![entry])).await? {
             return Err(PlatformError::Unauthenticated("the credentials are not valid"));
         }
         Ok(issued)
@@ -51,17 +51,17 @@ impl Platform {
     /// after that ends the whole login. `address` is where the call comes from.
     pub async fn users_refresh(&self, token: &str, address: &str) -> Result<Issued> {
         let claims = self.claims_to_refresh(Cloud::Users, token, address).await?;
-        let session = self.users.session(&claims.jti).await?;
+        let session = self.core.users().session(&claims.jti).await?;
         let Some(session) = session.filter(|session| session.owner == claims.sub) else {
             return Err(self.refresh_refused(&claims.sub, address));
         };
         let successor = self.successor();
         let reused = self.end_of_login(&session.family, successor.issued_ms);
-        match self.users.refresh_session(&session.id, successor, REFRESH_GRACE_MS, reused.clone()).await? {
+        match self.core.users().refresh_session(&session.id, successor, REFRESH_GRACE_MS, reused.clone()).await? {
             Refreshed::Done(session) => self.sign_users_token(&session, &claims.role).await,
             Refreshed::Reused => {
                 tracing::warn!("a token was refreshed twice, and its login has been ended");
-                self.deliver(reused).await?;
+                self.core.deliver(reused).await?;
                 Err(self.refresh_refused(&claims.sub, address))
             }
             Refreshed::Ended | Refreshed::Late => Err(self.refresh_refused(&claims.sub, address)),
@@ -73,16 +73,16 @@ impl Platform {
     /// means it all the same.
     pub async fn users_logout(&self, token: &str) -> Result<()> {
         let claims = self.read_token(Cloud::Users, token).await?;
-        let session = self.users.session(&claims.jti).await?.ok_or(NOT_VALID)?;
-        let now_ms = self.now_ms();
+        let session = self.core.users().session(&claims.jti).await?.ok_or(NOT_VALID)?;
+        let now_ms = self.core.now_ms();
         let stands = now_ms < session.expires_ms.max(session.refresh_until_ms);
         let ended = session.ended_ms.is_some() || replaced_long_ago(session.replaced_ms, now_ms);
         if session.owner != claims.sub || ended || !stands {
             return Err(NOT_VALID);
         }
         let message = self.end_of_login(&session.family, now_ms);
-        if self.users.end_login(&session.family, now_ms, message.clone()).await? {
-            self.deliver(message).await?;
+        if self.core.users().end_login(&session.family, now_ms, message.clone()).await? {
+            self.core.deliver(message).await?;
         }
         Ok(())
     }
@@ -104,7 +104,7 @@ impl Platform {
 
     fn end_of_login(&self, login: &str, now_ms: i64) -> HealthMessage {
         let change = HealthChange::EndSessionsOfLogin { login: login.to_owned(), at_ms: now_ms };
-        HealthMessage { id: self.new_record_id(), change, entries: Vec::new(), created_ms: now_ms }
+        HealthMessage { id: self.core.new_record_id(), change, entries: Vec::new(), created_ms: now_ms }
     }
 
     /// What a token says that is to be refreshed. Whoever fails too often waits.
@@ -113,7 +113,7 @@ impl Platform {
             Ok(claims) => claims,
             Err(PlatformError::Unauthenticated(_)) => {
                 self.check_backoff(NOT_OURS, address)?;
-                self.memory.backoff.failed(NOT_OURS, address, self.now_ms());
+                self.memory.backoff.failed(NOT_OURS, address, self.core.now_ms());
                 return Err(NOT_VALID);
             }
             Err(error) => return Err(error),
@@ -125,14 +125,14 @@ impl Platform {
     /// Notes that a token which was ours could not be refreshed; answers the error to give. Nothing is guessed here, so
     /// this holds up only the one whose token it was, and nobody else who comes from the same address.
     pub(crate) fn refresh_refused(&self, owner: &str, address: &str) -> PlatformError {
-        self.memory.backoff.failed_again(&refresher(owner), address, self.now_ms());
+        self.memory.backoff.failed_again(&refresher(owner), address, self.core.now_ms());
         PlatformError::Unauthenticated("the token can no longer be refreshed")
     }
 
     /// The token that takes the place of another, from now on.
     pub(crate) fn successor(&self) -> Successor {
-        let now_ms = self.now_ms();
-        Successor { id: self.new_record_id(), issued_ms: now_ms, expires_ms: self.token_end_ms(now_ms) }
+        let now_ms = self.core.now_ms();
+        Successor { id: self.core.new_record_id(), issued_ms: now_ms, expires_ms: self.token_end_ms(now_ms) }
     }
 }
 

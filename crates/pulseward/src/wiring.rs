@@ -7,7 +7,7 @@ pub mod objects;
 use std::path::Path;
 use std::sync::Arc;
 
-use platform::{Platform, Settings};
+use platform::{Environment, Platform, Settings};
 use rand::TryRng;
 #[expect(clippy::disallowed_types, reason = "the one place where the system's randomness is drawn")]
 use rand::rngs::SysRng;
@@ -69,7 +69,15 @@ pub async fn open_restored(options: &StoreOptions, settings: Settings) -> Result
     let limits = Limits { connections: options.db_connections.count(), ..Limits::default() };
     let users = UsersDb::open_with(users_address, limits).await?;
     let health = HealthDb::open_with(health_address, limits, objects.clone()).await?;
-    Ok(Platform::new(users, health, objects, Arc::new(now_ms), Arc::new(fill_random), master_key, settings))
+    Ok(Platform::new(Environment {
+        users,
+        health,
+        objects,
+        clock: Arc::new(now_ms),
+        random: Arc::new(fill_random),
+        master_key,
+        settings,
+    }))
 }
 
 /// The settings of a service that clients reach under these addresses.

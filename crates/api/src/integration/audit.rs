@@ -73,7 +73,7 @@ async fn list(
     ResearcherCall(researcher): ResearcherCall,
     parameters: Parameters,
 ) -> Result<Response> {
-    researcher.require_subscription(state.platform.now_ms())?;
+    researcher.require_subscription(state.platform.core.now_ms())?;
     let (from_ms, to_ms) = both(parameters.required_ms("from"), parameters.required_ms("to"))?;
     if to_ms < from_ms {
         return Err(PlatformError::invalid("to", "must not be before from").into());

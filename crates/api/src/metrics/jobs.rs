@@ -10,7 +10,7 @@ use super::{heading, histogram, line};
 /// Writes what this node has run, and what waits or fails on all nodes; the latter is left out when the database does
 /// not answer.
 pub(super) async fn write(platform: &Platform, text: &mut String) {
-    let (kinds, restarts) = platform.jobs.counts();
+    let (kinds, restarts) = platform.core.signals().counts();
     write_runs(&kinds, text);
     write_derivations(&platform.derivation_counts(), text);
     heading(text, "pulseward_job_engine_restarts_total", "counter", "Starts of the engine after a panic of its own.");

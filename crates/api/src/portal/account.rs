@@ -67,7 +67,7 @@ struct PasswordChange {
     responses((status = 200, body = AccountBody), (status = 401, body = ErrorBody)))]
 async fn show(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<AccountBody>> {
     let account = state.platform.portal_account(&caller).await?;
-    Ok(Json(AccountBody::of(account, state.platform.now_ms())))
+    Ok(Json(AccountBody::of(account, state.platform.core.now_ms())))
 }
 
 /// Chooses another password, which ends one's other sessions and all tokens of the account.

@@ -217,7 +217,7 @@ async fn board(
     let platform = state.platform;
     let uuids = platform.board_patients(&caller.researcher()?, &code).await?;
     let parts: Vec<Vec<String>> = uuids.chunks(ROWS_AT_ONCE).map(<[String]>::to_vec).collect();
-    let before = format!("{{\"at\":{},\"patients\":[", platform.now_ms()).into_bytes();
+    let before = format!("{{\"at\":{},\"patients\":[", platform.core.now_ms()).into_bytes();
     let read = move |part: Vec<String>| {
         let platform = platform.clone();
         async move { platform.board_rows(&part).await }
@@ -267,7 +267,7 @@ impl Watched {
         match self.platform.portal_caller(&self.cookie, false).await {
             Ok(Some(caller)) => match caller.researcher() {
                 Ok(researcher) => !matches!(
-                    self.platform.group_access(&researcher, &self.code).await,
+                    self.platform.core.group_access(&researcher, &self.code).await,
                     Err(platform::PlatformError::Forbidden(_) | platform::PlatformError::NotFound(_))
                 ),
                 Err(_) => false,

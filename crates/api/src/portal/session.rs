@@ -109,8 +109,8 @@ async fn session_body(state: &ApiState, caller: &PortalCaller) -> Result<Session
     let account = state.platform.portal_account(caller).await?;
     Ok(SessionBody {
         csrf_token: caller.csrf_token.clone(),
-        account: AccountBody::of(account, state.platform.now_ms()),
-        idle_s: (!caller.view_only).then_some(state.platform.settings.portal_idle_minutes * 60),
+        account: AccountBody::of(account, state.platform.core.now_ms()),
+        idle_s: (!caller.view_only).then_some(state.platform.core.settings().portal_idle_minutes * 60),
         ends_at: iso_ms(caller.ends_ms),
         must_change_password: caller.must_change_password,
         totp: caller.has_totp,
@@ -120,7 +120,7 @@ async fn session_body(state: &ApiState, caller: &PortalCaller) -> Result<Session
 
 /// The cookie's header. Without a lifetime of its own it goes with the browser's session; ours ends it earlier.
 fn cookie(state: &ApiState, value: &str, more: &str) -> String {
-    let secure = if state.platform.settings.integration_url.starts_with("https://") { "; Secure" } else { "" };
+    let secure = if state.platform.core.settings().integration_url.starts_with("https://") { "; Secure" } else { "" };
     format!("{SESSION_COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{more}")
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
-use platform::{NewAccount, NewApiKey, Platform, Role, Settings, SubscriptionStart};
+use platform::{Environment, NewAccount, NewApiKey, Platform, Role, Settings, SubscriptionStart};
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
 use store::engine::Address;
@@ -78,15 +78,15 @@ impl Story {
         let now_ms = Arc::new(AtomicI64::new(START_MS));
         let clock = now_ms.clone();
         let random = Mutex::new(rand_chacha::ChaCha20Rng::seed_from_u64(7));
-        let platform = Platform::new(
+        let platform = Platform::new(Environment {
             users,
             health,
             objects,
-            Arc::new(move || clock.load(Ordering::SeqCst)),
-            Arc::new(move |bytes: &mut [u8]| random.lock().expect("no test panics here").fill_bytes(bytes)),
-            [7; 32],
-            Settings::default(),
-        );
+            clock: Arc::new(move || clock.load(Ordering::SeqCst)),
+            random: Arc::new(move |bytes: &mut [u8]| random.lock().expect("no test panics here").fill_bytes(bytes)),
+            master_key: [7; 32],
+            settings: Settings::default(),
+        });
         let state = api::ApiState::new(platform.clone(), limits);
         Story { platform, router: api::router(state.clone()), state, now_ms, folder }
     }
@@ -129,7 +129,7 @@ impl Story {
             action_type: action_type.map(str::to_owned),
             scoped_key: None,
         };
-        let mut reader = self.platform.users.read_audit(query, self.now_ms()).await.expect("a reader");
+        let mut reader = self.platform.core.users().read_audit(query, self.now_ms()).await.expect("a reader");
         let mut entries = Vec::new();
         while let Some(page) = reader.next_page().await.expect("a page") {
             entries.extend(page);

@@ -15,7 +15,7 @@ use super::ahead::read_ahead;
 use super::plan::Plan;
 use super::reader::{Reader, StoredPatient, read_all};
 use super::worker::DerivationCounts;
-use crate::environment::Platform;
+use crate::platform::Platform;
 
 /// Windows up to which a batch is computed where it is: to hand a live sync over to another thread costs more.
 const FEW_WINDOWS: i64 = 12;
@@ -35,8 +35,8 @@ pub(super) struct Input {
 
 /// Reads and computes what is dirty of one patient.
 pub(super) async fn derive(platform: &Platform, claim: Claim) -> store::Result<DerivationCommit> {
-    let health = &platform.health;
-    let now_ms = platform.now_ms();
+    let health = platform.core.health();
+    let now_ms = platform.core.now_ms();
     let Some(start) = health.derivation_start(&claim.patient, now_ms).await? else {
         return Ok(DerivationCommit::nothing(claim));
     };

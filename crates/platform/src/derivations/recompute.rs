@@ -16,8 +16,8 @@ use super::reader::{Reader, StoredPatient};
 use super::subject_of;
 use super::values::Values;
 use super::worker::{DerivationCounts, commit_due};
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 
 /// How long a recomputation may hold a patient; the fold of what he syncs meanwhile waits for it.
 const LEASE_MS: i64 = 10 * 60_000;
@@ -52,13 +52,13 @@ pub async fn recompute(
         done(patient, found);
     };
     if let Some(patient) = patient {
-        platform.health.patient(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
+        platform.core.health().patient(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
         add(patient, recompute_patient(platform, patient).await?);
         return Ok(total);
     }
     let mut after = String::new();
     loop {
-        let patients = platform.health.patients_after(&after, PATIENTS).await?;
+        let patients = platform.core.health().patients_after(&after, PATIENTS).await?;
         let Some(last) = patients.last() else { return Ok(total) };
         after.clone_from(last);
         for patient in &patients {
@@ -79,9 +79,9 @@ async fn recompute_patient(platform: &Platform, patient: &str) -> Result<Recompu
 
 /// `None` when somebody else has the patient, or when something came between.
 async fn try_recompute(platform: &Platform, patient: &str) -> Result<Option<Recomputed>> {
-    let health = &platform.health;
+    let health = platform.core.health();
     let arrivals = health.arrivals(patient).await?;
-    let now_ms = platform.now_ms();
+    let now_ms = platform.core.now_ms();
     // Windows of waveforms that wait for their end are computed now: the recomputation takes what is there.
     for range in health.due_of(patient, i64::MAX).await? {
         let is_waveform = DataType::from_number(range.data_type).is_some_and(DataType::is_waveform);
@@ -109,7 +109,7 @@ async fn try_recompute(platform: &Platform, patient: &str) -> Result<Option<Reco
 
 /// Derives everything again and returns what has to change, with what was found.
 async fn compare(platform: &Platform, claim: Claim, now_ms: i64) -> store::Result<(DerivationCommit, Recomputed)> {
-    let health = &platform.health;
+    let health = platform.core.health();
     let patient = claim.patient.as_str();
     let mut due = health.everything_due(patient, now_ms).await?;
     due.retain(|range| DataType::from_number(range.data_type).is_some_and(is_input));

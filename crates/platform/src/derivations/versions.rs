@@ -3,8 +3,8 @@
 use vitals::derivation::{types_to_derive_again, versions};
 use vitals::registry::DataType;
 
-use crate::environment::Platform;
-use crate::error::Result;
+use crate::core::error::Result;
+use crate::platform::Platform;
 
 /// Patients who are looked up at once.
 const PATIENTS: i64 = 256;
@@ -12,7 +12,7 @@ const PATIENTS: i64 = 256;
 /// Marks the rows dirty from which new or changed derivations are computed; returns of how many patients. To be called
 /// at the start: doing it twice is doing it once.
 pub(super) async fn mark_other_versions(platform: &Platform) -> Result<usize> {
-    let health = &platform.health;
+    let health = platform.core.health();
     let current = versions();
     let mut marked = 0;
     let mut after = String::new();
@@ -22,14 +22,14 @@ pub(super) async fn mark_other_versions(platform: &Platform) -> Result<usize> {
         after.clone_from(last);
         for (patient, stored) in &patients {
             let types = types_to_derive_again(stored);
-            let mut ranges = health.everything_due(patient, platform.now_ms()).await?;
+            let mut ranges = health.everything_due(patient, platform.core.now_ms()).await?;
             ranges.retain(|range| DataType::from_number(range.data_type).is_some_and(|known| types.contains(&known)));
             marked += usize::from(!ranges.is_empty());
             health.derive_again(patient, &current, ranges).await?;
         }
     }
     if marked > 0 {
-        platform.wake_derivations();
+        platform.core.wake_derivations();
     }
     Ok(marked)
 }

@@ -11,9 +11,9 @@ use vitals::derivation::DERIVATIONS;
 
 use super::derive::derive;
 use super::versions::mark_other_versions;
-use crate::environment::Platform;
-use crate::error::Result;
+use crate::core::error::Result;
 use crate::jobs::{Ended, Job, Run, Spec, Turn};
+use crate::platform::Platform;
 
 /// Patients that a node holds at once: some are read and computed, others wait for their turn or for their commit.
 const HELD_AT_ONCE: usize = 64;
@@ -43,14 +43,14 @@ impl Job for Derive {
         super::worker_tests::panic_if_asked(&run.lease.subject);
         let commit = derive(platform, run.claim()).instrument(tracing::debug_span!("derive")).await?;
         drop(turn);
-        let now_ms = platform.now_ms();
+        let now_ms = platform.core.now_ms();
         let is_partial = commit.due.iter().any(|range| range.ready_ms <= now_ms);
-        if derivations.commit(&platform.health, commit, under_way).await? == CommitOutcome::LeaseLost {
+        if derivations.commit(platform.core.health(), commit, under_way).await? == CommitOutcome::LeaseLost {
             return Err(StoreError::LeaseLost.into());
         }
         platform.wake_boards();
         if run.lease.failures.runs > 0 {
-            platform.health.forget_derivation_failures(&run.lease.subject).await?;
+            platform.core.health().forget_derivation_failures(&run.lease.subject).await?;
         }
         Ok(if is_partial { Ended::CommittedInPart } else { Ended::Committed })
     }
@@ -229,7 +229,7 @@ impl Derivations {
 
 /// Derives what is due of one patient until nothing is left; false when somebody else has the patient.
 pub(super) async fn commit_due(platform: &Platform, patient: &str, now_ms: i64, lease_ms: i64) -> store::Result<bool> {
-    let health = &platform.health;
+    let health = platform.core.health();
     while !health.due_of(patient, now_ms).await?.is_empty() {
         let Some(claim) = health.claim_patient(patient, now_ms, lease_ms).await? else { return Ok(false) };
         let commit = derive(platform, claim).await?;

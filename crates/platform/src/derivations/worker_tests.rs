@@ -12,9 +12,11 @@ use vitals::summary::Section;
 use vitals::zone::{LocalDay, ZoneRuns};
 
 use super::versions::mark_other_versions;
-use crate::DayParts;
-use crate::environment::{Platform, Settings};
+use crate::core::Environment;
+use crate::core::settings::Settings;
 use crate::jobs::{self, NodeName};
+use crate::platform::Platform;
+use crate::summaries::DayParts;
 
 pub(crate) const NOON_MS: i64 = 1_763_640_000_000; // 2025-11-20T12:00Z
 const MINUTE_MS: i64 = 60_000;
@@ -50,15 +52,15 @@ impl Service {
         let now_ms = Arc::new(AtomicI64::new(NOON_MS));
         let clock = now_ms.clone();
         let number = AtomicU8::new(7);
-        let platform = Platform::new(
+        let platform = Platform::new(Environment {
             users,
             health,
             objects,
-            Arc::new(move || clock.load(Ordering::Relaxed)),
-            Arc::new(move |bytes| bytes.fill(number.fetch_add(1, Ordering::Relaxed))),
-            [0; 32],
+            clock: Arc::new(move || clock.load(Ordering::Relaxed)),
+            random: Arc::new(move |bytes| bytes.fill(number.fetch_add(1, Ordering::Relaxed))),
+            master_key: [0; 32],
             settings,
-        );
+        });
         Service { platform, now_ms, _folder: folder }
     }
 
@@ -75,19 +77,19 @@ impl Service {
             profile,
             at_ms: 1,
         };
-        self.platform.health.apply(change).await.unwrap();
+        self.platform.core.health().apply(change).await.unwrap();
     }
 
     pub async fn sync(&self, patient: &str, blocks: Vec<Block>) {
         let received_ms = self.now_ms.load(Ordering::Relaxed);
         let sync = Sync { patient: patient.to_owned(), received_ms, id: None, device: None, blocks };
-        self.platform.health.store_sync(sync).await.unwrap();
-        self.platform.wake_derivations();
+        self.platform.core.health().store_sync(sync).await.unwrap();
+        self.platform.core.wake_derivations();
     }
 
     /// Sends a minute of a patient that is new each time.
     pub async fn sync_minute(&self, patient: &str) {
-        let minutes = self.platform.now_ms().div_euclid(MINUTE_MS) * MINUTE_MS;
+        let minutes = self.platform.core.now_ms().div_euclid(MINUTE_MS) * MINUTE_MS;
         let mut block = minutes_to_noon(&[60]);
         block.times_us = vec![minutes * 1000];
         self.sync(patient, vec![block]).await;
@@ -212,7 +214,7 @@ async fn what_another_version_has_computed_is_computed_again_once() {
     service.enrol("ada").await;
     service.sync("ada", vec![minutes_to_noon(&[60])]).await;
     service.drain().await;
-    let health = &service.platform.health;
+    let health = service.platform.core.health();
     let derived = health.all_derived("ada").await.unwrap();
     let older = versions().replace("day_sections=", "day_sections=0");
     let claim = health.claim_patient("ada", NOON_MS, 1).await.unwrap().unwrap();

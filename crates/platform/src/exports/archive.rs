@@ -11,8 +11,8 @@ use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use super::request::ArchiveCompression;
-use crate::error::{PlatformError, Result};
-use crate::ids::hex;
+use crate::core::error::{PlatformError, Result};
+use crate::core::ids::hex;
 
 /// Measured in docs/benchmarks.md: the lowest level whose archives are as small as those of gzip at its default.
 const DEFLATE_LEVEL: i64 = 6;

@@ -15,8 +15,8 @@ use super::manifest::{FileOfArchive, manifest};
 use super::request::{ArchiveFormat, ExportRequest};
 use super::sink::Sink;
 use super::{csv_files, parquet_files};
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 
 const DICTIONARY: &str = "data_dictionary.csv";
 const MANIFEST: &str = "manifest.json";

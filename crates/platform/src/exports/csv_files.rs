@@ -9,7 +9,7 @@ use super::archive::Archive;
 use super::content::{Filling, Rows};
 use super::file_name;
 use super::local_range::TouchedPeriod;
-use crate::error::Result;
+use crate::core::error::Result;
 
 /// Adds the files of a type.
 pub(super) async fn add(filling: &mut Filling<'_>, data_type: DataType) -> Result<()> {
@@ -20,7 +20,7 @@ pub(super) async fn add(filling: &mut Filling<'_>, data_type: DataType) -> Resul
     let mut channels: BTreeSet<Channel> = BTreeSet::new();
     for touched in &periods {
         let Filling { platform, patient, verified, .. } = &*filling;
-        channels.extend(platform.health.channels_of_period(patient, data_type, touched.period, verified).await?);
+        channels.extend(platform.core.health().channels_of_period(patient, data_type, touched.period, verified).await?);
     }
     for channel in channels {
         add_file(filling, data_type, &periods, Some(channel)).await?;
@@ -40,7 +40,7 @@ async fn add_file(
     // The text keeps its memory from one piece to the next.
     let mut writer = (CsvRows::default(), Vec::new());
     for touched in periods {
-        let health = &filling.platform.health;
+        let health = filling.platform.core.health();
         let (period, times_us) = (touched.period, touched.times_us.clone());
         let mut pieces =
             health.period_rows(filling.patient, data_type, period, times_us, channel).verifying(&filling.verified);

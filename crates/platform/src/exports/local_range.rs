@@ -14,8 +14,8 @@ use vitals::registry::{DataType, Period};
 use vitals::zone::{DAY_US, LocalClock, QUARTER_US, SECOND_US};
 
 use super::request::ExportRequest;
-use crate::environment::Platform;
-use crate::error::Result;
+use crate::core::error::Result;
+use crate::platform::Platform;
 
 /// A stored period and what is asked for of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl LocalRange {
             Period::Month => 33 * DAY_US,
         };
         let (from_us, to_us) = (self.from_us.saturating_sub(around_us), self.to_us.saturating_add(around_us));
-        let quarters = platform.health.local_quarters(patient, data_type, from_us, to_us).await?;
+        let quarters = platform.core.health().local_quarters(patient, data_type, from_us, to_us).await?;
         Ok(self.periods(data_type, &quarters))
     }
 

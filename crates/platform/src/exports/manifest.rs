@@ -8,7 +8,7 @@ use vitals::zone::ZoneName;
 
 use super::archive::WrittenEntry;
 use super::request::{ArchiveCompression, ArchiveFormat, ExportRequest};
-use crate::error::{PlatformError, Result};
+use crate::core::error::{PlatformError, Result};
 
 /// Raised when a reader of this version could not understand what is written.
 const VERSION: u32 = 1;

@@ -23,10 +23,10 @@ use store::{Entity, ExportState, ExportTurn, NewExport};
 pub use request::{ArchiveCompression, ArchiveFormat, ExportRequest};
 pub(crate) use worker::Export;
 
-use crate::access::Researcher;
-use crate::audit::{Action, patient_entity};
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::access::Researcher;
+use crate::core::audit::{Action, patient_entity};
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 
 /// How long a link to an archive holds.
 const LINK_LIFETIME: Duration = Duration::from_hours(1);
@@ -69,10 +69,10 @@ impl Platform {
         request: &ExportRequest,
     ) -> Result<String> {
         request.check()?;
-        self.patient_access(researcher, patient).await?;
+        self.core.patient_access(researcher, patient).await?;
         researcher.require_manager()?;
         let hcp_admin = Entity { id: researcher.account.clone(), kind: "hcp_admin.id".to_owned() };
-        let mut entry = self.entry(
+        let mut entry = self.core.entry(
             Action::export_through(researcher.entrance),
             researcher,
             patient_entity(patient),
@@ -80,34 +80,34 @@ impl Platform {
         );
         entry.details = Some(request.to_json()?);
         let new = NewExport {
-            id: self.new_record_id(),
+            id: self.core.new_record_id(),
             patient: patient.to_owned(),
             actor: researcher.account.clone(),
             request: request.to_json()?,
             entry,
-            now_ms: self.now_ms(),
-            interval_ms: self.settings.export_interval_s * 1000,
+            now_ms: self.core.now_ms(),
+            interval_ms: self.core.settings().export_interval_s * 1000,
         };
         let id = new.id.clone();
-        match self.health.begin_export(new).await? {
+        match self.core.health().begin_export(new).await? {
             ExportTurn::Begun => {}
             ExportTurn::TooSoon { wait_ms } => {
                 return Err(PlatformError::TooMany { retry_after_s: (wait_ms.max(0) as u64).div_ceil(1000) });
             }
             ExportTurn::UnknownPatient => return Err(PlatformError::NotFound("patient")),
         }
-        self.deliver_entries_of(patient).await?;
+        self.core.deliver_entries_of(patient).await?;
         self.wake_exports();
         Ok(id)
     }
 
     /// How far an export is. Only the account that asked for it may know, and only while it has access to the patient.
     pub async fn export_status(&self, researcher: &Researcher, id: &str) -> Result<ExportStatus> {
-        let job = self.health.export(id).await?.ok_or(PlatformError::NotFound("export"))?;
+        let job = self.core.health().export(id).await?.ok_or(PlatformError::NotFound("export"))?;
         if job.actor != researcher.account {
             return Err(PlatformError::Forbidden("the caller has not asked for this export"));
         }
-        self.patient_access(researcher, &job.patient).await?;
+        self.core.patient_access(researcher, &job.patient).await?;
         researcher.require_manager()?;
         let progress = match job.state {
             ExportState::InProgress => ExportProgress::InProgress,
@@ -123,10 +123,10 @@ impl Platform {
     /// Sets how many seconds lie between two exports of a patient, or of every patient for whom nothing else is set.
     pub async fn set_export_interval(&self, patient: Option<&str>, interval_s: i64) -> Result<()> {
         if let Some(uuid) = patient
-            && self.health.patient(uuid).await?.is_none()
+            && self.core.health().patient(uuid).await?.is_none()
         {
             return Err(PlatformError::NotFound("patient"));
         }
-        Ok(self.health.set_export_interval(patient, interval_s).await?)
+        Ok(self.core.health().set_export_interval(patient, interval_s).await?)
     }
 }

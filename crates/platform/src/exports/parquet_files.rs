@@ -12,12 +12,12 @@ use vitals::registry::DataType;
 use super::archive::Archive;
 use super::content::{Filling, Rows};
 use super::local_range::TouchedPeriod;
-use crate::error::{PlatformError, Result};
+use crate::core::error::{PlatformError, Result};
 
 /// Adds the files of a type.
 pub(super) async fn add(filling: &mut Filling<'_>, data_type: DataType) -> Result<()> {
     for touched in filling.range.touched_periods(filling.platform, filling.patient, data_type).await? {
-        let health = &filling.platform.health;
+        let health = filling.platform.core.health();
         let content = health.period_content(filling.patient, data_type, touched.period).await?;
         match content.segment {
             Some(segment) if touched.is_whole && content.chunks.is_empty() => {
@@ -39,7 +39,7 @@ async fn copy(
     touched: &TouchedPeriod,
     segment: &SegmentRow,
 ) -> Result<()> {
-    let objects = &filling.platform.objects;
+    let objects = filling.platform.core.objects();
     let object = &segment.object;
     let found = objects.read(&object.path, None).await?;
     let gone = || StoreError::Unavailable(format!("{} is not there", object.path));
@@ -56,7 +56,7 @@ async fn copy(
     if (entry.bytes, &entry.sha256) != (object.bytes, &object.sha256) {
         return Err(StoreError::Damaged(format!("{} is not what was sealed", object.path)).into());
     }
-    let reader = SegmentReader::open(&filling.platform.objects, &object.path, object.bytes, data_type).await?;
+    let reader = SegmentReader::open(filling.platform.core.objects(), &object.path, object.bytes, data_type).await?;
     filling.zones.extend(reader.zones());
     let rows = Rows::known(object.rows, object.first_us, object.last_us);
     filling.files.push(rows.described(name, data_type.name(), entry)?);
@@ -64,7 +64,7 @@ async fn copy(
 }
 
 async fn encode(filling: &mut Filling<'_>, data_type: DataType, touched: &TouchedPeriod) -> Result<()> {
-    let health = &filling.platform.health;
+    let health = filling.platform.core.health();
     let (period, times_us) = (touched.period, touched.times_us.clone());
     let mut pieces =
         health.period_rows(filling.patient, data_type, period, times_us, None).verifying(&filling.verified);

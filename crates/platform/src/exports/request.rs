@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vitals::registry::DataType;
 
-use crate::error::{PlatformError, Result};
+use crate::core::error::{PlatformError, Result};
 
 /// Whether data files are text or columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use store::{Objects, Upload};
 
 use super::archive::Archive;
 use super::request::ArchiveCompression;
-use crate::error::{PlatformError, Result};
+use crate::core::error::{PlatformError, Result};
 
 /// An archive that is being written and sent.
 pub(super) struct Sink {

@@ -6,7 +6,7 @@ use store::{ExportJob, ExportState, JobLease, StoreError};
 
 use super::content::write_archive;
 use super::request::ExportRequest;
-use crate::error::{PlatformError, Result};
+use crate::core::error::{PlatformError, Result};
 use crate::jobs::{Ended, Job, Run, Spec, Turn};
 
 /// How long an export is tried while the stores are away.
@@ -23,8 +23,8 @@ impl Job for Export {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        let health = &run.platform.health;
-        let Some(job) = health.try_export(&run.lease, run.platform.now_ms()).await? else {
+        let health = run.platform.core.health();
+        let Some(job) = health.try_export(&run.lease, run.platform.core.now_ms()).await? else {
             return Err(StoreError::LeaseLost.into());
         };
         if job.state != ExportState::InProgress {
@@ -46,30 +46,30 @@ async fn write(run: &Run, job: &ExportJob) -> Result<(String, u64)> {
     let platform = &run.platform;
     let request = ExportRequest::from_json(&job.request)?;
     let JobLease { token, .. } = run.lease;
-    let random = u64::from_be_bytes(platform.random_bytes());
+    let random = u64::from_be_bytes(platform.core.random_bytes());
     let folder = store::export_folder(&job.patient);
     let path = format!("{folder}/{}-{token:03}-{random:016x}.zip", job.id);
-    if !platform.health.place_export(&run.lease, &path).await? {
+    if !platform.core.health().place_export(&run.lease, &path).await? {
         return Err(StoreError::LeaseLost.into());
     }
     let interruption = || run.check();
-    let bytes = write_archive(platform, &platform.objects, &path, &job.patient, &request, &interruption).await?;
+    let bytes = write_archive(platform, platform.core.objects(), &path, &job.patient, &request, &interruption).await?;
     Ok((path, bytes))
 }
 
 async fn finish(run: &Run, path: &str, bytes: u64) -> Result<Ended> {
     let platform = &run.platform;
-    if platform.health.finish_export(&run.lease, bytes, platform.now_ms()).await? {
+    if platform.core.health().finish_export(&run.lease, bytes, platform.core.now_ms()).await? {
         tracing::info!(export = %run.lease.subject, bytes, "an export is done");
         return Ok(Ended::Committed);
     }
-    platform.objects.delete(path).await?;
+    platform.core.objects().delete(path).await?;
     Err(StoreError::LeaseLost.into())
 }
 
 async fn give_up_or_try_again(run: &Run, job: &ExportJob, error: PlatformError) -> Result<Ended> {
     let passes = matches!(error, PlatformError::Store(StoreError::Unavailable(_) | StoreError::LeaseLost));
-    if passes && run.platform.now_ms() - job.created_ms < GIVEN_UP_AFTER_MS {
+    if passes && run.platform.core.now_ms() - job.created_ms < GIVEN_UP_AFTER_MS {
         return Err(error);
     }
     tracing::error!(export = %job.id, %error, "an export was given up");
@@ -78,7 +78,7 @@ async fn give_up_or_try_again(run: &Run, job: &ExportJob, error: PlatformError) 
 }
 
 async fn give_up(run: &Run, reason: &str) -> Result<()> {
-    run.platform.health.give_export_up(&run.lease, reason, run.platform.now_ms()).await?;
+    run.platform.core.health().give_export_up(&run.lease, reason, run.platform.core.now_ms()).await?;
     Ok(())
 }
 

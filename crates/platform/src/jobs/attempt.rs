@@ -9,9 +9,9 @@ use tracing::Instrument as _;
 
 use super::job::{Ended, Kind, Run};
 use super::queue;
-use super::signals::Outcome;
 use super::verdict::{Cause, judge};
-use crate::environment::Platform;
+use crate::core::signals::Outcome;
+use crate::platform::Platform;
 
 /// How often the end of a lease is written when the database is away, and the pause between.
 const TRIES: usize = 3;
@@ -29,7 +29,7 @@ pub(super) struct Report {
 /// Runs a task. Does not panic, whatever the task does.
 pub(super) async fn attempt(kind: Kind, run: Run, version: &str) -> Report {
     let spec = &kind.spec;
-    let jobs = run.platform.jobs.clone();
+    let jobs = run.platform.core.signals().clone();
     // Nothing of a person: subjects are ids, types and times.
     let span = tracing::info_span!("job", kind = spec.name, subject = %run.lease.subject,
         attempt = run.lease.failures.runs + 1);
@@ -77,7 +77,7 @@ async fn finish(kind: &Kind, run: &Run, again_in_ms: Option<i64>) -> Outcome {
 
 async fn fail(kind: &Kind, run: Run, cause: &Cause, version: &str) -> (Report, bool) {
     let platform: &Platform = &run.platform;
-    let now_ms = platform.now_ms();
+    let now_ms = platform.core.now_ms();
     let failure = judge(cause, run.lease.failures, &kind.spec, version, now_ms);
     let (failed_runs, is_aside) = (failure.failures.runs, failure.put_aside.is_some());
     if is_aside {

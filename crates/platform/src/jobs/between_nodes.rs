@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::kinds;
-use crate::environment::Platform;
+use crate::platform::Platform;
 
 /// The shortest time between two wake-ups that a node sends.
 const SEND_EVERY: Duration = Duration::from_millis(100);
@@ -22,10 +22,10 @@ pub async fn send_wake_ups(platform: Platform, mut stop: watch::Receiver<bool>) 
         let kinds = tokio::select! {
             biased;
             _ = stop.wait_for(|stop| *stop) => return,
-            kinds = platform.jobs.unheard() => kinds,
+            kinds = platform.core.signals().unheard() => kinds,
         };
         let message = kinds.into_iter().collect::<Vec<_>>().join(" ");
-        if let Err(error) = platform.health.wake_nodes(&message).await {
+        if let Err(error) = platform.core.health().wake_nodes(&message).await {
             tracing::debug!(%error, "other nodes could not be woken; they look for work by themselves");
         }
         runtime::sleep(SEND_EVERY).await;
@@ -34,7 +34,7 @@ pub async fn send_wake_ups(platform: Platform, mut stop: watch::Receiver<bool>) 
 
 /// Wakes the engine of this node by what others send through the database at an address, until `stop` becomes true.
 pub async fn listen(platform: Platform, url: String, mut stop: watch::Receiver<bool>) {
-    let jobs = platform.jobs.clone();
+    let jobs = platform.core.signals().clone();
     let wake = move |message: &str| {
         for kind in kinds::ALL.iter().filter(|kind| message.split(' ').any(|name| name == kind.spec.name)) {
             jobs.wake(kind.spec.name);
@@ -95,7 +95,8 @@ mod tests {
                 // A wake-up that was sent before the other node listened is lost.
                 for _ in 0..10 {
                     runtime::sleep(Duration::from_millis(50)).await;
-                    let due = deriving.platform.health.due_of(ADA, deriving.platform.now_ms()).await.unwrap();
+                    let due =
+                        deriving.platform.core.health().due_of(ADA, deriving.platform.core.now_ms()).await.unwrap();
                     if due.is_empty() {
                         return;
                     }

@@ -17,8 +17,8 @@ use super::attempt::{Report, attempt};
 use super::job::{Kind, Run, Turn};
 use super::membership::{Look, Membership, NodeName};
 use super::queue;
-use super::signals::Outcome;
-use crate::environment::Platform;
+use crate::core::signals::Outcome;
+use crate::platform::Platform;
 
 /// How often leases are prolonged. Runs that are younger need it not yet.
 const PROLONG_EVERY: Duration = Duration::from_secs(15);
@@ -86,7 +86,7 @@ impl Engine {
     /// Works until `stop` becomes true or its sender is gone. What is under way has some seconds to end; what is left
     /// then is given back.
     pub async fn work(&mut self, mut stop: watch::Receiver<bool>) {
-        let jobs = self.platform.jobs.clone();
+        let jobs = self.platform.core.signals().clone();
         jobs.set_works(true);
         let (mut look_at, mut prolong_at) = (Instant::now(), Instant::now() + PROLONG_EVERY);
         while !*stop.borrow() {
@@ -117,7 +117,7 @@ impl Engine {
         let runs_by_itself = |kind: &&Kind| matches!(kind.spec.turn, Turn::Every(_) | Turn::AtStart);
         let now: Vec<_> = self.kinds.iter().filter(runs_by_itself).map(|kind| (kind.spec.name, 0)).collect();
         if !now.is_empty() {
-            self.platform.health.schedule_jobs(now, self.platform.now_ms()).await?;
+            self.platform.core.health().schedule_jobs(now, self.platform.core.now_ms()).await?;
         }
         let mut ended = 0;
         loop {
@@ -157,14 +157,14 @@ impl Engine {
                 return Ok(Duration::ZERO);
             }
         };
-        let now_ms = self.platform.now_ms();
+        let now_ms = self.platform.core.now_ms();
         let is_due = |ready_ms: Option<i64>| ready_ms.is_some_and(|ready_ms| ready_ms <= now_ms);
         if is_due(view.derivations_ms) {
             let of_patients = self.kinds.iter().filter(|kind| kind.spec.turn == Turn::PatientDue);
             self.hungry.extend(of_patients.map(|kind| kind.spec.name));
         }
         if is_due(view.jobs_ms) {
-            let due = self.platform.health.due_job_kinds(now_ms).await?;
+            let due = self.platform.core.health().due_job_kinds(now_ms).await?;
             let is_due = |kind: &&Kind| due.iter().any(|(name, _)| name == kind.spec.name);
             self.hungry.extend(self.kinds.iter().filter(is_due).map(|kind| kind.spec.name));
         }
@@ -175,14 +175,14 @@ impl Engine {
 
     /// Adds the rows of what runs by itself, and takes up what another version of the program has put aside.
     async fn schedule(&self) -> store::Result<()> {
-        let now_ms = self.platform.now_ms();
+        let now_ms = self.platform.core.now_ms();
         let period = |kind: &Kind| match kind.spec.turn {
             Turn::Every(period) => Some((kind.spec.name, i64::try_from(period.as_millis()).unwrap_or(i64::MAX))),
             Turn::AtStart => Some((kind.spec.name, 0)),
             Turn::Enqueued | Turn::PatientDue => None,
         };
-        self.platform.health.schedule_jobs(self.kinds.iter().filter_map(period).collect(), now_ms).await?;
-        let taken_up = self.platform.health.take_jobs_up(Some(&self.version), now_ms).await?;
+        self.platform.core.health().schedule_jobs(self.kinds.iter().filter_map(period).collect(), now_ms).await?;
+        let taken_up = self.platform.core.health().take_jobs_up(Some(&self.version), now_ms).await?;
         if taken_up > 0 {
             tracing::info!(taken_up, "jobs that another version has put aside are tried again");
         }
@@ -219,7 +219,7 @@ impl Engine {
         let is_busy = 2 * free < kind.spec.at_once.max(1);
         if !self.hungry.contains(name) || is_busy {
             if is_busy && self.unshared.remove(name) {
-                self.platform.jobs.share(name);
+                self.platform.core.signals().share(name);
             }
             return Ok(0);
         }
@@ -308,7 +308,7 @@ impl Engine {
                 token: *token,
                 failures: store::Failures::default(),
             };
-            if let Err(error) = self.platform.health.give_job_back(&lease, self.platform.now_ms()).await {
+            if let Err(error) = self.platform.core.health().give_job_back(&lease, self.platform.core.now_ms()).await {
                 tracing::warn!(%error, "a lease that nobody uses could not be given back");
             }
         }

@@ -10,8 +10,8 @@ use futures::future::BoxFuture;
 use store::{Claim, JobLease, StoreError};
 use tokio::sync::watch;
 
-use crate::environment::Platform;
-use crate::error::Result;
+use crate::core::error::Result;
+use crate::platform::Platform;
 
 /// Background task of one type. A value names what it works on. Every run can be repeated and can be taken over by
 /// another node at any moment.

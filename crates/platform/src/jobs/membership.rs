@@ -6,8 +6,8 @@ use std::time::Duration;
 use runtime::Instant;
 use store::NodeView;
 
-use crate::environment::Platform;
-use crate::ids::hex;
+use crate::core::ids::hex;
+use crate::platform::Platform;
 
 /// How often a node looks for work and gives a sign of life.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -75,7 +75,7 @@ impl Membership {
     /// Gives a sign of life, looks for work and for dead nodes; enters the node first where it has to be.
     pub async fn look(&mut self) -> store::Result<Look> {
         let Some(id) = self.id.clone() else { return self.enter().await };
-        let health = &self.platform.health;
+        let health = self.platform.core.health();
         // Nobody looks out for a node that is alone, which therefore writes nothing.
         let mut view = if self.is_alone { health.look_for_work(&id).await? } else { health.beat(&id).await? };
         if self.is_alone && view.is_some_and(|view| view.nodes > 1) {
@@ -92,8 +92,8 @@ impl Membership {
     }
 
     async fn enter(&mut self) -> store::Result<Look> {
-        let id = hex(&self.platform.random_bytes::<12>());
-        let earlier = self.platform.health.enter_node(&id, &self.name.name, self.platform.now_ms()).await?;
+        let id = hex(&self.platform.core.random_bytes::<12>());
+        let earlier = self.platform.core.health().enter_node(&id, &self.name.name, self.platform.core.now_ms()).await?;
         if earlier > 0 {
             tracing::info!(earlier, "the work of an earlier process on this data folder goes on");
         }
@@ -116,7 +116,7 @@ impl Membership {
         if now - since < LOOK_EVERY / 2 {
             return Ok(false);
         }
-        for (id, beat) in self.platform.health.beats().await? {
+        for (id, beat) in self.platform.core.health().beats().await? {
             if id == own_id {
                 continue;
             }
@@ -133,7 +133,7 @@ impl Membership {
 
     async fn bury(&mut self, id: &str, beat: i64) -> store::Result<()> {
         self.late.remove(id);
-        if self.platform.health.remove_dead_node(id, beat, self.platform.now_ms()).await? {
+        if self.platform.core.health().remove_dead_node(id, beat, self.platform.core.now_ms()).await? {
             tracing::warn!(node = id, "a node has died; its work is taken over");
         }
         Ok(())
@@ -142,7 +142,7 @@ impl Membership {
     /// Leaves: what the node still holds is free.
     pub async fn leave(&mut self) {
         let Some(id) = self.id.take() else { return };
-        if let Err(error) = self.platform.health.leave_node(&id, self.platform.now_ms()).await {
+        if let Err(error) = self.platform.core.health().leave_node(&id, self.platform.core.now_ms()).await {
             tracing::warn!(%error, "this node could not take leave; others notice within seconds");
         }
     }

@@ -15,7 +15,6 @@ mod job;
 pub(crate) mod kinds;
 mod membership;
 mod queue;
-mod signals;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -28,8 +27,8 @@ pub use self::between_nodes::{listen, send_wake_ups};
 use self::engine::Engine;
 pub(crate) use self::job::{Ended, Job, Kind, Run, Spec, Turn};
 pub use self::membership::NodeName;
-pub use self::signals::{BUCKETS_MS, JobSignals, KindCounts, Outcome};
-use crate::environment::Platform;
+pub use crate::core::signals::{BUCKETS_MS, JobSignals, KindCounts, Outcome};
+use crate::platform::Platform;
 
 /// Pause before the engine is started again after a panic of its own.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
@@ -43,7 +42,7 @@ pub async fn run(platform: Platform, node: NodeName, stop: watch::Receiver<bool>
         match runtime::spawn("job engine", async move { engine.work(stopped).await }).await {
             Err(error) if error.panic.is_some() => {
                 tracing::error!(%error, "the engine of background work panicked and is started again");
-                platform.jobs.engine_restarted();
+                platform.core.signals().engine_restarted();
             }
             _ => return,
         }

@@ -14,12 +14,13 @@ use vitals::zone::ZoneRuns;
 
 use super::engine::Engine;
 use super::{Ended, Job, Kind, NodeName, Outcome, Run, Spec, Turn, drain};
-use crate::audit::{Action, patient_entity};
+use crate::core::audit::{Action, patient_entity};
+use crate::core::error::Result;
+use crate::core::settings::RETENTION_SETTING;
+use crate::core::settings::Settings;
 use crate::derivations::worker_tests::{NOON_MS, PANICS, Service};
-use crate::environment::{Platform, Settings};
-use crate::error::Result;
+use crate::platform::Platform;
 use crate::seal::{Until, seal};
-use crate::settings::RETENTION_SETTING;
 
 const DAY_MS: i64 = 86_400_000;
 const ADA: &str = "11111111-1111-4111-8111-111111111111";
@@ -39,8 +40,8 @@ fn start(platform: &Platform, kinds: &[Kind], name: &str) -> (Task<()>, watch::S
 async fn enqueue(platform: &Platform, kind: &'static str, subjects: &[&str]) {
     let job = |subject: &&str| NewJob { subject: (*subject).to_owned(), patient: None };
     let jobs = subjects.iter().map(job).collect();
-    platform.health.enqueue_jobs(kind, jobs, platform.now_ms()).await.unwrap();
-    platform.jobs.ring(kind);
+    platform.core.health().enqueue_jobs(kind, jobs, platform.core.now_ms()).await.unwrap();
+    platform.core.signals().ring(kind);
 }
 
 async fn until(mut is_reached: impl FnMut() -> bool) {
@@ -77,10 +78,10 @@ async fn job_that_panics_is_put_aside_after_three_runs_and_the_others_go_on() {
         Ok(Ended::Done)
     });
     let service = Service::start().await;
-    let health = &service.platform.health;
+    let health = service.platform.core.health();
     let (engine, stop) = start(&service.platform, &[Kind::of::<Brittle>()], "a");
     let runs = |outcome: Outcome| {
-        let (kinds, _) = service.platform.jobs.counts();
+        let (kinds, _) = service.platform.core.signals().counts();
         kinds.get("brittle").and_then(|counts| counts.runs.get(&outcome)).copied().unwrap_or(0)
     };
     enqueue(&service.platform, "brittle", &["good", "bad"]).await;
@@ -127,7 +128,7 @@ async fn events_are_kept_for_as_long_as_is_set() {
             service.pass_ms(2 * DAY_MS);
         }
         drain(&service.platform, &["expire_events"]).await.unwrap();
-        let kept = service.platform.health.events().after(ADA, 0, 100).await.unwrap();
+        let kept = service.platform.core.health().events().after(ADA, 0, 100).await.unwrap();
         let syncs = kept.iter().filter(|event| event.event_type == EventType::SyncStored).count();
         assert_eq!(syncs, syncs_kept, "{days} days: {kept:?}");
     }
@@ -151,7 +152,7 @@ async fn job_that_takes_too_long_fails_and_one_whose_subject_is_unknown_too() {
     enqueue(&service.platform, "endless", &["x"]).await;
     enqueue(&service.platform, "picky", &["x"]).await;
     let failed = |kind: &str| {
-        let (kinds, _) = service.platform.jobs.counts();
+        let (kinds, _) = service.platform.core.signals().counts();
         kinds.get(kind).and_then(|counts| counts.runs.get(&Outcome::Failed)).copied().unwrap_or(0)
     };
     until(|| failed("endless") == 1 && failed("picky") == 1).await;
@@ -227,7 +228,7 @@ async fn run_whose_lease_is_lost_is_told() {
     let service = Service::start().await;
     let (engine, stop) = start(&service.platform, &[Kind::of::<Patient>()], "a");
     enqueue(&service.platform, "patient", &["x"]).await;
-    let health = &service.platform.health;
+    let health = service.platform.core.health();
     while health.due_job_kinds(NOON_MS).await.unwrap().iter().any(|_| true) {
         runtime::sleep(Duration::from_millis(10)).await;
     }
@@ -251,7 +252,7 @@ async fn node_that_stops_tells_its_work_and_gives_the_rest_back() {
     });
     task!(Stubborn, "stubborn", Turn::Enqueued, LONG, |_run| std::future::pending().await);
     let service = Service::start().await;
-    let health = &service.platform.health;
+    let health = service.platform.core.health();
     let (engine, stop) = start(&service.platform, &[Kind::of::<Willing>(), Kind::of::<Stubborn>()], "a");
     enqueue(&service.platform, "willing", &["x"]).await;
     enqueue(&service.platform, "stubborn", &["x"]).await;
@@ -301,11 +302,11 @@ async fn failures_of_a_derivation_are_forgotten_when_it_succeeds() {
     service.enrol("ada").await;
     // A range of a type that there is not, beside what can be derived: as damage would fail, once.
     service.sync_minute("ada").await;
-    let claim = platform.health.claim_due("x", NOON_MS, 1, 1).await.unwrap().remove(0);
+    let claim = platform.core.health().claim_due("x", NOON_MS, 1, 1).await.unwrap().remove(0);
     let failures = store::Failures { runs: 2, panics: 1 };
     let (error, failed_ms, retry_ms) = ("broke".to_owned(), NOON_MS, NOON_MS);
     let failure = store::JobFailure { failures, error, failed_ms, retry_ms, put_aside: None };
-    platform.health.fail_derivation(&claim, failure).await.unwrap();
+    platform.core.health().fail_derivation(&claim, failure).await.unwrap();
     assert_eq!(platform.failing_jobs().await.unwrap().len(), 1);
     assert_eq!(drain(platform, &["derive"]).await.unwrap(), 1);
     assert!(platform.failing_jobs().await.unwrap().is_empty());
@@ -326,7 +327,7 @@ fn rows(days_ago: i64) -> Block {
 async fn damaged_file_stops_nothing_but_what_needs_it() {
     let service = Service::start().await;
     let platform = &service.platform;
-    let health = &platform.health;
+    let health = platform.core.health();
     for patient in [ADA, GRACE] {
         service.enrol(patient).await;
         service.sync(patient, vec![rows(100), rows(95)]).await;
@@ -344,9 +345,9 @@ async fn damaged_file_stops_nothing_but_what_needs_it() {
         let (uuid, values) = (patient.to_owned(), rule.as_object().unwrap().clone());
         health.apply(store::HealthChange::SetSettings { uuid, values, at_ms: NOON_MS }).await.unwrap();
     }
-    for object in platform.objects.listed("v1").await.unwrap() {
+    for object in platform.core.objects().listed("v1").await.unwrap() {
         if object.path.contains(ADA) {
-            let file = platform.objects.as_folder().unwrap().join(&object.path);
+            let file = platform.core.objects().as_folder().unwrap().join(&object.path);
             let mut bytes = std::fs::read(&file).unwrap();
             // The mark of the format: every reader misses it, wherever the columns of the file lie.
             *bytes.last_mut().unwrap() ^= 1;
@@ -386,14 +387,14 @@ async fn with_old_export(service: &Service) -> String {
         patient: GRACE.to_owned(),
         actor: "an account".to_owned(),
         request: "{}".to_owned(),
-        entry: platform.entry_by(Action::PatientUpdate, "system", "system", patient_entity(GRACE), None),
+        entry: platform.core.entry_by(Action::PatientUpdate, "system", "system", patient_entity(GRACE), None),
         now_ms: NOON_MS,
         interval_ms: 1,
     };
-    platform.health.begin_export(new).await.unwrap();
-    assert_eq!(platform.deliver_entries_of(GRACE).await.unwrap(), 1);
-    let lease = platform.health.claim_jobs("export", "x", NOON_MS, NOON_MS + 1, 1).await.unwrap().remove(0);
-    platform.health.place_export(&lease, "exports/archive.zip").await.unwrap();
-    assert!(platform.health.finish_export(&lease, 1, NOON_MS).await.unwrap());
+    platform.core.health().begin_export(new).await.unwrap();
+    assert_eq!(platform.core.deliver_entries_of(GRACE).await.unwrap(), 1);
+    let lease = platform.core.health().claim_jobs("export", "x", NOON_MS, NOON_MS + 1, 1).await.unwrap().remove(0);
+    platform.core.health().place_export(&lease, "exports/archive.zip").await.unwrap();
+    assert!(platform.core.health().finish_export(&lease, 1, NOON_MS).await.unwrap());
     "e".repeat(24)
 }

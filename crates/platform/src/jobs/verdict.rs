@@ -5,7 +5,7 @@ use std::time::Duration;
 use store::{Failures, JobFailure, NEVER_MS, StoreError};
 
 use super::job::{Spec, Turn};
-use crate::error::PlatformError;
+use crate::core::error::PlatformError;
 
 /// A failed run is tried again after this, and after twice as long each further time.
 const FIRST_RETRY_MS: i64 = 1_000;

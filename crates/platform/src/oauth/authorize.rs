@@ -5,10 +5,10 @@ use store::{AuthorizationCode, Consent, StoreError};
 use super::request::AuthorizationRequest;
 use super::tickets::{Approver, CLOSED};
 use super::{hash_of, refused};
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::error::{PlatformError, Result};
 use crate::login::{Credentials, Found};
 use crate::passwords::check_new_password;
+use crate::platform::Platform;
 
 /// How long a code can be redeemed.
 const CODE_MS: i64 = 60_000;
@@ -61,7 +61,7 @@ impl Platform {
         let Found::Patient(patient) = &found else { return Ok(LoginStep::NotAPatient) };
         let hash = found.password_hash().unwrap_or_default();
         let entry = self.login_entry(&found);
-        if !self.users.note_login(&patient.uuid, hash, self.audit(vec![entry])).await? {
+        if !self.core.users().note_login(&patient.uuid, hash, self.core.audit(vec![entry])).await? {
             return Err(PlatformError::Unauthenticated("the credentials are not valid"));
         }
         let approver = Approver { patient: patient.uuid.clone(), password: hash_of(hash) };
@@ -93,9 +93,9 @@ impl Platform {
 
     async fn issue_code(&self, request: &AuthorizationRequest, approver: &Approver, id: &str) -> Result<String> {
         let gone = || refused("access_denied", "the login on this page has ended");
-        let patient = self.users.patient(&approver.patient).await?.ok_or_else(gone)?;
+        let patient = self.core.users().patient(&approver.patient).await?.ok_or_else(gone)?;
         let password_hash = patient.password_hash.filter(|hash| hash_of(hash) == approver.password).ok_or_else(gone)?;
-        let now_ms = self.now_ms();
+        let now_ms = self.core.now_ms();
         let consent = Consent {
             id: id.to_owned(),
             patient: patient.uuid.clone(),
@@ -103,7 +103,7 @@ impl Platform {
             scope: request.scope.clone(),
             given_ms: now_ms,
         };
-        match self.users.add_consent(consent.clone(), &password_hash).await {
+        match self.core.users().add_consent(consent.clone(), &password_hash).await {
             Ok(true) => {}
             Ok(false) => return Err(gone()),
             // The same page was decided on at another node.
@@ -123,12 +123,12 @@ impl Platform {
             expires_ms: now_ms + CODE_MS,
             family: None,
         };
-        match self.health.add_code(row).await {
+        match self.core.health().add_code(row).await {
             Err(StoreError::Gone(_)) => return Err(gone()),
             added => added?,
         }
-        if !self.users.consent_stands(&consent.id).await? {
-            self.health.drop_code(&code_hash).await?;
+        if !self.core.users().consent_stands(&consent.id).await? {
+            self.core.health().drop_code(&code_hash).await?;
             return Err(gone());
         }
         Ok(code)

@@ -7,9 +7,9 @@ use store::{HealthChange, HealthMessage, OauthClient};
 
 use super::redirect::{check_policy_address, check_redirect_uri};
 use super::{hash_of, refused};
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
-use crate::profile::note;
+use crate::core::checks::note;
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 
 const LONGEST_NAME: usize = 100;
 const MOST_ADDRESSES: usize = 20;
@@ -51,35 +51,35 @@ impl Platform {
         check(&new)?;
         let secret = (!new.public).then(|| self.new_secret("pws_"));
         let client = OauthClient {
-            id: self.new_record_id(),
+            id: self.core.new_record_id(),
             secret_hash: secret.as_deref().map(hash_of),
             name: new.name.trim().to_owned(),
             privacy_policy_url: new.privacy_policy_url,
-            created_ms: self.now_ms(),
+            created_ms: self.core.now_ms(),
             removed_ms: None,
         };
-        self.users.add_oauth_client(client.clone(), new.redirect_uris).await?;
+        self.core.users().add_oauth_client(client.clone(), new.redirect_uris).await?;
         Ok((client, secret))
     }
 
     /// All clients, oldest first, also the removed ones.
     pub async fn oauth_clients(&self) -> Result<Vec<OauthClientView>> {
-        let clients = self.users.oauth_clients().await?;
+        let clients = self.core.users().oauth_clients().await?;
         Ok(clients.into_iter().map(|(client, redirect_uris)| OauthClientView { client, redirect_uris }).collect())
     }
 
     /// Removes a client: what was consented to it and its tokens end at once. Answers when it was removed, also when
     /// that was before.
     pub async fn remove_oauth_client(&self, id: &str) -> Result<i64> {
-        let (client, _) = self.users.oauth_client(id).await?.ok_or(PlatformError::NotFound("client"))?;
+        let (client, _) = self.core.users().oauth_client(id).await?.ok_or(PlatformError::NotFound("client"))?;
         if let Some(removed_ms) = client.removed_ms {
             return Ok(removed_ms);
         }
-        let now_ms = self.now_ms();
+        let now_ms = self.core.now_ms();
         let change = HealthChange::EndSessionsOfClient { client: client.id.clone(), at_ms: now_ms };
-        let message = HealthMessage { id: self.new_record_id(), change, entries: Vec::new(), created_ms: now_ms };
-        if self.users.remove_oauth_client(&client.id, now_ms, message.clone()).await? {
-            self.deliver(message).await?;
+        let message = HealthMessage { id: self.core.new_record_id(), change, entries: Vec::new(), created_ms: now_ms };
+        if self.core.users().remove_oauth_client(&client.id, now_ms, message.clone()).await? {
+            self.core.deliver(message).await?;
         }
         Ok(now_ms)
     }
@@ -91,7 +91,7 @@ impl Platform {
         address: &str,
     ) -> Result<OauthClient> {
         let name = format!("client {}", credentials.id);
-        let found = self.users.oauth_client(&credentials.id).await?;
+        let found = self.core.users().oauth_client(&credentials.id).await?;
         let client = found.map(|(client, _)| client).filter(|client| client.removed_ms.is_none());
         // Where there is no secret there is none to guess.
         if let Some(client) =
@@ -104,7 +104,7 @@ impl Platform {
             self.memory.backoff.succeeded(&name, address);
             return Ok(client);
         }
-        self.memory.backoff.failed(&name, address, self.now_ms());
+        self.memory.backoff.failed(&name, address, self.core.now_ms());
         Err(refused("invalid_client", "the client is not known, or its secret is not the right one"))
     }
 }

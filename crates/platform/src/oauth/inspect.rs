@@ -4,8 +4,8 @@ use store::HealthSession;
 
 use super::clients::ClientCredentials;
 use super::{hash_of, invalid_grant, refused};
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 use crate::tokens::Cloud;
 
 /// A token that is good.
@@ -46,7 +46,7 @@ impl Platform {
         if client.secret_hash.is_none() {
             return Err(refused("invalid_client", "a client without a secret cannot ask"));
         }
-        let now_ms = self.now_ms();
+        let now_ms = self.core.now_ms();
         let inspected = match self.find_token(token).await? {
             Some(Found::Access(session)) => inspect_access(session, now_ms),
             Some(Found::Refresh { inspected, .. }) => inspected.filter(|found| now_ms / 1000 < found.expires_s),
@@ -66,12 +66,12 @@ impl Platform {
         if owner.as_deref() != Some(client.id.as_str()) {
             return Err(invalid_grant("the token was issued to another client"));
         }
-        self.health.end_family(&family, self.now_ms()).await?;
+        self.core.health().end_family(&family, self.core.now_ms()).await?;
         Ok(())
     }
 
     async fn find_token(&self, token: &str) -> Result<Option<Found>> {
-        if let Some(found) = self.health.oauth_refresh_token(&hash_of(token)).await? {
+        if let Some(found) = self.core.health().oauth_refresh_token(&hash_of(token)).await? {
             let good = found.ended_ms.is_none() && found.replaced_ms.is_none();
             let client = found.client.unwrap_or_default();
             let inspected = good.then(|| Inspected {
@@ -90,7 +90,7 @@ impl Platform {
             Err(PlatformError::Unauthenticated(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let session = self.health.session(&claims.jti).await?;
+        let session = self.core.health().session(&claims.jti).await?;
         Ok(session.filter(|session| session.patient == claims.sub).map(Found::Access))
     }
 }

@@ -17,8 +17,8 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::environment::Platform;
-use crate::error::PlatformError;
+use crate::core::error::PlatformError;
+use crate::platform::Platform;
 
 pub use authorize::LoginStep;
 pub use clients::{ClientCredentials, NewOauthClient, OauthClientView};
@@ -64,7 +64,7 @@ fn hash_of(secret: &str) -> Vec<u8> {
 impl Platform {
     /// 256 random bits behind a prefix that tells what they are.
     fn new_secret(&self, prefix: &str) -> String {
-        format!("{prefix}{}", URL_SAFE_NO_PAD.encode(self.random_bytes::<32>()))
+        format!("{prefix}{}", URL_SAFE_NO_PAD.encode(self.core.random_bytes::<32>()))
     }
 }
 

@@ -8,8 +8,8 @@ use store::OauthClient;
 
 use super::read_scope;
 use super::redirect::with_parameters;
-use crate::environment::Platform;
-use crate::error::Result;
+use crate::core::error::Result;
+use crate::platform::Platform;
 use crate::tokens::Cloud;
 
 const LONGEST_STATE: usize = 2000;
@@ -65,7 +65,7 @@ impl Platform {
         let Some(client_id) = only(parameters, "client_id") else {
             return Ok(Asked::Unanswerable("The request names no application, or several."));
         };
-        let found = self.users.oauth_client(client_id).await?.filter(|(client, _)| client.removed_ms.is_none());
+        let found = self.core.users().oauth_client(client_id).await?.filter(|(client, _)| client.removed_ms.is_none());
         let Some((client, redirect_uris)) = found else {
             return Ok(Asked::Unanswerable("The application is not known here."));
         };

@@ -13,8 +13,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
 use super::request::AuthorizationRequest;
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 
 /// How long a person may take over a page.
 const OPEN_FOR_MS: i64 = 15 * 60_000;
@@ -44,7 +44,7 @@ pub(super) struct Approver {
 impl Platform {
     /// A value for the cookie of a browser that has none.
     pub fn new_browser(&self) -> String {
-        URL_SAFE_NO_PAD.encode(self.random_bytes::<32>())
+        URL_SAFE_NO_PAD.encode(self.core.random_bytes::<32>())
     }
 
     /// Seals a ticket for a browser.
@@ -54,10 +54,10 @@ impl Platform {
         approver: Option<Approver>,
         browser: &str,
     ) -> Result<String> {
-        let expires_ms = self.now_ms() + OPEN_FOR_MS;
-        let ticket = Ticket { id: self.new_record_id(), request, approver, expires_ms };
+        let expires_ms = self.core.now_ms() + OPEN_FOR_MS;
+        let ticket = Ticket { id: self.core.new_record_id(), request, approver, expires_ms };
         let mut sealed = serde_json::to_vec(&ticket).map_err(broken)?;
-        let nonce = self.random_bytes::<NONCE_LEN>();
+        let nonce = self.core.random_bytes::<NONCE_LEN>();
         self.ticket_key()?
             .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(browser.as_bytes()), &mut sealed)
             .map_err(broken)?;
@@ -74,7 +74,7 @@ impl Platform {
             return Err(CLOSED);
         };
         let ticket: Ticket = serde_json::from_slice(opened).map_err(broken)?;
-        if self.now_ms() >= ticket.expires_ms {
+        if self.core.now_ms() >= ticket.expires_ms {
             return Err(CLOSED);
         }
         Ok(ticket)
@@ -82,7 +82,7 @@ impl Platform {
 
     /// Notes that a ticket is used up on this node; false when it was before. Another node sees it by the consent.
     pub(super) fn use_ticket(&self, ticket: &Ticket) -> bool {
-        let now_ms = self.now_ms();
+        let now_ms = self.core.now_ms();
         let mut used = self.memory.used_tickets.lock().unwrap_or_else(PoisonError::into_inner);
         used.retain(|_, expires_ms| now_ms < *expires_ms);
         used.insert(ticket.id.clone(), ticket.expires_ms).is_none()
@@ -90,7 +90,7 @@ impl Platform {
 
     /// A key of its own, derived from the master key, which seals other things.
     fn ticket_key(&self) -> Result<LessSafeKey> {
-        let master = hmac::Key::new(hmac::HMAC_SHA256, &self.master_key[..]);
+        let master = hmac::Key::new(hmac::HMAC_SHA256, &self.core.master_key()[..]);
         let derived = hmac::sign(&master, b"pulseward authorization tickets 1");
         Ok(LessSafeKey::new(UnboundKey::new(&AES_256_GCM, derived.as_ref()).map_err(broken)?))
     }

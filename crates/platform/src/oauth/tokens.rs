@@ -7,8 +7,8 @@ use store::{AuthorizationCode, HealthSession, OauthClient, Refreshed, StoreError
 
 use super::clients::ClientCredentials;
 use super::{hash_of, invalid_grant, invalid_request, read_scope, refused};
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 use crate::tokens::MINUTE_MS;
 
 /// What is given for tokens.
@@ -71,7 +71,7 @@ impl Platform {
         address: &str,
     ) -> Result<OauthTokens> {
         let code_hash = hash_of(code);
-        let Some(found) = self.health.code(&code_hash).await? else {
+        let Some(found) = self.core.health().code(&code_hash).await? else {
             return Err(self.grant_refused(&guesser(client), address, "the code is not valid"));
         };
         if found.client != client.id {
@@ -80,27 +80,28 @@ impl Platform {
         if found.family.is_some() {
             return self.replayed(found).await;
         }
-        if self.now_ms() >= found.expires_ms {
+        if self.core.now_ms() >= found.expires_ms {
             return Err(invalid_grant("the code has expired"));
         }
         if found.redirect_uri != redirect_uri {
             return Err(invalid_grant("the code was sent to another redirect_uri"));
         }
         check_verifier(found.challenge.as_deref(), verifier)?;
-        let now_ms = self.now_ms();
+        let now_ms = self.core.now_ms();
         let session = HealthSession {
             client: Some(found.client),
             consent: Some(found.consent),
-            refresh_until_ms: now_ms + self.settings.token_refresh_minutes * MINUTE_MS,
+            refresh_until_ms: now_ms + self.core.settings().token_refresh_minutes * MINUTE_MS,
             ..self.new_health_session(&found.patient, &found.scope, now_ms)
         };
         let refresh_token = self.new_secret("pwr_");
-        let redeemed = match self.health.redeem_code(&code_hash, session.clone(), hash_of(&refresh_token)).await {
+        let redeemed = match self.core.health().redeem_code(&code_hash, session.clone(), hash_of(&refresh_token)).await
+        {
             Err(StoreError::Gone(_)) => false,
             redeemed => redeemed?,
         };
         if !redeemed {
-            return match self.health.code(&code_hash).await? {
+            return match self.core.health().code(&code_hash).await? {
                 Some(found) => self.replayed(found).await,
                 None => Err(invalid_grant("the code is not valid")),
             };
@@ -113,7 +114,7 @@ impl Platform {
     async fn replayed(&self, code: AuthorizationCode) -> Result<OauthTokens> {
         if let Some(family) = code.family {
             tracing::warn!(client = code.client, "a code was used twice, and its tokens have been ended");
-            self.health.end_family(&family, self.now_ms()).await?;
+            self.core.health().end_family(&family, self.core.now_ms()).await?;
         }
         Err(invalid_grant("the code has been used"))
     }
@@ -126,7 +127,7 @@ impl Platform {
         address: &str,
     ) -> Result<OauthTokens> {
         let token_hash = hash_of(token);
-        let Some(found) = self.health.oauth_refresh_token(&token_hash).await? else {
+        let Some(found) = self.core.health().oauth_refresh_token(&token_hash).await? else {
             return Err(self.grant_refused(&guesser(client), address, "the refresh token is not valid"));
         };
         if found.client.as_ref() != Some(&client.id) {
@@ -135,7 +136,8 @@ impl Platform {
         let scope = narrowed(&found.scope, scope)?;
         let new_token = self.new_secret("pwr_");
         let successor = self.successor();
-        let used = self.health.use_oauth_refresh_token(&token_hash, hash_of(&new_token), &scope, successor).await;
+        let used =
+            self.core.health().use_oauth_refresh_token(&token_hash, hash_of(&new_token), &scope, successor).await;
         let used = match used {
             Err(StoreError::Gone(_)) => Refreshed::Ended,
             used => used?,
@@ -160,18 +162,18 @@ impl Platform {
         if let Err(wait) = self.check_own_backoff(name, address) {
             return wait;
         }
-        self.memory.backoff.failed_again(name, address, self.now_ms());
+        self.memory.backoff.failed_again(name, address, self.core.now_ms());
         invalid_grant(message)
     }
 
     /// Signs what has just been written, unless its consent has been withdrawn meanwhile.
     async fn hand_out(&self, session: HealthSession, refresh_token: String) -> Result<OauthTokens> {
         let stands = match &session.consent {
-            Some(consent) => self.users.consent_stands(consent).await?,
+            Some(consent) => self.core.users().consent_stands(consent).await?,
             None => false,
         };
         if !stands {
-            self.health.end_family(&session.family, self.now_ms()).await?;
+            self.core.health().end_family(&session.family, self.core.now_ms()).await?;
             return Err(invalid_grant("the consent has been withdrawn"));
         }
         Ok(OauthTokens {

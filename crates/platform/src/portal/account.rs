@@ -5,9 +5,9 @@ use store::{ApiKey, NewPassword};
 
 use super::session::PortalCaller;
 use crate::accounts::NewApiKey;
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::error::{PlatformError, Result};
 use crate::passwords::check_new_password;
+use crate::platform::Platform;
 
 const LONGEST_KEY_NAME: usize = 100;
 
@@ -45,15 +45,15 @@ impl Platform {
         }
         let hash = self.hash_new_password("new", new).await?;
         let password = NewPassword { hash, must_change: false, kept_session: Some(caller.session_id.clone()) };
-        self.users.set_account_password(&caller.account, password, self.now_ms()).await?;
+        self.core.users().set_account_password(&caller.account, password, self.core.now_ms()).await?;
         Ok(())
     }
 
     /// The caller's API keys, oldest first, also those that have ended.
     pub async fn portal_keys(&self, caller: &PortalCaller) -> Result<Vec<ApiKeyView>> {
-        let keys = self.users.api_keys(&caller.account).await?;
+        let keys = self.core.users().api_keys(&caller.account).await?;
         let mut groups: HashMap<String, Vec<String>> = HashMap::default();
-        for (key, group) in self.users.groups_of_keys(&caller.account).await? {
+        for (key, group) in self.core.users().groups_of_keys(&caller.account).await? {
             groups.entry(key).or_default().push(group);
         }
         let view = |key: ApiKey| ApiKeyView { groups: groups.remove(&key.id).unwrap_or_default(), key };
@@ -68,7 +68,7 @@ impl Platform {
         if name.is_empty() || name.chars().count() > LONGEST_KEY_NAME || name.chars().any(char::is_control) {
             return Err(PlatformError::invalid("name", "must have 1 to 100 characters"));
         }
-        if new.expires_ms.is_some_and(|end_ms| end_ms <= self.now_ms()) {
+        if new.expires_ms.is_some_and(|end_ms| end_ms <= self.core.now_ms()) {
             return Err(PlatformError::invalid("expires_at", "must lie ahead"));
         }
         new.name = Some(name);
@@ -82,7 +82,7 @@ impl Platform {
 
     /// Revokes one of the caller's API keys.
     pub async fn revoke_portal_key(&self, caller: &PortalCaller, id: &str) -> Result<()> {
-        let key = self.users.api_key(id).await?.filter(|key| key.account == caller.account);
+        let key = self.core.users().api_key(id).await?.filter(|key| key.account == caller.account);
         self.revoke_api_key(&key.ok_or(PlatformError::NotFound("API key"))?.id).await.map(drop)
     }
 
@@ -90,7 +90,7 @@ impl Platform {
     pub async fn begin_totp(&self, caller: &PortalCaller) -> Result<NewTotp> {
         let account = self.portal_account(caller).await?;
         let (secret, sealed) = self.new_totp_secret(&caller.account)?;
-        if !self.users.put_totp(&caller.account, sealed).await? {
+        if !self.core.users().put_totp(&caller.account, sealed).await? {
             return Err(PlatformError::Conflict { code: "totp_is_set", message: "there is a second factor already" });
         }
         let mut address =
@@ -103,11 +103,11 @@ impl Platform {
     /// Confirms a second factor by a code, which is thereby used up. Other sessions of the account, on the Users Cloud as
     /// well, end: nobody has given a code for them.
     pub async fn confirm_totp(&self, caller: &PortalCaller, code: &str, address: &str) -> Result<()> {
-        let waiting = self.users.totp(&caller.account).await?.filter(|totp| totp.confirmed_ms.is_none());
+        let waiting = self.core.users().totp(&caller.account).await?.filter(|totp| totp.confirmed_ms.is_none());
         let waiting = waiting.ok_or(PlatformError::NotFound("second factor"))?;
         let step = self.check_totp(&caller.account, &waiting, code, address)?;
         let step = step.ok_or_else(|| PlatformError::invalid("code", "is not the present code"))?;
-        if !self.users.confirm_totp(&caller.account, step, &caller.session_id, self.now_ms()).await? {
+        if !self.core.users().confirm_totp(&caller.account, step, &caller.session_id, self.core.now_ms()).await? {
             return Err(PlatformError::NotFound("second factor"));
         }
         Ok(())
@@ -116,7 +116,7 @@ impl Platform {
     /// Removes the second factor of somebody who knows the password.
     pub async fn remove_totp(&self, caller: &PortalCaller, password: &str, address: &str) -> Result<()> {
         self.check_own_password(caller, "password", password, address).await?;
-        if !self.users.remove_totp(&caller.account).await? {
+        if !self.core.users().remove_totp(&caller.account).await? {
             return Err(PlatformError::NotFound("second factor"));
         }
         Ok(())

@@ -13,10 +13,10 @@ use vitals::news_timeline::NewsEntry;
 use vitals::registry::DataType;
 use vitals::zone::{LocalClock, LocalDay};
 
-use crate::access::Researcher;
-use crate::environment::Platform;
-use crate::error::Result;
-use crate::profile::Person;
+use crate::core::access::Researcher;
+use crate::core::error::Result;
+use crate::core::person::Person;
+use crate::platform::Platform;
 
 /// Five-minute slots of a sparkline: six hours.
 pub const SPARK_SLOTS: i64 = 72;
@@ -73,11 +73,11 @@ impl Platform {
     pub async fn board_rows(&self, uuids: &[String]) -> Result<Vec<BoardRow>> {
         let all = || uuids.to_vec();
         let (mut persons, bodies, mut devices, mut latest, mut news) = tokio::try_join!(
-            self.users.patients(all()),
-            self.health.patients(all()),
-            self.health.newest_devices(all()),
-            self.health.latest_of_patients(all()),
-            self.health.newest_news_of_patients(all()),
+            self.core.users().patients(all()),
+            self.core.health().patients(all()),
+            self.core.health().newest_devices(all()),
+            self.core.health().latest_of_patients(all()),
+            self.core.health().newest_news_of_patients(all()),
         )?;
         let mut recent = self.recent(uuids, &bodies).await?;
         let mut rows = Vec::with_capacity(uuids.len());
@@ -118,12 +118,12 @@ impl Platform {
         uuids: &[String],
         bodies: &HashMap<String, HealthPatient>,
     ) -> Result<HashMap<String, Recent>> {
-        let last_window = window_of(self.now_ms() * 1000);
+        let last_window = window_of(self.core.now_ms() * 1000);
         let first_window = last_window + 1 - SPARK_SLOTS;
         let types = [DataType::Activity, DataType::Activity];
         let mut days: HashMap<String, Vec<SlotRow>> = HashMap::default();
         for (day, patients) in by_day(uuids, bodies, first_window, last_window) {
-            for (patient, rows) in self.health.slots_of_patients(patients, day, types).await? {
+            for (patient, rows) in self.core.health().slots_of_patients(patients, day, types).await? {
                 days.entry(patient).or_default().extend(rows);
             }
         }

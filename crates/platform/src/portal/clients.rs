@@ -1,10 +1,10 @@
 //! OAuth clients as administrators handle them on the portal.
 
 use super::session::PortalCaller;
-use crate::accounts::Role;
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::access::Role;
+use crate::core::error::{PlatformError, Result};
 use crate::oauth::{NewOauthClient, OauthClientView};
+use crate::platform::Platform;
 
 impl Platform {
     /// All OAuth clients, oldest first, also the removed ones. Forbidden but for administrators.

@@ -15,9 +15,9 @@ use tokio::sync::{broadcast, watch};
 
 use super::board::BoardRow;
 use super::follower;
-use crate::access::Researcher;
-use crate::environment::Platform;
-use crate::error::Result;
+use crate::core::access::Researcher;
+use crate::core::error::Result;
+use crate::platform::Platform;
 
 /// Events that wait at most for a listener that is slow.
 const KEPT: usize = 2048;
@@ -75,7 +75,7 @@ impl Platform {
         group_code: &str,
         last_seen: Option<&str>,
     ) -> Result<BoardListener> {
-        let group = self.group_access(researcher, group_code).await?;
+        let group = self.core.group_access(researcher, group_code).await?;
         let end = self.end_of_events().await?;
         let boards = &self.memory.boards;
         let (receiver, begins_at, is_first) = boards.join(&group.code, end);

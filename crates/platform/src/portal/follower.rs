@@ -12,10 +12,10 @@ use store::{EventType, StoreError};
 
 use super::board::BoardRow;
 use super::feed::BoardEvent;
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::error::{PlatformError, Result};
 use crate::events::LogPage;
 use crate::patients::ROWS_AT_ONCE;
+use crate::platform::Platform;
 
 /// How often the logs are read when nothing wakes the task.
 const POLL: Duration = Duration::from_millis(500);
@@ -183,7 +183,7 @@ async fn rows_of(
     patients: &BTreeSet<String>,
     is_wanted: impl Fn(&str) -> bool,
 ) -> Result<Vec<ChangedRow>> {
-    let mut held = platform.users.groups_holding(patients.iter().cloned().collect()).await?;
+    let mut held = platform.core.users().groups_holding(patients.iter().cloned().collect()).await?;
     held.retain(|(_, code)| is_wanted(code));
     let mut uuids: Vec<String> = held.iter().map(|(patient, _)| patient.clone()).collect();
     uuids.dedup();

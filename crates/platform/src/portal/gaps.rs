@@ -13,8 +13,8 @@ use vitals::cells::{ActivityCell, DayCells, WINDOW_MS};
 use vitals::registry::DataType;
 use vitals::zone::{DAY_US, LocalDay, QUARTER_US, WINDOW_US};
 
-use crate::environment::Platform;
-use crate::error::Result;
+use crate::core::error::Result;
+use crate::platform::Platform;
 
 /// Local days are at most so far from UTC's, and a low battery is looked for so far before a range.
 const AROUND_US: i64 = DAY_US;
@@ -69,10 +69,12 @@ impl Platform {
         let (from_us, end_us) = span_us;
         let day = |time_us: i64| LocalDay(time_us.div_euclid(DAY_US) as i32);
         let activity = [DataType::Activity, DataType::Activity];
-        let cells = self.health.slots_of_types(patient, day(from_us - AROUND_US), day(end_us + AROUND_US), activity);
+        let cells =
+            self.core.health().slots_of_types(patient, day(from_us - AROUND_US), day(end_us + AROUND_US), activity);
         let quarters = (from_us.div_euclid(QUARTER_US) * QUARTER_US, end_us);
-        let (cells, tally) = tokio::try_join!(cells, self.health.tally_between(patient, quarters.0, quarters.1))?;
-        Ok(gaps_of(span_us, &windows_of(&cells), &quarters_with(&tally, types), self.now_ms() * 1000))
+        let (cells, tally) =
+            tokio::try_join!(cells, self.core.health().tally_between(patient, quarters.0, quarters.1))?;
+        Ok(gaps_of(span_us, &windows_of(&cells), &quarters_with(&tally, types), self.core.now_ms() * 1000))
     }
 }
 

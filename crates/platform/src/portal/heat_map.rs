@@ -9,11 +9,11 @@ use store::{LocalQuarter, TallyRow};
 use vitals::registry::{DataType, Role};
 use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US};
 
-use crate::access::Researcher;
 use crate::compliance::{activity_of, percent, slots_so_far, with_heart_rate};
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::access::Researcher;
+use crate::core::error::{PlatformError, Result};
 use crate::patients::PatientColumns;
+use crate::platform::Platform;
 
 /// The most days of a study that are shown at once.
 pub const MOST_DAYS: i32 = 92;
@@ -78,12 +78,12 @@ impl Platform {
     /// The days of patients whom the caller has been found to have access to, in their order.
     pub async fn heat_map(&self, uuids: &[String], first: LocalDay, last: LocalDay) -> Result<Vec<PatientDays>> {
         let columns = PatientColumns { person: true, profile: true, device: false, latest_values: false };
-        let now_ms = self.now_ms();
+        let now_ms = self.core.now_ms();
         let mut all = Vec::with_capacity(uuids.len());
         for row in self.patient_rows(uuids, columns).await? {
             let clock = LocalClock::new(row.profile.time_zone.as_deref().unwrap_or("UTC"));
             let types = [DataType::Activity, DataType::Activity];
-            let cells = self.health.slots_of_types(&row.patient.uuid, first, last, types).await?;
+            let cells = self.core.health().slots_of_types(&row.patient.uuid, first, last, types).await?;
             let created_ms = row.patient.created_ms;
             let counting = move || {
                 let of = |day: i32| {
@@ -110,14 +110,14 @@ impl Platform {
         patient: &str,
         day: LocalDay,
     ) -> Result<(usize, Vec<TypeHours>)> {
-        self.patient_access(researcher, patient).await?;
-        let body = self.health.patient(patient).await?.map(|found| found.profile).unwrap_or_default();
+        self.core.patient_access(researcher, patient).await?;
+        let body = self.core.health().patient(patient).await?.map(|found| found.profile).unwrap_or_default();
         let clock = LocalClock::new(body.time_zone.as_deref().unwrap_or("UTC"));
         let (start_us, end_us) = day.span_us(&clock);
         let from_us = start_us - EARLIER_DAYS * DAY_US - FURTHEST_OFFSET_US;
         let from_us = from_us.div_euclid(QUARTER_US) * QUARTER_US;
-        let tally = self.health.tally_between(patient, from_us, end_us + FURTHEST_OFFSET_US).await?;
-        Ok(by_hour(&tally, day, (start_us, end_us), self.now_ms() * 1000))
+        let tally = self.core.health().tally_between(patient, from_us, end_us + FURTHEST_OFFSET_US).await?;
+        Ok(by_hour(&tally, day, (start_us, end_us), self.core.now_ms() * 1000))
     }
 }
 

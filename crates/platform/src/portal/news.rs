@@ -3,9 +3,9 @@
 use vitals::news_timeline::NewsEntry;
 
 use super::series::LONGEST_SERIES_MS;
-use crate::access::Researcher;
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::access::Researcher;
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 
 /// Scores of a patient over time.
 #[derive(Clone, Debug)]
@@ -28,9 +28,9 @@ impl Platform {
         if to_ms < from_ms || to_ms - from_ms > LONGEST_SERIES_MS {
             return Err(PlatformError::invalid("to", "must not be before from, nor more than 400 days after it"));
         }
-        self.patient_access(researcher, patient).await?;
-        let mut entries: Vec<NewsEntry> = self.health.news_before(patient, from_ms).await?.into_iter().collect();
-        entries.extend(self.health.news_between(patient, from_ms, to_ms).await?);
-        Ok(NewsHistory { time_zone: self.health.time_zone(patient).await?, entries })
+        self.core.patient_access(researcher, patient).await?;
+        let mut entries: Vec<NewsEntry> = self.core.health().news_before(patient, from_ms).await?.into_iter().collect();
+        entries.extend(self.core.health().news_between(patient, from_ms, to_ms).await?);
+        Ok(NewsHistory { time_zone: self.core.health().time_zone(patient).await?, entries })
     }
 }

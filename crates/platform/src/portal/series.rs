@@ -13,9 +13,9 @@ use vitals::registry::{Channel, ChannelRule, Colour, DataType, NULL, TestKind};
 use vitals::zone::SECOND_US;
 
 use super::gaps::Gap;
-use crate::access::Researcher;
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::access::Researcher;
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 
 /// The most points that a series may have.
 pub const MOST_POINTS: usize = 10_000;
@@ -178,7 +178,7 @@ impl Platform {
     /// Series of a patient.
     pub async fn chart(&self, researcher: &Researcher, patient: &str, request: &SeriesRequest) -> Result<Chart> {
         request.check()?;
-        self.patient_access(researcher, patient).await?;
+        self.core.patient_access(researcher, patient).await?;
         let mut types: Vec<DataType> = request.columns.iter().map(|column| column.data_type).collect();
         types.sort_unstable();
         types.dedup();
@@ -206,7 +206,7 @@ impl Platform {
         let starts = (from_us..end_us).step_by(piece_us(data_type) as usize);
         let read = |start_us: i64| {
             let last_us = (start_us + piece_us(data_type)).min(end_us) - 1;
-            self.health.rows(patient, data_type, start_us, last_us)
+            self.core.health().rows(patient, data_type, start_us, last_us)
         };
         let mut pieces = stream::iter(starts).map(read).buffered(PIECES_AHEAD);
         while let Some(blocks) = pieces.try_next().await? {

@@ -9,11 +9,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use store::{Account, PortalHolder, PortalSession};
 
-use crate::access::{Entrance, Researcher};
-use crate::accounts::Role;
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::access::Role;
+use crate::core::access::{Entrance, Researcher};
+use crate::core::error::{PlatformError, Result};
 use crate::login::{Credentials, Found, LoginName};
+use crate::platform::Platform;
 
 const MINUTE_MS: i64 = 60_000;
 /// Uses within this time are noted once.
@@ -132,7 +132,7 @@ impl Platform {
         };
         // A patient has no studies to look at; that he exists is not told here.
         let Found::Account(account) = &found else { return Ok(PortalLogin::Refused) };
-        let totp_step = match self.users.totp(&account.uuid).await?.filter(|totp| totp.confirmed_ms.is_some()) {
+        let totp_step = match self.core.users().totp(&account.uuid).await?.filter(|totp| totp.confirmed_ms.is_some()) {
             None => None,
             Some(totp) => {
                 let Some(code) = &login.totp else { return Ok(PortalLogin::TotpRequired) };
@@ -142,10 +142,15 @@ impl Platform {
                 }
             }
         };
-        let cookie = URL_SAFE_NO_PAD.encode(self.random_bytes::<32>());
+        let cookie = URL_SAFE_NO_PAD.encode(self.core.random_bytes::<32>());
         let session = self.new_portal_session(account, &cookie, &login, address);
         let entry = self.login_entry(&found);
-        let begun = self.users.add_portal_session(session, &account.password_hash, totp_step, self.audit(vec![entry]));
+        let begun = self.core.users().add_portal_session(
+            session,
+            &account.password_hash,
+            totp_step,
+            self.core.audit(vec![entry]),
+        );
         if !begun.await? {
             return Ok(PortalLogin::Refused);
         }
@@ -157,38 +162,38 @@ impl Platform {
     /// Who calls with this cookie; `None` when the session has ended or there is none such. `is_use` says whether the
     /// call shows that somebody is there, which keeps the session from being locked.
     pub async fn portal_caller(&self, cookie: &str, is_use: bool) -> Result<Option<PortalCaller>> {
-        let Some(holder) = self.users.portal_holder(&hash_cookie(cookie)).await? else { return Ok(None) };
-        let now_ms = self.now_ms();
+        let Some(holder) = self.core.users().portal_holder(&hash_cookie(cookie)).await? else { return Ok(None) };
+        let now_ms = self.core.now_ms();
         let session = &holder.session;
         let is_idle = !session.view_only && now_ms - session.last_seen_ms >= self.portal_idle_ms();
         if is_idle || now_ms >= session.ends_ms || holder.disabled_ms.is_some() {
             return Ok(None);
         }
         if is_use && now_ms - session.last_seen_ms >= NOTE_USE_EVERY_MS {
-            self.users.note_portal_seen(&session.id, now_ms).await?;
+            self.core.users().note_portal_seen(&session.id, now_ms).await?;
         }
         PortalCaller::of(&holder, cookie).map(Some)
     }
 
     /// The account of a caller.
     pub async fn portal_account(&self, caller: &PortalCaller) -> Result<Account> {
-        self.users.account(&caller.account).await?.ok_or(PlatformError::NotFound("account"))
+        self.core.users().account(&caller.account).await?.ok_or(PlatformError::NotFound("account"))
     }
 
     /// Ends the caller's session.
     pub async fn close_portal(&self, caller: &PortalCaller) -> Result<()> {
-        self.users.end_portal_session(&caller.session_id, &caller.account).await.map(drop).map_err(Into::into)
+        self.core.users().end_portal_session(&caller.session_id, &caller.account).await.map(drop).map_err(Into::into)
     }
 
     /// The caller's sessions that have not ended, oldest first.
     pub async fn portal_sessions(&self, caller: &PortalCaller) -> Result<Vec<PortalSession>> {
-        let now_ms = self.now_ms();
-        Ok(self.users.portal_sessions(&caller.account, now_ms, now_ms - self.portal_idle_ms()).await?)
+        let now_ms = self.core.now_ms();
+        Ok(self.core.users().portal_sessions(&caller.account, now_ms, now_ms - self.portal_idle_ms()).await?)
     }
 
     /// Ends one of the caller's sessions.
     pub async fn end_portal_session(&self, caller: &PortalCaller, id: &str) -> Result<()> {
-        if self.users.end_portal_session(id, &caller.account).await? {
+        if self.core.users().end_portal_session(id, &caller.account).await? {
             return Ok(());
         }
         Err(PlatformError::NotFound("session"))
@@ -196,13 +201,13 @@ impl Platform {
 
     /// Removes sessions that have ended by themselves. Answers how many there were.
     pub(crate) async fn purge_portal_sessions(&self) -> Result<u64> {
-        let now_ms = self.now_ms();
-        Ok(self.users.purge_portal_sessions(now_ms, now_ms - self.portal_idle_ms()).await?)
+        let now_ms = self.core.now_ms();
+        Ok(self.core.users().purge_portal_sessions(now_ms, now_ms - self.portal_idle_ms()).await?)
     }
 
     /// How long a session may go unused, ms.
     fn portal_idle_ms(&self) -> i64 {
-        self.settings.portal_idle_minutes * MINUTE_MS
+        self.core.settings().portal_idle_minutes * MINUTE_MS
     }
 
     fn new_portal_session(
@@ -212,9 +217,9 @@ impl Platform {
         login: &NewPortalLogin,
         address: &str,
     ) -> PortalSession {
-        let now_ms = self.now_ms();
+        let now_ms = self.core.now_ms();
         PortalSession {
-            id: self.new_record_id(),
+            id: self.core.new_record_id(),
             token_hash: hash_cookie(cookie),
             account: account.uuid.clone(),
             view_only: login.wall_display,
@@ -222,7 +227,7 @@ impl Platform {
             user_agent: login.user_agent.chars().filter(|char| !char.is_control()).take(LONGEST_USER_AGENT).collect(),
             created_ms: now_ms,
             last_seen_ms: now_ms,
-            ends_ms: now_ms + self.settings.portal_session_hours * 60 * MINUTE_MS,
+            ends_ms: now_ms + self.core.settings().portal_session_hours * 60 * MINUTE_MS,
         }
     }
 }

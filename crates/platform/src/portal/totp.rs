@@ -7,8 +7,8 @@ use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::hmac;
 use store::Totp;
 
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::error::{PlatformError, Result};
+use crate::platform::Platform;
 
 const STEP_MS: i64 = 30_000;
 const DIGITS: u32 = 6;
@@ -19,8 +19,8 @@ const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 impl Platform {
     /// A new secret: as text for people, and sealed for its account.
     pub(super) fn new_totp_secret(&self, account: &str) -> Result<(String, Vec<u8>)> {
-        let secret = self.random_bytes::<SECRET_BYTES>();
-        let nonce = self.random_bytes::<NONCE_LEN>();
+        let secret = self.core.random_bytes::<SECRET_BYTES>();
+        let nonce = self.core.random_bytes::<NONCE_LEN>();
         let mut sealed = secret.to_vec();
         self.sealing_key()?
             .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), sealed_for(account), &mut sealed)
@@ -34,7 +34,7 @@ impl Platform {
         let name = format!("totp {account}");
         self.check_backoff(&name, address)?;
         let secret = self.open_totp_secret(account, &totp.sealed_secret)?;
-        let now_ms = self.now_ms();
+        let now_ms = self.core.now_ms();
         let step = step_of(&secret, code, now_ms).filter(|step| *step > totp.last_step);
         match step {
             Some(_) => self.memory.backoff.succeeded(&name, address),

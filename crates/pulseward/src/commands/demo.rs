@@ -79,7 +79,7 @@ impl Demo {
         let mut config = FleetConfig::new(url, &account.api_key, &random_password(), self.patients);
         config.group = Some(group.clone());
         config.cast = Cast::Mixed;
-        config.seed = platform.now_ms().unsigned_abs();
+        config.seed = platform.core.now_ms().unsigned_abs();
         config.zones = vec![local_zone()];
         config.days = self.days;
         config.connections = 4;

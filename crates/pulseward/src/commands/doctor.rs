@@ -52,7 +52,7 @@ impl Doctor {
             problems.push(error.to_string());
         }
         let storage = platform.storage().await?;
-        let free = platform.objects.as_folder().and_then(free_bytes);
+        let free = platform.core.objects().as_folder().and_then(free_bytes);
         let full_in_days = free.and_then(|free| free.checked_div(storage.all.bytes_per_day));
         let mut warnings: Vec<String> = full_in_days.and_then(growth_warning).into_iter().collect();
         let orphans = self.orphans(platform).await?;
@@ -82,7 +82,7 @@ impl Doctor {
             report["segment_bytes"] = verified.bytes.into();
             report["missing"] = json!(verified.missing);
             report["damaged"] = json!(verified.damaged);
-            let (entries, broken) = platform.users.verify_audit().await?;
+            let (entries, broken) = platform.core.users().verify_audit().await?;
             problems.extend(broken.map(|entry| format!("the audit log is broken at entry {entry}")));
             report["audit_entries"] = entries.into();
         }
@@ -98,7 +98,7 @@ impl Doctor {
 
     async fn orphans(&self, platform: &Platform) -> Result<Orphans, Failure> {
         let lost_after_ms = self.lost_after.map_or(LOST_AFTER_MS, |span| span.as_millis() as i64);
-        let before_ms = platform.now_ms() - lost_after_ms;
+        let before_ms = platform.core.now_ms() - lost_after_ms;
         let orphans = platform.orphans(before_ms).await?;
         if self.sweep {
             platform.sweep_orphans(before_ms).await?;

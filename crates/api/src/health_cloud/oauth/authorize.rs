@@ -86,7 +86,7 @@ async fn submit(
     let wrong = |status, what: &str| Ok(Page::wrong(nonce(platform), status, what).into_response());
     let answer = async {
         let form = form?;
-        if !is_from_our_page(&headers, &platform.settings.health_url) {
+        if !is_from_our_page(&headers, &platform.core.settings().health_url) {
             return wrong(StatusCode::FORBIDDEN, "The form was sent by another site.");
         }
         take(platform, &form, &browser, &address.text()).await
@@ -181,7 +181,7 @@ fn is_from_our_page(headers: &HeaderMap, our_url: &str) -> bool {
 
 /// What lets the style stand in a page, drawn for each.
 fn nonce(platform: &Platform) -> String {
-    STANDARD.encode(platform.random_bytes::<16>())
+    STANDARD.encode(platform.core.random_bytes::<16>())
 }
 
 /// With 303 the browser comes with GET, and so never brings the form with the password along.

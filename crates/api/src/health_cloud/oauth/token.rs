@@ -203,5 +203,5 @@ async fn introspect(
     let client = credentials(&headers, &form)?;
     let token = form.required("token", "token is required")?;
     let inspected = state.platform.introspect(&client, token, &address.text()).await.map_err(ApiError::of_oauth)?;
-    Ok(Json(Introspection::of(inspected, &state.platform.settings.health_url)))
+    Ok(Json(Introspection::of(inspected, &state.platform.core.settings().health_url)))
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use store::NewJob;
 
 use super::unit;
+use crate::core::error::Result;
 use crate::erasure::LONGEST_SEALING_MS;
-use crate::error::Result;
 use crate::jobs::{Ended, Job, Run, Spec, Turn};
 use crate::seal::DEAD_FOR_MS;
 use crate::sweep::LOST_AFTER_MS;
@@ -24,7 +24,7 @@ impl Job for PlanDeletion {
     async fn run(self, run: Run) -> Result<Ended> {
         let platform = &run.platform;
         let limit = unit::limit(platform, DeleteObject::SPEC.name).await?;
-        let dead = platform.health.dead_objects(platform.now_ms() - DEAD_FOR_MS, limit).await?;
+        let dead = platform.core.health().dead_objects(platform.core.now_ms() - DEAD_FOR_MS, limit).await?;
         let is_cut = dead.len() as i64 == limit;
         let added = unit::enqueue(platform, DeleteObject::SPEC.name, dead.into_iter().map(job_of).collect()).await?;
         Ok(if is_cut && added > 0 { Ended::AgainIn(Duration::ZERO) } else { Ended::Done })
@@ -47,13 +47,13 @@ impl Job for FindLostObjects {
 
     async fn run(self, run: Run) -> Result<Ended> {
         let platform = &run.platform;
-        let before_ms = platform.now_ms() - LOST_AFTER_MS;
+        let before_ms = platform.core.now_ms() - LOST_AFTER_MS;
         let lost = platform.orphans(before_ms).await?.paths;
         if !lost.is_empty() {
             tracing::warn!(objects = lost.len(), "objects that no row knows are deleted");
         }
         unit::enqueue(platform, DeleteObject::SPEC.name, lost.into_iter().map(job_of).collect()).await?;
-        platform.objects.sweep_unfinished(before_ms).await?;
+        platform.core.objects().sweep_unfinished(before_ms).await?;
         Ok(Ended::Done)
     }
 }
@@ -70,12 +70,12 @@ impl Job for DeleteObject {
 
     async fn run(self, run: Run) -> Result<Ended> {
         let platform = &run.platform;
-        let now_ms = platform.now_ms();
+        let now_ms = platform.core.now_ms();
         // A backup that copies what it has listed may have begun since the object was found.
-        if let Some(until_ms) = platform.health.objects_held_until(now_ms).await? {
+        if let Some(until_ms) = platform.core.health().objects_held_until(now_ms).await? {
             return Ok(Ended::AgainIn(Duration::from_millis((until_ms - now_ms).unsigned_abs())));
         }
-        platform.health.delete_dead_object(&self.0).await?;
+        platform.core.health().delete_dead_object(&self.0).await?;
         Ok(Ended::Done)
     }
 }
@@ -98,7 +98,8 @@ impl Job for PlanErasureChecks {
     async fn run(self, run: Run) -> Result<Ended> {
         let platform = &run.platform;
         let limit = unit::limit(platform, CheckErasure::SPEC.name).await?;
-        let erased = platform.health.erased_before(platform.now_ms() - LONGEST_SEALING_MS, limit).await?.into_iter();
+        let erased =
+            platform.core.health().erased_before(platform.core.now_ms() - LONGEST_SEALING_MS, limit).await?.into_iter();
         let jobs = erased.map(|subject| NewJob { subject, patient: None });
         unit::enqueue(platform, CheckErasure::SPEC.name, jobs.collect()).await?;
         Ok(Ended::Done)
@@ -116,7 +117,7 @@ impl Job for CheckErasure {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        let found = run.platform.health.check_erasure(&self.0).await?;
+        let found = run.platform.core.health().check_erasure(&self.0).await?;
         if found > 0 {
             tracing::warn!(found, "objects of an erased patient had come after the erasure and are deleted now");
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use store::NewJob;
 
 use super::unit;
-use crate::error::Result;
+use crate::core::error::Result;
 use crate::exports::KEEP_ARCHIVES_MS;
 use crate::jobs::{Ended, Job, Run, Spec, Turn};
 
@@ -23,9 +23,9 @@ impl Job for ExpireEvents {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        let before_ms = run.platform.now_ms() - run.platform.settings.event_retention_s * 1000;
+        let before_ms = run.platform.core.now_ms() - run.platform.core.settings().event_retention_s * 1000;
         let mut expired = 0;
-        for log in [run.platform.users.events(), run.platform.health.events()] {
+        for log in [run.platform.core.users().events(), run.platform.core.health().events()] {
             loop {
                 run.check()?;
                 match log.expire(before_ms, EVENTS_AT_ONCE).await? {
@@ -54,8 +54,8 @@ impl Job for PlanExpiry {
     async fn run(self, run: Run) -> Result<Ended> {
         let platform = &run.platform;
         let limit = unit::limit(platform, ExpireExport::SPEC.name).await?;
-        let before_ms = platform.now_ms() - KEEP_ARCHIVES_MS;
-        let finished = platform.health.exports_finished_before(before_ms, limit).await?.into_iter();
+        let before_ms = platform.core.now_ms() - KEEP_ARCHIVES_MS;
+        let finished = platform.core.health().exports_finished_before(before_ms, limit).await?.into_iter();
         let jobs = finished.map(|(subject, patient)| NewJob { subject, patient: Some(patient) });
         unit::enqueue(platform, ExpireExport::SPEC.name, jobs.collect()).await?;
         Ok(Ended::Done)
@@ -73,7 +73,7 @@ impl Job for ExpireExport {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        run.platform.health.forget_export(&self.0, run.platform.now_ms()).await?;
+        run.platform.core.health().forget_export(&self.0, run.platform.core.now_ms()).await?;
         Ok(Ended::Done)
     }
 }

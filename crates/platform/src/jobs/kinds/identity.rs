@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::error::Result;
+use crate::core::error::Result;
 use crate::jobs::{Ended, Job, Run, Spec, Turn};
 
 /// Forgets what has long ended.

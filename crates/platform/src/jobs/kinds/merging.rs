@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::unit::{self, Unit};
-use crate::error::Result;
+use crate::core::error::Result;
 use crate::jobs::{Ended, Job, Run, Spec, Turn};
 
 /// Looks for closed hours.
@@ -19,7 +19,7 @@ impl Job for PlanMerging {
     async fn run(self, run: Run) -> Result<Ended> {
         let platform = &run.platform;
         let limit = unit::limit(platform, Merge::SPEC.name).await?;
-        let closed = platform.health.closed_hours(platform.now_ms(), limit).await?;
+        let closed = platform.core.health().closed_hours(platform.core.now_ms(), limit).await?;
         let is_cut = closed.len() as i64 == limit;
         let unit = |(patient, data_type, hour_us): (String, _, _)| {
             let patient = patient.parse().ok()?;
@@ -42,7 +42,7 @@ impl Job for Merge {
 
     async fn run(self, run: Run) -> Result<Ended> {
         let Unit { patient, data_type, start_us } = self.0;
-        run.platform.health.merge_hour(&patient.to_string(), data_type, start_us).await?;
+        run.platform.core.health().merge_hour(&patient.to_string(), data_type, start_us).await?;
         Ok(Ended::Done)
     }
 }

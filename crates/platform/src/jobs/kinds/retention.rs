@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::unit::{self, Unit};
-use crate::error::Result;
+use crate::core::error::Result;
 use crate::jobs::{Ended, Job, Run, Spec, Turn};
 
 /// Looks for samples that have outlived the rules of their patients' studies.

@@ -5,9 +5,9 @@ use std::time::Duration;
 use store::segment::{SealedPeriod, UnsealedPeriod};
 
 use super::unit::{self, Unit};
-use crate::environment::Platform;
-use crate::error::Result;
+use crate::core::error::Result;
 use crate::jobs::{Ended, Job, Run, Spec, Turn};
+use crate::platform::Platform;
 use crate::seal::{Until, seal_one};
 
 /// Looks for finished periods: the first one of each patient and type.
@@ -23,7 +23,7 @@ impl Job for PlanSealing {
     async fn run(self, run: Run) -> Result<Ended> {
         let platform = &run.platform;
         let limit = unit::limit(platform, Seal::SPEC.name).await?;
-        let periods = platform.health.unsealed_periods(Until::Finished.ended_by_us(platform), limit).await?;
+        let periods = platform.core.health().unsealed_periods(Until::Finished.ended_by_us(platform), limit).await?;
         let is_cut = periods.len() as i64 == limit;
         let added = enqueue(platform, &periods).await?;
         Ok(if is_cut && added > 0 { Ended::AgainIn(Duration::ZERO) } else { Ended::Done })
@@ -46,7 +46,7 @@ impl Job for Seal {
         let period = SealedPeriod::of(data_type, start_us);
         // Before this one, which may fail: the patient's later periods do not wait for it.
         let ended_by_us = Until::Finished.ended_by_us(platform);
-        let next = platform.health.unsealed_after(patient, data_type, period.end_us, ended_by_us).await?;
+        let next = platform.core.health().unsealed_after(patient, data_type, period.end_us, ended_by_us).await?;
         enqueue(platform, next.as_slice()).await?;
         let sealed = seal_one(platform, UnsealedPeriod { patient, data_type, period }).await?;
         if sealed.segments > 0 {

@@ -29,7 +29,7 @@ pub struct CreateApiKey {
 impl Operate for CreateApiKey {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
         let account = platform.account_by_email(&self.account).await?;
-        let expires_ms = self.expires.map(|span| platform.now_ms() + span.as_millis() as i64);
+        let expires_ms = self.expires.map(|span| platform.core.now_ms() + span.as_millis() as i64);
         let new = NewApiKey { name: self.name, expires_ms, groups: self.groups };
         let (key, token) = platform.create_api_key(&account, new).await?;
         Ok(json!({"id": key.id, "token": token, "prefix": key.prefix, "expires_at": key.expires_ms.map(iso)}))

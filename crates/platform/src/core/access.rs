@@ -1,18 +1,43 @@
-//! Who may do what: from an API key to an account, and from an account to a group or a patient.
+//! Who may do what: from an account to a group or a patient.
 //!
 //! What is not known answers "not found"; what is known but not the caller's answers "forbidden".
 
-use std::sync::PoisonError;
-
-use sha2::{Digest, Sha256};
 use store::{Group, PatientAccess};
 
-use crate::accounts::Role;
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::Core;
+use crate::core::error::{PlatformError, Result};
 
-/// Uses of a key within this time are noted once.
-const NOTE_USE_EVERY_MS: i64 = 60_000;
+/// What an account may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Runs studies.
+    Researcher,
+    /// Reads them.
+    Hcp,
+    /// Runs the service.
+    Admin,
+}
+
+impl Role {
+    /// The role's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Researcher => "researcher",
+            Role::Hcp => "hcp",
+            Role::Admin => "admin",
+        }
+    }
+
+    /// The role of a name.
+    pub fn parse(name: &str) -> Option<Self> {
+        [Role::Researcher, Role::Hcp, Role::Admin].into_iter().find(|role| role.name() == name)
+    }
+
+    /// The role that a row holds.
+    pub(crate) fn of(name: &str) -> Result<Self> {
+        Role::parse(name).ok_or_else(|| PlatformError::Internal(format!("an account has the role {name}")))
+    }
+}
 
 /// How a caller of the integration API came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,36 +85,10 @@ impl Researcher {
     }
 }
 
-impl Platform {
-    /// Who holds an API key. Unauthenticated when there is none such, or it or its account has ended.
-    pub async fn researcher(&self, api_key: &str) -> Result<Researcher> {
-        let holder = self.users.key_holder(&hash_api_key(api_key)).await?;
-        let holder = holder.ok_or(PlatformError::Unauthenticated("the API key is not valid"))?;
-        let now_ms = self.now_ms();
-        if holder.key_revoked_ms.is_some() {
-            return Err(PlatformError::Unauthenticated("the API key has been revoked"));
-        }
-        if holder.key_expires_ms.is_some_and(|end_ms| now_ms >= end_ms) {
-            return Err(PlatformError::Unauthenticated("the API key has expired"));
-        }
-        if holder.disabled_ms.is_some() {
-            return Err(PlatformError::Unauthenticated("the account is disabled"));
-        }
-        self.note_use(&holder.key_id, holder.key_last_used_ms, now_ms);
-        Ok(Researcher {
-            account: holder.account,
-            role: Role::of(&holder.role)?,
-            entrance: Entrance::Key,
-            key_id: holder.key_id,
-            key_expires_ms: holder.key_expires_ms,
-            key_scoped: holder.key_scoped,
-            subscription_until_ms: holder.subscription_until_ms,
-        })
-    }
-
+impl Core {
     /// The group, when the caller may act on it.
     pub async fn group_access(&self, researcher: &Researcher, code: &str) -> Result<Group> {
-        let found = self.users.group_access(code, &researcher.account, &researcher.key_id).await?;
+        let found = self.users().group_access(code, &researcher.account, &researcher.key_id).await?;
         let found = found.ok_or(PlatformError::NotFound("group"))?;
         if !found.allowed {
             return Err(PlatformError::Forbidden("the caller has no access to this group"));
@@ -113,36 +112,11 @@ impl Platform {
 
     /// The patient, when a group that the caller may act on holds him.
     pub async fn patient_access(&self, researcher: &Researcher, uuid: &str) -> Result<PatientAccess> {
-        let found = self.users.patient_access(uuid, &researcher.account, &researcher.key_id).await?;
+        let found = self.users().patient_access(uuid, &researcher.account, &researcher.key_id).await?;
         let found = found.ok_or(PlatformError::NotFound("patient"))?;
         if !found.allowed {
             return Err(PlatformError::Forbidden("the caller has no access to this patient"));
         }
         Ok(found)
     }
-
-    /// Notes the use of a key, off the way of the request and at most once a minute.
-    fn note_use(&self, key_id: &str, last_used_ms: Option<i64>, now_ms: i64) {
-        let is_recent = |last_ms: i64| now_ms - last_ms < NOTE_USE_EVERY_MS;
-        if last_used_ms.is_some_and(is_recent) {
-            return;
-        }
-        let mut noted = self.memory.key_uses.lock().unwrap_or_else(PoisonError::into_inner);
-        if noted.get(key_id).copied().is_some_and(is_recent) {
-            return;
-        }
-        noted.insert(key_id.to_owned(), now_ms);
-        drop(noted);
-        let (users, key_id) = (self.users.clone(), key_id.to_owned());
-        runtime::spawn("note the use of a key", async move {
-            if let Err(error) = users.note_key_used(&key_id, now_ms).await {
-                tracing::warn!(%error, "the use of an API key could not be noted");
-            }
-        });
-    }
-}
-
-/// What an API key is looked up by.
-pub(crate) fn hash_api_key(api_key: &str) -> Vec<u8> {
-    Sha256::digest(api_key).to_vec()
 }

@@ -79,30 +79,30 @@ impl JobSignals {
     }
 
     /// Wakes the engine of this node, whoever has said that something is due.
-    pub(super) fn wake(&self, kind: &'static str) {
+    pub(crate) fn wake(&self, kind: &'static str) {
         self.rung.lock().unwrap_or_else(PoisonError::into_inner).insert(kind);
         self.bell.notify_one();
     }
 
     /// Lets other nodes know that work of a kind waits which this one does not take at once.
-    pub(super) fn share(&self, kind: &'static str) {
+    pub(crate) fn share(&self, kind: &'static str) {
         self.unheard.lock().unwrap_or_else(PoisonError::into_inner).insert(kind);
         self.outward.notify_one();
     }
 
     /// Waits for what other nodes should hear of.
-    pub(super) async fn unheard(&self) -> BTreeSet<&'static str> {
+    pub(crate) async fn unheard(&self) -> BTreeSet<&'static str> {
         self.outward.notified().await;
         std::mem::take(&mut *self.unheard.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Says whether an engine of this node works.
-    pub(super) fn set_works(&self, works: bool) {
+    pub(crate) fn set_works(&self, works: bool) {
         self.works.store(works, Ordering::Relaxed);
     }
 
     /// Waits for wake-ups; returns their kinds.
-    pub(super) async fn rung(&self) -> BTreeSet<&'static str> {
+    pub(crate) async fn rung(&self) -> BTreeSet<&'static str> {
         self.bell.notified().await;
         std::mem::take(&mut *self.rung.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -113,11 +113,11 @@ impl JobSignals {
         (counts.kinds.clone(), counts.restarts)
     }
 
-    pub(super) fn began(&self, kind: &'static str) {
+    pub(crate) fn began(&self, kind: &'static str) {
         self.lock().kinds.entry(kind).or_default().running += 1;
     }
 
-    pub(super) fn ended(&self, kind: &'static str, outcome: Outcome, took: Duration, put_aside: bool) {
+    pub(crate) fn ended(&self, kind: &'static str, outcome: Outcome, took: Duration, put_aside: bool) {
         let mut counts = self.lock();
         let counts = counts.kinds.entry(kind).or_default();
         counts.running = counts.running.saturating_sub(1);
@@ -129,7 +129,7 @@ impl JobSignals {
         counts.sum_us += u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     }
 
-    pub(super) fn engine_restarted(&self) {
+    pub(crate) fn engine_restarted(&self) {
         let mut counts = self.lock();
         counts.restarts += 1;
         // Its runs have ended with it.

@@ -12,8 +12,8 @@ use futures::{StreamExt, TryStreamExt};
 use store::events::MessageKey;
 use store::{HealthMessage, PendingHealthMessage};
 
-use crate::environment::Platform;
-use crate::error::Result;
+use crate::core::Core;
+use crate::core::error::Result;
 
 /// Patients whose changes are made at once where an operation owes something for many.
 const PATIENTS_AT_ONCE: usize = 32;
@@ -25,7 +25,7 @@ enum Direction {
     ToUsers,
 }
 
-impl Platform {
+impl Core {
     /// Delivers the message that an operation has committed, and what was committed before it about the same patient.
     pub(crate) async fn deliver(&self, message: HealthMessage) -> Result<()> {
         if let Some(patient) = message.change.patient() {
@@ -43,7 +43,7 @@ impl Platform {
 
     /// The same; returns how many there were.
     async fn make_changes_of(&self, patient: &str) -> Result<usize> {
-        let messages = self.users.messages_of(patient).await?;
+        let messages = self.users().messages_of(patient).await?;
         let count = messages.len();
         for message in messages {
             self.make(message).await?;
@@ -59,11 +59,11 @@ impl Platform {
 
     /// Writes all audit entries that the health database owes for a patient. Returns how many messages there were.
     pub(crate) async fn deliver_entries_of(&self, patient: &str) -> Result<usize> {
-        let messages = self.health.entries_of(patient).await?;
+        let messages = self.health().entries_of(patient).await?;
         let count = messages.len();
         for message in messages {
-            self.users.take_entries(self.audit(message.entries)).await?;
-            self.health.entries_taken(&message.key).await?;
+            self.users().take_entries(self.audit(message.entries)).await?;
+            self.health().entries_taken(&message.key).await?;
         }
         Ok(count)
     }
@@ -83,8 +83,8 @@ impl Platform {
     /// Delivers for each patient with a message from before a time, and each such message about no patient.
     async fn deliver_left(&self, direction: Direction, until_ms: i64) -> Result<usize> {
         let log = match direction {
-            Direction::ToHealth => self.users.events(),
-            Direction::ToUsers => self.health.events(),
+            Direction::ToHealth => self.users().events(),
+            Direction::ToUsers => self.health().events(),
         };
         let (mut delivered, mut first_failure, mut last) = (0, None, None::<MessageKey>);
         loop {
@@ -109,7 +109,7 @@ impl Platform {
         match (direction, key.patient()) {
             (Direction::ToUsers, _) => self.deliver_entries_of(&key.patient).await,
             (Direction::ToHealth, Some(patient)) => self.make_changes_of(patient).await,
-            (Direction::ToHealth, None) => match self.users.message(key).await? {
+            (Direction::ToHealth, None) => match self.users().message(key).await? {
                 Some(message) => self.make(message).await.map(|()| 1),
                 None => Ok(0),
             },
@@ -119,8 +119,8 @@ impl Platform {
     /// Makes the change of a message, then empties the message and writes its entries.
     async fn make(&self, message: PendingHealthMessage) -> Result<()> {
         let PendingHealthMessage { key, change, entries, .. } = message;
-        self.health.apply_numbered(change, key.sequence).await?;
-        self.users.complete(&key, self.audit(entries)).await?;
+        self.health().apply_numbered(change, key.sequence).await?;
+        self.users().complete(&key, self.audit(entries)).await?;
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::environment::Platform;
+use crate::core::Core;
 
 const CAPITALS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const LETTERS_AND_DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -10,7 +10,7 @@ const SMALL_AND_DIGITS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 /// Without 0 and O, 1 and I, which people mix up.
 const VOUCHER: &[u8] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
-impl Platform {
+impl Core {
     /// A UUID of version 4.
     pub(crate) fn new_uuid(&self) -> String {
         uuid::Builder::from_random_bytes(self.random_bytes()).into_uuid().to_string()

@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use futures::Stream;
-use futures::stream;
-use store::{Audit, AuditEntry, AuditQuery, AuditReader, Entity, NewAuditEntry};
+use store::{Audit, Entity, NewAuditEntry};
 
-use crate::access::{Entrance, Researcher};
-use crate::environment::Platform;
-use crate::error::{PlatformError, Result};
+use crate::core::Core;
+use crate::core::access::{Entrance, Researcher};
 
 /// What an entry tells of, in the order of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,32 +159,7 @@ pub(crate) fn bracelet_entity(id: &str) -> Entity {
     Entity { id: id.to_owned(), kind: "bracelet.id".to_owned() }
 }
 
-impl Platform {
-    /// The entries in which the caller appears, ascending, in pages that are read while they are taken; of those, only
-    /// the ones of an action code when one is named. Both ends, ms, are inclusive. All pages are of the log as it was
-    /// when this was called. Forbidden without an active subscription.
-    pub async fn audit_log(
-        &self,
-        researcher: &Researcher,
-        from_ms: i64,
-        to_ms: i64,
-        action_code: Option<&str>,
-    ) -> Result<impl Stream<Item = Result<Vec<AuditEntry>>> + Send + use<>> {
-        let now_ms = self.now_ms();
-        researcher.require_subscription(now_ms)?;
-        if action_code.is_some_and(|code| Action::ALL.into_iter().all(|action| action.code() != code)) {
-            return Err(PlatformError::invalid("action_type", "is not an action code"));
-        }
-        let appears = researcher.account.clone();
-        let scoped_key = researcher.key_scoped.then(|| researcher.key_id.clone());
-        let query = AuditQuery { appears, from_ms, to_ms, action_type: action_code.map(str::to_owned), scoped_key };
-        let reader = self.users.read_audit(query, now_ms).await?;
-        Ok(stream::try_unfold(reader, async |mut reader: AuditReader| {
-            let page = reader.next_page().await?;
-            Ok(page.map(|page| (page, reader)))
-        }))
-    }
-
+impl Core {
     /// An entry of what a caller of the integration API did.
     pub(crate) fn entry(
         &self,
@@ -222,6 +194,6 @@ impl Platform {
 
     /// Entries for a transaction to write, stamped there.
     pub(crate) fn audit(&self, entries: Vec<NewAuditEntry>) -> Audit {
-        Audit { entries, clock: Arc::clone(&self.clock) }
+        Audit { entries, clock: Arc::clone(self.clock()) }
     }
 }
