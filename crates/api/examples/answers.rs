@@ -60,9 +60,9 @@ async fn main() -> Result<(), Failure> {
         password: None,
         subscription: SubscriptionStart::Active,
     };
-    let (account, password) = platform.create_account(account).await?;
-    let (_, key) = platform.create_api_key(&account, NewApiKey::default()).await?;
-    let researcher = platform.researcher(&key).await?;
+    let (account, password) = platform.identity.create_account(account).await?;
+    let (_, key) = platform.identity.create_api_key(&account, NewApiKey::default()).await?;
+    let researcher = platform.identity.researcher(&key).await?;
     let group = platform.create_group(&researcher, "Many", "").await?.code;
     let begin = Instant::now();
     let enrol = |number: usize| {

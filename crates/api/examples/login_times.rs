@@ -142,11 +142,11 @@ async fn people(platform: &Platform) -> Result<[String; 2], Failure> {
         password: None,
         subscription: SubscriptionStart::Active,
     };
-    let (ada, _) = platform.create_account(account("ada@example.org")).await?;
-    let (bob, _) = platform.create_account(account("bob@example.org")).await?;
-    platform.disable_account(&bob).await?;
-    let (_, key) = platform.create_api_key(&ada, NewApiKey::default()).await?;
-    let researcher = platform.researcher(&key).await?;
+    let (ada, _) = platform.identity.create_account(account("ada@example.org")).await?;
+    let (bob, _) = platform.identity.create_account(account("bob@example.org")).await?;
+    platform.identity.disable_account(&bob).await?;
+    let (_, key) = platform.identity.create_api_key(&ada, NewApiKey::default()).await?;
+    let researcher = platform.identity.researcher(&key).await?;
     let group = platform.create_group(&researcher, "Study", "").await?.code;
     let grace = platform.enrol_patient(&researcher, &group).await?;
     let hedy = platform.enrol_patient(&researcher, &group).await?;

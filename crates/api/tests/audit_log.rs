@@ -18,7 +18,7 @@ use store::{Audit, Entity, NewAuditEntry};
 async fn the_log_tells_what_the_caller_did() {
     let story = Story::begin().await;
     let key = story.key_of("ada@example.org", Role::Researcher).await;
-    let ada = story.platform.account_by_email("ada@example.org").await.expect("an account").uuid;
+    let ada = story.platform.identity.account_by_email("ada@example.org").await.expect("an account").uuid;
     let created = story
         .post(&format!("/integration/v1/groups?token={key}"), json!({"name": "Sleep", "description": ""}))
         .await
@@ -58,7 +58,7 @@ async fn the_log_tells_what_the_caller_did() {
     assert_eq!(story.get(&log("from=5&to=4")).await.error(), (422, "invalid"));
     assert_eq!(story.get(&log("from=x&to=4")).await.error(), (400, "malformed_parameter"));
 
-    story.platform.set_subscription("ada@example.org", Some(story.now_ms())).await.expect("set");
+    story.platform.identity.set_subscription("ada@example.org", Some(story.now_ms())).await.expect("set");
     assert_eq!(story.get(&log(&all)).await.error(), (403, "forbidden"));
     assert_eq!(story.get(&log("")).await.error(), (403, "forbidden"));
 
@@ -103,9 +103,9 @@ impl LongLog {
         let (code, other) = (story.group(&key).await, story.group(&key).await);
         let first = story.patient(&key, &code, Value::Null).await.uuid;
         let second = story.patient(&key, &other, Value::Null).await.uuid;
-        let ada = story.platform.account_by_email("ada@example.org").await.expect("an account");
+        let ada = story.platform.identity.account_by_email("ada@example.org").await.expect("an account");
         let scope = NewApiKey { groups: vec![code], ..NewApiKey::default() };
-        let (_, scoped) = story.platform.create_api_key(&ada, scope).await.expect("a key");
+        let (_, scoped) = story.platform.identity.create_api_key(&ada, scope).await.expect("a key");
         let new = |number: i64| NewAuditEntry {
             id: format!("{number:024x}"),
             action_type: ["PATIENT_UPDATE", "PATIENT_PROFILE_UPDATE"][usize::from(number % 3 == 0)].to_owned(),

@@ -374,7 +374,7 @@ async fn people_erase_themselves() {
     assert_eq!((&receipt["counts"]["api_keys"], &receipt["counts"]["memberships"]), (&json!(1), &json!(1)));
     assert_eq!(story.get_as("/users/me", &ada).await.error(), (401, "unauthenticated"));
     assert_eq!(story.get_as("/integration/v1/groups", &cast.key).await.error(), (401, "unauthenticated"));
-    assert!(story.platform.health_caller(&reading).await.is_err());
+    assert!(story.platform.identity.health_caller(&reading).await.is_err());
     story.get_as(&health_token, &bob).await.ok();
     // Her bracelet is Bob's now.
     assert_eq!(story.get_as("/integration/v1/bracelets", &bob).await.ok()[0]["serial_number"], "SN-STOCK-1");

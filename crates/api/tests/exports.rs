@@ -256,7 +256,7 @@ async fn who_may_ask_and_what_for() {
     let stranger = study.story.key_of("eve@example.org", Role::Researcher).await;
     assert_eq!(study.story.post(&format!("{path}?token={stranger}"), day(&[])).await.error(), (403, "forbidden"));
     let hcp = study.story.key_of("ida@example.org", Role::Hcp).await;
-    let account = study.story.platform.account_by_email("ida@example.org").await.expect("an account").uuid;
+    let account = study.story.platform.identity.account_by_email("ida@example.org").await.expect("an account").uuid;
     study.story.platform.core.users().add_member(&account, &study.group, START_MS).await.expect("a member");
     assert_eq!(study.story.post(&format!("{path}?token={hcp}"), day(&[])).await.error(), (403, "forbidden"));
     let unknown = path.replace(&study.patient.uuid, "00000000-0000-4000-8000-000000000000");

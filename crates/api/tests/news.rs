@@ -211,7 +211,7 @@ async fn settings_are_checked_and_a_practitioner_may_change_them() {
     let oxygen = json!({"oxygen": true});
     let put = study.story.put(&of(uuid, "news-settings", &hcp), oxygen.clone()).await;
     assert_eq!(put.error(), (403, "forbidden"));
-    let account = study.story.platform.account_by_email("hcp@example.org").await.expect("an account");
+    let account = study.story.platform.identity.account_by_email("hcp@example.org").await.expect("an account");
     study.story.platform.core.users().add_member(&account.uuid, &study.group, START_MS).await.expect("a member");
     assert_eq!(study.story.put(&of(uuid, "news-settings", &hcp), oxygen).await.ok()["oxygen"], true);
 }

@@ -110,7 +110,7 @@ async fn store_operations_of_a_streamed_answer_are_under_its_request() {
     let _turn = TURN.lock().await;
     let story = Story::begin().await;
     let key = story.key_of("ada@study.example", Role::Researcher).await;
-    let ada = story.platform.account_by_email("ada@study.example").await.unwrap();
+    let ada = story.platform.identity.account_by_email("ada@study.example").await.unwrap();
     let entry = |number: i64| NewAuditEntry {
         id: format!("{number:024x}"),
         action_type: "PATIENT_UPDATE".to_owned(),

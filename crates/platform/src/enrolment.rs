@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use store::{Activation, Group, HealthChange, HealthMessage, Patient, Profile, StoreError};
 
-use crate::accounts::email_taken;
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, group_entity, patient_entity, user_entity};
 use crate::core::checks::{clean_email, note};
 use crate::core::error::{PlatformError, Result};
 use crate::core::person::Person;
-use crate::passwords::check_new_password;
+use crate::identity::accounts::email_taken;
+use crate::identity::login::clean_voucher;
+use crate::identity::passwords::check_new_password;
 use crate::platform::Platform;
 use crate::profile::check_profile;
 
@@ -161,10 +162,10 @@ impl Platform {
     /// comes from, for the brake on guessing codes.
     pub async fn activate(&self, new: NewActivation, address: &str) -> Result<Patient> {
         let code = clean_voucher(&new.code);
-        self.check_backoff(&code, address)?;
+        self.identity.check_backoff(&code, address)?;
         let email = self.check_activation(&new)?;
         let Some(patient) = self.core.users().patient_by_voucher(&code).await? else {
-            self.memory.backoff.failed(&code, address, self.core.now_ms());
+            self.identity.note_failed_guess(&code, address);
             return Err(PlatformError::NotFound("voucher"));
         };
         let now_ms = self.core.now_ms();
@@ -187,7 +188,7 @@ impl Platform {
         let activation = Activation {
             uuid: patient.uuid.clone(),
             email,
-            password_hash: self.hash_new_password("password", &new.password).await?,
+            password_hash: self.identity.hash_new_password("password", &new.password).await?,
             person: person.to_json()?,
             now_ms,
         };
@@ -231,11 +232,6 @@ impl Platform {
         }
         email
     }
-}
-
-/// A voucher code as it is stored: people type small letters and blanks.
-pub(crate) fn clean_voucher(code: &str) -> String {
-    code.trim().to_uppercase()
 }
 
 fn voucher_used() -> PlatformError {

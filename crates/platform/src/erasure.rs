@@ -13,8 +13,8 @@ use crate::core::access::Researcher;
 use crate::core::access::Role;
 use crate::core::audit::{Action, patient_entity, user_entity};
 use crate::core::error::{PlatformError, Result};
+use crate::identity::tokens::UsersCaller;
 use crate::platform::Platform;
-use crate::tokens::UsersCaller;
 
 /// How long a sealing can go on that began before an erasure.
 pub(crate) const LONGEST_SEALING_MS: i64 = 3_600_000;

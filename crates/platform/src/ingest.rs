@@ -11,7 +11,7 @@ use vitals::zone::{ZoneName, is_known_zone};
 
 use crate::core::checks::note;
 use crate::core::error::{PlatformError, Result};
-use crate::health_sessions::HealthCaller;
+use crate::identity::health_sessions::HealthCaller;
 use crate::platform::Platform;
 use crate::retention::kept_from;
 

@@ -7,7 +7,7 @@ use vitals::latest::LatestValues;
 use crate::core::access::Researcher;
 use crate::core::error::{PlatformError, Result};
 use crate::core::person::Person;
-use crate::health_sessions::HealthCaller;
+use crate::identity::health_sessions::HealthCaller;
 use crate::platform::Platform;
 
 /// Patients whose rows are best read together: a longer list is streamed in such parts.

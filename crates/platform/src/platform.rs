@@ -8,8 +8,9 @@ use crate::core::ids::hex;
 use crate::core::{Core, Environment};
 use crate::derivations::Derivations;
 use crate::exports::Export;
+use crate::identity::Identity;
 use crate::jobs::Job as _;
-use crate::memory::Memory;
+use crate::portal::feed::Boards;
 
 /// Patients that are read or computed at the same time: while one waits for its rows, another one computes.
 const DERIVATIONS_PER_CORE: usize = 2;
@@ -19,8 +20,10 @@ const DERIVATIONS_PER_CORE: usize = 2;
 pub struct Platform {
     /// What all services share.
     pub core: Core,
-    /// What this node remembers between requests.
-    pub(crate) memory: Arc<Memory>,
+    /// Who somebody is.
+    pub identity: Identity,
+    /// Boards of this node that somebody looks at.
+    pub(crate) boards: Arc<Boards>,
     /// What the derivations of this node share.
     pub(crate) derivations: Arc<Derivations>,
 }
@@ -30,7 +33,8 @@ impl Platform {
     pub fn new(environment: Environment) -> Self {
         let core = Core::new(environment);
         Platform {
-            memory: Arc::new(Memory::new(core.settings())),
+            identity: Identity::new(core.clone()),
+            boards: Arc::default(),
             derivations: Arc::new(Derivations::new(DERIVATIONS_PER_CORE * cores())),
             core,
         }

@@ -6,16 +6,16 @@ use jiff::civil::Date;
 use serde_json::json;
 use store::{HealthChange, HealthMessage, NewAuditEntry, PersonChange, Profile, StoreError};
 
-use crate::accounts::email_taken;
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
 use crate::core::checks::{clean_email, note};
 use crate::core::error::{PlatformError, Result};
 use crate::core::person::Person;
-use crate::login::Owner;
+use crate::identity::accounts::email_taken;
+use crate::identity::login::Owner;
+use crate::identity::tokens::UsersCaller;
 use crate::patients::PatientRow;
 use crate::platform::Platform;
-use crate::tokens::UsersCaller;
 
 /// How often a change is tried again that meets another.
 const TRIES: usize = 5;
@@ -105,7 +105,7 @@ impl Platform {
             let primary = patient_entity(&caller.owner);
             let entry = self.core.entry_by(Action::PatientProfileUpdate, &caller.owner, &caller.role, primary, None);
             self.write_profile(&caller.owner, change, entry, "first_name").await?;
-            return self.owner(&caller.owner).await;
+            return self.identity.owner(&caller.owner).await;
         }
         let mut errors = BTreeMap::new();
         change.person.check(&mut errors);
@@ -120,7 +120,7 @@ impl Platform {
         }
         let Person { first_name, last_name, .. } = change.person;
         self.core.users().set_account_names(&caller.owner, first_name, last_name, self.core.now_ms()).await?;
-        self.owner(&caller.owner).await
+        self.identity.owner(&caller.owner).await
     }
 
     /// Writes what is named, with an entry that names the attributes and not their values. `first` is the field that

@@ -11,7 +11,7 @@ use vitals::zone::LocalDay;
 
 use crate::core::access::Researcher;
 use crate::core::error::Result;
-use crate::health_sessions::HealthCaller;
+use crate::identity::health_sessions::HealthCaller;
 use crate::platform::Platform;
 
 /// Patients whose days are best read together: an answer over more is streamed in such parts.

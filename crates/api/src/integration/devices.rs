@@ -28,7 +28,7 @@ impl FromRequestParts<ApiState> for HealthTokenCall {
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self> {
         let token = header_text(parts, "x-health-token")?.ok_or(CallRejection::NoCredential)?;
-        let caller = state.platform.health_caller(token).await.map_err(CallRejection::Refused)?;
+        let caller = state.platform.identity.health_caller(token).await.map_err(CallRejection::Refused)?;
         prove(parts);
         Ok(HealthTokenCall(caller))
     }

@@ -363,7 +363,7 @@ async fn reset_password(
 ) -> Result<StatusCode> {
     let password = fields.required_text("password");
     fields.finish()?;
-    state.platform.reset_password(&researcher, &uuid, &password).await?;
+    state.platform.identity.reset_password(&researcher, &uuid, &password).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -377,6 +377,6 @@ async fn health_token(
     ResearcherCall(researcher): ResearcherCall,
     Path(uuid): Path<PathUuid>,
 ) -> Result<Json<TokenBody>> {
-    let issued = state.platform.health_token(&researcher, &uuid).await?;
+    let issued = state.platform.identity.health_token(&researcher, &uuid).await?;
     Ok(Json(TokenBody { token: issued.token }))
 }

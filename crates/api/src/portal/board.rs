@@ -264,7 +264,7 @@ struct Watched {
 impl Watched {
     /// Whether the session goes on and the study is still to be seen in it. A store that is away ends nothing.
     async fn stands(&self) -> bool {
-        match self.platform.portal_caller(&self.cookie, false).await {
+        match self.platform.identity.portal_caller(&self.cookie, false).await {
             Ok(Some(caller)) => match caller.researcher() {
                 Ok(researcher) => !matches!(
                     self.platform.core.group_access(&researcher, &self.code).await,

@@ -77,7 +77,7 @@ pub(crate) async fn researcher_of_cookie(parts: &Parts, state: &ApiState) -> Res
 
 async fn caller(parts: &Parts, state: &ApiState, is_use: bool) -> Result<PortalCaller> {
     let Some(cookie) = session_cookie(&parts.headers)? else { return Err(session_expired()) };
-    let caller = state.platform.portal_caller(cookie, is_use).await?.ok_or_else(session_expired)?;
+    let caller = state.platform.identity.portal_caller(cookie, is_use).await?.ok_or_else(session_expired)?;
     prove(parts);
     Ok(caller)
 }

@@ -78,7 +78,7 @@ async fn open(
     let (totp, wall_display) = (fields.text("totp"), fields.flag("wall_display").unwrap_or(false));
     fields.finish()?;
     let login = NewPortalLogin { email, password, totp, wall_display, user_agent };
-    match state.platform.open_portal(login, &address.text()).await? {
+    match state.platform.identity.open_portal(login, &address.text()).await? {
         PortalLogin::Refused => Err(refused("invalid_credentials", "the credentials are not valid")),
         PortalLogin::TotpRequired => Err(refused("totp_required", "a code of the second factor is needed")),
         PortalLogin::Opened(opened) => {
@@ -101,12 +101,12 @@ async fn show(State(state): State<ApiState>, OwnCall(caller): OwnCall) -> Result
 #[utoipa::path(delete, path = "/session", tag = "portal", security(("portal_cookie" = [], "csrf_token" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody)))]
 async fn close(State(state): State<ApiState>, OwnCall(caller): OwnCall) -> Result<Response> {
-    state.platform.close_portal(&caller).await?;
+    state.platform.identity.close_portal(&caller).await?;
     Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie(&state, "", "; Max-Age=0"))]).into_response())
 }
 
 async fn session_body(state: &ApiState, caller: &PortalCaller) -> Result<SessionBody> {
-    let account = state.platform.portal_account(caller).await?;
+    let account = state.platform.identity.portal_account(caller).await?;
     Ok(SessionBody {
         csrf_token: caller.csrf_token.clone(),
         account: AccountBody::of(account, state.platform.core.now_ms()),

@@ -80,5 +80,5 @@ async fn activate(
     };
     fields.finish()?;
     let patient = state.platform.activate(activation, &address.text()).await?;
-    Ok(Json(state.platform.login_activated(patient).await?.into()))
+    Ok(Json(state.platform.identity.login_activated(patient).await?.into()))
 }

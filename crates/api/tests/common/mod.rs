@@ -116,8 +116,8 @@ impl Story {
             password: Some(PASSWORD.to_owned()),
             subscription: SubscriptionStart::Active,
         };
-        let (account, _) = self.platform.create_account(account).await.expect("an account");
-        self.platform.create_api_key(&account, NewApiKey::default()).await.expect("a key").1
+        let (account, _) = self.platform.identity.create_account(account).await.expect("an account");
+        self.platform.identity.create_api_key(&account, NewApiKey::default()).await.expect("a key").1
     }
 
     /// All entries of the audit log in which somebody appears, of one action code when one is named.

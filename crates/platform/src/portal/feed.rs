@@ -77,7 +77,7 @@ impl Platform {
     ) -> Result<BoardListener> {
         let group = self.core.group_access(researcher, group_code).await?;
         let end = self.end_of_events().await?;
-        let boards = &self.memory.boards;
+        let boards = &self.boards;
         let (receiver, begins_at, is_first) = boards.join(&group.code, end);
         if is_first {
             runtime::spawn("follow events for boards", follower::follow(self.clone()));
@@ -92,12 +92,12 @@ impl Platform {
 
     /// Ends everyone's listening, because this node is about to stop.
     pub fn close_boards(&self) {
-        self.memory.boards.closed.send_replace(true);
+        self.boards.closed.send_replace(true);
     }
 
     /// Notes that a sync was stored or a derivation has ended here.
     pub(crate) fn wake_boards(&self) {
-        self.memory.boards.changes.send_modify(|changes| *changes = changes.wrapping_add(1));
+        self.boards.changes.send_modify(|changes| *changes = changes.wrapping_add(1));
     }
 }
 

@@ -29,7 +29,7 @@ const MOST_MISSED: usize = 10_000;
 /// Publishes what happens to the boards of this node that have listeners, until none has or the node stops.
 pub(super) async fn follow(platform: Platform) {
     let _guard = EndAllOnPanic(&platform);
-    let boards = &platform.memory.boards;
+    let boards = &platform.boards;
     let mut changes = boards.changes.subscribe();
     let mut closed = boards.closed.subscribe();
     let mut waits = false;
@@ -58,14 +58,14 @@ struct EndAllOnPanic<'platform>(&'platform Platform);
 impl Drop for EndAllOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.memory.boards.end_all();
+            self.0.boards.end_all();
         }
     }
 }
 
 /// Publishes what has happened behind a place. Returns whether committed events cannot be read yet.
 async fn publish(platform: &Platform, mut published: Cursor) -> Result<bool> {
-    let boards = &platform.memory.boards;
+    let boards = &platform.boards;
     loop {
         let Some(page) = platform.events_after(&published, EVENTS_AT_ONCE).await? else {
             let end = platform.end_of_events().await?;

@@ -45,7 +45,7 @@ impl FromRequestParts<ApiState> for Browser {
         let sent = cookies.into_iter().find(|(key, value)| *key == name(secure) && is_ours(value));
         Ok(match sent {
             Some((_, id)) => Browser { id: id.to_owned(), is_new: false, secure },
-            None => Browser { id: state.platform.new_browser(), is_new: true, secure },
+            None => Browser { id: state.platform.identity.new_browser(), is_new: true, secure },
         })
     }
 }

@@ -16,7 +16,7 @@ impl Job for TidyIdentity {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        run.platform.tidy_identity().await?;
+        run.platform.identity.tidy_identity().await?;
         Ok(Ended::Done)
     }
 }

@@ -6,10 +6,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use store::{AuthorizationCode, HealthSession, OauthClient, Refreshed, StoreError};
 
 use super::clients::ClientCredentials;
-use super::{hash_of, invalid_grant, invalid_request, read_scope, refused};
+use super::common::{hash_of, invalid_grant, invalid_request, read_scope, refused};
 use crate::core::error::{PlatformError, Result};
-use crate::platform::Platform;
-use crate::tokens::MINUTE_MS;
+use crate::identity::Identity;
+use crate::identity::tokens::MINUTE_MS;
 
 /// What is given for tokens.
 #[derive(Clone)]
@@ -45,7 +45,7 @@ pub struct OauthTokens {
     pub scope: String,
 }
 
-impl Platform {
+impl Identity {
     /// Gives tokens for a code or a refresh token. `address` is where the call comes from.
     pub async fn oauth_tokens(
         &self,

@@ -3,10 +3,10 @@
 use store::HealthSession;
 
 use super::clients::ClientCredentials;
-use super::{hash_of, invalid_grant, refused};
+use super::common::{hash_of, invalid_grant, refused};
 use crate::core::error::{PlatformError, Result};
-use crate::platform::Platform;
-use crate::tokens::Cloud;
+use crate::identity::Identity;
+use crate::identity::tokens::Cloud;
 
 /// A token that is good.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ enum Found {
     Refresh { family: String, client: String, inspected: Option<Inspected> },
 }
 
-impl Platform {
+impl Identity {
     /// What a token of the calling client is worth; `None` for one that is not good, and for any other client's. Only
     /// for clients that have a secret.
     pub async fn introspect(

@@ -9,9 +9,9 @@ use store::{HealthPatient, HealthSession, IntakeFacts, Refreshed, StoreError};
 use crate::core::access::{Entrance, Researcher};
 use crate::core::error::{PlatformError, Result};
 use crate::core::settings::RETENTION_SETTING;
-use crate::platform::Platform;
-use crate::tokens::{Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned};
-use crate::users_sessions::{REFRESH_GRACE_MS, replaced_long_ago};
+use crate::identity::Identity;
+use crate::identity::tokens::{Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned};
+use crate::identity::users_sessions::{REFRESH_GRACE_MS, replaced_long_ago};
 
 /// What a patient's own token allows.
 const OWN_SCOPE: &str = "patient.read patient.sync";
@@ -59,7 +59,7 @@ pub struct HealthLogin {
     pub patient: HealthPatient,
 }
 
-impl Platform {
+impl Identity {
     /// Exchanges a token of the Users Cloud for one of the Health Cloud. Only a patient has data there.
     pub async fn health_login(&self, users_token: &str) -> Result<HealthLogin> {
         let caller = self.users_caller(users_token).await?;

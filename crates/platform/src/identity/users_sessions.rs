@@ -3,8 +3,8 @@
 use store::{HealthChange, HealthMessage, NewAuditEntry, Refreshed, Session, Successor};
 
 use crate::core::error::{PlatformError, Result};
-use crate::platform::Platform;
-use crate::tokens::{Claims, Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned};
+use crate::identity::Identity;
+use crate::identity::tokens::{Claims, Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned};
 
 /// How long a token that was refreshed can be refreshed again: the answer to the first time can have been lost.
 pub(crate) const REFRESH_GRACE_MS: i64 = 60_000;
@@ -22,7 +22,7 @@ pub(crate) struct NewSession<'a> {
     pub refreshable: bool,
 }
 
-impl Platform {
+impl Identity {
     /// Starts a session, with the entry of the login that it comes from. Unauthenticated when the password was changed
     /// or the account disabled while it was checked.
     pub(crate) async fn start_users_session(&self, new: NewSession<'_>, entry: NewAuditEntry) -> Result<Issued> {

@@ -8,7 +8,7 @@ use aws_lc_rs::hmac;
 use store::Totp;
 
 use crate::core::error::{PlatformError, Result};
-use crate::platform::Platform;
+use crate::identity::Identity;
 
 const STEP_MS: i64 = 30_000;
 const DIGITS: u32 = 6;
@@ -16,7 +16,7 @@ const DIGITS: u32 = 6;
 const SECRET_BYTES: usize = 20;
 const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-impl Platform {
+impl Identity {
     /// A new secret: as text for people, and sealed for its account.
     pub(super) fn new_totp_secret(&self, account: &str) -> Result<(String, Vec<u8>)> {
         let secret = self.core.random_bytes::<SECRET_BYTES>();

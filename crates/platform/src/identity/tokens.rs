@@ -6,7 +6,7 @@ use jsonwebtoken::{Algorithm, Header, Validation};
 use serde::{Deserialize, Serialize};
 
 use crate::core::error::{PlatformError, Result};
-use crate::platform::Platform;
+use crate::identity::Identity;
 
 pub(crate) const MINUTE_MS: i64 = 60_000;
 
@@ -93,7 +93,7 @@ pub(crate) struct Unsigned<'a> {
 
 pub(crate) const NOT_VALID: PlatformError = PlatformError::Unauthenticated("the token is not valid");
 
-impl Platform {
+impl Identity {
     /// Signs a token.
     pub(crate) async fn sign(&self, cloud: Cloud, unsigned: Unsigned<'_>) -> Result<String> {
         let claims = Claims {

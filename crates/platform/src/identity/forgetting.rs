@@ -1,13 +1,13 @@
 //! Forgets tokens that have long ended.
 
 use crate::core::error::Result;
-use crate::platform::Platform;
-use crate::tokens::MINUTE_MS;
+use crate::identity::Identity;
+use crate::identity::tokens::MINUTE_MS;
 
 /// How long what has ended is kept, so that its reuse is still told from rubbish.
 const KEPT_MS: i64 = 24 * 60 * MINUTE_MS;
 
-impl Platform {
+impl Identity {
     /// Forgets sessions, codes and refresh tokens that have long ended, and signing keys that no token which can still
     /// be refreshed was signed with. Answers how many rows there were.
     pub async fn tidy_identity(&self) -> Result<u64> {

@@ -6,12 +6,12 @@ use sha2::{Digest, Sha256};
 
 use crate::core::access::{Entrance, Researcher, Role};
 use crate::core::error::{PlatformError, Result};
-use crate::platform::Platform;
+use crate::identity::Identity;
 
 /// Uses of a key within this time are noted once.
 const NOTE_USE_EVERY_MS: i64 = 60_000;
 
-impl Platform {
+impl Identity {
     /// Who holds an API key. Unauthenticated when there is none such, or it or its account has ended.
     pub async fn researcher(&self, api_key: &str) -> Result<Researcher> {
         let holder = self.core.users().key_holder(&hash_api_key(api_key)).await?;

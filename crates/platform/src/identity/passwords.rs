@@ -8,8 +8,8 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use tracing::Instrument as _;
 
 use crate::core::error::{PlatformError, Result};
-use crate::memory::Memory;
-use crate::platform::Platform;
+use crate::identity::Identity;
+use crate::identity::memory::Memory;
 
 /// KiB of memory, passes, lanes: the second of the choices in OWASP's password storage cheat sheet.
 const MEMORY_KIB: u32 = 19 * 1024;
@@ -24,7 +24,7 @@ const LONGEST_PASSWORD: usize = 1024;
 const NOBODY: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5cyBwYXNzd29yZA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-impl Platform {
+impl Identity {
     /// The hash of a new password, in PHC form. Invalid when it is too short; `field` is what it came as.
     pub(crate) async fn hash_new_password(&self, field: &str, password: &str) -> Result<String> {
         check_new_password(field, password)?;
@@ -79,6 +79,11 @@ impl Platform {
             Some(retry_after_s) => Err(PlatformError::TooMany { retry_after_s }),
             None => Ok(()),
         }
+    }
+
+    /// Counts a guess that was wrong, of what is no password.
+    pub(crate) fn note_failed_guess(&self, name: &str, address: &str) {
+        self.memory.backoff.failed(name, address, self.core.now_ms());
     }
 
     async fn hashing<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {

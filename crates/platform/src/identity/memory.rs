@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex};
 use runtime::HashMap;
 use tokio::sync::Semaphore;
 
-use crate::backoff::Backoff;
 use crate::core::settings::Settings;
-use crate::portal::feed::Boards;
-use crate::signing::Keyring;
+use crate::identity::backoff::Backoff;
+use crate::identity::keyring::Keyring;
 
 /// What one node remembers between requests.
 pub(crate) struct Memory {
@@ -23,8 +22,6 @@ pub(crate) struct Memory {
     pub hashes_verified: AtomicU64,
     /// Logins that failed.
     pub backoff: Backoff,
-    /// Boards that somebody looks at.
-    pub boards: Boards,
     /// Consent pages that have been decided on, until when they would be good, ms, by the ticket's record identifier.
     pub used_tickets: Mutex<HashMap<String, i64>>,
     /// When this node last noted the use of an API key, ms, by the key's record identifier.
@@ -39,7 +36,6 @@ impl Memory {
             hashing: Arc::new(Semaphore::new(settings.password_hashes_at_once.max(1))),
             hashes_verified: AtomicU64::new(0),
             backoff: Backoff::default(),
-            boards: Boards::default(),
             used_tickets: Mutex::default(),
             key_uses: Mutex::default(),
         }

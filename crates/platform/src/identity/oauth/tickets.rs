@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::request::AuthorizationRequest;
 use crate::core::error::{PlatformError, Result};
-use crate::platform::Platform;
+use crate::identity::Identity;
 
 /// How long a person may take over a page.
 const OPEN_FOR_MS: i64 = 15 * 60_000;
@@ -41,7 +41,7 @@ pub(super) struct Approver {
     pub password: Vec<u8>,
 }
 
-impl Platform {
+impl Identity {
     /// A value for the cookie of a browser that has none.
     pub fn new_browser(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.core.random_bytes::<32>())

@@ -12,8 +12,8 @@ use store::{Account, PortalHolder, PortalSession};
 use crate::core::access::Role;
 use crate::core::access::{Entrance, Researcher};
 use crate::core::error::{PlatformError, Result};
-use crate::login::{Credentials, Found, LoginName};
-use crate::platform::Platform;
+use crate::identity::Identity;
+use crate::identity::login::{Credentials, Found, LoginName};
 
 const MINUTE_MS: i64 = 60_000;
 /// Uses within this time are noted once.
@@ -120,7 +120,7 @@ impl PortalCaller {
     }
 }
 
-impl Platform {
+impl Identity {
     /// Logs in to the portal. Too many when it was tried too often; the count is shared with all other logins.
     /// `address` is where the call comes from.
     pub async fn open_portal(&self, login: NewPortalLogin, address: &str) -> Result<PortalLogin> {

@@ -4,10 +4,10 @@ use runtime::HashMap;
 use store::{ApiKey, NewPassword};
 
 use super::session::PortalCaller;
-use crate::accounts::NewApiKey;
 use crate::core::error::{PlatformError, Result};
-use crate::passwords::check_new_password;
-use crate::platform::Platform;
+use crate::identity::Identity;
+use crate::identity::accounts::NewApiKey;
+use crate::identity::passwords::check_new_password;
 
 const LONGEST_KEY_NAME: usize = 100;
 
@@ -28,7 +28,7 @@ pub struct NewTotp {
     pub otpauth_url: String,
 }
 
-impl Platform {
+impl Identity {
     /// Chooses another password, which ends all tokens of the account and its other sessions. Invalid when the present
     /// one is not right.
     pub async fn change_portal_password(

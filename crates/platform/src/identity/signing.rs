@@ -1,7 +1,7 @@
 //! The keys that sign tokens: Ed25519, one ring for each cloud, made when first needed, sealed at rest with
 //! AES-256-GCM under the master key.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
@@ -12,32 +12,16 @@ use runtime::HashMap;
 use store::SigningKey;
 
 use crate::core::error::{PlatformError, Result};
-use crate::platform::Platform;
-use crate::tokens::Cloud;
+use crate::identity::Identity;
+use crate::identity::keyring::{Keyring, Keys};
+use crate::identity::tokens::Cloud;
 
 /// How long a ring is used before a new look whether another node has rotated the keys.
 const FRESH_MS: i64 = 60_000;
 /// The shortest time between two looks that tokens with unknown keys, or questions for the keys, can cause.
 const LOOK_AGAIN_MS: i64 = 1_000;
 
-/// The keys of one cloud as this node last saw them.
-#[derive(Default)]
-pub(crate) struct Keyring {
-    seen: RwLock<Option<Arc<Keys>>>,
-}
-
-/// The keys of one cloud.
-pub(crate) struct Keys {
-    /// The name of the key that signs.
-    pub signing_kid: String,
-    /// The key that signs.
-    pub signing: EncodingKey,
-    /// The keys that verify, by name, and their public bytes.
-    pub verifying: HashMap<String, (DecodingKey, Vec<u8>)>,
-    seen_ms: i64,
-}
-
-impl Platform {
+impl Identity {
     /// The keys of a cloud. Makes the first one.
     pub(crate) async fn keys(&self, cloud: Cloud) -> Result<Arc<Keys>> {
         match self.seen_keys(cloud, FRESH_MS) {

@@ -4,11 +4,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use store::{Account, ApiKey, HealthChange, HealthMessage, NewPassword, StoreError};
 
-use crate::api_keys::hash_api_key;
 use crate::core::access::Role;
 use crate::core::checks::clean_email;
 use crate::core::error::{PlatformError, Result};
-use crate::platform::Platform;
+use crate::identity::Identity;
+use crate::identity::api_keys::hash_api_key;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 const FIRST_SUBSCRIPTION_DAYS: i64 = 30;
@@ -52,7 +52,7 @@ pub struct NewApiKey {
     pub groups: Vec<String>,
 }
 
-impl Platform {
+impl Identity {
     /// Creates an account; answers it and its password, which cannot be read again.
     pub async fn create_account(&self, new: NewAccount) -> Result<(Account, String)> {
         let email = clean_email(&new.email)?;

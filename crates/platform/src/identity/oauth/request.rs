@@ -6,11 +6,11 @@
 use serde::{Deserialize, Serialize};
 use store::OauthClient;
 
-use super::read_scope;
+use super::common::read_scope;
 use super::redirect::with_parameters;
 use crate::core::error::Result;
-use crate::platform::Platform;
-use crate::tokens::Cloud;
+use crate::identity::Identity;
+use crate::identity::tokens::Cloud;
 
 const LONGEST_STATE: usize = 2000;
 /// Base64url of the 32 bytes of SHA-256.
@@ -59,7 +59,7 @@ pub enum Asked {
     Unanswerable(&'static str),
 }
 
-impl Platform {
+impl Identity {
     /// Reads the parameters of a request to the authorization address.
     pub async fn authorization_request(&self, parameters: &[(String, String)]) -> Result<Asked> {
         let Some(client_id) = only(parameters, "client_id") else {

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use store::{HealthChange, HealthMessage, OauthClient};
 
+use super::common::{hash_of, refused};
 use super::redirect::{check_policy_address, check_redirect_uri};
-use super::{hash_of, refused};
 use crate::core::checks::note;
 use crate::core::error::{PlatformError, Result};
-use crate::platform::Platform;
+use crate::identity::Identity;
 
 const LONGEST_NAME: usize = 100;
 const MOST_ADDRESSES: usize = 20;
@@ -45,7 +45,7 @@ pub struct ClientCredentials {
     pub secret: Option<String>,
 }
 
-impl Platform {
+impl Identity {
     /// Creates a client; answers it and its secret, which cannot be read again. A public client has none.
     pub async fn create_oauth_client(&self, new: NewOauthClient) -> Result<(OauthClient, Option<String>)> {
         check(&new)?;

@@ -2,13 +2,13 @@
 
 use store::{AuthorizationCode, Consent, StoreError};
 
+use super::common::{hash_of, refused};
 use super::request::AuthorizationRequest;
 use super::tickets::{Approver, CLOSED};
-use super::{hash_of, refused};
 use crate::core::error::{PlatformError, Result};
-use crate::login::{Credentials, Found};
-use crate::passwords::check_new_password;
-use crate::platform::Platform;
+use crate::identity::Identity;
+use crate::identity::login::{Credentials, Found};
+use crate::identity::passwords::check_new_password;
 
 /// How long a code can be redeemed.
 const CODE_MS: i64 = 60_000;
@@ -23,7 +23,7 @@ pub enum LoginStep {
     NotAPatient,
 }
 
-impl Platform {
+impl Identity {
     /// The ticket of a login page for a request.
     pub fn begin_authorization(&self, request: AuthorizationRequest, browser: &str) -> Result<String> {
         self.seal_ticket(request, None, browser)

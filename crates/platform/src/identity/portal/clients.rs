@@ -3,10 +3,10 @@
 use super::session::PortalCaller;
 use crate::core::access::Role;
 use crate::core::error::{PlatformError, Result};
-use crate::oauth::{NewOauthClient, OauthClientView};
-use crate::platform::Platform;
+use crate::identity::Identity;
+use crate::identity::oauth::{NewOauthClient, OauthClientView};
 
-impl Platform {
+impl Identity {
     /// All OAuth clients, oldest first, also the removed ones. Forbidden but for administrators.
     pub async fn portal_clients(&self, caller: &PortalCaller) -> Result<Vec<OauthClientView>> {
         require_admin(caller)?;

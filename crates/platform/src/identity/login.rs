@@ -8,11 +8,10 @@ use crate::core::access::Researcher;
 use crate::core::audit::{Action, user_entity};
 use crate::core::error::{PlatformError, Result};
 use crate::core::person::Person;
-use crate::enrolment::clean_voucher;
-use crate::passwords::check_new_password;
-use crate::platform::Platform;
-use crate::tokens::{Issued, UsersCaller};
-use crate::users_sessions::NewSession;
+use crate::identity::Identity;
+use crate::identity::passwords::check_new_password;
+use crate::identity::tokens::{Issued, UsersCaller};
+use crate::identity::users_sessions::NewSession;
 
 /// What one logs in with beside the password.
 #[derive(Clone)]
@@ -108,7 +107,7 @@ impl LoginName {
     }
 }
 
-impl Platform {
+impl Identity {
     /// Logs in. A password that staff chose lets in as well, but only for the life of one token: it cannot be
     /// refreshed until the patient has chosen a new one. `address` is where the call comes from.
     pub async fn login(&self, credentials: Credentials, address: &str) -> Result<UsersLogin> {
@@ -277,4 +276,9 @@ impl Platform {
 
 fn not_confirmed() -> PlatformError {
     PlatformError::Conflict { code: "patient_not_confirmed", message: "the patient is not confirmed" }
+}
+
+/// A voucher code as it is stored: people type small letters and blanks.
+pub(crate) fn clean_voucher(code: &str) -> String {
+    code.trim().to_uppercase()
 }

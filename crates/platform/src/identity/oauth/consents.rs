@@ -3,8 +3,8 @@
 use store::{Consent, HealthChange, HealthMessage};
 
 use crate::core::error::{PlatformError, Result};
-use crate::platform::Platform;
-use crate::tokens::UsersCaller;
+use crate::identity::Identity;
+use crate::identity::tokens::UsersCaller;
 
 /// A consent that stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct GivenConsent {
     pub privacy_policy_url: String,
 }
 
-impl Platform {
+impl Identity {
     /// The consents of the caller that stand, oldest first.
     pub async fn consents(&self, caller: &UsersCaller) -> Result<Vec<GivenConsent>> {
         let mut given = Vec::new();
