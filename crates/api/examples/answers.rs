@@ -63,12 +63,12 @@ async fn main() -> Result<(), Failure> {
     let (account, password) = platform.identity.create_account(account).await?;
     let (_, key) = platform.identity.create_api_key(&account, NewApiKey::default()).await?;
     let researcher = platform.identity.researcher(&key).await?;
-    let group = platform.create_group(&researcher, "Many", "").await?.code;
+    let group = platform.people.create_group(&researcher, "Many", "").await?.code;
     let begin = Instant::now();
     let enrol = |number: usize| {
         let (platform, researcher, group) = (&platform, &researcher, &group);
         async move {
-            let patient = platform.enrol_patient(researcher, group).await?.uuid;
+            let patient = platform.people.enrol_patient(researcher, group).await?.uuid;
             let device = DeviceReport { serial_number: format!("B{number:06}"), ..DeviceReport::default() };
             let rows = if number < whole_days { DAY_MINUTES } else { 1 };
             let received_ms = platform.core.now_ms();

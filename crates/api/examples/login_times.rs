@@ -147,9 +147,9 @@ async fn people(platform: &Platform) -> Result<[String; 2], Failure> {
     platform.identity.disable_account(&bob).await?;
     let (_, key) = platform.identity.create_api_key(&ada, NewApiKey::default()).await?;
     let researcher = platform.identity.researcher(&key).await?;
-    let group = platform.create_group(&researcher, "Study", "").await?.code;
-    let grace = platform.enrol_patient(&researcher, &group).await?;
-    let hedy = platform.enrol_patient(&researcher, &group).await?;
+    let group = platform.people.create_group(&researcher, "Study", "").await?.code;
+    let grace = platform.people.enrol_patient(&researcher, &group).await?;
+    let hedy = platform.people.enrol_patient(&researcher, &group).await?;
     let activation = NewActivation {
         code: grace.voucher_code.clone(),
         password: "correct horse battery".to_owned(),
@@ -157,6 +157,6 @@ async fn people(platform: &Platform) -> Result<[String; 2], Failure> {
         person: Person::default(),
         profile: Profile::default(),
     };
-    platform.activate(activation, "10.0.0.1").await?;
+    platform.people.activate(activation, "10.0.0.1").await?;
     Ok([grace.voucher_code, hedy.voucher_code])
 }

@@ -273,7 +273,7 @@ async fn an_erasure_that_was_killed_is_finished() {
         assert_eq!(found(&story, &[]), Vec::<&str>::new(), "after {steps}");
         assert_eq!(story.platform.core.users().verify_audit().await.expect("an answer"), (before + 1, None));
         // An operator who asks again gets the receipt, however it came about.
-        let receipt = story.platform.erase_patient_as_operator(&cast.grace.uuid).await.expect("a receipt");
+        let receipt = story.platform.people.erase_patient_as_operator(&cast.grace.uuid).await.expect("a receipt");
         assert_eq!((receipt.counts["samples"], receipt.counts["persons"]), (30, 1), "after {steps}");
     }
 }

@@ -10,6 +10,7 @@ use crate::derivations::Derivations;
 use crate::exports::Export;
 use crate::identity::Identity;
 use crate::jobs::Job as _;
+use crate::people::People;
 use crate::portal::feed::Boards;
 
 /// Patients that are read or computed at the same time: while one waits for its rows, another one computes.
@@ -22,6 +23,8 @@ pub struct Platform {
     pub core: Core,
     /// Who somebody is.
     pub identity: Identity,
+    /// Who takes part.
+    pub people: People,
     /// Boards of this node that somebody looks at.
     pub(crate) boards: Arc<Boards>,
     /// What the derivations of this node share.
@@ -32,8 +35,10 @@ impl Platform {
     /// The services over two open databases and an object store.
     pub fn new(environment: Environment) -> Self {
         let core = Core::new(environment);
+        let identity = Identity::new(core.clone());
         Platform {
-            identity: Identity::new(core.clone()),
+            people: People::new(core.clone(), identity.clone()),
+            identity,
             boards: Arc::default(),
             derivations: Arc::new(Derivations::new(DERIVATIONS_PER_CORE * cores())),
             core,

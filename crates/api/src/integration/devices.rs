@@ -68,6 +68,6 @@ async fn list(
     State(state): State<ApiState>,
     HealthTokenCall(caller): HealthTokenCall,
 ) -> Result<Json<Vec<DeviceBody>>> {
-    let devices = state.platform.devices(&caller).await?;
+    let devices = state.platform.people.devices(&caller).await?;
     Ok(Json(devices.into_iter().map(DeviceBody::from).collect()))
 }

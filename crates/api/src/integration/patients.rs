@@ -314,7 +314,7 @@ async fn list(
 ) -> Result<Response> {
     let wanted = Wanted::read(&parameters)?;
     let (platform, columns) = (state.platform, wanted.columns());
-    let uuids = platform.uuids_of_group(&researcher, &group_code).await?;
+    let uuids = platform.people.uuids_of_group(&researcher, &group_code).await?;
     let parts: Vec<Vec<String>> = uuids.chunks(ROWS_AT_ONCE).map(<[String]>::to_vec).collect();
     let read = move |part: Vec<String>| {
         let platform = platform.clone();
@@ -335,7 +335,7 @@ async fn enrol(
     ResearcherCall(researcher): ResearcherCall,
     Path(group_code): Path<String>,
 ) -> Result<Json<EnrolledBody>> {
-    Ok(Json(state.platform.enrol_patient(&researcher, &group_code).await?.into()))
+    Ok(Json(state.platform.people.enrol_patient(&researcher, &group_code).await?.into()))
 }
 
 /// What is known of a voucher code.
@@ -347,7 +347,7 @@ async fn check_voucher(
     ResearcherCall(researcher): ResearcherCall,
     Path(voucher_code): Path<String>,
 ) -> Result<Json<VoucherBody>> {
-    Ok(Json(state.platform.check_voucher(&researcher, &voucher_code).await?.into()))
+    Ok(Json(state.platform.people.check_voucher(&researcher, &voucher_code).await?.into()))
 }
 
 /// Gives a confirmed patient a new password and ends his tokens.

@@ -42,7 +42,7 @@ async fn of_group(
     let form = DayForm::of_all_sections(&parameters)?;
     let parts = form.parts;
     let platform = state.platform;
-    let patients = platform.uuids_of_group(&researcher, &group_code).await?;
+    let patients = platform.people.uuids_of_group(&researcher, &group_code).await?;
     let batches: Vec<Vec<String>> = patients.chunks(PATIENTS_AT_ONCE).map(<[String]>::to_vec).collect();
     let read = move |part: Vec<String>| {
         let platform = platform.clone();

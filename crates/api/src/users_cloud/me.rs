@@ -37,7 +37,7 @@ async fn change(
     change.profile.time_zone = fields.text("time_zone");
     change.person.agreement_to_terms_of_use = fields.flag("agreement_to_terms_of_use");
     fields.finish()?;
-    Ok(Json(state.platform.change_self(&caller, change).await?.into()))
+    Ok(Json(state.platform.people.change_self(&caller, change).await?.into()))
 }
 
 /// Erases the caller with everything that was measured of him, for good. An account cannot go (409 `last_manager`) while
@@ -45,5 +45,5 @@ async fn change(
 #[utoipa::path(delete, path = "/me", tag = "users",
     responses((status = 200, body = ReceiptBody), (status = 401, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn erase(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<ReceiptBody>> {
-    Ok(Json(state.platform.erase_self(&caller).await?.into()))
+    Ok(Json(state.platform.people.erase_self(&caller).await?.into()))
 }

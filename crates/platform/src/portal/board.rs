@@ -109,7 +109,7 @@ impl Platform {
 
     /// The rows of a study's board are of these patients, in the order in which they joined.
     pub async fn board_patients(&self, researcher: &Researcher, group_code: &str) -> Result<Vec<String>> {
-        self.uuids_of_group(researcher, group_code).await
+        self.people.uuids_of_group(researcher, group_code).await
     }
 
     /// The last hours of patients, from the cells of the local days that they lie on.

@@ -14,7 +14,7 @@ use super::board::BoardRow;
 use super::feed::BoardEvent;
 use crate::core::error::{PlatformError, Result};
 use crate::events::LogPage;
-use crate::patients::ROWS_AT_ONCE;
+use crate::patient_rows::ROWS_AT_ONCE;
 use crate::platform::Platform;
 
 /// How often the logs are read when nothing wakes the task.

@@ -12,7 +12,7 @@ use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US};
 use crate::compliance::{activity_of, percent, slots_so_far, with_heart_rate};
 use crate::core::access::Researcher;
 use crate::core::error::{PlatformError, Result};
-use crate::patients::PatientColumns;
+use crate::patient_rows::PatientColumns;
 use crate::platform::Platform;
 
 /// The most days of a study that are shown at once.
@@ -72,7 +72,7 @@ impl Platform {
                 format!("must not be before from, nor {MOST_DAYS} days after it"),
             ));
         }
-        self.uuids_of_group(researcher, group_code).await
+        self.people.uuids_of_group(researcher, group_code).await
     }
 
     /// The days of patients whom the caller has been found to have access to, in their order.

@@ -259,7 +259,7 @@ async fn erase_again(platform: &Platform, named: BTreeSet<String>) -> Result<(u6
             unknown += u64::from(named.contains(&patient));
             continue;
         }
-        match platform.erase_patient_as_operator(&patient).await {
+        match platform.people.erase_patient_as_operator(&patient).await {
             Ok(_) | Err(PlatformError::NotFound(_)) => again += 1,
             Err(error) => return Err(error.into()),
         }

@@ -6,10 +6,12 @@ use store::NewJob;
 
 use super::unit;
 use crate::core::error::Result;
-use crate::erasure::LONGEST_SEALING_MS;
 use crate::jobs::{Ended, Job, Run, Spec, Turn};
 use crate::seal::DEAD_FOR_MS;
 use crate::sweep::LOST_AFTER_MS;
+
+/// How long a sealing can go on that began before an erasure.
+const LONGEST_SEALING_MS: i64 = 3_600_000;
 
 /// Looks for objects that no row has referred to for some time.
 pub(crate) struct PlanDeletion;

@@ -9,7 +9,7 @@ use crate::core::access::Researcher;
 use crate::core::audit::{Action, bracelet_entity, user_entity};
 use crate::core::checks::note;
 use crate::core::error::{PlatformError, Result};
-use crate::platform::Platform;
+use crate::people::People;
 
 const LONGEST_TEXT: usize = 100;
 /// How often a change is tried again that meets another.
@@ -35,7 +35,7 @@ pub struct BraceletChange {
     pub firmware_version: Option<String>,
 }
 
-impl Platform {
+impl People {
     /// The bracelets that the caller may act on, oldest first: those that his patients wear, and those that nobody
     /// wears and that an account of his groups has registered. A key for named groups sees the worn ones only.
     pub async fn bracelets(&self, researcher: &Researcher) -> Result<Vec<Bracelet>> {

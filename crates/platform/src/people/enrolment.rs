@@ -12,8 +12,8 @@ use crate::core::person::Person;
 use crate::identity::accounts::email_taken;
 use crate::identity::login::clean_voucher;
 use crate::identity::passwords::check_new_password;
-use crate::platform::Platform;
-use crate::profile::check_profile;
+use crate::people::People;
+use crate::people::profile::check_profile;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// How often codes are drawn anew when one is taken.
@@ -58,7 +58,7 @@ pub struct NewActivation {
     pub profile: Profile,
 }
 
-impl Platform {
+impl People {
     /// The groups that the caller may act on, oldest first.
     pub async fn groups(&self, researcher: &Researcher) -> Result<Vec<Group>> {
         let scoped_key = researcher.key_scoped.then_some(researcher.key_id.as_str());

@@ -17,7 +17,7 @@ use crate::core::audit::{Action, group_entity};
 use crate::core::checks::note;
 use crate::core::error::{PlatformError, Result};
 use crate::core::settings::RETENTION_SETTING;
-use crate::platform::Platform;
+use crate::people::People;
 use vitals::derivation::{GOAL_SETTING, RULE_SETTING};
 
 const LARGEST_GOAL_STEPS: i64 = 200_000;
@@ -81,7 +81,7 @@ impl GroupSettingsChange {
     }
 }
 
-impl Platform {
+impl People {
     /// The settings of a group.
     pub async fn group_settings(&self, researcher: &Researcher, code: &str) -> Result<GroupSettings> {
         let group = self.core.group_access(researcher, code).await?;

@@ -9,7 +9,7 @@ use crate::core::access::Researcher;
 use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
 use crate::core::checks::note;
 use crate::core::error::{PlatformError, Result};
-use crate::platform::Platform;
+use crate::people::People;
 
 /// What alarms watch: the names of latest values.
 pub const ALARM_VITALS: [&str; 7] =
@@ -20,7 +20,7 @@ const MOST_ALARMS: usize = 50;
 const LARGEST_THRESHOLD: f64 = 1_000.0;
 const LONGEST_FOR_S: i64 = 24 * 3600;
 
-impl Platform {
+impl People {
     /// The alarms of a patient, in the order in which they were set.
     pub async fn alarms(&self, researcher: &Researcher, patient: &str) -> Result<Vec<Alarm>> {
         self.core.patient_access(researcher, patient).await?;

@@ -6,8 +6,8 @@ use store::{Group, GroupDeletion, HealthChange, HealthMessage, PatientDetachment
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, group_entity, patient_entity};
 use crate::core::error::{PlatformError, Result};
-use crate::enrolment::check_group_texts;
-use crate::platform::Platform;
+use crate::people::People;
+use crate::people::enrolment::check_group_texts;
 
 /// Texts of a group to change; those that are absent stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct GroupChange {
     pub description: Option<String>,
 }
 
-impl Platform {
+impl People {
     /// Changes name and description of a group; answers the group as it then stands.
     pub async fn change_group(&self, researcher: &Researcher, code: &str, change: GroupChange) -> Result<Group> {
         let group = self.core.managed_group(researcher, code).await?;

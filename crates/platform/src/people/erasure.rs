@@ -14,10 +14,7 @@ use crate::core::access::Role;
 use crate::core::audit::{Action, patient_entity, user_entity};
 use crate::core::error::{PlatformError, Result};
 use crate::identity::tokens::UsersCaller;
-use crate::platform::Platform;
-
-/// How long a sealing can go on that began before an erasure.
-pub(crate) const LONGEST_SEALING_MS: i64 = 3_600_000;
+use crate::people::People;
 
 /// What an erasure has removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +27,7 @@ pub struct Receipt {
     pub counts: BTreeMap<String, u64>,
 }
 
-impl Platform {
+impl People {
     /// Erases a patient. A member who manages one of his groups may do this, and an administrator.
     pub async fn erase_patient(&self, researcher: &Researcher, patient: &str) -> Result<Receipt> {
         if researcher.role == Role::Admin && !researcher.key_scoped {
@@ -92,19 +89,5 @@ impl Platform {
         let mut counts = erasure.counts;
         counts.extend(mark.map(|mark| mark.counts).unwrap_or_default());
         Ok(Receipt { uuid: erasure.patient, erased_ms: erasure.erased_ms, counts })
-    }
-
-    /// Rewrites the database files after erasures, where they are files of ours; answers how many erasures that
-    /// completes. Uploads wait meanwhile.
-    pub async fn overwrite_erased(&self) -> Result<usize> {
-        let erased = self.core.users().erasures_to_overwrite().await?;
-        if erased.is_empty() {
-            return Ok(0);
-        }
-        self.core.users().overwrite_deleted().await?;
-        self.core.health().overwrite_deleted().await?;
-        let count = erased.len();
-        self.core.users().note_overwritten(erased, self.core.now_ms()).await?;
-        Ok(count)
     }
 }

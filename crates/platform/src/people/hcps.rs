@@ -5,9 +5,9 @@ use store::{HealthChange, HealthMessage, Member, MemberRemoval};
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, doctor_entity, hcp_entity};
 use crate::core::error::{PlatformError, Result};
-use crate::platform::Platform;
+use crate::people::People;
 
-impl Platform {
+impl People {
     /// The members of a group, longest first.
     pub async fn hcps(&self, researcher: &Researcher, code: &str) -> Result<Vec<Member>> {
         let group = self.core.managed_group(researcher, code).await?;

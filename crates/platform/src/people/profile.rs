@@ -14,8 +14,8 @@ use crate::core::person::Person;
 use crate::identity::accounts::email_taken;
 use crate::identity::login::Owner;
 use crate::identity::tokens::UsersCaller;
-use crate::patients::PatientRow;
-use crate::platform::Platform;
+use crate::people::People;
+use crate::people::patients::PatientRow;
 
 /// How often a change is tried again that meets another.
 const TRIES: usize = 5;
@@ -62,7 +62,7 @@ impl ProfileChange {
     }
 }
 
-impl Platform {
+impl People {
     /// Files a patient otherwise; answers him as he then stands.
     pub async fn change_patient(
         &self,

@@ -7,9 +7,9 @@ use store::{AuditEntry, AuditQuery, AuditReader};
 use crate::core::access::Researcher;
 use crate::core::audit::Action;
 use crate::core::error::{PlatformError, Result};
-use crate::platform::Platform;
+use crate::people::People;
 
-impl Platform {
+impl People {
     /// The entries in which the caller appears, ascending, in pages that are read while they are taken; of those, only
     /// the ones of an action code when one is named. Both ends, ms, are inclusive. All pages are of the log as it was
     /// when this was called. Forbidden without an active subscription.

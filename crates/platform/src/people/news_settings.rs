@@ -14,7 +14,7 @@ use crate::core::access::Researcher;
 use crate::core::audit::{Action, patient_entity};
 use crate::core::checks::note;
 use crate::core::error::{PlatformError, Result};
-use crate::platform::Platform;
+use crate::people::People;
 use vitals::derivation::{NEWS_SETTING, Subject};
 use vitals::summary::Profile;
 
@@ -56,7 +56,7 @@ impl NewsSettingsChange {
     }
 }
 
-impl Platform {
+impl People {
     /// What is valid for a patient now.
     pub async fn news_settings(&self, researcher: &Researcher, patient: &str) -> Result<SettingsAt> {
         self.core.patient_access(researcher, patient).await?;
