@@ -221,7 +221,7 @@ async fn an_export_a_patient_and_five_minutes() {
     assert_eq!(refused.header("retry-after"), "240");
     study.story.pass_ms(240_000);
     assert_eq!(study.create("", day(&["ecg"])).await.status, 200);
-    study.story.platform.set_export_interval(Some(&study.patient.uuid), 0).await.expect("set");
+    study.story.platform.data.set_export_interval(Some(&study.patient.uuid), 0).await.expect("set");
     assert_eq!(study.create("", day(&["ecg"])).await.status, 200);
     assert_eq!(study.work().await, 3);
 

@@ -4,7 +4,6 @@ mod common;
 
 use common::{START_MS, Story};
 use platform::Role;
-use platform::derivations::recompute;
 use platform::seal::{Until, seal};
 use serde_json::{Value, json};
 use store::DerivationCommit;
@@ -69,7 +68,7 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
     story.platform.core.health().mark_due(&patient.uuid, range).await.expect("marked");
     story.fold().await;
     assert_eq!(story.get(&summary).await.ok(), before);
-    let recomputed = recompute(&story.platform, Some(&patient.uuid), |_, _| {}).await;
+    let recomputed = story.platform.data.recompute(Some(&patient.uuid), |_, _| {}).await;
     assert_eq!(recomputed.expect("recomputed").differences, 0);
     assert_eq!(story.get(&summary).await.ok(), before);
 
@@ -126,7 +125,7 @@ async fn recomputing_leaves_news_that_rests_on_retired_measurements() {
     differing("retired").await;
     story.fold().await;
     differing("folded").await;
-    let recomputed = async || recompute(&story.platform, None, |_, _| {}).await.expect("recomputed").differences;
+    let recomputed = async || story.platform.data.recompute(None, |_, _| {}).await.expect("recomputed").differences;
     assert_eq!(recomputed().await, 0);
     differing("recomputed").await;
 

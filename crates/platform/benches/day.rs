@@ -62,7 +62,7 @@ async fn derive_many(patients: usize) -> f64 {
     }
     let begun = std::time::Instant::now();
     fold(&platform).await;
-    assert_eq!(platform.patients_due().await.unwrap(), 0);
+    assert_eq!(platform.data.patients_due().await.unwrap(), 0);
     begun.elapsed().as_secs_f64()
 }
 

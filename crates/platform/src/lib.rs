@@ -3,30 +3,19 @@
 //! The operations take a [`Platform`]: the two databases, the objects, the clock and the source of randomness. Access
 //! is checked inside each operation, so a caller cannot forget it.
 
-mod afib;
-mod compliance;
 mod core;
-pub mod derivations;
+mod data;
 mod doctor;
-mod downloads;
-mod events;
-pub mod exports;
 mod identity;
-pub mod ingest;
 pub mod jobs;
-mod lake;
-mod latest;
-mod movement;
 mod overwriting;
-mod patient_rows;
 mod people;
 mod platform;
-pub mod portal;
 mod retention;
-pub mod samples;
 pub mod seal;
-mod summaries;
 mod sweep;
+#[cfg(test)]
+mod test_service;
 
 pub use crate::core::access::{Entrance, Researcher, Role};
 pub use crate::core::audit::Action;
@@ -35,6 +24,14 @@ pub use crate::core::ids::hex;
 pub use crate::core::person::Person;
 pub use crate::core::settings::{RETENTION_SETTING, Settings};
 pub use crate::core::{Core, Environment};
+pub use crate::data::afib::{AfReading, LONGEST_AF_RANGE_MS};
+pub use crate::data::compliance::{ComplianceCounts, CountedSpan, LONGEST_RANGE_MS};
+pub use crate::data::downloads::DownloadLink;
+pub use crate::data::lake::{LARGEST_LAKE_PAGE, LakeFile, LakePage};
+pub use crate::data::latest::NewsReading;
+pub use crate::data::patient_rows::{PatientColumns, ROWS_AT_ONCE};
+pub use crate::data::summaries::{DayParts, PATIENTS_AT_ONCE, PatientDay};
+pub use crate::data::{Data, derivations, exports, ingest, samples};
 pub use crate::identity::Identity;
 pub use crate::identity::accounts::{NewAccount, NewApiKey, SubscriptionStart};
 pub use crate::identity::health_sessions::{HealthCaller, HealthLogin, SCOPE_MISSING};
@@ -51,14 +48,16 @@ pub use crate::people::groups::GroupChange;
 pub use crate::people::news_settings::NewsSettingsChange;
 pub use crate::people::patients::PatientRow;
 pub use crate::people::profile::{PatientChange, ProfileChange};
-pub use afib::{AfReading, LONGEST_AF_RANGE_MS};
-pub use compliance::{ComplianceCounts, CountedSpan, LONGEST_RANGE_MS};
 pub use doctor::{Storage, StorageReport, Verification};
-pub use downloads::DownloadLink;
-pub use lake::{LARGEST_LAKE_PAGE, LakeFile, LakePage};
-pub use latest::NewsReading;
-pub use patient_rows::{PatientColumns, ROWS_AT_ONCE};
 pub use platform::Platform;
 pub use runtime::{Clock, Random};
-pub use summaries::{DayParts, PATIENTS_AT_ONCE, PatientDay};
 pub use sweep::{LOST_AFTER_MS, Orphans};
+
+/// What the portal's pages need beyond the public API.
+pub mod portal {
+    pub use crate::data::portal::{
+        BoardEvent, BoardListener, BoardRow, Chart, DayCompliance, Gap, GapReason, MOST_DAYS, NewsHistory, PatientDays,
+        Point, SPARK_SLOTS, Series, SeriesColumn, SeriesRequest, Spark, TypeHours, channel_name,
+    };
+    pub use crate::identity::portal::{ApiKeyView, NewPortalLogin, NewTotp, OpenedPortal, PortalCaller, PortalLogin};
+}

@@ -1,20 +1,12 @@
 //! The services of one process.
 
-use std::sync::Arc;
-
 use store::DbCounts;
 
 use crate::core::ids::hex;
 use crate::core::{Core, Environment};
-use crate::derivations::Derivations;
-use crate::exports::Export;
+use crate::data::Data;
 use crate::identity::Identity;
-use crate::jobs::Job as _;
 use crate::people::People;
-use crate::portal::feed::Boards;
-
-/// Patients that are read or computed at the same time: while one waits for its rows, another one computes.
-const DERIVATIONS_PER_CORE: usize = 2;
 
 /// The service's operations and what they work with. Clones share it.
 #[derive(Clone)]
@@ -25,10 +17,8 @@ pub struct Platform {
     pub identity: Identity,
     /// Who takes part.
     pub people: People,
-    /// Boards of this node that somebody looks at.
-    pub(crate) boards: Arc<Boards>,
-    /// What the derivations of this node share.
-    pub(crate) derivations: Arc<Derivations>,
+    /// What is measured, and what follows from it.
+    pub data: Data,
 }
 
 impl Platform {
@@ -36,13 +26,9 @@ impl Platform {
     pub fn new(environment: Environment) -> Self {
         let core = Core::new(environment);
         let identity = Identity::new(core.clone());
-        Platform {
-            people: People::new(core.clone(), identity.clone()),
-            identity,
-            boards: Arc::default(),
-            derivations: Arc::new(Derivations::new(DERIVATIONS_PER_CORE * cores())),
-            core,
-        }
+        let people = People::new(core.clone(), identity.clone());
+        let data = Data::new(core.clone(), people.clone());
+        Platform { core, identity, people, data }
     }
 
     /// Whether both databases and the objects can be written.
@@ -80,26 +66,6 @@ impl Platform {
     pub fn store_counts(&self) -> [DbCounts; 2] {
         [self.core.users().counts(), self.core.health().counts()]
     }
-
-    /// Patients whose derived values wait to be computed, whichever node will do it.
-    pub async fn patients_due(&self) -> crate::Result<u64> {
-        Ok(self.core.health().count_due(self.core.now_ms()).await?)
-    }
-
-    /// The id of each derivation, how often this node has computed it and in which time, µs.
-    pub fn derivation_counts(&self) -> Vec<(&'static str, u64, u64)> {
-        self.derivations.counts.all()
-    }
-
-    /// Wakes the background work of this node: an export was asked for.
-    pub(crate) fn wake_exports(&self) {
-        self.core.signals().ring(Export::SPEC.name);
-    }
-}
-
-/// How many cores the process may use.
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 impl std::fmt::Debug for Platform {

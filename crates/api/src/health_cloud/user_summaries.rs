@@ -154,7 +154,7 @@ async fn user_summaries(
     let form = DayForm::read(&parameters)?;
     let mut days = Vec::new();
     if let Some((from, to)) = pages.positions() {
-        days = state.platform.own_days(&caller, (pages.day(from), pages.day(to)), form.parts).await?;
+        days = state.platform.data.own_days(&caller, (pages.day(from), pages.day(to)), form.parts).await?;
     } else {
         caller.require("patient.read")?;
     }

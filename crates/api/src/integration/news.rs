@@ -166,7 +166,7 @@ async fn latest(
     ResearcherCall(researcher): ResearcherCall,
     Path(uuid): Path<PathUuid>,
 ) -> Result<Json<NewsBody>> {
-    let reading = state.platform.latest_news_score(&researcher, &uuid).await?;
+    let reading = state.platform.data.latest_news_score(&researcher, &uuid).await?;
     let reading = reading.ok_or(ApiError::Particular {
         status: StatusCode::NOT_FOUND,
         code: "no_news_score",

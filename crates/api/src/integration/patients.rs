@@ -318,7 +318,7 @@ async fn list(
     let parts: Vec<Vec<String>> = uuids.chunks(ROWS_AT_ONCE).map(<[String]>::to_vec).collect();
     let read = move |part: Vec<String>| {
         let platform = platform.clone();
-        async move { platform.patient_rows(&part, columns).await }
+        async move { platform.data.patient_rows(&part, columns).await }
     };
     let batches = futures::stream::iter(parts).map(read).buffered(PARTS_AHEAD);
     let wanted = Arc::new(wanted);

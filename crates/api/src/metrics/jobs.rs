@@ -12,7 +12,7 @@ use super::{heading, histogram, line};
 pub(super) async fn write(platform: &Platform, text: &mut String) {
     let (kinds, restarts) = platform.core.signals().counts();
     write_runs(&kinds, text);
-    write_derivations(&platform.derivation_counts(), text);
+    write_derivations(&platform.data.derivation_counts(), text);
     heading(text, "pulseward_job_engine_restarts_total", "counter", "Starts of the engine after a panic of its own.");
     line(text, &format!("pulseward_job_engine_restarts_total {restarts}"));
     if let Ok(due) = platform.due_jobs().await {

@@ -303,6 +303,6 @@ async fn a_stream_ends_with_its_session_its_membership_and_its_node() {
     let ada = Browser::sign_in(&ward.story, json!({"email": "ada@example.org", "password": PASSWORD})).await;
     let ward = Ward { browser: ada, ..ward };
     let mut events = ward.events("").await;
-    ward.story.platform.close_boards();
+    ward.story.platform.data.close_boards();
     assert!(events.next().await.is_none(), "the node is about to stop");
 }

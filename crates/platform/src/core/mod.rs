@@ -11,6 +11,7 @@ pub(crate) mod ids;
 pub(crate) mod person;
 pub(crate) mod settings;
 pub(crate) mod signals;
+pub(crate) mod work;
 
 use std::sync::Arc;
 

@@ -65,9 +65,10 @@ mod tests {
     use testkit::Postgres;
 
     use super::*;
-    use crate::derivations::worker_tests::Service;
     use crate::jobs::engine::Engine;
-    use crate::jobs::{Kind, NodeName};
+    use crate::jobs::job::Kind;
+    use crate::jobs::membership::NodeName;
+    use crate::test_service::Service;
 
     const ADA: &str = "11111111-1111-4111-8111-111111111111";
     /// Far beyond every wait here: what is derived was not found by looking.

@@ -18,6 +18,7 @@ use super::job::{Kind, Run, Turn};
 use super::membership::{Look, Membership, NodeName};
 use super::queue;
 use crate::core::signals::Outcome;
+use crate::core::work::Work;
 use crate::platform::Platform;
 
 /// How often leases are prolonged. Runs that are younger need it not yet.
@@ -244,9 +245,7 @@ impl Engine {
         let lost: Arc<AtomicBool> = Arc::default();
         let run = Run {
             platform: self.platform.clone(),
-            lease: lease.clone(),
-            lost: lost.clone(),
-            stopping: self.stopping.subscribe(),
+            work: Work { lease: lease.clone(), lost: lost.clone(), stopping: self.stopping.subscribe() },
         };
         self.running.insert(number, Running { kind, lease, lost, begun: Instant::now() });
         self.runs.spawn(kind.spec.name, async move { (number, attempt(kind, run, &version).await) });

@@ -1,16 +1,14 @@
 //! What a background task is: a type with one `run`, and what the engine has to know about it.
 
 use std::future::Future;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use store::{Claim, JobLease, StoreError};
-use tokio::sync::watch;
+use store::StoreError;
 
 use crate::core::error::Result;
+use crate::core::work::{Ended, Work};
 use crate::platform::Platform;
 
 /// Background task of one type. A value names what it works on. Every run can be repeated and can be taken over by
@@ -64,51 +62,13 @@ pub(crate) enum Turn {
     PatientDue,
 }
 
-/// How a run ended that did not fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
-    /// The work is done; the engine ends the lease.
-    Done,
-    /// The same, and a task that runs again and again is to run again after this time.
-    AgainIn(Duration),
-    /// The work is done, and the transaction that completed it has ended the lease.
-    Committed,
-    /// The same, and more of the subject is due.
-    CommittedInPart,
-}
-
 /// What a run is given.
 #[derive(Clone)]
 pub(crate) struct Run {
     /// The service.
     pub platform: Platform,
     /// What is held.
-    pub lease: JobLease,
-    /// Whether the lease was lost.
-    pub(super) lost: Arc<AtomicBool>,
-    /// Whether the node stops.
-    pub(super) stopping: watch::Receiver<bool>,
-}
-
-impl Run {
-    /// Fails when the work should end early: another node has taken it over, or this one stops. Long work asks now and
-    /// then.
-    pub fn check(&self) -> Result<()> {
-        if self.lost.load(Ordering::Relaxed) || *self.stopping.borrow() {
-            return Err(StoreError::LeaseLost.into());
-        }
-        Ok(())
-    }
-
-    /// The lease as a claim of a patient.
-    pub fn claim(&self) -> Claim {
-        claim_of(&self.lease)
-    }
-}
-
-/// The claim of a patient that a lease stands for.
-pub(super) fn claim_of(lease: &JobLease) -> Claim {
-    Claim { patient: lease.subject.clone(), token: lease.token, failures: lease.failures }
+    pub work: Work,
 }
 
 /// A type of task in the list of all of them.
@@ -136,7 +96,7 @@ impl Kind {
 }
 
 fn run_parsed<J: Job>(run: Run) -> BoxFuture<'static, Result<Ended>> {
-    let Some(job) = J::parse(&run.lease.subject) else {
+    let Some(job) = J::parse(&run.work.lease.subject) else {
         let message = format!("the subject of a job of kind {} cannot be read", J::SPEC.name);
         return async { Err(StoreError::Damaged(message).into()) }.boxed();
     };

@@ -10,8 +10,10 @@
 
 mod attempt;
 mod between_nodes;
+#[cfg(test)]
+mod derivation_tests;
 mod engine;
-mod job;
+pub(crate) mod job;
 pub(crate) mod kinds;
 mod membership;
 mod queue;
@@ -25,7 +27,7 @@ use tokio::sync::watch;
 
 pub use self::between_nodes::{listen, send_wake_ups};
 use self::engine::Engine;
-pub(crate) use self::job::{Ended, Job, Kind, Run, Spec, Turn};
+use self::job::Kind;
 pub use self::membership::NodeName;
 pub use crate::core::signals::{BUCKETS_MS, JobSignals, KindCounts, Outcome};
 use crate::platform::Platform;

@@ -2,7 +2,8 @@
 
 use store::{JobFailure, JobLease, NEVER_MS};
 
-use super::job::{Kind, Turn, claim_of};
+use super::job::{Kind, Turn};
+use crate::core::work::claim_of;
 use crate::platform::Platform;
 
 /// How long a lease holds without being prolonged. The leases of a node that has died end sooner.

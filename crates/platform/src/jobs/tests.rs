@@ -12,15 +12,20 @@ use vitals::block::{Block, Cells};
 use vitals::registry::{Channel, DataType};
 use vitals::zone::ZoneRuns;
 
+use super::drain;
 use super::engine::Engine;
-use super::{Ended, Job, Kind, NodeName, Outcome, Run, Spec, Turn, drain};
+use super::job::{Job, Kind, Run, Spec, Turn};
+use super::membership::NodeName;
 use crate::core::audit::{Action, patient_entity};
 use crate::core::error::Result;
 use crate::core::settings::RETENTION_SETTING;
 use crate::core::settings::Settings;
-use crate::derivations::worker_tests::{NOON_MS, PANICS, Service};
+use crate::core::signals::Outcome;
+use crate::core::work::Ended;
+use crate::data::derivations::worker::PANICS;
 use crate::platform::Platform;
 use crate::seal::{Until, seal};
+use crate::test_service::{NOON_MS, Service};
 
 const DAY_MS: i64 = 86_400_000;
 const ADA: &str = "11111111-1111-4111-8111-111111111111";
@@ -74,7 +79,7 @@ const LONG: Duration = Duration::from_hours(1);
 #[tokio::test(start_paused = true)]
 async fn job_that_panics_is_put_aside_after_three_runs_and_the_others_go_on() {
     task!(Brittle, "brittle", Turn::Enqueued, LONG, |run| {
-        assert!(run.lease.subject != "bad", "a job that panics for a test");
+        assert!(run.work.lease.subject != "bad", "a job that panics for a test");
         Ok(Ended::Done)
     });
     let service = Service::start().await;
@@ -219,11 +224,11 @@ async fn work_of_a_node_that_died_passes_on_within_seconds() {
 async fn run_whose_lease_is_lost_is_told() {
     static ENDED: AtomicU32 = AtomicU32::new(0);
     task!(Patient, "patient", Turn::Enqueued, LONG, |run| {
-        while run.check().is_ok() {
+        while run.work.check().is_ok() {
             runtime::sleep(Duration::from_secs(1)).await;
         }
         ENDED.fetch_add(1, Ordering::SeqCst);
-        run.check().map(|()| Ended::Done)
+        run.work.check().map(|()| Ended::Done)
     });
     let service = Service::start().await;
     let (engine, stop) = start(&service.platform, &[Kind::of::<Patient>()], "a");
@@ -244,7 +249,7 @@ async fn run_whose_lease_is_lost_is_told() {
 async fn node_that_stops_tells_its_work_and_gives_the_rest_back() {
     static ENDED: AtomicU32 = AtomicU32::new(0);
     task!(Willing, "willing", Turn::Enqueued, LONG, |run| {
-        while run.check().is_ok() {
+        while run.work.check().is_ok() {
             runtime::sleep(Duration::from_millis(100)).await;
         }
         ENDED.fetch_add(1, Ordering::SeqCst);

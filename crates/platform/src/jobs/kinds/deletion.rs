@@ -6,7 +6,8 @@ use store::NewJob;
 
 use super::unit;
 use crate::core::error::Result;
-use crate::jobs::{Ended, Job, Run, Spec, Turn};
+use crate::core::work::Ended;
+use crate::jobs::job::{Job, Run, Spec, Turn};
 use crate::seal::DEAD_FOR_MS;
 use crate::sweep::LOST_AFTER_MS;
 

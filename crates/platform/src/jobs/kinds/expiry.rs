@@ -6,8 +6,9 @@ use store::NewJob;
 
 use super::unit;
 use crate::core::error::Result;
-use crate::exports::KEEP_ARCHIVES_MS;
-use crate::jobs::{Ended, Job, Run, Spec, Turn};
+use crate::core::work::Ended;
+use crate::data::exports::KEEP_ARCHIVES_MS;
+use crate::jobs::job::{Job, Run, Spec, Turn};
 
 /// Events that one transaction looks at.
 const EVENTS_AT_ONCE: usize = 5_000;
@@ -27,7 +28,7 @@ impl Job for ExpireEvents {
         let mut expired = 0;
         for log in [run.platform.core.users().events(), run.platform.core.health().events()] {
             loop {
-                run.check()?;
+                run.work.check()?;
                 match log.expire(before_ms, EVENTS_AT_ONCE).await? {
                     0 => break,
                     deleted => expired += deleted,

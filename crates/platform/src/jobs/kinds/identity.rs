@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::core::error::Result;
-use crate::jobs::{Ended, Job, Run, Spec, Turn};
+use crate::core::work::Ended;
+use crate::jobs::job::{Job, Run, Spec, Turn};
 
 /// Forgets what has long ended.
 pub(crate) struct TidyIdentity;

@@ -1,7 +1,9 @@
 //! The one list of background tasks.
 
 mod deletion;
+mod derivation;
 mod expiry;
+mod export;
 mod identity;
 mod merging;
 mod outbox;
@@ -9,16 +11,14 @@ mod retention;
 mod sealing;
 mod unit;
 
-use super::Kind;
-use crate::derivations::{Derive, DeriveAgain};
-use crate::exports::Export;
+use super::job::Kind;
 
 /// Every kind, those that somebody waits for first: claims are made in this order.
 pub(crate) const ALL: &[Kind] = &[
-    Kind::of::<Derive>(),
-    Kind::of::<Export>(),
+    Kind::of::<derivation::Derive>(),
+    Kind::of::<export::Export>(),
     Kind::of::<outbox::DeliverMessages>(),
-    Kind::of::<DeriveAgain>(),
+    Kind::of::<derivation::DeriveAgain>(),
     Kind::of::<merging::PlanMerging>(),
     Kind::of::<merging::Merge>(),
     Kind::of::<sealing::PlanSealing>(),

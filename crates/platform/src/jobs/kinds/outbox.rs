@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::core::error::Result;
-use crate::jobs::{Ended, Job, Run, Spec, Turn};
+use crate::core::work::Ended;
+use crate::jobs::job::{Job, Run, Spec, Turn};
 
 /// How often a look is taken, and how old a message must be, so that an operation that is under way is left alone.
 const EVERY: Duration = Duration::from_secs(30);

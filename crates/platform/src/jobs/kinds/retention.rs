@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::unit::{self, Unit};
 use crate::core::error::Result;
-use crate::jobs::{Ended, Job, Run, Spec, Turn};
+use crate::core::work::Ended;
+use crate::jobs::job::{Job, Run, Spec, Turn};
 
 /// Looks for samples that have outlived the rules of their patients' studies.
 pub(crate) struct PlanRetention;

@@ -6,7 +6,8 @@ use store::segment::{SealedPeriod, UnsealedPeriod};
 
 use super::unit::{self, Unit};
 use crate::core::error::Result;
-use crate::jobs::{Ended, Job, Run, Spec, Turn};
+use crate::core::work::Ended;
+use crate::jobs::job::{Job, Run, Spec, Turn};
 use crate::platform::Platform;
 use crate::seal::{Until, seal_one};
 
