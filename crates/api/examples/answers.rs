@@ -83,7 +83,7 @@ async fn main() -> Result<(), Failure> {
         result?;
     }
     drop(enrolled);
-    let folds = platform::jobs::drain(&platform, &["derive"]).await?;
+    let folds = platform::jobs::drain(&platform.upkeep, &["derive"]).await?;
     println!("prepared {patients} patients, {folds} folds, in {:.1} s", begin.elapsed().as_secs_f64());
 
     let router = api::router(ApiState::new(platform, Limits::default()));

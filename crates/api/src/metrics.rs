@@ -99,7 +99,7 @@ pub async fn metrics_text(state: &ApiState) -> String {
     }
     jobs::write(&state.platform, &mut text).await;
     events::write(&state.platform, &mut text).await;
-    stores::write(&state.platform.store_counts(), &mut text);
+    stores::write(&state.platform.upkeep.store_counts(), &mut text);
     text
 }
 

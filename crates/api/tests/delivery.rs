@@ -114,7 +114,7 @@ async fn killed_request_for_an_export_is_audited_before_anybody_works_on_it() {
     let patient = story.patient(&key, &group, json!({})).await;
     let (before, _) = story.platform.core.users().verify_audit().await.expect("an answer");
     let id = half_begun_export(&story, &patient).await;
-    let work = async || jobs::drain(&story.platform, &["export"]).await.expect("worked");
+    let work = async || jobs::drain(&story.platform.upkeep, &["export"]).await.expect("worked");
     assert_eq!(work().await, 0);
 
     // Killed once more, after the entry was written.

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use common::{Enrolled, PASSWORD, START_MS, Story, text};
 use platform::Role;
-use platform::seal::{Until, seal};
+use platform::seal::Until;
 use serde_json::{Value, json};
 use store::{Address, HealthChange, HealthMessage, NewAuditEntry};
 use testkit::Postgres;
@@ -67,7 +67,7 @@ async fn gather(story: &Story) -> Cast {
     send(story, &grace, 0, Telling::Yes).await.ok();
     send(story, &hedy, 0, Telling::No).await.ok();
     story.fold().await;
-    seal(&story.platform, Until::Now, |_| {}).await.expect("sealed");
+    story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
     send(story, &grace, 10, Telling::Yes).await.ok();
     send(story, &hedy, 10, Telling::No).await.ok();
     story.fold().await;
@@ -215,8 +215,8 @@ async fn erase_and_look(story: &Story, cast: &Cast, databases: &[&Postgres]) {
     assert_eq!(of_grace.last().expect("an entry")["action_type"], "PATIENT_DELETE");
     assert_eq!(story.platform.core.users().verify_audit().await.expect("an answer").1, None);
 
-    assert_eq!(story.platform.overwrite_erased().await.expect("rewritten"), 1);
-    assert_eq!(story.platform.overwrite_erased().await.expect("nothing to do"), 0);
+    assert_eq!(story.platform.upkeep.overwrite_erased().await.expect("rewritten"), 1);
+    assert_eq!(story.platform.upkeep.overwrite_erased().await.expect("nothing to do"), 0);
     assert_eq!(found(story, databases), Vec::<&str>::new());
     assert_eq!(story.platform.core.objects().erased().await.expect("a list"), std::slice::from_ref(&grace.uuid));
     // An object that a sealing left after all is found by the second look, an hour later.
@@ -269,7 +269,7 @@ async fn an_erasure_that_was_killed_is_finished() {
         assert_eq!(story.get_as(&path, &cast.key).await.error(), (404, "patient_not_found"), "after {steps}");
         story.fold().await;
         assert_eq!(story.platform.core.deliver_pending(0).await.expect("finished"), 1, "after {steps}");
-        assert_eq!(story.platform.overwrite_erased().await.expect("rewritten"), 1);
+        assert_eq!(story.platform.upkeep.overwrite_erased().await.expect("rewritten"), 1);
         assert_eq!(found(&story, &[]), Vec::<&str>::new(), "after {steps}");
         assert_eq!(story.platform.core.users().verify_audit().await.expect("an answer"), (before + 1, None));
         // An operator who asks again gets the receipt, however it came about.
@@ -316,7 +316,7 @@ async fn erase_under_fire(story: &Story, databases: &[&Postgres]) {
     let working = async {
         for _ in 0..10 {
             story.fold().await;
-            seal(&story.platform, Until::Now, |_| {}).await.expect("sealed");
+            story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
         }
     };
     let erasing = async {
@@ -326,10 +326,10 @@ async fn erase_under_fire(story: &Story, databases: &[&Postgres]) {
     };
     futures::join!(sending, working, erasing);
     story.fold().await;
-    seal(&story.platform, Until::Now, |_| {}).await.expect("sealed");
+    story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
     story.pass_ms(3_600_001);
     story.jobs(&ERASURE_CHECKS).await;
-    story.platform.overwrite_erased().await.expect("rewritten");
+    story.platform.upkeep.overwrite_erased().await.expect("rewritten");
     assert_eq!(found(story, databases), Vec::<&str>::new());
     assert!(story.platform.core.health().patient(&uuid).await.expect("an answer").is_none());
     assert_eq!(story.platform.core.health().chunk_count(&uuid).await.expect("an answer"), 0);

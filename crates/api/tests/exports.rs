@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::Request;
 use common::{Answer, Enrolled, START_MS, Story, text};
 use platform::Role;
-use platform::seal::{Until, seal};
+use platform::seal::Until;
 use serde_json::{Value, json};
 
 const DAY_MS: i64 = 86_400_000;
@@ -66,7 +66,7 @@ impl Study {
     }
 
     async fn seal(&self) {
-        seal(&self.story.platform, Until::Now, |_| {}).await.expect("sealed");
+        self.story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
     }
 }
 
@@ -375,7 +375,7 @@ async fn what_a_killed_worker_left_is_finished_once() {
     assert_eq!(study.work().await, 0);
     assert_eq!(study.status(&text(&created["id"])).await["status"], "done");
     study.story.pass_ms(2 * 3_600_000);
-    platform::seal::sweep_dead_objects(&study.story.platform).await.expect("swept");
+    study.story.platform.upkeep.sweep_dead_objects().await.expect("swept");
     let folder = format!("exports/patient={}", study.patient.uuid);
     assert_eq!(study.story.platform.core.objects().listed(&folder).await.expect("a list").len(), 1);
 }

@@ -12,7 +12,7 @@ mod wearing;
 
 use common::{Enrolled, START_MS, Story};
 use delivery::{as_it_is, disordered};
-use platform::seal::{Until, seal};
+use platform::seal::Until;
 use platform::{Platform, Role};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -105,7 +105,7 @@ async fn no_answer_depends_on_how_the_data_came() {
 }
 
 async fn seal_now(platform: &Platform) {
-    seal(platform, Until::Now, |_| {}).await.expect("sealing");
+    platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealing");
 }
 
 async fn compare_all(plain: &Service, mixed: &Service, when: &str) {

@@ -330,6 +330,6 @@ async fn readiness_names_background_work_that_fails_and_stays_ready() {
     let ready = story.get("/readyz").await.ok();
     assert_eq!(ready, json!({"status": "ok", "failing_jobs": [{"kind": "seal", "failing": 1, "put_aside": 1}]}));
     assert!(!ready.to_string().contains(&patient), "anyone may ask");
-    assert_eq!(story.platform.take_jobs_up().await.expect("taken up"), 1);
+    assert_eq!(story.platform.upkeep.take_jobs_up().await.expect("taken up"), 1);
     assert_eq!(story.get("/readyz").await.ok(), json!({"status": "ok"}));
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{START_MS, Story};
 use platform::Role;
-use platform::seal::{Until, seal};
+use platform::seal::Until;
 use serde_json::{Value, json};
 use store::DerivationCommit;
 use vitals::derivation::{DerivedRow, Output};
@@ -29,7 +29,7 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
         story.sync(&patient, activity(time_ms, 61)).await;
         story.sync(&patient, ppg(time_ms)).await;
     }
-    seal(&story.platform, Until::Now, |_| {}).await.expect("sealed");
+    story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
     story.sync(&patient, activity(FIRST_MS + 60_000, 63)).await;
     let summary = format!("/integration/v1/patients/{}/summary/2025-11-01?token={key}", patient.uuid);
     let before = story.get(&summary).await.ok();
@@ -73,7 +73,7 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
     assert_eq!(story.get(&summary).await.ok(), before);
 
     story.pass_ms(2 * 3_600_000);
-    platform::seal::sweep_dead_objects(&story.platform).await.expect("swept");
+    story.platform.upkeep.sweep_dead_objects().await.expect("swept");
     let objects = story.platform.core.objects().listed("v1").await.expect("a list");
     let paths: Vec<&str> = objects.iter().map(|object| object.path.as_str()).collect();
     assert_eq!(paths.len(), 2, "{paths:?}");
@@ -112,7 +112,7 @@ async fn recomputing_leaves_news_that_rests_on_retired_measurements() {
     let news = async || health.news_between(&patient.uuid, i64::MIN, i64::MAX).await.expect("entries");
     let before = news().await;
     assert!(before.len() > 30, "{}", before.len());
-    seal(&story.platform, Until::Now, |_| {}).await.expect("sealed");
+    story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
 
     let settings = format!("/integration/v1/groups/{group}/settings?token={key}");
     story.put(&settings, json!({"retention": {"tests": 1}})).await.ok();

@@ -167,7 +167,7 @@ async fn sync(platform: &Platform, patient: &str, blocks: Vec<Block>) {
 }
 
 async fn fold(platform: &Platform) {
-    platform::jobs::drain(platform, &["derive"]).await.unwrap();
+    platform::jobs::drain(&platform.upkeep, &["derive"]).await.unwrap();
 }
 
 fn rows_where(block: &Block, is_wanted: impl Fn(i64) -> bool) -> Block {

@@ -1,21 +1,17 @@
 //! What the service does, without a word of HTTP: enrolment, access, login, ingest, fold, summaries, compliance, seal.
 //!
-//! The operations take a [`Platform`]: the two databases, the objects, the clock and the source of randomness. Access
-//! is checked inside each operation, so a caller cannot forget it.
+//! Four services over one core ([`Core`]: the two databases, the objects, the clock, randomness, settings) hold the
+//! operations: [`Upkeep`] may call [`Data`], [`Data`] may call [`People`], [`People`] may call [`Identity`], and none the
+//! other way. [`Platform`] bundles them. Access is checked inside each operation, so a caller cannot forget it.
 
 mod core;
 mod data;
-mod doctor;
 mod identity;
-pub mod jobs;
-mod overwriting;
 mod people;
 mod platform;
-mod retention;
-pub mod seal;
-mod sweep;
 #[cfg(test)]
 mod test_service;
+mod upkeep;
 
 pub use crate::core::access::{Entrance, Researcher, Role};
 pub use crate::core::audit::Action;
@@ -48,10 +44,11 @@ pub use crate::people::groups::GroupChange;
 pub use crate::people::news_settings::NewsSettingsChange;
 pub use crate::people::patients::PatientRow;
 pub use crate::people::profile::{PatientChange, ProfileChange};
-pub use doctor::{Storage, StorageReport, Verification};
-pub use platform::Platform;
+pub use crate::platform::Platform;
+pub use crate::upkeep::doctor::{Storage, StorageReport, Verification};
+pub use crate::upkeep::sweep::{LOST_AFTER_MS, Orphans};
+pub use crate::upkeep::{Upkeep, jobs, seal};
 pub use runtime::{Clock, Random};
-pub use sweep::{LOST_AFTER_MS, Orphans};
 
 /// What the portal's pages need beyond the public API.
 pub mod portal {

@@ -1,14 +1,12 @@
-//! The services of one process.
+//! The services of one process, in the order in which they may call one another.
 
-use store::DbCounts;
-
-use crate::core::ids::hex;
 use crate::core::{Core, Environment};
 use crate::data::Data;
 use crate::identity::Identity;
 use crate::people::People;
+use crate::upkeep::Upkeep;
 
-/// The service's operations and what they work with. Clones share it.
+/// The services over one core. A service calls those above it in this list only. Clones share them.
 #[derive(Clone)]
 pub struct Platform {
     /// What all services share.
@@ -19,6 +17,8 @@ pub struct Platform {
     pub people: People,
     /// What is measured, and what follows from it.
     pub data: Data,
+    /// What keeps a node well.
+    pub upkeep: Upkeep,
 }
 
 impl Platform {
@@ -28,43 +28,8 @@ impl Platform {
         let identity = Identity::new(core.clone());
         let people = People::new(core.clone(), identity.clone());
         let data = Data::new(core.clone(), people.clone());
-        Platform { core, identity, people, data }
-    }
-
-    /// Whether both databases and the objects can be written.
-    pub async fn check_stores(&self) -> crate::Result<()> {
-        self.core.users().check_writing().await?;
-        self.core.health().check_writing().await?;
-        Ok(self.core.objects().check().await?)
-    }
-
-    /// Ends the connections to both databases; files of databases then hold everything without their write-ahead logs.
-    /// Operations fail afterwards. Both are closed, also when one of them cannot be closed cleanly.
-    pub async fn close_stores(&self) -> crate::Result<()> {
-        let (users, health) = futures::join!(self.core.users().close(), self.core.health().close());
-        Ok(users.and(health)?)
-    }
-
-    /// Begins another life of a store that was restored: cursors of before are refused, since events behind them may have
-    /// been lost.
-    pub async fn begin_epoch(&self) -> crate::Result<()> {
-        for log in [self.core.users().events(), self.core.health().events()] {
-            log.begin_epoch(&hex(&self.core.random_bytes::<16>())).await?;
-        }
-        Ok(())
-    }
-
-    /// For each database its name and how long the oldest event waits that readers cannot see yet because an older
-    /// transaction is still running, ms.
-    pub async fn event_lags_ms(&self) -> crate::Result<[(&'static str, i64); 2]> {
-        let (users, health) = (self.core.users().events(), self.core.health().events());
-        let (users, health) = futures::try_join!(users.lag_ms(self.core.now_ms()), health.lag_ms(self.core.now_ms()))?;
-        Ok([("users", users), ("health", health)])
-    }
-
-    /// What both databases have been asked on this node, and what waits for their connections.
-    pub fn store_counts(&self) -> [DbCounts; 2] {
-        [self.core.users().counts(), self.core.health().counts()]
+        let upkeep = Upkeep::new(core.clone(), identity.clone(), data.clone());
+        Platform { core, identity, people, data, upkeep }
     }
 }
 

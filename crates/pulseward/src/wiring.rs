@@ -45,7 +45,7 @@ pub async fn with_stores<T>(
 
 /// Closes the stores, so that database files hold everything without their write-ahead logs.
 pub async fn close(platform: &Platform) {
-    if let Err(error) = platform.close_stores().await {
+    if let Err(error) = platform.upkeep.close_stores().await {
         // Another process uses the files, and leaves nothing in the logs when it ends.
         tracing::info!(%error, "a write-ahead log was not emptied");
     }

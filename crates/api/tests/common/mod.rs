@@ -226,7 +226,7 @@ impl Story {
 
     /// Runs jobs of these kinds that are due; returns how many runs there were.
     pub async fn jobs(&self, kinds: &[&str]) -> usize {
-        platform::jobs::drain(&self.platform, kinds).await.expect("worked")
+        platform::jobs::drain(&self.platform.upkeep, kinds).await.expect("worked")
     }
 
     /// Any request, answered with its bytes as they are.

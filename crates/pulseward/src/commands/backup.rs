@@ -210,7 +210,7 @@ impl Restore {
             }
         }
         let platform = wiring::open_restored(&store, Settings::default()).await?;
-        let erased_again = match platform.begin_epoch().await {
+        let erased_again = match platform.upkeep.begin_epoch().await {
             Ok(()) => erase_again(&platform, erased).await,
             Err(error) => Err(error.into()),
         };

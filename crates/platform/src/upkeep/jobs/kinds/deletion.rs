@@ -7,9 +7,9 @@ use store::NewJob;
 use super::unit;
 use crate::core::error::Result;
 use crate::core::work::Ended;
-use crate::jobs::job::{Job, Run, Spec, Turn};
-use crate::seal::DEAD_FOR_MS;
-use crate::sweep::LOST_AFTER_MS;
+use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
+use crate::upkeep::seal::DEAD_FOR_MS;
+use crate::upkeep::sweep::LOST_AFTER_MS;
 
 /// How long a sealing can go on that began before an erasure.
 const LONGEST_SEALING_MS: i64 = 3_600_000;
@@ -25,11 +25,12 @@ impl Job for PlanDeletion {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        let platform = &run.platform;
-        let limit = unit::limit(platform, DeleteObject::SPEC.name).await?;
-        let dead = platform.core.health().dead_objects(platform.core.now_ms() - DEAD_FOR_MS, limit).await?;
+        let upkeep = &run.upkeep;
+        let limit = unit::limit(&upkeep.core, DeleteObject::SPEC.name).await?;
+        let dead = upkeep.core.health().dead_objects(upkeep.core.now_ms() - DEAD_FOR_MS, limit).await?;
         let is_cut = dead.len() as i64 == limit;
-        let added = unit::enqueue(platform, DeleteObject::SPEC.name, dead.into_iter().map(job_of).collect()).await?;
+        let added =
+            unit::enqueue(&upkeep.core, DeleteObject::SPEC.name, dead.into_iter().map(job_of).collect()).await?;
         Ok(if is_cut && added > 0 { Ended::AgainIn(Duration::ZERO) } else { Ended::Done })
     }
 }
@@ -49,14 +50,14 @@ impl Job for FindLostObjects {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        let platform = &run.platform;
-        let before_ms = platform.core.now_ms() - LOST_AFTER_MS;
-        let lost = platform.orphans(before_ms).await?.paths;
+        let upkeep = &run.upkeep;
+        let before_ms = upkeep.core.now_ms() - LOST_AFTER_MS;
+        let lost = upkeep.orphans(before_ms).await?.paths;
         if !lost.is_empty() {
             tracing::warn!(objects = lost.len(), "objects that no row knows are deleted");
         }
-        unit::enqueue(platform, DeleteObject::SPEC.name, lost.into_iter().map(job_of).collect()).await?;
-        platform.core.objects().sweep_unfinished(before_ms).await?;
+        unit::enqueue(&upkeep.core, DeleteObject::SPEC.name, lost.into_iter().map(job_of).collect()).await?;
+        upkeep.core.objects().sweep_unfinished(before_ms).await?;
         Ok(Ended::Done)
     }
 }
@@ -72,13 +73,13 @@ impl Job for DeleteObject {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        let platform = &run.platform;
-        let now_ms = platform.core.now_ms();
+        let upkeep = &run.upkeep;
+        let now_ms = upkeep.core.now_ms();
         // A backup that copies what it has listed may have begun since the object was found.
-        if let Some(until_ms) = platform.core.health().objects_held_until(now_ms).await? {
+        if let Some(until_ms) = upkeep.core.health().objects_held_until(now_ms).await? {
             return Ok(Ended::AgainIn(Duration::from_millis((until_ms - now_ms).unsigned_abs())));
         }
-        platform.core.health().delete_dead_object(&self.0).await?;
+        upkeep.core.health().delete_dead_object(&self.0).await?;
         Ok(Ended::Done)
     }
 }
@@ -99,12 +100,12 @@ impl Job for PlanErasureChecks {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        let platform = &run.platform;
-        let limit = unit::limit(platform, CheckErasure::SPEC.name).await?;
+        let upkeep = &run.upkeep;
+        let limit = unit::limit(&upkeep.core, CheckErasure::SPEC.name).await?;
         let erased =
-            platform.core.health().erased_before(platform.core.now_ms() - LONGEST_SEALING_MS, limit).await?.into_iter();
+            upkeep.core.health().erased_before(upkeep.core.now_ms() - LONGEST_SEALING_MS, limit).await?.into_iter();
         let jobs = erased.map(|subject| NewJob { subject, patient: None });
-        unit::enqueue(platform, CheckErasure::SPEC.name, jobs.collect()).await?;
+        unit::enqueue(&upkeep.core, CheckErasure::SPEC.name, jobs.collect()).await?;
         Ok(Ended::Done)
     }
 }
@@ -120,7 +121,7 @@ impl Job for CheckErasure {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        let found = run.platform.core.health().check_erasure(&self.0).await?;
+        let found = run.upkeep.core.health().check_erasure(&self.0).await?;
         if found > 0 {
             tracing::warn!(found, "objects of an erased patient had come after the erasure and are deleted now");
         }
@@ -142,7 +143,7 @@ impl Job for OverwriteErased {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        let overwritten = run.platform.overwrite_erased().await?;
+        let overwritten = run.upkeep.overwrite_erased().await?;
         if overwritten > 0 {
             tracing::info!(overwritten, "the database files were rewritten after erasures");
         }

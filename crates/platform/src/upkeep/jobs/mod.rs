@@ -30,21 +30,21 @@ use self::engine::Engine;
 use self::job::Kind;
 pub use self::membership::NodeName;
 pub use crate::core::signals::{BUCKETS_MS, JobSignals, KindCounts, Outcome};
-use crate::platform::Platform;
+use crate::upkeep::Upkeep;
 
 /// Pause before the engine is started again after a panic of its own.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
 /// Does the background work of a node until `stop` becomes true or its sender is gone; returns when what was under way
 /// has ended or has been given back.
-pub async fn run(platform: Platform, node: NodeName, stop: watch::Receiver<bool>) {
+pub async fn run(upkeep: Upkeep, node: NodeName, stop: watch::Receiver<bool>) {
     loop {
-        let mut engine = Engine::new(platform.clone(), kinds::ALL, node.clone());
+        let mut engine = Engine::new(upkeep.clone(), kinds::ALL, node.clone());
         let stopped = stop.clone();
         match runtime::spawn("job engine", async move { engine.work(stopped).await }).await {
             Err(error) if error.panic.is_some() => {
                 tracing::error!(%error, "the engine of background work panicked and is started again");
-                platform.core.signals().engine_restarted();
+                upkeep.core.signals().engine_restarted();
             }
             _ => return,
         }
@@ -54,8 +54,8 @@ pub async fn run(platform: Platform, node: NodeName, stop: watch::Receiver<bool>
 
 /// Runs all jobs of the named kinds that are due, and those that these make due; kinds that run by themselves run once.
 /// For tests and measurements. Returns how many runs ended, also those that failed.
-pub async fn drain(platform: &Platform, kinds: &[&str]) -> store::Result<usize> {
+pub async fn drain(upkeep: &Upkeep, kinds: &[&str]) -> store::Result<usize> {
     let wanted: Vec<Kind> = kinds::ALL.iter().filter(|kind| kinds.contains(&kind.spec.name)).copied().collect();
     let node = NodeName { name: "drain".to_owned(), version: "drain".to_owned() };
-    Engine::new(platform.clone(), &wanted, node).drain().await
+    Engine::new(upkeep.clone(), &wanted, node).drain().await
 }

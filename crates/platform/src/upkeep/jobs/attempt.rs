@@ -12,7 +12,6 @@ use super::queue;
 use super::verdict::{Cause, judge};
 use crate::core::signals::Outcome;
 use crate::core::work::Ended;
-use crate::platform::Platform;
 
 /// How often the end of a lease is written when the database is away, and the pause between.
 const TRIES: usize = 3;
@@ -30,7 +29,7 @@ pub(super) struct Report {
 /// Runs a task. Does not panic, whatever the task does.
 pub(super) async fn attempt(kind: Kind, run: Run, version: &str) -> Report {
     let spec = &kind.spec;
-    let jobs = run.platform.core.signals().clone();
+    let jobs = run.upkeep.core.signals().clone();
     // Nothing of a person: subjects are ids, types and times.
     let span = tracing::info_span!("job", kind = spec.name, subject = %run.work.lease.subject,
         attempt = run.work.lease.failures.runs + 1);
@@ -63,7 +62,7 @@ async fn guarded(kind: Kind, run: Run, version: &str) -> (Report, bool) {
         Err(cause) if cause.is_gone() => (report(finish(&kind, &run, None).await), false),
         Err(cause) if cause.is_loss() => {
             tracing::debug!("another node has the job, or this one stops");
-            settle("give a job back", || queue::give_back(&run.platform, &kind, &run.work.lease)).await;
+            settle("give a job back", || queue::give_back(&run.upkeep.core, &kind, &run.work.lease)).await;
             (report(Outcome::Lost), false)
         }
         Err(cause) => fail(&kind, run, &cause, version).await,
@@ -71,14 +70,14 @@ async fn guarded(kind: Kind, run: Run, version: &str) -> (Report, bool) {
 }
 
 async fn finish(kind: &Kind, run: &Run, again_in_ms: Option<i64>) -> Outcome {
-    let ended = || queue::finish(&run.platform, kind, &run.work.lease, again_in_ms);
+    let ended = || queue::finish(&run.upkeep.core, kind, &run.work.lease, again_in_ms);
     // Work that another node has taken over is done twice, which changes nothing.
     if settle("end a job", ended).await == Some(true) { Outcome::Done } else { Outcome::Lost }
 }
 
 async fn fail(kind: &Kind, run: Run, cause: &Cause, version: &str) -> (Report, bool) {
-    let platform: &Platform = &run.platform;
-    let now_ms = platform.core.now_ms();
+    let core = &run.upkeep.core;
+    let now_ms = core.now_ms();
     let failure = judge(cause, run.work.lease.failures, &kind.spec, version, now_ms);
     let (failed_runs, is_aside) = (failure.failures.runs, failure.put_aside.is_some());
     if is_aside {
@@ -87,7 +86,7 @@ async fn fail(kind: &Kind, run: Run, cause: &Cause, version: &str) -> (Report, b
         let retry_in_ms = failure.retry_ms - now_ms;
         tracing::error!(%cause, failed_runs, retry_in_ms, "a job failed and will be tried again");
     }
-    let noted = settle("note a failed job", || queue::fail(platform, kind, &run.work.lease, failure.clone())).await;
+    let noted = settle("note a failed job", || queue::fail(core, kind, &run.work.lease, failure.clone())).await;
     if is_aside
         && noted == Some(true)
         && let Err(error) = kind.given_up(run.clone()).await

@@ -15,12 +15,12 @@ use crate::core::error::Result;
 use crate::core::ids::hex;
 use crate::core::settings::RETENTION_SETTING;
 use crate::data::kept::kept_by_rule;
-use crate::platform::Platform;
+use crate::upkeep::Upkeep;
 
 /// How often a period is tried that is being sealed.
 const TRIES: usize = 3;
 
-impl Platform {
+impl Upkeep {
     /// The patients and types of which something is stored that their rules no longer keep, or whose rows of that time
     /// could still come.
     pub(crate) async fn expired(&self) -> Result<Vec<(Uuid, DataType)>> {

@@ -6,7 +6,7 @@ use store::segment::{SegmentRow, StoredAmount};
 use store::{FailingJobs, PutAside};
 
 use crate::core::error::Result;
-use crate::platform::Platform;
+use crate::upkeep::Upkeep;
 
 /// Days over which growth is measured.
 const RECENT_DAYS: i64 = 30;
@@ -47,7 +47,7 @@ pub struct Verification {
     pub damaged: Vec<String>,
 }
 
-impl Platform {
+impl Upkeep {
     /// Background work that failed so often that it is left alone.
     pub async fn jobs_put_aside(&self) -> Result<Vec<PutAside>> {
         Ok(self.core.health().jobs_put_aside().await?)

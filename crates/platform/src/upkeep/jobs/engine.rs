@@ -19,7 +19,7 @@ use super::membership::{Look, Membership, NodeName};
 use super::queue;
 use crate::core::signals::Outcome;
 use crate::core::work::Work;
-use crate::platform::Platform;
+use crate::upkeep::Upkeep;
 
 /// How often leases are prolonged. Runs that are younger need it not yet.
 const PROLONG_EVERY: Duration = Duration::from_secs(15);
@@ -35,7 +35,7 @@ const LONGEST_STOP: Duration = Duration::from_secs(8);
 
 /// The engine of a node.
 pub(super) struct Engine {
-    platform: Platform,
+    upkeep: Upkeep,
     kinds: Arc<[Kind]>,
     version: String,
     membership: Membership,
@@ -61,11 +61,11 @@ struct Running {
 }
 
 impl Engine {
-    pub fn new(platform: Platform, kinds: &[Kind], node: NodeName) -> Self {
+    pub fn new(upkeep: Upkeep, kinds: &[Kind], node: NodeName) -> Self {
         Engine {
             version: node.version.clone(),
-            membership: Membership::new(platform.clone(), node),
-            platform,
+            membership: Membership::new(upkeep.core.clone(), node),
+            upkeep,
             kinds: kinds.into(),
             stopping: watch::Sender::new(false),
             runs: TaskSet::default(),
@@ -87,7 +87,7 @@ impl Engine {
     /// Works until `stop` becomes true or its sender is gone. What is under way has some seconds to end; what is left
     /// then is given back.
     pub async fn work(&mut self, mut stop: watch::Receiver<bool>) {
-        let jobs = self.platform.core.signals().clone();
+        let jobs = self.upkeep.core.signals().clone();
         jobs.set_works(true);
         let (mut look_at, mut prolong_at) = (Instant::now(), Instant::now() + PROLONG_EVERY);
         while !*stop.borrow() {
@@ -118,7 +118,7 @@ impl Engine {
         let runs_by_itself = |kind: &&Kind| matches!(kind.spec.turn, Turn::Every(_) | Turn::AtStart);
         let now: Vec<_> = self.kinds.iter().filter(runs_by_itself).map(|kind| (kind.spec.name, 0)).collect();
         if !now.is_empty() {
-            self.platform.core.health().schedule_jobs(now, self.platform.core.now_ms()).await?;
+            self.upkeep.core.health().schedule_jobs(now, self.upkeep.core.now_ms()).await?;
         }
         let mut ended = 0;
         loop {
@@ -158,14 +158,14 @@ impl Engine {
                 return Ok(Duration::ZERO);
             }
         };
-        let now_ms = self.platform.core.now_ms();
+        let now_ms = self.upkeep.core.now_ms();
         let is_due = |ready_ms: Option<i64>| ready_ms.is_some_and(|ready_ms| ready_ms <= now_ms);
         if is_due(view.derivations_ms) {
             let of_patients = self.kinds.iter().filter(|kind| kind.spec.turn == Turn::PatientDue);
             self.hungry.extend(of_patients.map(|kind| kind.spec.name));
         }
         if is_due(view.jobs_ms) {
-            let due = self.platform.core.health().due_job_kinds(now_ms).await?;
+            let due = self.upkeep.core.health().due_job_kinds(now_ms).await?;
             let is_due = |kind: &&Kind| due.iter().any(|(name, _)| name == kind.spec.name);
             self.hungry.extend(self.kinds.iter().filter(is_due).map(|kind| kind.spec.name));
         }
@@ -176,14 +176,14 @@ impl Engine {
 
     /// Adds the rows of what runs by itself, and takes up what another version of the program has put aside.
     async fn schedule(&self) -> store::Result<()> {
-        let now_ms = self.platform.core.now_ms();
+        let now_ms = self.upkeep.core.now_ms();
         let period = |kind: &Kind| match kind.spec.turn {
             Turn::Every(period) => Some((kind.spec.name, i64::try_from(period.as_millis()).unwrap_or(i64::MAX))),
             Turn::AtStart => Some((kind.spec.name, 0)),
             Turn::Enqueued | Turn::PatientDue => None,
         };
-        self.platform.core.health().schedule_jobs(self.kinds.iter().filter_map(period).collect(), now_ms).await?;
-        let taken_up = self.platform.core.health().take_jobs_up(Some(&self.version), now_ms).await?;
+        self.upkeep.core.health().schedule_jobs(self.kinds.iter().filter_map(period).collect(), now_ms).await?;
+        let taken_up = self.upkeep.core.health().take_jobs_up(Some(&self.version), now_ms).await?;
         if taken_up > 0 {
             tracing::info!(taken_up, "jobs that another version has put aside are tried again");
         }
@@ -220,12 +220,12 @@ impl Engine {
         let is_busy = 2 * free < kind.spec.at_once.max(1);
         if !self.hungry.contains(name) || is_busy {
             if is_busy && self.unshared.remove(name) {
-                self.platform.core.signals().share(name);
+                self.upkeep.core.signals().share(name);
             }
             return Ok(0);
         }
         self.unshared.remove(name);
-        let leases = queue::claim(&self.platform, kind, node, free).await?;
+        let leases = queue::claim(&self.upkeep.core, kind, node, free).await?;
         let claimed = leases.len();
         if claimed < free {
             self.hungry.remove(name);
@@ -244,7 +244,7 @@ impl Engine {
         let (number, kind, version) = (self.last_number, *kind, self.version.clone());
         let lost: Arc<AtomicBool> = Arc::default();
         let run = Run {
-            platform: self.platform.clone(),
+            upkeep: self.upkeep.clone(),
             work: Work { lease: lease.clone(), lost: lost.clone(), stopping: self.stopping.subscribe() },
         };
         self.running.insert(number, Running { kind, lease, lost, begun: Instant::now() });
@@ -277,7 +277,7 @@ impl Engine {
         if !self.running.values().any(|run| is_old(&run)) {
             return;
         }
-        let held = match queue::prolong(&self.platform, &node).await {
+        let held = match queue::prolong(&self.upkeep.core, &node).await {
             Ok(held) => held,
             Err(error) => {
                 tracing::warn!(%error, "leases of background work could not be prolonged");
@@ -287,7 +287,7 @@ impl Engine {
         let (patients, others): (Vec<&Running>, Vec<&Running>) =
             self.running.values().partition(|run| run.kind.spec.turn == Turn::PatientDue);
         for run in patients.iter().filter(|run| is_old(run)) {
-            if let Err(error) = queue::prolong_patient(&self.platform, &run.lease).await {
+            if let Err(error) = queue::prolong_patient(&self.upkeep.core, &run.lease).await {
                 tracing::warn!(%error, "the lease of a derivation could not be prolonged");
             }
         }
@@ -307,7 +307,7 @@ impl Engine {
                 token: *token,
                 failures: store::Failures::default(),
             };
-            if let Err(error) = self.platform.core.health().give_job_back(&lease, self.platform.core.now_ms()).await {
+            if let Err(error) = self.upkeep.core.health().give_job_back(&lease, self.upkeep.core.now_ms()).await {
                 tracing::warn!(%error, "a lease that nobody uses could not be given back");
             }
         }

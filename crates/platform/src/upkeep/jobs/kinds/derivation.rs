@@ -6,7 +6,7 @@ use store::DERIVE_KIND;
 
 use crate::core::error::Result;
 use crate::core::work::Ended;
-use crate::jobs::job::{Job, Run, Spec, Turn};
+use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
 
 /// Patients that a node holds at once: some are read and computed, others wait for their turn or for their commit.
 const HELD_AT_ONCE: usize = 64;
@@ -23,7 +23,7 @@ impl Job for Derive {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        run.platform.data.derive_held(&run.work).await
+        run.upkeep.data.derive_held(&run.work).await
     }
 }
 
@@ -38,7 +38,7 @@ impl Job for DeriveAgain {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        let patients = run.platform.data.mark_other_versions().await?;
+        let patients = run.upkeep.data.mark_other_versions().await?;
         if patients > 0 {
             tracing::info!(patients, "what other versions of derivations have computed is computed again");
         }

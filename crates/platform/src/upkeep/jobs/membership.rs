@@ -6,8 +6,8 @@ use std::time::Duration;
 use runtime::Instant;
 use store::NodeView;
 
+use crate::core::Core;
 use crate::core::ids::hex;
-use crate::platform::Platform;
 
 /// How often a node looks for work and gives a sign of life.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -36,7 +36,7 @@ pub(super) enum Look {
 
 /// This node's row.
 pub(super) struct Membership {
-    platform: Platform,
+    core: Core,
     name: NodeName,
     /// None until it is entered.
     id: Option<String>,
@@ -49,16 +49,8 @@ pub(super) struct Membership {
 }
 
 impl Membership {
-    pub fn new(platform: Platform, name: NodeName) -> Self {
-        Membership {
-            platform,
-            name,
-            id: None,
-            is_alone: true,
-            look_every: LOOK_EVERY,
-            lowest: None,
-            late: BTreeMap::new(),
-        }
+    pub fn new(core: Core, name: NodeName) -> Self {
+        Membership { core, name, id: None, is_alone: true, look_every: LOOK_EVERY, lowest: None, late: BTreeMap::new() }
     }
 
     /// Looks for work in another interval, so that a test sees what else finds it.
@@ -75,7 +67,7 @@ impl Membership {
     /// Gives a sign of life, looks for work and for dead nodes; enters the node first where it has to be.
     pub async fn look(&mut self) -> store::Result<Look> {
         let Some(id) = self.id.clone() else { return self.enter().await };
-        let health = self.platform.core.health();
+        let health = self.core.health();
         // Nobody looks out for a node that is alone, which therefore writes nothing.
         let mut view = if self.is_alone { health.look_for_work(&id).await? } else { health.beat(&id).await? };
         if self.is_alone && view.is_some_and(|view| view.nodes > 1) {
@@ -92,8 +84,8 @@ impl Membership {
     }
 
     async fn enter(&mut self) -> store::Result<Look> {
-        let id = hex(&self.platform.core.random_bytes::<12>());
-        let earlier = self.platform.core.health().enter_node(&id, &self.name.name, self.platform.core.now_ms()).await?;
+        let id = hex(&self.core.random_bytes::<12>());
+        let earlier = self.core.health().enter_node(&id, &self.name.name, self.core.now_ms()).await?;
         if earlier > 0 {
             tracing::info!(earlier, "the work of an earlier process on this data folder goes on");
         }
@@ -116,7 +108,7 @@ impl Membership {
         if now - since < LOOK_EVERY / 2 {
             return Ok(false);
         }
-        for (id, beat) in self.platform.core.health().beats().await? {
+        for (id, beat) in self.core.health().beats().await? {
             if id == own_id {
                 continue;
             }
@@ -133,7 +125,7 @@ impl Membership {
 
     async fn bury(&mut self, id: &str, beat: i64) -> store::Result<()> {
         self.late.remove(id);
-        if self.platform.core.health().remove_dead_node(id, beat, self.platform.core.now_ms()).await? {
+        if self.core.health().remove_dead_node(id, beat, self.core.now_ms()).await? {
             tracing::warn!(node = id, "a node has died; its work is taken over");
         }
         Ok(())
@@ -142,7 +134,7 @@ impl Membership {
     /// Leaves: what the node still holds is free.
     pub async fn leave(&mut self) {
         let Some(id) = self.id.take() else { return };
-        if let Err(error) = self.platform.core.health().leave_node(&id, self.platform.core.now_ms()).await {
+        if let Err(error) = self.core.health().leave_node(&id, self.core.now_ms()).await {
             tracing::warn!(%error, "this node could not take leave; others notice within seconds");
         }
     }

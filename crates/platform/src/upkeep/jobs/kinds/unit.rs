@@ -4,8 +4,8 @@ use store::NewJob;
 use uuid::Uuid;
 use vitals::registry::DataType;
 
+use crate::core::Core;
 use crate::core::error::Result;
-use crate::platform::Platform;
 
 /// Units that are looked up at once.
 const BATCH: i64 = 512;
@@ -37,15 +37,15 @@ impl Unit {
 
 /// How many units a look should find: some new ones also when all units of the kind that are enqueued, running or
 /// failing are found first.
-pub(super) async fn limit(platform: &Platform, kind: &'static str) -> Result<i64> {
-    Ok(BATCH + platform.core.health().count_jobs(kind).await? as i64)
+pub(super) async fn limit(core: &Core, kind: &'static str) -> Result<i64> {
+    Ok(BATCH + core.health().count_jobs(kind).await? as i64)
 }
 
 /// Enqueues units and wakes the engine; returns how many are new.
-pub(super) async fn enqueue(platform: &Platform, kind: &'static str, jobs: Vec<NewJob>) -> Result<u64> {
-    let added = platform.core.health().enqueue_jobs(kind, jobs, platform.core.now_ms()).await?;
+pub(super) async fn enqueue(core: &Core, kind: &'static str, jobs: Vec<NewJob>) -> Result<u64> {
+    let added = core.health().enqueue_jobs(kind, jobs, core.now_ms()).await?;
     if added > 0 {
-        platform.core.signals().ring(kind);
+        core.signals().ring(kind);
     }
     Ok(added)
 }

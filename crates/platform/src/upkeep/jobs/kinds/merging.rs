@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::unit::{self, Unit};
 use crate::core::error::Result;
 use crate::core::work::Ended;
-use crate::jobs::job::{Job, Run, Spec, Turn};
+use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
 
 /// Looks for closed hours.
 pub(crate) struct PlanMerging;
@@ -18,15 +18,16 @@ impl Job for PlanMerging {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        let platform = &run.platform;
-        let limit = unit::limit(platform, Merge::SPEC.name).await?;
-        let closed = platform.core.health().closed_hours(platform.core.now_ms(), limit).await?;
+        let upkeep = &run.upkeep;
+        let limit = unit::limit(&upkeep.core, Merge::SPEC.name).await?;
+        let closed = upkeep.core.health().closed_hours(upkeep.core.now_ms(), limit).await?;
         let is_cut = closed.len() as i64 == limit;
         let unit = |(patient, data_type, hour_us): (String, _, _)| {
             let patient = patient.parse().ok()?;
             Some(Unit { patient, data_type, start_us: hour_us }.job())
         };
-        let added = unit::enqueue(platform, Merge::SPEC.name, closed.into_iter().filter_map(unit).collect()).await?;
+        let added =
+            unit::enqueue(&upkeep.core, Merge::SPEC.name, closed.into_iter().filter_map(unit).collect()).await?;
         Ok(if is_cut && added > 0 { Ended::AgainIn(Duration::ZERO) } else { Ended::Done })
     }
 }
@@ -43,7 +44,7 @@ impl Job for Merge {
 
     async fn run(self, run: Run) -> Result<Ended> {
         let Unit { patient, data_type, start_us } = self.0;
-        run.platform.core.health().merge_hour(&patient.to_string(), data_type, start_us).await?;
+        run.upkeep.core.health().merge_hour(&patient.to_string(), data_type, start_us).await?;
         Ok(Ended::Done)
     }
 }

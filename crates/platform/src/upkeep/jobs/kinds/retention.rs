@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::unit::{self, Unit};
 use crate::core::error::Result;
 use crate::core::work::Ended;
-use crate::jobs::job::{Job, Run, Spec, Turn};
+use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
 
 /// Looks for samples that have outlived the rules of their patients' studies.
 pub(crate) struct PlanRetention;
@@ -18,10 +18,10 @@ impl Job for PlanRetention {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        let platform = &run.platform;
-        let expired = platform.expired().await?.into_iter();
+        let upkeep = &run.upkeep;
+        let expired = upkeep.expired().await?.into_iter();
         let jobs = expired.map(|(patient, data_type)| Unit { patient, data_type, start_us: 0 }.job());
-        unit::enqueue(platform, EnforceRetention::SPEC.name, jobs.collect()).await?;
+        unit::enqueue(&upkeep.core, EnforceRetention::SPEC.name, jobs.collect()).await?;
         Ok(Ended::Done)
     }
 }
@@ -37,7 +37,7 @@ impl Job for EnforceRetention {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        let rows = run.platform.enforce_retention(self.0.patient, self.0.data_type).await?;
+        let rows = run.upkeep.enforce_retention(self.0.patient, self.0.data_type).await?;
         if rows > 0 {
             tracing::info!(rows, "removed rows that are no longer kept");
         }

@@ -1,9 +1,9 @@
 //! What was erased is overwritten where it lay.
 
 use crate::core::error::Result;
-use crate::platform::Platform;
+use crate::upkeep::Upkeep;
 
-impl Platform {
+impl Upkeep {
     /// Rewrites the database files after erasures, where they are files of ours; answers how many erasures that
     /// completes. Uploads wait meanwhile.
     pub async fn overwrite_erased(&self) -> Result<usize> {

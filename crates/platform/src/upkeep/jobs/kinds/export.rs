@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::core::error::Result;
 use crate::core::work::Ended;
 use crate::data::exports::EXPORT_KIND;
-use crate::jobs::job::{Job, Run, Spec, Turn};
+use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
 
 /// Writes the archive of an export.
 pub(crate) struct Export;
@@ -18,10 +18,10 @@ impl Job for Export {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        run.platform.data.write_export(&run.work).await
+        run.upkeep.data.write_export(&run.work).await
     }
 
     async fn given_up(run: Run) -> Result<()> {
-        run.platform.data.give_export_up(&run.work, None).await
+        run.upkeep.data.give_export_up(&run.work, None).await
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::core::error::Result;
 use crate::core::work::Ended;
-use crate::jobs::job::{Job, Run, Spec, Turn};
+use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
 
 /// How often a look is taken, and how old a message must be, so that an operation that is under way is left alone.
 const EVERY: Duration = Duration::from_secs(30);
@@ -21,7 +21,7 @@ impl Job for DeliverMessages {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        let delivered = run.platform.core.deliver_pending(UNDELIVERED_FOR_MS).await?;
+        let delivered = run.upkeep.core.deliver_pending(UNDELIVERED_FOR_MS).await?;
         if delivered > 0 {
             tracing::info!(delivered, "delivered outbox messages of operations that were cut off");
         }

@@ -14,7 +14,7 @@ use crate::jobs;
 use crate::test_service::{MINUTE_MS, NOON_MS, Service, minutes_to_noon};
 
 async fn drain(service: &Service) -> usize {
-    jobs::drain(&service.platform, &["derive"]).await.unwrap()
+    jobs::drain(&service.platform.upkeep, &["derive"]).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -74,7 +74,7 @@ async fn a_running_worker_folds_what_is_synced_and_stops_when_told() {
     service.enrol("ada").await;
     let (stop, stopped) = tokio::sync::watch::channel(false);
     let node = NodeName { name: "node".to_owned(), version: "1".to_owned() };
-    let worker = runtime::spawn("engine", jobs::run(service.platform.clone(), node, stopped));
+    let worker = runtime::spawn("engine", jobs::run(service.platform.upkeep.clone(), node, stopped));
     service.sync("ada", vec![minutes_to_noon(&[60])]).await;
     let folded = async {
         while service.day_json("ada").await["heart_rate"] == serde_json::json!({}) {

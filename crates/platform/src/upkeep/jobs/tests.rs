@@ -24,8 +24,8 @@ use crate::core::signals::Outcome;
 use crate::core::work::Ended;
 use crate::data::derivations::worker::PANICS;
 use crate::platform::Platform;
-use crate::seal::{Until, seal};
 use crate::test_service::{NOON_MS, Service};
+use crate::upkeep::seal::Until;
 
 const DAY_MS: i64 = 86_400_000;
 const ADA: &str = "11111111-1111-4111-8111-111111111111";
@@ -38,7 +38,7 @@ fn node(name: &str) -> NodeName {
 /// Starts an engine; the sender ends it.
 fn start(platform: &Platform, kinds: &[Kind], name: &str) -> (Task<()>, watch::Sender<bool>) {
     let (stop, stopped) = watch::channel(false);
-    let mut engine = Engine::new(platform.clone(), kinds, node(name));
+    let mut engine = Engine::new(platform.upkeep.clone(), kinds, node(name));
     (runtime::spawn("engine", async move { engine.work(stopped).await }), stop)
 }
 
@@ -109,7 +109,7 @@ async fn job_that_panics_is_put_aside_after_three_runs_and_the_others_go_on() {
     stop.send(true).unwrap();
     engine.await.unwrap();
     let mut newer = Engine::new(
-        service.platform.clone(),
+        service.platform.upkeep.clone(),
         &[Kind::of::<Brittle>()],
         NodeName { version: "2".to_owned(), ..node("a") },
     );
@@ -129,10 +129,10 @@ async fn events_are_kept_for_as_long_as_is_set() {
         service.enrol(ADA).await;
         for _ in 0..2 {
             service.sync_minute(ADA).await;
-            drain(&service.platform, &[DERIVE_KIND]).await.unwrap();
+            drain(&service.platform.upkeep, &[DERIVE_KIND]).await.unwrap();
             service.pass_ms(2 * DAY_MS);
         }
-        drain(&service.platform, &["expire_events"]).await.unwrap();
+        drain(&service.platform.upkeep, &["expire_events"]).await.unwrap();
         let kept = service.platform.core.health().events().after(ADA, 0, 100).await.unwrap();
         let syncs = kept.iter().filter(|event| event.event_type == EventType::SyncStored).count();
         assert_eq!(syncs, syncs_kept, "{days} days: {kept:?}");
@@ -281,23 +281,23 @@ async fn patient_whose_derivation_panics_is_put_aside_and_the_others_are_derived
         service.sync_minute(patient).await;
     }
     let platform = &service.platform;
-    assert_eq!(drain(platform, &["derive"]).await.unwrap(), 2);
+    assert_eq!(drain(&platform.upkeep, &["derive"]).await.unwrap(), 2);
     assert!(service.heart_rate("ada").await.is_some());
     for (panics, wait_ms) in [(1, 1_000), (2, 2_000)] {
-        let failing = platform.failing_jobs().await.unwrap();
+        let failing = platform.upkeep.failing_jobs().await.unwrap();
         assert_eq!(failing, [FailingJobs { kind: DERIVE_KIND.to_owned(), failing: 1, put_aside: 0 }]);
-        assert_eq!(drain(platform, &["derive"]).await.unwrap(), 0, "after {panics} panics it waits");
+        assert_eq!(drain(&platform.upkeep, &["derive"]).await.unwrap(), 0, "after {panics} panics it waits");
         service.pass_ms(wait_ms);
-        assert_eq!(drain(platform, &["derive"]).await.unwrap(), 1);
+        assert_eq!(drain(&platform.upkeep, &["derive"]).await.unwrap(), 1);
     }
-    let aside = platform.jobs_put_aside().await.unwrap().remove(0);
+    let aside = platform.upkeep.jobs_put_aside().await.unwrap().remove(0);
     assert_eq!((aside.subject.as_str(), aside.failures.panics), (PANICS, 3));
     service.pass_ms(300 * DAY_MS);
     service.sync_minute("ada").await;
     service.sync_minute(PANICS).await;
-    assert_eq!(drain(platform, &["derive"]).await.unwrap(), 1, "ada");
-    assert_eq!(platform.take_jobs_up().await.unwrap(), 1);
-    assert_eq!(drain(platform, &["derive"]).await.unwrap(), 1, "tried again by hand");
+    assert_eq!(drain(&platform.upkeep, &["derive"]).await.unwrap(), 1, "ada");
+    assert_eq!(platform.upkeep.take_jobs_up().await.unwrap(), 1);
+    assert_eq!(drain(&platform.upkeep, &["derive"]).await.unwrap(), 1, "tried again by hand");
 }
 
 #[tokio::test]
@@ -312,9 +312,9 @@ async fn failures_of_a_derivation_are_forgotten_when_it_succeeds() {
     let (error, failed_ms, retry_ms) = ("broke".to_owned(), NOON_MS, NOON_MS);
     let failure = store::JobFailure { failures, error, failed_ms, retry_ms, put_aside: None };
     platform.core.health().fail_derivation(&claim, failure).await.unwrap();
-    assert_eq!(platform.failing_jobs().await.unwrap().len(), 1);
-    assert_eq!(drain(platform, &["derive"]).await.unwrap(), 1);
-    assert!(platform.failing_jobs().await.unwrap().is_empty());
+    assert_eq!(platform.upkeep.failing_jobs().await.unwrap().len(), 1);
+    assert_eq!(drain(&platform.upkeep, &["derive"]).await.unwrap(), 1);
+    assert!(platform.upkeep.failing_jobs().await.unwrap().is_empty());
 }
 
 /// A row a minute of ten minutes, some days ago.
@@ -337,7 +337,7 @@ async fn damaged_file_stops_nothing_but_what_needs_it() {
         service.enrol(patient).await;
         service.sync(patient, vec![rows(100), rows(95)]).await;
     }
-    seal(platform, Until::Now, |_| {}).await.unwrap();
+    platform.upkeep.seal(Until::Now, |_| {}).await.unwrap();
     // Late rows make both periods to be sealed again, and a rule ends half of each.
     let late = |bpm: i32| {
         let mut block = rows(98);
@@ -366,13 +366,13 @@ async fn damaged_file_stops_nothing_but_what_needs_it() {
     service.pass_ms(8 * DAY_MS);
 
     let every_kind: Vec<&str> = super::kinds::ALL.iter().map(|kind| kind.spec.name).collect();
-    drain(platform, &every_kind).await.unwrap();
-    let failing = platform.failing_jobs().await.unwrap();
+    drain(&platform.upkeep, &every_kind).await.unwrap();
+    let failing = platform.upkeep.failing_jobs().await.unwrap();
     let failing: Vec<(&str, u64)> = failing.iter().map(|kind| (kind.kind.as_str(), kind.failing)).collect();
     assert!(failing.contains(&("seal", 1)), "{failing:?}");
     assert!(failing.contains(&("enforce_retention", 1)), "{failing:?}");
 
-    let unsealed = health.unsealed_periods(Until::Finished.ended_by_us(platform), 9).await.unwrap();
+    let unsealed = health.unsealed_periods(Until::Finished.ended_by_us(platform.core.now_ms()), 9).await.unwrap();
     assert!(unsealed.iter().all(|period| period.patient.to_string() == ADA), "{unsealed:?}");
     let is_sealed = async |patient: &str| {
         let period = SealedPeriod::of(DataType::Activity, (NOON_MS - 60 * DAY_MS) * 1000);

@@ -4,7 +4,7 @@
 //! being written is not yet known either, so only old ones are taken for lost.
 
 use crate::core::error::Result;
-use crate::platform::Platform;
+use crate::upkeep::Upkeep;
 
 /// Where objects lie that a row must know.
 const FOLDERS: [&str; 2] = ["v1", "exports"];
@@ -22,7 +22,7 @@ pub struct Orphans {
     pub bytes: u64,
 }
 
-impl Platform {
+impl Upkeep {
     /// Objects that no row knows and that were written before a time, ms.
     pub async fn orphans(&self, written_before_ms: i64) -> Result<Orphans> {
         let mut orphans = Orphans::default();

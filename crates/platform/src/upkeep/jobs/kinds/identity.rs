@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::core::error::Result;
 use crate::core::work::Ended;
-use crate::jobs::job::{Job, Run, Spec, Turn};
+use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
 
 /// Forgets what has long ended.
 pub(crate) struct TidyIdentity;
@@ -17,7 +17,7 @@ impl Job for TidyIdentity {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        run.platform.identity.tidy_identity().await?;
+        run.upkeep.identity.tidy_identity().await?;
         Ok(Ended::Done)
     }
 }

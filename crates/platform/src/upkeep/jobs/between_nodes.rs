@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::kinds;
-use crate::platform::Platform;
+use crate::upkeep::Upkeep;
 
 /// The shortest time between two wake-ups that a node sends.
 const SEND_EVERY: Duration = Duration::from_millis(100);
@@ -17,15 +17,15 @@ const SEND_EVERY: Duration = Duration::from_millis(100);
 const LISTEN_AGAIN: Duration = Duration::from_secs(5);
 
 /// Tells other nodes of work that waits, until `stop` becomes true.
-pub async fn send_wake_ups(platform: Platform, mut stop: watch::Receiver<bool>) {
+pub async fn send_wake_ups(upkeep: Upkeep, mut stop: watch::Receiver<bool>) {
     loop {
         let kinds = tokio::select! {
             biased;
             _ = stop.wait_for(|stop| *stop) => return,
-            kinds = platform.core.signals().unheard() => kinds,
+            kinds = upkeep.core.signals().unheard() => kinds,
         };
         let message = kinds.into_iter().collect::<Vec<_>>().join(" ");
-        if let Err(error) = platform.core.health().wake_nodes(&message).await {
+        if let Err(error) = upkeep.core.health().wake_nodes(&message).await {
             tracing::debug!(%error, "other nodes could not be woken; they look for work by themselves");
         }
         runtime::sleep(SEND_EVERY).await;
@@ -33,8 +33,8 @@ pub async fn send_wake_ups(platform: Platform, mut stop: watch::Receiver<bool>) 
 }
 
 /// Wakes the engine of this node by what others send through the database at an address, until `stop` becomes true.
-pub async fn listen(platform: Platform, url: String, mut stop: watch::Receiver<bool>) {
-    let jobs = platform.core.signals().clone();
+pub async fn listen(upkeep: Upkeep, url: String, mut stop: watch::Receiver<bool>) {
+    let jobs = upkeep.core.signals().clone();
     let wake = move |message: &str| {
         for kind in kinds::ALL.iter().filter(|kind| message.split(' ').any(|name| name == kind.spec.name)) {
             jobs.wake(kind.spec.name);
@@ -65,10 +65,10 @@ mod tests {
     use testkit::Postgres;
 
     use super::*;
-    use crate::jobs::engine::Engine;
-    use crate::jobs::job::Kind;
-    use crate::jobs::membership::NodeName;
     use crate::test_service::Service;
+    use crate::upkeep::jobs::engine::Engine;
+    use crate::upkeep::jobs::job::Kind;
+    use crate::upkeep::jobs::membership::NodeName;
 
     const ADA: &str = "11111111-1111-4111-8111-111111111111";
     /// Far beyond every wait here: what is derived was not found by looking.
@@ -80,7 +80,7 @@ mod tests {
         let derive: Vec<Kind> =
             kinds::ALL.iter().filter(|kind| kind.spec.name == store::DERIVE_KIND).copied().collect();
         let name = NodeName { name: "worker".to_owned(), version: "1".to_owned() };
-        let mut engine = Engine::new(service.platform.clone(), &derive, name);
+        let mut engine = Engine::new(service.platform.upkeep.clone(), &derive, name);
         engine.set_look_every(NEVER);
         let stop = stop.clone();
         runtime::spawn("engine", async move { engine.work(stop).await })
@@ -117,8 +117,8 @@ mod tests {
         let (stop, stopped) = watch::channel(false);
         let tasks = [
             start_worker(&deriving, &stopped),
-            runtime::spawn("send", send_wake_ups(taking.platform.clone(), stopped.clone())),
-            runtime::spawn("listen", listen(deriving.platform.clone(), health.url.clone(), stopped.clone())),
+            runtime::spawn("send", send_wake_ups(taking.platform.upkeep.clone(), stopped.clone())),
+            runtime::spawn("listen", listen(deriving.platform.upkeep.clone(), health.url.clone(), stopped.clone())),
         ];
         sync_until_derived(&taking, &deriving).await;
         assert_eq!(health.end_connections("pulseward-listen"), 1);

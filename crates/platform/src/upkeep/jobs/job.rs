@@ -9,7 +9,7 @@ use store::StoreError;
 
 use crate::core::error::Result;
 use crate::core::work::{Ended, Work};
-use crate::platform::Platform;
+use crate::upkeep::Upkeep;
 
 /// Background task of one type. A value names what it works on. Every run can be repeated and can be taken over by
 /// another node at any moment.
@@ -66,7 +66,7 @@ pub(crate) enum Turn {
 #[derive(Clone)]
 pub(crate) struct Run {
     /// The service.
-    pub platform: Platform,
+    pub upkeep: Upkeep,
     /// What is held.
     pub work: Work,
 }

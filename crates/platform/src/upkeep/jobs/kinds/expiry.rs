@@ -8,7 +8,7 @@ use super::unit;
 use crate::core::error::Result;
 use crate::core::work::Ended;
 use crate::data::exports::KEEP_ARCHIVES_MS;
-use crate::jobs::job::{Job, Run, Spec, Turn};
+use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
 
 /// Events that one transaction looks at.
 const EVENTS_AT_ONCE: usize = 5_000;
@@ -24,9 +24,9 @@ impl Job for ExpireEvents {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        let before_ms = run.platform.core.now_ms() - run.platform.core.settings().event_retention_s * 1000;
+        let before_ms = run.upkeep.core.now_ms() - run.upkeep.core.settings().event_retention_s * 1000;
         let mut expired = 0;
-        for log in [run.platform.core.users().events(), run.platform.core.health().events()] {
+        for log in [run.upkeep.core.users().events(), run.upkeep.core.health().events()] {
             loop {
                 run.work.check()?;
                 match log.expire(before_ms, EVENTS_AT_ONCE).await? {
@@ -53,12 +53,12 @@ impl Job for PlanExpiry {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        let platform = &run.platform;
-        let limit = unit::limit(platform, ExpireExport::SPEC.name).await?;
-        let before_ms = platform.core.now_ms() - KEEP_ARCHIVES_MS;
-        let finished = platform.core.health().exports_finished_before(before_ms, limit).await?.into_iter();
+        let upkeep = &run.upkeep;
+        let limit = unit::limit(&upkeep.core, ExpireExport::SPEC.name).await?;
+        let before_ms = upkeep.core.now_ms() - KEEP_ARCHIVES_MS;
+        let finished = upkeep.core.health().exports_finished_before(before_ms, limit).await?.into_iter();
         let jobs = finished.map(|(subject, patient)| NewJob { subject, patient: Some(patient) });
-        unit::enqueue(platform, ExpireExport::SPEC.name, jobs.collect()).await?;
+        unit::enqueue(&upkeep.core, ExpireExport::SPEC.name, jobs.collect()).await?;
         Ok(Ended::Done)
     }
 }
@@ -74,7 +74,7 @@ impl Job for ExpireExport {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        run.platform.core.health().forget_export(&self.0, run.platform.core.now_ms()).await?;
+        run.upkeep.core.health().forget_export(&self.0, run.upkeep.core.now_ms()).await?;
         Ok(Ended::Done)
     }
 }
