@@ -56,5 +56,7 @@ pub mod portal {
         BoardEvent, BoardListener, BoardRow, Chart, DayCompliance, Gap, GapReason, MOST_DAYS, NewsHistory, PatientDays,
         Point, SPARK_SLOTS, Series, SeriesColumn, SeriesRequest, Spark, TypeHours, channel_name,
     };
-    pub use crate::identity::portal::{ApiKeyView, NewPortalLogin, NewTotp, OpenedPortal, PortalCaller, PortalLogin};
+    pub use crate::identity::portal::{
+        ApiKeyView, NewPortalLogin, NewTotp, OpenedPortal, PortalCaller, PortalLogin, Presence,
+    };
 }

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderName};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::{Stream, StreamExt as _};
-use platform::portal::{BoardEvent, BoardListener, BoardRow, SPARK_SLOTS};
+use platform::portal::{BoardEvent, BoardListener, BoardRow, Presence, SPARK_SLOTS};
 use platform::{Platform, ROWS_AT_ONCE};
 use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
@@ -264,7 +264,7 @@ struct Watched {
 impl Watched {
     /// Whether the session goes on and the study is still to be seen in it. A store that is away ends nothing.
     async fn stands(&self) -> bool {
-        match self.platform.identity.portal_caller(&self.cookie, false).await {
+        match self.platform.identity.portal_caller(&self.cookie, Presence::Unknown).await {
             Ok(Some(caller)) => match caller.researcher() {
                 Ok(researcher) => !matches!(
                     self.platform.core.group_access(&researcher, &self.code).await,

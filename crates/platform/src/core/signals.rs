@@ -96,9 +96,14 @@ impl JobSignals {
         std::mem::take(&mut *self.unheard.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Says whether an engine of this node works.
-    pub(crate) fn set_works(&self, works: bool) {
-        self.works.store(works, Ordering::Relaxed);
+    /// An engine of this node begins to work.
+    pub(crate) fn engine_begins(&self) {
+        self.works.store(true, Ordering::Relaxed);
+    }
+
+    /// The engine of this node works no longer.
+    pub(crate) fn engine_ends(&self) {
+        self.works.store(false, Ordering::Relaxed);
     }
 
     /// Waits for wake-ups; returns their kinds.

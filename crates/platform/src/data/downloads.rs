@@ -63,7 +63,7 @@ impl Data {
     }
 
     fn link_key(&self) -> hmac::Key {
-        let master = hmac::Key::new(hmac::HMAC_SHA256, &*self.core.master_key());
+        let master = hmac::Key::new(hmac::HMAC_SHA256, self.core.master_key());
         hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&master, PURPOSE).as_ref())
     }
 }

@@ -62,6 +62,13 @@ pub struct UsersLogin {
     pub owner: Owner,
 }
 
+/// Who chose a patient's password; one that staff chose has to be changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ChosenBy {
+    Patient,
+    Staff,
+}
+
 /// Whom a name stands for.
 pub(crate) enum Found {
     Patient(Patient),
@@ -182,7 +189,7 @@ impl Identity {
         let hash = self.hash_new_password("new_password", new_password).await?;
         match found {
             Found::Patient(patient) => {
-                self.set_patient_password(&patient.uuid, &hash, false).await?;
+                self.set_patient_password(&patient.uuid, &hash, ChosenBy::Patient).await?;
                 Ok(Found::Patient(Patient { password_hash: Some(hash), must_change_password: false, ..patient }))
             }
             Found::Account(account) => {
@@ -212,11 +219,12 @@ impl Identity {
             return Err(not_confirmed());
         }
         let password_hash = self.hash_new_password("password", password).await?;
-        self.set_patient_password(patient, &password_hash, true).await
+        self.set_patient_password(patient, &password_hash, ChosenBy::Staff).await
     }
 
     /// Sets the password of a confirmed patient and ends his tokens on both clouds, and what he has consented to.
-    async fn set_patient_password(&self, patient: &str, password_hash: &str, must_change: bool) -> Result<()> {
+    async fn set_patient_password(&self, patient: &str, password_hash: &str, chosen_by: ChosenBy) -> Result<()> {
+        let must_change = chosen_by == ChosenBy::Staff;
         let now_ms = self.core.now_ms();
         let message = HealthMessage {
             id: self.core.new_record_id(),

@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use platform::oauth::{Asked, AuthorizationRequest, LoginStep};
+use platform::oauth::{Asked, AuthorizationRequest, Decision, LoginStep};
 use platform::{Credentials, LoginName, Platform, PlatformError};
 use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
@@ -113,7 +113,8 @@ async fn take(platform: &Platform, form: &Form, browser: &Browser, address: &str
     match action {
         "login" => login(platform, &request, ticket, browser, form, address).await,
         "allow" | "deny" if platform.identity.is_logged_in(ticket, &browser.id)? => {
-            match platform.identity.authorization_decision(ticket, &browser.id, action == "allow").await {
+            let decision = if action == "allow" { Decision::Allow } else { Decision::Deny };
+            match platform.identity.authorization_decision(ticket, &browser.id, decision).await {
                 Ok(address) => Ok(redirect(&address)),
                 Err(PlatformError::Forbidden(_)) => {
                     wrong(StatusCode::FORBIDDEN, "This page has been answered already, or is no longer valid.")

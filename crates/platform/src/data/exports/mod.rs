@@ -2,7 +2,7 @@
 //!
 //! An export touches both databases. First the work item is committed in the health database, which is where turns are
 //! given, together with a message that owes the users database its audit entry. Delivering the message frees the item for
-//! work; see `delivery.rs`.
+//! work; see `core/delivery.rs`.
 
 mod archive;
 mod content;

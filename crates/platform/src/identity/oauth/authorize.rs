@@ -23,6 +23,15 @@ pub enum LoginStep {
     NotAPatient,
 }
 
+/// What a patient has decided on the consent page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// The client may.
+    Allow,
+    /// It may not.
+    Deny,
+}
+
 impl Identity {
     /// The ticket of a login page for a request.
     pub fn begin_authorization(&self, request: AuthorizationRequest, browser: &str) -> Result<String> {
@@ -69,17 +78,16 @@ impl Identity {
     }
 
     /// The patient has decided on the consent page, once. Answers the address to send him to, which tells the client.
-    pub async fn authorization_decision(&self, ticket: &str, browser: &str, allowed: bool) -> Result<String> {
+    pub async fn authorization_decision(&self, ticket: &str, browser: &str, decision: Decision) -> Result<String> {
         let ticket = self.open_ticket(ticket, browser)?;
         let approver = ticket.approver.clone().ok_or(PlatformError::Forbidden("nobody has logged in"))?;
         if !self.use_ticket(&ticket) {
             return Err(CLOSED);
         }
         let request = ticket.request;
-        let outcome = if allowed {
-            self.issue_code(&request, &approver, &ticket.id).await
-        } else {
-            Err(refused("access_denied", "the patient did not allow it"))
+        let outcome = match decision {
+            Decision::Allow => self.issue_code(&request, &approver, &ticket.id).await,
+            Decision::Deny => Err(refused("access_denied", "the patient did not allow it")),
         };
         let state = request.state.as_deref();
         match outcome {

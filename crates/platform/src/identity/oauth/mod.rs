@@ -14,7 +14,7 @@ mod request;
 mod tickets;
 mod tokens;
 
-pub use authorize::LoginStep;
+pub use authorize::{Decision, LoginStep};
 pub use clients::{ClientCredentials, NewOauthClient, OauthClientView};
 pub use common::SCOPES;
 pub use consents::GivenConsent;

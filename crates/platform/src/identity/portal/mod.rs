@@ -6,4 +6,4 @@ mod session;
 mod totp;
 
 pub use account::{ApiKeyView, NewTotp};
-pub use session::{NewPortalLogin, OpenedPortal, PortalCaller, PortalLogin};
+pub use session::{NewPortalLogin, OpenedPortal, PortalCaller, PortalLogin, Presence};

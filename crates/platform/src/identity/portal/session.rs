@@ -77,6 +77,15 @@ pub struct PortalCaller {
     pub has_totp: bool,
 }
 
+/// Whether a call shows that somebody is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// Somebody has done something.
+    Shown,
+    /// The page asks by itself.
+    Unknown,
+}
+
 impl PortalCaller {
     /// Whether a request brings what only our own pages know.
     pub fn csrf_fits(&self, token: &str) -> bool {
@@ -154,14 +163,14 @@ impl Identity {
         if !begun.await? {
             return Ok(PortalLogin::Refused);
         }
-        let caller = self.portal_caller(&cookie, true).await?;
+        let caller = self.portal_caller(&cookie, Presence::Shown).await?;
         let caller = caller.ok_or_else(|| PlatformError::Internal("a new session is not there".to_owned()))?;
         Ok(PortalLogin::Opened(Box::new(OpenedPortal { cookie, caller })))
     }
 
-    /// Who calls with this cookie; `None` when the session has ended or there is none such. `is_use` says whether the
-    /// call shows that somebody is there, which keeps the session from being locked.
-    pub async fn portal_caller(&self, cookie: &str, is_use: bool) -> Result<Option<PortalCaller>> {
+    /// Who calls with this cookie; `None` when the session has ended or there is none such. `presence`
+    /// says whether the call shows that somebody is there, which keeps the session from being locked.
+    pub async fn portal_caller(&self, cookie: &str, presence: Presence) -> Result<Option<PortalCaller>> {
         let Some(holder) = self.core.users().portal_holder(&hash_cookie(cookie)).await? else { return Ok(None) };
         let now_ms = self.core.now_ms();
         let session = &holder.session;
@@ -169,7 +178,7 @@ impl Identity {
         if is_idle || now_ms >= session.ends_ms || holder.disabled_ms.is_some() {
             return Ok(None);
         }
-        if is_use && now_ms - session.last_seen_ms >= NOTE_USE_EVERY_MS {
+        if presence == Presence::Shown && now_ms - session.last_seen_ms >= NOTE_USE_EVERY_MS {
             self.core.users().note_portal_seen(&session.id, now_ms).await?;
         }
         PortalCaller::of(&holder, cookie).map(Some)

@@ -88,7 +88,7 @@ impl Engine {
     /// then is given back.
     pub async fn work(&mut self, mut stop: watch::Receiver<bool>) {
         let jobs = self.upkeep.core.signals().clone();
-        jobs.set_works(true);
+        jobs.engine_begins();
         let (mut look_at, mut prolong_at) = (Instant::now(), Instant::now() + PROLONG_EVERY);
         while !*stop.borrow() {
             if Instant::now() >= look_at {
@@ -108,7 +108,7 @@ impl Engine {
                 () = runtime::sleep_until(wake_at) => {}
             }
         }
-        jobs.set_works(false);
+        jobs.engine_ends();
         self.stop().await;
     }
 
