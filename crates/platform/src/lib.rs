@@ -7,6 +7,8 @@
 mod core;
 mod data;
 mod identity;
+#[cfg(test)]
+mod layers;
 mod people;
 mod platform;
 #[cfg(test)]
