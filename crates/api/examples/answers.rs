@@ -10,7 +10,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use futures::StreamExt;
-use platform::{NewAccount, NewApiKey, Platform, Role, Settings, SubscriptionStart};
+use platform::{Environment, NewAccount, NewApiKey, Platform, Role, Settings, SubscriptionStart};
 use rand::{Rng, SeedableRng};
 use store::engine::Address;
 use store::{DeviceReport, HealthDb, Objects, Sync, UsersDb};
@@ -42,7 +42,15 @@ async fn main() -> Result<(), Failure> {
         }
     };
     let clock = Arc::new(|| MIDNIGHT_MS + DAY_MINUTES * 60_000);
-    let platform = Platform::new(users, health, objects, clock, Arc::new(random), [1; 32], Settings::default());
+    let platform = Platform::new(Environment {
+        users,
+        health,
+        objects,
+        clock,
+        random: Arc::new(random),
+        master_key: [1; 32],
+        settings: Settings::default(),
+    });
 
     let account = NewAccount {
         email: "ada@example.org".to_owned(),
@@ -52,21 +60,21 @@ async fn main() -> Result<(), Failure> {
         password: None,
         subscription: SubscriptionStart::Active,
     };
-    let (account, password) = platform.create_account(account).await?;
-    let (_, key) = platform.create_api_key(&account, NewApiKey::default()).await?;
-    let researcher = platform.researcher(&key).await?;
-    let group = platform.create_group(&researcher, "Many", "").await?.code;
+    let (account, password) = platform.identity.create_account(account).await?;
+    let (_, key) = platform.identity.create_api_key(&account, NewApiKey::default()).await?;
+    let researcher = platform.identity.researcher(&key).await?;
+    let group = platform.people.create_group(&researcher, "Many", "").await?.code;
     let begin = Instant::now();
     let enrol = |number: usize| {
         let (platform, researcher, group) = (&platform, &researcher, &group);
         async move {
-            let patient = platform.enrol_patient(researcher, group).await?.uuid;
+            let patient = platform.people.enrol_patient(researcher, group).await?.uuid;
             let device = DeviceReport { serial_number: format!("B{number:06}"), ..DeviceReport::default() };
             let rows = if number < whole_days { DAY_MINUTES } else { 1 };
-            let received_ms = platform.now_ms();
+            let received_ms = platform.core.now_ms();
             let blocks = vec![activity(rows)];
             let sync = Sync { patient, received_ms, id: None, device: Some(device), blocks };
-            platform.health.store_sync(sync).await?;
+            platform.core.health().store_sync(sync).await?;
             Ok::<(), Failure>(())
         }
     };
@@ -75,7 +83,7 @@ async fn main() -> Result<(), Failure> {
         result?;
     }
     drop(enrolled);
-    let folds = platform::jobs::drain(&platform, &["derive"]).await?;
+    let folds = platform::jobs::drain(&platform.upkeep, &["derive"]).await?;
     println!("prepared {patients} patients, {folds} folds, in {:.1} s", begin.elapsed().as_secs_f64());
 
     let router = api::router(ApiState::new(platform, Limits::default()));

@@ -11,7 +11,9 @@ use api::{ApiState, ClientAddress, Limits};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
-use platform::{NewAccount, NewActivation, NewApiKey, Person, Platform, Role, Settings, SubscriptionStart};
+use platform::{
+    Environment, NewAccount, NewActivation, NewApiKey, Person, Platform, Role, Settings, SubscriptionStart,
+};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
@@ -119,7 +121,15 @@ async fn open(folder: &std::path::Path) -> Result<Platform, Failure> {
         }
     };
     let clock = Arc::new(|| 1_763_600_000_000);
-    Ok(Platform::new(users, health, objects, clock, Arc::new(random), [1; 32], Settings::default()))
+    Ok(Platform::new(Environment {
+        users,
+        health,
+        objects,
+        clock,
+        random: Arc::new(random),
+        master_key: [1; 32],
+        settings: Settings::default(),
+    }))
 }
 
 /// Makes the people; answers the codes of a patient who can log in and of one who cannot yet.
@@ -132,14 +142,14 @@ async fn people(platform: &Platform) -> Result<[String; 2], Failure> {
         password: None,
         subscription: SubscriptionStart::Active,
     };
-    let (ada, _) = platform.create_account(account("ada@example.org")).await?;
-    let (bob, _) = platform.create_account(account("bob@example.org")).await?;
-    platform.disable_account(&bob).await?;
-    let (_, key) = platform.create_api_key(&ada, NewApiKey::default()).await?;
-    let researcher = platform.researcher(&key).await?;
-    let group = platform.create_group(&researcher, "Study", "").await?.code;
-    let grace = platform.enrol_patient(&researcher, &group).await?;
-    let hedy = platform.enrol_patient(&researcher, &group).await?;
+    let (ada, _) = platform.identity.create_account(account("ada@example.org")).await?;
+    let (bob, _) = platform.identity.create_account(account("bob@example.org")).await?;
+    platform.identity.disable_account(&bob).await?;
+    let (_, key) = platform.identity.create_api_key(&ada, NewApiKey::default()).await?;
+    let researcher = platform.identity.researcher(&key).await?;
+    let group = platform.people.create_group(&researcher, "Study", "").await?.code;
+    let grace = platform.people.enrol_patient(&researcher, &group).await?;
+    let hedy = platform.people.enrol_patient(&researcher, &group).await?;
     let activation = NewActivation {
         code: grace.voucher_code.clone(),
         password: "correct horse battery".to_owned(),
@@ -147,6 +157,6 @@ async fn people(platform: &Platform) -> Result<[String; 2], Failure> {
         person: Person::default(),
         profile: Profile::default(),
     };
-    platform.activate(activation, "10.0.0.1").await?;
+    platform.people.activate(activation, "10.0.0.1").await?;
     Ok([grace.voucher_code, hedy.voucher_code])
 }

@@ -41,7 +41,7 @@ async fn download(
     let text = |key: &str| parameters.one(key).unwrap_or_default().to_owned();
     let expires_s = text("expires").parse().unwrap_or(0);
     let link = DownloadLink { path: text("object"), name, expires_s, signature: text("signature") };
-    let size = state.platform.open_download(&link).await?;
+    let size = state.platform.data.open_download(&link).await?;
     // An object is written once, so its path says which it is.
     let tag = format!("\"{}\"", link.path.rsplit('/').next().unwrap_or_default().replace('"', "_"));
     let is_of_this = headers.get(IF_RANGE).is_none_or(|value| value.as_bytes() == tag.as_bytes());
@@ -54,7 +54,7 @@ async fn download(
             None => return Ok(not_satisfiable(size)),
         },
     };
-    let object = state.platform.read_download(&link, range.clone()).await?;
+    let object = state.platform.data.read_download(&link, range.clone()).await?;
     let body = Body::from_stream(object.bytes.map(|bytes| bytes.map_err(|error| broken_off(error.into()))));
     let status = if asked_for.is_some() { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
     let headers: [(HeaderName, String); 5] = [

@@ -38,7 +38,7 @@ impl FromRequestParts<ApiState> for ResearcherCall {
             },
             key => key?,
         };
-        let researcher = state.platform.researcher(&key).await.map_err(CallRejection::Refused)?;
+        let researcher = state.platform.identity.researcher(&key).await.map_err(CallRejection::Refused)?;
         prove(parts);
         Ok(ResearcherCall(researcher))
     }
@@ -49,7 +49,7 @@ impl FromRequestParts<ApiState> for HealthCall {
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
         let token = bearer(parts)?.ok_or(CallRejection::NoCredential)?;
-        let caller = state.platform.health_caller(token).await.map_err(CallRejection::Refused)?;
+        let caller = state.platform.identity.health_caller(token).await.map_err(CallRejection::Refused)?;
         prove(parts);
         Ok(HealthCall(caller))
     }
@@ -60,7 +60,7 @@ impl FromRequestParts<ApiState> for UsersCall {
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
         let token = bearer(parts)?.ok_or(CallRejection::NoCredential)?;
-        let caller = state.platform.users_caller(token).await.map_err(CallRejection::Refused)?;
+        let caller = state.platform.identity.users_caller(token).await.map_err(CallRejection::Refused)?;
         prove(parts);
         Ok(UsersCall(caller))
     }

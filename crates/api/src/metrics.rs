@@ -23,12 +23,12 @@ pub async fn metrics_text(state: &ApiState) -> String {
     gauge(&mut text, "pulseward_requests_under_way", "Requests that are being answered.", under_way as u64);
     let held = state.uploads.held_bytes() as u64;
     gauge(&mut text, "pulseward_upload_memory_bytes", "Memory that uploads under way are counted with.", held);
-    if let Ok(waiting) = state.platform.patients_due().await {
+    if let Ok(waiting) = state.platform.data.patients_due().await {
         let help = "Patients whose derived values wait to be computed, on all nodes.";
         gauge(&mut text, "pulseward_fold_queue_patients", help, waiting);
     }
     jobs::write(&state.platform, &mut text).await;
     events::write(&state.platform, &mut text).await;
-    stores::write(&state.platform.store_counts(), &mut text);
+    stores::write(&state.platform.upkeep.store_counts(), &mut text);
     text
 }

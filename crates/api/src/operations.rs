@@ -70,8 +70,8 @@ async fn livez() -> Json<Health> {
 /// Whether requests can be answered: both databases answer. Names background work that fails.
 #[utoipa::path(get, path = "/readyz", tag = "operations", responses((status = 200, body = Readiness), (status = 503)))]
 async fn readyz(State(state): State<ApiState>) -> Result<Json<Readiness>> {
-    state.platform.check_stores().await?;
+    state.platform.upkeep.check_stores().await?;
     let of_kind = |FailingJobs { kind, failing, put_aside }| FailingKind { kind, failing, put_aside };
-    let failing_jobs = state.platform.failing_jobs().await?.into_iter().map(of_kind).collect();
+    let failing_jobs = state.platform.upkeep.failing_jobs().await?.into_iter().map(of_kind).collect();
     Ok(Json(Readiness { status: "ok", failing_jobs }))
 }

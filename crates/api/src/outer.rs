@@ -66,7 +66,7 @@ pub(crate) fn wrap(router: Router<ApiState>, state: ApiState) -> Router<ApiState
 
 async fn surround(State(state): State<ApiState>, mut request: Request, next: Next) -> Response {
     let began = runtime::Instant::now();
-    let request_id = format!("{:016x}", u64::from_be_bytes(state.platform.random_bytes()));
+    let request_id = format!("{:016x}", u64::from_be_bytes(state.platform.core.random_bytes()));
     // The route and not the path: a path can hold a voucher code, and a query can hold an API key.
     let matched = request.extensions().get::<MatchedPath>().cloned();
     let route = matched.as_ref().map_or("none", MatchedPath::as_str);
@@ -120,7 +120,7 @@ fn count(state: &ApiState, request: &mut Request) -> Option<Counted> {
     let limit = state.rate_limit.clone()?;
     let address = client_address(request.extensions()).0;
     let caller = limit.caller(request.uri(), request.headers(), address);
-    let now_ms = state.platform.now_ms();
+    let now_ms = state.platform.core.now_ms();
     let allowance = limit.take(caller, now_ms);
     let proven = Proven::default();
     request.extensions_mut().insert(proven.clone());

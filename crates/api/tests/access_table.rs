@@ -271,14 +271,14 @@ impl World {
             (story.group(&member).await, story.group(&member).await, story.group(&member).await);
         let own = story.patient(&member, &group, json!({"email": "own@example.org"})).await;
         let another = story.patient(&member, &group, Value::Null).await;
-        let ada = story.platform.account_by_email("ada@example.org").await.expect("an account");
-        let key = async |new: NewApiKey| story.platform.create_api_key(&ada, new).await.expect("a key");
+        let ada = story.platform.identity.account_by_email("ada@example.org").await.expect("an account");
+        let key = async |new: NewApiKey| story.platform.identity.create_api_key(&ada, new).await.expect("a key");
         let expired = key(NewApiKey { expires_ms: Some(story.now_ms() + 1), ..NewApiKey::default() }).await.1;
         // What has been issued until here ends by itself.
         let (expired_users, expired_health) = (own.users_token.clone(), own.health_token.clone());
         story.pass_ms(61 * 60_000);
         let (revoked_key, revoked) = key(NewApiKey::default()).await;
-        story.platform.revoke_api_key(&revoked_key.id).await.expect("revoked");
+        story.platform.identity.revoke_api_key(&revoked_key.id).await.expect("revoked");
         let (_, scoped) = key(NewApiKey { groups: vec![second], ..NewApiKey::default() }).await;
 
         let hcp = story.key_of("hal@example.org", Role::Hcp).await;

@@ -36,7 +36,7 @@ async fn each_operation_writes_its_code() {
     let story = Story::begin().await;
     let key = story.key_of("ada@example.org", Role::Researcher).await;
     story.key_of("hcp@example.org", Role::Hcp).await;
-    let account = async |email: &str| story.platform.account_by_email(email).await.expect("an account").uuid;
+    let account = async |email: &str| story.platform.identity.account_by_email(email).await.expect("an account").uuid;
     let (ada, hal) = (account("ada@example.org").await, account("hcp@example.org").await);
     let ask = async |method: &str, path: &str, body: Value| {
         let answer = story.ask(method, &format!("/integration{path}"), &key, body).await;
@@ -134,5 +134,5 @@ async fn each_operation_writes_its_code() {
         .filter(|code| !written.iter().any(|written| written == code))
         .collect();
     assert!(missing.is_empty(), "nothing writes {missing:?}");
-    assert_eq!(story.platform.users.verify_audit().await.expect("an answer").1, None);
+    assert_eq!(story.platform.core.users().verify_audit().await.expect("an answer").1, None);
 }

@@ -18,7 +18,7 @@ use store::{Audit, Entity, NewAuditEntry};
 async fn the_log_tells_what_the_caller_did() {
     let story = Story::begin().await;
     let key = story.key_of("ada@example.org", Role::Researcher).await;
-    let ada = story.platform.account_by_email("ada@example.org").await.expect("an account").uuid;
+    let ada = story.platform.identity.account_by_email("ada@example.org").await.expect("an account").uuid;
     let created = story
         .post(&format!("/integration/v1/groups?token={key}"), json!({"name": "Sleep", "description": ""}))
         .await
@@ -58,12 +58,12 @@ async fn the_log_tells_what_the_caller_did() {
     assert_eq!(story.get(&log("from=5&to=4")).await.error(), (422, "invalid"));
     assert_eq!(story.get(&log("from=x&to=4")).await.error(), (400, "malformed_parameter"));
 
-    story.platform.set_subscription("ada@example.org", Some(story.now_ms())).await.expect("set");
+    story.platform.identity.set_subscription("ada@example.org", Some(story.now_ms())).await.expect("set");
     assert_eq!(story.get(&log(&all)).await.error(), (403, "forbidden"));
     assert_eq!(story.get(&log("")).await.error(), (403, "forbidden"));
 
     // The patient's own registration and login are there too, under his own name.
-    let (entries, broken) = story.platform.users.verify_audit().await.expect("an answer");
+    let (entries, broken) = story.platform.core.users().verify_audit().await.expect("an answer");
     assert_eq!((entries, broken), (5, None));
 }
 
@@ -103,9 +103,9 @@ impl LongLog {
         let (code, other) = (story.group(&key).await, story.group(&key).await);
         let first = story.patient(&key, &code, Value::Null).await.uuid;
         let second = story.patient(&key, &other, Value::Null).await.uuid;
-        let ada = story.platform.account_by_email("ada@example.org").await.expect("an account");
+        let ada = story.platform.identity.account_by_email("ada@example.org").await.expect("an account");
         let scope = NewApiKey { groups: vec![code], ..NewApiKey::default() };
-        let (_, scoped) = story.platform.create_api_key(&ada, scope).await.expect("a key");
+        let (_, scoped) = story.platform.identity.create_api_key(&ada, scope).await.expect("a key");
         let new = |number: i64| NewAuditEntry {
             id: format!("{number:024x}"),
             action_type: ["PATIENT_UPDATE", "PATIENT_PROFILE_UPDATE"][usize::from(number % 3 == 0)].to_owned(),
@@ -122,7 +122,7 @@ impl LongLog {
             story.pass_ms(1);
             let now_ms = story.now_ms();
             let audit = Audit { entries: some.to_vec(), clock: Arc::new(move || now_ms) };
-            story.platform.users.record(audit).await.expect("written");
+            story.platform.core.users().record(audit).await.expect("written");
             entries.extend(some.iter().map(|entry| (now_ms, entry.clone())));
         }
         LongLog { story, key, scoped, first, entries }
@@ -180,7 +180,7 @@ async fn log_that_cannot_be_read_to_its_end_breaks_off() {
     let mut body = answer.into_body().into_data_stream();
     let begin = body.next().await.expect("a piece").expect("bytes");
     assert!(begin.starts_with(b"[{"), "{begin:?}");
-    log.story.platform.close_stores().await.expect("closed");
+    log.story.platform.upkeep.close_stores().await.expect("closed");
     let mut ended = Ok(Bytes::new());
     while let (true, Some(piece)) = (ended.is_ok(), body.next().await) {
         ended = piece;

@@ -29,7 +29,8 @@ async fn half_enrolled(story: &Story, group: &str, name: &str) -> String {
     };
     story
         .platform
-        .users
+        .core
+        .users()
         .add_patient(patient, group, message(story, name), no_settings(story))
         .await
         .expect("a patient");
@@ -66,22 +67,22 @@ async fn killed_enrolment_is_finished_in_the_background() {
     let story = Story::begin().await;
     let key = story.key_of("ada@example.org", Role::Researcher).await;
     let group = story.group(&key).await;
-    let (before, _) = story.platform.users.verify_audit().await.expect("an answer");
+    let (before, _) = story.platform.core.users().verify_audit().await.expect("an answer");
 
     // Killed before the health change, and between the health change and the completion.
     let first = half_enrolled(&story, &group, "AAAA").await;
     let second = half_enrolled(&story, &group, "BBBB").await;
-    story.platform.health.apply(message(&story, "BBBB").change).await.expect("made");
-    assert!(story.platform.health.patient(&first).await.expect("an answer").is_none());
+    story.platform.core.health().apply(message(&story, "BBBB").change).await.expect("made");
+    assert!(story.platform.core.health().patient(&first).await.expect("an answer").is_none());
 
-    assert_eq!(story.platform.deliver_pending(30_000).await.expect("nothing is old yet"), 0);
+    assert_eq!(story.platform.core.deliver_pending(30_000).await.expect("nothing is old yet"), 0);
     story.pass_ms(30_000);
-    assert_eq!(story.platform.deliver_pending(30_000).await.expect("finished"), 2);
-    assert_eq!(story.platform.deliver_pending(30_000).await.expect("nothing is left"), 0);
+    assert_eq!(story.platform.core.deliver_pending(30_000).await.expect("finished"), 2);
+    assert_eq!(story.platform.core.deliver_pending(30_000).await.expect("nothing is left"), 0);
     for uuid in [&first, &second] {
-        assert!(story.platform.health.patient(uuid).await.expect("an answer").is_some());
+        assert!(story.platform.core.health().patient(uuid).await.expect("an answer").is_some());
     }
-    assert_eq!(story.platform.users.verify_audit().await.expect("an answer"), (before + 2, None));
+    assert_eq!(story.platform.core.users().verify_audit().await.expect("an answer"), (before + 2, None));
 }
 
 /// Makes what asking for an export leaves behind when it is killed right after its first commit.
@@ -101,7 +102,7 @@ async fn half_begun_export(story: &Story, patient: &Enrolled) -> String {
         interval_ms: 0,
     };
     let id = export.id.clone();
-    assert_eq!(story.platform.health.begin_export(export).await.expect("begun"), ExportTurn::Begun);
+    assert_eq!(story.platform.core.health().begin_export(export).await.expect("begun"), ExportTurn::Begun);
     id
 }
 
@@ -111,22 +112,22 @@ async fn killed_request_for_an_export_is_audited_before_anybody_works_on_it() {
     let key = story.key_of("ada@example.org", Role::Researcher).await;
     let group = story.group(&key).await;
     let patient = story.patient(&key, &group, json!({})).await;
-    let (before, _) = story.platform.users.verify_audit().await.expect("an answer");
+    let (before, _) = story.platform.core.users().verify_audit().await.expect("an answer");
     let id = half_begun_export(&story, &patient).await;
-    let work = async || jobs::drain(&story.platform, &["export"]).await.expect("worked");
+    let work = async || jobs::drain(&story.platform.upkeep, &["export"]).await.expect("worked");
     assert_eq!(work().await, 0);
 
     // Killed once more, after the entry was written.
-    let pending = story.platform.health.entries_of(&patient.uuid).await.expect("a list").remove(0);
-    let entries = store::Audit { entries: pending.entries, clock: story.platform.clock.clone() };
-    story.platform.users.take_entries(entries).await.expect("written");
+    let pending = story.platform.core.health().entries_of(&patient.uuid).await.expect("a list").remove(0);
+    let entries = store::Audit { entries: pending.entries, clock: story.platform.core.clock().clone() };
+    story.platform.core.users().take_entries(entries).await.expect("written");
     assert_eq!(work().await, 0);
 
-    assert_eq!(story.platform.deliver_pending(0).await.expect("delivered"), 1);
-    assert_eq!(story.platform.deliver_pending(0).await.expect("nothing is left"), 0);
-    assert_eq!(story.platform.users.verify_audit().await.expect("an answer"), (before + 1, None));
+    assert_eq!(story.platform.core.deliver_pending(0).await.expect("delivered"), 1);
+    assert_eq!(story.platform.core.deliver_pending(0).await.expect("nothing is left"), 0);
+    assert_eq!(story.platform.core.users().verify_audit().await.expect("an answer"), (before + 1, None));
     assert_eq!(work().await, 1);
-    let job = story.platform.health.export(&id).await.expect("an answer").expect("a job");
+    let job = story.platform.core.health().export(&id).await.expect("an answer").expect("a job");
     assert_ne!(job.state, ExportState::InProgress);
 }
 
@@ -143,26 +144,26 @@ async fn message_that_cannot_be_delivered_does_not_hold_up_others() {
     // Erasing needs the objects, which are away.
     let change = HealthChange::ErasePatient { uuid: uuids[1].clone(), at_ms: story.now_ms() };
     let erasure = HealthMessage { change, ..message(&story, "erasure") };
-    platform.users.erase_patient(&uuids[1], story.now_ms(), erasure).await.expect("erased");
+    platform.core.users().erase_patient(&uuids[1], story.now_ms(), erasure).await.expect("erased");
     let objects = story.folder().join("objects");
     let away = story.folder().join("away");
     std::fs::rename(&objects, &away).expect("moved");
     std::fs::write(&objects, b"no folder").expect("written");
-    platform.deliver_pending(0).await.expect_err("one fails");
+    platform.core.deliver_pending(0).await.expect_err("one fails");
     let are_there = async || {
         let mut are_there = Vec::new();
         for uuid in &uuids {
-            are_there.push(platform.health.patient(uuid).await.expect("an answer").is_some());
+            are_there.push(platform.core.health().patient(uuid).await.expect("an answer").is_some());
         }
         are_there
     };
     assert_eq!(are_there().await, [true, false, true]);
-    assert_eq!(platform.health.erased_patient(&uuids[1]).await.expect("an answer"), None);
+    assert_eq!(platform.core.health().erased_patient(&uuids[1]).await.expect("an answer"), None);
 
     std::fs::remove_file(&objects).expect("removed");
     std::fs::rename(&away, &objects).expect("moved");
-    assert_eq!(platform.deliver_pending(0).await.expect("delivered"), 2, "the enrolment became the erasure too");
-    assert!(platform.health.erased_patient(&uuids[1]).await.expect("an answer").is_some());
+    assert_eq!(platform.core.deliver_pending(0).await.expect("delivered"), 2, "the enrolment became the erasure too");
+    assert!(platform.core.health().erased_patient(&uuids[1]).await.expect("an answer").is_some());
 }
 
 #[tokio::test]
@@ -172,7 +173,7 @@ async fn events_expire_after_thirty_days_and_what_is_owed_does_not() {
     let group = story.group(&key).await;
     let grace = story.patient(&key, &group, json!({})).await;
     let left = half_enrolled(&story, &group, "AAAA").await;
-    let log = story.platform.users.events();
+    let log = story.platform.core.users().events();
     let events_of = async |uuid: &str| log.after(uuid, 0, 9).await.expect("events").len();
     story.pass_ms(30 * 86_400_000);
     assert_eq!(story.jobs(&["expire_events"]).await, 1);
@@ -180,6 +181,6 @@ async fn events_expire_after_thirty_days_and_what_is_owed_does_not() {
     story.pass_ms(3_600_000);
     story.jobs(&["expire_events"]).await;
     assert_eq!(events_of(&grace.uuid).await, 0);
-    assert_eq!(story.platform.deliver_pending(0).await.expect("delivered"), 1);
-    assert!(story.platform.health.patient(&left).await.expect("an answer").is_some());
+    assert_eq!(story.platform.core.deliver_pending(0).await.expect("delivered"), 1);
+    assert!(story.platform.core.health().patient(&left).await.expect("an answer").is_some());
 }

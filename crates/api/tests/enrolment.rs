@@ -113,21 +113,21 @@ async fn a_health_token_names_who_acts_and_ends_with_its_key() {
 
     let path = format!("/integration/v1/patients/{}/health-token?token={key}", grace.uuid);
     let token = text(&story.get(&path).await.ok()["token"]);
-    let account = story.platform.account_by_email("ada@example.org").await.expect("an account");
+    let account = story.platform.identity.account_by_email("ada@example.org").await.expect("an account");
     let claims = claims(&token);
     assert_eq!(claims["sub"], grace.uuid);
     assert_eq!(claims["act"], json!({"sub": account.uuid}));
     assert_eq!(claims["scope"], "patient.read");
     assert_eq!(claims["exp"], json!(START_MS / 1000 + 3600));
 
-    let caller = story.platform.health_caller(&token).await.expect("a caller");
+    let caller = story.platform.identity.health_caller(&token).await.expect("a caller");
     assert_eq!((caller.patient.as_str(), caller.actor.as_deref()), (grace.uuid.as_str(), Some(account.uuid.as_str())));
     assert!(caller.require("patient.sync").is_err());
 
-    let key_id = story.platform.api_keys(&account).await.expect("keys")[0].id.clone();
-    story.platform.revoke_api_key(&key_id).await.expect("revoked");
-    assert!(story.platform.health_caller(&token).await.is_err());
-    assert!(story.platform.health_caller(&grace.health_token).await.is_ok());
+    let key_id = story.platform.identity.api_keys(&account).await.expect("keys")[0].id.clone();
+    story.platform.identity.revoke_api_key(&key_id).await.expect("revoked");
+    assert!(story.platform.identity.health_caller(&token).await.is_err());
+    assert!(story.platform.identity.health_caller(&grace.health_token).await.is_ok());
     assert_eq!(story.get(&path).await.error(), (401, "unauthenticated"));
 }
 
@@ -145,7 +145,7 @@ async fn staff_resets_a_password_and_every_token_ends() {
     assert_eq!((done.status.as_u16(), done.body), (204, Value::Null));
 
     assert_eq!(story.get_as("/users/me", &grace.users_token).await.error(), (401, "unauthenticated"));
-    assert!(story.platform.health_caller(&grace.health_token).await.is_err());
+    assert!(story.platform.identity.health_caller(&grace.health_token).await.is_err());
     let old = story.post("/users/login", json!({"code": grace.code, "password": PASSWORD})).await;
     assert_eq!(old.error(), (401, "unauthenticated"));
     let new = story.post("/users/login", json!({"code": grace.code, "password": "another long one"})).await.ok();

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use common::{Enrolled, PASSWORD, START_MS, Story, text};
 use platform::Role;
-use platform::seal::{Until, seal};
+use platform::seal::Until;
 use serde_json::{Value, json};
 use store::{Address, HealthChange, HealthMessage, NewAuditEntry};
 use testkit::Postgres;
@@ -67,7 +67,7 @@ async fn gather(story: &Story) -> Cast {
     send(story, &grace, 0, Telling::Yes).await.ok();
     send(story, &hedy, 0, Telling::No).await.ok();
     story.fold().await;
-    seal(&story.platform, Until::Now, |_| {}).await.expect("sealed");
+    story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
     send(story, &grace, 10, Telling::Yes).await.ok();
     send(story, &hedy, 10, Telling::No).await.ok();
     story.fold().await;
@@ -213,12 +213,12 @@ async fn erase_and_look(story: &Story, cast: &Cast, databases: &[&Postgres]) {
     assert!(of_grace.len() >= 7, "{of_grace:?}");
     assert!(of_grace.iter().all(|entry| entry["details"].is_null()), "{of_grace:?}");
     assert_eq!(of_grace.last().expect("an entry")["action_type"], "PATIENT_DELETE");
-    assert_eq!(story.platform.users.verify_audit().await.expect("an answer").1, None);
+    assert_eq!(story.platform.core.users().verify_audit().await.expect("an answer").1, None);
 
-    assert_eq!(story.platform.overwrite_erased().await.expect("rewritten"), 1);
-    assert_eq!(story.platform.overwrite_erased().await.expect("nothing to do"), 0);
+    assert_eq!(story.platform.upkeep.overwrite_erased().await.expect("rewritten"), 1);
+    assert_eq!(story.platform.upkeep.overwrite_erased().await.expect("nothing to do"), 0);
     assert_eq!(found(story, databases), Vec::<&str>::new());
-    assert_eq!(story.platform.objects.erased().await.expect("a list"), std::slice::from_ref(&grace.uuid));
+    assert_eq!(story.platform.core.objects().erased().await.expect("a list"), std::slice::from_ref(&grace.uuid));
     // An object that a sealing left after all is found by the second look, an hour later.
     let folder = format!("v1/type=tests/month=2025-11/patient={}", grace.uuid);
     let late = story.folder().join("objects").join(&folder).join("000009-0000000000000001.parquet");
@@ -245,15 +245,15 @@ async fn erase_in_part(story: &Story, uuid: &str, steps: usize) {
     };
     let change = HealthChange::ErasePatient { uuid: uuid.to_owned(), at_ms };
     let message = HealthMessage { id: format!("message-{steps}"), change, entries: vec![entry], created_ms: at_ms };
-    platform.users.erase_patient(uuid, at_ms, message).await.expect("step 1");
+    platform.core.users().erase_patient(uuid, at_ms, message).await.expect("step 1");
     if steps >= 2 {
-        platform.objects.note_erased(uuid, at_ms).await.expect("step 2");
+        platform.core.objects().note_erased(uuid, at_ms).await.expect("step 2");
     }
     if steps >= 3 {
-        platform.health.erase_rows(uuid, at_ms).await.expect("step 3");
+        platform.core.health().erase_rows(uuid, at_ms).await.expect("step 3");
     }
     if steps >= 4 {
-        platform.health.erase_objects(uuid).await.expect("step 4");
+        platform.core.health().erase_objects(uuid).await.expect("step 4");
     }
 }
 
@@ -262,18 +262,18 @@ async fn an_erasure_that_was_killed_is_finished() {
     for steps in 1..=4 {
         let story = Story::begin().await;
         let cast = gather(&story).await;
-        let (before, _) = story.platform.users.verify_audit().await.expect("an answer");
+        let (before, _) = story.platform.core.users().verify_audit().await.expect("an answer");
         erase_in_part(&story, &cast.grace.uuid, steps).await;
         // At once he can no longer log in, and nobody reads him by name.
         let path = format!("/integration/v1/patients/{}/summary/2025-11-20", cast.grace.uuid);
         assert_eq!(story.get_as(&path, &cast.key).await.error(), (404, "patient_not_found"), "after {steps}");
         story.fold().await;
-        assert_eq!(story.platform.deliver_pending(0).await.expect("finished"), 1, "after {steps}");
-        assert_eq!(story.platform.overwrite_erased().await.expect("rewritten"), 1);
+        assert_eq!(story.platform.core.deliver_pending(0).await.expect("finished"), 1, "after {steps}");
+        assert_eq!(story.platform.upkeep.overwrite_erased().await.expect("rewritten"), 1);
         assert_eq!(found(&story, &[]), Vec::<&str>::new(), "after {steps}");
-        assert_eq!(story.platform.users.verify_audit().await.expect("an answer"), (before + 1, None));
+        assert_eq!(story.platform.core.users().verify_audit().await.expect("an answer"), (before + 1, None));
         // An operator who asks again gets the receipt, however it came about.
-        let receipt = story.platform.erase_patient_as_operator(&cast.grace.uuid).await.expect("a receipt");
+        let receipt = story.platform.people.erase_patient_as_operator(&cast.grace.uuid).await.expect("a receipt");
         assert_eq!((receipt.counts["samples"], receipt.counts["persons"]), (30, 1), "after {steps}");
     }
 }
@@ -287,11 +287,11 @@ async fn what_was_owed_before_does_not_bring_him_back() {
     let alarms = vec![store::Alarm { vital: "spo2".to_owned(), below: Some(90.0), above: None, for_s: 0 }];
     let change = HealthChange::SetAlarms { uuid: uuid.clone(), alarms };
     let message = HealthMessage { id: "left".to_owned(), change, entries: Vec::new(), created_ms: story.now_ms() };
-    story.platform.users.enqueue(message).await.expect("noted");
+    story.platform.core.users().enqueue(message).await.expect("noted");
     story.ask("DELETE", &format!("/integration/v1/patients/{uuid}"), &cast.key, Value::Null).await.ok();
-    assert_eq!(story.platform.deliver_pending(0).await.expect("nothing is left"), 0);
-    assert!(story.platform.health.alarms(&uuid).await.expect("an answer").is_empty());
-    assert!(story.platform.health.patient(&uuid).await.expect("an answer").is_none());
+    assert_eq!(story.platform.core.deliver_pending(0).await.expect("nothing is left"), 0);
+    assert!(story.platform.core.health().alarms(&uuid).await.expect("an answer").is_empty());
+    assert!(story.platform.core.health().patient(&uuid).await.expect("an answer").is_none());
 }
 
 /// Syncs, folds and sealings go on while the patient is erased.
@@ -316,7 +316,7 @@ async fn erase_under_fire(story: &Story, databases: &[&Postgres]) {
     let working = async {
         for _ in 0..10 {
             story.fold().await;
-            seal(&story.platform, Until::Now, |_| {}).await.expect("sealed");
+            story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
         }
     };
     let erasing = async {
@@ -326,14 +326,14 @@ async fn erase_under_fire(story: &Story, databases: &[&Postgres]) {
     };
     futures::join!(sending, working, erasing);
     story.fold().await;
-    seal(&story.platform, Until::Now, |_| {}).await.expect("sealed");
+    story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
     story.pass_ms(3_600_001);
     story.jobs(&ERASURE_CHECKS).await;
-    story.platform.overwrite_erased().await.expect("rewritten");
+    story.platform.upkeep.overwrite_erased().await.expect("rewritten");
     assert_eq!(found(story, databases), Vec::<&str>::new());
-    assert!(story.platform.health.patient(&uuid).await.expect("an answer").is_none());
-    assert_eq!(story.platform.health.chunk_count(&uuid).await.expect("an answer"), 0);
-    let objects = story.platform.objects.listed("v1").await.expect("a list");
+    assert!(story.platform.core.health().patient(&uuid).await.expect("an answer").is_none());
+    assert_eq!(story.platform.core.health().chunk_count(&uuid).await.expect("an answer"), 0);
+    let objects = story.platform.core.objects().listed("v1").await.expect("a list");
     assert!(objects.iter().all(|object| !object.path.contains(&uuid)), "{objects:?}");
 }
 
@@ -374,9 +374,9 @@ async fn people_erase_themselves() {
     assert_eq!((&receipt["counts"]["api_keys"], &receipt["counts"]["memberships"]), (&json!(1), &json!(1)));
     assert_eq!(story.get_as("/users/me", &ada).await.error(), (401, "unauthenticated"));
     assert_eq!(story.get_as("/integration/v1/groups", &cast.key).await.error(), (401, "unauthenticated"));
-    assert!(story.platform.health_caller(&reading).await.is_err());
+    assert!(story.platform.identity.health_caller(&reading).await.is_err());
     story.get_as(&health_token, &bob).await.ok();
     // Her bracelet is Bob's now.
     assert_eq!(story.get_as("/integration/v1/bracelets", &bob).await.ok()[0]["serial_number"], "SN-STOCK-1");
-    assert_eq!(story.platform.users.verify_audit().await.expect("an answer").1, None);
+    assert_eq!(story.platform.core.users().verify_audit().await.expect("an answer").1, None);
 }

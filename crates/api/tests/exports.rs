@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::Request;
 use common::{Answer, Enrolled, START_MS, Story, text};
 use platform::Role;
-use platform::seal::{Until, seal};
+use platform::seal::Until;
 use serde_json::{Value, json};
 
 const DAY_MS: i64 = 86_400_000;
@@ -66,7 +66,7 @@ impl Study {
     }
 
     async fn seal(&self) {
-        seal(&self.story.platform, Until::Now, |_| {}).await.expect("sealed");
+        self.story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
     }
 }
 
@@ -221,7 +221,7 @@ async fn an_export_a_patient_and_five_minutes() {
     assert_eq!(refused.header("retry-after"), "240");
     study.story.pass_ms(240_000);
     assert_eq!(study.create("", day(&["ecg"])).await.status, 200);
-    study.story.platform.set_export_interval(Some(&study.patient.uuid), 0).await.expect("set");
+    study.story.platform.data.set_export_interval(Some(&study.patient.uuid), 0).await.expect("set");
     assert_eq!(study.create("", day(&["ecg"])).await.status, 200);
     assert_eq!(study.work().await, 3);
 
@@ -256,8 +256,8 @@ async fn who_may_ask_and_what_for() {
     let stranger = study.story.key_of("eve@example.org", Role::Researcher).await;
     assert_eq!(study.story.post(&format!("{path}?token={stranger}"), day(&[])).await.error(), (403, "forbidden"));
     let hcp = study.story.key_of("ida@example.org", Role::Hcp).await;
-    let account = study.story.platform.account_by_email("ida@example.org").await.expect("an account").uuid;
-    study.story.platform.users.add_member(&account, &study.group, START_MS).await.expect("a member");
+    let account = study.story.platform.identity.account_by_email("ida@example.org").await.expect("an account").uuid;
+    study.story.platform.core.users().add_member(&account, &study.group, START_MS).await.expect("a member");
     assert_eq!(study.story.post(&format!("{path}?token={hcp}"), day(&[])).await.error(), (403, "forbidden"));
     let unknown = path.replace(&study.patient.uuid, "00000000-0000-4000-8000-000000000000");
     assert_eq!(
@@ -359,14 +359,14 @@ async fn what_a_killed_worker_left_is_finished_once() {
     let study = Study::begin().await;
     study.send(json!({"sleep": {"timestamp": [MIDNIGHT_MS], "sleep_state": [1]}})).await;
     let created = study.create("/sleep", day(&[])).await.ok();
-    let health = &study.story.platform.health;
+    let health = study.story.platform.core.health();
     // A worker that claimed it, wrote something and died.
     let now_ms = study.story.now_ms();
     let lease = health.claim_jobs("export", "killed", now_ms, now_ms + 60_000, 1).await.expect("claimed").remove(0);
     assert!(health.try_export(&lease, now_ms).await.expect("an answer").is_some());
     let left = format!("exports/patient={}/left.zip", study.patient.uuid);
     assert!(health.place_export(&lease, &left).await.expect("an answer"));
-    let mut upload = study.story.platform.objects.upload(&left).expect("an upload");
+    let mut upload = study.story.platform.core.objects().upload(&left).expect("an upload");
     upload.put("half".into()).await.expect("sent");
     upload.finish().await.expect("written");
     assert_eq!(study.work().await, 0);
@@ -375,9 +375,9 @@ async fn what_a_killed_worker_left_is_finished_once() {
     assert_eq!(study.work().await, 0);
     assert_eq!(study.status(&text(&created["id"])).await["status"], "done");
     study.story.pass_ms(2 * 3_600_000);
-    platform::seal::sweep_dead_objects(&study.story.platform).await.expect("swept");
+    study.story.platform.upkeep.sweep_dead_objects().await.expect("swept");
     let folder = format!("exports/patient={}", study.patient.uuid);
-    assert_eq!(study.story.platform.objects.listed(&folder).await.expect("a list").len(), 1);
+    assert_eq!(study.story.platform.core.objects().listed(&folder).await.expect("a list").len(), 1);
 }
 
 /// A bit that flips in a sealed file may read as another value: such an export fails and says so.
@@ -387,7 +387,7 @@ async fn a_damaged_segment_never_becomes_an_archive() {
         let study = Study::begin().await;
         study.send(json!({"ppg2": [ppg2(MIDNIGHT_MS, 4_000, "0x7e", 6), ppg2(MIDNIGHT_MS, 900, "0x7b", 22)]})).await;
         study.seal().await;
-        let objects = &study.story.platform.objects;
+        let objects = study.story.platform.core.objects();
         let sealed = objects.listed("v1").await.expect("a list").remove(0).path;
         let file = objects.as_folder().expect("a folder").join(&sealed);
         let whole = std::fs::read(&file).expect("read");

@@ -4,7 +4,6 @@ mod common;
 
 use common::{Enrolled, Story};
 use platform::Role;
-use platform::derivations::recompute;
 use serde_json::{Value, json};
 
 /// 2025-11-18T22:00Z.
@@ -64,7 +63,7 @@ async fn resting_heart_rate_of_the_night_is_the_median_of_the_five_lowest_window
     let address = own["first_page_url"].as_str().expect("an address");
     assert!(address.contains("types=spo2,extra"), "{address}");
 
-    let found = recompute(&story.platform, None, |_, _| {}).await.expect("recomputed");
+    let found = story.platform.data.recompute(None, |_, _| {}).await.expect("recomputed");
     assert_eq!(found.differences, 0);
 }
 

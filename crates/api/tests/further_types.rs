@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::Request;
 use common::{Answer, Enrolled, START_MS, Story, text};
 use platform::Role;
-use platform::seal::{Until, seal};
+use platform::seal::Until;
 use serde_json::{Value, json};
 
 const ARROW: &str = "application/vnd.apache.arrow.stream";
@@ -229,7 +229,7 @@ async fn a_day_of_them_is_sealed_and_listed_in_the_lake() {
     // Between the two types that are sealed by the day lies the number of one that is sealed by the month.
     study.send(json!({"tests": [{"timestamp": NOON_MS, "test_type": "weight", "value": 61.5}]})).await.ok();
     study.story.pass_ms(8 * 3_600_000);
-    seal(&study.story.platform, Until::Finished, |_| {}).await.expect("sealed");
+    study.story.platform.upkeep.seal(Until::Finished, |_| {}).await.expect("sealed");
     let lake = study.get(&format!("/groups/{}/lake", study.group)).await;
     let mut listed: Vec<(String, String)> = lake["files"]
         .as_array()

@@ -241,9 +241,9 @@ async fn who_has_logged_in_can_choose_another_password() {
 async fn a_health_token_ends_with_what_it_rests_on() {
     let story = Story::begin().await;
     let (_, group, grace) = with_grace(&story).await;
-    let account = story.platform.account_by_email("ada@example.org").await.expect("an account");
+    let account = story.platform.identity.account_by_email("ada@example.org").await.expect("an account");
     let short = NewApiKey { expires_ms: Some(story.now_ms() + 5 * MINUTE_MS), ..NewApiKey::default() };
-    let (_, short_key) = story.platform.create_api_key(&account, short).await.expect("a key");
+    let (_, short_key) = story.platform.identity.create_api_key(&account, short).await.expect("a key");
     let ask = async |key: &str| {
         let path = format!("/integration/v1/patients/{}/health-token?token={key}", grace.uuid);
         text(&story.get(&path).await.ok()["token"])
@@ -254,21 +254,22 @@ async fn a_health_token_ends_with_what_it_rests_on() {
     story.pass_ms(1);
     assert!(!opens(&story, "/health", &token).await, "it ends when the key does");
 
-    let (key, api_key) = story.platform.create_api_key(&account, NewApiKey::default()).await.expect("a key");
+    let (key, api_key) = story.platform.identity.create_api_key(&account, NewApiKey::default()).await.expect("a key");
     let token = ask(&api_key).await;
-    story.platform.revoke_api_key(&key.id).await.expect("revoked");
+    story.platform.identity.revoke_api_key(&key.id).await.expect("revoked");
     assert!(!opens(&story, "/health", &token).await);
 
-    let (_, ada_key) = story.platform.create_api_key(&account, NewApiKey::default()).await.expect("a key");
+    let (_, ada_key) = story.platform.identity.create_api_key(&account, NewApiKey::default()).await.expect("a key");
     let bob_key = story.key_of("bob@example.org", Role::Hcp).await;
-    let bob = story.platform.account_by_email("bob@example.org").await.expect("an account");
+    let bob = story.platform.identity.account_by_email("bob@example.org").await.expect("an account");
     let other_group = story.group(&ada_key).await;
     let integration = |path: &str| format!("/integration/v1{path}?token={ada_key}");
     let send = async |method: &str, path: String| {
         let request = axum::http::Request::builder().method(method).uri(path).body(axum::body::Body::empty());
         assert_eq!(story.send(request.expect("a request")).await.status, 204, "{method}");
     };
-    let join = async || story.platform.users.add_member(&bob.uuid, &group, story.now_ms()).await.expect("a member");
+    let join =
+        async || story.platform.core.users().add_member(&bob.uuid, &group, story.now_ms()).await.expect("a member");
     join().await;
     let token = ask(&bob_key).await;
     send("DELETE", integration(&format!("/groups/{group}/hcps/{}", bob.uuid))).await;
@@ -281,7 +282,7 @@ async fn a_health_token_ends_with_what_it_rests_on() {
     assert!(!opens(&story, "/health", &token).await, "it ends with the attachment");
     send("PUT", integration(&format!("/groups/{group}/patients/{}", grace.uuid))).await;
     let token = ask(&bob_key).await;
-    story.platform.disable_account(&bob).await.expect("disabled");
+    story.platform.identity.disable_account(&bob).await.expect("disabled");
     assert!(!opens(&story, "/health", &token).await);
     assert!(opens(&story, "/health", &grace.health_token).await, "her own is none of that");
 }
@@ -326,13 +327,13 @@ async fn a_retired_key_verifies_while_its_tokens_can_be_refreshed() {
         keys["keys"].as_array().expect("keys").iter().map(|key| text(&key["kid"])).collect::<Vec<_>>()
     };
     let before = kids().await;
-    let new = story.platform.rotate_signing_key(Cloud::Users).await.expect("a key");
+    let new = story.platform.identity.rotate_signing_key(Cloud::Users).await.expect("a key");
     story.pass_ms(518_400 * MINUTE_MS - 1);
-    story.platform.tidy_identity().await.expect("tidied");
+    story.platform.identity.tidy_identity().await.expect("tidied");
     assert_eq!(kids().await.len(), 2);
     let token = text(&refresh(&story, "/users", &grace.users_token).await.ok()["token"]);
     story.pass_ms(61 * MINUTE_MS);
-    story.platform.tidy_identity().await.expect("tidied");
+    story.platform.identity.tidy_identity().await.expect("tidied");
     story.pass_ms(MINUTE_MS);
     assert_eq!(kids().await, std::slice::from_ref(&new));
     assert_ne!(before, [new]);

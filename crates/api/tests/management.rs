@@ -34,9 +34,9 @@ async fn a_key_scoped_to_a_deleted_group_acts_on_nothing() {
     let story = Story::begin().await;
     let key = story.key_of("ada@example.org", Role::Researcher).await;
     let (first, second) = (story.group(&key).await, story.group(&key).await);
-    let account = story.platform.account_by_email("ada@example.org").await.expect("an account");
+    let account = story.platform.identity.account_by_email("ada@example.org").await.expect("an account");
     let scope = NewApiKey { groups: vec![first.clone()], ..NewApiKey::default() };
-    let (_, scoped) = story.platform.create_api_key(&account, scope).await.expect("a key");
+    let (_, scoped) = story.platform.identity.create_api_key(&account, scope).await.expect("a key");
     story.ask("DELETE", &format!("/integration/v1/groups/{first}"), &scoped, Value::Null).await.done();
     assert_eq!(story.get_as("/integration/v1/groups", &scoped).await.ok(), json!([]));
     let other = format!("/integration/v1/groups/{second}/patients");
@@ -51,7 +51,7 @@ async fn members_come_and_go_and_their_tokens_with_them() {
     let group = story.group(&key).await;
     let grace = story.patient(&key, &group, Value::Null).await;
     let hcps = format!("/integration/v1/groups/{group}/hcps");
-    let account = async |email: &str| story.platform.account_by_email(email).await.expect("an account").uuid;
+    let account = async |email: &str| story.platform.identity.account_by_email(email).await.expect("an account").uuid;
     let (ada, hal) = (account("ada@example.org").await, account("hcp@example.org").await);
 
     let added = story.post_as(&hcps, &key, json!({"email": " HCP@example.org"})).await.ok();
@@ -64,12 +64,12 @@ async fn members_come_and_go_and_their_tokens_with_them() {
 
     let health_token = format!("/integration/v1/patients/{}/health-token", grace.uuid);
     let token = text(&story.get_as(&health_token, &hcp).await.ok()["token"]);
-    assert!(story.platform.health_caller(&token).await.is_ok());
+    assert!(story.platform.identity.health_caller(&token).await.is_ok());
     let last = story.ask("DELETE", &format!("{hcps}/{ada}"), &key, Value::Null).await;
     assert_eq!(last.error(), (409, "last_manager"));
     story.ask("DELETE", &format!("{hcps}/{hal}"), &key, Value::Null).await.done();
     assert_eq!(story.ask("DELETE", &format!("{hcps}/{hal}"), &key, Value::Null).await.error(), (404, "hcp_not_found"));
-    assert!(story.platform.health_caller(&token).await.is_err(), "the token outlived the membership");
+    assert!(story.platform.identity.health_caller(&token).await.is_err(), "the token outlived the membership");
     assert_eq!(story.get_as(&health_token, &hcp).await.error(), (403, "forbidden"));
 }
 
@@ -92,8 +92,8 @@ async fn a_patient_moves_between_groups_of_the_caller() {
     let health_token = format!("/integration/v1/patients/{}/health-token", grace.uuid);
     let reading = text(&story.get_as(&health_token, &ada).await.ok()["token"]);
     ask("DELETE", &first, &ada).await.done();
-    assert!(story.platform.health_caller(&reading).await.is_err(), "the token outlived the attachment");
-    assert!(story.platform.health_caller(&grace.health_token).await.is_ok());
+    assert!(story.platform.identity.health_caller(&reading).await.is_err(), "the token outlived the attachment");
+    assert!(story.platform.identity.health_caller(&grace.health_token).await.is_ok());
     let list = async |group: &str| {
         let patients = story.get_as(&format!("/integration/v1/groups/{group}/patients"), &ada).await.ok();
         patients.as_array().expect("a list").len()
@@ -348,9 +348,9 @@ async fn a_scoped_key_reaches_no_further_than_its_groups() {
     let (first, second) = (story.group(&key).await, story.group(&key).await);
     let (grace, hedy) =
         (story.patient(&key, &first, Value::Null).await, story.patient(&key, &second, Value::Null).await);
-    let account = story.platform.account_by_email("ada@example.org").await.expect("an account");
+    let account = story.platform.identity.account_by_email("ada@example.org").await.expect("an account");
     let scope = NewApiKey { groups: vec![first.clone()], ..NewApiKey::default() };
-    let (_, scoped) = story.platform.create_api_key(&account, scope).await.expect("a key");
+    let (_, scoped) = story.platform.identity.create_api_key(&account, scope).await.expect("a key");
     let all = "/integration/v1/bracelets";
     for (serial_number, wearer) in [("PB-1", Some(&grace)), ("PB-2", Some(&hedy)), ("PB-3", None)] {
         story.post_as(all, &key, json!({"serial_number": serial_number, "device_type": "wrist"})).await.ok();

@@ -152,7 +152,8 @@ async fn settings_hold_from_when_they_are_set() {
     let news = study.news().await;
     assert_eq!((&news["timestamp"], &news["value"]), (&json!(ahead_ms), &json!(2)));
     assert_eq!((&news["score_oxygen"], &news["assumed"]), (&json!(2), &json!(["spo2_scale", "consciousness"])));
-    let entries = study.story.platform.health.news_between(&study.patient.uuid, 0, i64::MAX).await.expect("entries");
+    let entries =
+        study.story.platform.core.health().news_between(&study.patient.uuid, 0, i64::MAX).await.expect("entries");
     let totals: Vec<(i64, Option<u8>)> = entries.iter().map(|entry| (entry.time_ms, entry.total)).collect();
     assert_eq!(totals, [(before_ms, Some(0)), (ahead_ms, Some(2))]);
 
@@ -210,8 +211,8 @@ async fn settings_are_checked_and_a_practitioner_may_change_them() {
     let oxygen = json!({"oxygen": true});
     let put = study.story.put(&of(uuid, "news-settings", &hcp), oxygen.clone()).await;
     assert_eq!(put.error(), (403, "forbidden"));
-    let account = study.story.platform.account_by_email("hcp@example.org").await.expect("an account");
-    study.story.platform.users.add_member(&account.uuid, &study.group, START_MS).await.expect("a member");
+    let account = study.story.platform.identity.account_by_email("hcp@example.org").await.expect("an account");
+    study.story.platform.core.users().add_member(&account.uuid, &study.group, START_MS).await.expect("a member");
     assert_eq!(study.story.put(&of(uuid, "news-settings", &hcp), oxygen).await.ok()["oxygen"], true);
 }
 

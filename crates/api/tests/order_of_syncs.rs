@@ -12,8 +12,7 @@ mod wearing;
 
 use common::{Enrolled, START_MS, Story};
 use delivery::{as_it_is, disordered};
-use platform::derivations::recompute;
-use platform::seal::{Until, seal};
+use platform::seal::Until;
 use platform::{Platform, Role};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -99,14 +98,14 @@ async fn no_answer_depends_on_how_the_data_came() {
     compare_all(&plain, &mixed, "both sealed, later").await;
     // Folds that followed single syncs and one fold of everything agree.
     for service in [&plain, &mixed] {
-        let found = recompute(&service.story.platform, None, |_, _| {}).await.expect("recomputed");
+        let found = service.story.platform.data.recompute(None, |_, _| {}).await.expect("recomputed");
         assert!(found.windows > 0);
         assert_eq!(found.differences, 0);
     }
 }
 
 async fn seal_now(platform: &Platform) {
-    seal(platform, Until::Now, |_| {}).await.expect("sealing");
+    platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealing");
 }
 
 async fn compare_all(plain: &Service, mixed: &Service, when: &str) {

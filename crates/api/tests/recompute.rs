@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use common::Story;
 use platform::Role;
-use platform::derivations::{Recomputed, recompute};
+use platform::derivations::Recomputed;
 use serde_json::json;
 use store::DerivationCommit;
 use vitals::derivation::{DerivedRow, Output, day_and};
@@ -31,10 +31,10 @@ async fn damage_is_found_and_put_right() {
     }
     let path = format!("/integration/v1/patients/{}/summary/2025-11-19?token={key}&include_slots=1", grace.uuid);
     let healthy = story.get(&path).await.ok();
-    let of_everyone = recompute(&story.platform, None, |_, _| {}).await.expect("recomputed");
+    let of_everyone = story.platform.data.recompute(None, |_, _| {}).await.expect("recomputed");
     assert_eq!(of_everyone, Recomputed { windows: 2 * 24, differences: 0 });
 
-    let health = &story.platform.health;
+    let health = story.platform.core.health();
     let claim = health.claim_patient(&grace.uuid, story.now_ms(), 1).await.expect("an answer").expect("a claim");
     let day = LocalDay::parse("2025-11-19").expect("a day");
     let stored = health.all_derived(&grace.uuid).await.expect("an answer");
@@ -56,13 +56,14 @@ async fn damage_is_found_and_put_right() {
     assert_ne!(story.get(&path).await.ok(), healthy);
 
     let mut told = Vec::new();
-    let found = recompute(&story.platform, None, |patient, found| told.push((patient.to_owned(), found.differences)));
+    let found =
+        story.platform.data.recompute(None, |patient, found| told.push((patient.to_owned(), found.differences)));
     let found = found.await.expect("recomputed");
     assert_eq!(found.differences, damages);
     assert_eq!(health.all_derived(&grace.uuid).await.expect("an answer"), stored);
     assert_eq!(told.iter().filter(|(patient, _)| *patient == other.uuid).map(|(_, found)| *found).sum::<u64>(), 0);
     assert_eq!(story.get(&path).await.ok(), healthy);
-    let again = recompute(&story.platform, Some(&grace.uuid), |_, _| {}).await.expect("recomputed");
+    let again = story.platform.data.recompute(Some(&grace.uuid), |_, _| {}).await.expect("recomputed");
     assert_eq!(again, Recomputed { windows: 24, differences: 0 });
-    assert!(recompute(&story.platform, Some("nobody"), |_, _| {}).await.is_err());
+    assert!(story.platform.data.recompute(Some("nobody"), |_, _| {}).await.is_err());
 }

@@ -8,7 +8,6 @@ use std::path::Path;
 
 use common::{Enrolled, Story, text};
 use platform::Role;
-use platform::derivations::recompute;
 use serde_json::{Value, json};
 use vitals::af::classify_by_hour;
 use vitals::beats::Beat;
@@ -168,7 +167,7 @@ async fn a_day_of_beats_gives_the_library_s_averages_and_records() {
             assert_same(name, &record[name], computed);
         }
     }
-    let found = recompute(&study.story.platform, Some(&study.grace.uuid), |_, _| {}).await.expect("recomputed");
+    let found = study.story.platform.data.recompute(Some(&study.grace.uuid), |_, _| {}).await.expect("recomputed");
     assert!(found.windows > 250);
     assert_eq!(found.differences, 0);
 }
@@ -245,6 +244,6 @@ async fn raw_waveforms_are_a_check_beside_the_bracelet_s_values() {
     let steps = value(&activity["total_steps"]);
     // 326 were counted.
     assert!((steps - 326.0).abs() <= 0.08 * 326.0, "{steps}");
-    let found = recompute(&study.story.platform, None, |_, _| {}).await.expect("recomputed");
+    let found = study.story.platform.data.recompute(None, |_, _| {}).await.expect("recomputed");
     assert_eq!(found.differences, 0);
 }

@@ -80,8 +80,8 @@ async fn a_practitioner_reads_but_does_not_manage() {
     let hcp = story.key_of("hcp@example.org", Role::Hcp).await;
     let group = story.group(&ada).await;
     let grace = story.patient(&ada, &group, Value::Null).await;
-    let account = story.platform.account_by_email("hcp@example.org").await.expect("an account");
-    story.platform.users.add_member(&account.uuid, &group, story.now_ms()).await.expect("a member");
+    let account = story.platform.identity.account_by_email("hcp@example.org").await.expect("an account");
+    story.platform.core.users().add_member(&account.uuid, &group, story.now_ms()).await.expect("a member");
 
     story.get(&format!("/integration/v1/groups/{group}/patients?token={hcp}")).await.ok();
     story.get(&format!("/integration/v1/patients/{}/health-token?token={hcp}", grace.uuid)).await.ok();
@@ -100,10 +100,10 @@ async fn a_key_for_one_group_reaches_no_other() {
     let ada = story.key_of("ada@example.org", Role::Researcher).await;
     let (first, second) = (story.group(&ada).await, story.group(&ada).await);
     let grace = story.patient(&ada, &first, Value::Null).await;
-    let account = story.platform.account_by_email("ada@example.org").await.expect("an account");
+    let account = story.platform.identity.account_by_email("ada@example.org").await.expect("an account");
     let scope =
         NewApiKey { groups: vec![second.clone()], expires_ms: Some(story.now_ms() + 10), ..NewApiKey::default() };
-    let (_, scoped) = story.platform.create_api_key(&account, scope).await.expect("a key");
+    let (_, scoped) = story.platform.identity.create_api_key(&account, scope).await.expect("a key");
 
     let groups = story.get(&format!("/integration/v1/groups?token={scoped}")).await.ok();
     assert_eq!(
@@ -260,7 +260,7 @@ async fn a_token_opens_its_own_cloud_until_it_ends() {
 
     story.get_as("/users/me", &grace.users_token).await.ok();
     assert_eq!(story.get_as("/users/me", &grace.health_token).await.error(), (401, "unauthenticated"));
-    assert!(story.platform.health_caller(&grace.users_token).await.is_err());
+    assert!(story.platform.identity.health_caller(&grace.users_token).await.is_err());
     let exchange = story.post("/health/login", json!({"user_api_token": grace.health_token})).await;
     assert_eq!(exchange.error(), (401, "unauthenticated"));
 
@@ -273,7 +273,7 @@ async fn a_token_opens_its_own_cloud_until_it_ends() {
     }
 
     // A rotated key goes on verifying, and both are published.
-    let kid = story.platform.rotate_signing_key(platform::Cloud::Users).await.expect("a key");
+    let kid = story.platform.identity.rotate_signing_key(platform::Cloud::Users).await.expect("a key");
     story.get_as("/users/me", &grace.users_token).await.ok();
     let keys = story.get("/users/.well-known/jwks.json").await.ok();
     let kids: Vec<_> = keys["keys"].as_array().expect("keys").iter().map(|key| text(&key["kid"])).collect();
@@ -282,7 +282,7 @@ async fn a_token_opens_its_own_cloud_until_it_ends() {
 
     let out = story.post_as("/health/auth/logout", &grace.health_token, Value::Null).await;
     assert_eq!(out.status, 204);
-    assert!(story.platform.health_caller(&grace.health_token).await.is_err());
+    assert!(story.platform.identity.health_caller(&grace.health_token).await.is_err());
     story.pass_ms(60 * 60 * 1000 - 1);
     story.get_as("/users/me", &grace.users_token).await.ok();
     story.pass_ms(1);
@@ -317,7 +317,7 @@ async fn probes_and_the_document_are_open() {
 #[tokio::test]
 async fn readiness_names_background_work_that_fails_and_stays_ready() {
     let story = Story::begin().await;
-    let health = &story.platform.health;
+    let health = story.platform.core.health();
     let now_ms = story.now_ms();
     let patient = "11111111-1111-4111-8111-111111111111".to_owned();
     let job = NewJob { subject: format!("{patient}/ppg2/0"), patient: Some(patient.clone()) };
@@ -330,6 +330,6 @@ async fn readiness_names_background_work_that_fails_and_stays_ready() {
     let ready = story.get("/readyz").await.ok();
     assert_eq!(ready, json!({"status": "ok", "failing_jobs": [{"kind": "seal", "failing": 1, "put_aside": 1}]}));
     assert!(!ready.to_string().contains(&patient), "anyone may ask");
-    assert_eq!(story.platform.take_jobs_up().await.expect("taken up"), 1);
+    assert_eq!(story.platform.upkeep.take_jobs_up().await.expect("taken up"), 1);
     assert_eq!(story.get("/readyz").await.ok(), json!({"status": "ok"}));
 }

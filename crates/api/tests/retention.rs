@@ -4,8 +4,7 @@ mod common;
 
 use common::{START_MS, Story};
 use platform::Role;
-use platform::derivations::recompute;
-use platform::seal::{Until, seal};
+use platform::seal::Until;
 use serde_json::{Value, json};
 use store::DerivationCommit;
 use vitals::derivation::{DerivedRow, Output};
@@ -30,7 +29,7 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
         story.sync(&patient, activity(time_ms, 61)).await;
         story.sync(&patient, ppg(time_ms)).await;
     }
-    seal(&story.platform, Until::Now, |_| {}).await.expect("sealed");
+    story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
     story.sync(&patient, activity(FIRST_MS + 60_000, 63)).await;
     let summary = format!("/integration/v1/patients/{}/summary/2025-11-01?token={key}", patient.uuid);
     let before = story.get(&summary).await.ok();
@@ -66,16 +65,16 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
         last_us: (FIRST_MS + DAY_MS) * 1000,
         ready_ms: story.now_ms(),
     };
-    story.platform.health.mark_due(&patient.uuid, range).await.expect("marked");
+    story.platform.core.health().mark_due(&patient.uuid, range).await.expect("marked");
     story.fold().await;
     assert_eq!(story.get(&summary).await.ok(), before);
-    let recomputed = recompute(&story.platform, Some(&patient.uuid), |_, _| {}).await;
+    let recomputed = story.platform.data.recompute(Some(&patient.uuid), |_, _| {}).await;
     assert_eq!(recomputed.expect("recomputed").differences, 0);
     assert_eq!(story.get(&summary).await.ok(), before);
 
     story.pass_ms(2 * 3_600_000);
-    platform::seal::sweep_dead_objects(&story.platform).await.expect("swept");
-    let objects = story.platform.objects.listed("v1").await.expect("a list");
+    story.platform.upkeep.sweep_dead_objects().await.expect("swept");
+    let objects = story.platform.core.objects().listed("v1").await.expect("a list");
     let paths: Vec<&str> = objects.iter().map(|object| object.path.as_str()).collect();
     assert_eq!(paths.len(), 2, "{paths:?}");
     assert!(paths.iter().all(|path| path.contains("day=2025-11-19") || path.contains("month=2025-11")), "{paths:?}");
@@ -109,11 +108,11 @@ async fn recomputing_leaves_news_that_rests_on_retired_measurements() {
     let fever = json!({"timestamp": noons, "test_type": vec!["temperature"; 8], "value": [39.3, 36.8, 39.2, 38.7, 39.4, 39.3, 36.9, 39.3]});
     story.sync(&patient, json!({"tests": fever})).await;
     story.fold().await;
-    let health = &story.platform.health;
+    let health = story.platform.core.health();
     let news = async || health.news_between(&patient.uuid, i64::MIN, i64::MAX).await.expect("entries");
     let before = news().await;
     assert!(before.len() > 30, "{}", before.len());
-    seal(&story.platform, Until::Now, |_| {}).await.expect("sealed");
+    story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
 
     let settings = format!("/integration/v1/groups/{group}/settings?token={key}");
     story.put(&settings, json!({"retention": {"tests": 1}})).await.ok();
@@ -126,7 +125,7 @@ async fn recomputing_leaves_news_that_rests_on_retired_measurements() {
     differing("retired").await;
     story.fold().await;
     differing("folded").await;
-    let recomputed = async || recompute(&story.platform, None, |_, _| {}).await.expect("recomputed").differences;
+    let recomputed = async || story.platform.data.recompute(None, |_, _| {}).await.expect("recomputed").differences;
     assert_eq!(recomputed().await, 0);
     differing("recomputed").await;
 

@@ -110,7 +110,7 @@ async fn store_operations_of_a_streamed_answer_are_under_its_request() {
     let _turn = TURN.lock().await;
     let story = Story::begin().await;
     let key = story.key_of("ada@study.example", Role::Researcher).await;
-    let ada = story.platform.account_by_email("ada@study.example").await.unwrap();
+    let ada = story.platform.identity.account_by_email("ada@study.example").await.unwrap();
     let entry = |number: i64| NewAuditEntry {
         id: format!("{number:024x}"),
         action_type: "PATIENT_UPDATE".to_owned(),
@@ -123,7 +123,7 @@ async fn store_operations_of_a_streamed_answer_are_under_its_request() {
     };
     // Two pages and a rest: the last is read while the answer is being sent.
     let entries = (0..2_500).map(entry).collect();
-    story.platform.users.record(Audit { entries, clock: Arc::new(|| START_MS) }).await.unwrap();
+    story.platform.core.users().record(Audit { entries, clock: Arc::new(|| START_MS) }).await.unwrap();
     let (captured, _guard) = Captured::begin();
     let path = format!("/integration/v1/patients/audit/logs?token={key}&from={START_MS}&to={START_MS}");
     let answer = story.open(Request::get(path).body(Body::empty()).unwrap()).await;

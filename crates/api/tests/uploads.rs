@@ -10,7 +10,7 @@ use axum::body::Body;
 use axum::http::Request;
 use common::{Answer, Enrolled, START_MS, Story};
 use platform::Role;
-use platform::seal::{Until, seal};
+use platform::seal::Until;
 use serde_json::{Value, json};
 
 const ID: &str = "7f1f1c0a-5f0e-4b8e-9d5d-0a2f6c1e9b11";
@@ -312,14 +312,14 @@ async fn a_lost_object_keeps_nobody_else_from_being_sealed() {
     // A month earlier, so that the period that fails comes first.
     let lost_ms = T - 30 * 86_400_000;
     story.sync(&patient, row(lost_ms)).await;
-    seal(&story.platform, Until::Now, |_| {}).await.expect("sealed");
-    for object in story.platform.objects.listed("v1").await.expect("a list") {
-        story.platform.objects.delete(&object.path).await.expect("deleted");
+    story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
+    for object in story.platform.core.objects().listed("v1").await.expect("a list") {
+        story.platform.core.objects().delete(&object.path).await.expect("deleted");
     }
     story.sync(&patient, row(lost_ms + 60_000)).await;
     story.sync(&other, row(T)).await;
     let mut segments = 0;
-    let outcome = seal(&story.platform, Until::Now, |sealed| segments += sealed.segments).await;
+    let outcome = story.platform.upkeep.seal(Until::Now, |sealed| segments += sealed.segments).await;
     assert!(outcome.is_err(), "nobody heard of the lost object");
     assert_eq!(segments, 1);
 }

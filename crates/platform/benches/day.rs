@@ -9,7 +9,7 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use platform::{Platform, Settings};
+use platform::{Environment, Platform, Settings};
 use store::engine::Address;
 use store::{HealthChange, HealthDb, Objects, Profile, Sync, UsersDb};
 use vitals::af::classify_by_hour;
@@ -62,7 +62,7 @@ async fn derive_many(patients: usize) -> f64 {
     }
     let begun = std::time::Instant::now();
     fold(&platform).await;
-    assert_eq!(platform.patients_due().await.unwrap(), 0);
+    assert_eq!(platform.data.patients_due().await.unwrap(), 0);
     begun.elapsed().as_secs_f64()
 }
 
@@ -130,7 +130,15 @@ async fn open(folder: &std::path::Path, now_ms: &Arc<AtomicI64>) -> Platform {
     let clock = now_ms.clone();
     let clock = Arc::new(move || clock.load(Ordering::Relaxed));
     let random = Arc::new(|bytes: &mut [u8]| bytes.fill(7));
-    Platform::new(users, health, objects, clock, random, [7; 32], Settings::default())
+    Platform::new(Environment {
+        users,
+        health,
+        objects,
+        clock,
+        random,
+        master_key: [7; 32],
+        settings: Settings::default(),
+    })
 }
 
 async fn put_patient(platform: &Platform, patient: &str) {
@@ -148,18 +156,18 @@ async fn put_patient(platform: &Platform, patient: &str) {
         profile,
         at_ms: MIDNIGHT_MS,
     };
-    platform.health.apply(change).await.unwrap();
+    platform.core.health().apply(change).await.unwrap();
 }
 
 async fn sync(platform: &Platform, patient: &str, blocks: Vec<Block>) {
-    let received_ms = platform.now_ms();
+    let received_ms = platform.core.now_ms();
     let blocks = blocks.into_iter().filter(|block| !block.is_empty()).collect();
     let sync = Sync { patient: patient.to_owned(), received_ms, id: None, device: None, blocks };
-    platform.health.store_sync(sync).await.unwrap();
+    platform.core.health().store_sync(sync).await.unwrap();
 }
 
 async fn fold(platform: &Platform) {
-    platform::jobs::drain(platform, &["derive"]).await.unwrap();
+    platform::jobs::drain(&platform.upkeep, &["derive"]).await.unwrap();
 }
 
 fn rows_where(block: &Block, is_wanted: impl Fn(i64) -> bool) -> Block {

@@ -1,78 +1,64 @@
 //! What the service does, without a word of HTTP: enrolment, access, login, ingest, fold, summaries, compliance, seal.
 //!
-//! The operations take a [`Platform`]: the two databases, the objects, the clock and the source of randomness. Access
-//! is checked inside each operation, so a caller cannot forget it.
+//! Four services over one core ([`Core`]: the two databases, the objects, the clock, randomness, settings) hold the
+//! operations: [`Upkeep`] may call [`Data`], [`Data`] may call [`People`], [`People`] may call [`Identity`], and none the
+//! other way. [`Platform`] bundles them. Access is checked inside each operation, so a caller cannot forget it.
 
-mod access;
-mod accounts;
-mod afib;
-mod alarms;
-mod audit;
-mod backoff;
-mod bracelets;
-mod compliance;
-mod delivery;
-pub mod derivations;
-mod doctor;
-mod downloads;
-mod enrolment;
-mod environment;
-mod erasure;
-mod error;
-mod events;
-pub mod exports;
-mod forgetting;
-mod groups;
-mod hcps;
-mod health_sessions;
-mod ids;
-pub mod ingest;
-pub mod jobs;
-mod lake;
-mod latest;
-mod login;
-mod memory;
-mod movement;
-mod news_settings;
-pub mod oauth;
-mod passwords;
-mod patients;
-pub mod portal;
-mod profile;
-mod retention;
-pub mod samples;
-pub mod seal;
-mod settings;
-mod signing;
-mod summaries;
-mod sweep;
-mod tokens;
-mod users_sessions;
+mod core;
+mod data;
+mod identity;
+#[cfg(test)]
+mod layers;
+mod people;
+mod platform;
+#[cfg(test)]
+mod test_service;
+mod upkeep;
 
-pub use access::{Entrance, Researcher};
-pub use accounts::{NewAccount, NewApiKey, Role, SubscriptionStart};
-pub use afib::{AfReading, LONGEST_AF_RANGE_MS};
-pub use alarms::ALARM_VITALS;
-pub use audit::Action;
-pub use bracelets::{BraceletChange, NewBracelet};
-pub use compliance::{ComplianceCounts, CountedSpan, LONGEST_RANGE_MS};
-pub use doctor::{Storage, StorageReport, Verification};
-pub use downloads::DownloadLink;
-pub use enrolment::{Enrolled, NewActivation, VoucherCheck};
-pub use environment::{Platform, Settings};
-pub use erasure::Receipt;
-pub use error::{PlatformError, Result};
-pub use groups::GroupChange;
-pub use health_sessions::{HealthCaller, HealthLogin, SCOPE_MISSING};
-pub use ids::hex;
-pub use lake::{LARGEST_LAKE_PAGE, LakeFile, LakePage};
-pub use latest::NewsReading;
-pub use login::{Credentials, LoginName, Owner, PatientOwner, UsersLogin};
-pub use news_settings::NewsSettingsChange;
-pub use patients::{PatientColumns, PatientRow, ROWS_AT_ONCE};
-pub use profile::{PatientChange, Person, ProfileChange};
+pub use crate::core::access::{Entrance, Researcher, Role};
+pub use crate::core::audit::Action;
+pub use crate::core::error::{PlatformError, Result};
+pub use crate::core::ids::hex;
+pub use crate::core::person::Person;
+pub use crate::core::settings::{RETENTION_SETTING, Settings};
+pub use crate::core::{Core, Environment};
+pub use crate::data::afib::{AfReading, LONGEST_AF_RANGE_MS};
+pub use crate::data::compliance::{ComplianceCounts, CountedSpan, LONGEST_RANGE_MS};
+pub use crate::data::downloads::DownloadLink;
+pub use crate::data::lake::{LARGEST_LAKE_PAGE, LakeFile, LakePage};
+pub use crate::data::latest::NewsReading;
+pub use crate::data::patient_rows::{PatientColumns, ROWS_AT_ONCE};
+pub use crate::data::summaries::{DayParts, PATIENTS_AT_ONCE, PatientDay};
+pub use crate::data::{Data, derivations, exports, ingest, samples};
+pub use crate::identity::Identity;
+pub use crate::identity::accounts::{NewAccount, NewApiKey, SubscriptionStart};
+pub use crate::identity::health_sessions::{HealthCaller, HealthLogin, SCOPE_MISSING};
+pub use crate::identity::login::{Credentials, LoginName, Owner, PatientOwner, UsersLogin};
+pub use crate::identity::oauth;
+pub use crate::identity::tokens::{Cloud, Issued, UsersCaller};
+pub use crate::people::People;
+pub use crate::people::alarms::ALARM_VITALS;
+pub use crate::people::bracelets::{BraceletChange, NewBracelet};
+pub use crate::people::enrolment::{Enrolled, NewActivation, VoucherCheck};
+pub use crate::people::erasure::Receipt;
+pub use crate::people::group_settings::{GroupSettings, GroupSettingsChange};
+pub use crate::people::groups::GroupChange;
+pub use crate::people::news_settings::NewsSettingsChange;
+pub use crate::people::patients::PatientRow;
+pub use crate::people::profile::{PatientChange, ProfileChange};
+pub use crate::platform::Platform;
+pub use crate::upkeep::doctor::{Storage, StorageReport, Verification};
+pub use crate::upkeep::sweep::{LOST_AFTER_MS, Orphans};
+pub use crate::upkeep::{Upkeep, jobs, seal};
 pub use runtime::{Clock, Random};
-pub use settings::{GroupSettings, GroupSettingsChange, RETENTION_SETTING};
-pub use summaries::{DayParts, PATIENTS_AT_ONCE, PatientDay};
-pub use sweep::{LOST_AFTER_MS, Orphans};
-pub use tokens::{Cloud, Issued, UsersCaller};
+
+/// What the portal's pages need beyond the public API.
+pub mod portal {
+    pub use crate::data::portal::{
+        BoardEvent, BoardListener, BoardRow, Chart, DayCompliance, Gap, GapReason, MOST_DAYS, NewsHistory, PatientDays,
+        Point, SPARK_SLOTS, Series, SeriesColumn, SeriesRequest, Spark, TypeHours, channel_name,
+    };
+    pub use crate::identity::portal::{
+        ApiKeyView, NewPortalLogin, NewTotp, OpenedPortal, PortalCaller, PortalLogin, Presence,
+    };
+}

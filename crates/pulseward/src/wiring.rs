@@ -7,7 +7,7 @@ pub mod objects;
 use std::path::Path;
 use std::sync::Arc;
 
-use platform::{Platform, Settings};
+use platform::{Environment, Platform, Settings};
 use rand::TryRng;
 #[expect(clippy::disallowed_types, reason = "the one place where the system's randomness is drawn")]
 use rand::rngs::SysRng;
@@ -45,7 +45,7 @@ pub async fn with_stores<T>(
 
 /// Closes the stores, so that database files hold everything without their write-ahead logs.
 pub async fn close(platform: &Platform) {
-    if let Err(error) = platform.close_stores().await {
+    if let Err(error) = platform.upkeep.close_stores().await {
         // Another process uses the files, and leaves nothing in the logs when it ends.
         tracing::info!(%error, "a write-ahead log was not emptied");
     }
@@ -69,7 +69,15 @@ pub async fn open_restored(options: &StoreOptions, settings: Settings) -> Result
     let limits = Limits { connections: options.db_connections.count(), ..Limits::default() };
     let users = UsersDb::open_with(users_address, limits).await?;
     let health = HealthDb::open_with(health_address, limits, objects.clone()).await?;
-    Ok(Platform::new(users, health, objects, Arc::new(now_ms), Arc::new(fill_random), master_key, settings))
+    Ok(Platform::new(Environment {
+        users,
+        health,
+        objects,
+        clock: Arc::new(now_ms),
+        random: Arc::new(fill_random),
+        master_key,
+        settings,
+    }))
 }
 
 /// The settings of a service that clients reach under these addresses.

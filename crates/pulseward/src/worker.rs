@@ -28,14 +28,14 @@ pub fn start(
             // The name is held as long as anything works under it. Named by its field alone, only that would move in here,
             // and the lock would end at once.
             let held = name;
-            jobs::run(platform, held.name.clone(), stop).await;
+            jobs::run(platform.upkeep, held.name.clone(), stop).await;
         });
     }
     if let Some(url) = listen_db_url {
         if works {
-            tasks.spawn("listen to other nodes", jobs::listen(platform.clone(), url, stop.clone()));
+            tasks.spawn("listen to other nodes", jobs::listen(platform.upkeep.clone(), url, stop.clone()));
         }
-        tasks.spawn("wake other nodes", jobs::send_wake_ups(platform.clone(), stop.clone()));
+        tasks.spawn("wake other nodes", jobs::send_wake_ups(platform.upkeep.clone(), stop.clone()));
     }
     tasks
 }

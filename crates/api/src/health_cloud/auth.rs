@@ -27,7 +27,7 @@ async fn refresh(
     address: ClientAddress,
     BearerToken(token): BearerToken,
 ) -> Result<RefreshedToken> {
-    Ok(RefreshedToken(state.platform.health_refresh(&token, &address.text()).await?))
+    Ok(RefreshedToken(state.platform.identity.health_refresh(&token, &address.text()).await?))
 }
 
 /// The same as GET.
@@ -42,6 +42,6 @@ async fn refresh_by_post(state: State<ApiState>, address: ClientAddress, token: 
 /// could be refreshed.
 #[utoipa::path(post, path = "/auth/logout", tag = "logins", responses((status = 204), (status = 401, body = ErrorBody)))]
 async fn logout(State(state): State<ApiState>, BearerToken(token): BearerToken) -> Result<StatusCode> {
-    state.platform.health_logout(&token).await?;
+    state.platform.identity.health_logout(&token).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -88,5 +88,5 @@ impl From<HealthLogin> for HealthLoginBody {
 async fn login(State(state): State<ApiState>, mut fields: Fields) -> Result<Json<HealthLoginBody>> {
     let token = fields.required_text("user_api_token");
     fields.finish()?;
-    Ok(Json(state.platform.health_login(&token).await?.into()))
+    Ok(Json(state.platform.identity.health_login(&token).await?.into()))
 }

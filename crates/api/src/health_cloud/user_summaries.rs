@@ -154,11 +154,11 @@ async fn user_summaries(
     let form = DayForm::read(&parameters)?;
     let mut days = Vec::new();
     if let Some((from, to)) = pages.positions() {
-        days = state.platform.own_days(&caller, (pages.day(from), pages.day(to)), form.parts).await?;
+        days = state.platform.data.own_days(&caller, (pages.day(from), pages.day(to)), form.parts).await?;
     } else {
         caller.require("patient.read")?;
     }
-    let path = format!("{}/user-summaries", state.platform.settings.health_url.trim_end_matches('/'));
+    let path = format!("{}/user-summaries", state.platform.core.settings().health_url.trim_end_matches('/'));
     let envelope = serde_json::to_string(&Envelope::new(&pages, &form, path));
     let envelope = envelope.map_err(|error| PlatformError::Internal(error.to_string()))?;
     // The members of the envelope follow the days in the same object.

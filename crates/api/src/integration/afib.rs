@@ -139,7 +139,7 @@ async fn export(
     let from_ms = required_integer(&mut fields, "timestamp_from");
     let to_ms = required_integer(&mut fields, "timestamp_to");
     fields.finish()?;
-    let days = state.platform.af_records(&researcher, &uuid, from_ms, to_ms).await?;
+    let days = state.platform.data.af_records(&researcher, &uuid, from_ms, to_ms).await?;
     // A failure of the first day still has a status of its own.
     let mut days = Box::pin(days);
     let first = days.next().await.transpose()?;
@@ -186,6 +186,6 @@ async fn strip(
     ResearcherCall(researcher): ResearcherCall,
     Path((uuid, id)): Path<(PathUuid, String)>,
 ) -> Result<Response> {
-    let svg = state.platform.af_strip(&researcher, &uuid, &id).await?;
+    let svg = state.platform.data.af_strip(&researcher, &uuid, &id).await?;
     Ok(([(CONTENT_TYPE, "image/svg+xml")], svg).into_response())
 }

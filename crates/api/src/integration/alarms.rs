@@ -66,7 +66,7 @@ async fn read(
     ResearcherCall(researcher): ResearcherCall,
     Path(uuid): Path<PathUuid>,
 ) -> Result<Json<AlarmsBody>> {
-    Ok(Json(state.platform.alarms(&researcher, &uuid).await?.into()))
+    Ok(Json(state.platform.people.alarms(&researcher, &uuid).await?.into()))
 }
 
 /// Puts alarms in the place of those that a patient has.
@@ -83,5 +83,5 @@ async fn change(
 ) -> Result<Json<AlarmsBody>> {
     let alarms = fields.required_list("alarms", read_alarm);
     fields.finish()?;
-    Ok(Json(state.platform.set_alarms(&researcher, &uuid, alarms).await?.into()))
+    Ok(Json(state.platform.people.set_alarms(&researcher, &uuid, alarms).await?.into()))
 }

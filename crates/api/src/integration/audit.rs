@@ -73,12 +73,12 @@ async fn list(
     ResearcherCall(researcher): ResearcherCall,
     parameters: Parameters,
 ) -> Result<Response> {
-    researcher.require_subscription(state.platform.now_ms())?;
+    researcher.require_subscription(state.platform.core.now_ms())?;
     let (from_ms, to_ms) = both(parameters.required_ms("from"), parameters.required_ms("to"))?;
     if to_ms < from_ms {
         return Err(PlatformError::invalid("to", "must not be before from").into());
     }
-    let pages = state.platform.audit_log(&researcher, from_ms, to_ms, parameters.one("action_type")).await?;
+    let pages = state.platform.people.audit_log(&researcher, from_ms, to_ms, parameters.one("action_type")).await?;
     let write = |out: &mut Vec<u8>, entry: AuditEntry| serde_json::to_writer(out, &EntryBody::from(entry));
     streamed(pages, Frame::array(), AT_ONCE, write).await
 }

@@ -74,7 +74,7 @@ async fn list(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
 ) -> Result<Json<Vec<BraceletBody>>> {
-    let bracelets = state.platform.bracelets(&researcher).await?;
+    let bracelets = state.platform.people.bracelets(&researcher).await?;
     Ok(Json(bracelets.into_iter().map(BraceletBody::from).collect()))
 }
 
@@ -94,7 +94,7 @@ async fn register(
         firmware_version: fields.text("firmware_version"),
     };
     fields.finish()?;
-    Ok(Json(state.platform.register_bracelet(&researcher, new).await?.into()))
+    Ok(Json(state.platform.people.register_bracelet(&researcher, new).await?.into()))
 }
 
 /// Changes model or firmware of a bracelet.
@@ -112,7 +112,7 @@ async fn change(
     let change =
         BraceletChange { device_type: fields.text("device_type"), firmware_version: fields.text("firmware_version") };
     fields.finish()?;
-    Ok(Json(state.platform.change_bracelet(&researcher, &serial, change).await?.into()))
+    Ok(Json(state.platform.people.change_bracelet(&researcher, &serial, change).await?.into()))
 }
 
 /// Removes a bracelet; 409 `bracelet_attached` while a patient wears it.
@@ -125,7 +125,7 @@ async fn remove(
     ResearcherCall(researcher): ResearcherCall,
     Path(serial): Path<String>,
 ) -> Result<StatusCode> {
-    state.platform.remove_bracelet(&researcher, &serial).await?;
+    state.platform.people.remove_bracelet(&researcher, &serial).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -139,7 +139,7 @@ async fn attach(
     ResearcherCall(researcher): ResearcherCall,
     Path((uuid, serial)): Path<(PathUuid, String)>,
 ) -> Result<StatusCode> {
-    state.platform.attach_bracelet(&researcher, &uuid, &serial).await?;
+    state.platform.people.attach_bracelet(&researcher, &uuid, &serial).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -153,6 +153,6 @@ async fn detach(
     ResearcherCall(researcher): ResearcherCall,
     Path((uuid, serial)): Path<(PathUuid, String)>,
 ) -> Result<StatusCode> {
-    state.platform.detach_bracelet(&researcher, &uuid, &serial).await?;
+    state.platform.people.detach_bracelet(&researcher, &uuid, &serial).await?;
     Ok(StatusCode::NO_CONTENT)
 }

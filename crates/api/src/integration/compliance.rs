@@ -58,7 +58,7 @@ async fn of_heart_rate(
     Path((uuid, day)): Path<(PathUuid, String)>,
 ) -> Result<Json<ComplianceBody>> {
     let day = date("date", &day)?;
-    let compliance = state.platform.heart_rate_compliance(&researcher, &uuid, day).await?;
+    let compliance = state.platform.data.heart_rate_compliance(&researcher, &uuid, day).await?;
     Ok(Json(ComplianceBody { date: day.to_string(), compliance }))
 }
 
@@ -81,7 +81,7 @@ async fn counts_of_day(
         None | Some("no") => CountedSpan::LocalDay(day),
         Some(_) => return Err(malformed("utc", "must be yes or no").into()),
     };
-    Ok(Json(counts_body(state.platform.compliance_counts(&researcher, &uuid, span).await?)))
+    Ok(Json(counts_body(state.platform.data.compliance_counts(&researcher, &uuid, span).await?)))
 }
 
 /// Counts of a range of UTC of at most 48 hours, both ends included, exact to the millisecond.
@@ -99,7 +99,7 @@ async fn counts_of_range(
 ) -> Result<Json<CountsBody>> {
     let (from_ms, to_ms) = both(utc_ms(&parameters, "utc_date_from"), utc_ms(&parameters, "utc_date_to"))?;
     let span = CountedSpan::Utc { from_ms, to_ms };
-    Ok(Json(counts_body(state.platform.compliance_counts(&researcher, &uuid, span).await?)))
+    Ok(Json(counts_body(state.platform.data.compliance_counts(&researcher, &uuid, span).await?)))
 }
 
 /// Milliseconds since 1970 of a time in UTC. Invalid when it is not there, not in UTC, or finer than milliseconds.

@@ -28,7 +28,7 @@ impl FromRequestParts<ApiState> for HealthTokenCall {
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self> {
         let token = header_text(parts, "x-health-token")?.ok_or(CallRejection::NoCredential)?;
-        let caller = state.platform.health_caller(token).await.map_err(CallRejection::Refused)?;
+        let caller = state.platform.identity.health_caller(token).await.map_err(CallRejection::Refused)?;
         prove(parts);
         Ok(HealthTokenCall(caller))
     }
@@ -68,6 +68,6 @@ async fn list(
     State(state): State<ApiState>,
     HealthTokenCall(caller): HealthTokenCall,
 ) -> Result<Json<Vec<DeviceBody>>> {
-    let devices = state.platform.devices(&caller).await?;
+    let devices = state.platform.people.devices(&caller).await?;
     Ok(Json(devices.into_iter().map(DeviceBody::from).collect()))
 }

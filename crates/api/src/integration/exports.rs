@@ -83,7 +83,7 @@ async fn create(
     fields: Fields,
 ) -> Result<Json<ExportBody>> {
     let request = read_request(fields, None)?;
-    let id = state.platform.create_export(&researcher, &uuid, &request).await?;
+    let id = state.platform.data.create_export(&researcher, &uuid, &request).await?;
     Ok(Json(ExportStatus { id, progress: ExportProgress::InProgress }.into()))
 }
 
@@ -102,7 +102,7 @@ async fn create_of_type(
 ) -> Result<Json<ExportBody>> {
     let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("data type"))?;
     let request = read_request(fields, Some(data_type))?;
-    let id = state.platform.create_export(&researcher, &uuid, &request).await?;
+    let id = state.platform.data.create_export(&researcher, &uuid, &request).await?;
     Ok(Json(ExportStatus { id, progress: ExportProgress::InProgress }.into()))
 }
 
@@ -116,7 +116,7 @@ async fn status(
     ResearcherCall(researcher): ResearcherCall,
     Path(export_id): Path<String>,
 ) -> Result<Json<ExportBody>> {
-    Ok(Json(state.platform.export_status(&researcher, &export_id).await?.into()))
+    Ok(Json(state.platform.data.export_status(&researcher, &export_id).await?.into()))
 }
 
 fn read_request(mut fields: Fields, of_path: Option<DataType>) -> Result<ExportRequest> {

@@ -62,7 +62,7 @@ async fn read(
     ResearcherCall(researcher): ResearcherCall,
     Path(group_code): Path<String>,
 ) -> Result<Json<GroupSettingsBody>> {
-    Ok(Json(state.platform.group_settings(&researcher, &group_code).await?.into()))
+    Ok(Json(state.platform.people.group_settings(&researcher, &group_code).await?.into()))
 }
 
 /// Changes settings of a study. They hold from now on: days before keep what was valid then.
@@ -83,5 +83,5 @@ async fn change(
         retention: fields.object("retention"),
     };
     fields.finish()?;
-    Ok(Json(state.platform.change_group_settings(&researcher, &group_code, change).await?.into()))
+    Ok(Json(state.platform.people.change_group_settings(&researcher, &group_code, change).await?.into()))
 }

@@ -70,7 +70,7 @@ impl From<Group> for Study {
 #[utoipa::path(get, path = "/v1/groups", tag = "studies", params(("token" = Option<String>, Query)),
     responses((status = 200, body = Vec<Study>), (status = 401, body = ErrorBody)))]
 async fn list(State(state): State<ApiState>, ResearcherCall(researcher): ResearcherCall) -> Result<Json<Vec<Study>>> {
-    let groups = state.platform.groups(&researcher).await?;
+    let groups = state.platform.people.groups(&researcher).await?;
     Ok(Json(groups.into_iter().map(Study::from).collect()))
 }
 
@@ -86,7 +86,7 @@ async fn create(
     let name = fields.required_text("name");
     let description = fields.required_text("description");
     fields.finish()?;
-    Ok(Json(state.platform.create_group(&researcher, &name, &description).await?.into()))
+    Ok(Json(state.platform.people.create_group(&researcher, &name, &description).await?.into()))
 }
 
 /// Changes name and description of a study.
@@ -103,7 +103,7 @@ async fn change(
 ) -> Result<Json<Study>> {
     let change = GroupChange { name: fields.text("name"), description: fields.text("description") };
     fields.finish()?;
-    Ok(Json(state.platform.change_group(&researcher, &group_code, change).await?.into()))
+    Ok(Json(state.platform.people.change_group(&researcher, &group_code, change).await?.into()))
 }
 
 /// Deletes a study that holds no patient; 409 `group_has_patients` otherwise.
@@ -116,7 +116,7 @@ async fn delete(
     ResearcherCall(researcher): ResearcherCall,
     Path(group_code): Path<String>,
 ) -> Result<StatusCode> {
-    state.platform.delete_group(&researcher, &group_code).await?;
+    state.platform.people.delete_group(&researcher, &group_code).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -130,7 +130,7 @@ async fn attach(
     ResearcherCall(researcher): ResearcherCall,
     Path((group_code, uuid)): Path<(String, PathUuid)>,
 ) -> Result<StatusCode> {
-    state.platform.attach_patient(&researcher, &group_code, &uuid).await?;
+    state.platform.people.attach_patient(&researcher, &group_code, &uuid).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -144,6 +144,6 @@ async fn detach(
     ResearcherCall(researcher): ResearcherCall,
     Path((group_code, uuid)): Path<(String, PathUuid)>,
 ) -> Result<StatusCode> {
-    state.platform.detach_patient(&researcher, &group_code, &uuid).await?;
+    state.platform.people.detach_patient(&researcher, &group_code, &uuid).await?;
     Ok(StatusCode::NO_CONTENT)
 }

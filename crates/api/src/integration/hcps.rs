@@ -52,7 +52,7 @@ async fn list(
     ResearcherCall(researcher): ResearcherCall,
     Path(group_code): Path<String>,
 ) -> Result<Json<Vec<HcpBody>>> {
-    let members = state.platform.hcps(&researcher, &group_code).await?;
+    let members = state.platform.people.hcps(&researcher, &group_code).await?;
     Ok(Json(members.into_iter().map(HcpBody::from).collect()))
 }
 
@@ -70,7 +70,7 @@ async fn add(
 ) -> Result<Json<HcpBody>> {
     let email = fields.required_text("email");
     fields.finish()?;
-    Ok(Json(state.platform.add_hcp(&researcher, &group_code, &email).await?.into()))
+    Ok(Json(state.platform.people.add_hcp(&researcher, &group_code, &email).await?.into()))
 }
 
 /// Ends a membership; 409 `last_manager` when nobody else in the study could manage it.
@@ -83,6 +83,6 @@ async fn remove(
     ResearcherCall(researcher): ResearcherCall,
     Path((group_code, uuid)): Path<(String, PathUuid)>,
 ) -> Result<StatusCode> {
-    state.platform.remove_hcp(&researcher, &group_code, &uuid).await?;
+    state.platform.people.remove_hcp(&researcher, &group_code, &uuid).await?;
     Ok(StatusCode::NO_CONTENT)
 }

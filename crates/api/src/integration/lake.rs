@@ -107,7 +107,7 @@ async fn list(
     };
     let since = number("since")?.map(|number| number.max(0));
     let limit = number("per_page")?.unwrap_or(DEFAULT_PAGE).clamp(1, LARGEST_LAKE_PAGE);
-    let page = state.platform.lake_page(&researcher, &group_code, since, limit).await?;
+    let page = state.platform.data.lake_page(&researcher, &group_code, since, limit).await?;
     Ok(Json(LakeBody {
         files: page.files.into_iter().map(LakeFileBody::from).collect(),
         next_since: page.next_since.to_string(),

@@ -166,7 +166,7 @@ async fn latest(
     ResearcherCall(researcher): ResearcherCall,
     Path(uuid): Path<PathUuid>,
 ) -> Result<Json<NewsBody>> {
-    let reading = state.platform.latest_news_score(&researcher, &uuid).await?;
+    let reading = state.platform.data.latest_news_score(&researcher, &uuid).await?;
     let reading = reading.ok_or(ApiError::Particular {
         status: StatusCode::NOT_FOUND,
         code: "no_news_score",
@@ -185,7 +185,7 @@ async fn settings(
     ResearcherCall(researcher): ResearcherCall,
     Path(uuid): Path<PathUuid>,
 ) -> Result<Json<SettingsBody>> {
-    Ok(Json(state.platform.news_settings(&researcher, &uuid).await?.into()))
+    Ok(Json(state.platform.people.news_settings(&researcher, &uuid).await?.into()))
 }
 
 /// Changes what is set for the NEWS of a patient, from now on.
@@ -205,5 +205,5 @@ async fn change_settings(
         consciousness: fields.text("consciousness"),
     };
     fields.finish()?;
-    Ok(Json(state.platform.change_news_settings(&researcher, &uuid, &change).await?.into()))
+    Ok(Json(state.platform.people.change_news_settings(&researcher, &uuid, &change).await?.into()))
 }

@@ -314,11 +314,11 @@ async fn list(
 ) -> Result<Response> {
     let wanted = Wanted::read(&parameters)?;
     let (platform, columns) = (state.platform, wanted.columns());
-    let uuids = platform.uuids_of_group(&researcher, &group_code).await?;
+    let uuids = platform.people.uuids_of_group(&researcher, &group_code).await?;
     let parts: Vec<Vec<String>> = uuids.chunks(ROWS_AT_ONCE).map(<[String]>::to_vec).collect();
     let read = move |part: Vec<String>| {
         let platform = platform.clone();
-        async move { platform.patient_rows(&part, columns).await }
+        async move { platform.data.patient_rows(&part, columns).await }
     };
     let batches = futures::stream::iter(parts).map(read).buffered(PARTS_AHEAD);
     let wanted = Arc::new(wanted);
@@ -335,7 +335,7 @@ async fn enrol(
     ResearcherCall(researcher): ResearcherCall,
     Path(group_code): Path<String>,
 ) -> Result<Json<EnrolledBody>> {
-    Ok(Json(state.platform.enrol_patient(&researcher, &group_code).await?.into()))
+    Ok(Json(state.platform.people.enrol_patient(&researcher, &group_code).await?.into()))
 }
 
 /// What is known of a voucher code.
@@ -347,7 +347,7 @@ async fn check_voucher(
     ResearcherCall(researcher): ResearcherCall,
     Path(voucher_code): Path<String>,
 ) -> Result<Json<VoucherBody>> {
-    Ok(Json(state.platform.check_voucher(&researcher, &voucher_code).await?.into()))
+    Ok(Json(state.platform.people.check_voucher(&researcher, &voucher_code).await?.into()))
 }
 
 /// Gives a confirmed patient a new password and ends his tokens.
@@ -363,7 +363,7 @@ async fn reset_password(
 ) -> Result<StatusCode> {
     let password = fields.required_text("password");
     fields.finish()?;
-    state.platform.reset_password(&researcher, &uuid, &password).await?;
+    state.platform.identity.reset_password(&researcher, &uuid, &password).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -377,6 +377,6 @@ async fn health_token(
     ResearcherCall(researcher): ResearcherCall,
     Path(uuid): Path<PathUuid>,
 ) -> Result<Json<TokenBody>> {
-    let issued = state.platform.health_token(&researcher, &uuid).await?;
+    let issued = state.platform.identity.health_token(&researcher, &uuid).await?;
     Ok(Json(TokenBody { token: issued.token }))
 }

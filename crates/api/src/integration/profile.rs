@@ -50,7 +50,7 @@ async fn change(
         time_zone: fields.text("time_zone"),
     };
     fields.finish()?;
-    Ok(Json(state.platform.change_patient(&researcher, &uuid, change).await?.into()))
+    Ok(Json(state.platform.people.change_patient(&researcher, &uuid, change).await?.into()))
 }
 
 /// Erases a patient with everything that was measured of him, for good.
@@ -63,7 +63,7 @@ async fn erase(
     ResearcherCall(researcher): ResearcherCall,
     Path(uuid): Path<PathUuid>,
 ) -> Result<Json<ReceiptBody>> {
-    Ok(Json(state.platform.erase_patient(&researcher, &uuid).await?.into()))
+    Ok(Json(state.platform.people.erase_patient(&researcher, &uuid).await?.into()))
 }
 
 /// Changes person and body of a patient. Days that follow from his body are computed again.
@@ -80,5 +80,5 @@ async fn change_profile(
 ) -> Result<Json<PatientBody>> {
     let change = read_profile(&mut fields);
     fields.finish()?;
-    Ok(Json(state.platform.change_profile(&researcher, &uuid, change).await?.into()))
+    Ok(Json(state.platform.people.change_profile(&researcher, &uuid, change).await?.into()))
 }

@@ -42,11 +42,11 @@ async fn of_group(
     let form = DayForm::of_all_sections(&parameters)?;
     let parts = form.parts;
     let platform = state.platform;
-    let patients = platform.uuids_of_group(&researcher, &group_code).await?;
+    let patients = platform.people.uuids_of_group(&researcher, &group_code).await?;
     let batches: Vec<Vec<String>> = patients.chunks(PATIENTS_AT_ONCE).map(<[String]>::to_vec).collect();
     let read = move |part: Vec<String>| {
         let platform = platform.clone();
-        async move { platform.days_of_patients(&part, day, parts).await }
+        async move { platform.data.days_of_patients(&part, day, parts).await }
     };
     let batches = futures::stream::iter(batches).map(read).buffered(BATCHES_AHEAD);
     many_days(batches, form, Frame::object(), true).await
@@ -70,6 +70,6 @@ async fn of_patient(
 ) -> Result<Response> {
     let day = date("date", &day)?;
     let form = DayForm::read(&parameters)?;
-    let found = state.platform.patient_day(&researcher, &uuid, day, form.parts).await?;
+    let found = state.platform.data.patient_day(&researcher, &uuid, day, form.parts).await?;
     one_day(found, form).await
 }

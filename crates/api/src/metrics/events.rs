@@ -6,7 +6,7 @@ use super::text::{heading, line};
 
 /// Writes how far readers of each log are behind; left out when a database does not answer.
 pub(super) async fn write(platform: &Platform, text: &mut String) {
-    let Ok(lags) = platform.event_lags_ms().await else { return };
+    let Ok(lags) = platform.upkeep.event_lags_ms().await else { return };
     let name = "pulseward_event_lag_seconds";
     heading(text, name, "gauge", "Age of the oldest event that readers cannot see yet, by database.");
     for (database, lag_ms) in lags {

@@ -10,19 +10,19 @@ use super::text::{heading, histogram, line};
 /// Writes what this node has run, and what waits or fails on all nodes; the latter is left out when the database does
 /// not answer.
 pub(super) async fn write(platform: &Platform, text: &mut String) {
-    let (kinds, restarts) = platform.jobs.counts();
+    let (kinds, restarts) = platform.core.signals().counts();
     write_runs(&kinds, text);
-    write_derivations(&platform.derivation_counts(), text);
+    write_derivations(&platform.data.derivation_counts(), text);
     heading(text, "pulseward_job_engine_restarts_total", "counter", "Starts of the engine after a panic of its own.");
     line(text, &format!("pulseward_job_engine_restarts_total {restarts}"));
-    if let Ok(due) = platform.due_jobs().await {
+    if let Ok(due) = platform.upkeep.due_jobs().await {
         let name = "pulseward_jobs_due";
         heading(text, name, "gauge", "Jobs that wait to be run, on all nodes; derivations are in the fold queue.");
         for (kind, count) in due {
             line(text, &format!("{name}{{kind=\"{kind}\"}} {count}"));
         }
     }
-    if let Ok(failing) = platform.failing_jobs().await {
+    if let Ok(failing) = platform.upkeep.failing_jobs().await {
         let name = "pulseward_jobs_failing";
         heading(text, name, "gauge", "Jobs whose last run failed, on all nodes.");
         for kind in &failing {

@@ -66,8 +66,8 @@ struct PasswordChange {
 #[utoipa::path(get, path = "/account", tag = "portal", security(("portal_cookie" = [])),
     responses((status = 200, body = AccountBody), (status = 401, body = ErrorBody)))]
 async fn show(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<AccountBody>> {
-    let account = state.platform.portal_account(&caller).await?;
-    Ok(Json(AccountBody::of(account, state.platform.now_ms())))
+    let account = state.platform.identity.portal_account(&caller).await?;
+    Ok(Json(AccountBody::of(account, state.platform.core.now_ms())))
 }
 
 /// Chooses another password, which ends one's other sessions and all tokens of the account.
@@ -83,6 +83,6 @@ async fn change_password(
 ) -> Result<StatusCode> {
     let (current, new) = (fields.required_text("current"), fields.required_text("new"));
     fields.finish()?;
-    state.platform.change_portal_password(&caller, &current, &new, &address.text()).await?;
+    state.platform.identity.change_portal_password(&caller, &current, &new, &address.text()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

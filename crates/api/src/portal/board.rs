@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderName};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::{Stream, StreamExt as _};
-use platform::portal::{BoardEvent, BoardListener, BoardRow, SPARK_SLOTS};
+use platform::portal::{BoardEvent, BoardListener, BoardRow, Presence, SPARK_SLOTS};
 use platform::{Platform, ROWS_AT_ONCE};
 use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
@@ -216,12 +216,12 @@ async fn board(
     Path(code): Path<String>,
 ) -> Result<Response> {
     let platform = state.platform;
-    let uuids = platform.board_patients(&caller.researcher()?, &code).await?;
+    let uuids = platform.data.board_patients(&caller.researcher()?, &code).await?;
     let parts: Vec<Vec<String>> = uuids.chunks(ROWS_AT_ONCE).map(<[String]>::to_vec).collect();
-    let before = format!("{{\"at\":{},\"patients\":[", platform.now_ms()).into_bytes();
+    let before = format!("{{\"at\":{},\"patients\":[", platform.core.now_ms()).into_bytes();
     let read = move |part: Vec<String>| {
         let platform = platform.clone();
-        async move { platform.board_rows(&part).await }
+        async move { platform.data.board_rows(&part).await }
     };
     let batches = futures::stream::iter(parts).map(read).buffered(PARTS_AHEAD);
     let frame = Frame { before, after: b"]}".to_vec() };
@@ -243,7 +243,7 @@ async fn events(
 ) -> Result<Response> {
     let place = state.streams.clone().try_acquire_owned().map_err(|_| NoRoom)?;
     let last_seen = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok()).filter(|id| !id.is_empty());
-    let listener = state.platform.listen_to_board(&caller.researcher()?, &code, last_seen).await?;
+    let listener = state.platform.data.listen_to_board(&caller.researcher()?, &code, last_seen).await?;
     let cookie = session_cookie(&headers)?.unwrap_or_default().to_owned();
     let stream = told(Watched { platform: state.platform, listener, cookie, code });
     let stream = stream.map(move |event| {
@@ -265,10 +265,10 @@ struct Watched {
 impl Watched {
     /// Whether the session goes on and the study is still to be seen in it. A store that is away ends nothing.
     async fn stands(&self) -> bool {
-        match self.platform.portal_caller(&self.cookie, false).await {
+        match self.platform.identity.portal_caller(&self.cookie, Presence::Unknown).await {
             Ok(Some(caller)) => match caller.researcher() {
                 Ok(researcher) => !matches!(
-                    self.platform.group_access(&researcher, &self.code).await,
+                    self.platform.core.group_access(&researcher, &self.code).await,
                     Err(platform::PlatformError::Forbidden(_) | platform::PlatformError::NotFound(_))
                 ),
                 Err(_) => false,

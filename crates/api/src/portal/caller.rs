@@ -4,7 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use platform::Researcher;
-use platform::portal::PortalCaller;
+use platform::portal::{PortalCaller, Presence};
 
 use super::cookie::session_cookie;
 use crate::ApiState;
@@ -43,7 +43,7 @@ impl FromRequestParts<ApiState> for OwnCall {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self> {
-        let caller = caller(parts, state, !is_peek(parts)).await?;
+        let caller = caller(parts, state, presence(parts)).await?;
         if !is_read(&parts.method) {
             check_csrf(parts, &caller)?;
         }
@@ -55,7 +55,7 @@ impl FromRequestParts<ApiState> for UnattendedCall {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self> {
-        caller(parts, state, false).await.map(UnattendedCall)
+        caller(parts, state, Presence::Unknown).await.map(UnattendedCall)
     }
 }
 
@@ -65,7 +65,7 @@ pub(crate) async fn researcher_of_cookie(parts: &Parts, state: &ApiState) -> Res
     if session_cookie(&parts.headers)?.is_none() {
         return Ok(None);
     }
-    let caller = caller(parts, state, !is_peek(parts)).await?;
+    let caller = caller(parts, state, presence(parts)).await?;
     check_csrf(parts, &caller)?;
     if !is_read(&parts.method) {
         check_writes(&caller)?;
@@ -73,9 +73,9 @@ pub(crate) async fn researcher_of_cookie(parts: &Parts, state: &ApiState) -> Res
     Ok(Some(caller.researcher()?))
 }
 
-async fn caller(parts: &Parts, state: &ApiState, is_use: bool) -> Result<PortalCaller> {
+async fn caller(parts: &Parts, state: &ApiState, presence: Presence) -> Result<PortalCaller> {
     let Some(cookie) = session_cookie(&parts.headers)? else { return Err(session_expired()) };
-    let caller = state.platform.portal_caller(cookie, is_use).await?.ok_or_else(session_expired)?;
+    let caller = state.platform.identity.portal_caller(cookie, presence).await?.ok_or_else(session_expired)?;
     prove(parts);
     Ok(caller)
 }
@@ -99,8 +99,9 @@ fn check_writes(caller: &PortalCaller) -> Result<()> {
 }
 
 /// Whether a page only looks again by the clock, which does not keep its session from being locked.
-fn is_peek(parts: &Parts) -> bool {
-    is_read(&parts.method) && Parameters::of(&parts.uri).one("peek") == Some("1")
+fn presence(parts: &Parts) -> Presence {
+    let is_peek = is_read(&parts.method) && Parameters::of(&parts.uri).one("peek") == Some("1");
+    if is_peek { Presence::Unknown } else { Presence::Shown }
 }
 
 fn is_read(method: &Method) -> bool {

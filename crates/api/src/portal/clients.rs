@@ -83,7 +83,7 @@ struct ClientRequest {
 #[utoipa::path(get, path = "/clients", tag = "portal", security(("portal_cookie" = [])),
     responses((status = 200, body = Vec<ClientBody>), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody)))]
 async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<Vec<ClientBody>>> {
-    let clients = state.platform.portal_clients(&caller).await?;
+    let clients = state.platform.identity.portal_clients(&caller).await?;
     Ok(Json(clients.into_iter().map(ClientBody::from).collect()))
 }
 
@@ -103,7 +103,7 @@ async fn create(
     let public = fields.flag("public").unwrap_or(false);
     fields.finish()?;
     let new = NewOauthClient { name, redirect_uris, privacy_policy_url, public };
-    let (view, client_secret) = state.platform.create_portal_client(&caller, new).await?;
+    let (view, client_secret) = state.platform.identity.create_portal_client(&caller, new).await?;
     Ok((StatusCode::CREATED, Json(NewClientBody { client: view.into(), client_secret })))
 }
 
@@ -117,6 +117,6 @@ async fn remove(
     PortalCall(caller): PortalCall,
     Path(client_id): Path<String>,
 ) -> Result<StatusCode> {
-    state.platform.remove_portal_client(&caller, &client_id).await?;
+    state.platform.identity.remove_portal_client(&caller, &client_id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

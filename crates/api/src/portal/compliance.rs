@@ -113,13 +113,13 @@ async fn of_group(
 ) -> Result<Response> {
     let (first, last) = (day(&parameters, "from")?, day(&parameters, "to")?);
     let platform = state.platform;
-    let uuids = platform.heat_map_patients(&caller.researcher()?, &code, first, last).await?;
+    let uuids = platform.data.heat_map_patients(&caller.researcher()?, &code, first, last).await?;
     let days: Vec<String> = (first.0..=last.0).map(|day| format!("\"{}\"", LocalDay(day))).collect();
     let before = format!("{{\"days\":[{}],\"patients\":[", days.join(",")).into_bytes();
     let parts: Vec<Vec<String>> = uuids.chunks(PATIENTS_AT_ONCE).map(<[String]>::to_vec).collect();
     let read = move |part: Vec<String>| {
         let platform = platform.clone();
-        async move { platform.heat_map(&part, first, last).await }
+        async move { platform.data.heat_map(&part, first, last).await }
     };
     let batches = futures::stream::iter(parts).then(read);
     let frame = Frame { before, after: b"]}".to_vec() };
@@ -139,7 +139,7 @@ async fn of_patient(
     parameters: Parameters,
 ) -> Result<Json<DayHoursBody>> {
     let day = day(&parameters, "date")?;
-    let (hours, types) = state.platform.day_by_hour(&caller.researcher()?, &uuid, day).await?;
+    let (hours, types) = state.platform.data.day_by_hour(&caller.researcher()?, &uuid, day).await?;
     Ok(Json(DayHoursBody { hours, types: types.into_iter().map(TypeHoursBody::from).collect() }))
 }
 

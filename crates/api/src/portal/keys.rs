@@ -87,7 +87,7 @@ struct KeyRequest {
 #[utoipa::path(get, path = "/keys", tag = "portal", security(("portal_cookie" = [])),
     responses((status = 200, body = Vec<KeyBody>), (status = 401, body = ErrorBody)))]
 async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<Vec<KeyBody>>> {
-    let keys = state.platform.portal_keys(&caller).await?;
+    let keys = state.platform.identity.portal_keys(&caller).await?;
     Ok(Json(keys.into_iter().map(KeyBody::from).collect()))
 }
 
@@ -111,7 +111,8 @@ async fn create(
         time.map(Timestamp::as_millisecond)
     });
     fields.finish()?;
-    let (view, key) = state.platform.create_portal_key(&caller, NewApiKey { name, expires_ms, groups }).await?;
+    let (view, key) =
+        state.platform.identity.create_portal_key(&caller, NewApiKey { name, expires_ms, groups }).await?;
     Ok((StatusCode::CREATED, Json(NewKeyBody { key_of: view.into(), key })))
 }
 
@@ -125,6 +126,6 @@ async fn revoke(
     PortalCall(caller): PortalCall,
     Path(id): Path<String>,
 ) -> Result<StatusCode> {
-    state.platform.revoke_portal_key(&caller, &id).await?;
+    state.platform.identity.revoke_portal_key(&caller, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

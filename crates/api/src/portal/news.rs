@@ -82,7 +82,7 @@ async fn history(
         is_time.then_some(time_ms).ok_or_else(|| PlatformError::invalid(key, "must be a time in ms"))
     };
     let (from_ms, to_ms) = (time_ms("from")?, time_ms("to")?);
-    let history = state.platform.news_history(&caller.researcher()?, &uuid, from_ms, to_ms).await?;
+    let history = state.platform.data.news_history(&caller.researcher()?, &uuid, from_ms, to_ms).await?;
     let NewsHistory { time_zone, entries } = history;
     Ok(Json(NewsHistoryBody { time_zone, entries: entries.into_iter().map(NewsHistoryEntry::from).collect() }))
 }

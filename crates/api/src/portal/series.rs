@@ -126,7 +126,7 @@ async fn series(
     parameters: Parameters,
 ) -> Result<Json<ChartBody>> {
     let request = read_request(&parameters)?;
-    let chart = state.platform.chart(&caller.researcher()?, &uuid, &request).await?;
+    let chart = state.platform.data.chart(&caller.researcher()?, &uuid, &request).await?;
     let Chart { bucket_us, series, gaps } = chart;
     Ok(Json(ChartBody {
         from: request.from_ms,

@@ -79,7 +79,7 @@ async fn open(
     let (totp, wall_display) = (fields.text("totp"), fields.flag("wall_display").unwrap_or(false));
     fields.finish()?;
     let login = NewPortalLogin { email, password, totp, wall_display, user_agent };
-    match state.platform.open_portal(login, &address.text()).await? {
+    match state.platform.identity.open_portal(login, &address.text()).await? {
         PortalLogin::Refused => Err(refused("invalid_credentials", "the credentials are not valid")),
         PortalLogin::TotpRequired => Err(refused("totp_required", "a code of the second factor is needed")),
         PortalLogin::Opened(opened) => {
@@ -102,16 +102,16 @@ async fn show(State(state): State<ApiState>, OwnCall(caller): OwnCall) -> Result
 #[utoipa::path(delete, path = "/session", tag = "portal", security(("portal_cookie" = [], "csrf_token" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody)))]
 async fn close(State(state): State<ApiState>, OwnCall(caller): OwnCall) -> Result<Response> {
-    state.platform.close_portal(&caller).await?;
+    state.platform.identity.close_portal(&caller).await?;
     Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie(&state, "", "; Max-Age=0"))]).into_response())
 }
 
 async fn session_body(state: &ApiState, caller: &PortalCaller) -> Result<SessionBody> {
-    let account = state.platform.portal_account(caller).await?;
+    let account = state.platform.identity.portal_account(caller).await?;
     Ok(SessionBody {
         csrf_token: caller.csrf_token.clone(),
-        account: AccountBody::of(account, state.platform.now_ms()),
-        idle_s: (!caller.view_only).then_some(state.platform.settings.portal_idle_minutes * 60),
+        account: AccountBody::of(account, state.platform.core.now_ms()),
+        idle_s: (!caller.view_only).then_some(state.platform.core.settings().portal_idle_minutes * 60),
         ends_at: iso_ms(caller.ends_ms),
         must_change_password: caller.must_change_password,
         totp: caller.has_totp,
@@ -121,7 +121,7 @@ async fn session_body(state: &ApiState, caller: &PortalCaller) -> Result<Session
 
 /// The cookie's header. Without a lifetime of its own it goes with the browser's session; ours ends it earlier.
 fn cookie(state: &ApiState, value: &str, more: &str) -> String {
-    let secure = if state.platform.settings.integration_url.starts_with("https://") { "; Secure" } else { "" };
+    let secure = if state.platform.core.settings().integration_url.starts_with("https://") { "; Secure" } else { "" };
     format!("{SESSION_COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{more}")
 }
 

@@ -42,7 +42,7 @@ struct OwnSessionBody {
 #[utoipa::path(get, path = "/sessions", tag = "portal", security(("portal_cookie" = [])),
     responses((status = 200, body = Vec<OwnSessionBody>), (status = 401, body = ErrorBody)))]
 async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<Vec<OwnSessionBody>>> {
-    let sessions = state.platform.portal_sessions(&caller).await?.into_iter().map(|session| OwnSessionBody {
+    let sessions = state.platform.identity.portal_sessions(&caller).await?.into_iter().map(|session| OwnSessionBody {
         current: session.id == caller.session_id,
         id: session.id,
         created_at: iso_ms(session.created_ms),
@@ -64,6 +64,6 @@ async fn end(
     PortalCall(caller): PortalCall,
     Path(id): Path<String>,
 ) -> Result<StatusCode> {
-    state.platform.end_portal_session(&caller, &id).await?;
+    state.platform.identity.end_portal_session(&caller, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -52,7 +52,7 @@ struct OwnPassword {
     responses((status = 200, body = TotpBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 409, body = ErrorBody)))]
 async fn begin(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<TotpBody>> {
-    let new = state.platform.begin_totp(&caller).await?;
+    let new = state.platform.identity.begin_totp(&caller).await?;
     Ok(Json(TotpBody { secret: new.secret, otpauth_url: new.otpauth_url }))
 }
 
@@ -70,7 +70,7 @@ async fn confirm(
 ) -> Result<StatusCode> {
     let code = fields.required_text("code");
     fields.finish()?;
-    state.platform.confirm_totp(&caller, &code, &address.text()).await?;
+    state.platform.identity.confirm_totp(&caller, &code, &address.text()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -87,6 +87,6 @@ async fn remove(
 ) -> Result<StatusCode> {
     let password = fields.required_text("password");
     fields.finish()?;
-    state.platform.remove_totp(&caller, &password, &address.text()).await?;
+    state.platform.identity.remove_totp(&caller, &password, &address.text()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

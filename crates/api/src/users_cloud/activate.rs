@@ -79,6 +79,6 @@ async fn activate(
         },
     };
     fields.finish()?;
-    let patient = state.platform.activate(activation, &address.text()).await?;
-    Ok(Json(state.platform.login_activated(patient).await?.into()))
+    let patient = state.platform.people.activate(activation, &address.text()).await?;
+    Ok(Json(state.platform.identity.login_activated(patient).await?.into()))
 }

@@ -34,7 +34,7 @@ async fn refresh(
     address: ClientAddress,
     BearerToken(token): BearerToken,
 ) -> Result<RefreshedToken> {
-    Ok(RefreshedToken(state.platform.users_refresh(&token, &address.text()).await?))
+    Ok(RefreshedToken(state.platform.identity.users_refresh(&token, &address.text()).await?))
 }
 
 /// The same as GET.
@@ -49,7 +49,7 @@ async fn refresh_by_post(state: State<ApiState>, address: ClientAddress, token: 
 /// A token that has expired is taken as long as it could be refreshed.
 #[utoipa::path(post, path = "/auth/logout", tag = "logins", responses((status = 204), (status = 401, body = ErrorBody)))]
 async fn logout(State(state): State<ApiState>, BearerToken(token): BearerToken) -> Result<StatusCode> {
-    state.platform.users_logout(&token).await?;
+    state.platform.identity.users_logout(&token).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -75,6 +75,6 @@ async fn change_password(
 ) -> Result<Json<UsersLoginBody>> {
     let (password, new_password) = (fields.required_text("password"), fields.required_text("new_password"));
     fields.finish()?;
-    let login = state.platform.change_password(&caller, &password, &new_password, &address.text()).await?;
+    let login = state.platform.identity.change_password(&caller, &password, &new_password, &address.text()).await?;
     Ok(Json(login.into()))
 }

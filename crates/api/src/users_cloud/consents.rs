@@ -46,7 +46,7 @@ impl From<GivenConsent> for ConsentBody {
 #[utoipa::path(get, path = "/auth/consents", tag = "oauth",
     responses((status = 200, body = Vec<ConsentBody>), (status = 401, body = ErrorBody)))]
 async fn list(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<Vec<ConsentBody>>> {
-    let given = state.platform.consents(&caller).await?;
+    let given = state.platform.identity.consents(&caller).await?;
     Ok(Json(given.into_iter().map(ConsentBody::from).collect()))
 }
 
@@ -58,6 +58,6 @@ async fn withdraw(
     UsersCall(caller): UsersCall,
     Path(id): Path<String>,
 ) -> Result<StatusCode> {
-    state.platform.withdraw_consent(&caller, &id).await?;
+    state.platform.identity.withdraw_consent(&caller, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

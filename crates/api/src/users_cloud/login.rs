@@ -154,8 +154,8 @@ async fn login(
     fields.finish()?;
     let (credentials, address) = (Credentials { name, password }, address.text());
     let login = match new_password {
-        Some(new) => state.platform.login_and_change_password(credentials, &new, &address).await?,
-        None => state.platform.login(credentials, &address).await?,
+        Some(new) => state.platform.identity.login_and_change_password(credentials, &new, &address).await?,
+        None => state.platform.identity.login(credentials, &address).await?,
     };
     Ok(Json(login.into()))
 }

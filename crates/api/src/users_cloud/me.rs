@@ -21,7 +21,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 #[utoipa::path(get, path = "/me", tag = "users",
     responses((status = 200, body = UserBody), (status = 401, body = ErrorBody)))]
 async fn read(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<UserBody>> {
-    Ok(Json(state.platform.owner(&caller.owner).await?.into()))
+    Ok(Json(state.platform.identity.owner(&caller.owner).await?.into()))
 }
 
 /// Changes what the caller has told of himself. An account has only its names here.
@@ -37,7 +37,7 @@ async fn change(
     change.profile.time_zone = fields.text("time_zone");
     change.person.agreement_to_terms_of_use = fields.flag("agreement_to_terms_of_use");
     fields.finish()?;
-    Ok(Json(state.platform.change_self(&caller, change).await?.into()))
+    Ok(Json(state.platform.people.change_self(&caller, change).await?.into()))
 }
 
 /// Erases the caller with everything that was measured of him, for good. An account cannot go (409 `last_manager`) while
@@ -45,5 +45,5 @@ async fn change(
 #[utoipa::path(delete, path = "/me", tag = "users",
     responses((status = 200, body = ReceiptBody), (status = 401, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn erase(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<ReceiptBody>> {
-    Ok(Json(state.platform.erase_self(&caller).await?.into()))
+    Ok(Json(state.platform.people.erase_self(&caller).await?.into()))
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
-use platform::{NewAccount, NewApiKey, Platform, Role, Settings, SubscriptionStart};
+use platform::{Environment, NewAccount, NewApiKey, Platform, Role, Settings, SubscriptionStart};
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
 use store::engine::Address;
@@ -78,15 +78,15 @@ impl Story {
         let now_ms = Arc::new(AtomicI64::new(START_MS));
         let clock = now_ms.clone();
         let random = Mutex::new(rand_chacha::ChaCha20Rng::seed_from_u64(7));
-        let platform = Platform::new(
+        let platform = Platform::new(Environment {
             users,
             health,
             objects,
-            Arc::new(move || clock.load(Ordering::SeqCst)),
-            Arc::new(move |bytes: &mut [u8]| random.lock().expect("no test panics here").fill_bytes(bytes)),
-            [7; 32],
-            Settings::default(),
-        );
+            clock: Arc::new(move || clock.load(Ordering::SeqCst)),
+            random: Arc::new(move |bytes: &mut [u8]| random.lock().expect("no test panics here").fill_bytes(bytes)),
+            master_key: [7; 32],
+            settings: Settings::default(),
+        });
         let state = api::ApiState::new(platform.clone(), limits);
         Story { platform, router: api::router(state.clone()), state, now_ms, folder }
     }
@@ -116,8 +116,8 @@ impl Story {
             password: Some(PASSWORD.to_owned()),
             subscription: SubscriptionStart::Active,
         };
-        let (account, _) = self.platform.create_account(account).await.expect("an account");
-        self.platform.create_api_key(&account, NewApiKey::default()).await.expect("a key").1
+        let (account, _) = self.platform.identity.create_account(account).await.expect("an account");
+        self.platform.identity.create_api_key(&account, NewApiKey::default()).await.expect("a key").1
     }
 
     /// All entries of the audit log in which somebody appears, of one action code when one is named.
@@ -129,7 +129,7 @@ impl Story {
             action_type: action_type.map(str::to_owned),
             scoped_key: None,
         };
-        let mut reader = self.platform.users.read_audit(query, self.now_ms()).await.expect("a reader");
+        let mut reader = self.platform.core.users().read_audit(query, self.now_ms()).await.expect("a reader");
         let mut entries = Vec::new();
         while let Some(page) = reader.next_page().await.expect("a page") {
             entries.extend(page);
@@ -226,7 +226,7 @@ impl Story {
 
     /// Runs jobs of these kinds that are due; returns how many runs there were.
     pub async fn jobs(&self, kinds: &[&str]) -> usize {
-        platform::jobs::drain(&self.platform, kinds).await.expect("worked")
+        platform::jobs::drain(&self.platform.upkeep, kinds).await.expect("worked")
     }
 
     /// Any request, answered with its bytes as they are.

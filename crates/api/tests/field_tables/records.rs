@@ -197,7 +197,7 @@ async fn table_2_10_audit_log_entry() {
         or_null("details", Object),
     ]);
     let log = format!("/v1/patients/audit/logs?from={START_MS}&to={}", START_MS + 1);
-    let ada = scene.story.platform.account_by_email("ada@example.org").await.expect("an account").uuid;
+    let ada = scene.story.platform.identity.account_by_email("ada@example.org").await.expect("an account").uuid;
     let group_id = text(&scene.get("/v1/groups").await[0]["id"]);
     let grace = scene.patient().await;
     scene.story.pass_ms(1);

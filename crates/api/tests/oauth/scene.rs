@@ -48,7 +48,7 @@ impl Scene {
             privacy_policy_url: "https://diary.example/privacy".to_owned(),
             public,
         };
-        let (client, secret) = self.story.platform.create_oauth_client(new).await.expect("a client");
+        let (client, secret) = self.story.platform.identity.create_oauth_client(new).await.expect("a client");
         Client { id: client.id, secret }
     }
 

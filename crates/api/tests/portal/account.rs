@@ -33,8 +33,8 @@ async fn a_new_password_ends_the_other_sessions() {
 async fn a_password_that_an_operator_chose_is_changed_first() {
     let story = Story::begin().await;
     let (before, _) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
-    let ada = story.platform.account_by_email("ada@example.org").await.expect("an account");
-    let chosen = story.platform.reset_account_password(&ada, None).await.expect("a password");
+    let ada = story.platform.identity.account_by_email("ada@example.org").await.expect("an account");
+    let chosen = story.platform.identity.reset_account_password(&ada, None).await.expect("a password");
     assert_eq!(before.get(&story, "/portal/session").await.error(), (401, "session_expired"));
     let browser = Browser::sign_in(&story, json!({"email": "ada@example.org", "password": chosen})).await;
     assert_eq!(browser.get(&story, "/portal/session").await.ok()["must_change_password"], true);
@@ -56,8 +56,8 @@ async fn a_password_that_an_operator_chose_is_changed_first() {
 async fn a_disabled_account_is_out_at_once() {
     let story = Story::begin().await;
     let (browser, _) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
-    let ada = story.platform.account_by_email("ada@example.org").await.expect("an account");
-    story.platform.disable_account(&ada).await.expect("disabled");
+    let ada = story.platform.identity.account_by_email("ada@example.org").await.expect("an account");
+    story.platform.identity.disable_account(&ada).await.expect("disabled");
     assert_eq!(browser.get(&story, "/portal/session").await.error(), (401, "session_expired"));
     let answer = story.post("/portal/session", json!({"email": "ada@example.org", "password": PASSWORD})).await;
     assert_eq!(answer.error(), (401, "invalid_credentials"));
@@ -74,12 +74,12 @@ async fn a_subscription_is_told_as_it_stands() {
         password: Some(PASSWORD.to_owned()),
         subscription: SubscriptionStart::None,
     };
-    story.platform.create_account(account).await.expect("an account");
+    story.platform.identity.create_account(account).await.expect("an account");
     let browser = Browser::sign_in(&story, json!({"email": "ada@example.org", "password": PASSWORD})).await;
     let account = browser.get(&story, "/portal/api/account").await.ok();
     assert_eq!(account["first_name"], "Ada");
     assert_eq!((&account["has_subscription"], &account["subscription_until"]), (&json!(false), &Value::Null));
-    story.platform.set_subscription("ada@example.org", Some(story.now_ms() + 1)).await.expect("set");
+    story.platform.identity.set_subscription("ada@example.org", Some(story.now_ms() + 1)).await.expect("set");
     let account = browser.get(&story, "/portal/api/account").await.ok();
     assert_eq!(
         (&account["has_subscription"], &account["subscription_until"]),
@@ -192,7 +192,7 @@ async fn a_health_token_asked_for_on_a_page_ends_with_the_account() {
     let token = text(&browser.ask(&story, "GET", &path, Value::Null).await.ok()["token"]);
     let reading = "/health/user-summaries?date_from=2025-11-19&date_to=2025-11-20";
     story.get_as(reading, &token).await.ok();
-    let ada = story.platform.account_by_email("ada@example.org").await.expect("an account");
-    story.platform.disable_account(&ada).await.expect("disabled");
+    let ada = story.platform.identity.account_by_email("ada@example.org").await.expect("an account");
+    story.platform.identity.disable_account(&ada).await.expect("disabled");
     assert_eq!(story.get_as(reading, &token).await.status, 401);
 }

@@ -231,7 +231,7 @@ async fn one_who_comes_back_later_gets_what_happened_while_nobody_looked() {
 async fn a_row_that_cannot_be_read_does_not_hold_up_the_others() {
     let ward = Ward::open().await;
     let (rita, rosa) = (ward.patient(Value::Null).await, ward.patient(Value::Null).await);
-    let users = &ward.story.platform.users;
+    let users = ward.story.platform.core.users();
     let stored = users.patients(vec![rita.uuid.clone()]).await.expect("an answer").remove(&rita.uuid).expect("rita");
     let (uuid, now_ms) = (rita.uuid.clone(), START_MS);
     let change = PersonChange { uuid, email: None, known: stored.person, person: "{".to_owned(), now_ms };
@@ -303,6 +303,6 @@ async fn a_stream_ends_with_its_session_its_membership_and_its_node() {
     let ada = Browser::sign_in(&ward.story, json!({"email": "ada@example.org", "password": PASSWORD})).await;
     let ward = Ward { browser: ada, ..ward };
     let mut events = ward.events("").await;
-    ward.story.platform.close_boards();
+    ward.story.platform.data.close_boards();
     assert!(events.next().await.is_none(), "the node is about to stop");
 }

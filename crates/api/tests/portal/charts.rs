@@ -1,7 +1,7 @@
 //! Series for charts and heat maps of compliance.
 
 use platform::Role;
-use platform::seal::{Until, seal};
+use platform::seal::Until;
 use serde_json::{Value, json};
 
 use crate::browser::Browser;
@@ -59,7 +59,7 @@ async fn no_extreme_of_a_day_is_lost_sealed_or_not() {
     for sealed in [false, true] {
         if sealed {
             study.story.pass_ms(40 * 24 * HOUR_MS);
-            seal(&study.story.platform, Until::Finished, |_| {}).await.expect("sealed");
+            study.story.platform.upkeep.seal(Until::Finished, |_| {}).await.expect("sealed");
         }
         let browser =
             Browser::sign_in(&study.story, json!({"email": "ada@example.org", "password": crate::common::PASSWORD}))

@@ -70,7 +70,7 @@ impl Backup {
 
     async fn copy(&self, platform: &Platform, store: &StoreOptions) -> Result<(), Failure> {
         wiring::make_private_folder(&self.folder)?;
-        if platform.objects.as_folder().is_some_and(|objects| lies_in(&self.folder, objects)) {
+        if platform.core.objects().as_folder().is_some_and(|objects| lies_in(&self.folder, objects)) {
             let message = format!("{} lies among the objects of the store", self.folder.display());
             return Err(Failure::Usage(message));
         }
@@ -78,19 +78,19 @@ impl Backup {
         if !is_empty {
             return Err(Failure::Usage(format!("{} is not empty", self.folder.display())));
         }
-        let id = format!("backup-{}", platform.now_ms());
-        platform.health.hold_objects(&id, platform.now_ms() + HOLD_MS).await?;
+        let id = format!("backup-{}", platform.core.now_ms());
+        platform.core.health().hold_objects(&id, platform.core.now_ms() + HOLD_MS).await?;
         let copied = copy_all(platform, store, &self.folder, self.without_key).await;
-        let is_listed_only = platform.objects.as_folder().is_none();
+        let is_listed_only = platform.core.objects().as_folder().is_none();
         if copied.is_err() || !is_listed_only {
-            platform.health.release_objects(&id).await?;
+            platform.core.health().release_objects(&id).await?;
         }
         if copied.is_err() {
             remove_content(&self.folder)?;
         }
         let mut report = copied?;
         if is_listed_only {
-            report["objects_held_until"] = crate::values::iso(platform.now_ms() + HOLD_MS).into();
+            report["objects_held_until"] = crate::values::iso(platform.core.now_ms() + HOLD_MS).into();
         }
         self.output.print(&report)
     }
@@ -116,13 +116,13 @@ async fn copy_all(
     }
     let mut objects = Vec::new();
     for name in FOLDERS {
-        objects.extend(platform.objects.listed(name).await?);
+        objects.extend(platform.core.objects().listed(name).await?);
     }
-    if let Some(source) = platform.objects.as_folder() {
+    if let Some(source) = platform.core.objects().as_folder() {
         let gone = link_all(source, &folder.join(OBJECTS), &objects)?;
         if !gone.is_empty() {
             // An erasure does not wait for a backup. The erased are named in it, so that restoring erases them there too.
-            let erased = platform.objects.listed(ERASED).await?;
+            let erased = platform.core.objects().listed(ERASED).await?;
             if erased.iter().all(|object| objects.contains(object)) {
                 return Err(Failure::Other(format!("{} went away while it was copied", gone[0].path)));
             }
@@ -136,7 +136,7 @@ async fn copy_all(
     let content = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "objects": objects.iter().map(|object| object.path.as_str()).collect::<Vec<_>>(),
-        "objects_are_here": platform.objects.as_folder().is_some(),
+        "objects_are_here": platform.core.objects().as_folder().is_some(),
     });
     // Written last: a folder without it is no backup.
     let path = folder.join(CONTENT);
@@ -210,7 +210,7 @@ impl Restore {
             }
         }
         let platform = wiring::open_restored(&store, Settings::default()).await?;
-        let erased_again = match platform.begin_epoch().await {
+        let erased_again = match platform.upkeep.begin_epoch().await {
             Ok(()) => erase_again(&platform, erased).await,
             Err(error) => Err(error.into()),
         };
@@ -249,15 +249,17 @@ fn begin_restore(data: &Path) -> Result<PathBuf, Failure> {
 /// Erases whom the list of the erased or the caller names and the restored databases still know; answers how many, and
 /// how many of those that the caller names they do not know.
 async fn erase_again(platform: &Platform, named: BTreeSet<String>) -> Result<(u64, u64), Failure> {
-    let mut erased: BTreeSet<String> = platform.objects.erased().await?.into_iter().collect();
+    let mut erased: BTreeSet<String> = platform.core.objects().erased().await?.into_iter().collect();
     erased.extend(named.iter().cloned());
     let (mut again, mut unknown) = (0, 0);
     for patient in erased {
-        if platform.users.patient(&patient).await?.is_none() && platform.health.patient(&patient).await?.is_none() {
+        if platform.core.users().patient(&patient).await?.is_none()
+            && platform.core.health().patient(&patient).await?.is_none()
+        {
             unknown += u64::from(named.contains(&patient));
             continue;
         }
-        match platform.erase_patient_as_operator(&patient).await {
+        match platform.people.erase_patient_as_operator(&patient).await {
             Ok(_) | Err(PlatformError::NotFound(_)) => again += 1,
             Err(error) => return Err(error.into()),
         }

@@ -80,7 +80,7 @@ impl Demo {
         let mut config = FleetConfig::new(url, &account.api_key, &random_password(), self.patients);
         config.group = Some(group.clone());
         config.cast = Cast::Mixed;
-        config.seed = platform.now_ms().unsigned_abs();
+        config.seed = platform.core.now_ms().unsigned_abs();
         config.zones = vec![local_zone()];
         config.days = self.days;
         config.connections = 4;
@@ -113,13 +113,13 @@ async fn account(platform: &Platform) -> Result<DemoAccount, Failure> {
         password: None,
         subscription: SubscriptionStart::Active,
     };
-    let (account, password) = match platform.create_account(new).await {
+    let (account, password) = match platform.identity.create_account(new).await {
         Ok((account, password)) => (account, Some(password)),
-        Err(PlatformError::Conflict { .. }) => (platform.account_by_email(EMAIL).await?, None),
+        Err(PlatformError::Conflict { .. }) => (platform.identity.account_by_email(EMAIL).await?, None),
         Err(error) => return Err(error.into()),
     };
     let new = NewApiKey { name: Some("demo".to_owned()), ..NewApiKey::default() };
-    let (_, api_key) = platform.create_api_key(&account, new).await?;
+    let (_, api_key) = platform.identity.create_api_key(&account, new).await?;
     Ok(DemoAccount { email: EMAIL, password, api_key })
 }
 

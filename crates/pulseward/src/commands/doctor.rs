@@ -48,11 +48,11 @@ impl Doctor {
 
     async fn examine(&self, platform: &Platform) -> Result<(), Failure> {
         let mut problems: Vec<String> = Vec::new();
-        if let Err(error) = platform.check_stores().await {
+        if let Err(error) = platform.upkeep.check_stores().await {
             problems.push(error.to_string());
         }
-        let storage = platform.storage().await?;
-        let free = platform.objects.as_folder().and_then(free_bytes);
+        let storage = platform.upkeep.storage().await?;
+        let free = platform.core.objects().as_folder().and_then(free_bytes);
         let full_in_days = free.and_then(|free| free.checked_div(storage.all.bytes_per_day));
         let mut warnings: Vec<String> = full_in_days.and_then(growth_warning).into_iter().collect();
         let orphans = self.orphans(platform).await?;
@@ -60,9 +60,9 @@ impl Doctor {
             warnings.push(format!("{} objects that no row knows; --sweep deletes them", orphans.paths.len()));
         }
         if self.retry {
-            platform.take_jobs_up().await?;
+            platform.upkeep.take_jobs_up().await?;
         }
-        let put_aside = platform.jobs_put_aside().await?;
+        let put_aside = platform.upkeep.jobs_put_aside().await?;
         problems.extend(put_aside.iter().map(problem_of_job));
         let mut report = json!({
             "bytes": storage.all.bytes,
@@ -82,7 +82,7 @@ impl Doctor {
             report["segment_bytes"] = verified.bytes.into();
             report["missing"] = json!(verified.missing);
             report["damaged"] = json!(verified.damaged);
-            let (entries, broken) = platform.users.verify_audit().await?;
+            let (entries, broken) = platform.core.users().verify_audit().await?;
             problems.extend(broken.map(|entry| format!("the audit log is broken at entry {entry}")));
             report["audit_entries"] = entries.into();
         }
@@ -98,10 +98,10 @@ impl Doctor {
 
     async fn orphans(&self, platform: &Platform) -> Result<Orphans, Failure> {
         let lost_after_ms = self.lost_after.map_or(LOST_AFTER_MS, |span| span.as_millis() as i64);
-        let before_ms = platform.now_ms() - lost_after_ms;
-        let orphans = platform.orphans(before_ms).await?;
+        let before_ms = platform.core.now_ms() - lost_after_ms;
+        let orphans = platform.upkeep.orphans(before_ms).await?;
         if self.sweep {
-            platform.sweep_orphans(before_ms).await?;
+            platform.upkeep.sweep_orphans(before_ms).await?;
         }
         Ok(orphans)
     }
@@ -127,7 +127,7 @@ fn job_json(job: &PutAside) -> Value {
 async fn verify(platform: &Platform) -> Result<Verification, Failure> {
     let bar = progress_bar();
     bar.set_message("verifying");
-    let verified = platform.verify_segments(|segments| bar.set_position(segments)).await?;
+    let verified = platform.upkeep.verify_segments(|segments| bar.set_position(segments)).await?;
     bar.finish_and_clear();
     Ok(verified)
 }

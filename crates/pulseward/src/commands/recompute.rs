@@ -1,7 +1,6 @@
 //! `pulseward recompute`: derives everything anew from the samples, and puts right what differs.
 
 use clap::{ArgMatches, Args};
-use platform::derivations::recompute;
 use serde_json::json;
 
 use crate::commands::simulate::progress_bar;
@@ -33,7 +32,7 @@ impl Recompute {
         let found = wiring::with_stores(&store, async |platform| {
             let bar = progress_bar();
             bar.set_message("recomputing");
-            let found = recompute(platform, patient, |patient, found| {
+            let found = platform.data.recompute(patient, |patient, found| {
                 bar.inc(found.windows);
                 if found.differences > 0 {
                     bar.suspend(|| eprintln!("{patient}: {} differences put right", found.differences));

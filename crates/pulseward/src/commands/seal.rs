@@ -1,7 +1,7 @@
 //! `pulseward seal`: turns the samples of finished periods into segments, which the service does by itself every hour.
 
 use clap::{ArgMatches, Args};
-use platform::seal::{Until, seal, sweep_dead_objects};
+use platform::seal::Until;
 use serde_json::json;
 
 use crate::commands::simulate::progress_bar;
@@ -32,8 +32,8 @@ impl Seal {
         let sealed = wiring::with_stores(&store, async |platform| {
             let bar = progress_bar();
             bar.set_message("sealing");
-            let sealed = seal(platform, until, |sealed| bar.inc(sealed.segments)).await?;
-            sweep_dead_objects(platform).await?;
+            let sealed = platform.upkeep.seal(until, |sealed| bar.inc(sealed.segments)).await?;
+            platform.upkeep.sweep_dead_objects().await?;
             bar.finish_and_clear();
             Ok(sealed)
         });

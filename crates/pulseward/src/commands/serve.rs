@@ -110,7 +110,7 @@ impl Service {
         let (platform, mut stopped) = (self.platform.clone(), stop.clone());
         let closing = runtime::spawn("close boards", async move {
             let _ = stopped.wait_for(|stop| *stop).await;
-            platform.close_boards();
+            platform.data.close_boards();
         });
         self.server.run(stop).await;
         worker::end(background).await;

@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use platform::oauth::{Asked, AuthorizationRequest, LoginStep};
+use platform::oauth::{Asked, AuthorizationRequest, Decision, LoginStep};
 use platform::{Credentials, LoginName, Platform, PlatformError};
 use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
@@ -37,14 +37,14 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
         (status = 400, body = String, content_type = "text/html")))]
 async fn ask(State(state): State<ApiState>, browser: Browser, RawQuery(query): RawQuery) -> Result<Response> {
     let parameters = pairs(query.unwrap_or_default().as_bytes());
-    let request = match state.platform.authorization_request(&parameters).await? {
+    let request = match state.platform.identity.authorization_request(&parameters).await? {
         Asked::Request(request) => request,
         Asked::Refused(address) => return Ok(redirect(&address)),
         Asked::Unanswerable(what) => {
             return Ok(Page::wrong(nonce(&state.platform), StatusCode::BAD_REQUEST, what).into_response());
         }
     };
-    let ticket = state.platform.begin_authorization((*request).clone(), &browser.id)?;
+    let ticket = state.platform.identity.begin_authorization((*request).clone(), &browser.id)?;
     let mut page = Page::login(nonce(&state.platform), &request, &ticket, &LoginTry::default()).into_response();
     if let Some(cookie) = browser.cookie() {
         page.headers_mut().insert(SET_COOKIE, cookie);
@@ -86,7 +86,7 @@ async fn submit(
     let wrong = |status, what: &str| Ok(Page::wrong(nonce(platform), status, what).into_response());
     let answer = async {
         let form = form?;
-        if !is_from_our_page(&headers, &platform.settings.health_url) {
+        if !is_from_our_page(&headers, &platform.core.settings().health_url) {
             return wrong(StatusCode::FORBIDDEN, "The form was sent by another site.");
         }
         take(platform, &form, &browser, &address.text()).await
@@ -103,7 +103,7 @@ async fn take(platform: &Platform, form: &Form, browser: &Browser, address: &str
     let wrong = |status, what: &str| Ok(Page::wrong(nonce(platform), status, what).into_response());
     let ticket = form.one("ticket")?.unwrap_or_default();
     let action = form.one("action")?.unwrap_or_default();
-    let request = match platform.authorization_of(ticket, &browser.id) {
+    let request = match platform.identity.authorization_of(ticket, &browser.id) {
         Ok(request) => request,
         Err(PlatformError::Forbidden(_)) => {
             return wrong(StatusCode::FORBIDDEN, "This page is no longer valid, or your browser refuses cookies.");
@@ -112,8 +112,9 @@ async fn take(platform: &Platform, form: &Form, browser: &Browser, address: &str
     };
     match action {
         "login" => login(platform, &request, ticket, browser, form, address).await,
-        "allow" | "deny" if platform.is_logged_in(ticket, &browser.id)? => {
-            match platform.authorization_decision(ticket, &browser.id, action == "allow").await {
+        "allow" | "deny" if platform.identity.is_logged_in(ticket, &browser.id)? => {
+            let decision = if action == "allow" { Decision::Allow } else { Decision::Deny };
+            match platform.identity.authorization_decision(ticket, &browser.id, decision).await {
                 Ok(address) => Ok(redirect(&address)),
                 Err(PlatformError::Forbidden(_)) => {
                     wrong(StatusCode::FORBIDDEN, "This page has been answered already, or is no longer valid.")
@@ -143,7 +144,7 @@ async fn login(
         let tried = LoginTry { wrong: Some(wrong), name, choose_password };
         Page::login(nonce(platform), request, ticket, &tried)
     };
-    let outcome = platform.authorization_login(ticket, &browser.id, credentials, new_password, address).await;
+    let outcome = platform.identity.authorization_login(ticket, &browser.id, credentials, new_password, address).await;
     match outcome {
         Ok(LoginStep::Consent(ticket)) => Ok(Page::consent(nonce(platform), request, &ticket).into_response()),
         Ok(LoginStep::ChangePassword) => {
@@ -181,7 +182,7 @@ fn is_from_our_page(headers: &HeaderMap, our_url: &str) -> bool {
 
 /// What lets the style stand in a page, drawn for each.
 fn nonce(platform: &Platform) -> String {
-    STANDARD.encode(platform.random_bytes::<16>())
+    STANDARD.encode(platform.core.random_bytes::<16>())
 }
 
 /// With 303 the browser comes with GET, and so never brings the form with the password along.

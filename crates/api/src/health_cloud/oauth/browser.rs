@@ -39,13 +39,13 @@ impl FromRequestParts<ApiState> for Browser {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
-        let secure = state.platform.settings.health_url.starts_with("https:");
+        let secure = state.platform.core.settings().health_url.starts_with("https:");
         let headers = parts.headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
         let cookies = headers.flat_map(|value| value.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
         let sent = cookies.into_iter().find(|(key, value)| *key == name(secure) && is_ours(value));
         Ok(match sent {
             Some((_, id)) => Browser { id: id.to_owned(), is_new: false, secure },
-            None => Browser { id: state.platform.new_browser(), is_new: true, secure },
+            None => Browser { id: state.platform.identity.new_browser(), is_new: true, secure },
         })
     }
 }

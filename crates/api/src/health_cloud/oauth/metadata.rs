@@ -45,7 +45,7 @@ struct Metadata {
 #[utoipa::path(get, path = "/.well-known/oauth-authorization-server", tag = "oauth",
     responses((status = 200, body = Metadata)))]
 async fn metadata(State(state): State<ApiState>) -> Json<Metadata> {
-    let issuer = state.platform.settings.health_url.clone();
+    let issuer = state.platform.core.settings().health_url.clone();
     let at = |path: &str| format!("{issuer}{path}");
     Json(Metadata {
         authorization_endpoint: at("/oauth/authorize"),

@@ -96,7 +96,8 @@ async fn token(
             return Err(PlatformError::Oauth { code: "unsupported_grant_type", message }.into());
         }
     };
-    let tokens = state.platform.oauth_tokens(&client, grant, &address.text()).await.map_err(ApiError::of_oauth)?;
+    let tokens =
+        state.platform.identity.oauth_tokens(&client, grant, &address.text()).await.map_err(ApiError::of_oauth)?;
     Ok(Json(tokens.into()))
 }
 
@@ -126,7 +127,7 @@ async fn revoke(
 ) -> Result<StatusCode> {
     let client = credentials(&headers, &form)?;
     let token = form.required("token", "token is required")?;
-    state.platform.give_back(&client, token, &address.text()).await.map_err(ApiError::of_oauth)?;
+    state.platform.identity.give_back(&client, token, &address.text()).await.map_err(ApiError::of_oauth)?;
     Ok(StatusCode::OK)
 }
 
@@ -202,6 +203,7 @@ async fn introspect(
 ) -> Result<Json<Introspection>> {
     let client = credentials(&headers, &form)?;
     let token = form.required("token", "token is required")?;
-    let inspected = state.platform.introspect(&client, token, &address.text()).await.map_err(ApiError::of_oauth)?;
-    Ok(Json(Introspection::of(inspected, &state.platform.settings.health_url)))
+    let inspected =
+        state.platform.identity.introspect(&client, token, &address.text()).await.map_err(ApiError::of_oauth)?;
+    Ok(Json(Introspection::of(inspected, &state.platform.core.settings().health_url)))
 }

@@ -10,7 +10,6 @@ use axum::http::header::{CONTENT_TYPE, VARY};
 use axum::response::{IntoResponse, Response};
 use futures::{Stream, StreamExt};
 use platform::PlatformError;
-use platform::samples::samples;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vitals::block::Block;
@@ -55,7 +54,7 @@ async fn raw_metrics(
     let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("raw metric type"))?;
     let range = range::read(data_type, &parameters)?;
     let form = Form::asked_for(&headers)?;
-    let pieces = samples(&state.platform, &caller.patient, data_type, range).await?;
+    let pieces = state.platform.data.samples(&caller.patient, data_type, range).await?;
     let writer = Writer::new(form, data_type, &caller.patient)?;
     let headers = [(CONTENT_TYPE, form.content_type()), (VARY, "accept")];
     Ok((headers, Body::from_stream(written(pieces, writer))).into_response())

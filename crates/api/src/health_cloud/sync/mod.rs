@@ -162,7 +162,7 @@ async fn sync_arrow(
 }
 
 async fn store(state: &ApiState, caller: &HealthCaller, (body, _room): (SyncBody, Room)) -> Result<Json<SyncAnswer>> {
-    let receipt = ingest::store_sync(&state.platform, caller, body).await?;
+    let receipt = state.platform.data.store_sync(caller, body).await?;
     state.metrics.synced(&receipt);
     Ok(Json(receipt.into()))
 }

@@ -56,7 +56,7 @@ impl Operate for CreateAccount {
             password: self.password.read()?,
             subscription: if self.no_subscription { SubscriptionStart::None } else { SubscriptionStart::Active },
         };
-        let (account, password) = platform.create_account(new).await?;
+        let (account, password) = platform.identity.create_account(new).await?;
         Ok(json!({
             "id": account.id,
             "uuid": account.uuid,
@@ -73,7 +73,7 @@ pub struct ListAccounts {}
 
 impl Operate for ListAccounts {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
-        let accounts = platform.users.accounts().await?;
+        let accounts = platform.core.users().accounts().await?;
         let accounts = accounts.into_iter().map(|account| {
             json!({
                 "id": account.id,
@@ -104,8 +104,8 @@ pub struct SetSubscription {
 
 impl Operate for SetSubscription {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
-        let account = platform.account_by_email(&self.account).await?;
-        platform.set_subscription(&account.email, self.until.ms()).await?;
+        let account = platform.identity.account_by_email(&self.account).await?;
+        platform.identity.set_subscription(&account.email, self.until.ms()).await?;
         Ok(json!({"email": account.email, "subscription_until": self.until.ms().map(iso)}))
     }
 }
@@ -122,8 +122,8 @@ pub struct ResetPassword {
 
 impl Operate for ResetPassword {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
-        let account = platform.account_by_email(&self.account).await?;
-        let password = platform.reset_account_password(&account, self.password.read()?).await?;
+        let account = platform.identity.account_by_email(&self.account).await?;
+        let password = platform.identity.reset_account_password(&account, self.password.read()?).await?;
         Ok(json!({"email": account.email, "password": password}))
     }
 }
@@ -138,8 +138,8 @@ pub struct DisableAccount {
 
 impl Operate for DisableAccount {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
-        let account = platform.account_by_email(&self.account).await?;
-        let disabled_ms = platform.disable_account(&account).await?;
+        let account = platform.identity.account_by_email(&self.account).await?;
+        let disabled_ms = platform.identity.disable_account(&account).await?;
         Ok(json!({"email": account.email, "disabled_at": iso(disabled_ms)}))
     }
 }

@@ -28,10 +28,10 @@ pub struct CreateApiKey {
 
 impl Operate for CreateApiKey {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
-        let account = platform.account_by_email(&self.account).await?;
-        let expires_ms = self.expires.map(|span| platform.now_ms() + span.as_millis() as i64);
+        let account = platform.identity.account_by_email(&self.account).await?;
+        let expires_ms = self.expires.map(|span| platform.core.now_ms() + span.as_millis() as i64);
         let new = NewApiKey { name: self.name, expires_ms, groups: self.groups };
-        let (key, token) = platform.create_api_key(&account, new).await?;
+        let (key, token) = platform.identity.create_api_key(&account, new).await?;
         Ok(json!({"id": key.id, "token": token, "prefix": key.prefix, "expires_at": key.expires_ms.map(iso)}))
     }
 }
@@ -46,8 +46,8 @@ pub struct ListApiKeys {
 
 impl Operate for ListApiKeys {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
-        let account = platform.account_by_email(&self.account).await?;
-        let keys = platform.api_keys(&account).await?.into_iter().map(|key| {
+        let account = platform.identity.account_by_email(&self.account).await?;
+        let keys = platform.identity.api_keys(&account).await?.into_iter().map(|key| {
             json!({
                 "id": key.id,
                 "prefix": key.prefix,
@@ -72,7 +72,7 @@ pub struct RevokeApiKey {
 
 impl Operate for RevokeApiKey {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
-        let revoked_ms = platform.revoke_api_key(&self.id).await?;
+        let revoked_ms = platform.identity.revoke_api_key(&self.id).await?;
         Ok(json!({"id": self.id, "revoked_at": iso(revoked_ms)}))
     }
 }

@@ -26,7 +26,7 @@ pub struct SetExportLimit {
 
 impl Operate for SetExportLimit {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
-        platform.set_export_interval(self.patient.as_deref(), self.interval.seconds).await?;
+        platform.data.set_export_interval(self.patient.as_deref(), self.interval.seconds).await?;
         Ok(json!({"interval_s": self.interval.seconds}))
     }
 }

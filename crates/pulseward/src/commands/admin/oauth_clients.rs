@@ -34,7 +34,7 @@ impl Operate for CreateOauthClient {
             privacy_policy_url: self.privacy_policy_url,
             public: self.public,
         };
-        let (client, secret) = platform.create_oauth_client(new).await?;
+        let (client, secret) = platform.identity.create_oauth_client(new).await?;
         Ok(match secret {
             Some(secret) => json!({"client_id": client.id, "client_secret": secret}),
             None => json!({"client_id": client.id}),
@@ -48,7 +48,7 @@ pub struct ListOauthClients {}
 
 impl Operate for ListOauthClients {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
-        let clients = platform.oauth_clients().await?.into_iter().map(|view| {
+        let clients = platform.identity.oauth_clients().await?.into_iter().map(|view| {
             json!({
                 "client_id": view.client.id,
                 "name": view.client.name,
@@ -73,7 +73,7 @@ pub struct RemoveOauthClient {
 
 impl Operate for RemoveOauthClient {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
-        let removed_ms = platform.remove_oauth_client(&self.id).await?;
+        let removed_ms = platform.identity.remove_oauth_client(&self.id).await?;
         Ok(json!({"client_id": self.id, "removed_at": iso(removed_ms)}))
     }
 }

@@ -19,9 +19,9 @@ pub struct ErasePatient {
 
 impl Operate for ErasePatient {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
-        let receipt = platform.erase_patient_as_operator(&self.patient.to_string()).await?;
+        let receipt = platform.people.erase_patient_as_operator(&self.patient.to_string()).await?;
         // Where the databases are files, nobody else may come to rewrite them: the service may not be running.
-        platform.overwrite_erased().await?;
+        platform.upkeep.overwrite_erased().await?;
         Ok(json!({"uuid": receipt.uuid, "erased_at": iso(receipt.erased_ms), "counts": receipt.counts}))
     }
 }

@@ -13,8 +13,8 @@ pub struct RotateKeys {}
 
 impl Operate for RotateKeys {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
-        let users_kid = platform.rotate_signing_key(Cloud::Users).await?;
-        let health_kid = platform.rotate_signing_key(Cloud::Health).await?;
+        let users_kid = platform.identity.rotate_signing_key(Cloud::Users).await?;
+        let health_kid = platform.identity.rotate_signing_key(Cloud::Health).await?;
         Ok(json!({"users_kid": users_kid, "health_kid": health_kid}))
     }
 }

@@ -1,0 +1,199 @@
+//! The audit log's side of every operation: which entry it writes.
+
+use std::sync::Arc;
+
+use store::{Audit, Entity, NewAuditEntry};
+
+use crate::core::Core;
+use crate::core::access::{Entrance, Researcher};
+
+/// What an entry tells of, in the order of the specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A patient was enrolled.
+    PatientCreate,
+    /// Something about a patient was changed.
+    PatientUpdate,
+    /// A patient was erased.
+    PatientDelete,
+    /// A patient joined a group.
+    PatientAttachGroup,
+    /// A patient left a group.
+    PatientDetachGroup,
+    /// A patient's person or body was changed.
+    PatientProfileUpdate,
+    /// The alarms of a patient were changed.
+    PatientAlarmChange,
+    /// Raw data of a patient were exported from the portal.
+    PatientPortalExport,
+    /// Raw data of a patient were exported over the API.
+    PatientApiExport,
+    /// A group was created.
+    GroupCreate,
+    /// The texts of a group were changed.
+    GroupUpdate,
+    /// A group was deleted.
+    GroupDelete,
+    /// The settings of a group were changed.
+    GroupSettingsChange,
+    /// A patient used his voucher.
+    UserRegistered,
+    /// Someone logged in with a password.
+    UserLogin,
+    /// Someone erased himself.
+    UserDelete,
+    /// An account became a member of a group.
+    AddHcp,
+    /// An account is no longer a member of a group.
+    RemoveHcp,
+    /// A bracelet was registered.
+    BraceletCreate,
+    /// A bracelet was changed.
+    BraceletUpdate,
+    /// A bracelet was removed.
+    BraceletDelete,
+    /// A patient was given a bracelet.
+    BraceletAttach,
+    /// A patient gave a bracelet back.
+    BraceletDetach,
+}
+
+impl Action {
+    /// An export by somebody who came in this way.
+    pub(crate) fn export_through(entrance: Entrance) -> Self {
+        match entrance {
+            Entrance::Key => Action::PatientApiExport,
+            Entrance::Portal => Action::PatientPortalExport,
+        }
+    }
+
+    /// Every action that there is.
+    pub const ALL: [Action; 23] = [
+        Action::PatientCreate,
+        Action::PatientUpdate,
+        Action::PatientDelete,
+        Action::PatientAttachGroup,
+        Action::PatientDetachGroup,
+        Action::PatientProfileUpdate,
+        Action::PatientAlarmChange,
+        Action::PatientPortalExport,
+        Action::PatientApiExport,
+        Action::GroupCreate,
+        Action::GroupUpdate,
+        Action::GroupDelete,
+        Action::GroupSettingsChange,
+        Action::UserRegistered,
+        Action::UserLogin,
+        Action::UserDelete,
+        Action::AddHcp,
+        Action::RemoveHcp,
+        Action::BraceletCreate,
+        Action::BraceletUpdate,
+        Action::BraceletDelete,
+        Action::BraceletAttach,
+        Action::BraceletDetach,
+    ];
+
+    /// The action code.
+    pub fn code(self) -> &'static str {
+        match self {
+            Action::PatientCreate => "PATIENT_CREATE",
+            Action::PatientUpdate => "PATIENT_UPDATE",
+            Action::PatientDelete => "PATIENT_DELETE",
+            Action::PatientAttachGroup => "PATIENT_ATTACH_GROUP",
+            Action::PatientDetachGroup => "PATIENT_DETACH_GROUP",
+            Action::PatientProfileUpdate => "PATIENT_PROFILE_UPDATE",
+            Action::PatientAlarmChange => "PATIENT_ALARM_CHANGE",
+            Action::PatientPortalExport => "PATIENT_PORTAL_EXPORT",
+            Action::PatientApiExport => "PATIENT_API_EXPORT",
+            Action::GroupCreate => "GROUP_CREATE",
+            Action::GroupUpdate => "GROUP_UPDATE",
+            Action::GroupDelete => "GROUP_DELETE",
+            Action::GroupSettingsChange => "GROUP_SETTINGS_CHANGE",
+            Action::UserRegistered => "USER_REGISTERED",
+            Action::UserLogin => "USER_LOGIN",
+            Action::UserDelete => "USER_DELETE",
+            Action::AddHcp => "ADD_HCP",
+            Action::RemoveHcp => "REMOVE_HCP",
+            Action::BraceletCreate => "BRACELET_CREATE",
+            Action::BraceletUpdate => "BRACELET_UPDATE",
+            Action::BraceletDelete => "BRACELET_DELETE",
+            Action::BraceletAttach => "BRACELET_ATTACH",
+            Action::BraceletDetach => "BRACELET_DETACH",
+        }
+    }
+}
+
+/// A patient as an entity of an entry.
+pub(crate) fn patient_entity(uuid: &str) -> Entity {
+    Entity { id: uuid.to_owned(), kind: "patient.id".to_owned() }
+}
+
+/// A group as an entity of an entry.
+pub(crate) fn group_entity(group_id: &str) -> Entity {
+    Entity { id: group_id.to_owned(), kind: "group.id".to_owned() }
+}
+
+/// A user, patient or account, as an entity of an entry.
+pub(crate) fn user_entity(uuid: &str) -> Entity {
+    Entity { id: uuid.to_owned(), kind: "user.id".to_owned() }
+}
+
+/// A member of a group as an entity of an entry.
+pub(crate) fn hcp_entity(account: &str) -> Entity {
+    Entity { id: account.to_owned(), kind: "hcp.uuid".to_owned() }
+}
+
+/// The account that acts on a member, as an entity of an entry.
+pub(crate) fn doctor_entity(account: &str) -> Entity {
+    Entity { id: account.to_owned(), kind: "doctor.uuid".to_owned() }
+}
+
+/// The account that acts on a patient, as an entity of an entry.
+pub(crate) fn hcp_admin_entity(account: &str) -> Entity {
+    Entity { id: account.to_owned(), kind: "hcp_admin.id".to_owned() }
+}
+
+/// A bracelet as an entity of an entry.
+pub(crate) fn bracelet_entity(id: &str) -> Entity {
+    Entity { id: id.to_owned(), kind: "bracelet.id".to_owned() }
+}
+
+impl Core {
+    /// An entry of what a caller of the integration API did.
+    pub(crate) fn entry(
+        &self,
+        action: Action,
+        researcher: &Researcher,
+        primary: Entity,
+        secondary: Option<Entity>,
+    ) -> NewAuditEntry {
+        self.entry_by(action, &researcher.account, researcher.role.name(), primary, secondary)
+    }
+
+    /// An entry of what someone did.
+    pub(crate) fn entry_by(
+        &self,
+        action: Action,
+        user_id: &str,
+        user_role: &str,
+        primary: Entity,
+        secondary: Option<Entity>,
+    ) -> NewAuditEntry {
+        NewAuditEntry {
+            id: self.new_record_id(),
+            action_type: action.code().to_owned(),
+            user_id: user_id.to_owned(),
+            user_role: user_role.to_owned(),
+            primary,
+            secondary,
+            details: None,
+            salt: self.random_bytes(),
+        }
+    }
+
+    /// Entries for a transaction to write, stamped there.
+    pub(crate) fn audit(&self, entries: Vec<NewAuditEntry>) -> Audit {
+        Audit { entries, clock: Arc::clone(self.clock()) }
+    }
+}

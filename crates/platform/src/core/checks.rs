@@ -1,0 +1,23 @@
+//! What is checked of texts in more than one service.
+
+use std::collections::BTreeMap;
+
+use crate::core::error::{PlatformError, Result};
+
+/// An e-mail as it is stored and looked up: trimmed, in lower case. Invalid when it cannot be one.
+pub(crate) fn clean_email(email: &str) -> Result<String> {
+    let clean = email.trim().to_lowercase();
+    let fits = match clean.split_once('@') {
+        Some((local, domain)) => !local.is_empty() && !domain.is_empty() && !domain.contains('@'),
+        None => false,
+    };
+    if !fits || clean.len() > 254 || clean.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
+        return Err(PlatformError::invalid("email", "must be an e-mail address"));
+    }
+    Ok(clean)
+}
+
+/// Notes what is not valid of a field.
+pub(crate) fn note(errors: &mut BTreeMap<String, Vec<String>>, field: &str, message: &str) {
+    errors.entry(field.to_owned()).or_default().push(message.to_owned());
+}

@@ -1,0 +1,126 @@
+//! Delivery of messages: finishes operations that touch both databases.
+//!
+//! An operation that begins in the users database first commits, there, what it does and a message with the health change
+//! that it owes. Then come the two steps here: the change, which may be made twice, and the audit entries. An operation
+//! that begins in the health database commits a message with its audit entries, and the step here writes them. A node
+//! that was killed between any two steps has lost nothing: a background job delivers what is left.
+//!
+//! Messages about a patient are delivered in the order in which they were committed, also what another operation, here
+//! or on another node, has committed before: see `store/src/users/messages.rs`.
+
+use futures::{StreamExt, TryStreamExt};
+use store::events::MessageKey;
+use store::{HealthMessage, PendingHealthMessage};
+
+use crate::core::Core;
+use crate::core::error::Result;
+
+/// Patients whose changes are made at once where an operation owes something for many.
+const PATIENTS_AT_ONCE: usize = 32;
+
+/// Which database a message goes to.
+#[derive(Clone, Copy)]
+enum Direction {
+    ToHealth,
+    ToUsers,
+}
+
+impl Core {
+    /// Delivers the message that an operation has committed, and what was committed before it about the same patient.
+    pub(crate) async fn deliver(&self, message: HealthMessage) -> Result<()> {
+        if let Some(patient) = message.change.patient() {
+            return self.deliver_changes_of(patient).await;
+        }
+        let HealthMessage { id, change, entries, created_ms } = message;
+        let key = MessageKey::of_id(&id);
+        self.make(PendingHealthMessage { key, change, entries, created_ms }).await
+    }
+
+    /// Makes all changes that are owed for a patient, in their order, and writes their entries.
+    pub(crate) async fn deliver_changes_of(&self, patient: &str) -> Result<()> {
+        self.make_changes_of(patient).await.map(drop)
+    }
+
+    /// The same; returns how many there were.
+    async fn make_changes_of(&self, patient: &str) -> Result<usize> {
+        let messages = self.users().messages_of(patient).await?;
+        let count = messages.len();
+        for message in messages {
+            self.make(message).await?;
+        }
+        Ok(count)
+    }
+
+    /// The same for several patients.
+    pub(crate) async fn deliver_changes_of_all(&self, patients: Vec<String>) -> Result<()> {
+        let deliver = |patient: String| async move { self.deliver_changes_of(&patient).await };
+        futures::stream::iter(patients).map(deliver).buffer_unordered(PATIENTS_AT_ONCE).try_collect().await
+    }
+
+    /// Writes all audit entries that the health database owes for a patient. Returns how many messages there were.
+    pub(crate) async fn deliver_entries_of(&self, patient: &str) -> Result<usize> {
+        let messages = self.health().entries_of(patient).await?;
+        let count = messages.len();
+        for message in messages {
+            self.users().take_entries(self.audit(message.entries)).await?;
+            self.health().entries_taken(&message.key).await?;
+        }
+        Ok(count)
+    }
+
+    /// Delivers what others have left for longer than this, ms, in both directions; one that fails does not hold up the
+    /// others. Returns how many messages there were.
+    ///
+    /// # Errors
+    /// The first failure, when everything else has been tried.
+    pub async fn deliver_pending(&self, older_than_ms: i64) -> Result<usize> {
+        let until_ms = self.now_ms() - older_than_ms;
+        let changes = self.deliver_left(Direction::ToHealth, until_ms).await;
+        let entries = self.deliver_left(Direction::ToUsers, until_ms).await;
+        Ok(changes? + entries?)
+    }
+
+    /// Delivers for each patient with a message from before a time, and each such message about no patient.
+    async fn deliver_left(&self, direction: Direction, until_ms: i64) -> Result<usize> {
+        let log = match direction {
+            Direction::ToHealth => self.users().events(),
+            Direction::ToUsers => self.health().events(),
+        };
+        let (mut delivered, mut first_failure, mut last) = (0, None, None::<MessageKey>);
+        loop {
+            let keys = log.undelivered(until_ms, last.clone()).await?;
+            if keys.is_empty() {
+                return first_failure.map_or(Ok(delivered), Err);
+            }
+            for key in keys {
+                let is_tried = key.patient().is_some() && last.as_ref().is_some_and(|last| last.patient == key.patient);
+                if !is_tried {
+                    match self.deliver_at(direction, &key).await {
+                        Ok(count) => delivered += count,
+                        Err(error) => first_failure = first_failure.or(Some(error)),
+                    }
+                }
+                last = Some(key);
+            }
+        }
+    }
+
+    async fn deliver_at(&self, direction: Direction, key: &MessageKey) -> Result<usize> {
+        match (direction, key.patient()) {
+            (Direction::ToUsers, _) => self.deliver_entries_of(&key.patient).await,
+            (Direction::ToHealth, Some(patient)) => self.make_changes_of(patient).await,
+            (Direction::ToHealth, None) => match self.users().message(key).await? {
+                Some(message) => self.make(message).await.map(|()| 1),
+                None => Ok(0),
+            },
+        }
+    }
+
+    /// Makes the change of a message, then empties the message and writes its entries.
+    async fn make(&self, message: PendingHealthMessage) -> Result<()> {
+        let PendingHealthMessage { key, change, entries, .. } = message;
+        self.health().apply_numbered(change, key.sequence).await?;
+        self.users().complete(&key, self.audit(entries)).await?;
+        Ok(())
+    }
+}

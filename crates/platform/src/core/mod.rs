@@ -1,0 +1,116 @@
+//! What every service works with: databases, objects, clock, randomness, settings; and what nobody of them owns.
+//!
+//! It knows none of the services.
+
+pub(crate) mod access;
+pub(crate) mod audit;
+pub(crate) mod checks;
+mod delivery;
+pub(crate) mod error;
+pub(crate) mod ids;
+pub(crate) mod person;
+pub(crate) mod settings;
+pub(crate) mod signals;
+pub(crate) mod work;
+
+use std::sync::Arc;
+
+use runtime::{Clock, Random};
+use store::{DERIVE_KIND, HealthDb, Objects, UsersDb};
+
+use self::settings::Settings;
+use self::signals::JobSignals;
+
+/// What a process gives its services to work with.
+pub struct Environment {
+    /// Who people are.
+    pub users: UsersDb,
+    /// Samples of uuids.
+    pub health: HealthDb,
+    /// Where sealed segments lie.
+    pub objects: Objects,
+    /// The time.
+    pub clock: Clock,
+    /// Randomness.
+    pub random: Random,
+    /// The key that seals the signing keys.
+    pub master_key: [u8; 32],
+    /// What an operator can set.
+    pub settings: Settings,
+}
+
+/// What all services share. Clones share it.
+#[derive(Clone)]
+pub struct Core {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    environment: Environment,
+    signals: Arc<JobSignals>,
+}
+
+impl Core {
+    /// The core of the services of one process.
+    pub(crate) fn new(environment: Environment) -> Self {
+        Core { shared: Arc::new(Shared { environment, signals: Arc::default() }) }
+    }
+
+    /// Who people are.
+    pub fn users(&self) -> &UsersDb {
+        &self.shared.environment.users
+    }
+
+    /// Samples of uuids.
+    pub fn health(&self) -> &HealthDb {
+        &self.shared.environment.health
+    }
+
+    /// Where sealed segments lie.
+    pub fn objects(&self) -> &Objects {
+        &self.shared.environment.objects
+    }
+
+    /// What an operator can set.
+    pub fn settings(&self) -> &Settings {
+        &self.shared.environment.settings
+    }
+
+    /// Wake-ups for the background work of this node, and counts of it.
+    pub fn signals(&self) -> &Arc<JobSignals> {
+        &self.shared.signals
+    }
+
+    /// The key that seals the signing keys.
+    pub(crate) fn master_key(&self) -> &[u8; 32] {
+        &self.shared.environment.master_key
+    }
+
+    /// The clock, for what asks it later.
+    pub fn clock(&self) -> &Clock {
+        &self.shared.environment.clock
+    }
+
+    /// The time, ms since 1970.
+    pub fn now_ms(&self) -> i64 {
+        (self.shared.environment.clock)()
+    }
+
+    /// Random bytes.
+    pub fn random_bytes<const COUNT: usize>(&self) -> [u8; COUNT] {
+        let mut bytes = [0; COUNT];
+        (self.shared.environment.random)(&mut bytes);
+        bytes
+    }
+
+    /// Wakes the background work of this node: something has become due of a patient.
+    pub fn wake_derivations(&self) {
+        self.signals().ring(DERIVE_KIND);
+    }
+}
+
+impl std::fmt::Debug for Core {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Core")
+    }
+}

@@ -1,0 +1,96 @@
+//! What is told of a person, as the users database holds it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::checks::note;
+use crate::core::error::{PlatformError, Result};
+
+/// The longest text that an attribute holds, in characters.
+const LONGEST_TEXT: usize = 200;
+
+/// Personal attributes. Absent ones are not set.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Person {
+    /// Given name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_name: Option<String>,
+    /// Family name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_name: Option<String>,
+    /// Country of residence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub country: Option<String>,
+    /// Identifier in the customer's own system.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub external_patient_id: Option<String>,
+    /// Study code, five characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub customer_tag: Option<String>,
+    /// Whether the terms of use were agreed to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agreement_to_terms_of_use: Option<bool>,
+}
+
+impl Person {
+    /// Reads what a row holds.
+    pub(crate) fn from_json(text: &str) -> Result<Self> {
+        serde_json::from_str(text).map_err(|error| PlatformError::Internal(format!("a person's row: {error}")))
+    }
+
+    /// What a row is to hold.
+    pub(crate) fn to_json(&self) -> Result<String> {
+        serde_json::to_string(self).map_err(|error| PlatformError::Internal(format!("a person's row: {error}")))
+    }
+
+    /// Notes what is not valid, by field.
+    pub(crate) fn check(&self, errors: &mut BTreeMap<String, Vec<String>>) {
+        let texts = [
+            ("first_name", &self.first_name),
+            ("last_name", &self.last_name),
+            ("country", &self.country),
+            ("external_patient_id", &self.external_patient_id),
+        ];
+        for (field, text) in texts {
+            if text.as_ref().is_some_and(|text| text.chars().count() > LONGEST_TEXT) {
+                note(errors, field, "must have at most 200 characters");
+            }
+        }
+        let is_tag = |tag: &String| tag.len() == 5 && tag.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if self.customer_tag.as_ref().is_some_and(|tag| !tag.is_empty() && !is_tag(tag)) {
+            note(errors, "customer_tag", "must be five letters or digits");
+        }
+    }
+
+    /// Takes over what is named; an empty text takes an attribute away.
+    pub(crate) fn take_over(&mut self, change: &Person) {
+        let texts = [
+            (&mut self.first_name, &change.first_name),
+            (&mut self.last_name, &change.last_name),
+            (&mut self.country, &change.country),
+            (&mut self.external_patient_id, &change.external_patient_id),
+            (&mut self.customer_tag, &change.customer_tag),
+        ];
+        for (known, new) in texts {
+            if let Some(new) = new {
+                *known = Some(new.clone()).filter(|text| !text.trim().is_empty());
+            }
+        }
+        self.agreement_to_terms_of_use = change.agreement_to_terms_of_use.or(self.agreement_to_terms_of_use);
+    }
+
+    /// The names of the attributes that are set.
+    pub(crate) fn fields(&self) -> Vec<&'static str> {
+        let fields = [
+            ("first_name", self.first_name.is_some()),
+            ("last_name", self.last_name.is_some()),
+            ("country", self.country.is_some()),
+            ("external_patient_id", self.external_patient_id.is_some()),
+            ("customer_tag", self.customer_tag.is_some()),
+            ("agreement_to_terms_of_use", self.agreement_to_terms_of_use.is_some()),
+        ];
+        fields.into_iter().filter(|(_, is_set)| *is_set).map(|(field, _)| field).collect()
+    }
+}

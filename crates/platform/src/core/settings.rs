@@ -1,0 +1,49 @@
+//! What an operator can set.
+
+/// The name of the setting that says for how many days raw data of a group's patients are kept, by type.
+pub const RETENTION_SETTING: &str = "retention";
+
+/// What an operator can set.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Minutes that an access token lives.
+    pub token_ttl_minutes: i64,
+    /// Minutes from its first issue within which a token can be refreshed.
+    pub token_refresh_minutes: i64,
+    /// Days that a voucher can be used.
+    pub voucher_days: i64,
+    /// Address of the integration API as clients see it.
+    pub integration_url: String,
+    /// Address of the Users Cloud as clients see it: the issuer of its tokens.
+    pub users_url: String,
+    /// Address of the Health Cloud as clients see it: the issuer of its tokens.
+    pub health_url: String,
+    /// Seconds between two exports of a patient, where an operator has set nothing else in the database.
+    pub export_interval_s: i64,
+    /// Seconds for which events are kept. The id of a sync is known as long as its event.
+    pub event_retention_s: i64,
+    /// Minutes after which a session of the portal that nobody uses is locked.
+    pub portal_idle_minutes: i64,
+    /// Hours after which a session of the portal ends.
+    pub portal_session_hours: i64,
+    /// How many password hashes may be computed at once.
+    pub password_hashes_at_once: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            token_ttl_minutes: 60,
+            token_refresh_minutes: 518_400,
+            voucher_days: 90,
+            integration_url: "http://127.0.0.1:8080/integration".to_owned(),
+            users_url: "http://127.0.0.1:8080/users".to_owned(),
+            health_url: "http://127.0.0.1:8080/health".to_owned(),
+            export_interval_s: 300,
+            event_retention_s: 30 * 86_400,
+            portal_idle_minutes: 15,
+            portal_session_hours: 12,
+            password_hashes_at_once: 2,
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What the engine shares with the rest of the node: wake-ups and counts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+/// Upper ends of the buckets of durations, ms. The last bucket has none.
+pub const BUCKETS_MS: [u64; 10] = [1, 5, 25, 100, 500, 2_500, 10_000, 60_000, 600_000, 3_600_000];
+
+/// Wake-ups for the engine of this node, and counts of its runs.
+#[derive(Debug, Default)]
+pub struct JobSignals {
+    bell: Notify,
+    rung: Mutex<BTreeSet<&'static str>>,
+    /// Rings when other nodes should hear of something.
+    outward: Notify,
+    unheard: Mutex<BTreeSet<&'static str>>,
+    /// Whether an engine of this node works.
+    works: AtomicBool,
+    counts: Mutex<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    kinds: BTreeMap<&'static str, KindCounts>,
+    restarts: u64,
+}
+
+/// Counts of a kind's runs on this node since it started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KindCounts {
+    /// Runs that ended, by how.
+    pub runs: BTreeMap<Outcome, u64>,
+    /// Runs by duration: one count for each of [`BUCKETS_MS`] and one for those that took longer.
+    pub buckets: [u64; BUCKETS_MS.len() + 1],
+    /// Sum of the durations, µs.
+    pub sum_us: u64,
+    /// Runs that are under way.
+    pub running: u64,
+    /// Subjects that were put aside.
+    pub put_aside: u64,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// The work is done.
+    Done,
+    /// It failed and will be tried again.
+    Failed,
+    /// It panicked.
+    Panicked,
+    /// Another node has taken it over, or the node stopped.
+    Lost,
+}
+
+impl Outcome {
+    /// Name in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Done => "done",
+            Outcome::Failed => "failed",
+            Outcome::Panicked => "panicked",
+            Outcome::Lost => "lost",
+        }
+    }
+}
+
+impl JobSignals {
+    /// Wakes the engine of this node: work of a kind may have become due.
+    pub(crate) fn ring(&self, kind: &'static str) {
+        if !self.works.load(Ordering::Relaxed) {
+            return self.share(kind);
+        }
+        self.wake(kind);
+    }
+
+    /// Wakes the engine of this node, whoever has said that something is due.
+    pub(crate) fn wake(&self, kind: &'static str) {
+        self.rung.lock().unwrap_or_else(PoisonError::into_inner).insert(kind);
+        self.bell.notify_one();
+    }
+
+    /// Lets other nodes know that work of a kind waits which this one does not take at once.
+    pub(crate) fn share(&self, kind: &'static str) {
+        self.unheard.lock().unwrap_or_else(PoisonError::into_inner).insert(kind);
+        self.outward.notify_one();
+    }
+
+    /// Waits for what other nodes should hear of.
+    pub(crate) async fn unheard(&self) -> BTreeSet<&'static str> {
+        self.outward.notified().await;
+        std::mem::take(&mut *self.unheard.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// An engine of this node begins to work.
+    pub(crate) fn engine_begins(&self) {
+        self.works.store(true, Ordering::Relaxed);
+    }
+
+    /// The engine of this node works no longer.
+    pub(crate) fn engine_ends(&self) {
+        self.works.store(false, Ordering::Relaxed);
+    }
+
+    /// Waits for wake-ups; returns their kinds.
+    pub(crate) async fn rung(&self) -> BTreeSet<&'static str> {
+        self.bell.notified().await;
+        std::mem::take(&mut *self.rung.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Counts by kind, and how often the engine was started again after a panic of its own.
+    pub fn counts(&self) -> (BTreeMap<&'static str, KindCounts>, u64) {
+        let counts = self.lock();
+        (counts.kinds.clone(), counts.restarts)
+    }
+
+    pub(crate) fn began(&self, kind: &'static str) {
+        self.lock().kinds.entry(kind).or_default().running += 1;
+    }
+
+    pub(crate) fn ended(&self, kind: &'static str, outcome: Outcome, took: Duration, put_aside: bool) {
+        let mut counts = self.lock();
+        let counts = counts.kinds.entry(kind).or_default();
+        counts.running = counts.running.saturating_sub(1);
+        *counts.runs.entry(outcome).or_default() += 1;
+        counts.put_aside += u64::from(put_aside);
+        let took_ms = took.as_millis();
+        let bucket = BUCKETS_MS.iter().position(|end| took_ms <= u128::from(*end)).unwrap_or(BUCKETS_MS.len());
+        counts.buckets[bucket] += 1;
+        counts.sum_us += u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+    }
+
+    pub(crate) fn engine_restarted(&self) {
+        let mut counts = self.lock();
+        counts.restarts += 1;
+        // Its runs have ended with it.
+        counts.kinds.values_mut().for_each(|kind| kind.running = 0);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,279 @@
+//! Deriving one patient: two reads, the computation, and what is to be committed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use store::{
+    AHEAD_MS, Claim, CommitOutcome, DerivationCommit, Dirty, DueRange, EventType, HealthDb, LatestChange, NewEvent,
+};
+use vitals::activity::Sex;
+use vitals::derivation::{
+    Batch, Changes, DerivedRow, Output, Progress, Setting, Start, Subject, common_versions, day_of, versions,
+};
+use vitals::latest::LatestValues;
+use vitals::news_timeline::NewsEntry;
+use vitals::registry::DataType;
+use vitals::summary::{Profile, Section};
+
+use super::ahead::read_ahead;
+use super::counts::DerivationCounts;
+use super::plan::Plan;
+use super::reader::{Reader, StoredPatient, read_all};
+use crate::core::Core;
+
+/// Windows up to which a batch is computed where it is: to hand a live sync over to another thread costs more.
+const FEW_WINDOWS: i64 = 12;
+
+/// What a batch of one patient starts from.
+#[derive(Clone, Debug)]
+pub(super) struct Input {
+    /// What is dirty, read before the rows.
+    pub due: Vec<DueRange>,
+    /// Latest values, read before the rows.
+    pub seen: LatestValues,
+    pub subject: Subject,
+    /// From when on rows of a type are still there, µs; types that are not named are there from the beginning.
+    pub kept_from_us: BTreeMap<DataType, i64>,
+    pub now_ms: i64,
+}
+
+/// Reads and computes what is dirty of one patient.
+pub(super) async fn derive(core: &Core, counts: &DerivationCounts, claim: Claim) -> store::Result<DerivationCommit> {
+    let health = core.health();
+    let now_ms = core.now_ms();
+    let Some(start) = health.derivation_start(&claim.patient, now_ms).await? else {
+        return Ok(DerivationCommit::nothing(claim));
+    };
+    let input = Input {
+        due: start.dirty.ready.clone(),
+        seen: start.latest,
+        subject: subject(&start.profile, start.settings),
+        kept_from_us: start.kept_from_us,
+        now_ms,
+    };
+    let (plan, mut batch) = begin(input);
+    read_ahead(health, &claim.patient, &plan, &mut batch).await?;
+    let stored = StoredPatient { health: health.clone(), patient: claim.patient.clone() };
+    let changes = run(&stored, batch, &plan, counts).await?;
+    let mut commit = commit_of(claim, &plan, changes, start.latest, now_ms);
+    commit.due = marks(&commit, &start.dirty);
+    commit.events = events(&commit, &start.latest);
+    commit.dirty = Some(start.dirty);
+    // While programs of two versions run, what only one of them computes so is computed again at the next start.
+    let common = common_versions(&start.versions, &versions());
+    commit.versions = (common != start.versions).then_some(common);
+    Ok(commit)
+}
+
+/// Derives what is due of one patient until nothing is left; false when somebody else has the patient.
+pub(super) async fn commit_due(
+    core: &Core,
+    counts: &DerivationCounts,
+    patient: &str,
+    now_ms: i64,
+    lease_ms: i64,
+) -> store::Result<bool> {
+    let health = core.health();
+    while !health.due_of(patient, now_ms).await?.is_empty() {
+        let Some(claim) = health.claim_patient(patient, now_ms, lease_ms).await? else { return Ok(false) };
+        let commit = derive(core, counts, claim).await?;
+        if health.commit_derivations(vec![commit]).await? != [CommitOutcome::Committed] {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Plans a batch.
+pub(super) fn begin(input: Input) -> (Plan, Batch) {
+    let Input { due, seen, subject, kept_from_us, now_ms } = input;
+    let plan = Plan::of(due, &kept_from_us);
+    let batch = Batch::new(Start {
+        subject,
+        touched: plan.touched.clone(),
+        revisited: plan.revisited.clone(),
+        seen,
+        kept_from_us,
+        now_ms,
+        not_after_us: not_after_us(now_ms),
+    });
+    (plan, batch)
+}
+
+/// Returns the time after which rows do not count yet, µs.
+fn not_after_us(now_ms: i64) -> i64 {
+    (now_ms + AHEAD_MS) * 1000 + 999
+}
+
+/// Computes a batch; reads what it asks for between.
+pub(super) async fn run(
+    reader: &impl Reader,
+    mut batch: Batch,
+    plan: &Plan,
+    counts: &DerivationCounts,
+) -> store::Result<Changes> {
+    let is_small = plan.span().is_none_or(|span| span.end - span.start <= FEW_WINDOWS);
+    loop {
+        let progress = if is_small {
+            advance(&mut batch, counts)
+        } else {
+            let counts = counts.clone();
+            let computed = runtime::compute("derive", move || {
+                let progress = advance(&mut batch, &counts);
+                (batch, progress)
+            });
+            let (back, progress) = match computed.await {
+                Ok(computed) => computed,
+                // The job engine is the one place that counts panics and puts the patient aside.
+                Err(error) => std::panic::resume_unwind(Box::new(error.to_string())),
+            };
+            batch = back;
+            progress
+        };
+        match progress {
+            Progress::Missing(needs) => read_all(reader, &mut batch, needs).await?,
+            Progress::Computed | Progress::Done => return Ok(batch.finish()),
+        }
+    }
+}
+
+/// Computes until something is missing or everything is done.
+fn advance(batch: &mut Batch, counts: &DerivationCounts) -> Progress {
+    loop {
+        let (begun, id) = (runtime::Instant::now(), batch.next_id());
+        let progress = batch.advance();
+        // A computation that lacks something has taken its time too.
+        if let Some(id) = id {
+            counts.add(id, begun.elapsed(), u64::from(matches!(progress, Progress::Computed)));
+        }
+        if progress != Progress::Computed {
+            return progress;
+        }
+    }
+}
+
+/// Returns the commit of what a batch has changed.
+pub(super) fn commit_of(
+    claim: Claim,
+    plan: &Plan,
+    changes: Changes,
+    seen: LatestValues,
+    now_ms: i64,
+) -> DerivationCommit {
+    let mut due = plan.left.clone();
+    due.extend(due_later(plan, &changes.ahead_us, now_ms));
+    DerivationCommit {
+        rows: changes.rows,
+        latest: changes.latest.map(|computed| LatestChange { seen, computed }),
+        done: plan.done.clone(),
+        due,
+        now_ms,
+        ..DerivationCommit::nothing(claim)
+    }
+}
+
+/// Returns what formulas ask about a patient.
+pub(super) async fn subject_of(health: &HealthDb, patient: &str) -> store::Result<Subject> {
+    let body = health.patient(patient).await?.map(|found| found.profile).unwrap_or_default();
+    Ok(subject(&body, health.patient_settings(patient).await?))
+}
+
+pub(super) fn subject(body: &store::Profile, settings: Vec<Setting>) -> Subject {
+    let sex = body.gender.as_deref().map(|gender| match gender {
+        "female" => Sex::Female,
+        "male" => Sex::Male,
+        _ => Sex::Other,
+    });
+    let profile = Profile {
+        birthday: body.birthday.as_ref().and_then(|birthday| birthday.parse().ok()),
+        sex,
+        height_cm: body.height,
+        weight_kg: body.weight,
+    };
+    Subject::new(profile, body.time_zone.as_deref().unwrap_or("UTC"), settings)
+}
+
+/// Returns marks for the rows whose time has not come: latest values and NEWS take them then.
+fn due_later(plan: &Plan, ahead_us: &BTreeMap<DataType, Vec<i64>>, now_ms: i64) -> Vec<DueRange> {
+    let not_after_us = not_after_us(now_ms);
+    let of_mark = |mark: &DueRange| {
+        let times = ahead_us.get(&DataType::from_number(mark.data_type)?)?;
+        let of_mark = times.iter().filter(|time| (mark.first_us.max(not_after_us + 1)..=mark.last_us).contains(time));
+        let first_us = *of_mark.min()?;
+        Some(DueRange { first_us, ready_ms: first_us.div_euclid(1000) - AHEAD_MS, ..*mark })
+    };
+    plan.done.iter().filter_map(of_mark).collect()
+}
+
+/// Returns what is to be marked: what the computation leaves, and ranges of the events that were read which it has not
+/// done.
+fn marks(commit: &DerivationCommit, dirty: &Dirty) -> Vec<DueRange> {
+    let is_left = |range: &&DueRange| range.arrival > dirty.from && !commit.done.contains(range);
+    let left = dirty.ready.iter().filter(is_left);
+    let mut marks: BTreeMap<_, DueRange> = BTreeMap::new();
+    for range in commit.due.iter().chain(&dirty.later).chain(left) {
+        // Channels of a type have ranges of their own, which can begin alike: one mark holds all of them.
+        let key = (range.arrival, range.data_type, range.first_us, range.ready_ms);
+        let mark = marks.entry(key).or_insert(*range);
+        mark.last_us = mark.last_us.max(range.last_us);
+    }
+    marks.into_values().collect()
+}
+
+/// Returns what readers of the event log are told.
+fn events(commit: &DerivationCommit, seen: &LatestValues) -> Vec<NewEvent> {
+    let event = |event_type, body: Value| NewEvent { event_type, time_ms: commit.now_ms, body };
+    // A day of which only inputs of other days have changed looks as before.
+    let is_shown = |row: &&DerivedRow| row.output.is_of_days() && row.output != Output::DayInputs;
+    let mut days: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
+    for row in commit.rows.iter().filter(is_shown) {
+        let (day, number) = day_of(row.key);
+        // Slots are part of a day's summaries; a day of which only they have changed names no section.
+        let section = match row.output {
+            Output::Section => Section::from_number(number).map(Section::name),
+            Output::Extra => Some("extra"),
+            _ => None,
+        };
+        days.entry(day).or_default().extend(section);
+    }
+    let of_day = |(day, sections): (_, _)| {
+        event(EventType::DayUpdated, json!({ "day": format!("{day}"), "sections": sections }))
+    };
+    let mut events: Vec<NewEvent> = days.into_iter().map(of_day).collect();
+    let newest = commit.latest.map(|change| change.computed.news_score);
+    if newest.is_some_and(|newest| newest != seen.news_score) {
+        let score = newest.flatten();
+        let body = json!({ "score": score.map(|score| score.value), "time_ms": score.map(|score| score.timestamp_ms),
+            "entry": newest_entry(commit) });
+        events.push(event(EventType::NewsScored, body));
+    }
+    if events.is_empty() && commit.latest.is_some_and(|change| change.computed != change.seen) {
+        events.push(event(EventType::LatestChanged, json!({})));
+    }
+    events
+}
+
+fn newest_entry(commit: &DerivationCommit) -> Option<NewsEntry> {
+    let mut entries = commit.rows.iter().rev().filter(|row| row.output == Output::News);
+    entries.find_map(|row| row.body.as_deref()).and_then(|body| serde_json::from_slice(body).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use store::Failures;
+
+    #[test]
+    fn ranges_that_begin_alike_become_a_mark_that_holds_all_of_them() {
+        let claim = Claim { patient: "p".to_owned(), token: 1, failures: Failures::default() };
+        let range = |last_us| DueRange { arrival: 3, data_type: 2, first_us: 10, last_us, ready_ms: 7 };
+        for ranges in [[range(20), range(50)], [range(50), range(20)]] {
+            let mut dirty = Dirty::default();
+            (dirty.ready, dirty.from, dirty.through) = (ranges.to_vec(), 2, 3);
+            assert_eq!(marks(&DerivationCommit::nothing(claim.clone()), &dirty), [range(50)]);
+            let commit = DerivationCommit { due: ranges.to_vec(), ..DerivationCommit::nothing(claim.clone()) };
+            assert_eq!(marks(&commit, &Dirty::default()), [range(50)]);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Everything that was ever derived of a patient, computed once more from the rows and compared with what is stored.
+//!
+//! On healthy data nothing differs: batches that follow single syncs and one of everything agree exactly. What does differ
+//! is put right. What lies before the first row of its type is frozen: its rows have expired, and it stays.
+
+use std::collections::BTreeMap;
+
+use store::{Claim, CommitOutcome, DerivationCommit, DueRange, LatestChange};
+use vitals::cells::Day;
+use vitals::derivation::{Answer, Frozen, Need, Output, VITAL_TYPES, day_of, is_input};
+use vitals::latest::LatestValues;
+use vitals::registry::DataType;
+
+use super::counts::DerivationCounts;
+use super::derive::{Input, begin, commit_due, run, subject_of};
+use super::reader::{Reader, StoredPatient};
+use super::values::{Values, is_known};
+use crate::core::Core;
+use crate::core::error::{PlatformError, Result};
+use crate::data::Data;
+
+/// How long a recomputation may hold a patient; the fold of what he syncs meanwhile waits for it.
+const LEASE_MS: i64 = 10 * 60_000;
+/// How often a recomputation begins again because rows came or somebody else had the patient.
+const TRIES: usize = 20;
+/// Pause between two tries.
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(250);
+/// Patients that are listed at once.
+const PATIENTS: i64 = 256;
+
+/// What a recomputation has looked at and found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recomputed {
+    /// Five-minute windows that were computed anew, each once for each type with rows in it.
+    pub windows: u64,
+    /// Derived values that differed and were put right: days of cells, sections, facts, NEWS entries, hours of
+    /// atrial-fibrillation records, latest values.
+    pub differences: u64,
+}
+
+impl Data {
+    /// Recomputes one patient, or all of them. Tells of each patient when he is done. Not found when there is no such
+    /// patient; a conflict when he is synced or folded so often that no quiet moment is found.
+    pub async fn recompute(&self, patient: Option<&str>, mut done: impl FnMut(&str, Recomputed)) -> Result<Recomputed> {
+        let mut total = Recomputed::default();
+        let mut add = |patient: &str, found: Recomputed| {
+            total.windows += found.windows;
+            total.differences += found.differences;
+            done(patient, found);
+        };
+        if let Some(patient) = patient {
+            self.core.health().patient(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
+            add(patient, recompute_patient(&self.core, &self.derivations.counts, patient).await?);
+            return Ok(total);
+        }
+        let mut after = String::new();
+        loop {
+            let patients = self.core.health().patients_after(&after, PATIENTS).await?;
+            let Some(last) = patients.last() else { return Ok(total) };
+            after.clone_from(last);
+            for patient in &patients {
+                add(patient, recompute_patient(&self.core, &self.derivations.counts, patient).await?);
+            }
+        }
+    }
+}
+
+async fn recompute_patient(core: &Core, counts: &DerivationCounts, patient: &str) -> Result<Recomputed> {
+    for _ in 0..TRIES {
+        if let Some(found) = try_recompute(core, counts, patient).await? {
+            return Ok(found);
+        }
+        runtime::sleep(PAUSE).await;
+    }
+    Err(PlatformError::Conflict { code: "busy", message: "the patient is being synced all the time" })
+}
+
+/// `None` when somebody else has the patient, or when something came between.
+async fn try_recompute(core: &Core, counts: &DerivationCounts, patient: &str) -> Result<Option<Recomputed>> {
+    let health = core.health();
+    let arrivals = health.arrivals(patient).await?;
+    let now_ms = core.now_ms();
+    // Windows of waveforms that wait for their end are computed now: the recomputation takes what is there.
+    for range in health.due_of(patient, i64::MAX).await? {
+        let is_waveform = DataType::from_number(range.data_type).is_some_and(DataType::is_waveform);
+        if is_waveform && range.ready_ms > now_ms {
+            health.mark_due(patient, DueRange { ready_ms: now_ms, ..range }).await?;
+        }
+    }
+    if !commit_due(core, counts, patient, now_ms, LEASE_MS).await? {
+        return Ok(None);
+    }
+    let Some(claim) = health.claim_patient(patient, now_ms, LEASE_MS).await? else { return Ok(None) };
+    let compared = compare(core, counts, claim.clone(), now_ms).await;
+    let is_quiet = health.due_of(patient, now_ms).await?.is_empty() && health.arrivals(patient).await? == arrivals;
+    let (repair, found) = match compared {
+        Ok(compared) if is_quiet => compared,
+        other => {
+            health.hold_claim(claim, now_ms).await?;
+            other?;
+            return Ok(None);
+        }
+    };
+    let outcomes = health.commit_derivations(vec![repair]).await?;
+    Ok((outcomes == [CommitOutcome::Committed]).then_some(found))
+}
+
+/// Derives everything again and returns what has to change, with what was found.
+async fn compare(
+    core: &Core,
+    counts: &DerivationCounts,
+    claim: Claim,
+    now_ms: i64,
+) -> store::Result<(DerivationCommit, Recomputed)> {
+    let health = core.health();
+    let patient = claim.patient.as_str();
+    let mut due = health.everything_due(patient, now_ms).await?;
+    due.retain(|range| DataType::from_number(range.data_type).is_some_and(is_input));
+    if due.is_empty() {
+        return Ok((DerivationCommit::nothing(claim), Recomputed::default()));
+    }
+    let stored: Values = health.all_derived(patient).await?.into_iter().filter(is_known).collect();
+    let seen = health.stored_latest(patient).await?;
+    let kept_from_us = health.retired(patient).await?;
+    let frozen = frozen_of(&due, &kept_from_us);
+    let rows = StoredPatient { health: health.clone(), patient: patient.to_owned() };
+    let mut again = Again { rows, values: stored.frozen(&frozen), latest: seen, due };
+    let first_vital_ms = frozen.whole_from(&VITAL_TYPES).div_euclid(1000);
+    again.latest.retain(|timed| timed.timestamp_ms < first_vital_ms);
+    while !again.due.is_empty() {
+        let input = Input {
+            due: std::mem::take(&mut again.due),
+            seen: again.latest,
+            subject: subject_of(health, patient).await?,
+            kept_from_us: kept_from_us.clone(),
+            now_ms,
+        };
+        again.derive(input, counts).await?;
+    }
+    let windows = windows_with_rows(&again.values);
+    let mut commit = DerivationCommit { rows: stored.changes_to(&again.values), ..DerivationCommit::nothing(claim) };
+    if seen != again.latest {
+        commit.latest = Some(LatestChange { seen, computed: again.latest });
+    }
+    let differences = commit.rows.len() + usize::from(commit.latest.is_some());
+    Ok((commit, Recomputed { windows, differences: differences as u64 }))
+}
+
+/// Everything that is derived of a patient, once more from the rows.
+struct Again {
+    rows: StoredPatient,
+    values: Values,
+    latest: LatestValues,
+    due: Vec<DueRange>,
+}
+
+/// Rows as they are stored, and beside them what was derived from them again.
+impl Reader for Again {
+    async fn read(&self, need: Need) -> store::Result<Answer> {
+        match self.values.answer(need) {
+            Some(answer) => Ok(answer),
+            None => self.rows.read(need).await,
+        }
+    }
+}
+
+impl Again {
+    /// Computes one batch over what was computed before.
+    async fn derive(&mut self, input: Input, counts: &DerivationCounts) -> store::Result<()> {
+        let (due, now_ms) = (input.due.clone(), input.now_ms);
+        let (plan, batch) = begin(input);
+        let changes = run(self, batch, &plan, counts).await?;
+        self.latest = changes.latest.unwrap_or(self.latest);
+        self.values.apply(changes.rows);
+        // Marks for times to come stand in the store already.
+        let left = plan.left.iter().filter(|range| range.ready_ms <= now_ms);
+        self.due = due.into_iter().filter(|range| !plan.done.contains(range)).chain(left.copied()).collect();
+        Ok(())
+    }
+}
+
+/// Windows with rows, each once for each type.
+fn windows_with_rows(values: &Values) -> u64 {
+    let windows = values.of(Output::Slots).filter_map(|(key, body)| {
+        let mut day = Day::default();
+        day.read(DataType::from_number(day_of(key).1)?, body);
+        Some(day.cell_count() as u64)
+    });
+    windows.sum()
+}
+
+fn frozen_of(due: &[DueRange], kept_from_us: &BTreeMap<DataType, i64>) -> Frozen {
+    let first = |range: &DueRange| Some((DataType::from_number(range.data_type)?, range.first_us));
+    Frozen { first_us: due.iter().filter_map(first).collect(), kept_from_us: kept_from_us.clone() }
+}

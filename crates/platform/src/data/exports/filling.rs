@@ -1,0 +1,87 @@
+//! An archive that is being filled, and what it knows of the rows that go by.
+
+use std::collections::BTreeSet;
+
+use store::segment::Verified;
+use vitals::block::Block;
+use vitals::zone::ZoneName;
+
+use super::archive::WrittenEntry;
+use super::local_range::LocalRange;
+use super::manifest::FileOfArchive;
+use super::request::ExportRequest;
+use super::sink::Sink;
+use crate::core::Core;
+use crate::core::error::{PlatformError, Result};
+
+/// An archive that is being filled.
+pub(super) struct Filling<'a> {
+    pub core: &'a Core,
+    pub patient: &'a str,
+    pub request: &'a ExportRequest,
+    pub range: LocalRange,
+    pub sink: Sink,
+    pub files: Vec<FileOfArchive>,
+    pub zones: BTreeSet<ZoneName>,
+    /// Segments that were compared with the catalog: each once for an archive, before its rows go out.
+    pub verified: Verified,
+    /// An error when the work should end early: it is no longer ours, or the process is about to end.
+    pub interruption: &'a (dyn Fn() -> Result<()> + Send + Sync),
+}
+
+impl Filling<'_> {
+    /// Of blocks, the rows in the range; notes their zones.
+    pub(super) fn within(&mut self, blocks: Vec<Block>, is_whole: bool) -> Vec<Block> {
+        let range = self.range;
+        let keep = |block: Block| if is_whole { Some(block) } else { range.clipped(block) };
+        let blocks: Vec<Block> = blocks.into_iter().filter_map(keep).collect();
+        for zone in blocks.iter().flat_map(|block| block.zones.iter()).map(|(_, zone)| zone) {
+            if !self.zones.contains(zone) {
+                self.zones.insert(zone.clone());
+            }
+        }
+        blocks
+    }
+}
+
+/// Counts the rows of a data file as they go by.
+#[derive(Default)]
+pub(super) struct Rows {
+    count: u64,
+    first_us: Option<i64>,
+    last_us: Option<i64>,
+}
+
+impl Rows {
+    pub(super) fn add(&mut self, blocks: &[Block]) {
+        self.count += blocks.iter().map(|block| block.rows() as u64).sum::<u64>();
+        let first_us = blocks.iter().filter_map(Block::first_us).min();
+        self.first_us = self.first_us.or(first_us);
+        self.last_us = blocks.iter().filter_map(Block::last_us).max().or(self.last_us);
+    }
+
+    /// The same of a file that is known without its rows.
+    pub(super) fn known(count: u64, first_us: i64, last_us: i64) -> Self {
+        Rows { count, first_us: Some(first_us), last_us: Some(last_us) }
+    }
+
+    pub(super) fn described(
+        &self,
+        name: String,
+        data_type: &'static str,
+        entry: WrittenEntry,
+    ) -> Result<FileOfArchive> {
+        let ms = |time_us: Option<i64>| {
+            time_us.map(|us| us.div_euclid(1000)).ok_or_else(|| PlatformError::Internal("a file has no row".to_owned()))
+        };
+        Ok(FileOfArchive {
+            name,
+            data_type,
+            rows: self.count,
+            first_timestamp: ms(self.first_us)?,
+            last_timestamp: ms(self.last_us)?,
+            bytes: entry.bytes,
+            sha256: entry.sha256,
+        })
+    }
+}

@@ -1,0 +1,100 @@
+//! The open lake: sealed segments as files that any tool reads, listed with addresses that end.
+//!
+//! Whoever has an address has the data, so listing is an export like any other: only who may export may list, and the
+//! audit log tells of each patient whose files are named.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::json;
+use store::Entity;
+use store::segment::{LakeSegment, SealedPeriod};
+
+use crate::core::access::Researcher;
+use crate::core::audit::{Action, patient_entity};
+use crate::core::error::Result;
+use crate::data::Data;
+
+/// How long an address in a listing holds.
+const LINK_LIFETIME: Duration = Duration::from_hours(1);
+/// Files of a page at most.
+pub const LARGEST_LAKE_PAGE: i64 = 1000;
+
+/// A file of the lake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LakeFile {
+    /// The segment, and whose it is.
+    pub segment: LakeSegment,
+    /// Its period in UTC, `2026-11-20` or `2026-11`.
+    pub period: String,
+    /// Where it can be fetched for an hour.
+    pub url: String,
+}
+
+/// A page of a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LakePage {
+    /// The files, in the order in which they were published.
+    pub files: Vec<LakeFile>,
+    /// What to ask for next: what is published later has a greater number.
+    pub next_since: i64,
+    /// Whether there is more now.
+    pub more: bool,
+}
+
+impl Data {
+    /// The segments of a group's patients that were published after a number, at most so many.
+    pub async fn lake_page(
+        &self,
+        researcher: &Researcher,
+        group_code: &str,
+        since: Option<i64>,
+        limit: i64,
+    ) -> Result<LakePage> {
+        let group = self.core.group_access(researcher, group_code).await?;
+        researcher.require_manager()?;
+        let limit = limit.clamp(1, LARGEST_LAKE_PAGE);
+        let after = since.unwrap_or(-1);
+        let patients = self.core.users().uuids_of(&group.code).await?;
+        let segments = self.core.health().lake_segments(patients, after, limit).await?;
+        let more = segments.len() as i64 == limit;
+        let next_since = segments.last().map_or(after.max(0), |last| last.published);
+        self.note_listing(researcher, &group.code, &segments).await?;
+        let mut files = Vec::with_capacity(segments.len());
+        for segment in segments {
+            let data_type = segment.data_type;
+            let period = SealedPeriod::of(data_type, segment.segment.period_start_us).date_text(data_type);
+            let name = format!("{}_{}_{period}.parquet", segment.patient, data_type.name());
+            let url = self.download_url(&segment.segment.object.path, &name, LINK_LIFETIME).await?;
+            files.push(LakeFile { segment, period, url });
+        }
+        Ok(LakePage { files, next_since, more })
+    }
+
+    /// Writes an entry for each patient of whom a page names files.
+    async fn note_listing(&self, researcher: &Researcher, group_code: &str, segments: &[LakeSegment]) -> Result<()> {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for segment in segments {
+            *counts.entry(&segment.patient).or_default() += 1;
+        }
+        let hcp_admin = Entity { id: researcher.account.clone(), kind: "hcp_admin.id".to_owned() };
+        let entries: Vec<_> = counts
+            .into_iter()
+            .map(|(patient, files)| {
+                let primary = patient_entity(patient);
+                let mut entry = self.core.entry(
+                    Action::export_through(researcher.entrance),
+                    researcher,
+                    primary,
+                    Some(hcp_admin.clone()),
+                );
+                entry.details = Some(json!({"lake": group_code, "files": files}).to_string());
+                entry
+            })
+            .collect();
+        if !entries.is_empty() {
+            self.core.users().record(self.core.audit(entries)).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,71 @@
+//! Reading latest values and the newest NEWS score.
+
+use runtime::HashMap;
+use vitals::latest::LatestValues;
+use vitals::news_timeline::{EntryPart, NewsEntry};
+
+use crate::core::access::Researcher;
+use crate::core::error::Result;
+use crate::data::Data;
+
+/// The newest NEWS entry, and when it was read: ages count up to then.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NewsReading {
+    /// The entry.
+    pub entry: NewsEntry,
+    /// When it was read, ms.
+    pub read_ms: i64,
+    /// How much the patient moved then, 0 to 4; `None` when no acceleration was sent.
+    pub movement_level: Option<u8>,
+}
+
+impl NewsReading {
+    /// Age of the entry, whole seconds; 0 for one that is a little ahead of the clock.
+    pub fn age_s(&self) -> i64 {
+        age_s(self.read_ms, self.entry.time_ms)
+    }
+
+    /// Age of a part's measurement when it was read, whole seconds; `None` when there is none.
+    pub fn part_age_s(&self, part: &EntryPart) -> Option<i64> {
+        part.measured.map(|measured| age_s(self.read_ms, measured.timestamp_ms))
+    }
+}
+
+fn age_s(read_ms: i64, time_ms: i64) -> i64 {
+    ((read_ms - time_ms) / 1000).max(0)
+}
+
+impl Data {
+    /// Latest values with the NEWS score of patients whom the caller has been found to have access to; those without
+    /// any value are left out.
+    pub async fn latest_values(&self, patients: Vec<String>) -> Result<HashMap<String, LatestValues>> {
+        Ok(self.core.health().latest_of_patients(patients).await?)
+    }
+
+    /// The newest NEWS entry of a patient; `None` when nothing has been scored yet.
+    pub async fn latest_news_score(&self, researcher: &Researcher, patient: &str) -> Result<Option<NewsReading>> {
+        self.core.patient_access(researcher, patient).await?;
+        let Some(mut entry) = self.core.health().newest_news(patient).await? else { return Ok(None) };
+        let known = self.core.health().latest_of_patients(vec![patient.to_owned()]).await?.remove(patient);
+        entry.name_forgotten(&known.unwrap_or_default());
+        let movement_level = self.movement_at(patient, entry.time_ms).await?;
+        Ok(Some(NewsReading { entry, read_ms: self.core.now_ms(), movement_level }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vitals::news_timeline::SettingsAt;
+
+    #[test]
+    fn ages_count_up_to_the_reading_and_are_never_negative() {
+        let known = LatestValues { spo2: Some((97.0, 1_000).into()), ..LatestValues::default() };
+        let entry = NewsEntry::at(61_000, &known, &SettingsAt::default(), None);
+        let reading = NewsReading { entry, read_ms: 91_999, movement_level: None };
+        assert_eq!(reading.age_s(), 30);
+        let ages: Vec<Option<i64>> = entry.parts.iter().map(|part| reading.part_age_s(part)).collect();
+        assert_eq!(ages, [None, Some(90), None, None, None]);
+        assert_eq!(NewsReading { read_ms: 0, ..reading }.age_s(), 0);
+    }
+}

@@ -1,0 +1,46 @@
+//! What is measured and what follows from it: syncs, derivations, summaries, samples, exports, and what pages show.
+
+pub(crate) mod afib;
+pub(crate) mod compliance;
+pub mod derivations;
+pub(crate) mod downloads;
+pub(crate) mod events;
+pub mod exports;
+pub mod ingest;
+pub(crate) mod kept;
+pub(crate) mod lake;
+pub(crate) mod latest;
+pub(crate) mod movement;
+pub(crate) mod patient_rows;
+pub mod portal;
+pub mod samples;
+pub(crate) mod summaries;
+
+use std::sync::Arc;
+
+use self::derivations::turns::Derivations;
+use self::portal::boards::Boards;
+use crate::core::Core;
+use crate::people::People;
+
+/// Samples, and what follows from them.
+#[derive(Clone)]
+pub struct Data {
+    core: Core,
+    people: People,
+    derivations: Arc<Derivations>,
+    boards: Arc<Boards>,
+}
+
+impl Data {
+    /// The service over what all services share, and over the one that knows who takes part.
+    pub(crate) fn new(core: Core, people: People) -> Self {
+        Data { core, people, derivations: Arc::new(Derivations::new()), boards: Arc::default() }
+    }
+}
+
+impl std::fmt::Debug for Data {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Data")
+    }
+}

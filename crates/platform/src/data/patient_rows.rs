@@ -1,0 +1,76 @@
+//! The patients of a list, composed of both databases part by part.
+
+use runtime::HashMap;
+use store::{Device, HealthPatient, Patient};
+use vitals::latest::LatestValues;
+
+use crate::core::error::Result;
+use crate::core::person::Person;
+use crate::data::Data;
+use crate::people::patients::PatientRow;
+
+/// Patients whose rows are best read together: a longer list is streamed in such parts.
+pub const ROWS_AT_ONCE: usize = 512;
+
+/// Which columns of a patient row are wanted; what is not wanted is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each column is wanted or not")]
+pub struct PatientColumns {
+    /// His names and so on.
+    pub person: bool,
+    /// What the health database knows of the body.
+    pub profile: bool,
+    /// The newest bracelet.
+    pub device: bool,
+    /// The newest valid vital signs.
+    pub latest_values: bool,
+}
+
+impl Data {
+    /// The rows of patients whom the caller has been found to have access to, in their order. Best called with
+    /// [`ROWS_AT_ONCE`]; who has been removed meanwhile is left out.
+    pub async fn patient_rows(&self, uuids: &[String], columns: PatientColumns) -> Result<Vec<PatientRow>> {
+        let (mut patients, mut bodies, mut devices, mut latest) = tokio::try_join!(
+            self.persons_of(uuids),
+            self.bodies_of(columns.profile, uuids),
+            self.newest_devices_of(columns.device, uuids),
+            self.latest_of(columns.latest_values, uuids),
+        )?;
+        let row_of = |patient: Patient| {
+            let person = if columns.person { Person::from_json(&patient.person)? } else { Person::default() };
+            Ok(PatientRow {
+                person,
+                profile: bodies.remove(&patient.uuid).map(|body| body.profile).unwrap_or_default(),
+                device: devices.remove(&patient.uuid),
+                latest_values: columns.latest_values.then(|| latest.remove(&patient.uuid).unwrap_or_default()),
+                patient,
+            })
+        };
+        uuids.iter().filter_map(|uuid| patients.remove(uuid)).map(row_of).collect()
+    }
+
+    async fn persons_of(&self, uuids: &[String]) -> Result<HashMap<String, Patient>> {
+        Ok(self.core.users().patients(uuids.to_vec()).await?)
+    }
+
+    async fn bodies_of(&self, wanted: bool, uuids: &[String]) -> Result<HashMap<String, HealthPatient>> {
+        if !wanted {
+            return Ok(HashMap::default());
+        }
+        Ok(self.core.health().patients(uuids.to_vec()).await?)
+    }
+
+    async fn newest_devices_of(&self, wanted: bool, uuids: &[String]) -> Result<HashMap<String, Device>> {
+        if !wanted {
+            return Ok(HashMap::default());
+        }
+        Ok(self.core.health().newest_devices(uuids.to_vec()).await?)
+    }
+
+    async fn latest_of(&self, wanted: bool, uuids: &[String]) -> Result<HashMap<String, LatestValues>> {
+        if !wanted {
+            return Ok(HashMap::default());
+        }
+        self.latest_values(uuids.to_vec()).await
+    }
+}

@@ -1,0 +1,155 @@
+//! The board of a study: every patient with his newest values, the score, the bracelet and the last hours.
+//!
+//! Nothing is computed here. Each row is put together from what syncs and folds have stored, part by part and many
+//! patients at once, so a board costs a handful of queries for every few hundred patients.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use runtime::HashMap;
+use store::{HealthPatient, SlotRow};
+use vitals::cells::{ActivityCell, DayCells, WINDOW_MS, window_of};
+use vitals::registry::DataType;
+use vitals::zone::{LocalClock, LocalDay};
+
+use super::board_row::{BoardRow, SPARK_SLOTS, Spark};
+use crate::core::access::Researcher;
+use crate::core::error::{PlatformError, Result};
+use crate::core::person::Person;
+use crate::data::Data;
+
+/// What a day's cells tell the board.
+#[derive(Default)]
+struct Recent {
+    spark: Spark,
+    worn: Option<bool>,
+    charging: Option<bool>,
+}
+
+impl Data {
+    /// The board's rows of patients whom the caller has been found to have access to, in their order. Best called with
+    /// [`crate::ROWS_AT_ONCE`]; who has been removed meanwhile is left out.
+    pub async fn board_rows(&self, uuids: &[String]) -> Result<Vec<BoardRow>> {
+        let all = || uuids.to_vec();
+        let (mut persons, bodies, mut devices, mut latest, mut news) = tokio::try_join!(
+            self.core.users().patients(all()),
+            self.core.health().patients(all()),
+            self.core.health().newest_devices(all()),
+            self.core.health().latest_of_patients(all()),
+            self.core.health().newest_news_of_patients(all()),
+        )?;
+        let mut recent = self.recent(uuids, &bodies).await?;
+        let mut rows = Vec::with_capacity(uuids.len());
+        for uuid in uuids {
+            let Some(patient) = persons.remove(uuid) else { continue };
+            let person = Person::from_json(&patient.person)?;
+            let latest = latest.remove(uuid).unwrap_or_default();
+            let news = news.remove(uuid).map(|mut entry| {
+                entry.name_forgotten(&latest);
+                entry
+            });
+            let device = devices.remove(uuid);
+            let recent = recent.remove(uuid).unwrap_or_default();
+            rows.push(BoardRow {
+                name: name_of(&person, &patient.voucher_code),
+                external_id: person.external_patient_id,
+                latest,
+                news,
+                battery: device.and_then(|device| Some((device.battery_level?, device.updated_ms))),
+                worn: recent.worn,
+                charging: recent.charging,
+                last_sync_ms: bodies.get(uuid).and_then(|body| body.last_sync_ms),
+                spark: recent.spark,
+                uuid: patient.uuid,
+            });
+        }
+        Ok(rows)
+    }
+
+    /// The rows of a study's board are of these patients, in the order in which they joined.
+    pub async fn board_patients(&self, researcher: &Researcher, group_code: &str) -> Result<Vec<String>> {
+        self.people.uuids_of_group(researcher, group_code).await
+    }
+
+    /// The last hours of patients, from the cells of the local days that they lie on.
+    async fn recent(
+        &self,
+        uuids: &[String],
+        bodies: &HashMap<String, HealthPatient>,
+    ) -> Result<HashMap<String, Recent>> {
+        let last_window = window_of(self.core.now_ms() * 1000);
+        let first_window = last_window + 1 - SPARK_SLOTS;
+        let types = [DataType::Activity, DataType::Activity];
+        let mut days: HashMap<String, Vec<SlotRow>> = HashMap::default();
+        for (day, patients) in by_day(uuids, bodies, first_window, last_window) {
+            for (patient, rows) in self.core.health().slots_of_patients(patients, day, types).await? {
+                days.entry(patient).or_default().extend(rows);
+            }
+        }
+        let uuids = uuids.to_vec();
+        let unpacking = runtime::blocking("unpack slots", move || {
+            let of = |uuid: String| {
+                let rows = days.remove(&uuid).unwrap_or_default();
+                (uuid, recent_of(&rows, first_window, last_window))
+            };
+            uuids.into_iter().map(of).collect()
+        });
+        unpacking.await.map_err(|error| PlatformError::Internal(error.to_string()))
+    }
+}
+
+/// The local days that a range of windows lies on, each with the patients for whom it does.
+fn by_day(
+    uuids: &[String],
+    bodies: &HashMap<String, HealthPatient>,
+    first_window: i64,
+    last_window: i64,
+) -> BTreeMap<LocalDay, Vec<String>> {
+    let mut days_of_zone: HashMap<&str, BTreeSet<LocalDay>> = HashMap::default();
+    let mut found: BTreeMap<LocalDay, Vec<String>> = BTreeMap::new();
+    for uuid in uuids {
+        let Some(body) = bodies.get(uuid) else { continue };
+        let zone = body.profile.time_zone.as_deref().unwrap_or("UTC");
+        let days = days_of_zone.entry(zone).or_insert_with(|| {
+            let mut clock = LocalClock::new(zone);
+            [first_window, last_window].map(|window| clock.day(window * WINDOW_MS * 1000)).into_iter().collect()
+        });
+        for day in days.iter() {
+            found.entry(*day).or_default().push(uuid.clone());
+        }
+    }
+    found
+}
+
+fn recent_of(days: &[SlotRow], first_window: i64, last_window: i64) -> Recent {
+    let slots = SPARK_SLOTS as usize;
+    let mut spark = Spark {
+        from_ms: first_window * WINDOW_MS,
+        heart_rate: vec![None; slots],
+        respiration_rate: vec![None; slots],
+        spo2: vec![None; slots],
+    };
+    let mut newest: Option<(i64, bool, bool)> = None;
+    for day in days.iter().filter_map(|row| DayCells::<ActivityCell>::unpack(&row.cells)) {
+        for cell in day.in_windows(first_window..last_window + 1) {
+            let window = cell.place.window();
+            let at = (window - first_window) as usize;
+            let mean =
+                |sum: vitals::cells::Sum, steps: f64| sum.mean().map(|mean| (mean * 10.0 / steps).round() / 10.0);
+            spark.heart_rate[at] = mean(cell.bpm.values, 1.0);
+            spark.respiration_rate[at] = mean(cell.respiration.values, 10.0);
+            spark.spo2[at] = mean(cell.spo2.values, 10.0);
+            if newest.is_none_or(|(newest, ..)| newest <= window) {
+                newest = Some((window, cell.is_wearing(), cell.is_charging()));
+            }
+        }
+    }
+    Recent { spark, worn: newest.map(|(_, worn, _)| worn), charging: newest.map(|(.., charging)| charging) }
+}
+
+pub(super) fn name_of(person: &Person, voucher_code: &str) -> String {
+    let names: Vec<&str> = [&person.first_name, &person.last_name]
+        .into_iter()
+        .filter_map(|name| name.as_deref().map(str::trim).filter(|name| !name.is_empty()))
+        .collect();
+    if names.is_empty() { voucher_code.to_owned() } else { names.join(" ") }
+}

@@ -1,0 +1,45 @@
+//! What a board shows of a patient.
+
+use vitals::latest::LatestValues;
+use vitals::news_timeline::NewsEntry;
+
+/// Five-minute slots of a sparkline: six hours.
+pub const SPARK_SLOTS: i64 = 72;
+
+/// A patient on the board.
+#[derive(Clone, Debug)]
+pub struct BoardRow {
+    /// The patient.
+    pub uuid: String,
+    /// First and last name, or the voucher code of one without a name.
+    pub name: String,
+    /// Identifier in the customer's own system.
+    pub external_id: Option<String>,
+    /// The newest valid vital signs.
+    pub latest: LatestValues,
+    /// The newest NEWS entry.
+    pub news: Option<NewsEntry>,
+    /// Charge of the bracelet, percent, and when it told of it, ms.
+    pub battery: Option<(i64, i64)>,
+    /// Whether the bracelet was worn in the newest window of the last hours; `None` without any.
+    pub worn: Option<bool>,
+    /// Whether it was charging then.
+    pub charging: Option<bool>,
+    /// When the last sync was stored, ms.
+    pub last_sync_ms: Option<i64>,
+    /// The last hours.
+    pub spark: Spark,
+}
+
+/// Means of the five-minute windows of the last hours, oldest first; `None` where there is no valid value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Spark {
+    /// Start of the first window, ms.
+    pub from_ms: i64,
+    /// /min.
+    pub heart_rate: Vec<Option<f64>>,
+    /// /min.
+    pub respiration_rate: Vec<Option<f64>>,
+    /// %.
+    pub spo2: Vec<Option<f64>>,
+}

@@ -1,0 +1,220 @@
+//! Follows the event logs for boards: what has changed since a place becomes rows.
+//!
+//! Syncs and derivations on this node wake the task at once; what other nodes do it sees by looking every [`POLL`]. It
+//! works alike on both engines, and no writer has to know which boards are open.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use store::events::{Cursor, Event};
+use store::{EventType, StoreError};
+
+use super::board_row::BoardRow;
+use super::boards::BoardEvent;
+use crate::core::error::{PlatformError, Result};
+use crate::data::Data;
+use crate::data::events::LogPage;
+use crate::data::patient_rows::ROWS_AT_ONCE;
+
+/// How often the logs are read when nothing wakes the task.
+const POLL: Duration = Duration::from_millis(500);
+/// Changes within this time after a read wait for the next one, so that many syncs are one read.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Events of each database that are read at once.
+const EVENTS_AT_ONCE: usize = 1000;
+/// Events that are looked through for a listener that comes back; behind more of them, reading the board is cheaper.
+const MOST_MISSED: usize = 10_000;
+
+/// Publishes what happens to the boards of this node that have listeners, until none has or the node stops.
+pub(super) async fn follow(data: Data) {
+    let _guard = EndAllOnPanic(&data);
+    let boards = &data.boards;
+    let mut changes = boards.changes.subscribe();
+    let mut closed = boards.closed.subscribe();
+    let mut waits = false;
+    while let Some(published) = boards.published() {
+        tokio::select! {
+            biased;
+            _ = closed.wait_for(|closed| *closed) => return,
+            () = std::future::ready(()), if waits => {}
+            _ = changes.changed() => {}
+            () = runtime::sleep(POLL) => {}
+        }
+        waits = match publish(&data, published).await {
+            Ok(waits) => waits,
+            Err(error) => {
+                tracing::warn!(%error, "events could not be published to boards and are tried again");
+                false
+            }
+        };
+        runtime::sleep(PAUSE).await;
+    }
+}
+
+/// Ends everyone's listening when the task panics, so that they come back and it is started again.
+struct EndAllOnPanic<'data>(&'data Data);
+
+impl Drop for EndAllOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.boards.end_all();
+        }
+    }
+}
+
+/// Publishes what has happened behind a place. Returns whether committed events cannot be read yet.
+async fn publish(data: &Data, mut published: Cursor) -> Result<bool> {
+    let boards = &data.boards;
+    loop {
+        let Some(page) = data.events_after(&published, EVENTS_AT_ONCE).await? else {
+            let end = data.end_of_events().await?;
+            boards.publish(end, |_| vec![BoardEvent::Reload]);
+            return Ok(false);
+        };
+        let LogPage { events, next, more, waits } = page;
+        if next != published {
+            let changes = Changes::of(&events);
+            let rows = rows_of(data, &changes.patients, |code| boards.is_watched(code)).await?;
+            boards.publish(next.clone(), |code| changes.events_for(code, &rows, &published, &next));
+        }
+        if !more {
+            return Ok(waits);
+        }
+        published = next;
+    }
+}
+
+/// What a listener has missed that comes back to a study.
+pub(super) async fn missed(data: &Data, group_code: &str, last_seen: &str) -> Result<VecDeque<BoardEvent>> {
+    let reload = || VecDeque::from([BoardEvent::Reload]);
+    let Ok(last_seen) = last_seen.parse::<Cursor>() else { return Ok(reload()) };
+    let mut missed = Changes::default();
+    let (mut place, mut count) = (last_seen.clone(), 0);
+    loop {
+        let Some(page) = data.events_after(&place, EVENTS_AT_ONCE).await? else { return Ok(reload()) };
+        count += page.events.len();
+        missed.add(&page.events);
+        if count > MOST_MISSED || missed.needs_reload(group_code) {
+            return Ok(reload());
+        }
+        place = page.next;
+        if !page.more {
+            break;
+        }
+    }
+    let rows = rows_of(data, &missed.patients, |code| code == group_code).await?;
+    Ok(missed.events_for(group_code, &rows, &last_seen, &place).into())
+}
+
+/// What events mean to boards.
+#[derive(Debug, Default)]
+struct Changes {
+    /// Patients whose rows are other ones now.
+    patients: BTreeSet<String>,
+    /// Studies that somebody has left.
+    left: BTreeSet<String>,
+    /// Whether it is not known any more which study somebody has left.
+    unknown_left: bool,
+}
+
+/// A row, and the studies that show it.
+struct ChangedRow {
+    row: Arc<BoardRow>,
+    studies: Vec<String>,
+}
+
+impl Changes {
+    fn of(events: &[Event]) -> Self {
+        let mut changes = Changes::default();
+        changes.add(events);
+        changes
+    }
+
+    fn add(&mut self, events: &[Event]) {
+        for event in events {
+            match event.event_type {
+                EventType::SyncStored
+                | EventType::SyncRepeated
+                | EventType::LatestChanged
+                | EventType::DayUpdated
+                | EventType::NewsScored
+                | EventType::DeviceChanged
+                | EventType::PatientActivated
+                | EventType::PatientAttached => {
+                    self.patients.insert(event.patient.clone());
+                }
+                // The data of a patient's earlier events go with the patient.
+                EventType::PatientDetached => match event.body["group"].as_str() {
+                    Some(code) => drop(self.left.insert(code.to_owned())),
+                    None => self.unknown_left = true,
+                },
+                EventType::PatientErased => {
+                    let codes = event.body["groups"].as_array().into_iter().flatten();
+                    self.left.extend(codes.filter_map(|code| code.as_str().map(str::to_owned)));
+                }
+                EventType::ExportFinished | EventType::Unknown => {}
+            }
+        }
+    }
+
+    fn needs_reload(&self, group_code: &str) -> bool {
+        self.unknown_left || self.left.contains(group_code)
+    }
+
+    /// Events of a study's board. Only the last row carries the place behind all of them: a listener that goes
+    /// away between two rows gets them again.
+    fn events_for(&self, group_code: &str, rows: &[ChangedRow], before: &Cursor, behind: &Cursor) -> Vec<BoardEvent> {
+        let (before, behind) = (before.to_string(), behind.to_string());
+        let shown: Vec<_> = rows.iter().filter(|row| row.studies.iter().any(|code| code == group_code)).collect();
+        let count = shown.len();
+        let rows = shown.into_iter().enumerate().map(|(at, changed)| {
+            let id = if at + 1 == count { &behind } else { &before };
+            BoardEvent::Row { id: id.clone(), row: changed.row.clone() }
+        });
+        let reload = self.needs_reload(group_code).then_some(BoardEvent::Reload);
+        reload.into_iter().chain(rows).collect()
+    }
+}
+
+/// The rows of those among some patients that wanted studies hold now.
+async fn rows_of(
+    data: &Data,
+    patients: &BTreeSet<String>,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<ChangedRow>> {
+    let mut held = data.core.users().groups_holding(patients.iter().cloned().collect()).await?;
+    held.retain(|(_, code)| is_wanted(code));
+    let mut uuids: Vec<String> = held.iter().map(|(patient, _)| patient.clone()).collect();
+    uuids.dedup();
+    let mut changed = Vec::with_capacity(uuids.len());
+    for part in uuids.chunks(ROWS_AT_ONCE) {
+        for row in readable_rows(data, part).await? {
+            let of_patient = held.iter().filter(|(patient, _)| *patient == row.uuid);
+            let studies = of_patient.map(|(_, code)| code.clone()).collect();
+            changed.push(ChangedRow { row: Arc::new(row), studies });
+        }
+    }
+    Ok(changed)
+}
+
+/// Rows of patients; one that cannot be read holds up nothing else, unless the store is away.
+async fn readable_rows(data: &Data, uuids: &[String]) -> Result<Vec<BoardRow>> {
+    match data.board_rows(uuids).await {
+        Err(error) if !is_away(&error) => {}
+        rows => return rows,
+    }
+    let mut rows = Vec::new();
+    for uuid in uuids {
+        match data.board_rows(std::slice::from_ref(uuid)).await {
+            Ok(row) => rows.extend(row),
+            Err(error) if is_away(&error) => return Err(error),
+            Err(error) => tracing::warn!(patient = uuid, %error, "a row of a board cannot be read"),
+        }
+    }
+    Ok(rows)
+}
+
+fn is_away(error: &PlatformError) -> bool {
+    matches!(error, PlatformError::Store(StoreError::Unavailable(_)))
+}

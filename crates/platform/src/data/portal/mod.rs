@@ -1,0 +1,19 @@
+//! What the portal's pages read beyond the public API: the board of a study, down-sampled series, the history of NEWS,
+//! heat maps of compliance.
+
+mod board;
+mod board_row;
+pub(crate) mod boards;
+mod feed;
+mod follower;
+mod gaps;
+mod heat_map;
+mod news;
+mod series;
+
+pub use board_row::{BoardRow, SPARK_SLOTS, Spark};
+pub use boards::{BoardEvent, BoardListener};
+pub use gaps::{Gap, GapReason};
+pub use heat_map::{DayCompliance, MOST_DAYS, PatientDays, TypeHours};
+pub use news::NewsHistory;
+pub use series::{Chart, Point, Series, SeriesColumn, SeriesRequest, channel_name};

@@ -1,0 +1,163 @@
+//! Reading daily summaries: sections as they are stored, slots in packed form until they are written out.
+
+use runtime::HashMap;
+use store::{SlotRow, SummaryRow};
+use vitals::cells::DayCells;
+use vitals::derivation::{Output, day_of, extra_of_day, keys_of_days};
+use vitals::registry::DataType;
+use vitals::summary::Section;
+use vitals::summary::slots_json::{DaySlots, write_day};
+use vitals::zone::LocalDay;
+
+use crate::core::access::Researcher;
+use crate::core::error::Result;
+use crate::data::Data;
+use crate::identity::health_sessions::HealthCaller;
+
+/// Patients whose days are best read together: an answer over more is streamed in such parts.
+pub const PATIENTS_AT_ONCE: usize = 32;
+
+/// The types of which slots are shown.
+const SHOWN_TYPES: [DataType; 2] = [DataType::Activity, DataType::Temperature];
+
+/// What is read of days beside their sections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DayParts {
+    /// Slots of thirty minutes.
+    pub slots: bool,
+    /// Figures beyond the specification.
+    pub extra: bool,
+}
+
+/// Keys and bodies of the figures beyond the specification.
+type ExtraRows = Vec<(i64, Vec<u8>)>;
+
+/// A patient's day.
+#[derive(Clone, Debug)]
+pub struct PatientDay {
+    /// Whose.
+    pub patient: String,
+    /// Which.
+    pub day: LocalDay,
+    bodies: Vec<(Section, String)>,
+    /// Packed cells, where slots are asked for.
+    cells: Option<Vec<SlotRow>>,
+    /// Figures beyond the specification, where they are asked for.
+    extra: Option<ExtraRows>,
+}
+
+impl PatientDay {
+    fn new(patient: &str, day: LocalDay, sections: Vec<SummaryRow>) -> Self {
+        let bodies = sections.into_iter().map(|row| (row.section, row.body)).collect();
+        PatientDay { patient: patient.to_owned(), day, bodies, cells: None, extra: None }
+    }
+
+    /// Appends the day as JSON: its date and the sections wanted, with slots and `extra` where they were asked for. With slots
+    /// this is work of a good part of a millisecond: for a thread that may block.
+    pub fn write_json(&self, out: &mut Vec<u8>, wanted: &[Section]) {
+        let slots = self.cells.as_deref().map(day_slots);
+        write_day(out, self.day, wanted, &self.bodies, slots.as_ref());
+        if let Some(rows) = &self.extra {
+            let extra = extra_of_day(rows.iter().map(|(key, body)| (*key, body.as_slice())));
+            out.pop();
+            out.extend_from_slice(b",\"extra\":");
+            out.extend_from_slice(serde_json::Value::Object(extra).to_string().as_bytes());
+            out.push(b'}');
+        }
+    }
+}
+
+fn day_slots(rows: &[SlotRow]) -> DaySlots {
+    let cells = |data_type| rows.iter().find(|row| row.data_type == data_type).map(|row| row.cells.as_slice());
+    // Cells of another version cannot be read; their day is due and will have slots again.
+    let activity = cells(DataType::Activity).and_then(DayCells::unpack);
+    let temperature = cells(DataType::Temperature).and_then(DayCells::unpack);
+    DaySlots::new(activity.unwrap_or_default(), temperature.unwrap_or_default())
+}
+
+impl Data {
+    /// The same day of several patients whom the caller has been found to have access to, in their order; also of
+    /// those who have no data. Best called with [`PATIENTS_AT_ONCE`].
+    pub async fn days_of_patients(
+        &self,
+        patients: &[String],
+        day: LocalDay,
+        parts: DayParts,
+    ) -> Result<Vec<PatientDay>> {
+        let mut sections = self.core.health().summaries_of_patients(patients.to_vec(), day).await?;
+        let mut slots: HashMap<String, Vec<SlotRow>> = HashMap::default();
+        if parts.slots {
+            slots = self.core.health().slots_of_patients(patients.to_vec(), day, SHOWN_TYPES).await?;
+        }
+        let mut extra: HashMap<String, ExtraRows> = HashMap::default();
+        if parts.extra {
+            extra = self.core.health().extra_of_patients(patients.to_vec(), day).await?;
+        }
+        let day_of = |patient: &String| PatientDay {
+            cells: parts.slots.then(|| slots.remove(patient).unwrap_or_default()),
+            extra: parts.extra.then(|| extra.remove(patient).unwrap_or_default()),
+            ..PatientDay::new(patient, day, sections.remove(patient).unwrap_or_default())
+        };
+        Ok(patients.iter().map(day_of).collect())
+    }
+
+    /// A day of a patient, for a researcher.
+    pub async fn patient_day(
+        &self,
+        researcher: &Researcher,
+        patient: &str,
+        day: LocalDay,
+        parts: DayParts,
+    ) -> Result<PatientDay> {
+        self.core.patient_access(researcher, patient).await?;
+        let days = self.days(patient, (day, day), parts).await?;
+        Ok(days.into_iter().next().unwrap_or_else(|| PatientDay::new(patient, day, Vec::new())))
+    }
+
+    /// Days of the patient whose data the token opens, first and last included, also those without data.
+    pub async fn own_days(
+        &self,
+        caller: &HealthCaller,
+        days: (LocalDay, LocalDay),
+        parts: DayParts,
+    ) -> Result<Vec<PatientDay>> {
+        caller.require("patient.read")?;
+        self.days(&caller.patient, days, parts).await
+    }
+
+    async fn days(
+        &self,
+        patient: &str,
+        (first, last): (LocalDay, LocalDay),
+        parts: DayParts,
+    ) -> Result<Vec<PatientDay>> {
+        let mut sections = by_day(self.core.health().summaries(patient, first, last).await?, |row| row.day);
+        let mut slots = HashMap::default();
+        if parts.slots {
+            slots = by_day(self.core.health().slots_of_types(patient, first, last, SHOWN_TYPES).await?, |row| row.day);
+        }
+        let mut extra: HashMap<LocalDay, ExtraRows> = HashMap::default();
+        if parts.extra {
+            for row in self.core.health().derived(patient, Output::Extra, keys_of_days(first, last)).await? {
+                extra.entry(day_of(row.key).0).or_default().extend(row.body.map(|body| (row.key, body)));
+            }
+        }
+        let day_of = |day: i32| {
+            let day = LocalDay(day);
+            PatientDay {
+                cells: parts.slots.then(|| slots.remove(&day).unwrap_or_default()),
+                extra: parts.extra.then(|| extra.remove(&day).unwrap_or_default()),
+                ..PatientDay::new(patient, day, sections.remove(&day).unwrap_or_default())
+            }
+        };
+        Ok((first.0..=last.0).map(day_of).collect())
+    }
+}
+
+fn by_day<Row>(rows: Vec<Row>, day_of: impl Fn(&Row) -> LocalDay) -> HashMap<LocalDay, Vec<Row>> {
+    let mut days: HashMap<LocalDay, Vec<Row>> = HashMap::default();
+    for row in rows {
+        days.entry(day_of(&row)).or_default().push(row);
+    }
+    days
+}

@@ -1,0 +1,180 @@
+//! Accounts, their API keys and their subscription: what an operator sets up.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use store::{Account, ApiKey, HealthChange, HealthMessage, NewPassword, StoreError};
+
+use crate::core::access::Role;
+use crate::core::checks::clean_email;
+use crate::core::error::{PlatformError, Result};
+use crate::identity::Identity;
+use crate::identity::api_keys::hash_api_key;
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+const FIRST_SUBSCRIPTION_DAYS: i64 = 30;
+/// Characters of a key that are kept to tell keys apart.
+const VISIBLE_PREFIX: usize = 10;
+
+/// Whether a new account begins with a subscription.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubscriptionStart {
+    /// Thirty days.
+    Active,
+    /// None.
+    None,
+}
+
+/// An account to create.
+#[derive(Clone)]
+pub struct NewAccount {
+    /// Address to log in with.
+    pub email: String,
+    /// What it may do.
+    pub role: Role,
+    /// Given name.
+    pub first_name: Option<String>,
+    /// Family name.
+    pub last_name: Option<String>,
+    /// Password; one is made up when there is none.
+    pub password: Option<String>,
+    /// Whether it begins with a subscription.
+    pub subscription: SubscriptionStart,
+}
+
+/// An API key to create.
+#[derive(Clone, Debug, Default)]
+pub struct NewApiKey {
+    /// What its owner calls it.
+    pub name: Option<String>,
+    /// When it ends by itself, ms.
+    pub expires_ms: Option<i64>,
+    /// The groups that it acts on; none for all of its account's.
+    pub groups: Vec<String>,
+}
+
+impl Identity {
+    /// Creates an account; answers it and its password, which cannot be read again.
+    pub async fn create_account(&self, new: NewAccount) -> Result<(Account, String)> {
+        let email = clean_email(&new.email)?;
+        let password = new.password.unwrap_or_else(|| self.core.new_password());
+        let password_hash = self.hash_new_password("password", &password).await?;
+        let now_ms = self.core.now_ms();
+        let account = Account {
+            uuid: self.core.new_uuid(),
+            id: self.core.new_record_id(),
+            email,
+            role: new.role.name().to_owned(),
+            first_name: new.first_name,
+            last_name: new.last_name,
+            password_hash,
+            subscription_until_ms: match new.subscription {
+                SubscriptionStart::Active => Some(now_ms + FIRST_SUBSCRIPTION_DAYS * DAY_MS),
+                SubscriptionStart::None => None,
+            },
+            disabled_ms: None,
+            created_ms: now_ms,
+            updated_ms: now_ms,
+        };
+        match self.core.users().add_account(account.clone()).await {
+            Ok(()) => Ok((account, password)),
+            Err(StoreError::Conflict(_)) => Err(email_taken()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The account with this e-mail.
+    pub async fn account_by_email(&self, email: &str) -> Result<Account> {
+        let account = self.core.users().account_by_email(&clean_email(email)?).await?;
+        account.ok_or(PlatformError::NotFound("account"))
+    }
+
+    /// Sets until when an account's subscription is active.
+    pub async fn set_subscription(&self, email: &str, until_ms: Option<i64>) -> Result<()> {
+        let account = self.account_by_email(email).await?;
+        self.core.users().set_subscription(&account.uuid, until_ms, self.core.now_ms()).await?;
+        Ok(())
+    }
+
+    /// Creates an API key; answers it and the key itself, which cannot be read again.
+    pub async fn create_api_key(&self, account: &Account, new: NewApiKey) -> Result<(ApiKey, String)> {
+        for code in &new.groups {
+            let access = self.core.users().group_access(code, &account.uuid, "").await?;
+            if !access.ok_or(PlatformError::NotFound("group"))?.allowed {
+                return Err(PlatformError::Forbidden("the account has no access to this group"));
+            }
+        }
+        let token = format!("pwk_{}", URL_SAFE_NO_PAD.encode(self.core.random_bytes::<32>()));
+        let key = ApiKey {
+            id: self.core.new_record_id(),
+            key_hash: hash_api_key(&token),
+            prefix: token[..VISIBLE_PREFIX].to_owned(),
+            account: account.uuid.clone(),
+            name: new.name,
+            created_ms: self.core.now_ms(),
+            expires_ms: new.expires_ms,
+            revoked_ms: None,
+            last_used_ms: None,
+        };
+        self.core.users().add_api_key(key.clone(), new.groups).await?;
+        Ok((key, token))
+    }
+
+    /// The API keys of an account, oldest first.
+    pub async fn api_keys(&self, account: &Account) -> Result<Vec<ApiKey>> {
+        Ok(self.core.users().api_keys(&account.uuid).await?)
+    }
+
+    /// Revokes an API key and ends the health-tokens that were asked for with it. Answers when it was revoked, also
+    /// when that was before.
+    pub async fn revoke_api_key(&self, key_id: &str) -> Result<i64> {
+        let key = self.core.users().api_key(key_id).await?.ok_or(PlatformError::NotFound("API key"))?;
+        if let Some(revoked_ms) = key.revoked_ms {
+            return Ok(revoked_ms);
+        }
+        let now_ms = self.core.now_ms();
+        let message = HealthMessage {
+            id: self.core.new_record_id(),
+            change: HealthChange::EndSessionsOfKey { key_id: key.id.clone(), at_ms: now_ms },
+            entries: Vec::new(),
+            created_ms: now_ms,
+        };
+        if self.core.users().revoke_api_key(&key.id, now_ms, message.clone()).await? {
+            self.core.deliver(message).await?;
+        }
+        Ok(now_ms)
+    }
+
+    /// Gives an account another password, made up when there is none, and ends its sessions. On the portal, its owner
+    /// has to choose another one before anything else. Answers the password.
+    pub async fn reset_account_password(&self, account: &Account, password: Option<String>) -> Result<String> {
+        let password = password.unwrap_or_else(|| self.core.new_password());
+        let hash = self.hash_new_password("password", &password).await?;
+        let new = NewPassword { hash, must_change: true, kept_session: None };
+        self.core.users().set_account_password(&account.uuid, new, self.core.now_ms()).await?;
+        Ok(password)
+    }
+
+    /// Disables an account: it cannot log in, and its sessions, its API keys and the health-tokens that it asked for
+    /// end. Answers when it was disabled, also when that was before.
+    pub async fn disable_account(&self, account: &Account) -> Result<i64> {
+        if let Some(disabled_ms) = account.disabled_ms {
+            return Ok(disabled_ms);
+        }
+        let now_ms = self.core.now_ms();
+        let message = HealthMessage {
+            id: self.core.new_record_id(),
+            change: HealthChange::EndSessionsOfActor { account: account.uuid.clone(), at_ms: now_ms },
+            entries: Vec::new(),
+            created_ms: now_ms,
+        };
+        if self.core.users().disable_account(&account.uuid, now_ms, message.clone()).await? {
+            self.core.deliver(message).await?;
+        }
+        Ok(now_ms)
+    }
+}
+
+/// Someone else logs in with this address.
+pub(crate) fn email_taken() -> PlatformError {
+    PlatformError::Conflict { code: "duplicate_email", message: "this e-mail is in use" }
+}

@@ -1,0 +1,240 @@
+//! Sessions on the Health Cloud: a patient's own, and those by which someone reads in his stead.
+//!
+//! What allows a session is in the users database, and no transaction spans both. So a session is written first and
+//! what allows it is looked up again after that: whoever withdraws it meanwhile either is seen here, or comes later and
+//! ends the session that he then finds.
+
+use store::{HealthPatient, HealthSession, IntakeFacts, Refreshed, StoreError};
+
+use crate::core::access::{Entrance, Researcher};
+use crate::core::error::{PlatformError, Result};
+use crate::core::settings::RETENTION_SETTING;
+use crate::identity::Identity;
+use crate::identity::tokens::{Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned};
+use crate::identity::users_sessions::{REFRESH_GRACE_MS, replaced_long_ago};
+
+/// What a patient's own token allows.
+const OWN_SCOPE: &str = "patient.read patient.sync";
+/// What a token of someone who reads in the patient's stead allows.
+const READ_SCOPE: &str = "patient.read";
+
+/// What is told of a token that does not allow what it was brought for.
+pub const SCOPE_MISSING: &str = "the token does not have the scope for this";
+
+/// Who calls the Health Cloud, and whose data the token opens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HealthCaller {
+    /// The patient.
+    pub patient: String,
+    /// What the token allows, words with blanks between.
+    pub scope: String,
+    /// The account that reads in the patient's stead.
+    pub actor: Option<String>,
+    /// The OAuth client that the token was issued to.
+    pub client: Option<String>,
+    /// The session behind the token.
+    pub session_id: String,
+    /// The first session of the token's family.
+    pub family: String,
+    /// What decides how rows of the patient are taken in.
+    pub intake: IntakeFacts,
+}
+
+impl HealthCaller {
+    /// Forbidden unless the token allows this.
+    pub fn require(&self, scope: &str) -> Result<()> {
+        if self.scope.split(' ').any(|word| word == scope) {
+            return Ok(());
+        }
+        Err(PlatformError::Forbidden(SCOPE_MISSING))
+    }
+}
+
+/// What a login on the Health Cloud answers.
+#[derive(Clone)]
+pub struct HealthLogin {
+    /// The token.
+    pub issued: Issued,
+    /// The patient.
+    pub patient: HealthPatient,
+}
+
+impl Identity {
+    /// Exchanges a token of the Users Cloud for one of the Health Cloud. Only a patient has data there.
+    pub async fn health_login(&self, users_token: &str) -> Result<HealthLogin> {
+        let caller = self.users_caller(users_token).await?;
+        if caller.role != "patient" {
+            return Err(PlatformError::Forbidden("only a patient has data on the Health Cloud"));
+        }
+        let patient = self.core.health().patient(&caller.owner).await?.ok_or(NOT_VALID)?;
+        let now_ms = self.core.now_ms();
+        let refresh_minutes = if caller.refreshable { self.core.settings().token_refresh_minutes } else { 0 };
+        let session = HealthSession {
+            login: Some(caller.login.clone()),
+            refresh_until_ms: now_ms + refresh_minutes * MINUTE_MS,
+            ..self.new_health_session(&caller.owner, OWN_SCOPE, now_ms)
+        };
+        let family = session.family.clone();
+        let issued = self.start_health_session(session).await?;
+        if self.core.users().session(&caller.session_id).await?.is_none_or(|session| session.ended_ms.is_some()) {
+            self.core.health().end_family(&family, self.core.now_ms()).await?;
+            return Err(NOT_VALID);
+        }
+        Ok(HealthLogin { issued, patient })
+    }
+
+    /// A token by which a researcher reads a patient's data in his stead. It ends with the key that it was asked for
+    /// with, and cannot be refreshed.
+    pub async fn health_token(&self, researcher: &Researcher, patient: &str) -> Result<Issued> {
+        self.core.patient_access(researcher, patient).await?;
+        let now_ms = self.core.now_ms();
+        let session = self.new_health_session(patient, READ_SCOPE, now_ms);
+        let key_end_ms = researcher.key_expires_ms.unwrap_or(i64::MAX);
+        let session = HealthSession {
+            actor: Some(researcher.account.clone()),
+            api_key: (researcher.entrance == Entrance::Key).then(|| researcher.key_id.clone()),
+            expires_ms: session.expires_ms.min(key_end_ms),
+            ..session
+        };
+        let family = session.family.clone();
+        let issued = self.start_health_session(session).await?;
+        if let Err(error) = self.still_reads(researcher, patient).await {
+            self.core.health().end_family(&family, self.core.now_ms()).await?;
+            return Err(error);
+        }
+        Ok(issued)
+    }
+
+    /// Who calls the Health Cloud with this token.
+    pub async fn health_caller(&self, token: &str) -> Result<HealthCaller> {
+        let claims = self.read_token(Cloud::Health, token).await?;
+        let found = self.core.health().calling_session(&claims.jti, RETENTION_SETTING, self.core.now_ms()).await?;
+        let (session, intake) = found.ok_or(NOT_VALID)?;
+        if session.patient != claims.sub || session.ended_ms.is_some() || session.replaced_ms.is_some() {
+            return Err(NOT_VALID);
+        }
+        if self.core.now_ms() >= session.expires_ms {
+            return Err(PlatformError::Unauthenticated("the token has expired"));
+        }
+        Ok(HealthCaller {
+            patient: session.patient,
+            scope: session.scope,
+            actor: session.actor,
+            client: session.client,
+            session_id: session.id,
+            family: session.family,
+            intake,
+        })
+    }
+
+    /// A new token for an old one, expired or not. The old one ends, but can be refreshed again for a minute; reuse
+    /// after that ends them all. Forbidden for tokens of those who read in a patient's stead, and for OAuth's, which
+    /// have refresh tokens. `address` is where the call comes from.
+    pub async fn health_refresh(&self, token: &str, address: &str) -> Result<Issued> {
+        let claims = self.claims_to_refresh(Cloud::Health, token, address).await?;
+        let session = self.core.health().session(&claims.jti).await?;
+        let Some(session) = session.filter(|session| session.patient == claims.sub && session.ended_ms.is_none())
+        else {
+            return Err(self.refresh_refused(&claims.sub, address));
+        };
+        if session.actor.is_some() || session.client.is_some() {
+            return Err(PlatformError::Forbidden("only a token that the patient has logged in for is refreshed here"));
+        }
+        let refreshed = match self.core.health().refresh_session(&session.id, self.successor(), REFRESH_GRACE_MS).await
+        {
+            Err(StoreError::Gone(_)) => Refreshed::Ended,
+            refreshed => refreshed?,
+        };
+        match refreshed {
+            Refreshed::Done(session) => {
+                let token = self.sign_health_token(&session).await?;
+                Ok(self.issued(token, session.first_issued_ms, session.refresh_until_ms))
+            }
+            Refreshed::Reused => {
+                tracing::warn!("a token was refreshed twice, and its family has been ended");
+                Err(self.refresh_refused(&claims.sub, address))
+            }
+            Refreshed::Ended | Refreshed::Late => Err(self.refresh_refused(&claims.sub, address)),
+        }
+    }
+
+    /// Ends a token, with those that it was refreshed from. One that has expired is good for this as long as it could
+    /// be refreshed.
+    pub async fn health_logout(&self, token: &str) -> Result<()> {
+        let claims = self.read_token(Cloud::Health, token).await?;
+        let session = self.core.health().session(&claims.jti).await?.ok_or(NOT_VALID)?;
+        let now_ms = self.core.now_ms();
+        let is_refreshed_here = session.actor.is_none() && session.client.is_none();
+        let stands = now_ms < session.expires_ms || is_refreshed_here && now_ms < session.refresh_until_ms;
+        let ended = session.ended_ms.is_some() || replaced_long_ago(session.replaced_ms, now_ms);
+        if session.patient != claims.sub || ended || !stands {
+            return Err(NOT_VALID);
+        }
+        self.core.health().end_family(&session.family, now_ms).await?;
+        Ok(())
+    }
+
+    /// The first session of a family, which cannot be refreshed.
+    pub(crate) fn new_health_session(&self, patient: &str, scope: &str, now_ms: i64) -> HealthSession {
+        let id = self.core.new_record_id();
+        HealthSession {
+            family: id.clone(),
+            id,
+            patient: patient.to_owned(),
+            actor: None,
+            api_key: None,
+            login: None,
+            client: None,
+            consent: None,
+            scope: scope.to_owned(),
+            first_issued_ms: now_ms,
+            issued_ms: now_ms,
+            expires_ms: self.token_end_ms(now_ms),
+            refresh_until_ms: now_ms,
+            replaced_ms: None,
+            ended_ms: None,
+        }
+    }
+
+    /// Signs the token of a session.
+    pub(crate) async fn sign_health_token(&self, session: &HealthSession) -> Result<String> {
+        let unsigned = Unsigned {
+            session_id: &session.id,
+            issued_ms: session.issued_ms,
+            expires_ms: session.expires_ms,
+            uuid: &session.patient,
+            role: "patient",
+            scope: Some(&session.scope),
+            actor: session.actor.as_deref(),
+            client: session.client.as_deref(),
+        };
+        self.sign(Cloud::Health, unsigned).await
+    }
+
+    async fn start_health_session(&self, session: HealthSession) -> Result<Issued> {
+        let token = self.sign_health_token(&session).await?;
+        let issued = self.issued(token, session.first_issued_ms, session.refresh_until_ms);
+        match self.core.health().add_session(session).await {
+            Ok(()) => Ok(issued),
+            Err(StoreError::Gone(_)) => Err(NOT_VALID),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether key, account, membership and attachment still stand.
+    async fn still_reads(&self, researcher: &Researcher, patient: &str) -> Result<()> {
+        let key_stands = match researcher.entrance {
+            Entrance::Key => {
+                self.core.users().api_key(&researcher.key_id).await?.is_some_and(|key| key.revoked_ms.is_none())
+            }
+            // The account is what such a token rests on.
+            Entrance::Portal => true,
+        };
+        let account = self.core.users().account(&researcher.account).await?;
+        let stands = key_stands && account.is_some_and(|account| account.disabled_ms.is_none());
+        if !stands {
+            return Err(PlatformError::Unauthenticated("the API key is not valid"));
+        }
+        self.core.patient_access(researcher, patient).await.map(drop)
+    }
+}

@@ -1,0 +1,292 @@
+//! Logins on the Users Cloud: by e-mail or by voucher code, for patients and for accounts.
+//!
+//! An unknown name and a wrong password answer the same after the same work.
+
+use store::{Account, HealthChange, HealthMessage, NewAuditEntry, NewPassword, Patient, Profile};
+
+use crate::core::access::Researcher;
+use crate::core::audit::{Action, user_entity};
+use crate::core::error::{PlatformError, Result};
+use crate::core::person::Person;
+use crate::identity::Identity;
+use crate::identity::passwords::check_new_password;
+use crate::identity::tokens::{Issued, UsersCaller};
+use crate::identity::users_sessions::NewSession;
+
+/// What one logs in with beside the password.
+#[derive(Clone)]
+pub enum LoginName {
+    /// The e-mail of a patient or of an account.
+    Email(String),
+    /// A patient's voucher code.
+    Code(String),
+}
+
+/// A name and a password.
+#[derive(Clone)]
+pub struct Credentials {
+    /// The name.
+    pub name: LoginName,
+    /// The password.
+    pub password: String,
+}
+
+/// Who has logged in.
+#[derive(Clone)]
+pub enum Owner {
+    /// A patient.
+    Patient(Box<PatientOwner>),
+    /// A researcher, a practitioner or an administrator.
+    Account(Box<Account>),
+}
+
+/// A patient who has logged in, composed of both databases.
+#[derive(Clone)]
+pub struct PatientOwner {
+    /// His row.
+    pub patient: Patient,
+    /// His names and so on.
+    pub person: Person,
+    /// His body.
+    pub profile: Profile,
+    /// Five capitals of the group that he was enrolled in.
+    pub customer_code: Option<String>,
+}
+
+/// What a login on the Users Cloud answers.
+#[derive(Clone)]
+pub struct UsersLogin {
+    /// The token.
+    pub issued: Issued,
+    /// Who has logged in.
+    pub owner: Owner,
+}
+
+/// Who chose a patient's password; one that staff chose has to be changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ChosenBy {
+    Patient,
+    Staff,
+}
+
+/// Whom a name stands for.
+pub(crate) enum Found {
+    Patient(Patient),
+    Account(Account),
+}
+
+impl Found {
+    fn uuid(&self) -> &str {
+        match self {
+            Found::Patient(patient) => &patient.uuid,
+            Found::Account(account) => &account.uuid,
+        }
+    }
+
+    fn role(&self) -> &str {
+        match self {
+            Found::Patient(_) => "patient",
+            Found::Account(account) => &account.role,
+        }
+    }
+
+    /// The hash that the password has to fit; none for someone who cannot log in.
+    pub(crate) fn password_hash(&self) -> Option<&str> {
+        match self {
+            Found::Patient(patient) => patient.password_hash.as_deref(),
+            Found::Account(account) => account.disabled_ms.is_none().then_some(account.password_hash.as_str()),
+        }
+    }
+
+    /// Whether staff chose the password.
+    pub(crate) fn must_change_password(&self) -> bool {
+        matches!(self, Found::Patient(patient) if patient.must_change_password)
+    }
+}
+
+impl LoginName {
+    /// The name as it is stored, which is also what failures are counted under.
+    fn clean(&self) -> String {
+        match self {
+            LoginName::Email(email) => email.trim().to_lowercase(),
+            LoginName::Code(code) => clean_voucher(code),
+        }
+    }
+}
+
+impl Identity {
+    /// Logs in. A password that staff chose lets in as well, but only for the life of one token: it cannot be
+    /// refreshed until the patient has chosen a new one. `address` is where the call comes from.
+    pub async fn login(&self, credentials: Credentials, address: &str) -> Result<UsersLogin> {
+        let found = self.check_password(&credentials, address).await?;
+        self.check_second_factor(&found).await?;
+        self.start_login(found).await
+    }
+
+    /// Logs in and chooses a new password at once, which ends every earlier token.
+    pub async fn login_and_change_password(
+        &self,
+        credentials: Credentials,
+        new_password: &str,
+        address: &str,
+    ) -> Result<UsersLogin> {
+        check_new_password("new_password", new_password)?;
+        let found = self.check_password(&credentials, address).await?;
+        self.check_second_factor(&found).await?;
+        let found = self.choose_password(found, &credentials.password, new_password).await?;
+        self.start_login(found).await
+    }
+
+    /// Chooses a new password for someone who has logged in and names the present one. Ends every token, also the one
+    /// of this call, and answers a new login.
+    pub async fn change_password(
+        &self,
+        caller: &UsersCaller,
+        password: &str,
+        new_password: &str,
+        address: &str,
+    ) -> Result<UsersLogin> {
+        check_new_password("new_password", new_password)?;
+        let found = self.find_by_uuid(&caller.owner).await?.ok_or(PlatformError::NotFound("user"))?;
+        let hash = found.password_hash().map(str::to_owned);
+        if !self.password_fits(&caller.owner, address, password, hash).await? {
+            return Err(PlatformError::invalid("password", "is not the present password"));
+        }
+        self.check_second_factor(&found).await?;
+        let found = self.choose_password(found, password, new_password).await?;
+        self.start_login(found).await
+    }
+
+    /// Whom these credentials are of. Unauthenticated when nobody's, after the same work; too many when they were
+    /// tried too often.
+    pub(crate) async fn check_password(&self, credentials: &Credentials, address: &str) -> Result<Found> {
+        let name = credentials.name.clean();
+        self.check_backoff(&name, address)?;
+        let found = match credentials.name {
+            LoginName::Email(_) => self.find_by_email(&name).await?,
+            LoginName::Code(_) => self.core.users().patient_by_voucher(&name).await?.map(Found::Patient),
+        };
+        let hash = found.as_ref().and_then(Found::password_hash).map(str::to_owned);
+        let fits = self.password_fits(&name, address, &credentials.password, hash).await?;
+        found.filter(|_| fits).ok_or(PlatformError::Unauthenticated("the credentials are not valid"))
+    }
+
+    /// Forbidden for an account with a second factor: the Users Cloud asks for none, and its tokens change passwords and
+    /// erase accounts.
+    async fn check_second_factor(&self, found: &Found) -> Result<()> {
+        let Found::Account(account) = found else { return Ok(()) };
+        match self.core.users().totp(&account.uuid).await?.filter(|totp| totp.confirmed_ms.is_some()) {
+            Some(_) => Err(PlatformError::Forbidden("an account with a second factor signs in on the portal only")),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives someone the password that he has chosen himself, which ends his tokens. Answers him as he then stands.
+    pub(crate) async fn choose_password(&self, found: Found, password: &str, new_password: &str) -> Result<Found> {
+        if password == new_password {
+            return Err(PlatformError::invalid("new_password", "must differ from the present password"));
+        }
+        let hash = self.hash_new_password("new_password", new_password).await?;
+        match found {
+            Found::Patient(patient) => {
+                self.set_patient_password(&patient.uuid, &hash, ChosenBy::Patient).await?;
+                Ok(Found::Patient(Patient { password_hash: Some(hash), must_change_password: false, ..patient }))
+            }
+            Found::Account(account) => {
+                let new = NewPassword { hash: hash.clone(), ..NewPassword::default() };
+                self.core.users().set_account_password(&account.uuid, new, self.core.now_ms()).await?;
+                Ok(Found::Account(Account { password_hash: hash, ..account }))
+            }
+        }
+    }
+
+    /// The login of a patient who has just used his voucher.
+    pub async fn login_activated(&self, patient: Patient) -> Result<UsersLogin> {
+        self.start_login(Found::Patient(patient)).await
+    }
+
+    /// Who calls the Users Cloud, as a login tells it.
+    pub async fn owner(&self, uuid: &str) -> Result<Owner> {
+        let found = self.find_by_uuid(uuid).await?.ok_or(PlatformError::NotFound("user"))?;
+        self.compose(found).await
+    }
+
+    /// Gives a confirmed patient a password that staff chose, which ends his tokens on both clouds.
+    pub async fn reset_password(&self, researcher: &Researcher, patient: &str, password: &str) -> Result<()> {
+        let access = self.core.patient_access(researcher, patient).await?;
+        researcher.require_manager()?;
+        if access.state != "confirmed" {
+            return Err(not_confirmed());
+        }
+        let password_hash = self.hash_new_password("password", password).await?;
+        self.set_patient_password(patient, &password_hash, ChosenBy::Staff).await
+    }
+
+    /// Sets the password of a confirmed patient and ends his tokens on both clouds, and what he has consented to.
+    async fn set_patient_password(&self, patient: &str, password_hash: &str, chosen_by: ChosenBy) -> Result<()> {
+        let must_change = chosen_by == ChosenBy::Staff;
+        let now_ms = self.core.now_ms();
+        let message = HealthMessage {
+            id: self.core.new_record_id(),
+            change: HealthChange::EndSessionsOfPatient { uuid: patient.to_owned(), at_ms: now_ms },
+            entries: Vec::new(),
+            created_ms: now_ms,
+        };
+        if !self.core.users().set_patient_password(patient, password_hash, must_change, now_ms, message.clone()).await?
+        {
+            return Err(not_confirmed());
+        }
+        self.core.deliver(message).await
+    }
+
+    async fn find_by_uuid(&self, uuid: &str) -> Result<Option<Found>> {
+        if let Some(patient) = self.core.users().patient(uuid).await? {
+            return Ok(Some(Found::Patient(patient)));
+        }
+        Ok(self.core.users().account(uuid).await?.map(Found::Account))
+    }
+
+    async fn find_by_email(&self, email: &str) -> Result<Option<Found>> {
+        if let Some(patient) = self.core.users().patient_by_email(email).await? {
+            return Ok(Some(Found::Patient(patient)));
+        }
+        Ok(self.core.users().account_by_email(email).await?.map(Found::Account))
+    }
+
+    async fn start_login(&self, found: Found) -> Result<UsersLogin> {
+        let session = NewSession {
+            owner: found.uuid(),
+            role: found.role(),
+            password_hash: found.password_hash().unwrap_or_default(),
+            refreshable: !found.must_change_password(),
+        };
+        let issued = self.start_users_session(session, self.login_entry(&found)).await?;
+        Ok(UsersLogin { issued, owner: self.compose(found).await? })
+    }
+
+    /// The entry of a login.
+    pub(crate) fn login_entry(&self, found: &Found) -> NewAuditEntry {
+        let uuid = found.uuid();
+        self.core.entry_by(Action::UserLogin, uuid, found.role(), user_entity(uuid), None)
+    }
+
+    async fn compose(&self, found: Found) -> Result<Owner> {
+        let patient = match found {
+            Found::Account(account) => return Ok(Owner::Account(Box::new(account))),
+            Found::Patient(patient) => patient,
+        };
+        let body = self.core.health().patient(&patient.uuid).await?;
+        let (profile, customer_code) = body.map(|body| (body.profile, body.customer_code)).unwrap_or_default();
+        let person = Person::from_json(&patient.person)?;
+        Ok(Owner::Patient(Box::new(PatientOwner { patient, person, profile, customer_code })))
+    }
+}
+
+fn not_confirmed() -> PlatformError {
+    PlatformError::Conflict { code: "patient_not_confirmed", message: "the patient is not confirmed" }
+}
+
+/// A voucher code as it is stored: people type small letters and blanks.
+pub(crate) fn clean_voucher(code: &str) -> String {
+    code.trim().to_uppercase()
+}

@@ -1,0 +1,45 @@
+//! What a patient has consented to: to see, and to withdraw.
+
+use store::{Consent, HealthChange, HealthMessage};
+
+use crate::core::error::{PlatformError, Result};
+use crate::identity::Identity;
+use crate::identity::tokens::UsersCaller;
+
+/// A consent that stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenConsent {
+    /// The consent.
+    pub consent: Consent,
+    /// The client's name.
+    pub client_name: String,
+    /// Where it says what it does with the data.
+    pub privacy_policy_url: String,
+}
+
+impl Identity {
+    /// The consents of the caller that stand, oldest first.
+    pub async fn consents(&self, caller: &UsersCaller) -> Result<Vec<GivenConsent>> {
+        let mut given = Vec::new();
+        for consent in self.core.users().consents_of(&caller.owner).await? {
+            let Some((client, _)) = self.core.users().oauth_client(&consent.client).await? else { continue };
+            let (client_name, privacy_policy_url) = (client.name, client.privacy_policy_url);
+            given.push(GivenConsent { consent, client_name, privacy_policy_url });
+        }
+        Ok(given)
+    }
+
+    /// Withdraws a consent of the caller. The tokens that rest on it end.
+    pub async fn withdraw_consent(&self, caller: &UsersCaller, id: &str) -> Result<()> {
+        let unknown = PlatformError::NotFound("consent");
+        let given = self.core.users().consents_of(&caller.owner).await?;
+        let consent = given.into_iter().find(|consent| consent.id == id).ok_or(unknown)?;
+        let now_ms = self.core.now_ms();
+        let change = HealthChange::EndSessionsOfConsent { consent: consent.id.clone(), at_ms: now_ms };
+        let message = HealthMessage { id: self.core.new_record_id(), change, entries: Vec::new(), created_ms: now_ms };
+        if self.core.users().end_consent(&consent.id, now_ms, message.clone()).await? {
+            self.core.deliver(message).await?;
+        }
+        Ok(())
+    }
+}

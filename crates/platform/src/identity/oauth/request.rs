@@ -1,0 +1,166 @@
+//! What a client asks for when it sends a person to the authorization address, and whether it may (RFC 6749, 4.1.1).
+//!
+//! Until client and address are known to belong together nobody can be answered but the person. After that the client
+//! is answered, at that address and no other.
+
+use serde::{Deserialize, Serialize};
+use store::OauthClient;
+
+use super::common::read_scope;
+use super::redirect::with_parameters;
+use crate::core::error::Result;
+use crate::identity::Identity;
+use crate::identity::tokens::Cloud;
+
+const LONGEST_STATE: usize = 2000;
+/// Base64url of the 32 bytes of SHA-256.
+const CHALLENGE_LENGTH: usize = 43;
+/// What may stand in a request only once.
+const NAMES: [&str; 10] = [
+    "response_type",
+    "client_id",
+    "redirect_uri",
+    "scope",
+    "state",
+    "code_challenge",
+    "code_challenge_method",
+    "response_mode",
+    "request",
+    "request_uri",
+];
+
+/// What a client asks a patient for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuthorizationRequest {
+    /// The client.
+    pub client: String,
+    /// Its name, as an operator has entered it.
+    pub client_name: String,
+    /// Where it says what it does with the data.
+    pub privacy_policy_url: String,
+    /// Where it is answered.
+    pub redirect_uri: String,
+    /// What it wants to do, words with blanks between.
+    pub scope: String,
+    /// What it wants to get back.
+    pub state: Option<String>,
+    /// SHA-256 of its verifier, as base64url.
+    pub challenge: Option<String>,
+}
+
+/// What to do with someone who comes to the authorization address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Let the person log in and decide.
+    Request(Box<AuthorizationRequest>),
+    /// Send the person to this address, which tells the client what is wrong.
+    Refused(String),
+    /// Tell the person what is wrong: there is nobody who could safely be answered.
+    Unanswerable(&'static str),
+}
+
+impl Identity {
+    /// Reads the parameters of a request to the authorization address.
+    pub async fn authorization_request(&self, parameters: &[(String, String)]) -> Result<Asked> {
+        let Some(client_id) = only(parameters, "client_id") else {
+            return Ok(Asked::Unanswerable("The request names no application, or several."));
+        };
+        let found = self.core.users().oauth_client(client_id).await?.filter(|(client, _)| client.removed_ms.is_none());
+        let Some((client, redirect_uris)) = found else {
+            return Ok(Asked::Unanswerable("The application is not known here."));
+        };
+        let redirect_uri =
+            only(parameters, "redirect_uri").filter(|uri| redirect_uris.iter().any(|known| known == uri));
+        let Some(redirect_uri) = redirect_uri else {
+            return Ok(Asked::Unanswerable("The application asks to be answered at an address that is not its own."));
+        };
+        let state = only(parameters, "state").filter(|state| state.len() <= LONGEST_STATE);
+        match read(parameters, client, redirect_uri, state) {
+            Ok(request) => Ok(Asked::Request(Box::new(request))),
+            Err((error, description)) => {
+                let refusal = [("error", error), ("error_description", description)];
+                Ok(Asked::Refused(self.answer(redirect_uri, &refusal, state)))
+            }
+        }
+    }
+
+    /// The address at which a client is answered, with the answer. It names this server, so that a client that knows
+    /// several cannot take the answer of one for that of another (RFC 9207).
+    pub(super) fn answer(&self, redirect_uri: &str, answer: &[(&str, &str)], state: Option<&str>) -> String {
+        let mut parameters = answer.to_vec();
+        if let Some(state) = state {
+            parameters.push(("state", state));
+        }
+        parameters.push(("iss", self.issuer(Cloud::Health)));
+        with_parameters(redirect_uri, &parameters)
+    }
+}
+
+/// The value of a parameter that is there once and not empty, and has no NUL character, which not every database takes.
+fn only<'a>(parameters: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let mut values = parameters.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    match (values.next(), values.next()) {
+        (Some(value), None) if !value.is_empty() && !value.contains('\0') => Some(value),
+        _ => None,
+    }
+}
+
+fn read(
+    parameters: &[(String, String)],
+    client: OauthClient,
+    redirect_uri: &str,
+    state: Option<&str>,
+) -> std::result::Result<AuthorizationRequest, (&'static str, &'static str)> {
+    for name in NAMES {
+        if parameters.iter().filter(|(key, _)| key == name).count() > 1 {
+            return Err(("invalid_request", "a parameter is there more than once"));
+        }
+    }
+    if parameters.iter().any(|(name, value)| NAMES.contains(&name.as_str()) && value.contains('\0')) {
+        return Err(("invalid_request", "a parameter has a NUL character"));
+    }
+    let value = |name| only(parameters, name);
+    if parameters.iter().any(|(key, value)| key == "state" && value.len() > LONGEST_STATE) {
+        return Err(("invalid_request", "state is too long"));
+    }
+    match value("response_type") {
+        Some("code") => {}
+        None => return Err(("invalid_request", "response_type is required")),
+        Some(_) => return Err(("unsupported_response_type", "response_type must be code")),
+    }
+    if value("response_mode").is_some_and(|mode| mode != "query") {
+        return Err(("invalid_request", "response_mode must be query"));
+    }
+    if value("request").is_some() {
+        return Err(("request_not_supported", "request objects are not supported"));
+    }
+    if value("request_uri").is_some() {
+        return Err(("request_uri_not_supported", "request objects are not supported"));
+    }
+    let challenge = value("code_challenge");
+    match (challenge, value("code_challenge_method")) {
+        (None, None) if client.secret_hash.is_none() => {
+            return Err(("invalid_request", "code_challenge is required of this client"));
+        }
+        (None, Some(_)) => return Err(("invalid_request", "code_challenge is required")),
+        (Some(challenge), Some("S256")) if is_challenge(challenge) => {}
+        (Some(_), Some("S256")) => return Err(("invalid_request", "code_challenge is not a SHA-256 as base64url")),
+        // Without a method it would be "plain".
+        (Some(_), _) => return Err(("invalid_request", "code_challenge_method must be S256")),
+        (None, None) => {}
+    }
+    let scope = read_scope(value("scope")).ok_or(("invalid_scope", "scope is not known"))?;
+    Ok(AuthorizationRequest {
+        client: client.id,
+        client_name: client.name,
+        privacy_policy_url: client.privacy_policy_url,
+        redirect_uri: redirect_uri.to_owned(),
+        scope,
+        state: state.map(str::to_owned),
+        challenge: challenge.map(str::to_owned),
+    })
+}
+
+fn is_challenge(text: &str) -> bool {
+    text.len() == CHALLENGE_LENGTH && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+}

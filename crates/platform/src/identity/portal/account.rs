@@ -1,0 +1,138 @@
+//! What people do with their own account on the portal: password, API keys, second factor.
+
+use runtime::HashMap;
+use store::{ApiKey, NewPassword};
+
+use super::session::PortalCaller;
+use crate::core::error::{PlatformError, Result};
+use crate::identity::Identity;
+use crate::identity::accounts::NewApiKey;
+use crate::identity::passwords::check_new_password;
+
+const LONGEST_KEY_NAME: usize = 100;
+
+/// An API key as its owner sees it.
+#[derive(Clone, Debug)]
+pub struct ApiKeyView {
+    /// The key, without what would let anyone use it.
+    pub key: ApiKey,
+    /// The studies that it acts on; none for all of its owner's.
+    pub groups: Vec<String>,
+}
+
+/// A second factor that waits for its first code.
+pub struct NewTotp {
+    /// The secret in base 32, shown once.
+    pub secret: String,
+    /// The same as an address that apps read from a picture.
+    pub otpauth_url: String,
+}
+
+impl Identity {
+    /// Chooses another password, which ends all tokens of the account and its other sessions. Invalid when the present
+    /// one is not right.
+    pub async fn change_portal_password(
+        &self,
+        caller: &PortalCaller,
+        current: &str,
+        new: &str,
+        address: &str,
+    ) -> Result<()> {
+        check_new_password("new", new)?;
+        self.check_own_password(caller, "current", current, address).await?;
+        if current == new {
+            return Err(PlatformError::invalid("new", "must differ from the present password"));
+        }
+        let hash = self.hash_new_password("new", new).await?;
+        let password = NewPassword { hash, must_change: false, kept_session: Some(caller.session_id.clone()) };
+        self.core.users().set_account_password(&caller.account, password, self.core.now_ms()).await?;
+        Ok(())
+    }
+
+    /// The caller's API keys, oldest first, also those that have ended.
+    pub async fn portal_keys(&self, caller: &PortalCaller) -> Result<Vec<ApiKeyView>> {
+        let keys = self.core.users().api_keys(&caller.account).await?;
+        let mut groups: HashMap<String, Vec<String>> = HashMap::default();
+        for (key, group) in self.core.users().groups_of_keys(&caller.account).await? {
+            groups.entry(key).or_default().push(group);
+        }
+        let view = |key: ApiKey| ApiKeyView { groups: groups.remove(&key.id).unwrap_or_default(), key };
+        Ok(keys.into_iter().map(view).collect())
+    }
+
+    /// Creates an API key of the caller, for studies that he is a member of; answers it and the key itself, which
+    /// cannot be read again.
+    pub async fn create_portal_key(&self, caller: &PortalCaller, mut new: NewApiKey) -> Result<(ApiKeyView, String)> {
+        caller.researcher()?;
+        let name = new.name.unwrap_or_default().trim().to_owned();
+        if name.is_empty() || name.chars().count() > LONGEST_KEY_NAME || name.chars().any(char::is_control) {
+            return Err(PlatformError::invalid("name", "must have 1 to 100 characters"));
+        }
+        if new.expires_ms.is_some_and(|end_ms| end_ms <= self.core.now_ms()) {
+            return Err(PlatformError::invalid("expires_at", "must lie ahead"));
+        }
+        new.name = Some(name);
+        new.groups.sort();
+        new.groups.dedup();
+        let account = self.portal_account(caller).await?;
+        let groups = new.groups.clone();
+        let (key, token) = self.create_api_key(&account, new).await?;
+        Ok((ApiKeyView { key, groups }, token))
+    }
+
+    /// Revokes one of the caller's API keys.
+    pub async fn revoke_portal_key(&self, caller: &PortalCaller, id: &str) -> Result<()> {
+        let key = self.core.users().api_key(id).await?.filter(|key| key.account == caller.account);
+        self.revoke_api_key(&key.ok_or(PlatformError::NotFound("API key"))?.id).await.map(drop)
+    }
+
+    /// Makes a secret for a second factor, which counts once [`Platform::confirm_totp`] has seen a code of it.
+    pub async fn begin_totp(&self, caller: &PortalCaller) -> Result<NewTotp> {
+        let account = self.portal_account(caller).await?;
+        let (secret, sealed) = self.new_totp_secret(&caller.account)?;
+        if !self.core.users().put_totp(&caller.account, sealed).await? {
+            return Err(PlatformError::Conflict { code: "totp_is_set", message: "there is a second factor already" });
+        }
+        let mut address =
+            url::Url::parse("otpauth://totp/").map_err(|error| PlatformError::Internal(error.to_string()))?;
+        address.set_path(&format!("Pulseward:{}", account.email));
+        address.query_pairs_mut().append_pair("secret", &secret).append_pair("issuer", "Pulseward");
+        Ok(NewTotp { secret, otpauth_url: address.into() })
+    }
+
+    /// Confirms a second factor by a code, which is thereby used up. Other sessions of the account, on the Users Cloud as
+    /// well, end: nobody has given a code for them.
+    pub async fn confirm_totp(&self, caller: &PortalCaller, code: &str, address: &str) -> Result<()> {
+        let waiting = self.core.users().totp(&caller.account).await?.filter(|totp| totp.confirmed_ms.is_none());
+        let waiting = waiting.ok_or(PlatformError::NotFound("second factor"))?;
+        let step = self.check_totp(&caller.account, &waiting, code, address)?;
+        let step = step.ok_or_else(|| PlatformError::invalid("code", "is not the present code"))?;
+        if !self.core.users().confirm_totp(&caller.account, step, &caller.session_id, self.core.now_ms()).await? {
+            return Err(PlatformError::NotFound("second factor"));
+        }
+        Ok(())
+    }
+
+    /// Removes the second factor of somebody who knows the password.
+    pub async fn remove_totp(&self, caller: &PortalCaller, password: &str, address: &str) -> Result<()> {
+        self.check_own_password(caller, "password", password, address).await?;
+        if !self.core.users().remove_totp(&caller.account).await? {
+            return Err(PlatformError::NotFound("second factor"));
+        }
+        Ok(())
+    }
+
+    async fn check_own_password(
+        &self,
+        caller: &PortalCaller,
+        field: &str,
+        password: &str,
+        address: &str,
+    ) -> Result<()> {
+        let hash = self.portal_account(caller).await?.password_hash;
+        if self.password_fits(&caller.account, address, password, Some(hash)).await? {
+            return Ok(());
+        }
+        Err(PlatformError::invalid(field, "is not the present password"))
+    }
+}

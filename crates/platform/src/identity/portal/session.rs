@@ -1,0 +1,251 @@
+//! Sessions of the portal's pages: a cookie that scripts cannot read, and a second token that other sites cannot know.
+//!
+//! The second token follows from the cookie, so neither has to be kept: the database holds a hash of the cookie, and a
+//! request that changes something has to show that its page has read an answer of ours.
+
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+use store::{Account, PortalHolder, PortalSession};
+
+use crate::core::access::Role;
+use crate::core::access::{Entrance, Researcher};
+use crate::core::error::{PlatformError, Result};
+use crate::identity::Identity;
+use crate::identity::login::{Credentials, Found, LoginName};
+
+const MINUTE_MS: i64 = 60_000;
+/// Uses within this time are noted once.
+const NOTE_USE_EVERY_MS: i64 = 10_000;
+/// The longest text of a browser that is kept, in characters.
+const LONGEST_USER_AGENT: usize = 200;
+
+/// A login to the portal.
+#[derive(Clone)]
+pub struct NewPortalLogin {
+    /// The account's e-mail.
+    pub email: String,
+    /// Its password.
+    pub password: String,
+    /// A code of its second factor, where it has one.
+    pub totp: Option<String>,
+    /// Whether the session only reads and is not locked when nobody uses it.
+    pub wall_display: bool,
+    /// What the browser calls itself.
+    pub user_agent: String,
+}
+
+/// What a login to the portal answers.
+pub enum PortalLogin {
+    /// The cookie's value and the session.
+    Opened(Box<OpenedPortal>),
+    /// The password is right, and a code of the second factor has to come with it.
+    TotpRequired,
+    /// Nobody has this name and password, or the code is not right.
+    Refused,
+}
+
+/// A session that has just begun.
+pub struct OpenedPortal {
+    /// The value of the cookie, which cannot be read again.
+    pub cookie: String,
+    /// Who calls from now on.
+    pub caller: PortalCaller,
+}
+
+/// Who calls from a page.
+#[derive(Clone, Debug)]
+pub struct PortalCaller {
+    /// Identity of the session.
+    pub session_id: String,
+    /// The account's uuid.
+    pub account: String,
+    /// What the account may do.
+    pub role: Role,
+    /// Until when its subscription is active, ms.
+    pub subscription_until_ms: Option<i64>,
+    /// What a page has to send along with whatever changes something.
+    pub csrf_token: String,
+    /// Whether the session only reads.
+    pub view_only: bool,
+    /// When the session ends whatever happens, ms.
+    pub ends_ms: i64,
+    /// Whether an operator chose the password, so that another has to be chosen first.
+    pub must_change_password: bool,
+    /// Whether there is a confirmed second factor.
+    pub has_totp: bool,
+}
+
+/// Whether a call shows that somebody is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// Somebody has done something.
+    Shown,
+    /// The page asks by itself.
+    Unknown,
+}
+
+impl PortalCaller {
+    /// Whether a request brings what only our own pages know.
+    pub fn csrf_fits(&self, token: &str) -> bool {
+        verify_slices_are_equal(self.csrf_token.as_bytes(), token.as_bytes()).is_ok()
+    }
+
+    /// Forbidden until the caller has chosen a password of his own.
+    pub fn require_own_password(&self) -> Result<()> {
+        if self.must_change_password {
+            return Err(PlatformError::Forbidden("the password has to be changed first"));
+        }
+        Ok(())
+    }
+
+    /// The caller as the integration API knows him. Forbidden until he has chosen a password of his own.
+    pub fn researcher(&self) -> Result<Researcher> {
+        self.require_own_password()?;
+        Ok(Researcher {
+            account: self.account.clone(),
+            role: self.role,
+            entrance: Entrance::Portal,
+            key_id: String::new(),
+            key_expires_ms: None,
+            key_scoped: false,
+            subscription_until_ms: self.subscription_until_ms,
+        })
+    }
+
+    fn of(holder: &PortalHolder, cookie: &str) -> Result<Self> {
+        Ok(PortalCaller {
+            session_id: holder.session.id.clone(),
+            account: holder.session.account.clone(),
+            role: Role::of(&holder.role)?,
+            subscription_until_ms: holder.subscription_until_ms,
+            csrf_token: csrf_token(cookie),
+            view_only: holder.session.view_only,
+            ends_ms: holder.session.ends_ms,
+            must_change_password: holder.must_change_password,
+            has_totp: holder.has_totp,
+        })
+    }
+}
+
+impl Identity {
+    /// Logs in to the portal. Too many when it was tried too often; the count is shared with all other logins.
+    /// `address` is where the call comes from.
+    pub async fn open_portal(&self, login: NewPortalLogin, address: &str) -> Result<PortalLogin> {
+        let credentials = Credentials { name: LoginName::Email(login.email.clone()), password: login.password.clone() };
+        let found = match self.check_password(&credentials, address).await {
+            Ok(found) => found,
+            Err(PlatformError::Unauthenticated(_)) => return Ok(PortalLogin::Refused),
+            Err(error) => return Err(error),
+        };
+        // A patient has no studies to look at; that he exists is not told here.
+        let Found::Account(account) = &found else { return Ok(PortalLogin::Refused) };
+        let totp_step = match self.core.users().totp(&account.uuid).await?.filter(|totp| totp.confirmed_ms.is_some()) {
+            None => None,
+            Some(totp) => {
+                let Some(code) = &login.totp else { return Ok(PortalLogin::TotpRequired) };
+                match self.check_totp(&account.uuid, &totp, code, address)? {
+                    Some(step) => Some(step),
+                    None => return Ok(PortalLogin::Refused),
+                }
+            }
+        };
+        let cookie = URL_SAFE_NO_PAD.encode(self.core.random_bytes::<32>());
+        let session = self.new_portal_session(account, &cookie, &login, address);
+        let entry = self.login_entry(&found);
+        let begun = self.core.users().add_portal_session(
+            session,
+            &account.password_hash,
+            totp_step,
+            self.core.audit(vec![entry]),
+        );
+        if !begun.await? {
+            return Ok(PortalLogin::Refused);
+        }
+        let caller = self.portal_caller(&cookie, Presence::Shown).await?;
+        let caller = caller.ok_or_else(|| PlatformError::Internal("a new session is not there".to_owned()))?;
+        Ok(PortalLogin::Opened(Box::new(OpenedPortal { cookie, caller })))
+    }
+
+    /// Who calls with this cookie; `None` when the session has ended or there is none such. `presence`
+    /// says whether the call shows that somebody is there, which keeps the session from being locked.
+    pub async fn portal_caller(&self, cookie: &str, presence: Presence) -> Result<Option<PortalCaller>> {
+        let Some(holder) = self.core.users().portal_holder(&hash_cookie(cookie)).await? else { return Ok(None) };
+        let now_ms = self.core.now_ms();
+        let session = &holder.session;
+        let is_idle = !session.view_only && now_ms - session.last_seen_ms >= self.portal_idle_ms();
+        if is_idle || now_ms >= session.ends_ms || holder.disabled_ms.is_some() {
+            return Ok(None);
+        }
+        if presence == Presence::Shown && now_ms - session.last_seen_ms >= NOTE_USE_EVERY_MS {
+            self.core.users().note_portal_seen(&session.id, now_ms).await?;
+        }
+        PortalCaller::of(&holder, cookie).map(Some)
+    }
+
+    /// The account of a caller.
+    pub async fn portal_account(&self, caller: &PortalCaller) -> Result<Account> {
+        self.core.users().account(&caller.account).await?.ok_or(PlatformError::NotFound("account"))
+    }
+
+    /// Ends the caller's session.
+    pub async fn close_portal(&self, caller: &PortalCaller) -> Result<()> {
+        self.core.users().end_portal_session(&caller.session_id, &caller.account).await.map(drop).map_err(Into::into)
+    }
+
+    /// The caller's sessions that have not ended, oldest first.
+    pub async fn portal_sessions(&self, caller: &PortalCaller) -> Result<Vec<PortalSession>> {
+        let now_ms = self.core.now_ms();
+        Ok(self.core.users().portal_sessions(&caller.account, now_ms, now_ms - self.portal_idle_ms()).await?)
+    }
+
+    /// Ends one of the caller's sessions.
+    pub async fn end_portal_session(&self, caller: &PortalCaller, id: &str) -> Result<()> {
+        if self.core.users().end_portal_session(id, &caller.account).await? {
+            return Ok(());
+        }
+        Err(PlatformError::NotFound("session"))
+    }
+
+    /// Removes sessions that have ended by themselves. Answers how many there were.
+    pub(crate) async fn purge_portal_sessions(&self) -> Result<u64> {
+        let now_ms = self.core.now_ms();
+        Ok(self.core.users().purge_portal_sessions(now_ms, now_ms - self.portal_idle_ms()).await?)
+    }
+
+    /// How long a session may go unused, ms.
+    fn portal_idle_ms(&self) -> i64 {
+        self.core.settings().portal_idle_minutes * MINUTE_MS
+    }
+
+    fn new_portal_session(
+        &self,
+        account: &Account,
+        cookie: &str,
+        login: &NewPortalLogin,
+        address: &str,
+    ) -> PortalSession {
+        let now_ms = self.core.now_ms();
+        PortalSession {
+            id: self.core.new_record_id(),
+            token_hash: hash_cookie(cookie),
+            account: account.uuid.clone(),
+            view_only: login.wall_display,
+            address: address.to_owned(),
+            user_agent: login.user_agent.chars().filter(|char| !char.is_control()).take(LONGEST_USER_AGENT).collect(),
+            created_ms: now_ms,
+            last_seen_ms: now_ms,
+            ends_ms: now_ms + self.core.settings().portal_session_hours * 60 * MINUTE_MS,
+        }
+    }
+}
+
+fn hash_cookie(cookie: &str) -> Vec<u8> {
+    Sha256::digest(cookie).to_vec()
+}
+
+/// What follows from a cookie and leads nowhere back.
+fn csrf_token(cookie: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::new().chain_update("pulseward csrf ").chain_update(cookie).finalize())
+}

@@ -1,0 +1,145 @@
+//! Second factors: codes of six digits that change every thirty seconds (RFC 6238 with HMAC-SHA-1, as apps have them).
+//!
+//! A code counts one step early or late, because clocks differ, and once.
+
+use aws_lc_rs::aead::{Aad, NONCE_LEN, Nonce};
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use aws_lc_rs::hmac;
+use store::Totp;
+
+use crate::core::error::{PlatformError, Result};
+use crate::identity::Identity;
+
+const STEP_MS: i64 = 30_000;
+const DIGITS: u32 = 6;
+/// Bytes of a secret: as many as the hash has (RFC 4226, 4).
+const SECRET_BYTES: usize = 20;
+const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+impl Identity {
+    /// A new secret: as text for people, and sealed for its account.
+    pub(super) fn new_totp_secret(&self, account: &str) -> Result<(String, Vec<u8>)> {
+        let secret = self.core.random_bytes::<SECRET_BYTES>();
+        let nonce = self.core.random_bytes::<NONCE_LEN>();
+        let mut sealed = secret.to_vec();
+        self.sealing_key()?
+            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), sealed_for(account), &mut sealed)
+            .map_err(broken)?;
+        Ok((base32(&secret), [&nonce[..], &sealed].concat()))
+    }
+
+    /// The step that a code of an account is of; `None` when it is not right or was used before. Guessing is slowed
+    /// like guessing of passwords, and counted apart from it: here the password was right.
+    pub(super) fn check_totp(&self, account: &str, totp: &Totp, code: &str, address: &str) -> Result<Option<i64>> {
+        let name = format!("totp {account}");
+        self.check_backoff(&name, address)?;
+        let secret = self.open_totp_secret(account, &totp.sealed_secret)?;
+        let now_ms = self.core.now_ms();
+        let step = step_of(&secret, code, now_ms).filter(|step| *step > totp.last_step);
+        match step {
+            Some(_) => self.memory.backoff.succeeded(&name, address),
+            None => self.memory.backoff.failed(&name, address, now_ms),
+        }
+        Ok(step)
+    }
+
+    fn open_totp_secret(&self, account: &str, sealed: &[u8]) -> Result<Vec<u8>> {
+        let (nonce, sealed) = sealed.split_at_checked(NONCE_LEN).ok_or_else(|| broken("too short"))?;
+        let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(broken)?;
+        let mut sealed = sealed.to_vec();
+        let opened = self.sealing_key()?.open_in_place(nonce, sealed_for(account), &mut sealed);
+        Ok(opened.map_err(|_| broken("the master key does not open it"))?.to_vec())
+    }
+}
+
+/// The step around now whose code this is.
+fn step_of(secret: &[u8], code: &str, now_ms: i64) -> Option<i64> {
+    let digits: Vec<u8> = code.bytes().filter(|byte| *byte != b' ').collect();
+    let now = now_ms.div_euclid(STEP_MS);
+    let fits = |step: &i64| verify_slices_are_equal(code_at(secret, *step).as_bytes(), &digits).is_ok();
+    [now, now - 1, now + 1].into_iter().find(fits)
+}
+
+/// The code of a step (RFC 4226, 5.3).
+fn code_at(secret: &[u8], step: i64) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, secret);
+    let tag = hmac::sign(&key, &step.to_be_bytes());
+    let tag = tag.as_ref();
+    let offset = usize::from(tag[tag.len() - 1] & 0xf);
+    let number =
+        tag[offset..offset + 4].iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte)) & 0x7fff_ffff;
+    format!("{:06}", number % 10_u32.pow(DIGITS))
+}
+
+/// Base 32 without padding (RFC 4648, 6), as apps take secrets.
+fn base32(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    let (mut bits, mut held) = (0_u32, 0_u32);
+    for byte in bytes {
+        bits = bits << 8 | u32::from(*byte);
+        held += 8;
+        while held >= 5 {
+            held -= 5;
+            text.push(char::from(BASE32[(bits >> held & 31) as usize]));
+        }
+        bits &= (1 << held) - 1;
+    }
+    if held > 0 {
+        text.push(char::from(BASE32[(bits << (5 - held) & 31) as usize]));
+    }
+    text
+}
+
+/// Ties a sealed secret to its account.
+fn sealed_for(account: &str) -> Aad<Vec<u8>> {
+    Aad::from(format!("totp/{account}").into_bytes())
+}
+
+fn broken(error: impl std::fmt::Display) -> PlatformError {
+    PlatformError::Internal(format!("second factor: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The secret of RFC 6238, appendix B.
+    const SECRET: &[u8] = b"12345678901234567890";
+
+    #[test]
+    fn codes_are_those_of_the_standard() {
+        // The last six of the eight digits that the appendix lists.
+        for (seconds, code) in [
+            (59, "287082"),
+            (1_111_111_109, "081804"),
+            (1_111_111_111, "050471"),
+            (1_234_567_890, "005924"),
+            (2_000_000_000, "279037"),
+            (20_000_000_000, "353130"),
+        ] {
+            assert_eq!(code_at(SECRET, seconds / 30), code, "{seconds}");
+        }
+    }
+
+    #[test]
+    fn a_clock_may_differ_by_a_step() {
+        let at_ms = 1_111_111_111_000;
+        let step = at_ms / STEP_MS;
+        for (ms, expected) in
+            [(0, Some(step)), (30_000, Some(step)), (-30_000, Some(step)), (60_000, None), (-60_000, None)]
+        {
+            assert_eq!(step_of(SECRET, "050 471", at_ms + ms), expected, "{ms}");
+        }
+        for wrong in ["", "050472", "50471", "0504711"] {
+            assert_eq!(step_of(SECRET, wrong, at_ms), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_written_in_base_32() {
+        for (bytes, text) in [("f", "MY"), ("fo", "MZXQ"), ("foo", "MZXW6"), ("foobar", "MZXW6YTBOI")] {
+            assert_eq!(base32(bytes.as_bytes()), text);
+        }
+        assert_eq!(base32(&[0xff; SECRET_BYTES]), "7".repeat(32));
+    }
+}

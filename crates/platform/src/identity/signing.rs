@@ -1,0 +1,151 @@
+//! The keys that sign tokens: Ed25519, one ring for each cloud, made when first needed, sealed at rest with
+//! AES-256-GCM under the master key.
+
+use std::sync::{Arc, PoisonError};
+
+use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::{DecodingKey, EncodingKey};
+use runtime::HashMap;
+use store::SigningKey;
+
+use crate::core::error::{PlatformError, Result};
+use crate::identity::Identity;
+use crate::identity::keyring::{Keyring, Keys};
+use crate::identity::tokens::Cloud;
+
+/// How long a ring is used before a new look whether another node has rotated the keys.
+const FRESH_MS: i64 = 60_000;
+/// The shortest time between two looks that tokens with unknown keys, or questions for the keys, can cause.
+const LOOK_AGAIN_MS: i64 = 1_000;
+
+impl Identity {
+    /// The keys of a cloud. Makes the first one.
+    pub(crate) async fn keys(&self, cloud: Cloud) -> Result<Arc<Keys>> {
+        match self.seen_keys(cloud, FRESH_MS) {
+            Some(keys) => Ok(keys),
+            None => self.load_keys(cloud).await,
+        }
+    }
+
+    /// The keys of a cloud, looked up again when a key of this name is not among them.
+    pub(crate) async fn keys_with(&self, cloud: Cloud, kid: &str) -> Result<Arc<Keys>> {
+        let keys = self.keys(cloud).await?;
+        if keys.verifying.contains_key(kid) {
+            return Ok(keys);
+        }
+        self.fresh_keys(cloud).await
+    }
+
+    /// The keys of a cloud as they were a second ago at most.
+    pub(crate) async fn fresh_keys(&self, cloud: Cloud) -> Result<Arc<Keys>> {
+        match self.seen_keys(cloud, LOOK_AGAIN_MS) {
+            Some(keys) => Ok(keys),
+            None => self.load_keys(cloud).await,
+        }
+    }
+
+    /// Makes a new key that signs from now on; what it replaces goes on verifying. Answers its name.
+    pub async fn rotate_signing_key(&self, cloud: Cloud) -> Result<String> {
+        let key = self.new_signing_key(cloud)?;
+        let kid = key.kid.clone();
+        match cloud {
+            Cloud::Users => self.core.users().rotate_signing_key(key).await?,
+            Cloud::Health => self.core.health().rotate_signing_key(key).await?,
+        }
+        self.load_keys(cloud).await?;
+        Ok(kid)
+    }
+
+    fn seen_keys(&self, cloud: Cloud, younger_than_ms: i64) -> Option<Arc<Keys>> {
+        let seen = self.keyring(cloud).seen.read().unwrap_or_else(PoisonError::into_inner);
+        seen.clone().filter(|keys| self.core.now_ms() - keys.seen_ms < younger_than_ms)
+    }
+
+    fn keyring(&self, cloud: Cloud) -> &Keyring {
+        match cloud {
+            Cloud::Users => &self.memory.users_keys,
+            Cloud::Health => &self.memory.health_keys,
+        }
+    }
+
+    async fn stored_keys(&self, cloud: Cloud) -> Result<Vec<SigningKey>> {
+        Ok(match cloud {
+            Cloud::Users => self.core.users().signing_keys().await?,
+            Cloud::Health => self.core.health().signing_keys().await?,
+        })
+    }
+
+    async fn load_keys(&self, cloud: Cloud) -> Result<Arc<Keys>> {
+        let mut stored = self.stored_keys(cloud).await?;
+        if stored.iter().all(|key| key.retired_ms.is_some()) {
+            let key = self.new_signing_key(cloud)?;
+            match cloud {
+                Cloud::Users => self.core.users().rotate_signing_key(key).await?,
+                Cloud::Health => self.core.health().rotate_signing_key(key).await?,
+            }
+            stored = self.stored_keys(cloud).await?;
+        }
+        let newest = stored.iter().rfind(|key| key.retired_ms.is_none());
+        let newest = newest.ok_or_else(|| broken("no key signs"))?;
+        let mut verifying = HashMap::default();
+        for key in &stored {
+            let decoding = DecodingKey::from_ed_components(&URL_SAFE_NO_PAD.encode(&key.public_key)).map_err(broken)?;
+            verifying.insert(key.kid.clone(), (decoding, key.public_key.clone()));
+        }
+        let keys = Arc::new(Keys {
+            signing_kid: newest.kid.clone(),
+            signing: self.unseal(cloud, newest)?,
+            verifying,
+            seen_ms: self.core.now_ms(),
+        });
+        *self.keyring(cloud).seen.write().unwrap_or_else(PoisonError::into_inner) = Some(keys.clone());
+        Ok(keys)
+    }
+
+    fn new_signing_key(&self, cloud: Cloud) -> Result<SigningKey> {
+        let seed = self.core.random_bytes::<32>();
+        let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(broken)?;
+        let kid = self.core.new_record_id();
+        let nonce = self.core.random_bytes::<NONCE_LEN>();
+        let mut sealed = pair.to_pkcs8v1().map_err(broken)?.as_ref().to_vec();
+        self.sealing_key()?
+            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), sealed_for(cloud, &kid), &mut sealed)
+            .map_err(broken)?;
+        Ok(SigningKey {
+            kid,
+            sealed_key: [&nonce[..], &sealed].concat(),
+            public_key: pair.public_key().as_ref().to_vec(),
+            created_ms: self.core.now_ms(),
+            retired_ms: None,
+        })
+    }
+
+    fn unseal(&self, cloud: Cloud, key: &SigningKey) -> Result<EncodingKey> {
+        let (nonce, sealed) = key.sealed_key.split_at_checked(NONCE_LEN).ok_or_else(|| broken("too short"))?;
+        let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(broken)?;
+        let mut sealed = sealed.to_vec();
+        let opened = self
+            .sealing_key()?
+            .open_in_place(nonce, sealed_for(cloud, &key.kid), &mut sealed)
+            .map_err(|_| broken("the master key does not open it"))?;
+        Ok(EncodingKey::from_ed_der(opened))
+    }
+
+    /// The key that seals what only this service may read.
+    pub(crate) fn sealing_key(&self) -> Result<LessSafeKey> {
+        let key = UnboundKey::new(&AES_256_GCM, &self.core.master_key()[..]).map_err(broken)?;
+        Ok(LessSafeKey::new(key))
+    }
+}
+
+/// Ties sealed bytes to their place, so that they cannot be passed off as another key.
+fn sealed_for(cloud: Cloud, kid: &str) -> Aad<Vec<u8>> {
+    Aad::from(format!("{}/{kid}", cloud.name()).into_bytes())
+}
+
+fn broken(error: impl std::fmt::Display) -> PlatformError {
+    PlatformError::Internal(format!("signing key: {error}"))
+}

@@ -1,0 +1,180 @@
+//! Tokens: signed by the cloud that issues them, and good only while their row in its database stands.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::{Algorithm, Header, Validation};
+use serde::{Deserialize, Serialize};
+
+use crate::core::error::{PlatformError, Result};
+use crate::identity::Identity;
+
+pub(crate) const MINUTE_MS: i64 = 60_000;
+
+/// Which cloud a token belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cloud {
+    /// Where people log in.
+    Users,
+    /// Where data are sent and read.
+    Health,
+}
+
+impl Cloud {
+    /// A word for the cloud, the audience of its tokens.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cloud::Users => "users",
+            Cloud::Health => "health",
+        }
+    }
+}
+
+/// A token as it is handed out.
+#[derive(Clone)]
+pub struct Issued {
+    /// The token.
+    pub token: String,
+    /// Minutes that it lives.
+    pub ttl_minutes: i64,
+    /// Minutes from its first issue within which it can be refreshed; 0 when it cannot.
+    pub refresh_minutes: i64,
+}
+
+/// Who calls the Users Cloud.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsersCaller {
+    /// The uuid of a patient or of an account.
+    pub owner: String,
+    /// `patient`, or the role of the account.
+    pub role: String,
+    /// The session behind the token.
+    pub session_id: String,
+    /// The login that the token goes back to.
+    pub login: String,
+    /// Whether the login can be prolonged: not when staff chose its password.
+    pub refreshable: bool,
+}
+
+/// What a token says. The names are those of RFC 7519, RFC 8693 and RFC 9068.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Claims {
+    pub iss: String,
+    pub aud: String,
+    pub sub: String,
+    pub jti: String,
+    pub iat: i64,
+    pub exp: i64,
+    pub role: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub act: Option<Actor>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+}
+
+/// Who acts in the stead of a token's subject.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Actor {
+    pub sub: String,
+}
+
+/// A token before it is signed.
+pub(crate) struct Unsigned<'a> {
+    pub session_id: &'a str,
+    pub issued_ms: i64,
+    pub expires_ms: i64,
+    pub uuid: &'a str,
+    pub role: &'a str,
+    pub scope: Option<&'a str>,
+    pub actor: Option<&'a str>,
+    pub client: Option<&'a str>,
+}
+
+pub(crate) const NOT_VALID: PlatformError = PlatformError::Unauthenticated("the token is not valid");
+
+impl Identity {
+    /// Signs a token.
+    pub(crate) async fn sign(&self, cloud: Cloud, unsigned: Unsigned<'_>) -> Result<String> {
+        let claims = Claims {
+            iss: self.issuer(cloud).to_owned(),
+            aud: cloud.name().to_owned(),
+            sub: unsigned.uuid.to_owned(),
+            jti: unsigned.session_id.to_owned(),
+            iat: unsigned.issued_ms.div_euclid(1000),
+            exp: unsigned.expires_ms.div_euclid(1000),
+            role: unsigned.role.to_owned(),
+            scope: unsigned.scope.map(str::to_owned),
+            act: unsigned.actor.map(|actor| Actor { sub: actor.to_owned() }),
+            client_id: unsigned.client.map(str::to_owned),
+        };
+        let keys = self.keys(cloud).await?;
+        let header = Header { kid: Some(keys.signing_kid.clone()), ..Header::new(Algorithm::EdDSA) };
+        jsonwebtoken::encode(&header, &claims, &keys.signing)
+            .map_err(|error| PlatformError::Internal(format!("signing a token: {error}")))
+    }
+
+    /// When an access token that is issued now ends, ms.
+    pub(crate) fn token_end_ms(&self, now_ms: i64) -> i64 {
+        now_ms + self.core.settings().token_ttl_minutes * MINUTE_MS
+    }
+
+    /// A signed token with the times that a client is told.
+    pub(crate) fn issued(&self, token: String, first_issued_ms: i64, refresh_until_ms: i64) -> Issued {
+        let refresh_minutes = (refresh_until_ms - first_issued_ms) / MINUTE_MS;
+        Issued { token, ttl_minutes: self.core.settings().token_ttl_minutes, refresh_minutes }
+    }
+
+    /// What a token of this cloud says, when its signature, issuer and audience hold. Its session and its end are
+    /// for the caller to check.
+    pub(crate) async fn read_token(&self, cloud: Cloud, token: &str) -> Result<Claims> {
+        let header = jsonwebtoken::decode_header(token).map_err(|_| NOT_VALID)?;
+        let kid = header.kid.ok_or(NOT_VALID)?;
+        let keys = self.keys_with(cloud, &kid).await?;
+        let (key, _) = keys.verifying.get(&kid).ok_or(NOT_VALID)?;
+        let mut validation = Validation::new(Algorithm::EdDSA);
+        validation.set_issuer(&[self.issuer(cloud)]);
+        validation.set_audience(&[cloud.name()]);
+        validation.set_required_spec_claims(&["iss", "aud", "sub", "exp"]);
+        // The session row tells the end by this program's own clock.
+        validation.validate_exp = false;
+        let data = jsonwebtoken::decode::<Claims>(token, key, &validation).map_err(|_| NOT_VALID)?;
+        Ok(data.claims)
+    }
+
+    /// Who calls the Users Cloud with this token.
+    pub async fn users_caller(&self, token: &str) -> Result<UsersCaller> {
+        let claims = self.read_token(Cloud::Users, token).await?;
+        let session = self.core.users().session(&claims.jti).await?.ok_or(NOT_VALID)?;
+        if session.owner != claims.sub || session.ended_ms.is_some() || session.replaced_ms.is_some() {
+            return Err(NOT_VALID);
+        }
+        if self.core.now_ms() >= session.expires_ms {
+            return Err(PlatformError::Unauthenticated("the token has expired"));
+        }
+        Ok(UsersCaller {
+            owner: session.owner,
+            role: claims.role,
+            session_id: session.id,
+            login: session.family,
+            refreshable: session.refresh_until_ms > session.first_issued_ms,
+        })
+    }
+
+    /// The public keys of a cloud, by name, as base64 without padding. They are those of a second ago at most, so that
+    /// whoever sees a new name in a token finds its key here, whichever node he asks.
+    pub async fn public_keys(&self, cloud: Cloud) -> Result<Vec<(String, String)>> {
+        let keys = self.fresh_keys(cloud).await?;
+        let encoded = keys.verifying.iter().map(|(kid, (_, public))| (kid.clone(), URL_SAFE_NO_PAD.encode(public)));
+        let mut encoded: Vec<_> = encoded.collect();
+        encoded.sort();
+        Ok(encoded)
+    }
+
+    pub(crate) fn issuer(&self, cloud: Cloud) -> &str {
+        match cloud {
+            Cloud::Users => &self.core.settings().users_url,
+            Cloud::Health => &self.core.settings().health_url,
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Sessions on the Users Cloud: what a login begins, a refresh prolongs and a logout ends.
+
+use store::{HealthChange, HealthMessage, NewAuditEntry, Refreshed, Session, Successor};
+
+use crate::core::error::{PlatformError, Result};
+use crate::identity::Identity;
+use crate::identity::tokens::{Claims, Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned};
+
+/// How long a token that was refreshed can be refreshed again: the answer to the first time can have been lost.
+pub(crate) const REFRESH_GRACE_MS: i64 = 60_000;
+
+/// The name that tokens which are not ours are counted under.
+const NOT_OURS: &str = "refresh";
+
+/// Whose session begins.
+pub(crate) struct NewSession<'a> {
+    pub owner: &'a str,
+    pub role: &'a str,
+    /// The hash that his password was checked against.
+    pub password_hash: &'a str,
+    /// Whether the login can be prolonged.
+    pub refreshable: bool,
+}
+
+impl Identity {
+    /// Starts a session, with the entry of the login that it comes from. Unauthenticated when the password was changed
+    /// or the account disabled while it was checked.
+    pub(crate) async fn start_users_session(&self, new: NewSession<'_>, entry: NewAuditEntry) -> Result<Issued> {
+        let now_ms = self.core.now_ms();
+        let id = self.core.new_record_id();
+        let refresh_minutes = if new.refreshable { self.core.settings().token_refresh_minutes } else { 0 };
+        let session = Session {
+            family: id.clone(),
+            id,
+            owner: new.owner.to_owned(),
+            first_issued_ms: now_ms,
+            issued_ms: now_ms,
+            expires_ms: self.token_end_ms(now_ms),
+            refresh_until_ms: now_ms + refresh_minutes * MINUTE_MS,
+            replaced_ms: None,
+            ended_ms: None,
+        };
+        let issued = self.sign_users_token(&session, new.role).await?;
+        if !self.core.users().add_session(session, new.password_hash, self.core.audit(vec![entry])).await? {
+            return Err(PlatformError::Unauthenticated("the credentials are not valid"));
+        }
+        Ok(issued)
+    }
+
+    /// A new token for an old one, expired or not. The old one ends, but can be refreshed again for a minute; reuse
+    /// after that ends the whole login. `address` is where the call comes from.
+    pub async fn users_refresh(&self, token: &str, address: &str) -> Result<Issued> {
+        let claims = self.claims_to_refresh(Cloud::Users, token, address).await?;
+        let session = self.core.users().session(&claims.jti).await?;
+        let Some(session) = session.filter(|session| session.owner == claims.sub) else {
+            return Err(self.refresh_refused(&claims.sub, address));
+        };
+        let successor = self.successor();
+        let reused = self.end_of_login(&session.family, successor.issued_ms);
+        match self.core.users().refresh_session(&session.id, successor, REFRESH_GRACE_MS, reused.clone()).await? {
+            Refreshed::Done(session) => self.sign_users_token(&session, &claims.role).await,
+            Refreshed::Reused => {
+                tracing::warn!("a token was refreshed twice, and its login has been ended");
+                self.core.deliver(reused).await?;
+                Err(self.refresh_refused(&claims.sub, address))
+            }
+            Refreshed::Ended | Refreshed::Late => Err(self.refresh_refused(&claims.sub, address)),
+        }
+    }
+
+    /// Ends the login that a token comes from: its tokens of the Users Cloud, and those of the Health Cloud that they were
+    /// exchanged for. A token that has expired is good for this as long as it could be refreshed: whoever logs out late
+    /// means it all the same.
+    pub async fn users_logout(&self, token: &str) -> Result<()> {
+        let claims = self.read_token(Cloud::Users, token).await?;
+        let session = self.core.users().session(&claims.jti).await?.ok_or(NOT_VALID)?;
+        let now_ms = self.core.now_ms();
+        let stands = now_ms < session.expires_ms.max(session.refresh_until_ms);
+        let ended = session.ended_ms.is_some() || replaced_long_ago(session.replaced_ms, now_ms);
+        if session.owner != claims.sub || ended || !stands {
+            return Err(NOT_VALID);
+        }
+        let message = self.end_of_login(&session.family, now_ms);
+        if self.core.users().end_login(&session.family, now_ms, message.clone()).await? {
+            self.core.deliver(message).await?;
+        }
+        Ok(())
+    }
+
+    async fn sign_users_token(&self, session: &Session, role: &str) -> Result<Issued> {
+        let unsigned = Unsigned {
+            session_id: &session.id,
+            issued_ms: session.issued_ms,
+            expires_ms: session.expires_ms,
+            uuid: &session.owner,
+            role,
+            scope: None,
+            actor: None,
+            client: None,
+        };
+        let token = self.sign(Cloud::Users, unsigned).await?;
+        Ok(self.issued(token, session.first_issued_ms, session.refresh_until_ms))
+    }
+
+    fn end_of_login(&self, login: &str, now_ms: i64) -> HealthMessage {
+        let change = HealthChange::EndSessionsOfLogin { login: login.to_owned(), at_ms: now_ms };
+        HealthMessage { id: self.core.new_record_id(), change, entries: Vec::new(), created_ms: now_ms }
+    }
+
+    /// What a token says that is to be refreshed. Whoever fails too often waits.
+    pub(crate) async fn claims_to_refresh(&self, cloud: Cloud, token: &str, address: &str) -> Result<Claims> {
+        let claims = match self.read_token(cloud, token).await {
+            Ok(claims) => claims,
+            Err(PlatformError::Unauthenticated(_)) => {
+                self.check_backoff(NOT_OURS, address)?;
+                self.memory.backoff.failed(NOT_OURS, address, self.core.now_ms());
+                return Err(NOT_VALID);
+            }
+            Err(error) => return Err(error),
+        };
+        self.check_backoff(&refresher(&claims.sub), address)?;
+        Ok(claims)
+    }
+
+    /// Notes that a token which was ours could not be refreshed; answers the error to give. Nothing is guessed here, so
+    /// this holds up only the one whose token it was, and nobody else who comes from the same address.
+    pub(crate) fn refresh_refused(&self, owner: &str, address: &str) -> PlatformError {
+        self.memory.backoff.failed_again(&refresher(owner), address, self.core.now_ms());
+        PlatformError::Unauthenticated("the token can no longer be refreshed")
+    }
+
+    /// The token that takes the place of another, from now on.
+    pub(crate) fn successor(&self) -> Successor {
+        let now_ms = self.core.now_ms();
+        Successor { id: self.core.new_record_id(), issued_ms: now_ms, expires_ms: self.token_end_ms(now_ms) }
+    }
+}
+
+/// Whether a token was refreshed so long ago that it cannot be refreshed again.
+pub(crate) fn replaced_long_ago(replaced_ms: Option<i64>, now_ms: i64) -> bool {
+    replaced_ms.is_some_and(|replaced_ms| now_ms - replaced_ms > REFRESH_GRACE_MS)
+}
+
+/// The name that failures of an owner's refreshes are counted under.
+fn refresher(owner: &str) -> String {
+    format!("refresh {owner}")
+}

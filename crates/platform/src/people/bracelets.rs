@@ -1,0 +1,199 @@
+//! Bracelets: which there are, and who wears which. Practitioners may do all of this.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use store::{Attachment, Bracelet, Completion, HealthChange, HealthMessage, StoreError};
+
+use crate::core::access::Researcher;
+use crate::core::audit::{Action, bracelet_entity, user_entity};
+use crate::core::checks::note;
+use crate::core::error::{PlatformError, Result};
+use crate::people::People;
+
+const LONGEST_TEXT: usize = 100;
+/// How often a change is tried again that meets another.
+const TRIES: usize = 5;
+
+/// A bracelet to register.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewBracelet {
+    /// What is printed on it.
+    pub serial_number: String,
+    /// Model.
+    pub device_type: String,
+    /// Version of its firmware.
+    pub firmware_version: Option<String>,
+}
+
+/// Attributes of a bracelet to change; those that are absent stay as they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BraceletChange {
+    /// Model.
+    pub device_type: Option<String>,
+    /// Version of its firmware.
+    pub firmware_version: Option<String>,
+}
+
+impl People {
+    /// The bracelets that the caller may act on, oldest first: those that his patients wear, and those that nobody
+    /// wears and that an account of his groups has registered. A key for named groups sees the worn ones only.
+    pub async fn bracelets(&self, researcher: &Researcher) -> Result<Vec<Bracelet>> {
+        Ok(self.core.users().bracelets(&researcher.account, &researcher.key_id).await?)
+    }
+
+    /// Registers a bracelet. Forbidden for a key for named groups: the bracelet would belong to none of them.
+    pub async fn register_bracelet(&self, researcher: &Researcher, new: NewBracelet) -> Result<Bracelet> {
+        if researcher.key_scoped {
+            return Err(PlatformError::Forbidden("a key for named groups cannot register bracelets"));
+        }
+        let texts = [
+            ("serial_number", Some(&new.serial_number)),
+            ("device_type", Some(&new.device_type)),
+            ("firmware_version", new.firmware_version.as_ref()),
+        ];
+        check_texts(texts)?;
+        let bracelet = Bracelet {
+            id: self.core.new_record_id(),
+            serial_number: new.serial_number,
+            device_type: new.device_type,
+            firmware_version: new.firmware_version,
+            registered_by: researcher.account.clone(),
+            created_ms: self.core.now_ms(),
+            worn_by: None,
+        };
+        let user = user_entity(&researcher.account);
+        let entry = self.core.entry(Action::BraceletCreate, researcher, user, Some(bracelet_entity(&bracelet.id)));
+        match self.core.users().add_bracelet(bracelet.clone(), self.core.audit(vec![entry])).await {
+            Ok(()) => Ok(bracelet),
+            Err(StoreError::Conflict(_)) => Err(PlatformError::Conflict {
+                code: "duplicate_serial_number",
+                message: "a bracelet with this serial number is registered",
+            }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Changes model or firmware of a bracelet; answers it as it then stands.
+    pub async fn change_bracelet(
+        &self,
+        researcher: &Researcher,
+        serial_number: &str,
+        change: BraceletChange,
+    ) -> Result<Bracelet> {
+        let texts =
+            [("device_type", change.device_type.as_ref()), ("firmware_version", change.firmware_version.as_ref())];
+        check_texts(texts)?;
+        if change == BraceletChange::default() {
+            return Err(PlatformError::invalid("firmware_version", "or device_type is required"));
+        }
+        for _ in 0..TRIES {
+            let mut bracelet = self.bracelet_access(researcher, serial_number).await?;
+            bracelet.device_type = change.device_type.clone().unwrap_or(bracelet.device_type);
+            bracelet.firmware_version = change.firmware_version.clone().or(bracelet.firmware_version);
+            let mut entry = self.core.entry(Action::BraceletUpdate, researcher, bracelet_entity(&bracelet.id), None);
+            entry.details = Some(
+                json!({"device_type": bracelet.device_type, "firmware_version": bracelet.firmware_version}).to_string(),
+            );
+            let completion = match &bracelet.worn_by {
+                None => Completion::Here(self.core.audit(vec![entry])),
+                Some(patient) => {
+                    Completion::Owed(Box::new(self.message(device_of(patient, &bracelet, self.core.now_ms()), entry)))
+                }
+            };
+            if self.core.users().change_bracelet(bracelet.clone(), completion).await? {
+                if let Some(patient) = &bracelet.worn_by {
+                    self.core.deliver_changes_of(patient).await?;
+                }
+                return Ok(bracelet);
+            }
+        }
+        Err(PlatformError::Conflict { code: "bracelet_busy", message: "the bracelet is changing hands just now" })
+    }
+
+    /// Removes a bracelet that nobody wears.
+    pub async fn remove_bracelet(&self, researcher: &Researcher, serial_number: &str) -> Result<()> {
+        let bracelet = self.bracelet_access(researcher, serial_number).await?;
+        let entry = self.core.entry(Action::BraceletDelete, researcher, bracelet_entity(&bracelet.id), None);
+        if self.core.users().remove_bracelet(&bracelet.id, self.core.audit(vec![entry])).await? {
+            return Ok(());
+        }
+        Err(worn("a patient wears the bracelet"))
+    }
+
+    /// Puts a bracelet on a patient's wrist. Doing it again changes nothing.
+    pub async fn attach_bracelet(&self, researcher: &Researcher, patient: &str, serial_number: &str) -> Result<()> {
+        self.core.patient_access(researcher, patient).await?;
+        let bracelet = self.bracelet_access(researcher, serial_number).await?;
+        let mut entry = self.core.entry(Action::BraceletAttach, researcher, bracelet_entity(&bracelet.id), None);
+        entry.details = Some(json!({ "patient": patient }).to_string());
+        let now_ms = self.core.now_ms();
+        let message = self.message(device_of(patient, &bracelet, now_ms), entry);
+        match self
+            .core
+            .users()
+            .attach_bracelet(&self.core.new_record_id(), &bracelet.id, patient, now_ms, message)
+            .await?
+        {
+            Attachment::Attached => self.core.deliver_changes_of(patient).await,
+            Attachment::WornAlready => Ok(()),
+            Attachment::WornByAnother => Err(worn("another patient wears the bracelet")),
+        }
+    }
+
+    /// Takes a bracelet off a patient's wrist.
+    pub async fn detach_bracelet(&self, researcher: &Researcher, patient: &str, serial_number: &str) -> Result<()> {
+        self.core.patient_access(researcher, patient).await?;
+        let (account, key_id) = (&researcher.account, &researcher.key_id);
+        let found = self.core.users().bracelet(serial_number, account, key_id).await?;
+        let found = found.map(|(bracelet, _)| bracelet).filter(|found| found.worn_by.as_deref() == Some(patient));
+        let bracelet = found.ok_or(PlatformError::NotFound("bracelet"))?;
+        let mut entry = self.core.entry(Action::BraceletDetach, researcher, bracelet_entity(&bracelet.id), None);
+        entry.details = Some(json!({ "patient": patient }).to_string());
+        let (uuid, serial_number) = (patient.to_owned(), bracelet.serial_number.clone());
+        let message = self.message(HealthChange::RemoveDevice { uuid, serial_number }, entry);
+        if !self.core.users().detach_bracelet(&bracelet.id, patient, self.core.now_ms(), message).await? {
+            return Err(PlatformError::NotFound("bracelet"));
+        }
+        self.core.deliver_changes_of(patient).await
+    }
+
+    /// The bracelet, when the caller may act on it.
+    async fn bracelet_access(&self, researcher: &Researcher, serial_number: &str) -> Result<Bracelet> {
+        let found = self.core.users().bracelet(serial_number, &researcher.account, &researcher.key_id).await?;
+        match found.ok_or(PlatformError::NotFound("bracelet"))? {
+            (bracelet, true) => Ok(bracelet),
+            (_, false) => Err(PlatformError::Forbidden("the caller has no access to this bracelet")),
+        }
+    }
+
+    fn message(&self, change: HealthChange, entry: store::NewAuditEntry) -> HealthMessage {
+        HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: self.core.now_ms() }
+    }
+}
+
+fn device_of(patient: &str, bracelet: &Bracelet, at_ms: i64) -> HealthChange {
+    HealthChange::PutDevice {
+        uuid: patient.to_owned(),
+        serial_number: bracelet.serial_number.clone(),
+        device_type: bracelet.device_type.clone(),
+        firmware_version: bracelet.firmware_version.clone(),
+        at_ms,
+    }
+}
+
+fn worn(message: &'static str) -> PlatformError {
+    PlatformError::Conflict { code: "bracelet_attached", message }
+}
+
+fn check_texts<const COUNT: usize>(texts: [(&str, Option<&String>); COUNT]) -> Result<()> {
+    let mut errors = BTreeMap::new();
+    for (field, text) in texts {
+        let Some(text) = text else { continue };
+        let fits = (1..=LONGEST_TEXT).contains(&text.chars().count());
+        if !fits || text.trim() != text || text.chars().any(char::is_control) {
+            note(&mut errors, field, "must have 1 to 100 characters, without blanks around");
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(PlatformError::Invalid(errors)) }
+}

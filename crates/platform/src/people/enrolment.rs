@@ -1,0 +1,253 @@
+//! How people come into a study: a group, an anonymous patient with a voucher, and the patient who uses it.
+
+use std::collections::BTreeMap;
+
+use store::{Activation, Group, HealthChange, HealthMessage, Patient, Profile, StoreError};
+
+use crate::core::access::Researcher;
+use crate::core::audit::{Action, group_entity, patient_entity, user_entity};
+use crate::core::checks::{clean_email, note};
+use crate::core::error::{PlatformError, Result};
+use crate::core::person::Person;
+use crate::identity::accounts::email_taken;
+use crate::identity::login::clean_voucher;
+use crate::identity::passwords::check_new_password;
+use crate::people::People;
+use crate::people::profile::check_profile;
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+/// How often codes are drawn anew when one is taken.
+const TRIES: usize = 5;
+const LONGEST_NAME: usize = 200;
+const LONGEST_DESCRIPTION: usize = 10_000;
+
+/// An anonymous patient as created.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Enrolled {
+    /// The patient.
+    pub uuid: String,
+    /// Record identifier.
+    pub record_id: String,
+    /// What he activates himself with.
+    pub voucher_code: String,
+    /// `pre_created`.
+    pub state: String,
+}
+
+/// What is known of a voucher code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VoucherCheck {
+    /// The patient's state.
+    pub state: String,
+    /// When it was made, ms.
+    pub created_ms: i64,
+}
+
+/// What a patient sends to use his voucher.
+#[derive(Clone)]
+pub struct NewActivation {
+    /// Voucher code.
+    pub code: String,
+    /// The password that he chooses.
+    pub password: String,
+    /// Address to log in with.
+    pub email: Option<String>,
+    /// His names and so on.
+    pub person: Person,
+    /// His body.
+    pub profile: Profile,
+}
+
+impl People {
+    /// The groups that the caller may act on, oldest first.
+    pub async fn groups(&self, researcher: &Researcher) -> Result<Vec<Group>> {
+        let scoped_key = researcher.key_scoped.then_some(researcher.key_id.as_str());
+        Ok(self.core.users().groups_of(&researcher.account, scoped_key).await?)
+    }
+
+    /// Creates a group with the caller as its first member.
+    pub async fn create_group(&self, researcher: &Researcher, name: &str, description: &str) -> Result<Group> {
+        researcher.require_manager()?;
+        if researcher.key_scoped {
+            return Err(PlatformError::Forbidden("a key for named groups cannot create groups"));
+        }
+        check_group_texts(name, description)?;
+        for _ in 0..TRIES {
+            let code = self.core.new_group_code();
+            let group = Group {
+                id: self.core.new_group_id(),
+                hcp_code: format!("HCP-{code}-{}", self.core.new_hcp_suffix()),
+                code,
+                name: name.to_owned(),
+                description: description.to_owned(),
+                created_ms: self.core.now_ms(),
+            };
+            let entry = self.core.entry(Action::GroupCreate, researcher, group_entity(&group.id), None);
+            match self.core.users().add_group(group.clone(), &researcher.account, self.core.audit(vec![entry])).await {
+                Err(StoreError::Conflict(_)) => {}
+                Err(error) => return Err(error.into()),
+                Ok(()) => return Ok(group),
+            }
+        }
+        Err(PlatformError::Internal("no free group code was found".to_owned()))
+    }
+
+    /// Adds an anonymous patient to a group.
+    pub async fn enrol_patient(&self, researcher: &Researcher, group_code: &str) -> Result<Enrolled> {
+        let group = self.core.managed_group(researcher, group_code).await?;
+        for _ in 0..TRIES {
+            let (patient, message) = self.new_patient(researcher, &group)?;
+            let effective = self.effective_settings();
+            match self.core.users().add_patient(patient.clone(), &group.code, message.clone(), effective).await {
+                Err(StoreError::Conflict(_)) => continue,
+                Err(error) => return Err(error.into()),
+                Ok(()) => self.core.deliver(message).await?,
+            }
+            return Ok(Enrolled {
+                uuid: patient.uuid,
+                record_id: patient.record_id,
+                voucher_code: patient.voucher_code,
+                state: patient.state,
+            });
+        }
+        Err(PlatformError::Internal("no free voucher code was found".to_owned()))
+    }
+
+    fn new_patient(&self, researcher: &Researcher, group: &Group) -> Result<(Patient, HealthMessage)> {
+        let now_ms = self.core.now_ms();
+        let person = Person { customer_tag: Some(group.code.clone()), ..Person::default() };
+        let patient = Patient {
+            uuid: self.core.new_uuid(),
+            record_id: self.core.new_record_id(),
+            state: "pre_created".to_owned(),
+            voucher_code: self.core.new_voucher_code(),
+            voucher_expires_ms: now_ms + self.core.settings().voucher_days * DAY_MS,
+            email: None,
+            password_hash: None,
+            must_change_password: false,
+            person: person.to_json()?,
+            created_ms: now_ms,
+            updated_ms: now_ms,
+        };
+        let entity = patient_entity(&patient.uuid);
+        let entries = vec![
+            self.core.entry(Action::PatientCreate, researcher, entity.clone(), None),
+            self.core.entry(Action::PatientAttachGroup, researcher, entity, Some(group_entity(&group.id))),
+        ];
+        let change = HealthChange::PutPatient {
+            uuid: patient.uuid.clone(),
+            record_id: patient.record_id.clone(),
+            customer_code: Some(group.code.clone()),
+            profile: Profile::default(),
+            at_ms: now_ms,
+        };
+        let message = HealthMessage { id: self.core.new_record_id(), change, entries, created_ms: now_ms };
+        Ok((patient, message))
+    }
+
+    /// What is known of a voucher code; `None` when there is none such, or the caller's key is for named groups and
+    /// none of them holds its patient.
+    pub async fn check_voucher(&self, researcher: &Researcher, voucher_code: &str) -> Result<Option<VoucherCheck>> {
+        let mut patient = self.core.users().patient_by_voucher(&clean_voucher(voucher_code)).await?;
+        if researcher.key_scoped
+            && let Some(found) = &patient
+        {
+            let access = self.core.users().patient_access(&found.uuid, &researcher.account, &researcher.key_id).await?;
+            patient = patient.filter(|_| access.is_some_and(|access| access.allowed));
+        }
+        Ok(patient.map(|patient| VoucherCheck { state: patient.state, created_ms: patient.created_ms }))
+    }
+
+    /// Makes the patient of a voucher a confirmed one. Answers him as he then stands. `address` is where the call
+    /// comes from, for the brake on guessing codes.
+    pub async fn activate(&self, new: NewActivation, address: &str) -> Result<Patient> {
+        let code = clean_voucher(&new.code);
+        self.identity.check_backoff(&code, address)?;
+        let email = self.check_activation(&new)?;
+        let Some(patient) = self.core.users().patient_by_voucher(&code).await? else {
+            self.identity.note_failed_guess(&code, address);
+            return Err(PlatformError::NotFound("voucher"));
+        };
+        let now_ms = self.core.now_ms();
+        if patient.state != "pre_created" {
+            return Err(voucher_used());
+        }
+        if now_ms >= patient.voucher_expires_ms {
+            return Err(PlatformError::Conflict { code: "voucher_expired", message: "the voucher has expired" });
+        }
+        // What staff has entered before stands where the patient says nothing.
+        let known = Person::from_json(&patient.person)?;
+        let person = Person {
+            first_name: new.person.first_name.or(known.first_name),
+            last_name: new.person.last_name.or(known.last_name),
+            country: new.person.country.or(known.country),
+            external_patient_id: known.external_patient_id,
+            customer_tag: known.customer_tag,
+            ..new.person
+        };
+        let activation = Activation {
+            uuid: patient.uuid.clone(),
+            email,
+            password_hash: self.identity.hash_new_password("password", &new.password).await?,
+            person: person.to_json()?,
+            now_ms,
+        };
+        let change = HealthChange::PutPatient {
+            uuid: patient.uuid.clone(),
+            record_id: patient.record_id.clone(),
+            customer_code: None,
+            profile: new.profile,
+            at_ms: now_ms,
+        };
+        let registered =
+            self.core.entry_by(Action::UserRegistered, &patient.uuid, "patient", user_entity(&patient.uuid), None);
+        let message =
+            HealthMessage { id: self.core.new_record_id(), change, entries: vec![registered], created_ms: now_ms };
+        match self.core.users().activate_patient(activation, message.clone()).await {
+            Ok(true) => {}
+            Ok(false) => return Err(voucher_used()),
+            Err(StoreError::Conflict(_)) => return Err(email_taken()),
+            Err(error) => return Err(error.into()),
+        }
+        self.core.deliver(message).await?;
+        let confirmed = self.core.users().patient(&patient.uuid).await?;
+        confirmed.ok_or(PlatformError::NotFound("patient"))
+    }
+
+    /// The e-mail of a valid activation, as it is stored. Invalid with everything that is wrong at once.
+    fn check_activation(&self, new: &NewActivation) -> Result<Option<String>> {
+        let mut errors = BTreeMap::new();
+        new.person.check(&mut errors);
+        check_profile(&new.profile, self.today(), &mut errors);
+        let email = new.email.as_deref().map(clean_email).transpose();
+        for error in
+            [email.as_ref().err(), check_new_password("password", &new.password).as_ref().err()].into_iter().flatten()
+        {
+            if let PlatformError::Invalid(found) = error {
+                errors.extend(found.clone());
+            }
+        }
+        if !errors.is_empty() {
+            return Err(PlatformError::Invalid(errors));
+        }
+        email
+    }
+}
+
+fn voucher_used() -> PlatformError {
+    PlatformError::Conflict { code: "voucher_used", message: "the voucher has been used" }
+}
+
+pub(crate) fn check_group_texts(name: &str, description: &str) -> Result<()> {
+    let mut errors = BTreeMap::new();
+    if name.trim().is_empty() {
+        note(&mut errors, "name", "must not be empty");
+    }
+    if name.chars().count() > LONGEST_NAME {
+        note(&mut errors, "name", "must have at most 200 characters");
+    }
+    if description.chars().count() > LONGEST_DESCRIPTION {
+        note(&mut errors, "description", "must have at most 10000 characters");
+    }
+    if errors.is_empty() { Ok(()) } else { Err(PlatformError::Invalid(errors)) }
+}

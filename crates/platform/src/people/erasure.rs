@@ -1,0 +1,93 @@
+//! Erasure: the end of a person in both databases and in the objects.
+//!
+//! The steps, each of which may be the last before a crash: the users database (his person goes, a message stays), the
+//! list of the erased, the rows of the health database, the objects, the audit entry. Whoever looks at old intents
+//! takes the rest. What was deleted is overwritten where it lay; the files are rewritten some time later, because pages
+//! that rows were moved out of can keep copies.
+
+use std::collections::BTreeMap;
+
+use store::{AccountErasure, HealthChange, HealthMessage, NewAuditEntry, StoreError};
+
+use crate::core::access::Researcher;
+use crate::core::access::Role;
+use crate::core::audit::{Action, patient_entity, user_entity};
+use crate::core::error::{PlatformError, Result};
+use crate::identity::tokens::UsersCaller;
+use crate::people::People;
+
+/// What an erasure has removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// Who was erased: a patient or an account.
+    pub uuid: String,
+    /// When, ms.
+    pub erased_ms: i64,
+    /// How much went, by kind.
+    pub counts: BTreeMap<String, u64>,
+}
+
+impl People {
+    /// Erases a patient. A member who manages one of his groups may do this, and an administrator.
+    pub async fn erase_patient(&self, researcher: &Researcher, patient: &str) -> Result<Receipt> {
+        if researcher.role == Role::Admin && !researcher.key_scoped {
+            self.core.users().patient(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
+        } else {
+            self.core.patient_access(researcher, patient).await?;
+            researcher.require_manager()?;
+        }
+        self.erase(patient, self.core.entry(Action::PatientDelete, researcher, patient_entity(patient), None)).await
+    }
+
+    /// Erases a patient, for whoever runs the service. One who was erased before answers the receipt of then.
+    pub async fn erase_patient_as_operator(&self, patient: &str) -> Result<Receipt> {
+        let entry = self.core.entry_by(Action::PatientDelete, "system", "operator", patient_entity(patient), None);
+        match self.erase(patient, entry).await {
+            Err(PlatformError::Store(StoreError::Gone(_))) if self.core.users().erasure(patient).await?.is_some() => {
+                self.core.deliver_changes_of(patient).await?;
+                self.receipt(patient).await
+            }
+            erased => erased,
+        }
+    }
+
+    /// Erases the caller himself, patient or account.
+    pub async fn erase_self(&self, caller: &UsersCaller) -> Result<Receipt> {
+        let entry =
+            self.core.entry_by(Action::UserDelete, &caller.owner, &caller.role, user_entity(&caller.owner), None);
+        if caller.role == "patient" {
+            return self.erase(&caller.owner, entry).await;
+        }
+        let now_ms = self.core.now_ms();
+        let change = HealthChange::EndSessionsOfActor { account: caller.owner.clone(), at_ms: now_ms };
+        let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
+        match self.core.users().erase_account(&caller.owner, message.clone()).await? {
+            AccountErasure::Erased(counts) => {
+                self.core.deliver(message).await?;
+                Ok(Receipt { uuid: caller.owner.clone(), erased_ms: now_ms, counts })
+            }
+            AccountErasure::LastManager => {
+                let message = "a group would have patients and nobody who manages it";
+                Err(PlatformError::Conflict { code: "last_manager", message })
+            }
+        }
+    }
+
+    async fn erase(&self, patient: &str, entry: NewAuditEntry) -> Result<Receipt> {
+        let at_ms = self.core.now_ms();
+        let change = HealthChange::ErasePatient { uuid: patient.to_owned(), at_ms };
+        let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: at_ms };
+        self.core.users().erase_patient(patient, at_ms, message).await?;
+        self.core.deliver_changes_of(patient).await?;
+        self.receipt(patient).await
+    }
+
+    /// What went from both databases.
+    async fn receipt(&self, patient: &str) -> Result<Receipt> {
+        let erasure = self.core.users().erasure(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
+        let mark = self.core.health().erased_patient(patient).await?;
+        let mut counts = erasure.counts;
+        counts.extend(mark.map(|mark| mark.counts).unwrap_or_default());
+        Ok(Receipt { uuid: erasure.patient, erased_ms: erasure.erased_ms, counts })
+    }
+}

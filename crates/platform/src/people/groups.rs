@@ -1,0 +1,89 @@
+//! Groups after their creation: their texts, their end, and which patients they hold.
+
+use serde_json::json;
+use store::{Group, GroupDeletion, HealthChange, HealthMessage, PatientDetachment};
+
+use crate::core::access::Researcher;
+use crate::core::audit::{Action, group_entity, patient_entity};
+use crate::core::error::{PlatformError, Result};
+use crate::people::People;
+use crate::people::enrolment::check_group_texts;
+
+/// Texts of a group to change; those that are absent stay as they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupChange {
+    /// Name.
+    pub name: Option<String>,
+    /// Description.
+    pub description: Option<String>,
+}
+
+impl People {
+    /// Changes name and description of a group; answers the group as it then stands.
+    pub async fn change_group(&self, researcher: &Researcher, code: &str, change: GroupChange) -> Result<Group> {
+        let group = self.core.managed_group(researcher, code).await?;
+        let fields: Vec<&str> = [("name", &change.name), ("description", &change.description)]
+            .into_iter()
+            .filter_map(|(field, value)| value.is_some().then_some(field))
+            .collect();
+        if fields.is_empty() {
+            return Err(PlatformError::invalid("name", "or description is required"));
+        }
+        let name = change.name.as_deref().unwrap_or(&group.name);
+        check_group_texts(name, change.description.as_deref().unwrap_or_default())?;
+        let mut entry = self.core.entry(Action::GroupUpdate, researcher, group_entity(&group.id), None);
+        entry.details = Some(json!({ "fields": fields }).to_string());
+        let audit = self.core.audit(vec![entry]);
+        Ok(self.core.users().change_group(&group.code, change.name, change.description, audit).await?)
+    }
+
+    /// Deletes a group that holds no patient.
+    pub async fn delete_group(&self, researcher: &Researcher, code: &str) -> Result<()> {
+        let group = self.core.managed_group(researcher, code).await?;
+        let entry = self.core.entry(Action::GroupDelete, researcher, group_entity(&group.id), None);
+        match self.core.users().delete_group(&group.code, self.core.audit(vec![entry])).await? {
+            GroupDeletion::Deleted => Ok(()),
+            GroupDeletion::HasPatients => {
+                Err(PlatformError::Conflict { code: "group_has_patients", message: "the group holds patients" })
+            }
+        }
+    }
+
+    /// Adds a patient, whom a group of the caller holds, to another group of his. Doing it again changes nothing.
+    pub async fn attach_patient(&self, researcher: &Researcher, code: &str, patient: &str) -> Result<()> {
+        let group = self.core.managed_group(researcher, code).await?;
+        self.core.patient_access(researcher, patient).await?;
+        let secondary = Some(group_entity(&group.id));
+        let entry = self.core.entry(Action::PatientAttachGroup, researcher, patient_entity(patient), secondary);
+        let effective = self.effective_settings();
+        if self.core.users().attach_patient(&group.code, patient, effective, self.core.audit(vec![entry])).await? {
+            self.core.deliver_changes_of(patient).await?;
+            self.core.wake_derivations();
+        }
+        Ok(())
+    }
+
+    /// Takes a patient out of a group. Health tokens by which anyone reads his data end: whoever still has access
+    /// asks for another.
+    pub async fn detach_patient(&self, researcher: &Researcher, code: &str, patient: &str) -> Result<()> {
+        let group = self.core.managed_group(researcher, code).await?;
+        self.core.patient_access(researcher, patient).await?;
+        let secondary = Some(group_entity(&group.id));
+        let entry = self.core.entry(Action::PatientDetachGroup, researcher, patient_entity(patient), secondary);
+        let now_ms = self.core.now_ms();
+        let change = HealthChange::EndReadersOfPatient { uuid: patient.to_owned(), at_ms: now_ms };
+        let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
+        let effective = self.effective_settings();
+        match self.core.users().detach_patient(&group.code, patient, effective, message).await? {
+            PatientDetachment::Detached => {}
+            PatientDetachment::NotHeld => return Err(PlatformError::NotFound("patient")),
+            PatientDetachment::LastGroup => {
+                let message = "no other group holds the patient";
+                return Err(PlatformError::Conflict { code: "last_group", message });
+            }
+        }
+        self.core.deliver_changes_of(patient).await?;
+        self.core.wake_derivations();
+        Ok(())
+    }
+}

@@ -1,0 +1,124 @@
+//! What a person sets for NEWS: the SpO2 scale, oxygen, consciousness.
+//!
+//! A setting holds from the moment at which it is set. What was measured since and is scored already becomes due, so
+//! that no score after that moment was computed without it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use store::{HealthChange, HealthMessage};
+use vitals::news_timeline::SettingsAt;
+use vitals::news2::{Consciousness, Spo2Scale};
+
+use crate::core::access::Researcher;
+use crate::core::audit::{Action, patient_entity};
+use crate::core::checks::note;
+use crate::core::error::{PlatformError, Result};
+use crate::people::People;
+use vitals::derivation::{NEWS_SETTING, Subject};
+use vitals::summary::Profile;
+
+/// Settings to change; those that are absent stay as they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewsSettingsChange {
+    /// 1 or 2.
+    pub spo2_scale: Option<i64>,
+    /// Whether the patient breathes supplemental oxygen.
+    pub oxygen: Option<bool>,
+    /// One of A, C, V, P, U.
+    pub consciousness: Option<String>,
+}
+
+impl NewsSettingsChange {
+    /// The fields to store. Invalid when one is, or when there is none.
+    fn fields(&self) -> Result<Map<String, Value>> {
+        let mut errors = BTreeMap::new();
+        let mut fields = Map::new();
+        if let Some(number) = self.spo2_scale {
+            match u8::try_from(number).ok().and_then(Spo2Scale::from_number) {
+                Some(scale) => drop(fields.insert("spo2_scale".to_owned(), scale.number().into())),
+                None => note(&mut errors, "spo2_scale", "must be 1 or 2"),
+            }
+        }
+        if let Some(oxygen) = self.oxygen {
+            fields.insert("oxygen".to_owned(), oxygen.into());
+        }
+        if let Some(letter) = &self.consciousness {
+            match Consciousness::from_letter(letter) {
+                Some(level) => drop(fields.insert("consciousness".to_owned(), level.letter().into())),
+                None => note(&mut errors, "consciousness", "must be A, C, V, P or U"),
+            }
+        }
+        if errors.is_empty() && fields.is_empty() {
+            note(&mut errors, "spo2_scale", "or oxygen or consciousness is required");
+        }
+        if errors.is_empty() { Ok(fields) } else { Err(PlatformError::Invalid(errors)) }
+    }
+}
+
+impl People {
+    /// What is valid for a patient now.
+    pub async fn news_settings(&self, researcher: &Researcher, patient: &str) -> Result<SettingsAt> {
+        self.core.patient_access(researcher, patient).await?;
+        self.news_settings_at(patient, self.core.now_ms()).await
+    }
+
+    /// Changes what is valid for a patient from now on; answers what is valid then. A practitioner may do this too.
+    pub async fn change_news_settings(
+        &self,
+        researcher: &Researcher,
+        patient: &str,
+        change: &NewsSettingsChange,
+    ) -> Result<SettingsAt> {
+        let fields = change.fields()?;
+        self.core.patient_access(researcher, patient).await?;
+        let now_ms = self.core.now_ms();
+        let mut entry = self.core.entry(Action::PatientUpdate, researcher, patient_entity(patient), None);
+        entry.details =
+            Some(Value::from(Map::from_iter([("news_settings".to_owned(), fields.clone().into())])).to_string());
+        let change = HealthChange::SetSetting {
+            uuid: patient.to_owned(),
+            name: NEWS_SETTING.to_owned(),
+            valid_from_ms: now_ms,
+            fields,
+            at_ms: now_ms,
+        };
+        let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
+        self.core.users().enqueue(message.clone()).await?;
+        self.core.deliver(message).await?;
+        self.core.wake_derivations();
+        self.news_settings_at(patient, now_ms).await
+    }
+
+    async fn news_settings_at(&self, patient: &str, time_ms: i64) -> Result<SettingsAt> {
+        let settings = self.core.health().patient_settings(patient).await?;
+        Ok(Subject::new(Profile::default(), "UTC", settings).news_settings(time_ms))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong_fields(change: &NewsSettingsChange) -> Vec<String> {
+        let Err(PlatformError::Invalid(errors)) = change.fields() else { panic!("{change:?} is valid") };
+        errors.into_keys().collect()
+    }
+
+    #[test]
+    fn only_what_is_named_is_set() {
+        let change = NewsSettingsChange { oxygen: Some(false), ..NewsSettingsChange::default() };
+        let fields = change.fields().expect("valid");
+        assert_eq!(Value::from(fields), serde_json::json!({"oxygen": false}));
+    }
+
+    #[test]
+    fn every_wrong_field_is_told() {
+        assert_eq!(wrong_fields(&NewsSettingsChange::default()), ["spo2_scale"]);
+        for scale in [0, 3, 257, -1] {
+            let consciousness = Some("a".to_owned());
+            let change = NewsSettingsChange { spo2_scale: Some(scale), oxygen: None, consciousness };
+            assert_eq!(wrong_fields(&change), ["consciousness", "spo2_scale"]);
+        }
+    }
+}

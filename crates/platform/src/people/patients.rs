@@ -1,0 +1,48 @@
+//! The patients of a group, composed of both databases.
+
+use store::{Device, Patient, Profile};
+use vitals::latest::LatestValues;
+
+use crate::core::access::Researcher;
+use crate::core::error::{PlatformError, Result};
+use crate::core::person::Person;
+use crate::identity::health_sessions::HealthCaller;
+use crate::people::People;
+
+/// A patient as a list shows him.
+#[derive(Clone)]
+pub struct PatientRow {
+    /// The patient.
+    pub patient: Patient,
+    /// His names and so on.
+    pub person: Person,
+    /// His body.
+    pub profile: Profile,
+    /// His newest bracelet.
+    pub device: Option<Device>,
+    /// His newest valid vital signs; present where they are wanted, also when there are none.
+    pub latest_values: Option<LatestValues>,
+}
+
+impl People {
+    /// The bracelets of the patient whose data the token opens, newest first.
+    pub async fn devices(&self, caller: &HealthCaller) -> Result<Vec<Device>> {
+        caller.require("patient.read")?;
+        Ok(self.core.health().devices(&caller.patient).await?)
+    }
+
+    /// The uuids of the patients of a group, in the order in which they joined. What is shown of them is then read
+    /// part by part, so that a study of thousands takes no more memory than a small one.
+    pub async fn uuids_of_group(&self, researcher: &Researcher, group_code: &str) -> Result<Vec<String>> {
+        let group = self.core.group_access(researcher, group_code).await?;
+        Ok(self.core.users().uuids_of(&group.code).await?)
+    }
+
+    /// A patient whom the caller has been found to have access to.
+    pub(crate) async fn patient_row(&self, uuid: &str) -> Result<PatientRow> {
+        let patient = self.core.users().patient(uuid).await?.ok_or(PlatformError::NotFound("patient"))?;
+        let profile = self.core.health().patient(uuid).await?.map(|body| body.profile).unwrap_or_default();
+        let device = self.core.health().devices(uuid).await?.into_iter().next();
+        Ok(PatientRow { person: Person::from_json(&patient.person)?, patient, profile, device, latest_values: None })
+    }
+}

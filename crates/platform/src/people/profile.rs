@@ -1,0 +1,216 @@
+//! What is told of a person: names for the users database, his body for the health database; and how it is changed.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+use serde_json::json;
+use store::{HealthChange, HealthMessage, NewAuditEntry, PersonChange, Profile, StoreError};
+
+use crate::core::access::Researcher;
+use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
+use crate::core::checks::{clean_email, note};
+use crate::core::error::{PlatformError, Result};
+use crate::core::person::Person;
+use crate::identity::accounts::email_taken;
+use crate::identity::login::Owner;
+use crate::identity::tokens::UsersCaller;
+use crate::people::People;
+use crate::people::patients::PatientRow;
+
+/// How often a change is tried again that meets another.
+const TRIES: usize = 5;
+
+/// How staff files a patient; what is absent stays as it is, an empty text takes away.
+#[derive(Clone, Default)]
+pub struct PatientChange {
+    /// Identifier in the customer's own system.
+    pub external_patient_id: Option<String>,
+    /// Study code, five characters.
+    pub customer_tag: Option<String>,
+    /// IANA name.
+    pub time_zone: Option<String>,
+}
+
+/// Attributes of a person to change; what is absent stays as it is, an empty text takes away.
+#[derive(Clone, Default)]
+pub struct ProfileChange {
+    /// Names and so on.
+    pub person: Person,
+    /// Address to log in with.
+    pub email: Option<String>,
+    /// His body.
+    pub profile: Profile,
+}
+
+impl ProfileChange {
+    /// The names of the attributes that are named.
+    fn fields(&self) -> Vec<&'static str> {
+        let profile = &self.profile;
+        let more = [
+            ("email", self.email.is_some()),
+            ("birthday", profile.birthday.is_some()),
+            ("gender", profile.gender.is_some()),
+            ("height", profile.height.is_some()),
+            ("weight", profile.weight.is_some()),
+            ("skin_color", profile.skin_color.is_some()),
+            ("hair_density", profile.hair_density.is_some()),
+            ("time_zone", profile.time_zone.is_some()),
+        ];
+        let mut fields = self.person.fields();
+        fields.extend(more.into_iter().filter(|(_, is_set)| *is_set).map(|(field, _)| field));
+        fields
+    }
+}
+
+impl People {
+    /// Files a patient otherwise; answers him as he then stands.
+    pub async fn change_patient(
+        &self,
+        researcher: &Researcher,
+        uuid: &str,
+        change: PatientChange,
+    ) -> Result<PatientRow> {
+        self.core.managed_patient(researcher, uuid).await?;
+        let change = ProfileChange {
+            person: Person {
+                external_patient_id: change.external_patient_id,
+                customer_tag: change.customer_tag,
+                ..Person::default()
+            },
+            profile: Profile { time_zone: change.time_zone, ..Profile::default() },
+            email: None,
+        };
+        let entry = self.core.entry(Action::PatientUpdate, researcher, patient_entity(uuid), None);
+        self.write_profile(uuid, change, entry, "external_patient_id").await?;
+        self.patient_row(uuid).await
+    }
+
+    /// Changes person and body of a patient; answers him as he then stands.
+    pub async fn change_profile(
+        &self,
+        researcher: &Researcher,
+        uuid: &str,
+        change: ProfileChange,
+    ) -> Result<PatientRow> {
+        self.core.managed_patient(researcher, uuid).await?;
+        let secondary = Some(hcp_admin_entity(&researcher.account));
+        let entry = self.core.entry(Action::PatientProfileUpdate, researcher, patient_entity(uuid), secondary);
+        self.write_profile(uuid, change, entry, "first_name").await?;
+        self.patient_row(uuid).await
+    }
+
+    /// Changes what the caller has told of himself; an account has only names. Answers him as he then stands.
+    pub async fn change_self(&self, caller: &UsersCaller, change: ProfileChange) -> Result<Owner> {
+        if caller.role == "patient" {
+            let primary = patient_entity(&caller.owner);
+            let entry = self.core.entry_by(Action::PatientProfileUpdate, &caller.owner, &caller.role, primary, None);
+            self.write_profile(&caller.owner, change, entry, "first_name").await?;
+            return self.identity.owner(&caller.owner).await;
+        }
+        let mut errors = BTreeMap::new();
+        change.person.check(&mut errors);
+        for field in change.fields().into_iter().filter(|field| !["first_name", "last_name"].contains(field)) {
+            note(&mut errors, field, "is an attribute of patients only");
+        }
+        if change.fields().is_empty() {
+            note(&mut errors, "first_name", "or another attribute is required");
+        }
+        if !errors.is_empty() {
+            return Err(PlatformError::Invalid(errors));
+        }
+        let Person { first_name, last_name, .. } = change.person;
+        self.core.users().set_account_names(&caller.owner, first_name, last_name, self.core.now_ms()).await?;
+        self.identity.owner(&caller.owner).await
+    }
+
+    /// Writes what is named, with an entry that names the attributes and not their values. `first` is the field that
+    /// is told when none is named.
+    async fn write_profile(
+        &self,
+        uuid: &str,
+        change: ProfileChange,
+        mut entry: NewAuditEntry,
+        first: &str,
+    ) -> Result<()> {
+        let email = self.check_change(&change, first)?;
+        entry.details = Some(json!({ "fields": change.fields() }).to_string());
+        for _ in 0..TRIES {
+            let patient = self.core.users().patient(uuid).await?.ok_or(PlatformError::NotFound("patient"))?;
+            let mut person = Person::from_json(&patient.person)?;
+            person.take_over(&change.person);
+            let now_ms = self.core.now_ms();
+            let put = HealthChange::PutPatient {
+                uuid: uuid.to_owned(),
+                record_id: patient.record_id,
+                customer_code: None,
+                profile: change.profile.clone(),
+                at_ms: now_ms,
+            };
+            let entries = vec![entry.clone()];
+            let message = HealthMessage { id: self.core.new_record_id(), change: put, entries, created_ms: now_ms };
+            let person = person.to_json()?;
+            let change =
+                PersonChange { uuid: uuid.to_owned(), email: email.clone(), known: patient.person, person, now_ms };
+            match self.core.users().change_person(change, message).await {
+                Ok(true) => {
+                    self.core.deliver_changes_of(uuid).await?;
+                    self.core.wake_derivations();
+                    return Ok(());
+                }
+                // Someone else has changed him meanwhile: what he wrote stays where it is not named here.
+                Ok(false) => {}
+                Err(StoreError::Conflict(_)) => return Err(email_taken()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(PlatformError::Internal("a profile changes faster than it can be written".to_owned()))
+    }
+
+    /// The e-mail of a valid change, as it is stored. Invalid with everything that is wrong at once.
+    fn check_change(&self, change: &ProfileChange, first: &str) -> Result<Option<String>> {
+        let mut errors = BTreeMap::new();
+        change.person.check(&mut errors);
+        check_profile(&change.profile, self.today(), &mut errors);
+        if change.fields().is_empty() {
+            note(&mut errors, first, "or another attribute is required");
+        }
+        let email = change.email.as_deref().map(clean_email).transpose();
+        if let Err(PlatformError::Invalid(found)) = &email {
+            errors.extend(found.clone());
+        }
+        if errors.is_empty() { email } else { Err(PlatformError::Invalid(errors)) }
+    }
+
+    /// The date in UTC.
+    pub(crate) fn today(&self) -> Date {
+        vitals::zone::timestamp_of(self.core.now_ms() * 1000).to_zoned(jiff::tz::TimeZone::UTC).date()
+    }
+}
+
+/// Notes what is not valid of a body, by field. `today` bounds the birthday.
+pub(crate) fn check_profile(profile: &Profile, today: Date, errors: &mut BTreeMap<String, Vec<String>>) {
+    if let Some(birthday) = &profile.birthday {
+        match birthday.parse::<Date>() {
+            Ok(date) if birthday.len() == 10 && date <= today && date.year() >= 1880 => {}
+            _ => note(errors, "birthday", "must be a date in the past, as YYYY-MM-DD"),
+        }
+    }
+    if profile.gender.as_deref().is_some_and(|gender| !["female", "male", "other"].contains(&gender)) {
+        note(errors, "gender", "must be female, male or other");
+    }
+    if profile.height.is_some_and(|height_cm| !(20.0..=300.0).contains(&height_cm)) {
+        note(errors, "height", "must be 20 to 300 cm");
+    }
+    if profile.weight.is_some_and(|weight_kg| !(0.2..=700.0).contains(&weight_kg)) {
+        note(errors, "weight", "must be 0.2 to 700 kg");
+    }
+    if profile.skin_color.is_some_and(|fitzpatrick| !(1..=6).contains(&fitzpatrick)) {
+        note(errors, "skin_color", "must be 1 to 6");
+    }
+    if profile.hair_density.is_some_and(|density| !(1..=4).contains(&density)) {
+        note(errors, "hair_density", "must be 1 to 4");
+    }
+    if profile.time_zone.as_deref().is_some_and(|zone| !vitals::zone::is_known_zone(zone)) {
+        note(errors, "time_zone", "must be an IANA time zone such as Europe/Zurich");
+    }
+}

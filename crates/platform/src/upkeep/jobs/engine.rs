@@ -1,0 +1,339 @@
+//! The engine: looks for due work, claims it, runs it, and prolongs what takes long.
+//!
+//! One loop on each node makes all decisions and never waits for work itself; runs are tasks of their own and end their
+//! leases themselves. It wakes up when something on the node has become due, when a run ends, and every two seconds,
+//! when one statement tells it what else there is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use runtime::{Instant, TaskSet};
+use store::JobLease;
+use tokio::sync::watch;
+
+use super::attempt::{Report, attempt};
+use super::job::{Kind, Run, Turn};
+use super::membership::{Look, Membership, NodeName};
+use super::queue;
+use crate::core::signals::Outcome;
+use crate::core::work::Work;
+use crate::upkeep::Upkeep;
+
+/// How often leases are prolonged. Runs that are younger need it not yet.
+const PROLONG_EVERY: Duration = Duration::from_secs(15);
+/// Pause after the database did not answer.
+const PAUSE: Duration = Duration::from_secs(2);
+/// The shortest time between two looks that were not asked for.
+const SHORTEST_WAIT: Duration = Duration::from_millis(50);
+/// Derivations that become due within this time of the last claim are claimed together: a claim is a transaction, and so
+/// is a commit, which takes what is ready at the same time.
+const GATHER: Duration = Duration::from_millis(50);
+/// How long runs may take to end when the node stops.
+const LONGEST_STOP: Duration = Duration::from_secs(8);
+
+/// The engine of a node.
+pub(super) struct Engine {
+    upkeep: Upkeep,
+    kinds: Arc<[Kind]>,
+    version: String,
+    membership: Membership,
+    stopping: watch::Sender<bool>,
+    runs: TaskSet<(u64, Report)>,
+    running: BTreeMap<u64, Running>,
+    last_number: u64,
+    /// Kinds that may have work to be claimed.
+    hungry: BTreeSet<&'static str>,
+    /// Kinds of which something was said to be due that could not be claimed since.
+    unshared: BTreeSet<&'static str>,
+    /// When something was last said to be due, by kind.
+    rung: BTreeMap<&'static str, Instant>,
+    /// Before when nothing is claimed, by kind.
+    gathers_until: BTreeMap<&'static str, Instant>,
+}
+
+struct Running {
+    kind: Kind,
+    lease: JobLease,
+    lost: Arc<AtomicBool>,
+    begun: Instant,
+}
+
+impl Engine {
+    pub fn new(upkeep: Upkeep, kinds: &[Kind], node: NodeName) -> Self {
+        Engine {
+            version: node.version.clone(),
+            membership: Membership::new(upkeep.core.clone(), node),
+            upkeep,
+            kinds: kinds.into(),
+            stopping: watch::Sender::new(false),
+            runs: TaskSet::default(),
+            running: BTreeMap::new(),
+            last_number: 0,
+            hungry: BTreeSet::new(),
+            unshared: BTreeSet::new(),
+            rung: BTreeMap::new(),
+            gathers_until: BTreeMap::new(),
+        }
+    }
+
+    /// Looks for work that nothing has told it of in another interval.
+    #[cfg(test)]
+    pub fn set_look_every(&mut self, look_every: Duration) {
+        self.membership.set_look_every(look_every);
+    }
+
+    /// Works until `stop` becomes true or its sender is gone. What is under way has some seconds to end; what is left
+    /// then is given back.
+    pub async fn work(&mut self, mut stop: watch::Receiver<bool>) {
+        let jobs = self.upkeep.core.signals().clone();
+        jobs.engine_begins();
+        let (mut look_at, mut prolong_at) = (Instant::now(), Instant::now() + PROLONG_EVERY);
+        while !*stop.borrow() {
+            if Instant::now() >= look_at {
+                look_at = Instant::now() + self.look().await;
+            }
+            if Instant::now() >= prolong_at {
+                self.prolong().await;
+                prolong_at = Instant::now() + PROLONG_EVERY;
+            }
+            self.claim_all().await;
+            let wake_at = self.next_claim().into_iter().fold(look_at.min(prolong_at), Instant::min);
+            tokio::select! {
+                biased;
+                _ = stop.wait_for(|stop| *stop) => break,
+                ended = self.runs.join_next(), if !self.running.is_empty() => self.note_end(ended.as_ref()),
+                kinds = jobs.rung() => self.note_bell(kinds),
+                () = runtime::sleep_until(wake_at) => {}
+            }
+        }
+        jobs.engine_ends();
+        self.stop().await;
+    }
+
+    /// Runs everything that is due now, and once what runs by itself, without entering the node; returns how many runs
+    /// ended that were not lost.
+    pub async fn drain(&mut self) -> store::Result<usize> {
+        let runs_by_itself = |kind: &&Kind| matches!(kind.spec.turn, Turn::Every(_) | Turn::AtStart);
+        let now: Vec<_> = self.kinds.iter().filter(runs_by_itself).map(|kind| (kind.spec.name, 0)).collect();
+        if !now.is_empty() {
+            self.upkeep.core.health().schedule_jobs(now, self.upkeep.core.now_ms()).await?;
+        }
+        let mut ended = 0;
+        loop {
+            self.hungry = self.kinds.iter().map(|kind| kind.spec.name).collect();
+            let mut claimed = 0;
+            for kind in self.kinds.clone().iter() {
+                claimed += self.claim(kind, "drain").await?;
+            }
+            if claimed == 0 {
+                return Ok(ended);
+            }
+            while !self.running.is_empty() {
+                let run = self.runs.join_next().await;
+                ended += usize::from(matches!(&run, Some(Ok((_, report))) if report.outcome != Outcome::Lost));
+                self.note_end(run.as_ref());
+            }
+        }
+    }
+
+    /// Asks what is due; returns how long to wait before asking again.
+    async fn look(&mut self) -> Duration {
+        match self.try_look().await {
+            Ok(wait) => wait,
+            Err(error) => {
+                tracing::warn!(%error, "this node could not look for background work");
+                PAUSE
+            }
+        }
+    }
+
+    async fn try_look(&mut self) -> store::Result<Duration> {
+        let (view, wait) = match self.membership.look().await? {
+            Look::Seen(view, wait) => (view, wait),
+            Look::Entered => {
+                self.running.values().for_each(|run| run.lost.store(true, Ordering::Relaxed));
+                self.schedule().await?;
+                return Ok(Duration::ZERO);
+            }
+        };
+        let now_ms = self.upkeep.core.now_ms();
+        let is_due = |ready_ms: Option<i64>| ready_ms.is_some_and(|ready_ms| ready_ms <= now_ms);
+        if is_due(view.derivations_ms) {
+            let of_patients = self.kinds.iter().filter(|kind| kind.spec.turn == Turn::PatientDue);
+            self.hungry.extend(of_patients.map(|kind| kind.spec.name));
+        }
+        if is_due(view.jobs_ms) {
+            let due = self.upkeep.core.health().due_job_kinds(now_ms).await?;
+            let is_due = |kind: &&Kind| due.iter().any(|(name, _)| name == kind.spec.name);
+            self.hungry.extend(self.kinds.iter().filter(is_due).map(|kind| kind.spec.name));
+        }
+        let ahead = [view.derivations_ms, view.jobs_ms].into_iter().flatten().filter(|ready_ms| *ready_ms > now_ms);
+        let next = ahead.min().map_or(wait, |ready_ms| Duration::from_millis((ready_ms - now_ms).unsigned_abs()));
+        Ok(next.clamp(SHORTEST_WAIT, wait))
+    }
+
+    /// Adds the rows of what runs by itself, and takes up what another version of the program has put aside.
+    async fn schedule(&self) -> store::Result<()> {
+        let now_ms = self.upkeep.core.now_ms();
+        let period = |kind: &Kind| match kind.spec.turn {
+            Turn::Every(period) => Some((kind.spec.name, i64::try_from(period.as_millis()).unwrap_or(i64::MAX))),
+            Turn::AtStart => Some((kind.spec.name, 0)),
+            Turn::Enqueued | Turn::PatientDue => None,
+        };
+        self.upkeep.core.health().schedule_jobs(self.kinds.iter().filter_map(period).collect(), now_ms).await?;
+        let taken_up = self.upkeep.core.health().take_jobs_up(Some(&self.version), now_ms).await?;
+        if taken_up > 0 {
+            tracing::info!(taken_up, "jobs that another version has put aside are tried again");
+        }
+        Ok(())
+    }
+
+    async fn claim_all(&mut self) {
+        let Some(node) = self.membership.id().map(str::to_owned) else { return };
+        let now = Instant::now();
+        self.gathers_until.retain(|_, until| *until > now);
+        for kind in self.kinds.clone().iter() {
+            if self.gathers_until.contains_key(kind.spec.name) {
+                continue;
+            }
+            if let Err(error) = self.claim(kind, &node).await {
+                tracing::warn!(%error, kind = kind.spec.name, "background work could not be claimed");
+                self.hungry.remove(kind.spec.name);
+            }
+        }
+    }
+
+    /// When something that is due may be claimed that is gathered until then.
+    fn next_claim(&self) -> Option<Instant> {
+        let due = self.gathers_until.iter().filter(|(kind, _)| self.hungry.contains(*kind));
+        due.map(|(_, until)| *until).min()
+    }
+
+    /// Claims work of a kind that may have some, and starts it; returns how much.
+    async fn claim(&mut self, kind: &Kind, node: &str) -> store::Result<usize> {
+        let name = kind.spec.name;
+        let running = self.running.values().filter(|run| run.kind.spec.name == name).count();
+        let free = kind.spec.at_once.saturating_sub(running);
+        // Not for each run that ends: claims are made for many at once.
+        let is_busy = 2 * free < kind.spec.at_once.max(1);
+        if !self.hungry.contains(name) || is_busy {
+            if is_busy && self.unshared.remove(name) {
+                self.upkeep.core.signals().share(name);
+            }
+            return Ok(0);
+        }
+        self.unshared.remove(name);
+        let leases = queue::claim(&self.upkeep.core, kind, node, free).await?;
+        let claimed = leases.len();
+        if claimed < free {
+            self.hungry.remove(name);
+            if kind.spec.turn == Turn::PatientDue {
+                self.gathers_until.insert(name, Instant::now() + GATHER);
+            }
+        }
+        for lease in leases {
+            self.start(kind, lease);
+        }
+        Ok(claimed)
+    }
+
+    fn start(&mut self, kind: &Kind, lease: JobLease) {
+        self.last_number += 1;
+        let (number, kind, version) = (self.last_number, *kind, self.version.clone());
+        let lost: Arc<AtomicBool> = Arc::default();
+        let run = Run {
+            upkeep: self.upkeep.clone(),
+            work: Work { lease: lease.clone(), lost: lost.clone(), stopping: self.stopping.subscribe() },
+        };
+        self.running.insert(number, Running { kind, lease, lost, begun: Instant::now() });
+        self.runs.spawn(kind.spec.name, async move { (number, attempt(kind, run, &version).await) });
+    }
+
+    fn note_end(&mut self, ended: Option<&Result<(u64, Report), runtime::TaskError>>) {
+        // Runs do not panic outside their guard, and nobody aborts them before the engine ends.
+        let Some(Ok((number, report))) = ended else { return };
+        let Some(run) = self.running.remove(number) else { return };
+        let name = run.kind.spec.name;
+        // What became due of a subject while it was held could not be claimed then.
+        if report.is_partial || self.rung.get(name).is_some_and(|rung| *rung >= run.begun) {
+            self.hungry.insert(name);
+        }
+    }
+
+    fn note_bell(&mut self, kinds: BTreeSet<&'static str>) {
+        let now = Instant::now();
+        self.rung.extend(kinds.iter().map(|kind| (*kind, now)));
+        self.unshared.extend(&kinds);
+        self.hungry.extend(kinds);
+    }
+
+    /// Prolongs leases, notes those that are lost, and gives back those that nobody here works on: the answer to their
+    /// claim, or their end, was lost.
+    async fn prolong(&mut self) {
+        let Some(node) = self.membership.id().map(str::to_owned) else { return };
+        let is_old = |run: &&Running| run.begun.elapsed() >= PROLONG_EVERY / 2;
+        if !self.running.values().any(|run| is_old(&run)) {
+            return;
+        }
+        let held = match queue::prolong(&self.upkeep.core, &node).await {
+            Ok(held) => held,
+            Err(error) => {
+                tracing::warn!(%error, "leases of background work could not be prolonged");
+                return;
+            }
+        };
+        let (patients, others): (Vec<&Running>, Vec<&Running>) =
+            self.running.values().partition(|run| run.kind.spec.turn == Turn::PatientDue);
+        for run in patients.iter().filter(|run| is_old(run)) {
+            if let Err(error) = queue::prolong_patient(&self.upkeep.core, &run.lease).await {
+                tracing::warn!(%error, "the lease of a derivation could not be prolonged");
+            }
+        }
+        let is = |run: &Running, (kind, subject, token): &(String, String, i64)| {
+            run.lease.kind == *kind && run.lease.subject == *subject && run.lease.token == *token
+        };
+        for run in &others {
+            if !held.iter().any(|held| is(run, held)) {
+                run.lost.store(true, Ordering::Relaxed);
+            }
+        }
+        for (kind, subject, token) in held.iter().filter(|held| !others.iter().any(|run| is(run, held))) {
+            let lease = JobLease {
+                kind: kind.clone(),
+                subject: subject.clone(),
+                patient: None,
+                token: *token,
+                failures: store::Failures::default(),
+            };
+            if let Err(error) = self.upkeep.core.health().give_job_back(&lease, self.upkeep.core.now_ms()).await {
+                tracing::warn!(%error, "a lease that nobody uses could not be given back");
+            }
+        }
+    }
+
+    /// Waits for what is under way, still giving signs of life, and leaves.
+    async fn stop(&mut self) {
+        self.stopping.send_replace(true);
+        let deadline = Instant::now() + LONGEST_STOP;
+        let mut look_at = Instant::now() + PAUSE;
+        while !self.running.is_empty() && Instant::now() < deadline {
+            tokio::select! {
+                biased;
+                ended = self.runs.join_next() => self.note_end(ended.as_ref()),
+                () = runtime::sleep_until(look_at.min(deadline)) => {
+                    if let Err(error) = self.membership.look().await {
+                        tracing::warn!(%error, "this node could not give a sign of life");
+                    }
+                    look_at = Instant::now() + PAUSE;
+                }
+            }
+        }
+        if !self.running.is_empty() {
+            tracing::warn!(jobs = self.running.len(), "background work was still under way and is given back");
+            self.runs.shutdown().await;
+        }
+        self.membership.leave().await;
+    }
+}

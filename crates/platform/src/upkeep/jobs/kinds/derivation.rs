@@ -1,0 +1,47 @@
+//! What is due of patients is derived.
+
+use std::time::Duration;
+
+use store::DERIVE_KIND;
+
+use crate::core::error::Result;
+use crate::core::work::Ended;
+use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
+
+/// Patients that a node holds at once: some are read and computed, others wait for their turn or for their commit.
+const HELD_AT_ONCE: usize = 64;
+
+/// Derives what is due of a patient.
+pub(crate) struct Derive;
+
+impl Job for Derive {
+    const SPEC: Spec =
+        Spec { at_once: HELD_AT_ONCE, longest: Duration::from_mins(30), ..Spec::new(DERIVE_KIND, Turn::PatientDue) };
+
+    fn parse(_subject: &str) -> Option<Self> {
+        Some(Derive)
+    }
+
+    async fn run(self, run: Run) -> Result<Ended> {
+        run.upkeep.data.derive_held(&run.work).await
+    }
+}
+
+/// Marks what other versions of the derivations have computed.
+pub(crate) struct DeriveAgain;
+
+impl Job for DeriveAgain {
+    const SPEC: Spec = Spec::new("recompute_older_days", Turn::AtStart);
+
+    fn parse(_subject: &str) -> Option<Self> {
+        Some(DeriveAgain)
+    }
+
+    async fn run(self, run: Run) -> Result<Ended> {
+        let patients = run.upkeep.data.mark_other_versions().await?;
+        if patients > 0 {
+            tracing::info!(patients, "what other versions of derivations have computed is computed again");
+        }
+        Ok(Ended::Done)
+    }
+}

@@ -1,0 +1,141 @@
+//! This node among the others: entering, signs of life, and noticing who has died.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use runtime::Instant;
+use store::NodeView;
+
+use crate::core::Core;
+use crate::core::ids::hex;
+
+/// How often a node looks for work and gives a sign of life.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// How often it looks while another node seems to be late.
+const LOOK_CLOSELY: Duration = Duration::from_millis(500);
+/// A node whose beat has not changed for so long is dead. Its last beat was seen up to [`LOOK_EVERY`] late, so work
+/// passes on within five seconds.
+const SILENT: Duration = Duration::from_secs(3);
+
+/// The process that works: its name and its version.
+#[derive(Clone, Debug)]
+pub struct NodeName {
+    /// The same after a restart; no two processes that live at the same time may have the same.
+    pub name: String,
+    /// Version of the program.
+    pub version: String,
+}
+
+/// What a look came to.
+pub(super) enum Look {
+    /// What is due, and when to look again at the latest.
+    Seen(NodeView, Duration),
+    /// The node was entered just now: its leases of before, if there were any, have ended.
+    Entered,
+}
+
+/// This node's row.
+pub(super) struct Membership {
+    core: Core,
+    name: NodeName,
+    /// None until it is entered.
+    id: Option<String>,
+    is_alone: bool,
+    look_every: Duration,
+    /// The lowest beat of all, and since when it is that.
+    lowest: Option<(i64, Instant)>,
+    /// Beats of the others while one of them is late.
+    late: BTreeMap<String, (i64, Instant)>,
+}
+
+impl Membership {
+    pub fn new(core: Core, name: NodeName) -> Self {
+        Membership { core, name, id: None, is_alone: true, look_every: LOOK_EVERY, lowest: None, late: BTreeMap::new() }
+    }
+
+    /// Looks for work in another interval, so that a test sees what else finds it.
+    #[cfg(test)]
+    pub fn set_look_every(&mut self, look_every: Duration) {
+        self.look_every = look_every;
+    }
+
+    /// Name of this life in leases; none while it is not entered.
+    pub fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// Gives a sign of life, looks for work and for dead nodes; enters the node first where it has to be.
+    pub async fn look(&mut self) -> store::Result<Look> {
+        let Some(id) = self.id.clone() else { return self.enter().await };
+        let health = self.core.health();
+        // Nobody looks out for a node that is alone, which therefore writes nothing.
+        let mut view = if self.is_alone { health.look_for_work(&id).await? } else { health.beat(&id).await? };
+        if self.is_alone && view.is_some_and(|view| view.nodes > 1) {
+            view = health.beat(&id).await?;
+        }
+        let Some(view) = view else {
+            tracing::warn!("this node counted as dead, because it was silent for too long; it enters anew");
+            self.id = None;
+            return self.enter().await;
+        };
+        self.is_alone = view.nodes < 2;
+        let is_late = !self.is_alone && self.observe(&id, view.lowest_beat).await?;
+        Ok(Look::Seen(view, if is_late { LOOK_CLOSELY } else { self.look_every }))
+    }
+
+    async fn enter(&mut self) -> store::Result<Look> {
+        let id = hex(&self.core.random_bytes::<12>());
+        let earlier = self.core.health().enter_node(&id, &self.name.name, self.core.now_ms()).await?;
+        if earlier > 0 {
+            tracing::info!(earlier, "the work of an earlier process on this data folder goes on");
+        }
+        self.id = Some(id);
+        (self.is_alone, self.lowest) = (true, None);
+        self.late.clear();
+        Ok(Look::Entered)
+    }
+
+    /// Whether some node is late. One that has been silent for too long is removed.
+    async fn observe(&mut self, own_id: &str, lowest_beat: i64) -> store::Result<bool> {
+        let now = Instant::now();
+        let (beat, since) = *self.lowest.get_or_insert((lowest_beat, now));
+        if beat != lowest_beat {
+            self.lowest = Some((lowest_beat, now));
+            self.late.clear();
+            return Ok(false);
+        }
+        // The looks of two nodes need not take turns exactly.
+        if now - since < LOOK_EVERY / 2 {
+            return Ok(false);
+        }
+        for (id, beat) in self.core.health().beats().await? {
+            if id == own_id {
+                continue;
+            }
+            let first_seen = if beat == lowest_beat { since } else { now };
+            let seen = self.late.entry(id.clone()).or_insert((beat, first_seen));
+            if seen.0 != beat {
+                *seen = (beat, now);
+            } else if now - seen.1 >= SILENT {
+                self.bury(&id, beat).await?;
+            }
+        }
+        Ok(true)
+    }
+
+    async fn bury(&mut self, id: &str, beat: i64) -> store::Result<()> {
+        self.late.remove(id);
+        if self.core.health().remove_dead_node(id, beat, self.core.now_ms()).await? {
+            tracing::warn!(node = id, "a node has died; its work is taken over");
+        }
+        Ok(())
+    }
+
+    /// Leaves: what the node still holds is free.
+    pub async fn leave(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        if let Err(error) = self.core.health().leave_node(&id, self.core.now_ms()).await {
+            tracing::warn!(%error, "this node could not take leave; others notice within seconds");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! What keeps a node well: background work, sealing, retention, deletion, and what an operator asks.
+
+pub(crate) mod doctor;
+pub mod jobs;
+pub(crate) mod overwriting;
+pub(crate) mod retention;
+pub mod seal;
+pub(crate) mod stores;
+pub(crate) mod sweep;
+
+use crate::core::Core;
+use crate::data::Data;
+use crate::identity::Identity;
+
+/// Background work and care for what is stored.
+#[derive(Clone, Debug)]
+pub struct Upkeep {
+    core: Core,
+    identity: Identity,
+    data: Data,
+}
+
+impl Upkeep {
+    /// The service over what all services share, and over those whose work its jobs do.
+    pub(crate) fn new(core: Core, identity: Identity, data: Data) -> Self {
+        Upkeep { core, identity, data }
+    }
+}

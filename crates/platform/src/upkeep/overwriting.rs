@@ -1,0 +1,20 @@
+//! What was erased is overwritten where it lay.
+
+use crate::core::error::Result;
+use crate::upkeep::Upkeep;
+
+impl Upkeep {
+    /// Rewrites the database files after erasures, where they are files of ours; answers how many erasures that
+    /// completes. Uploads wait meanwhile.
+    pub async fn overwrite_erased(&self) -> Result<usize> {
+        let erased = self.core.users().erasures_to_overwrite().await?;
+        if erased.is_empty() {
+            return Ok(0);
+        }
+        self.core.users().overwrite_deleted().await?;
+        self.core.health().overwrite_deleted().await?;
+        let count = erased.len();
+        self.core.users().note_overwritten(erased, self.core.now_ms()).await?;
+        Ok(count)
+    }
+}
