@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::days::days_around;
+use super::days_ahead::DaysAhead;
 use super::need::{Answer, Computed, Missing, Need, Rows};
 use super::output::{DerivedRow, Output, day_of};
 use super::subject::Subject;
@@ -74,6 +75,7 @@ pub struct Batch {
     at: usize,
     /// Rows that were read ahead and are kept to the end.
     rows_ahead: usize,
+    days_ahead: Option<DaysAhead>,
 }
 
 impl Batch {
@@ -82,7 +84,7 @@ impl Batch {
         let mut view = View::new(start.subject, start.now_ms, start.not_after_us);
         (view.seen, view.kept_from_us, view.touched) = (start.seen, start.kept_from_us, start.touched);
         let steps = steps(&view);
-        Batch { view, revisited: start.revisited, steps, at: 0, rows_ahead: 0 }
+        Batch { view, revisited: start.revisited, steps, at: 0, rows_ahead: 0, days_ahead: None }
     }
 
     /// Returns the id of the derivation that is computed next.
@@ -94,13 +96,35 @@ impl Batch {
     pub fn advance(&mut self) -> Progress {
         let Some(step) = self.steps.get(self.at) else { return Progress::Done };
         let ends_rows = step.ends_rows;
-        match self.compute() {
-            Err(Missing(needs)) => return Progress::Missing(needs),
-            Ok(()) if ends_rows => self.view.keep_rows(self.rows_ahead),
-            Ok(()) => {}
+        while let Err(Missing(needs)) = self.compute() {
+            let needs = self.take_from_ahead(needs);
+            if !needs.is_empty() {
+                return Progress::Missing(needs);
+            }
+        }
+        if ends_rows {
+            self.view.keep_rows(self.rows_ahead);
         }
         self.at += 1;
         Progress::Computed
+    }
+
+    /// Takes what is needed of the days that were read ahead; returns the other needs.
+    fn take_from_ahead(&mut self, mut needs: Vec<Need>) -> Vec<Need> {
+        let Some(ahead) = &self.days_ahead else { return needs };
+        let mut answers: Vec<(Need, Answer)> = Vec::new();
+        needs.retain(|need| match ahead.answer(*need) {
+            Some(_) if answers.iter().any(|(answered, _)| answered == need) => false,
+            Some(answer) => {
+                answers.push((*need, answer));
+                false
+            }
+            None => true,
+        });
+        for (_, answer) in answers {
+            self.view.take(answer);
+        }
+        needs
     }
 
     fn compute(&mut self) -> Computed {
@@ -147,6 +171,11 @@ impl Batch {
     /// Takes what was read: what it asked for, or what it will ask for.
     pub fn take(&mut self, answer: Answer) {
         self.view.take(answer);
+    }
+
+    /// Takes days before anything was asked for.
+    pub fn take_days_ahead(&mut self, days: DaysAhead) {
+        self.days_ahead = Some(days);
     }
 
     /// Takes rows before anything was asked for; they are kept to the end.

@@ -12,6 +12,7 @@ mod af_records;
 mod aggregates;
 mod batch;
 mod days;
+mod days_ahead;
 mod declaration;
 mod extra;
 mod figure;
@@ -30,6 +31,7 @@ mod windows;
 
 pub use batch::{Batch, Changes, Progress, Start};
 pub use days::days_around;
+pub use days_ahead::DaysAhead;
 pub use declaration::{Derivation, Input, Work};
 pub use extra::{extra_of_day, figures};
 pub use figure::Figure;

@@ -3,7 +3,7 @@
 use store::{DerivationInputs, HealthDb, InputRange};
 use vitals::cells::WINDOW_MS;
 use vitals::derivation::{
-    Answer, Batch, LOOK_BACK_WINDOWS, Output, Rows, VITAL_TYPES, Windows, days_around, keys_of_days,
+    Answer, Batch, DaysAhead, LOOK_BACK_WINDOWS, Output, Rows, VITAL_TYPES, Windows, days_around, keys_of_days,
 };
 use vitals::registry::DataType;
 use vitals::zone::{LocalDay, WINDOW_US};
@@ -58,7 +58,12 @@ fn give(batch: &mut Batch, range: &InputRange, inputs: DerivationInputs) {
     for (data_type, blocks) in rows {
         batch.take_rows_ahead(Rows { data_type, from_us, to_us, blocks });
     }
-    for output in Output::ALL {
+    let (slots, derived): (Vec<_>, Vec<_>) = derived.into_iter().partition(|row| row.output == Output::Slots);
+    let (first, last) = range.days;
+    let is_from_begin = days_with_slots.is_none_or(|(earliest, _)| earliest >= first);
+    let is_to_end = days_with_slots.is_none_or(|(_, latest)| latest <= last);
+    batch.take_days_ahead(DaysAhead { first, last, rows: slots, is_from_begin, is_to_end });
+    for output in Output::ALL.into_iter().filter(|output| *output != Output::Slots) {
         let rows: Vec<_> = derived.iter().filter(|row| row.output == output).cloned().collect();
         let mut keys = if output.is_of_days() { keys_of_days(range.days.0, range.days.1) } else { range.times_ms };
         if output == Output::News {
@@ -74,13 +79,5 @@ fn give(batch: &mut Batch, range: &InputRange, inputs: DerivationInputs) {
             }
         }
         batch.take(Answer::Derived { output, keys, rows });
-    }
-    // Nothing is stored beyond the first and the last day with aggregates.
-    let (first, last) = days_with_slots.unwrap_or((range.days.1, range.days.0));
-    if first >= range.days.0 {
-        batch.take(Answer::VitalDaysBefore(Vec::new()));
-    }
-    if last <= range.days.1 {
-        batch.take(Answer::VitalDaysAfter(Vec::new()));
     }
 }
