@@ -4,7 +4,7 @@
 //! A body is read as a JSON object first and its fields one by one after that, because deserialising into a type
 //! stops at the first field that does not fit and does not name it.
 
-mod rejection;
+pub(crate) mod rejection;
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use platform::PlatformError;
 use serde_json::{Map, Value};
 
-pub use rejection::BodyRejection;
+use rejection::BodyRejection;
 
 use crate::error::ApiError;
 

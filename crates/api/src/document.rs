@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 use vitals::registry::Declaration;
 
-use crate::portal::SESSION_COOKIE;
+use crate::portal::cookie::SESSION_COOKIE;
 
 pub(crate) use page::{STYLE, page};
 

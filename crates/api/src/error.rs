@@ -10,7 +10,7 @@ use platform::{PlatformError, SCOPE_MISSING};
 use serde::Serialize;
 use store::StoreError;
 
-use crate::body::BodyRejection;
+use crate::body::rejection::BodyRejection;
 use crate::call_rejection::CallRejection;
 use crate::load::NoRoom;
 use crate::platform_status::platform_status;

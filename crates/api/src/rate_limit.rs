@@ -20,7 +20,7 @@ use axum::http::{HeaderMap, Uri};
 use runtime::{HashMap, Hashing};
 
 use crate::parameters::Parameters;
-use crate::portal::session_cookie;
+use crate::portal::cookie::session_cookie;
 
 const MINUTE_MS: i64 = 60_000;
 /// Tables that are locked apart from each other.

@@ -1,6 +1,6 @@
 //! Every SQL text is declared through [`sql!`], so that a test can prepare each of them on both engines.
 
-use crate::engine::Param;
+use crate::engine::param::Param;
 use crate::error::Result;
 
 /// Declares SQL texts as constants, and `TEXTS`, the list of them.

@@ -5,7 +5,7 @@ mod board;
 mod caller;
 mod clients;
 mod compliance;
-mod cookie;
+pub(crate) mod cookie;
 mod keys;
 mod news;
 mod series;
@@ -18,7 +18,6 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::ApiState;
 
 pub(crate) use caller::researcher_of_cookie;
-pub(crate) use cookie::{SESSION_COOKIE, session_cookie};
 
 /// The routes.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {

@@ -13,7 +13,7 @@ mod counts;
 mod durations;
 mod migrate;
 mod operations;
-mod param;
+pub(crate) mod param;
 mod postgres;
 mod row;
 mod row_texts;

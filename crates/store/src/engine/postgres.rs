@@ -8,7 +8,7 @@
 //! caller stays or not, as on SQLite; deadlines bound what it waits for.
 
 mod connection;
-mod flight;
+pub(super) mod flight;
 mod held;
 mod lanes;
 mod pool;
@@ -24,7 +24,7 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::{Config, NoTls};
 use tokio_util::task::{AbortOnDropHandle, LocalPoolHandle};
 
-pub(super) use self::flight::Flight;
+use self::flight::Flight;
 use self::flight::Mode;
 use self::held::Held;
 use self::lanes::{Lanes, Place};

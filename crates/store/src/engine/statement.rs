@@ -1,7 +1,7 @@
 //! Statements that are the same on both engines.
 
 use super::param::Param;
-use super::postgres::Flight;
+use super::postgres::flight::Flight;
 use super::row::Row;
 use super::row_texts;
 use crate::error::Result;

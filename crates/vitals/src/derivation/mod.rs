@@ -1,7 +1,7 @@
 //! Derivations: everything that is computed from a patient's rows, as one list of values.
 //!
 //! A [`Derivation`] names its inputs, says what a change of them reaches, and computes it as a pure function of what is
-//! stored. [`Batch`] runs the list over what is dirty of one patient: whoever drives it reads what it asks for and
+//! stored. [`Batch`] runs the list over what is dirty of one patient: its driver reads what it asks for and
 //! commits what it answers, once. Recomputation, versions, metrics and the tests of order run over the same list, so a
 //! new entry is covered on the day on which it is added.
 //!

@@ -5,7 +5,7 @@ use axum::extract::{FromRequest, Request};
 use axum::http::header::CONTENT_TYPE;
 use platform::PlatformError;
 
-use crate::body::BodyRejection;
+use crate::body::rejection::BodyRejection;
 use crate::error::ApiError;
 
 /// The fields of a form.

@@ -6,7 +6,7 @@
 //! A row that leaves a column out is short as text and as long as any in memory. So the memory is held to the size of
 //! the body.
 
-mod place;
+pub(super) mod place;
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use vitals::registry::DataType;
 
 pub(crate) use place::BodyError;
-pub(super) use place::Place;
+use place::Place;
 
 use super::columns::RowsSeed;
 use crate::body::{place_of, with_machine_numbers};

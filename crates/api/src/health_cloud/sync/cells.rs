@@ -10,7 +10,7 @@ use vitals::block::Cells;
 use vitals::intake::NO_TIME;
 use vitals::registry::{CellError, Column, DataType, Kind, NULL};
 
-use super::body::Place;
+use super::body::place::Place;
 use super::whole_numbers;
 use crate::body::with_machine_numbers;
 

@@ -10,7 +10,7 @@ use vitals::intake::{Batch, Fault, NO_TIME};
 use vitals::registry::{DataType, NULL, Rates};
 use vitals::sample_time::{Decimal, EvenSampling};
 
-use super::body::Place;
+use super::body::place::Place;
 use super::cells::{Field, FieldSeed, TimeField, TimeSeed};
 
 /// The most samples that one evenly sampled block may have: a day at 512 Hz.

@@ -28,7 +28,7 @@ use vitals::registry::DataType;
 use self::body::BodyError;
 use self::encoding::{Encoding, ExpandError};
 use crate::ApiState;
-use crate::body::BodyRejection;
+use crate::body::rejection::BodyRejection;
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::HealthCall;
 use crate::load::{NoRoom, Room};

@@ -31,7 +31,7 @@ const PATIENTS: i64 = 256;
 /// What a recomputation has looked at and found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recomputed {
-    /// Five-minute windows that were computed anew, each once for each type with rows in it.
+    /// Five-minute windows that were computed again, each once for each type with rows in it.
     pub windows: u64,
     /// Derived values that differed and were put right: days of cells, sections, facts, NEWS entries, hours of
     /// atrial-fibrillation records, latest values.
