@@ -16,6 +16,7 @@ pub mod events;
 #[doc(hidden)]
 pub mod fuzzing;
 mod health;
+mod ids;
 mod objects;
 mod payload;
 #[cfg(test)]
@@ -40,6 +41,10 @@ pub use health::{
     PendingEntries, Profile, PutAside, SlotRow, SummaryRow, Sync, SyncId, SyncOutcome, TallyRow,
 };
 pub use health::{Retirement, export_folder};
+pub use ids::{
+    AccountId, ApiKeyId, BraceletId, ClientId, ConsentId, ExportId, FamilyId, GroupCode, GroupId, NodeId, PatientId,
+    PortalSessionId, SerialNumber, SessionId,
+};
 pub use objects::{ByteRange, ListedObject, ObjectRead, Objects, S3Address, Upload};
 pub use refresh::{Refreshed, Successor};
 pub use signing_key::SigningKey;

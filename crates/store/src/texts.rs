@@ -71,7 +71,7 @@ pub(crate) fn with_more<'params>(list: &[&'params dyn Param], more: &[&'params d
 /// Calls `use_list` with the parameters for each [`LIST_LENGTH`] of the values; the last list is padded by
 /// repeating its last value, so that one prepared text serves every length.
 pub(crate) async fn in_lists(
-    values: &[String],
+    values: &[impl Param],
     mut use_list: impl AsyncFnMut(&[&dyn Param]) -> Result<()>,
 ) -> Result<()> {
     for part in values.chunks(LIST_LENGTH) {

@@ -20,6 +20,7 @@ mod row_texts;
 mod sqlite;
 mod statement;
 
+use std::hash::Hash;
 use std::sync::Arc;
 
 use runtime::HashMap;
@@ -30,7 +31,7 @@ pub use counts::{DbCounts, PoolCounts};
 pub use durations::{BUCKETS_US, DurationCounts};
 pub use migrate::Migrations;
 pub use operations::OperationCounts;
-pub use param::Param;
+pub use param::{Owned, Param};
 pub use row::{Columns, FromColumn, Row};
 pub use statement::Tx;
 
@@ -179,15 +180,16 @@ impl Db {
 
     /// Runs a query that takes a list for all of some values; answers what `read` makes of the rows, each under the name
     /// that it gives. Of several rows of one name the last stands.
-    pub(crate) async fn read_by_name<T, R>(
+    pub(crate) async fn read_by_name<K, T, R>(
         &self,
-        values: Vec<String>,
+        values: Vec<K>,
         text: &'static str,
         read: R,
-    ) -> Result<HashMap<String, T>>
+    ) -> Result<HashMap<K, T>>
     where
+        K: Param + Hash + Eq + Send + 'static,
         T: Send + 'static,
-        R: Fn(&Row<'_>) -> Result<(String, T)> + Send + 'static,
+        R: Fn(&Row<'_>) -> Result<(K, T)> + Send + 'static,
     {
         let work = async move |tx: &Tx<'_>| {
             let mut found = HashMap::default();
