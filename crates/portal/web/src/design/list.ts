@@ -2,9 +2,11 @@
 
 import type { Cell } from "../csv";
 
+export type Direction = "up" | "down";
+
 export interface Order {
   key: string;
-  down: boolean;
+  direction: Direction;
 }
 
 /** Rows whose cells hold every word of `text`, whatever its case. */
@@ -18,13 +20,13 @@ export function filterRows<T>(rows: T[], text: string, cellsOf: (row: T) => Cell
 }
 
 /** Rows in the order of a value; rows without one come last in either direction, and ties keep their order. */
-export function sortRows<T>(rows: T[], valueOf: (row: T) => Cell, down: boolean): T[] {
+export function sortRows<T>(rows: T[], valueOf: (row: T) => Cell, direction: Direction): T[] {
   return rows
     .map((row) => ({ row, value: valueOf(row) }))
     .sort((a, b) => {
       const empty = Number(isEmpty(a.value)) - Number(isEmpty(b.value));
       if (empty !== 0) return empty;
-      return compare(a.value, b.value) * (down ? -1 : 1);
+      return compare(a.value, b.value) * (direction === "down" ? -1 : 1);
     })
     .map(({ row }) => row);
 }

@@ -81,7 +81,7 @@ export default function AuditPage() {
             rowKey={(entry) => entry.id}
             file={`audit-log-${from}-${to}`}
             curl={path}
-            order={{ key: "timestamp", down: true }}
+            order={{ key: "timestamp", direction: "down" }}
           />
         )}
       </section>

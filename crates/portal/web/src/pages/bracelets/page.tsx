@@ -103,7 +103,7 @@ export default function BraceletsPage() {
             rowKey={(bracelet) => bracelet.id}
             file="bracelets"
             curl={paths.bracelets()}
-            order={{ key: "serial_number", down: false }}
+            order={{ key: "serial_number", direction: "up" }}
           />
         </section>
       )}

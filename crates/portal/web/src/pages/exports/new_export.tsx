@@ -11,7 +11,7 @@ import { Panel } from "../../design/page_head";
 import { toast } from "../../design/toast";
 import { count, isoDay, patientName, shiftDay } from "../../format";
 import { useAddress } from "../../router";
-import { clientDate, type ExportWish } from "./jobs";
+import { type ExportWish, rangeEnd, rangeStart } from "./jobs";
 
 const FORMATS = [
   { value: "csv", text: "CSV (one file a type)" },
@@ -40,8 +40,8 @@ export function NewExport({
 
   const wish: ExportWish = {
     types,
-    client_date_from: clientDate(fromDay, fromTime, false),
-    client_date_to: clientDate(toDay, toTime, true),
+    client_date_from: rangeStart(fromDay, fromTime),
+    client_date_to: rangeEnd(toDay, toTime),
     format: format as ExportWish["format"],
   };
   const backwards = wish.client_date_from > wish.client_date_to;

@@ -65,7 +65,7 @@ export function AfibPanel({ uuid, range, zone }: Props) {
           rows={read.records}
           rowKey={(record) => record._id}
           file={`afib-${uuid}`}
-          order={{ key: "timestamp", down: true }}
+          order={{ key: "timestamp", direction: "down" }}
           columns={[
             { key: "timestamp", title: "Time", value: (record) => isoTime(record.timestamp), cell: when },
             {

@@ -55,7 +55,7 @@ export default function PatientsPage({ params: { code } }: PageProps) {
             rowKey={(patient) => patient.uuid}
             file={`patients-${code}`}
             curl={paths.patients(code)}
-            order={{ key: "name", down: false }}
+            order={{ key: "name", direction: "up" }}
           />
         </section>
       )}

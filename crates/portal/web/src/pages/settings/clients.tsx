@@ -86,7 +86,7 @@ export function ClientsPart() {
           columns={columns}
           rowKey={(client) => client.client_id}
           file="oauth-clients"
-          order={{ key: "name", down: false }}
+          order={{ key: "name", direction: "up" }}
           filter={clients.length > 8}
         />
       )}

@@ -96,7 +96,7 @@ function Sessions() {
           columns={columns}
           rowKey={(session) => session.id}
           file="sessions"
-          order={{ key: "last_seen_at", down: true }}
+          order={{ key: "last_seen_at", direction: "down" }}
           filter={false}
         />
       )}

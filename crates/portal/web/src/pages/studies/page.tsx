@@ -104,7 +104,7 @@ export default function StudiesPage() {
             rowKey={(group) => group.code}
             file="studies"
             curl={paths.groups()}
-            order={{ key: "name", down: false }}
+            order={{ key: "name", direction: "up" }}
             filter={groups.length > 5}
           />
         </section>

@@ -1,0 +1,22 @@
+// Which patients the table of compliance shows, and in which order.
+
+import type { PatientDays } from "./types";
+
+/** Those who sent least first, or by name. */
+export type PatientOrder = "least" | "name";
+
+/** Patients whose name holds `text`, in order. The given list stays as it is. */
+export function arrangedPatients(patients: PatientDays[], text: string, order: PatientOrder): PatientDays[] {
+  const words = text.trim().toLocaleLowerCase();
+  const found = patients.filter((one) => one.name.toLocaleLowerCase().includes(words));
+  // Taken once for each patient and not once for each comparison.
+  const keyed = found.map((one) => ({ one, share: order === "least" ? meanShare(one.percent) : 0 }));
+  keyed.sort((left, right) => left.share - right.share || left.one.name.localeCompare(right.one.name));
+  return keyed.map(({ one }) => one);
+}
+
+/** The mean of the known days in percent. Of whom nothing was expected stands first: there may be no bracelet yet. */
+function meanShare(percent: (number | null)[]): number {
+  const known = percent.filter((value): value is number => value !== null);
+  return known.length === 0 ? -1 : known.reduce((sum, value) => sum + value, 0) / known.length;
+}
