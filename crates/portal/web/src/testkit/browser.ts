@@ -1,0 +1,59 @@
+// A window for tests of what needs one. Imported before everything that is tested: it puts a document and what belongs to
+// it where modules look for them. Timers and the clock stay those of Node, so that a test can hold them.
+
+import { Window } from "happy-dom";
+
+// Local times of the reader are tested where clocks change.
+process.env.TZ = "Europe/Zurich";
+
+const page = new Window({ url: "http://portal.example/", innerWidth: 1280, innerHeight: 800 });
+const bound = (name: "addEventListener" | "removeEventListener" | "dispatchEvent" | "getComputedStyle" | "matchMedia") =>
+  (page[name] as (...args: unknown[]) => unknown).bind(page);
+
+const parts: Record<string, unknown> = {
+  window: globalThis,
+  document: page.document,
+  location: page.location,
+  history: page.history,
+  navigator: page.navigator,
+  localStorage: page.localStorage,
+  sessionStorage: page.sessionStorage,
+  addEventListener: bound("addEventListener"),
+  removeEventListener: bound("removeEventListener"),
+  dispatchEvent: bound("dispatchEvent"),
+  getComputedStyle: bound("getComputedStyle"),
+  matchMedia: bound("matchMedia"),
+  innerHeight: page.innerHeight,
+  devicePixelRatio: 1,
+  scrollTo: () => {},
+  requestAnimationFrame: (then: (atMs: number) => void) => setTimeout(() => then(Date.now()), 16),
+  cancelAnimationFrame: (timer: number) => clearTimeout(timer),
+  Node: page.Node,
+  Element: page.Element,
+  HTMLElement: page.HTMLElement,
+  SVGElement: page.SVGElement,
+  Event: page.Event,
+  MouseEvent: page.MouseEvent,
+  KeyboardEvent: page.KeyboardEvent,
+  // Node's own would keep the process alive.
+  BroadcastChannel: class {
+    onmessage: unknown = null;
+    postMessage() {}
+    close() {}
+  },
+  ResizeObserver: class {
+    constructor(private readonly told: (entries: { contentRect: { width: number } }[]) => void) {}
+    observe() {
+      this.told([{ contentRect: { width: 800 } }]);
+    }
+    disconnect() {}
+  },
+};
+for (const [name, value] of Object.entries(parts)) {
+  Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+}
+
+/** Goes to an address of the portal, as if it had been opened there. */
+export function openAt(address: string): void {
+  history.replaceState(null, "", address);
+}
