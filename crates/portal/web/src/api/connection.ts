@@ -36,6 +36,12 @@ export function connectionAnswered(): void {
 export function connectionLost(): void {
   if (state.lostSince !== null) return;
   become({ lostSince: lastAnswer, epoch: state.epoch });
+  tryLater();
+}
+
+/** One try waits at a time: a network that comes and goes would leave one behind each time it comes. */
+function tryLater(): void {
+  clearTimeout(timer);
   timer = window.setTimeout(tryAgain, AGAIN_MS);
 }
 
@@ -46,7 +52,8 @@ async function tryAgain(): Promise<void> {
   } catch {
     // Still away.
   }
-  timer = window.setTimeout(tryAgain, AGAIN_MS);
+  // Another call may have had its answer meanwhile.
+  if (state.lostSince !== null) tryLater();
 }
 
 /** Asks for a sign of life unless there has just been one. Any answer is one. */
