@@ -35,6 +35,7 @@ const parts: Record<string, unknown> = {
   Event: page.Event,
   MouseEvent: page.MouseEvent,
   KeyboardEvent: page.KeyboardEvent,
+  Storage: page.Storage,
   // Node's own would keep the process alive.
   BroadcastChannel: class {
     onmessage: unknown = null;
