@@ -35,7 +35,6 @@ const parts: Record<string, unknown> = {
   Event: page.Event,
   MouseEvent: page.MouseEvent,
   KeyboardEvent: page.KeyboardEvent,
-  Storage: page.Storage,
   // Node's own would keep the process alive.
   BroadcastChannel: class {
     onmessage: unknown = null;
@@ -52,6 +51,20 @@ const parts: Record<string, unknown> = {
 };
 for (const [name, value] of Object.entries(parts)) {
   Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+}
+
+/** Does something in a browser that keeps a storage from pages: reading its name already fails. */
+export async function withoutStorage(name: "localStorage" | "sessionStorage", then: () => unknown): Promise<void> {
+  const before = Object.getOwnPropertyDescriptor(globalThis, name)!;
+  const get = () => {
+    throw new Error("denied");
+  };
+  Object.defineProperty(globalThis, name, { get, configurable: true });
+  try {
+    await then();
+  } finally {
+    Object.defineProperty(globalThis, name, before);
+  }
 }
 
 /** Goes to an address of the portal, as if it had been opened there. */

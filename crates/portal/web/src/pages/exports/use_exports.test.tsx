@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, mock, test } from "node:test";
 import { act } from "preact/test-utils";
 import { signIn, signOut } from "../../api/session";
+import { withoutStorage } from "../../testkit/browser";
 import { Screen, settle } from "../../testkit/screen";
 import { later, refusal, Server } from "../../testkit/server";
 import type { ExportWish } from "./jobs";
@@ -235,12 +236,10 @@ test("what the browser remembers and cannot be read is as if there were nothing"
 });
 
 test("a browser without storage exports all the same", async () => {
-  const store = mock.method(Storage.prototype, "setItem", () => {
-    throw new Error("denied");
+  await withoutStorage("sessionStorage", async () => {
+    server.on("POST", /create-export/, () => ({ id: "e1", status: "done" }));
+    await want("u1");
+    await pass(500);
+    assert.equal(screen.text, "u1 done");
   });
-  server.on("POST", /create-export/, () => ({ id: "e1", status: "done" }));
-  await want("u1");
-  await pass(500);
-  assert.equal(screen.text, "u1 done");
-  store.mock.restore();
 });
