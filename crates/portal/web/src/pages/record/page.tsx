@@ -103,9 +103,9 @@ export default function RecordPage({ params: { code, uuid } }: PageProps) {
 function Profile(props: PartProps) {
   return (
     <div class="stack">
-      <ProfilePanel {...props} key={`profile-${JSON.stringify(props.patient)}`} />
+      <ProfilePanel {...props} />
       <div class="columns">
-        <FilingPanel {...props} key={`filing-${JSON.stringify(props.patient)}`} />
+        <FilingPanel {...props} />
         <StudiesPanel {...props} />
         {props.may && props.patient.state === "confirmed" && <PasswordPanel {...props} />}
       </div>
