@@ -33,6 +33,7 @@ const parts: Record<string, unknown> = {
   HTMLElement: page.HTMLElement,
   SVGElement: page.SVGElement,
   Event: page.Event,
+  CustomEvent: page.CustomEvent,
   MouseEvent: page.MouseEvent,
   KeyboardEvent: page.KeyboardEvent,
   // Node's own would keep the process alive.
