@@ -54,6 +54,20 @@ for (const [name, value] of Object.entries(parts)) {
   Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
 }
 
+// The rows and cells of tables, which happy-dom does not list.
+const listed = (tags: string[]) => ({
+  get(this: Element) {
+    return [...this.children].filter((child) => tags.includes(child.tagName));
+  },
+});
+const rowIndex = {
+  get(this: Element) {
+    return [...this.closest("table")!.querySelectorAll("tr")].indexOf(this as HTMLTableRowElement);
+  },
+};
+Object.defineProperty(page.HTMLTableSectionElement.prototype, "rows", listed(["TR"]));
+Object.defineProperties(page.HTMLTableRowElement.prototype, { cells: listed(["TH", "TD"]), rowIndex });
+
 /** Does something in a browser that keeps a storage from pages: reading its name already fails. */
 export async function withoutStorage(name: "localStorage" | "sessionStorage", then: () => unknown): Promise<void> {
   const before = Object.getOwnPropertyDescriptor(globalThis, name)!;

@@ -60,7 +60,8 @@ export function moved(key: string, at: [number, number], rows: number, columns: 
     PageDown: [row + 10, column],
   };
   const next = to[key];
-  if (!next) return null;
+  // In a grid without cells there is no place to be, and none to come back from.
+  if (!next || rows === 0 || columns === 0) return null;
   const within = (value: number, count: number) => Math.min(Math.max(value, 0), count - 1);
   return [within(next[0], rows), within(next[1], columns)];
 }
