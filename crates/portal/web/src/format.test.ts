@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { age, ago, bytes, clock, count, duration, isoDay, number, patientName, shiftDay, yearsOld } from "./format";
+import { age, ago, clock, count, duration, isoDay, number, patientName, shiftDay, yearsOld } from "./format";
 
 const MIN = 60_000;
 
@@ -55,8 +55,6 @@ test("words fit their number", () => {
   assert.equal(count(1, "patient"), "1 patient");
   assert.equal(count(0, "patient"), "0 patients");
   assert.equal(count(2, "study", "studies"), "2 studies");
-  assert.equal(bytes(999), "999 B");
-  assert.equal(bytes(1_234_567), "1.2 MB");
 });
 
 test("a patient is called by the best that is known", () => {

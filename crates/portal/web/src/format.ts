@@ -85,14 +85,6 @@ export function shiftDay(isoDate: string, days: number): string {
   return isoDay(new Date(year, month - 1, dayOfMonth + days));
 }
 
-/** Bytes as "12 kB", "3.4 MB". */
-export function bytes(amount: number): string {
-  if (amount < 1_000) return `${amount} B`;
-  if (amount < 1_000_000) return `${number(amount / 1_000)} kB`;
-  if (amount < 1_000_000_000) return `${number(amount / 1_000_000, 1)} MB`;
-  return `${number(amount / 1_000_000_000, 1)} GB`;
-}
-
 /** What a patient is called on the screen: name, else the customer's id, else voucher code, else a piece of the uuid. */
 export function patientName(patient: {
   uuid: string;
@@ -105,11 +97,12 @@ export function patientName(patient: {
   return name || patient.external_patient_id || patient.code || patient.uuid.slice(0, 8);
 }
 
-/** Full years since a birthday "1980-02-29"; null without one. */
+/** Full years since a birthday "1980-02-29"; null without one, and for one that is still to come. */
 export function yearsOld(birthday: string | null | undefined, now: Date = new Date()): number | null {
   const parts = birthday?.split("-").map(Number);
   if (!parts || parts.length !== 3 || parts.some(Number.isNaN)) return null;
   const [year, month, dayOfMonth] = parts;
   const before = now.getMonth() + 1 < month || (now.getMonth() + 1 === month && now.getDate() < dayOfMonth);
-  return now.getFullYear() - year - (before ? 1 : 0);
+  const years = now.getFullYear() - year - (before ? 1 : 0);
+  return years < 0 ? null : years;
 }

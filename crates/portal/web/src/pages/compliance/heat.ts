@@ -32,8 +32,9 @@ export function cellOf(received: number | null, expected: number | null, percent
 /** `96 %`, `–`. */
 export function percentText(percent: number | null): string {
   if (percent === null) return "–";
-  // 99.6 is not yet all.
-  return `${percent >= 100 ? 100 : Math.min(99, Math.round(percent))} %`;
+  if (percent <= 0 || percent >= 100) return `${percent <= 0 ? 0 : 100} %`;
+  // 99.6 is not yet all, and 0.4 is not nothing.
+  return `${Math.min(99, Math.max(1, Math.round(percent)))} %`;
 }
 
 /** `1 382 of 1 440 received, 96 %`. */
