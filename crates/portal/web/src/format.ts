@@ -15,7 +15,9 @@ type Time = number | string | null | undefined;
 
 function dateOf(time: Time): Date | null {
   if (time === null || time === undefined || time === "") return null;
-  const date = new Date(time);
+  // A day alone is read as midnight in UTC, which west of Greenwich is the day before: a birthday has no zone.
+  const isDay = typeof time === "string" && /^\d{4}-\d\d-\d\d$/.test(time);
+  const date = new Date(isDay ? `${time}T00:00` : time);
   return Number.isNaN(date.getTime()) ? null : date;
 }
 
