@@ -26,7 +26,7 @@ export function Shell({ title, params, wide, children }: ShellProps) {
   const main = useRef<HTMLElement>(null);
   const first = useRef(true);
 
-  // After a step to another page a screen reader begins at its top, as it would with a page loaded anew.
+  // After a step to another page a screen reader begins at its top, as it would with a page that the browser loads.
   useEffect(() => {
     document.title = `${title} · Pulseward`;
     if (!first.current) main.current?.focus({ preventScroll: true });

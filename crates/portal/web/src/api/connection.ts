@@ -1,5 +1,5 @@
 // Whether the server can be reached. One failed request is enough to say that it cannot; from then on the server is
-// asked every few seconds, and when it answers again everything on the screen is asked for anew (`epoch`). A page that
+// asked every few seconds, and when it answers again everything on the screen is asked for again (`epoch`). A page that
 // asks for nothing would not notice: while it is seen, the server is asked for a sign of life.
 
 import { useEffect, useState } from "preact/hooks";
@@ -24,7 +24,7 @@ function become(next: Connection): void {
   listeners.forEach((listener) => listener(state));
 }
 
-/** Called by whoever had an answer from the server, whatever it said. */
+/** Called where the server has answered, whatever it said. */
 export function connectionAnswered(): void {
   lastAnswer = Date.now();
   if (state.lostSince === null) return;
@@ -32,7 +32,7 @@ export function connectionAnswered(): void {
   become({ lostSince: null, epoch: state.epoch + 1 });
 }
 
-/** Called by whoever had no answer. */
+/** Called where the server has not answered. */
 export function connectionLost(): void {
   if (state.lostSince !== null) return;
   become({ lostSince: lastAnswer, epoch: state.epoch });

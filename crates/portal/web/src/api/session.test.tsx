@@ -127,7 +127,7 @@ test("somebody who has signed in again in another tab goes on, somebody else doe
   await act(async () => {
     await assert.rejects(call("POST", "/y"), (error) => (error as ApiError).code === "csrf");
   });
-  assert.equal(screen.text, "eve", "the page is that of whom the cookie stands for");
+  assert.equal(screen.text, "eve", "the page is that of the person for whose session the cookie stands");
   await enter("ben");
 });
 

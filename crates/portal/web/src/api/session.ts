@@ -114,7 +114,7 @@ export function useSession(): SessionState {
   return now;
 }
 
-/** The session of a page that is only shown to whoever is signed in. */
+/** The session of a page that is only shown to those who are signed in. */
 export function useOwnSession(): Session {
   const now = useSession();
   if (now.is !== "in") throw new Error("this page needs a session");

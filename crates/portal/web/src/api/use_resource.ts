@@ -28,7 +28,7 @@ interface Held<T> {
 }
 
 /**
- * The JSON at `path`; nothing while `path` is null. Read anew when the path changes, after a lost connection, and, with
+ * The JSON at `path`; nothing while `path` is null. Read again when the path changes, after a lost connection, and, with
  * `againS`, every so many seconds while the page is seen.
  */
 export function useResource<T>(path: string | null, againS: number | null = null): Resource<T> {

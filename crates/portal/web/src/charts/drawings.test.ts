@@ -155,7 +155,7 @@ test("a sub-score outside of what there is has the nearest colour", () => {
   assert.deepEqual(canvas.of("rect").map(({ colour }) => colour), ["rgb(9, 0, 0)", "rgb(12, 0, 0)"]);
 });
 
-test("a colour is read once, and anew after the theme has changed", () => {
+test("a colour is read once, and again after the theme has changed", () => {
   assert.equal(token("score-2"), "rgb(11, 0, 0)");
   document.documentElement.style.setProperty("--score-2", "rgb(99, 0, 0)");
   assert.equal(token("score-2"), "rgb(11, 0, 0)");

@@ -76,7 +76,7 @@ export class TrackChart {
     this.plot.setSize({ width: widthPx, height: this.parts.track.heightPx });
   }
 
-  /** Draws anew with the colours of now. */
+  /** Draws again with the colours of now. */
   redraw(): void {
     this.plot.destroy();
     this.plot = this.draw();

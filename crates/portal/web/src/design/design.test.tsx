@@ -142,7 +142,7 @@ test("a dialog that shows something once is left by its own button only", async 
   assert.equal((await screen.key("a", screen.one("input"))).defaultPrevented, false);
 });
 
-test("Enter in a dialog with an answer gives it, and the page is not loaded anew", async () => {
+test("Enter in a dialog with an answer gives it, and the page stays as it is", async () => {
   let answered = 0;
   screen.draw(<Asking onClose={() => {}} onSubmit={() => (answered += 1)} />);
   const event = new Event("submit", { bubbles: true, cancelable: true });

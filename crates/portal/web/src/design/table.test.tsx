@@ -43,7 +43,7 @@ test("rows come as they are until an order is given", async () => {
   assert.equal(screen.all("[aria-sort]").length, 0);
 });
 
-test("a head sorts up, then down, and another head begins anew", async () => {
+test("a head sorts up, then down, and another head begins from the start", async () => {
   draw(WARD);
   await screen.press("Name");
   assert.deepEqual(shown(), ["bed 1", "Bed 9", "Bed 10"]);

@@ -48,7 +48,7 @@ test("studies are listed by name, and each leads to its board", async () => {
   assert.equal(screen.all("tbody a")[0]!.getAttribute("href"), "/studies/Y");
 });
 
-test("without a study a researcher is told how to begin, a practitioner whom to ask", async () => {
+test("without a study a researcher is told how to begin, a practitioner who can help", async () => {
   server.on("GET", "/integration/v1/groups", () => []);
   await show(<StudiesPage />);
   assert.match(screen.text, /There is no study yet/);

@@ -227,7 +227,7 @@ test("a study without patients says how to begin", async () => {
   assert.equal(screen.button("Create vouchers").getAttribute("href"), "/studies/AB%20C/vouchers");
 });
 
-test("filters stand in the address and count whom they show", async () => {
+test("filters stand in the address and count those that they show", async () => {
   await open();
   await screen.press("Needs a look 1");
   assert.equal(location.search, "?show=attention");

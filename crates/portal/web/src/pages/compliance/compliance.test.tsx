@@ -29,7 +29,7 @@ const person = (name: string, percent: (number | null)[]): PatientDays => ({
 });
 const names = (patients: PatientDays[]) => patients.map(({ name }) => name);
 
-test("those who sent least come first, of whom nothing was expected before them", () => {
+test("those who sent least come first, and before them those who were to send nothing", () => {
   const patients = [person("All", [100, 100]), person("Half", [0, 100]), person("None", [0, 0]), person("New", [null, null]), person("Once", [null, 90])];
   assert.deepEqual(names(arrangedPatients(patients, "", "least")), ["New", "None", "Half", "Once", "All"]);
   assert.deepEqual(names(patients), ["All", "Half", "None", "New", "Once"], "the given list stays as it is");

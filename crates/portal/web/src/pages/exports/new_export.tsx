@@ -1,4 +1,4 @@
-// What is to be exported: of whom, which types, from when to when, in which format.
+// What is to be exported: whose data, which types, from when to when, in which format.
 
 import { useState } from "preact/hooks";
 import * as paths from "../../api/paths";

@@ -28,7 +28,7 @@ let person = 0;
 let timer: number | undefined;
 const listeners = new Set<(now: Job[]) => void>();
 
-// Waiting exports would else be begun in the name of whom signs in next.
+// Waiting exports would else be begun in the name of the next person to sign in.
 whenPersonChanges(() => {
   clearTimeout(timer);
   timer = undefined;

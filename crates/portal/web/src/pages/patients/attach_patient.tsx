@@ -1,4 +1,4 @@
-// Adds a patient, whom another study of one's own holds, to this one.
+// Adds a patient of another study of one's own to this one.
 
 import { useState } from "preact/hooks";
 import { call } from "../../api/client";

@@ -1,4 +1,4 @@
-// Who the patient is, and how he is filed. Only what was changed is sent.
+// Who the patient is, and how they are filed. Only what was changed is sent.
 
 import { useState } from "preact/hooks";
 import { call } from "../../api/client";
@@ -41,7 +41,7 @@ const upTo = (most: number, first: string, last: string) => [
   })),
 ];
 
-// A form begins anew where somebody else has changed what it shows, and not with every sync of the bracelet or with the
+// A form begins again where somebody else has changed what it shows, and not with every sync of the bracelet or with the
 // other form's saving: what is being typed would be gone.
 export function ProfilePanel(props: PartProps) {
   return <ProfileForm {...props} key={JSON.stringify(formValues(props.patient, PROFILE))} />;

@@ -46,7 +46,7 @@ export function NewStudy({ onClose, onMade }: { onClose: () => void; onMade: (gr
       <TextArea
         label="Description"
         rows={3}
-        hint="Optional. What is measured, on whom, until when."
+        hint="Optional. What is measured, in which patients, until when."
         value={description}
         onValue={setDescription}
         error={make.fields.description}
