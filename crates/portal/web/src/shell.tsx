@@ -121,6 +121,7 @@ function AccountMenu({ email, role, path }: { email: string; role: keyof typeof 
   const close = () => menu.current?.removeAttribute("open");
   useEffect(close, [path]);
   useEffect(() => {
+    // A <details> stays open until it is pressed again, which nobody expects of a menu.
     const outside = (event: Event) => !menu.current?.contains(event.target as Node) && close();
     document.addEventListener("pointerdown", outside);
     return () => document.removeEventListener("pointerdown", outside);

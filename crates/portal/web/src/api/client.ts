@@ -82,6 +82,7 @@ async function send(method: Method, path: string, body: unknown, signal?: AbortS
       headers,
       body: body === undefined ? undefined : JSON.stringify(body),
       credentials: "same-origin",
+      // What was measured must not be found in the browser's cache after signing out.
       cache: "no-store",
       signal,
     });

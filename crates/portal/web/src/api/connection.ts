@@ -11,6 +11,7 @@ export interface Connection {
   epoch: number;
 }
 
+// Often enough that nobody reloads the page by hand before, which would lose what is drawn.
 const AGAIN_MS = 3_000;
 const SIGN_OF_LIFE_MS = 5_000;
 

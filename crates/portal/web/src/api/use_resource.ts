@@ -73,6 +73,7 @@ export function useResource<T>(path: string | null, againS: number | null = null
 
   const reload = useCallback(() => setTurn((before) => before + 1), []);
   const set = useCallback((data: T) => setHeld((before) => ({ ...before, data, readAt: Date.now() })), []);
+  // In the drawing between a change of the path and its effect, what is held is still another path's.
   const current = held.path === path;
   return {
     data: current ? held.data : null,

@@ -43,6 +43,7 @@ interface TableProps<T> {
   filter?: boolean;
 }
 
+// A browser stalls while it lays out thousands of rows. The filter, the order and the file have them all.
 const STEP = 200;
 
 export function Table<T>({
@@ -105,6 +106,7 @@ export function Table<T>({
         </Button>
       </div>
       <div class="table-scroll">
+        {/* The roles stand here in words because cards take the table's display away, and some browsers its meaning along. */}
         <table role="table">
           <caption class="unseen">{nouns ?? `${noun}s`}</caption>
           <thead role="rowgroup">

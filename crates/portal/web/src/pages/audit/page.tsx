@@ -139,6 +139,7 @@ function columnsOf(names: Names): Column<AuditEntry>[] {
       title: "With",
       value: (entry) => entry.secondary_entity_id && names.of(entry.secondary_entity_id),
       cell: (entry) =>
+        // Entries of what one does to oneself name the same person again.
         entry.secondary_entity_id &&
         entry.secondary_entity_id !== entry.user_id && (
           <Entity id={entry.secondary_entity_id} kind={entry.secondary_entity_type} names={names} />

@@ -68,6 +68,7 @@ export default function BraceletsPage() {
           <Button small kind="quiet" onClick={() => setEditing(bracelet)} label={`Edit ${bracelet.serial_number}`}>
             Edit
           </Button>
+          {/* One that is worn would be refused: it is taken off in the patient's record first. */}
           {!bracelet.patient_uuid && (
             <Button small kind="quiet" onClick={() => setRemoving(bracelet)} label={`Remove ${bracelet.serial_number}`}>
               Remove

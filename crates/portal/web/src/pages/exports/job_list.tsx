@@ -47,6 +47,7 @@ export function JobList({ exports, patients, file }: { exports: Exports; patient
         <>
           {job.state === "done" && <Download job={job} />}
           {job.id && <CurlButton path={paths.exportStatus(job.id)} />}
+          {/* One under way cannot be stopped: off the list it would go on unseen. */}
           {job.state !== "in_progress" && (
             <Button
               small

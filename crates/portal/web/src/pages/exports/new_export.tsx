@@ -51,6 +51,7 @@ export function NewExport({
     onWanted(uuids, wish);
     toast(`${count(uuids.length, "export")} begun`);
   };
+  // A command is about one patient: of all, the reader puts each in its place.
   const one = who === EVERYBODY ? "UUID" : who;
 
   return (

@@ -33,6 +33,7 @@ export function AfibPanel({ uuid, range, zone }: Props) {
     try {
       const records = await call<AfRecord[]>("POST", paths.afRecords(uuid), body);
       setRead({ records, range });
+      // What has to be looked at comes first.
       setChosen(records.find((record) => record.classification === "AF") ?? records[0] ?? null);
     } catch (failure) {
       setError(failure as Error);

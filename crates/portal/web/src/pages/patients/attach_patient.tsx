@@ -47,6 +47,7 @@ export function AttachPatient({ code, here, onClose, onDone }: AttachProps) {
   );
   const choose = (next: string) => {
     setFrom(next);
+    // Else a patient of the study before would be added, whose name is no longer to be seen.
     setUuid("");
   };
   return (

@@ -77,6 +77,7 @@ function columnsOf(code: string): Column<Patient>[] {
       key: "name",
       title: "Patient",
       value: patientName,
+      // Who has not begun has no charts to look at.
       cell: (patient) => (
         <a
           class="strong"

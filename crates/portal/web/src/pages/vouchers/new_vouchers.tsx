@@ -43,6 +43,7 @@ export function NewVouchers({ code, onClose, onMade }: { code: string; onClose: 
       setFailed(`${count(done, "voucher")} of ${wanted} made, then: ${explain(error)}`);
       setMade(null);
     }
+    // Also after a failure: those that were made are valid, and the list has to show them.
     if (done > 0) onMade();
   };
 
