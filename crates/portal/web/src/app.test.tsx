@@ -80,6 +80,13 @@ test("an address that no page has says so within the frame", async () => {
   assert.equal(document.title, "Not found · Pulseward");
 });
 
+test("the first page leaves the focus where the browser has it", async () => {
+  await act(() => navigate("/nowhere", { replace: true }));
+  await enter(server);
+  await settle();
+  assert.ok(document.activeElement !== screen.one("main"));
+});
+
 test("a page is loaded, named and given the focus", async () => {
   await enter(server);
   await goTo("/settings");

@@ -72,6 +72,13 @@ test("a step to another path ends the request before, whose answer is not taken 
   assert.equal(screen.text, "fast");
 });
 
+test("a request that was ended is no failure of the next", async () => {
+  server.on("GET", /^\/(a|b)$/, () => new Promise(() => {}));
+  await read("/a");
+  await read("/b");
+  assert.equal(screen.text, "nothing, loading");
+});
+
 test("a page that is left ends its request", async () => {
   server.on("GET", "/a", () => new Promise(() => {}));
   await read("/a");

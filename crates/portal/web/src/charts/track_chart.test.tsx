@@ -158,6 +158,7 @@ const GAPS: Gap[] = [
   { from: at(-60), to: at(30), reason: "not_worn" },
   { from: at(120), to: at(150), reason: "not_worn" },
   { from: at(200), to: at(210), reason: "charging" },
+  { from: at(1_430), to: at(2_000), reason: "charging" },
   { from: at(3_000), to: at(4_000), reason: "low_battery" },
 ];
 
@@ -181,7 +182,7 @@ test("the width of the drawing is told, without the axis", async () => {
 
 test("the legend adds up what lies within the range, reason by reason", async () => {
   const [screen] = stack(answer([], GAPS));
-  assert.deepEqual(screen.all(".gap-legend li").map(textOf), ["not worn 1 h", "charging 10 min"]);
+  assert.deepEqual(screen.all(".gap-legend li").map(textOf), ["not worn 1 h", "charging 20 min"]);
   screen.leave();
 });
 

@@ -123,6 +123,24 @@ test("a value grows old before one's eyes", async () => {
   assert.equal(cell("Well", "NEWS").classList.contains("outdated"), false);
 });
 
+test("a value is old after its limit and not at it, pressures much later", async () => {
+  const pressure = (timestamp: number) => ({ systolic: 120, diastolic: 80, timestamp });
+  board = [
+    row("At", { spo2: { value: 96, timestamp: Date.now() - 30 * MINUTE }, blood_pressure: pressure(Date.now() - 12 * 60 * MINUTE), last_sync: Date.now() - 30 * MINUTE }),
+    row("Past", { spo2: { value: 96, timestamp: Date.now() - 30 * MINUTE - 1_000 }, blood_pressure: pressure(Date.now() - 12 * 60 * MINUTE - 1_000), last_sync: Date.now() - 30 * MINUTE - 1_000 }),
+  ];
+  screen.draw(<Page params={{ code: "AB C" }} />);
+  await settle();
+  // Drawn at the very instant: a frame takes some milliseconds.
+  const open_line = lines[0]!.say("open");
+  mock.timers.setTime(Date.now() - 16);
+  await open_line;
+  for (const label of ["SpO₂", "BP", "Last sync"]) {
+    assert.equal(cell("At", label).classList.contains("outdated"), false, label);
+    assert.equal(cell("Past", label).classList.contains("outdated"), true, label);
+  }
+});
+
 test("a bracelet whose clock is ahead has no age below nothing", async () => {
   board = [row("Ahead", { heart_rate: { value: 70, timestamp: Date.now() + 10 * MINUTE }, last_sync: Date.now() + 10 * MINUTE })];
   await open();
