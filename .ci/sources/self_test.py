@@ -60,6 +60,13 @@ TYPESCRIPT_ONE_WAY = {
     "b.ts": '// import { a } from "./a";\nexport const b = \'import { a } from "./a"\'.length;\n/* import "./a"; */\n',
 }
 FUNCTIONS = "fn six(a: u8, b: u8, c: u8, d: u8, e: Map<u8, u8>, f: u8) {}\nimpl S { fn five(&self, a: u8, b: u8, c: u8, d: u8, e: bool) {}\n fn one(&self, is_on: bool) {} }\n"
+TYPESCRIPT_FUNCTIONS = """function typed(a: number, on: boolean) {}
+export function guessed<T>(a: T, on = false): void {}
+const arrow = (a: number, on = true) => a;
+function part({ on = true }: Props, a: number) {}
+function alone(on = true) {}
+function other(a: number, name = "true") {}
+"""
 
 
 def found_in(files, with_named=True):
@@ -83,6 +90,7 @@ def expect(what, found, expected):
 def run():
     """Runs all; 1 where any has failed."""
     functions_file = text.Text("f.rs", FUNCTIONS)
+    typescript_functions = text.Text("f.ts", TYPESCRIPT_FUNCTIONS)
     counted = text.Text("g.rs", '/// doc\nfn f() {} // why\n// "\nfn g() { "// none"; \'"\'; }\n')
     held = [
         expect("circles of Rust", found_in(RUST_CIRCLES), [
@@ -99,6 +107,8 @@ def run():
         expect("no circle of TypeScript", found_in(TYPESCRIPT_ONE_WAY), []),
         expect("many arguments", [name for _, name, _ in functions.with_many_arguments(functions_file, 5)], ["six"]),
         expect("bare bools", [name for _, name, _ in functions.with_bare_bools(functions_file)], ["five"]),
+        expect("bare bools of TypeScript", [name for _, name, _ in functions.with_bare_bools(typescript_functions)],
+               ["typed", "guessed", "arrow"]),
         expect("lines of comments", (counted.comment_lines, counted.code_lines()), ({1, 2}, {1, 3})),
     ]
     return 0 if all(held) else 1

@@ -21,11 +21,14 @@ function dateOf(time: Time): Date | null {
   return Number.isNaN(date.getTime()) ? null : date;
 }
 
-/** "14:05", or "14:05:09" with seconds. */
-export function clock(time: Time, seconds = false): string {
+/** How finely a time is told. */
+export type Fineness = "minute" | "second";
+
+/** "14:05", or "14:05:09" to the second. */
+export function clock(time: Time, fineness: Fineness = "minute"): string {
   const date = dateOf(time);
   if (!date) return NOTHING;
-  return (seconds ? CLOCK_SECONDS : CLOCK).format(date);
+  return (fineness === "second" ? CLOCK_SECONDS : CLOCK).format(date);
 }
 
 /** "22 Nov 2026". */
@@ -34,10 +37,10 @@ export function day(time: Time): string {
   return date ? DAY.format(date) : NOTHING;
 }
 
-/** "22 Nov 2026, 14:05", or "22 Nov 2026, 14:05:09" with seconds. */
-export function dayAndClock(time: Time, seconds = false): string {
+/** "22 Nov 2026, 14:05", or "22 Nov 2026, 14:05:09" to the second. */
+export function dayAndClock(time: Time, fineness: Fineness = "minute"): string {
   const date = dateOf(time);
-  return date ? `${DAY.format(date)}, ${clock(time, seconds)}` : NOTHING;
+  return date ? `${DAY.format(date)}, ${clock(time, fineness)}` : NOTHING;
 }
 
 /** How long ago: "now", "4 min", "3 h", "2 d". What lies ahead is "now" as well. */

@@ -78,7 +78,7 @@ function sortValue(row: Row, key: SortKey): number | string | null {
 /** A number that grows with the need to look: the score; a part that scores 3 just under 5; no score 0.5. */
 export function urgency({ news }: Row): number {
   if (!news) return 0.5;
-  const low = riskOf(news.score, news.red_parameter) === "low-medium";
+  const low = riskOf(news) === "low-medium";
   if (low || (news.score === null && news.red_parameter)) return 4.5;
   return news.score ?? 0.5;
 }

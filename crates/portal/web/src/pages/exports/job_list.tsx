@@ -97,7 +97,7 @@ function State({ job }: { job: Job }) {
     );
   }
   if (job.state === "waiting")
-    return job.not_before ? <Badge tone="warn">Waits until {clock(job.not_before, true)}</Badge> : <Badge>Waits</Badge>;
+    return job.not_before ? <Badge tone="warn">Waits until {clock(job.not_before, "second")}</Badge> : <Badge>Waits</Badge>;
   return (
     <Badge tone="note">
       <span class="spinner" aria-hidden="true" /> In progress
