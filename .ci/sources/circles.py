@@ -17,6 +17,16 @@ def circles(edges):
     return sorted(found)
 
 
+def joined(*graphs):
+    """Several graphs as one."""
+    edges = {}
+    for graph in graphs:
+        for file, targets in graph.items():
+            for target, names in targets.items():
+                edges.setdefault(file, {}).setdefault(target, set()).update(names)
+    return edges
+
+
 def order_of_leaving(files, edges):
     order, seen = [], set()
     for start in sorted(files):

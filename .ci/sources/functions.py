@@ -7,6 +7,8 @@ from sources import rust
 RUST_FUNCTION = re.compile(r"\bfn\s+(\w+)\s*(?=[<(])")
 TYPESCRIPT_FUNCTION = re.compile(r"\bfunction\s+(\w+)\s*(?=[<(])|\bconst\s+(\w+)\s*=\s*(?:async\s*)?(?=\([^()]*\)\s*(?::[^=;]*)?=>)")
 RECEIVER = re.compile(r"&?\s*('\w+\s+)?(mut\s+)?self\b")
+# In TypeScript the type of an argument may be left to its default.
+BOOL = re.compile(r":\s*(bool|boolean)\s*(=.*)?$|^\w+\s*=\s*(true|false)$")
 
 
 def split_arguments(text):
@@ -47,7 +49,7 @@ def with_many_arguments(text, most):
 def with_bare_bools(text):
     found = []
     for line, name, arguments in functions(text):
-        flags = [a for a in arguments if re.search(r":\s*(bool|boolean)\s*(=.*)?$", a)]
+        flags = [a for a in arguments if BOOL.search(a)]
         if flags and len(arguments) > 1:
-            found.append((line, name, [flag.split(":")[0].strip() for flag in flags]))
+            found.append((line, name, [re.split("[:=]", flag)[0].strip() for flag in flags]))
     return found

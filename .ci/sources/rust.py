@@ -218,43 +218,78 @@ def look_up(module, name, busy, is_last=True):
 
 def resolve(module, path, busy=frozenset()):
     """What a path means in `module`; names that a macro defines belong to the file of their module."""
+    return list(steps(module, path, busy))[-1][2]
+
+
+def steps(module, path, busy=frozenset()):
+    """(module, name, what it is there) for each part of a path, up to the item that it means."""
     here, at = module, 0
     while at < len(path) and path[at] in ("crate", "self", "super"):
         here = here.root if path[at] == "crate" else here.parent if path[at] == "super" else here
         at += 1
         if here is None:
-            return None
-    if at == len(path):
-        return here
-    found = look_up(here, path[at], busy, at + 1 == len(path))
-    for number, name in enumerate(path[at + 1:], start=at + 2):
-        if not isinstance(found, Module):
-            return found
-        found = look_up(found, name, busy, number == len(path)) or (found.file, name)
-    return found
+            break
+    yield module, None, here if at == len(path) else None
+    for number, name in enumerate(path[at:], start=at + 1):
+        if not isinstance(here, Module):
+            return
+        found = look_up(here, name, busy, number == len(path))
+        if found is None and number > at + 1:
+            found = (here.file, name)
+        yield here, name, found
+        here = found
+
+
+def is_own(module, name):
+    """Whether `module` has a name itself, and not from an import of its own."""
+    return name in module.defined or name in module.children or (module is module.root and name in module.defined_macros)
+
+
+def files_named(module, path, busy=frozenset()):
+    """Files through which a path goes by what they import or export again: they are depended on like the one that defines."""
+    return [here.file for here, name, found in steps(module, path, busy) if name and found and not is_own(here, name)]
 
 
 def imports(sources):
-    """{file: {file: names}}; declarations of modules and what only tests see are no imports."""
-    edges = {}
+    """{file: {file: names}} twice: of the files that define what is taken, and of those that are named on the way there.
+
+    Declarations of modules and what only tests see are no imports.
+    """
+    defining, naming = {}, {}
     for root in roots(sources):
         modules = []
         top = Module(root)
         top.defined_macros = {}
         read_module(sources, top, True, modules)
         for module in modules:
-            for name, target in taken(module):
-                if isinstance(target, tuple) and target[0] != module.file:
-                    edges.setdefault(module.file, {}).setdefault(target[0], set()).add(target[1])
-    return edges
+            for name, target, named in taken(module):
+                if isinstance(target, tuple):
+                    add_edge(defining, module.file, target[0], target[1])
+                for file in named:
+                    add_edge(naming, module.file, file, name)
+    return defining, naming
+
+
+def add_edge(edges, file, target, name):
+    if file != target:
+        edges.setdefault(file, {}).setdefault(target, set()).add(name)
 
 
 def taken(module):
-    for paths in module.used.values():
-        for path in paths:
-            yield path[-1], resolve(module, path, frozenset({(id(module), path[-1])}) if len(path) == 1 else frozenset())
+    """(name, what it is, files named on the way) of each name that a module takes."""
+    for path in (path for paths in module.used.values() for path in paths):
+        busy = frozenset({(id(module), path[-1])}) if len(path) == 1 else frozenset()
+        yield path[-1], resolve(module, path, busy), files_named(module, path, busy)
     for path in module.paths:
-        yield path[-1], resolve(module, path)
+        yield path[-1], resolve(module, path), files_named(module, path)
     if module.globs:
         for word in module.words - module.defined - set(module.children) - set(module.used):
-            yield word, look_up(module, word, frozenset())
+            target = look_up(module, word, frozenset())
+            yield word, target, files_of_globs(module, word, target)
+
+
+def files_of_globs(module, word, target):
+    """Files out of which a glob of `module` takes a word that they have only imported or export again."""
+    taken_from = [resolve(module, path) for path in module.globs]
+    return [one.file for one in taken_from
+            if target and isinstance(one, Module) and not is_own(one, word) and look_up(one, word, frozenset()) == target]

@@ -11,7 +11,7 @@ RUST_CIRCLES = {
     "a/src/one.rs": "use crate::two::{Two as Other, deep::{self}};\npub struct One(Other);\n",
     "a/src/two.rs": "pub mod deep {}\npub struct Two;\nfn back(_: &super::one::One) {}\n",
     "a/src/three.rs": "pub fn free() {}\n",
-    # By way of a re-export, which stands for the file that defines the name.
+    # By way of a re-export: both the file that is named and the one that defines the name are depended on.
     "b/src/lib.rs": "mod inner;\nmod outer;\npub use inner::Inner;\npub use outer::Outer;\n",
     "b/src/inner.rs": "use crate::Outer;\npub struct Inner(Outer);\n",
     "b/src/outer.rs": "pub struct Outer;\nfn back() { let _: crate::Inner; }\n",
@@ -19,9 +19,19 @@ RUST_CIRCLES = {
     "c/src/lib.rs": "mod parent;\n",
     "c/src/parent/mod.rs": "mod child;\npub struct Shared;\npub fn call() { child::run() }\n",
     "c/src/parent/child.rs": "use super::*;\npub fn run() { let _ = Shared; }\n",
+    # By way of a file that exports its own child again, where the child that uses the name is not the one that has it.
+    "d/src/lib.rs": "mod face;\n",
+    "d/src/face/mod.rs": "mod thing;\nmod user;\npub use thing::Thing;\npub use user::User;\n",
+    "d/src/face/thing.rs": "pub struct Thing;\n",
+    "d/src/face/user.rs": "pub struct User(super::Thing);\n",
+    # By a glob of a file that has only imported the name itself.
+    "e/src/lib.rs": "mod base;\nmod parent;\n",
+    "e/src/base.rs": "pub struct Base;\n",
+    "e/src/parent/mod.rs": "use crate::base::Base;\nmod child;\npub fn call(_: Base) { child::run() }\n",
+    "e/src/parent/child.rs": "use super::*;\npub fn run() { let _ = Base; }\n",
 }
 RUST_ONE_WAY = {
-    "src/lib.rs": "mod face;\nmod engine;\nmod base;\nmod user;\npub use user::User;\n",
+    "src/lib.rs": "mod face;\nmod engine;\nmod base;\nmod user;\nmod macros;\nmod speaker;\npub use user::User;\npub use speaker::speak;\n",
     # A function and a module may share a name: the path goes on in the module.
     "src/engine.rs": "mod lanes;\nmod pool;\nfn pool() -> pool::Pool { lanes::lane() }\n",
     "src/engine/lanes.rs": "use super::pool::Pool;\npub fn lane() -> Pool { Pool }\n",
@@ -30,6 +40,9 @@ RUST_ONE_WAY = {
     "src/face/mod.rs": "//! [`crate::user::User`]\nmod core;\npub use core::Core;\n",
     "src/face/core.rs": "// use crate::user::User;\npub struct Core(&'static str);\npub const TEXT: &str = \"use crate::user::User;\";\n",
     "src/user.rs": "use crate::face::Core;\nuse crate::base::*;\npub struct User(Core, Base);\n",
+    # A macro has its name at the root without the root having exported it again.
+    "src/macros.rs": "#[macro_export]\nmacro_rules! shout { () => {} }\n",
+    "src/speaker.rs": "pub fn speak() { crate::shout!() }\n",
     # What only tests see does not count, in the file and in files below.
     "src/base.rs": "pub struct Base;\n#[cfg(test)]\nmod tests {\n    use crate::user::User;\n    fn f(_: User) {}\n}\n#[cfg(test)]\nmod more;\n",
     "src/base/more.rs": "use crate::user::User;\nfn f(_: User, _: super::Base) {}\n",
@@ -47,17 +60,26 @@ TYPESCRIPT_ONE_WAY = {
     "b.ts": '// import { a } from "./a";\nexport const b = \'import { a } from "./a"\'.length;\n/* import "./a"; */\n',
 }
 FUNCTIONS = "fn six(a: u8, b: u8, c: u8, d: u8, e: Map<u8, u8>, f: u8) {}\nimpl S { fn five(&self, a: u8, b: u8, c: u8, d: u8, e: bool) {}\n fn one(&self, is_on: bool) {} }\n"
+TYPESCRIPT_FUNCTIONS = """function typed(a: number, on: boolean) {}
+export function guessed<T>(a: T, on = false): void {}
+const arrow = (a: number, on = true) => a;
+function part({ on = true }: Props, a: number) {}
+function alone(on = true) {}
+function other(a: number, name = "true") {}
+"""
 
 
-def found_in(files):
-    """The circles of some planted files, as sets of paths."""
+def found_in(files, with_named=True):
+    """The circles of some planted files, as sets of paths; also those that go through files that are only named."""
     with tempfile.TemporaryDirectory() as folder:
         for path, content in files.items():
             os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
             with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
                 file.write(content)
         sources = text.sources(folder)
-        return [set(circle) for circle in circles.circles({**rust.imports(sources), **typescript.imports(sources)})]
+        defining, naming = rust.imports(sources)
+        edges = circles.joined(defining, naming if with_named else {}, typescript.imports(sources))
+        return [set(circle) for circle in circles.circles(edges)]
 
 
 def expect(what, found, expected):
@@ -68,9 +90,15 @@ def expect(what, found, expected):
 def run():
     """Runs all; 1 where any has failed."""
     functions_file = text.Text("f.rs", FUNCTIONS)
+    typescript_functions = text.Text("f.ts", TYPESCRIPT_FUNCTIONS)
     counted = text.Text("g.rs", '/// doc\nfn f() {} // why\n// "\nfn g() { "// none"; \'"\'; }\n')
     held = [
         expect("circles of Rust", found_in(RUST_CIRCLES), [
+            {"a/src/one.rs", "a/src/two.rs"}, {"b/src/inner.rs", "b/src/lib.rs", "b/src/outer.rs"},
+            {"c/src/parent/mod.rs", "c/src/parent/child.rs"}, {"d/src/face/mod.rs", "d/src/face/user.rs"},
+            {"e/src/parent/mod.rs", "e/src/parent/child.rs"},
+        ]),
+        expect("circles of definitions", found_in(RUST_CIRCLES, with_named=False), [
             {"a/src/one.rs", "a/src/two.rs"}, {"b/src/inner.rs", "b/src/outer.rs"},
             {"c/src/parent/mod.rs", "c/src/parent/child.rs"},
         ]),
@@ -79,6 +107,8 @@ def run():
         expect("no circle of TypeScript", found_in(TYPESCRIPT_ONE_WAY), []),
         expect("many arguments", [name for _, name, _ in functions.with_many_arguments(functions_file, 5)], ["six"]),
         expect("bare bools", [name for _, name, _ in functions.with_bare_bools(functions_file)], ["five"]),
+        expect("bare bools of TypeScript", [name for _, name, _ in functions.with_bare_bools(typescript_functions)],
+               ["typed", "guessed", "arrow"]),
         expect("lines of comments", (counted.comment_lines, counted.code_lines()), ({1, 2}, {1, 3})),
     ]
     return 0 if all(held) else 1

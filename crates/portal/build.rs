@@ -2,7 +2,7 @@
 //! files that the crate embeds.
 //!
 //! `npm run build` has to write the files into the folder named by `PORTAL_OUT`, and each of them also as brotli (`.br`)
-//! and gzip (`.gz`): what never changes is compressed once, with patience. Packages are installed anew only when the
+//! and gzip (`.gz`): what never changes is compressed once, with patience. Packages are installed again only when the
 //! lock file has changed.
 
 use std::fmt::Write as _;

@@ -34,6 +34,8 @@ fn takes(headers: &HeaderMap, coding: &str) -> bool {
     let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|one| {
         let (name, weight) = one.split_once(';').unwrap_or((one, ""));
+        // A weight of 0 refuses a coding (RFC 9110, 12.4.2); one that cannot be read is taken for a refusal, because what
+        // is sent plain is never wrong.
         let weight = weight.trim().strip_prefix("q=").map_or(Some(1.0), |weight| weight.trim().parse::<f32>().ok());
         name.trim().eq_ignore_ascii_case(coding) && weight.is_some_and(|weight| weight > 0.0)
     })
@@ -41,6 +43,7 @@ fn takes(headers: &HeaderMap, coding: &str) -> bool {
 
 /// Whether somebody looks for a page, as browsers do that are sent to an address.
 pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
+    // `*/*` asks for no page: programs send it, and are to get the API's own 404 and not a page of ours.
     let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|kind| kind.trim().starts_with("text/html"))
 }

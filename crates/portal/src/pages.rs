@@ -47,6 +47,7 @@ fn find(method: &Method, path: &str, headers: &HeaderMap) -> Option<&'static Fil
         if let Some(file) = File::named(name) {
             return Some(file);
         }
+        // An asset of before an update is gone, and a page in its place would be no script.
         if name == "session" || name.starts_with("api/") || name.starts_with("assets/") {
             return None;
         }
@@ -63,6 +64,7 @@ fn find(method: &Method, path: &str, headers: &HeaderMap) -> Option<&'static Fil
 }
 
 fn send(file: &'static File, headers: &HeaderMap) -> Response {
+    // `index.html` names the assets of its own build: kept without asking, it would look for those of the one before.
     let cached = if file.is_hashed() { "public, max-age=31536000, immutable" } else { "no-cache" };
     let is_known = headers.get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).is_some_and(|tags| {
         let opaque = |tag: &'static str| tag.trim_start_matches("W/");

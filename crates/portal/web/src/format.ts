@@ -15,15 +15,20 @@ type Time = number | string | null | undefined;
 
 function dateOf(time: Time): Date | null {
   if (time === null || time === undefined || time === "") return null;
-  const date = new Date(time);
+  // A day alone is read as midnight in UTC, which west of Greenwich is the day before: a birthday has no zone.
+  const isDay = typeof time === "string" && /^\d{4}-\d\d-\d\d$/.test(time);
+  const date = new Date(isDay ? `${time}T00:00` : time);
   return Number.isNaN(date.getTime()) ? null : date;
 }
 
-/** "14:05", or "14:05:09" with seconds. */
-export function clock(time: Time, seconds = false): string {
+/** How finely a time is told. */
+export type Fineness = "minute" | "second";
+
+/** "14:05", or "14:05:09" to the second. */
+export function clock(time: Time, fineness: Fineness = "minute"): string {
   const date = dateOf(time);
   if (!date) return NOTHING;
-  return (seconds ? CLOCK_SECONDS : CLOCK).format(date);
+  return (fineness === "second" ? CLOCK_SECONDS : CLOCK).format(date);
 }
 
 /** "22 Nov 2026". */
@@ -32,10 +37,10 @@ export function day(time: Time): string {
   return date ? DAY.format(date) : NOTHING;
 }
 
-/** "22 Nov 2026, 14:05", or "22 Nov 2026, 14:05:09" with seconds. */
-export function dayAndClock(time: Time, seconds = false): string {
+/** "22 Nov 2026, 14:05", or "22 Nov 2026, 14:05:09" to the second. */
+export function dayAndClock(time: Time, fineness: Fineness = "minute"): string {
   const date = dateOf(time);
-  return date ? `${DAY.format(date)}, ${clock(time, seconds)}` : NOTHING;
+  return date ? `${DAY.format(date)}, ${clock(time, fineness)}` : NOTHING;
 }
 
 /** How long ago: "now", "4 min", "3 h", "2 d". What lies ahead is "now" as well. */
@@ -85,14 +90,6 @@ export function shiftDay(isoDate: string, days: number): string {
   return isoDay(new Date(year, month - 1, dayOfMonth + days));
 }
 
-/** Bytes as "12 kB", "3.4 MB". */
-export function bytes(amount: number): string {
-  if (amount < 1_000) return `${amount} B`;
-  if (amount < 1_000_000) return `${number(amount / 1_000)} kB`;
-  if (amount < 1_000_000_000) return `${number(amount / 1_000_000, 1)} MB`;
-  return `${number(amount / 1_000_000_000, 1)} GB`;
-}
-
 /** What a patient is called on the screen: name, else the customer's id, else voucher code, else a piece of the uuid. */
 export function patientName(patient: {
   uuid: string;
@@ -105,11 +102,12 @@ export function patientName(patient: {
   return name || patient.external_patient_id || patient.code || patient.uuid.slice(0, 8);
 }
 
-/** Full years since a birthday "1980-02-29"; null without one. */
+/** Full years since a birthday "1980-02-29"; null without one, and for one that is still to come. */
 export function yearsOld(birthday: string | null | undefined, now: Date = new Date()): number | null {
   const parts = birthday?.split("-").map(Number);
   if (!parts || parts.length !== 3 || parts.some(Number.isNaN)) return null;
   const [year, month, dayOfMonth] = parts;
   const before = now.getMonth() + 1 < month || (now.getMonth() + 1 === month && now.getDate() < dayOfMonth);
-  return now.getFullYear() - year - (before ? 1 : 0);
+  const years = now.getFullYear() - year - (before ? 1 : 0);
+  return years < 0 ? null : years;
 }

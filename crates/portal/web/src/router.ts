@@ -1,5 +1,5 @@
-// The router: which page an address means, and moving between addresses without loading the page anew. The address is
-// the only state; whoever wants to know it uses `useAddress`, and a plain <a href> is enough to go somewhere.
+// The router: which page an address means, and moving between addresses without loading the page. The address is the
+// only state: `useAddress` tells it, and a plain <a href> is enough to go somewhere.
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -108,6 +108,7 @@ export function listenForLinks(): void {
 
 function ownLink(event: MouseEvent): string | null {
   if (event.defaultPrevented || event.button !== 0) return null;
+  // Another tab, another window, a download: that is the browser's to do.
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return null;
   const link = (event.target as Element | null)?.closest?.("a[href]") as HTMLAnchorElement | null;
   if (!link || link.target || link.hasAttribute("download") || link.origin !== location.origin) return null;

@@ -26,7 +26,7 @@ export function Shell({ title, params, wide, children }: ShellProps) {
   const main = useRef<HTMLElement>(null);
   const first = useRef(true);
 
-  // After a step to another page a screen reader begins at its top, as it would with a page loaded anew.
+  // After a step to another page a screen reader begins at its top, as it would with a page that the browser loads.
   useEffect(() => {
     document.title = `${title} · Pulseward`;
     if (!first.current) main.current?.focus({ preventScroll: true });
@@ -121,6 +121,7 @@ function AccountMenu({ email, role, path }: { email: string; role: keyof typeof 
   const close = () => menu.current?.removeAttribute("open");
   useEffect(close, [path]);
   useEffect(() => {
+    // A <details> stays open until it is pressed again, which nobody expects of a menu.
     const outside = (event: Event) => !menu.current?.contains(event.target as Node) && close();
     document.addEventListener("pointerdown", outside);
     return () => document.removeEventListener("pointerdown", outside);

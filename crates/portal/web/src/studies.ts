@@ -1,4 +1,4 @@
-// The studies of whoever is signed in, read once and shared by the pages and the header, which show their names.
+// The studies of the person who is signed in, read once and shared by the pages and the header, which show their names.
 
 import { useEffect, useState } from "preact/hooks";
 import { get } from "./api/client";

@@ -82,6 +82,7 @@ async function send(method: Method, path: string, body: unknown, signal?: AbortS
       headers,
       body: body === undefined ? undefined : JSON.stringify(body),
       credentials: "same-origin",
+      // What was measured must not be found in the browser's cache after signing out.
       cache: "no-store",
       signal,
     });
@@ -102,12 +103,10 @@ async function readBody<T>(answer: Response): Promise<T> {
 async function readError(answer: Response): Promise<ApiError> {
   const wait = Number(answer.headers.get("Retry-After"));
   const retryAfterS = Number.isFinite(wait) && wait > 0 ? wait : null;
-  try {
-    const { message, code, errors } = JSON.parse(await answer.text());
-    return new ApiError(answer.status, code ?? "unknown", message ?? answer.statusText, errors ?? {}, retryAfterS);
-  } catch {
-    return new ApiError(answer.status, "unknown", answer.statusText || `status ${answer.status}`, {}, retryAfterS);
-  }
+  // A proxy may answer in the place of the service, and HTTP/2 has no words beside a status.
+  const { message, code, errors } = await answer.json().catch(() => null) ?? {};
+  const words = message || answer.statusText || `status ${answer.status}`;
+  return new ApiError(answer.status, code ?? "unknown", words, errors ?? {}, retryAfterS);
 }
 
 /** Signing in answers 401 too, but there is no session yet that could be over. */

@@ -1,5 +1,5 @@
 // Whether the server can be reached. One failed request is enough to say that it cannot; from then on the server is
-// asked every few seconds, and when it answers again everything on the screen is asked for anew (`epoch`). A page that
+// asked every few seconds, and when it answers again everything on the screen is asked for again (`epoch`). A page that
 // asks for nothing would not notice: while it is seen, the server is asked for a sign of life.
 
 import { useEffect, useState } from "preact/hooks";
@@ -11,6 +11,7 @@ export interface Connection {
   epoch: number;
 }
 
+// Often enough that nobody reloads the page by hand before, which would lose what is drawn.
 const AGAIN_MS = 3_000;
 const SIGN_OF_LIFE_MS = 5_000;
 
@@ -24,7 +25,7 @@ function become(next: Connection): void {
   listeners.forEach((listener) => listener(state));
 }
 
-/** Called by whoever had an answer from the server, whatever it said. */
+/** Called where the server has answered, whatever it said. */
 export function connectionAnswered(): void {
   lastAnswer = Date.now();
   if (state.lostSince === null) return;
@@ -32,10 +33,16 @@ export function connectionAnswered(): void {
   become({ lostSince: null, epoch: state.epoch + 1 });
 }
 
-/** Called by whoever had no answer. */
+/** Called where the server has not answered. */
 export function connectionLost(): void {
   if (state.lostSince !== null) return;
   become({ lostSince: lastAnswer, epoch: state.epoch });
+  tryLater();
+}
+
+/** One try waits at a time: a network that comes and goes would leave one behind each time it comes. */
+function tryLater(): void {
+  clearTimeout(timer);
   timer = window.setTimeout(tryAgain, AGAIN_MS);
 }
 
@@ -46,7 +53,8 @@ async function tryAgain(): Promise<void> {
   } catch {
     // Still away.
   }
-  timer = window.setTimeout(tryAgain, AGAIN_MS);
+  // Another call may have had its answer meanwhile.
+  if (state.lostSince !== null) tryLater();
 }
 
 /** Asks for a sign of life unless there has just been one. Any answer is one. */

@@ -114,13 +114,14 @@ export function useSession(): SessionState {
   return now;
 }
 
-/** The session of a page that is only shown to whoever is signed in. */
+/** The session of a page that is only shown to those who are signed in. */
 export function useOwnSession(): Session {
   const now = useSession();
   if (now.is !== "in") throw new Error("this page needs a session");
   return now.session;
 }
 
+// How long a screen may show patients after its session was ended elsewhere.
 const LOOK_EVERY_MS = 30_000;
 
 /**
@@ -129,6 +130,7 @@ const LOOK_EVERY_MS = 30_000;
  */
 export function watchIdle(): void {
   let touched = false;
+  // Not told of every move: a flag costs nothing, and one request each half minute is enough.
   for (const sign of ["pointermove", "pointerdown", "keydown", "wheel"]) {
     addEventListener(sign, () => (touched = true), { passive: true });
   }

@@ -1,7 +1,7 @@
 // Changing something through the API from a form or a button: runs once at a time and keeps what went wrong, by field
 // where the server says so.
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { ApiError } from "./client";
 import { explain } from "./explain";
 
@@ -18,6 +18,8 @@ export interface Action<A extends unknown[]> {
 /** Wraps `work`; `run` tells whether it went through. */
 export function useAction<A extends unknown[]>(work: (...args: A) => Promise<unknown>): Action<A> {
   const [busy, setBusy] = useState(false);
+  // `busy` is what was drawn last: two presses before the next drawing would both find it false, and both would be sent.
+  const running = useRef(false);
   const [failed, setFailed] = useState<string | null>(null);
   const [fields, setFields] = useState<Record<string, string>>({});
 
@@ -27,7 +29,8 @@ export function useAction<A extends unknown[]>(work: (...args: A) => Promise<unk
   };
 
   const run = async (...args: A): Promise<boolean> => {
-    if (busy) return false;
+    if (running.current) return false;
+    running.current = true;
     clear();
     setBusy(true);
     try {
@@ -38,6 +41,7 @@ export function useAction<A extends unknown[]>(work: (...args: A) => Promise<unk
       if (error instanceof ApiError) setFields(firstOfEach(error.fields));
       return false;
     } finally {
+      running.current = false;
       setBusy(false);
     }
   };

@@ -28,7 +28,7 @@ interface Held<T> {
 }
 
 /**
- * The JSON at `path`; nothing while `path` is null. Read anew when the path changes, after a lost connection, and, with
+ * The JSON at `path`; nothing while `path` is null. Read again when the path changes, after a lost connection, and, with
  * `againS`, every so many seconds while the page is seen.
  */
 export function useResource<T>(path: string | null, againS: number | null = null): Resource<T> {
@@ -73,6 +73,7 @@ export function useResource<T>(path: string | null, againS: number | null = null
 
   const reload = useCallback(() => setTurn((before) => before + 1), []);
   const set = useCallback((data: T) => setHeld((before) => ({ ...before, data, readAt: Date.now() })), []);
+  // In the drawing between a change of the path and its effect, what is held is still another path's.
   const current = held.path === path;
   return {
     data: current ? held.data : null,

@@ -26,6 +26,7 @@ export function timeStep(spanMs: number, widthPx: number, gapPx: number): number
 export function timeMarks(fromMs: number, toMs: number, stepMs: number, zone: string): number[] {
   const marks: number[] = [];
   let local = Math.ceil((fromMs + offsetMs(fromMs, zone)) / stepMs) * stepMs;
+  // Bounded, so that no stretch and step that do not fit each other can hang the page.
   for (let count = 0; count < 1000; count += 1, local += stepMs) {
     const mark = instantOf(local, zone);
     if (mark > toMs) break;

@@ -9,7 +9,7 @@ import { AXIS_PX, RIGHT_PX } from "./track_chart";
 import { drawnOf } from "./track_data";
 import type { Track } from "./tracks";
 import { TrackView } from "./track_view";
-import { gapsText, signalText } from "./words";
+import { gapsText, type Naming, signalText } from "./words";
 import { rangeText } from "./zone";
 
 interface Props {
@@ -57,6 +57,7 @@ export function ChartStack(props: Props) {
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
       const { range: seen, widthPx: width } = latest.current;
+      // Over the labels of the axis the pointer is beside the plot.
       const share = (event.clientX - element.getBoundingClientRect().left - AXIS_PX) / (width - AXIS_PX - RIGHT_PX);
       const at = seen.from + Math.min(Math.max(share, 0), 1) * (seen.to - seen.from);
       latest.current.onRange(zoomed(seen, 1.3 ** (event.deltaY / 100), at));
@@ -154,11 +155,16 @@ function WordList({ tracks, answer, range, zone }: Pick<Props, "tracks" | "answe
       {lines.flatMap((track) =>
         drawnOf(track, answer).map(({ label, series }) => (
           <li key={`${track.id} ${label}`}>
-            {signalText(label === track.label ? label : `${track.label}, ${label}`, track.unit, { bucket_ms: answer.bucket_ms, ...series }, range, zone, track.decimals)}
+            {signalText(namingOf(track, label), { bucket_ms: answer.bucket_ms, ...series }, range, zone)}
           </li>
         )),
       )}
       {gaps && <li>{gaps}</li>}
     </ul>
   );
+}
+
+/** A track of one signal is called as its signal; of several, both are said. */
+function namingOf({ label: track, unit, decimals }: Track, label: string): Naming {
+  return { label: label === track ? label : `${track}, ${label}`, unit, decimals };
 }

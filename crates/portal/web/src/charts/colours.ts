@@ -19,7 +19,7 @@ export function font(): string {
   return family;
 }
 
-/** Has every colour read anew, after the theme has changed. */
+/** Has every colour read again, after the theme has changed. */
 export function forgetColours(): void {
   read.clear();
 }

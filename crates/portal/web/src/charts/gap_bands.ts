@@ -31,7 +31,7 @@ function drawBand(plot: uPlot, gap: Gap, ink: string): void {
   if (width < 1) return;
   ctx.fillStyle = token(`gap-${gap.reason.replaceAll("_", "-")}`);
   ctx.fillRect(left, bbox.top, width, bbox.height);
-  hatch(ctx, left, bbox.top, width, bbox.height, faded(ink, 0.22));
+  hatch(ctx, { left, top: bbox.top, width, height: bbox.height }, faded(ink, 0.22));
   label(plot, reasonText(gap.reason), left, width, ink);
 }
 
@@ -53,19 +53,19 @@ function label({ ctx, bbox }: uPlot, text: string, left: number, width: number, 
   }
 }
 
-function hatch(ctx: CanvasRenderingContext2D, x: number, y: number, width: number, height: number, colour: string): void {
+function hatch(ctx: CanvasRenderingContext2D, { left, top, width, height }: uPlot.BBox, colour: string): void {
   const step = 7 * devicePixelRatio;
   ctx.save();
   ctx.beginPath();
-  ctx.rect(x, y, width, height);
+  ctx.rect(left, top, width, height);
   ctx.clip();
   ctx.strokeStyle = colour;
   ctx.lineWidth = devicePixelRatio;
   ctx.beginPath();
   // Laid out from the left end of the canvas, so that neighbouring bands and charts continue each other.
-  for (let at = Math.floor((x - height) / step) * step; at < x + width; at += step) {
-    ctx.moveTo(at, y + height);
-    ctx.lineTo(at + height, y);
+  for (let at = Math.floor((left - height) / step) * step; at < left + width; at += step) {
+    ctx.moveTo(at, top + height);
+    ctx.lineTo(at + height, top);
   }
   ctx.stroke();
   ctx.restore();

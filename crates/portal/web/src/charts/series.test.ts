@@ -146,13 +146,13 @@ test("a chart can be read in words", () => {
   const range = { from: 0, to: 60 * MINUTE };
   const values = series("a.b", [0, 10 * MINUTE, 20 * MINUTE], [60, 88, 54]);
   assert.equal(
-    signalText("Heart rate", "/min", values, range, "UTC"),
+    signalText({ label: "Heart rate", unit: "/min", decimals: 0 }, values, range, "UTC"),
     "Heart rate: lowest 54 /min at 00:20, highest 88 /min at 00:10, last 54 /min at 00:20.",
   );
-  assert.equal(signalText("SpO₂", "%", undefined, range, "UTC"), "SpO₂: no values.");
+  assert.equal(signalText({ label: "SpO₂", unit: "%", decimals: 0 }, undefined, range, "UTC"), "SpO₂: no values.");
   const buckets = { ...values, raw: false, bucket_ms: 2 * MINUTE, min: [58, 80, 54], max: [62, 88, 60] };
   assert.equal(
-    signalText("Heart rate", "/min", buckets, { from: 0, to: 20 * MINUTE }, "UTC"),
+    signalText({ label: "Heart rate", unit: "/min", decimals: 0 }, buckets, { from: 0, to: 20 * MINUTE }, "UTC"),
     "Heart rate: lowest 54 /min at about 00:20, highest 88 /min at about 00:10, last 54–60 /min at about 00:20.",
   );
   const gaps: Gap[] = [{ from: -5 * MINUTE, to: 5 * MINUTE, reason: "not_worn" }, { from: 90 * MINUTE, to: 91 * MINUTE, reason: "charging" }];

@@ -55,6 +55,7 @@ export function reasonText(reason: string): string {
 
 /** The length above which two neighbouring points are not joined: well over their usual distance. */
 export function joinLimit(t: number[], bucketMs: number, usualMs: number): number {
+  // One row may be lost without a break, two may not.
   return Math.max(2.5 * bucketMs, 2.5 * usualMs, 2.5 * medianStep(t));
 }
 

@@ -76,7 +76,7 @@ export class TrackChart {
     this.plot.setSize({ width: widthPx, height: this.parts.track.heightPx });
   }
 
-  /** Draws anew with the colours of now. */
+  /** Draws again with the colours of now. */
   redraw(): void {
     this.plot.destroy();
     this.plot = this.draw();
@@ -109,6 +109,7 @@ export class TrackChart {
     return {
       width: widthPx,
       height: track.heightPx,
+      // uPlot reckons in seconds unless told.
       ms: 1,
       padding: [6, RIGHT_PX, 4, 0],
       legend: { show: false },
@@ -116,6 +117,7 @@ export class TrackChart {
       cursor: this.cursor(),
       select: { show: true, left: 0, top: 0, width: 0, height: 0 },
       scales: {
+        // Its own axis of time would be in the reader's zone.
         x: { time: false, min: this.range.from, max: this.range.to, auto: false },
         y: {
           range: (_, min, max) =>
@@ -216,6 +218,7 @@ export class TrackChart {
 
   private selected(plot: uPlot): void {
     const { left, width } = plot.select;
+    // A click with an unsteady hand is no stretch to zoom to.
     if (width < 4) return;
     const range = { from: plot.posToVal(left, "x"), to: plot.posToVal(left + width, "x") };
     plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);

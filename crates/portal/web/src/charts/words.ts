@@ -65,15 +65,16 @@ export function nearest(t: number[], atMs: number): number | null {
 /** What a sentence needs of a signal. Without `raw` its times are begins of buckets, within which the values came somewhere. */
 type Told = Pick<Series, "t" | "min" | "max" | "raw" | "bucket_ms">;
 
+/** What a signal is called in a sentence, and how its values are written. */
+export interface Naming {
+  label: string;
+  unit: string;
+  decimals: number;
+}
+
 /** One signal in a sentence. Of a bucket the time is told no finer than it is known, and no value as the very last. */
-export function signalText(
-  label: string,
-  unit: string,
-  series: Told | undefined,
-  range: Range,
-  zone: string,
-  decimals = 0,
-): string {
+export function signalText(naming: Naming, series: Told | undefined, range: Range, zone: string): string {
+  const { label, unit, decimals } = naming;
   const found = series && extremes(series, range);
   if (!found) return `${label}: no values.`;
   const bucketMs = series.raw ? 0 : (series.bucket_ms ?? 0);

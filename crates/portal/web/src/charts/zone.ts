@@ -129,6 +129,8 @@ export function addDays(date: string, days: number): string {
 
 /** The instant at which the wall clock of the zone shows these local milliseconds (as if they were UTC). */
 export function instantOf(localMs: number, zone: string): number {
+  // The offset is that of an instant, and the instant is what is looked for: the first guess is at most hours off, and
+  // within them only a clock change can make a difference.
   const guess = localMs - offsetMs(localMs, zone);
   return localMs - offsetMs(guess, zone);
 }

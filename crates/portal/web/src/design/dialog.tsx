@@ -23,6 +23,7 @@ export function Dialog({ title, onClose, children, foot, onSubmit, wide, mustAns
   const heading = useId();
   useEffect(() => {
     const element = dialog.current!;
+    // A dialog that is closed gives the focus back, but one that has left the page no longer can.
     const before = document.activeElement as HTMLElement | null;
     element.showModal();
     element.querySelector<HTMLElement>("[autofocus]")?.focus();

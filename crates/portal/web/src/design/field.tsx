@@ -183,8 +183,9 @@ export function CheckGroup({
   chosen: string[];
   onChosen: (chosen: string[]) => void;
 }) {
-  const toggle = (value: string, on: boolean) =>
-    onChosen(choices.map((choice) => choice.value).filter((one) => (one === value ? on : chosen.includes(one))));
+  // In the order of the choices and not of the clicks: what is sent and remembered does not depend on who clicked first.
+  const toggle = (value: string) =>
+    onChosen(choices.map((choice) => choice.value).filter((one) => (one === value) !== chosen.includes(one)));
   return (
     <fieldset class="field">
       <legend>{label}</legend>
@@ -194,7 +195,7 @@ export function CheckGroup({
             key={choice.value}
             label={choice.text}
             checked={chosen.includes(choice.value)}
-            onChecked={(on) => toggle(choice.value, on)}
+            onChecked={() => toggle(choice.value)}
           />
         ))}
       </div>

@@ -17,18 +17,18 @@ test("every word must be found, in any cell, whatever its case", () => {
 
 test("numbers in words sort as numbers", () => {
   assert.deepEqual(
-    sortRows(rows, (row) => row.name, false).map((row) => row.name),
+    sortRows(rows, (row) => row.name, "up").map((row) => row.name),
     ["patient 1", "Patient 2", "Patient 10"],
   );
 });
 
 test("what is missing comes last in either direction", () => {
   assert.deepEqual(
-    sortRows(rows, (row) => row.value, false).map((row) => row.value),
+    sortRows(rows, (row) => row.value, "up").map((row) => row.value),
     [-1, 3, null],
   );
   assert.deepEqual(
-    sortRows(rows, (row) => row.value, true).map((row) => row.value),
+    sortRows(rows, (row) => row.value, "down").map((row) => row.value),
     [3, -1, null],
   );
 });

@@ -1,30 +1,30 @@
 // Sorting and filtering of a list, apart from how it looks.
 
 import type { Cell } from "../csv";
+import { compareText, holdsAll, wordsOf } from "../words";
+
+export type Direction = "up" | "down";
 
 export interface Order {
   key: string;
-  down: boolean;
+  direction: Direction;
 }
 
 /** Rows whose cells hold every word of `text`, whatever its case. */
 export function filterRows<T>(rows: T[], text: string, cellsOf: (row: T) => Cell[]): T[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(text);
   if (words.length === 0) return rows;
-  return rows.filter((row) => {
-    const all = cellsOf(row).join("\n").toLowerCase();
-    return words.every((word) => all.includes(word));
-  });
+  return rows.filter((row) => holdsAll(cellsOf(row).join("\n"), words));
 }
 
 /** Rows in the order of a value; rows without one come last in either direction, and ties keep their order. */
-export function sortRows<T>(rows: T[], valueOf: (row: T) => Cell, down: boolean): T[] {
+export function sortRows<T>(rows: T[], valueOf: (row: T) => Cell, direction: Direction): T[] {
   return rows
     .map((row) => ({ row, value: valueOf(row) }))
     .sort((a, b) => {
       const empty = Number(isEmpty(a.value)) - Number(isEmpty(b.value));
       if (empty !== 0) return empty;
-      return compare(a.value, b.value) * (down ? -1 : 1);
+      return compare(a.value, b.value) * (direction === "down" ? -1 : 1);
     })
     .map(({ row }) => row);
 }
@@ -33,9 +33,7 @@ function isEmpty(value: Cell): boolean {
   return value === null || value === undefined || value === "";
 }
 
-const WORDS = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
-
 function compare(a: Cell, b: Cell): number {
   if (typeof a === "number" && typeof b === "number") return a - b;
-  return WORDS.compare(String(a ?? ""), String(b ?? ""));
+  return compareText(String(a ?? ""), String(b ?? ""));
 }

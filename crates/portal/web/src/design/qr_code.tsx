@@ -4,6 +4,7 @@ import { generate } from "lean-qr";
 import { toSvgPath } from "lean-qr/extras/svg";
 import { useMemo } from "preact/hooks";
 
+// The border that the standard asks for (ISO/IEC 18004), in modules: without it cameras do not find the code.
 const QUIET = 4;
 
 export function QrCode({ text, label }: { text: string; label: string }) {

@@ -43,6 +43,7 @@ interface TableProps<T> {
   filter?: boolean;
 }
 
+// A browser stalls while it lays out thousands of rows. The filter, the order and the file have them all.
 const STEP = 200;
 
 export function Table<T>({
@@ -66,7 +67,7 @@ export function Table<T>({
   const chosen = useMemo(() => {
     const found = filterRows(rows, text, (row) => data.map((column) => column.value(row)));
     const by = order && columns.find((column) => column.key === order.key);
-    return by ? sortRows(found, by.value, order.down) : found;
+    return by ? sortRows(found, by.value, order.direction) : found;
   }, [rows, text, order, columns]);
 
   const asCsv = () =>
@@ -105,6 +106,7 @@ export function Table<T>({
         </Button>
       </div>
       <div class="table-scroll">
+        {/* The roles stand here in words because cards take the table's display away, and some browsers its meaning along. */}
         <table role="table">
           <caption class="unseen">{nouns ?? `${noun}s`}</caption>
           <thead role="rowgroup">
@@ -169,11 +171,11 @@ function Head<T>({
       role="columnheader"
       scope="col"
       class={column.end ? "number" : undefined}
-      aria-sort={mine ? (mine.down ? "descending" : "ascending") : undefined}
+      aria-sort={mine ? (mine.direction === "down" ? "descending" : "ascending") : undefined}
     >
-      <button type="button" onClick={() => onOrder({ key: column.key, down: mine ? !mine.down : false })}>
+      <button type="button" onClick={() => onOrder({ key: column.key, direction: mine?.direction === "up" ? "down" : "up" })}>
         {column.title}
-        {mine && <Icon name={mine.down ? "down" : "up"} size={12} />}
+        {mine && <Icon name={mine.direction} size={12} />}
       </button>
     </th>
   );

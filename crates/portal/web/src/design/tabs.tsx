@@ -22,6 +22,7 @@ export function Tabs({
 }) {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
+  // An address may name a part that is not there, or not there for this role.
   const at = Math.max(
     0,
     tabs.findIndex((tab) => tab.key === chosen),
@@ -44,6 +45,7 @@ export function Tabs({
   return (
     <>
       <div class="tabs" role="tablist" aria-label={label} ref={list} onKeyDown={move}>
+        {/* One stop for the Tab key, the chosen one; arrows lead to the others. */}
         {tabs.map((tab, index) => (
           <button
             key={tab.key}

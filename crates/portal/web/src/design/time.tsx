@@ -41,7 +41,7 @@ export function At({
   if (time === null || time === undefined) return <>{none}</>;
   return (
     <time dateTime={new Date(time).toISOString()} class="nowrap">
-      {dayOnly ? day(time) : dayAndClock(time, seconds)}
+      {dayOnly ? day(time) : dayAndClock(time, seconds ? "second" : "minute")}
     </time>
   );
 }

@@ -22,6 +22,7 @@ function show(now: Note[]): void {
 /** Says that something is done. */
 export function toast(text: string): void {
   const note = { id: next++, text };
+  // Three at most: they lie over the page.
   show([...notes.slice(-2), note]);
   window.setTimeout(() => show(notes.filter((one) => one.id !== note.id)), STAYS_MS);
 }

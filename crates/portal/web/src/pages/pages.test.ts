@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { ApiKey, AuditEntry } from "../api/types";
 import { detailsText } from "./audit/details";
 import { isAbout } from "./audit/is_about";
-import { answered, clientDate, nextToSend, progress, type Job } from "./exports/jobs";
+import { answered, nextToSend, progress, rangeEnd, rangeStart, type Job } from "./exports/jobs";
 import { alarmsOf, rowsOf } from "./record/alarm_rows";
 import { browserName } from "./settings/browser_name";
 import { keyState } from "./settings/key_state";
@@ -75,8 +75,8 @@ test("an export waits for its time, then runs to its end", () => {
 });
 
 test("the end of a range includes its last minute", () => {
-  assert.equal(clientDate("2026-11-22", "00:00", false), "2026-11-22T00:00:00.000");
-  assert.equal(clientDate("2026-11-22", "9:30", true), "2026-11-22T09:30:59.999");
+  assert.equal(rangeStart("2026-11-22", "00:00"), "2026-11-22T00:00:00.000");
+  assert.equal(rangeEnd("2026-11-22", "9:30"), "2026-11-22T09:30:59.999");
 });
 
 test("identifiers are one a line, without repeats", () => {

@@ -29,7 +29,7 @@ function valueText(value: unknown): string {
     const parts = Object.entries(value).filter(([, part]) => part !== null);
     return parts.map(([name, part]) => `${words(name)} ${valueText(part)}`).join(" ");
   }
-  return isTime(value) ? dayAndClock(value, true) : String(value);
+  return isTime(value) ? dayAndClock(value, "second") : String(value);
 }
 
 /** Whether a number is a Unix time in ms, between 2001 and 2096. */

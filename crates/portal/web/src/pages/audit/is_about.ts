@@ -1,4 +1,4 @@
-// Per-patient review of the audit log is done by whoever reads it, on the two entities of an entry.
+// Per-patient review of the audit log is done by the reader, on the two entities of an entry.
 
 import type { AuditEntry } from "../../api/types";
 

@@ -1,5 +1,5 @@
-// The audit log: who did what, when, to whom. Narrowed by range and action at the server, and by patient here, as the
-// specification has it: an entry is about a patient when he is its primary or secondary entity.
+// The audit log: who did what, when, to which person. Narrowed by range and action at the server, and by patient here, as the
+// specification has it: an entry is about a patient when they are its primary or secondary entity.
 
 import { useMemo } from "preact/hooks";
 import { ApiError } from "../../api/client";
@@ -81,7 +81,7 @@ export default function AuditPage() {
             rowKey={(entry) => entry.id}
             file={`audit-log-${from}-${to}`}
             curl={path}
-            order={{ key: "timestamp", down: true }}
+            order={{ key: "timestamp", direction: "down" }}
           />
         )}
       </section>
@@ -129,7 +129,7 @@ function columnsOf(names: Names): Column<AuditEntry>[] {
     { key: "user_role", title: "Role", value: (entry) => entry.user_role, csvOnly: true },
     {
       key: "primary",
-      title: "To whom or what",
+      title: "About",
       value: (entry) => names.of(entry.primary_entity_id),
       cell: (entry) => <Entity id={entry.primary_entity_id} kind={entry.primary_entity_type} names={names} />,
     },
@@ -139,6 +139,7 @@ function columnsOf(names: Names): Column<AuditEntry>[] {
       title: "With",
       value: (entry) => entry.secondary_entity_id && names.of(entry.secondary_entity_id),
       cell: (entry) =>
+        // Entries of what one does to oneself name the same person again.
         entry.secondary_entity_id &&
         entry.secondary_entity_id !== entry.user_id && (
           <Entity id={entry.secondary_entity_id} kind={entry.secondary_entity_type} names={names} />
@@ -159,7 +160,7 @@ function columnsOf(names: Names): Column<AuditEntry>[] {
   ];
 }
 
-/** A patient's name leads to his entries. */
+/** A patient's name leads to their entries. */
 function Entity({ id, kind, names }: { id: string; kind?: string | null; names: Names }) {
   const text = names.isKnown(id) ? names.of(id) : <code class="faint">{names.of(id)}</code>;
   return kind === "patient.id" ? (

@@ -26,11 +26,11 @@ function row(name: string, more: Partial<Row> = {}): Row {
 }
 
 test("bands of risk are those of the guidance", () => {
-  const bands = Array.from({ length: 9 }, (_, score) => riskOf(score));
+  const bands = Array.from({ length: 9 }, (_, score) => riskOf({ score, red_parameter: false }));
   assert.deepEqual(bands, ["low", "low", "low", "low", "low", "medium", "medium", "high", "high"]);
-  assert.equal(riskOf(3, true), "low-medium");
-  assert.equal(riskOf(5, true), "medium");
-  assert.equal(riskOf(null, true), "unknown");
+  assert.equal(riskOf({ score: 3, red_parameter: true }), "low-medium");
+  assert.equal(riskOf({ score: 5, red_parameter: true }), "medium");
+  assert.equal(riskOf({ score: null, red_parameter: true }), "unknown");
   assert.equal(riskText("low-medium"), "Low–medium");
 });
 

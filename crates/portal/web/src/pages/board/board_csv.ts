@@ -31,7 +31,7 @@ export function boardCsvRow(row: Row): Cell[] {
     row.name,
     row.external_id,
     news?.score,
-    news && riskText(riskOf(news.score, news.red_parameter)),
+    news && riskText(riskOf(news)),
     time(news?.timestamp),
     news?.missing.join(" "),
     ...VITALS.flatMap((vital) => [row[vital]?.value, time(row[vital]?.timestamp)]),

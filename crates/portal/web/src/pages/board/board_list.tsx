@@ -22,6 +22,7 @@ export const HEADS: { key: SortKey | null; text: string; unit?: string; kind: st
   { key: "last_sync", text: "Last sync", kind: "sync" },
 ];
 
+// Known here and not measured: rows that are not in the page have a height, too.
 const ROW_PX = 52;
 const CARD_PX = 176;
 const CARDS = "(max-width: 56rem)";

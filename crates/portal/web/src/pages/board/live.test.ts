@@ -104,7 +104,7 @@ test("a refused line tells why through the board, and a final reason ends it", a
   assert.equal(board.lines.length, 1);
 });
 
-test("a line that hangs is taken up anew when others know better", async () => {
+test("a line that hangs is taken up again when others know better", async () => {
   const board = started();
   board.line().say("open", undefined, 1);
   await settled();

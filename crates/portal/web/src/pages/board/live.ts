@@ -22,8 +22,10 @@ export interface LineParts<R> {
   wait(ms: number, then: () => void): () => void;
 }
 
+// `EventSource.CLOSED`, which is not there where tests run.
 const CLOSED = 2;
 const FIRST_WAIT_MS = 1000;
+// A ward must not look at old values for longer than this once the service answers again.
 const LONGEST_WAIT_MS = 15_000;
 const PATIENCE_MS = 1500;
 

@@ -10,11 +10,11 @@ export type Risk = "low" | "low-medium" | "medium" | "high" | "unknown";
 export const STALE_AFTER_MS = 30 * 60_000;
 
 /** 0–4 low, any single 3 low–medium, 5–6 medium, 7 and more high. */
-export function riskOf(score: number | null | undefined, redParameter = false): Risk {
+export function riskOf({ score, red_parameter }: Pick<NewsReading, "score" | "red_parameter">): Risk {
   if (score == null) return "unknown";
   if (score >= 7) return "high";
   if (score >= 5) return "medium";
-  return redParameter ? "low-medium" : "low";
+  return red_parameter ? "low-medium" : "low";
 }
 
 const WORDS: Record<Risk, string> = {
@@ -74,7 +74,7 @@ export interface NewsShown {
 /** Reads a score at an instant. */
 export function shownNews(news: NewsReading | null, nowMs: number): NewsShown {
   if (!news) return { risk: "unknown", score: "–", word: WORDS.unknown, note: "", stale: false };
-  const risk = riskOf(news.score, news.red_parameter);
+  const risk = riskOf(news);
   const notes: string[] = [];
   // Without a total this would be seen nowhere else.
   if (news.score == null && news.red_parameter) notes.push("a part scores 3");

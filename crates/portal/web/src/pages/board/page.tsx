@@ -43,7 +43,8 @@ function Board({ code, rows, line }: { code: string; rows: Row[]; line: ReturnTy
   const { query } = useAddress();
   const now = useNow(30);
   const [text, setText] = useState(query.get("q") ?? "");
-  const attention = (query.get("show") as Attention | null) ?? "all";
+  // A mistyped filter must not empty a ward's board.
+  const attention = FILTERS.find(({ key }) => key === query.get("show"))?.key ?? "all";
   const sort = sortOf(query);
   const shown = useMemo(
     () => arranged(rows, { text, attention }, sort, now),
@@ -156,10 +157,12 @@ function NobodyYet({ code }: { code: string }) {
   );
 }
 
+/** The order that an address names, `news.down`. What cannot be read of it is as if it were not there. */
 function sortOf(query: URLSearchParams): Sort {
-  const [key, direction] = (query.get("sort") ?? "news.down").split(".");
-  const known = HEADS.find((head) => head.key === key)?.key ?? "news";
-  return { key: known, descending: direction === "down" };
+  const [name, direction] = (query.get("sort") ?? "").split(".");
+  const key = HEADS.find((head) => head.key === name)?.key ?? "news";
+  const isNamed = key === name && (direction === "up" || direction === "down");
+  return { key, descending: isNamed ? direction === "down" : firstDirection(key) };
 }
 
 function chooseSort({ key, descending }: Sort): void {

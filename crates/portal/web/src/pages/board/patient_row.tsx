@@ -1,4 +1,4 @@
-// A patient's row. Drawn again only when the service sends the patient anew; ages move by themselves.
+// A patient's row. Drawn again only when the service sends something new; ages move by themselves.
 
 import { Component } from "preact";
 import { Bracelet, News, PressureCell, Sync, Trend, Vital } from "./cells";

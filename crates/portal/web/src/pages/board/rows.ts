@@ -1,6 +1,7 @@
 // Which patients a board shows and in which order. The sickest come first: by score, then by who was heard of longest
-// ago; a patient without a score stands above those who are well, because nobody knows how he is.
+// ago; a patient without a score stands above those who are well, because nobody knows how they are.
 
+import { compareText, holdsAll, wordsOf } from "../../words";
 import { OUTDATED_MS } from "./age";
 import { riskOf, STALE_AFTER_MS } from "./news";
 import type { Row } from "./types";
@@ -39,11 +40,11 @@ export function firstDirection(key: SortKey): boolean {
 
 /** The rows that pass, in order. The given list stays as it is. */
 export function arranged(rows: Row[], filter: Filter, sort: Sort, nowMs: number): Row[] {
-  const words = filter.text.trim().toLocaleLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(filter.text);
   const kept = rows.filter((row) => passes(row, words, filter.attention, nowMs));
   const sign = sort.descending ? -1 : 1;
   // Values are taken once for each row, not once for each comparison.
-  const keyed = kept.map((row) => ({ row, value: sortValue(row, sort.key), name: row.name.toLocaleLowerCase() }));
+  const keyed = kept.map((row) => ({ row, value: sortValue(row, sort.key), name: row.name }));
   keyed.sort((left, right) => {
     if (typeof left.value === "string" || typeof right.value === "string") {
       return sign * compareText(String(left.value), String(right.value));
@@ -55,12 +56,6 @@ export function arranged(rows: Row[], filter: Filter, sort: Sort, nowMs: number)
     return sign * (left.value - right.value) || compareText(left.name, right.name);
   });
   return keyed.map(({ row }) => row);
-}
-
-const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
-
-function compareText(left: string, right: string): number {
-  return collator.compare(left, right);
 }
 
 function sortValue(row: Row, key: SortKey): number | string | null {
@@ -83,14 +78,13 @@ function sortValue(row: Row, key: SortKey): number | string | null {
 /** A number that grows with the need to look: the score; a part that scores 3 just under 5; no score 0.5. */
 export function urgency({ news }: Row): number {
   if (!news) return 0.5;
-  const low = riskOf(news.score, news.red_parameter) === "low-medium";
+  const low = riskOf(news) === "low-medium";
   if (low || (news.score === null && news.red_parameter)) return 4.5;
   return news.score ?? 0.5;
 }
 
 function passes(row: Row, words: string[], attention: Attention, nowMs: number): boolean {
-  const text = `${row.name} ${row.external_id ?? ""}`.toLocaleLowerCase();
-  return words.every((word) => text.includes(word)) && isOf(row, attention, nowMs);
+  return holdsAll(`${row.name} ${row.external_id ?? ""}`, words) && isOf(row, attention, nowMs);
 }
 
 /** Whether a row belongs to a filter. */

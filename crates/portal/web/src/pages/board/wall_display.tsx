@@ -14,6 +14,7 @@ import { arranged, isOf } from "./rows";
 import type { Row } from "./types";
 import { pageOf } from "./wall_pages";
 
+// Time to read a page of tiles from the other end of a corridor.
 const TURN_MS = 15_000;
 
 export function WallDisplay({ code, rows, line }: { code: string; rows: Row[]; line: LineState }) {

@@ -18,7 +18,7 @@ export function visibleRows(topPx: number, windowPx: number, rowPx: number, coun
   return { begin: Math.min(begin - (begin % 4), count), end: Math.max(end, 0) };
 }
 
-/** Follows the window's scrolling; drawn anew only when other rows come into sight. */
+/** Follows the window's scrolling; drawn again only when other rows come into sight. */
 export function useVisibleRows(list: RefObject<HTMLElement | null>, rowPx: number, count: number): Visible {
   const [visible, setVisible] = useState<Visible>({ begin: 0, end: Math.min(count, 40) });
   useEffect(() => {

@@ -68,6 +68,7 @@ export default function BraceletsPage() {
           <Button small kind="quiet" onClick={() => setEditing(bracelet)} label={`Edit ${bracelet.serial_number}`}>
             Edit
           </Button>
+          {/* One that is worn would be refused: it is taken off in the patient's record first. */}
           {!bracelet.patient_uuid && (
             <Button small kind="quiet" onClick={() => setRemoving(bracelet)} label={`Remove ${bracelet.serial_number}`}>
               Remove
@@ -103,7 +104,7 @@ export default function BraceletsPage() {
             rowKey={(bracelet) => bracelet.id}
             file="bracelets"
             curl={paths.bracelets()}
-            order={{ key: "serial_number", down: false }}
+            order={{ key: "serial_number", direction: "up" }}
           />
         </section>
       )}

@@ -32,8 +32,9 @@ export function cellOf(received: number | null, expected: number | null, percent
 /** `96 %`, `–`. */
 export function percentText(percent: number | null): string {
   if (percent === null) return "–";
-  // 99.6 is not yet all.
-  return `${percent >= 100 ? 100 : Math.min(99, Math.round(percent))} %`;
+  if (percent <= 0 || percent >= 100) return `${percent <= 0 ? 0 : 100} %`;
+  // 99.6 is not yet all, and 0.4 is not nothing.
+  return `${Math.min(99, Math.max(1, Math.round(percent)))} %`;
 }
 
 /** `1 382 of 1 440 received, 96 %`. */
@@ -60,7 +61,8 @@ export function moved(key: string, at: [number, number], rows: number, columns: 
     PageDown: [row + 10, column],
   };
   const next = to[key];
-  if (!next) return null;
+  // In a grid without cells there is no place to be, and none to come back from.
+  if (!next || rows === 0 || columns === 0) return null;
   const within = (value: number, count: number) => Math.min(Math.max(value, 0), count - 1);
   return [within(next[0], rows), within(next[1], columns)];
 }

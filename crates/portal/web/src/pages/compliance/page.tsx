@@ -15,11 +15,12 @@ import { isoDay } from "../../format";
 import { setQuery, useAddress } from "../../router";
 import type { PageProps } from "../../page_props";
 import * as pages from "../paths";
+import { arrangedPatients, type PatientOrder } from "./arranged";
 import { cellOf } from "./heat";
 import { HeatMap, type HeatRow } from "./heat_map";
 import { PatientDay } from "./patient_day";
 import { shownOf } from "./shown";
-import type { GroupCompliance } from "./types";
+import type { GroupCompliance, PatientDays } from "./types";
 
 const DAYS = [7, 14, 28] as const;
 /** Rows drawn at once: a table of all would be too much for a browser where a study is large. */
@@ -79,9 +80,12 @@ export default function Page({ params: { code } }: PageProps) {
 
 function Days({ code, data }: { code: string; data: GroupCompliance }) {
   const [text, setText] = useState("");
-  const [least, setLeast] = useState(true);
+  const [order, setOrder] = useState<PatientOrder>("least");
   const [shown, setShown] = useState(STEP);
-  const rows = useMemo(() => arrangedRows(code, data, text, least), [code, data, text, least]);
+  const rows = useMemo(
+    () => arrangedPatients(data.patients, text, order).map((one) => heatRow(code, data.days, one)),
+    [code, data, text, order],
+  );
   const columns = data.days.map((day) => ({ key: day, label: day.slice(8).replace(/^0/, ""), long: longDate(day) }));
   return (
     <section class="panel" aria-label="Patients by day">
@@ -92,10 +96,10 @@ function Days({ code, data }: { code: string; data: GroupCompliance }) {
           <input type="search" placeholder="Find a patient" value={text} onInput={(event) => setText(event.currentTarget.value)} />
         </label>
         <div class="segments" role="group" aria-label="Order">
-          <button type="button" aria-pressed={least} onClick={() => setLeast(true)}>
+          <button type="button" aria-pressed={order === "least"} onClick={() => setOrder("least")}>
             Least first
           </button>
-          <button type="button" aria-pressed={!least} onClick={() => setLeast(false)}>
+          <button type="button" aria-pressed={order === "name"} onClick={() => setOrder("name")}>
             By name
           </button>
         </div>
@@ -123,24 +127,19 @@ function Days({ code, data }: { code: string; data: GroupCompliance }) {
   );
 }
 
-function arrangedRows(code: string, data: GroupCompliance, text: string, leastFirst: boolean): HeatRow[] {
-  const words = text.trim().toLocaleLowerCase();
-  const found = data.patients.filter((one) => one.name.toLocaleLowerCase().includes(words));
-  const mean = (percent: (number | null)[]) => {
-    const known = percent.filter((value): value is number => value !== null);
-    return known.length === 0 ? -1 : known.reduce((sum, value) => sum + value, 0) / known.length;
-  };
-  found.sort((one, other) => (leastFirst ? mean(one.percent) - mean(other.percent) : 0) || one.name.localeCompare(other.name));
-  return found.map((one) => ({
+/** A patient as a line of the heat map; the name leads to the charts. */
+function heatRow(code: string, days: string[], one: PatientDays): HeatRow {
+  return {
     key: one.uuid,
     label: one.name,
     head: (
+      // The grid is one stop of the Tab key: a name in each row would be a hundred more.
       <a href={pages.patient(code, one.uuid)} tabIndex={-1}>
         {one.name}
       </a>
     ),
-    cells: data.days.map((_, index) => cellOf(one.received[index] ?? null, one.expected[index] ?? null, one.percent[index] ?? null)),
-  }));
+    cells: days.map((_, index) => cellOf(one.received[index] ?? null, one.expected[index] ?? null, one.percent[index] ?? null)),
+  };
 }
 
 function saveCsv(code: string, data: GroupCompliance): void {

@@ -47,6 +47,7 @@ export function JobList({ exports, patients, file }: { exports: Exports; patient
         <>
           {job.state === "done" && <Download job={job} />}
           {job.id && <CurlButton path={paths.exportStatus(job.id)} />}
+          {/* One under way cannot be stopped: off the list it would go on unseen. */}
           {job.state !== "in_progress" && (
             <Button
               small
@@ -96,7 +97,7 @@ function State({ job }: { job: Job }) {
     );
   }
   if (job.state === "waiting")
-    return job.not_before ? <Badge tone="warn">Waits until {clock(job.not_before, true)}</Badge> : <Badge>Waits</Badge>;
+    return job.not_before ? <Badge tone="warn">Waits until {clock(job.not_before, "second")}</Badge> : <Badge>Waits</Badge>;
   return (
     <Badge tone="note">
       <span class="spinner" aria-hidden="true" /> In progress

@@ -37,9 +37,14 @@ export function nextToSend(jobs: Job[], now: number): Job | undefined {
   return jobs.find((job) => job.state === "waiting" && (job.not_before ?? 0) <= now);
 }
 
-/** A day and a time of day as the API writes them; an end includes its whole minute. */
-export function clientDate(day: string, time: string, end: boolean): string {
-  return `${day}T${time.padStart(5, "0")}:${end ? "59.999" : "00.000"}`;
+/** A day and a time of day as the API writes the beginning of a range. */
+export function rangeStart(day: string, time: string): string {
+  return `${day}T${time.padStart(5, "0")}:00.000`;
+}
+
+/** The same for an end, which includes its whole minute: a form that says 23:59 means the day to its last sample. */
+export function rangeEnd(day: string, time: string): string {
+  return `${day}T${time.padStart(5, "0")}:59.999`;
 }
 
 /** How many of the jobs have come to their end, and how many there are. */

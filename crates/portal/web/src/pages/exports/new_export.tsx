@@ -1,4 +1,4 @@
-// What is to be exported: of whom, which types, from when to when, in which format.
+// What is to be exported: whose data, which types, from when to when, in which format.
 
 import { useState } from "preact/hooks";
 import * as paths from "../../api/paths";
@@ -11,7 +11,7 @@ import { Panel } from "../../design/page_head";
 import { toast } from "../../design/toast";
 import { count, isoDay, patientName, shiftDay } from "../../format";
 import { useAddress } from "../../router";
-import { clientDate, type ExportWish } from "./jobs";
+import { type ExportWish, rangeEnd, rangeStart } from "./jobs";
 
 const FORMATS = [
   { value: "csv", text: "CSV (one file a type)" },
@@ -40,8 +40,8 @@ export function NewExport({
 
   const wish: ExportWish = {
     types,
-    client_date_from: clientDate(fromDay, fromTime, false),
-    client_date_to: clientDate(toDay, toTime, true),
+    client_date_from: rangeStart(fromDay, fromTime),
+    client_date_to: rangeEnd(toDay, toTime),
     format: format as ExportWish["format"],
   };
   const backwards = wish.client_date_from > wish.client_date_to;
@@ -51,6 +51,7 @@ export function NewExport({
     onWanted(uuids, wish);
     toast(`${count(uuids.length, "export")} begun`);
   };
+  // A command is about one patient: of all, the reader puts each in its place.
   const one = who === EVERYBODY ? "UUID" : who;
 
   return (

@@ -58,7 +58,7 @@ export default function ExportsPage({ params: { code } }: PageProps) {
           {exports.jobs.length > 0 && (
             <Panel
               title="Your exports"
-              note="Of this browser tab. An archive is kept for a while; its link is made anew at each download."
+              note="Of this browser tab. An archive is kept for a while; each download makes a new link."
             >
               <JobList exports={exports} patients={patients} file={`exports-${code}`} />
             </Panel>

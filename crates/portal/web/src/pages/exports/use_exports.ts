@@ -5,8 +5,9 @@ import { useEffect, useState } from "preact/hooks";
 import { ApiError, call, get, Unreachable } from "../../api/client";
 import { explain } from "../../api/explain";
 import * as paths from "../../api/paths";
-import { useOwnSession } from "../../api/session";
+import { useOwnSession, whenPersonChanges } from "../../api/session";
 import type { Export } from "../../api/types";
+import { waitSeconds } from "../../api/wait";
 import { answered, nextToSend, type ExportWish, type Job } from "./jobs";
 
 export interface Exports {
@@ -20,17 +21,25 @@ const LOOK_EVERY_MS = 3_000;
 const AT_A_TIME = 3;
 
 let jobs: Job[] = [];
+/** Whose they are; nobody's while nobody is signed in. */
 let owner = "";
+/** Counts the people: what was begun for one must not go on for the next. */
+let person = 0;
 let timer: number | undefined;
 const listeners = new Set<(now: Job[]) => void>();
 
+// Waiting exports would else be begun in the name of the next person to sign in.
+whenPersonChanges(() => {
+  clearTimeout(timer);
+  timer = undefined;
+  person += 1;
+  owner = "";
+  jobs = [];
+});
+
 function become(next: Job[]): void {
   jobs = next;
-  try {
-    sessionStorage.setItem(keyOf(owner), JSON.stringify(jobs));
-  } catch {
-    // Then they are forgotten with the page.
-  }
+  remember(owner, jobs);
   listeners.forEach((listener) => listener(jobs));
 }
 
@@ -38,44 +47,61 @@ function keyOf(account: string): string {
   return `pulseward-exports-${account}`;
 }
 
+function remember(account: string, theirs: Job[]): void {
+  try {
+    sessionStorage.setItem(keyOf(account), JSON.stringify(theirs));
+  } catch {
+    // Then they are forgotten with the page.
+  }
+}
+
 function remembered(account: string): Job[] {
   try {
-    return JSON.parse(sessionStorage.getItem(keyOf(account)) ?? "[]") as Job[];
+    const theirs: unknown = JSON.parse(sessionStorage.getItem(keyOf(account)) ?? "[]");
+    return Array.isArray(theirs) ? (theirs as Job[]) : [];
   } catch {
     return [];
   }
 }
 
-function replace(job: Job): void {
-  become(jobs.map((one) => (one.key === job.key ? job : one)));
+/** Puts a job of an account in the place of what it was, also when that account has left meanwhile. */
+function replace(account: string, job: Job): void {
+  const withJob = (theirs: Job[]) => theirs.map((one) => (one.key === job.key ? job : one));
+  if (account === owner) become(withJob(jobs));
+  else remember(account, withJob(remembered(account)));
 }
 
-async function send(job: Job): Promise<void> {
+async function send(account: string, job: Job): Promise<void> {
   try {
-    replace(answered(job, await call<Export>("POST", paths.createExport(job.uuid), job.wish)));
+    replace(account, answered(job, await call<Export>("POST", paths.createExport(job.uuid), job.wish)));
   } catch (error) {
-    if (error instanceof Unreachable) return;
-    if (error instanceof ApiError && error.status === 429)
-      return replace({ ...job, not_before: Date.now() + (error.retryAfterS ?? 60) * 1_000 });
-    replace({ ...job, state: "failed", error: explain(error) });
+    // Without a connection or a session nothing was decided: it is sent when there is one again.
+    if (error instanceof Unreachable || (error instanceof ApiError && error.status === 401)) return;
+    const waitS = waitSeconds(error);
+    if (waitS !== null) return replace(account, { ...job, not_before: Date.now() + waitS * 1_000 });
+    replace(account, { ...job, state: "failed", error: explain(error) });
   }
 }
 
-async function look(job: Job): Promise<void> {
+async function look(account: string, job: Job): Promise<void> {
   try {
-    replace(answered(job, await get<Export>(paths.exportStatus(job.id!))));
+    replace(account, answered(job, await get<Export>(paths.exportStatus(job.id!))));
   } catch (error) {
     if (error instanceof ApiError && error.status === 404)
-      replace({ ...job, state: "failed", error: "It is gone: archives are kept for a while only." });
+      replace(account, { ...job, state: "failed", error: "It is gone: archives are kept for a while only." });
   }
 }
 
 async function turn(): Promise<void> {
+  const [account, mine] = [owner, person];
   const next = nextToSend(jobs, Date.now());
-  if (next) await send(next);
+  if (next) await send(account, next);
+  if (mine !== person) return;
   const running = jobs.filter((job) => job.state === "in_progress").slice(0, AT_A_TIME);
-  await Promise.all(running.map(look));
+  await Promise.all(running.map((job) => look(account, job)));
+  if (mine !== person) return;
   const open = jobs.some((job) => job.state === "waiting" || job.state === "in_progress");
+  // Sooner while there are more to send: of a whole study nobody waits three seconds for each patient.
   timer = open ? window.setTimeout(turn, next ? LOOK_EVERY_MS / 4 : LOOK_EVERY_MS) : undefined;
 }
 

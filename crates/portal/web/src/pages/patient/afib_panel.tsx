@@ -33,6 +33,7 @@ export function AfibPanel({ uuid, range, zone }: Props) {
     try {
       const records = await call<AfRecord[]>("POST", paths.afRecords(uuid), body);
       setRead({ records, range });
+      // What has to be looked at comes first.
       setChosen(records.find((record) => record.classification === "AF") ?? records[0] ?? null);
     } catch (failure) {
       setError(failure as Error);
@@ -65,7 +66,7 @@ export function AfibPanel({ uuid, range, zone }: Props) {
           rows={read.records}
           rowKey={(record) => record._id}
           file={`afib-${uuid}`}
-          order={{ key: "timestamp", down: true }}
+          order={{ key: "timestamp", direction: "down" }}
           columns={[
             { key: "timestamp", title: "Time", value: (record) => isoTime(record.timestamp), cell: when },
             {

@@ -43,6 +43,7 @@ export function newsSeries(entries: NewsEntry[], range: Range, gaps: Gap[], nowM
   const seen = entries.filter((entry) => entry.timestamp <= until);
   if (seen.length === 0) return [];
   const start = Math.max(range.from, seen[0]!.timestamp);
+  if (start > until) return [];
   const silences = silencesOf(gaps, until);
   const changes = [...seen.map((entry) => entry.timestamp), ...silences.flatMap(({ from, to }) => [from, to])];
   const inside = changes.filter((at) => at > start && at < until);

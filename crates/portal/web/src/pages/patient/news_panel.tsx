@@ -35,7 +35,7 @@ export function NewsPanel({ uuid }: { uuid: string }) {
 
 function Score({ news, now }: { news: NewsScore; now: number }) {
   const parts = newsParts(news);
-  const risk = riskOf(news.value, parts.some((part) => part.score === 3));
+  const risk = riskOf({ score: news.value, red_parameter: parts.some((part) => part.score === 3) });
   const stale = now - news.timestamp > STALE_AFTER_MS;
   return (
     <div class={stale ? "outdated" : ""}>

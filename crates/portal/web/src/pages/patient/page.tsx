@@ -1,5 +1,5 @@
 // A patient: charts of a day or of several over one stretch of time, down to single samples of the raw signals; beside
-// them the newest score, who the patient is and what is set for him.
+// them the newest score, who the patient is and what is set for them.
 
 import { useMemo, useState } from "preact/hooks";
 import { waitWords } from "../../api/explain";
@@ -39,7 +39,7 @@ const RAW_BELOW_MS = 10 * 60_000;
 /** Up to this length they can be asked for: a day of them is millions of samples. */
 const RAW_AT_MOST_MS = 6 * 3_600_000;
 
-/** The list of all patients, of which the page needs one, is read again less often than what is about him. */
+/** The list of all patients, of which the page needs one, is read again less often than what is about them. */
 const LIST_AGAIN_S = 120;
 
 export default function Page({ params: { code, uuid } }: PageProps) {
@@ -173,7 +173,7 @@ function names(tracks: Track[]): string[] {
   return tracks.flatMap((track) => track.signals.map((signal) => signal.name)).filter((name) => !name.startsWith("news."));
 }
 
-/** One point for each pixel, in steps so that a scrollbar does not ask anew. */
+/** One point for each pixel, in steps so that a scrollbar does not ask again. */
 function pointsFor(plotPx: number): number {
   return Math.min(Math.ceil(plotPx / 100) * 100, 3000);
 }

@@ -6,7 +6,7 @@ import { type NewsEntry, newsSeries } from "./news_history";
 import { newsParts } from "./news_parts";
 import { seriesPaths } from "./series_paths";
 import { AT_ONCE, Settling, SETTLE_MS } from "./settling";
-import { ageYears, alarmText } from "./side_texts";
+import { alarmText } from "./side_texts";
 import { datesOf, isHome, rangeQuery, viewOf } from "./view";
 import { zoneOfDay, zoneOfSummary } from "./zone_of_summary";
 
@@ -136,11 +136,9 @@ test("a few moves are read at once, further ones at a stand, and none while the 
   assert.ok(settling.waitOf(35_001) <= 0);
 });
 
-test("alarms and ages in words", () => {
+test("alarms in words", () => {
   assert.equal(alarmText({ vital: "heart_rate", below: 40, above: 130, for_s: 300 }), "Heart rate below 40 or above 130 for 5 min");
   assert.equal(alarmText({ vital: "news_score", above: 6, for_s: 0 }), "NEWS2 above 6");
-  assert.equal(ageYears("1961-11-20", NOW), 64);
-  assert.equal(ageYears("1961-11-21", NOW), 63);
 });
 
 test("the chart as CSV has both clocks", () => {

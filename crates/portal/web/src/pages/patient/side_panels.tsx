@@ -1,4 +1,4 @@
-// Beside the charts: who the patient is, what he wears, which alarms are set. Read here, changed on the record's page.
+// Beside the charts: who the patient is, what they wear, which alarms are set. Read here, changed on the record's page.
 
 import * as paths from "../../api/paths";
 import type { Alarm, Bracelet, Patient } from "../../api/types";
@@ -8,14 +8,14 @@ import { ButtonLink } from "../../design/button";
 import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
 import { Ago } from "../../design/time";
-import { day } from "../../format";
+import { day, yearsOld } from "../../format";
 import * as pages from "../paths";
-import { alarmText, ageYears } from "./side_texts";
+import { alarmText } from "./side_texts";
 
 export function ProfilePanel({ code, patient }: { code: string; patient: Patient }) {
   const facts: [string, string | number | undefined | null][] = [
     ["External id", patient.external_patient_id],
-    ["Born", patient.birthday && `${day(patient.birthday)} (${ageYears(patient.birthday, Date.now())})`],
+    ["Born", patient.birthday && `${day(patient.birthday)} (${yearsOld(patient.birthday) ?? "to come"})`],
     ["Gender", patient.gender],
     ["Height", patient.height && `${patient.height} cm`],
     ["Weight", patient.weight && `${patient.weight} kg`],

@@ -19,11 +19,3 @@ export function alarmText({ vital, below, above, for_s }: Alarm): string {
   const lasting = for_s > 0 ? ` for ${lengthText(for_s * 1000)}` : "";
   return `${VITALS[vital] ?? vital} ${limits.join(" or ")}${lasting}`;
 }
-
-/** Whole years since a birthday. */
-export function ageYears(birthday: string, nowMs: number): number {
-  const [born, now] = [new Date(birthday), new Date(nowMs)];
-  const years = now.getUTCFullYear() - born.getUTCFullYear();
-  const before = now.getUTCMonth() * 32 + now.getUTCDate() < born.getUTCMonth() * 32 + born.getUTCDate();
-  return before ? years - 1 : years;
-}

@@ -1,4 +1,4 @@
-// Adds a patient, whom another study of one's own holds, to this one.
+// Adds a patient of another study of one's own to this one.
 
 import { useState } from "preact/hooks";
 import { call } from "../../api/client";
@@ -47,6 +47,7 @@ export function AttachPatient({ code, here, onClose, onDone }: AttachProps) {
   );
   const choose = (next: string) => {
     setFrom(next);
+    // Else a patient of the study before would be added, whose name is no longer to be seen.
     setUuid("");
   };
   return (

@@ -55,7 +55,7 @@ export default function PatientsPage({ params: { code } }: PageProps) {
             rowKey={(patient) => patient.uuid}
             file={`patients-${code}`}
             curl={paths.patients(code)}
-            order={{ key: "name", down: false }}
+            order={{ key: "name", direction: "up" }}
           />
         </section>
       )}
@@ -77,6 +77,7 @@ function columnsOf(code: string): Column<Patient>[] {
       key: "name",
       title: "Patient",
       value: patientName,
+      // Who has not begun has no charts to look at.
       cell: (patient) => (
         <a
           class="strong"

@@ -105,6 +105,7 @@ function AlarmsForm({ uuid, alarms, may, onSaved }: FormProps) {
         <div class="row">
           <Button
             icon="plus"
+            // Five minutes to begin with: alarms that any slip of the bracelet raises are soon no longer looked at.
             onClick={() => setRows([...rows, { vital: "heart_rate", below: "", above: "", for_s: "300" }])}
           >
             Add alarm

@@ -102,6 +102,7 @@ function Worn({
 function PutOn({ uuid, free, onChanged }: { uuid: string; free: Bracelet[]; onChanged: () => void }) {
   const [serial, setSerial] = useState("");
   const [making, setMaking] = useState(false);
+  // The one that was chosen may have been put on somebody meanwhile.
   const chosen = free.some((bracelet) => bracelet.serial_number === serial) ? serial : (free[0]?.serial_number ?? "");
   const putOn = useAction(async (which: string) => {
     await call("PUT", paths.braceletOfPatient(uuid, which));

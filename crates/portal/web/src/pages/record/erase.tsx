@@ -1,4 +1,4 @@
-// The end of a patient's record. His name has to be typed; what is left is a receipt, shown and to be kept.
+// The end of a patient's record. Their name has to be typed; what is left is a receipt, shown and to be kept.
 
 import { useState } from "preact/hooks";
 import { call } from "../../api/client";

@@ -60,6 +60,7 @@ function NewsForm({ uuid, settings, may, onSaved }: FormProps) {
   const [scale, setScale] = useState(String(settings.spo2_scale));
   const [consciousness, setConsciousness] = useState<string>(settings.consciousness);
   const save = useAction(async () => {
+    // All three are sent, also those that were only assumed: who saves the form has seen them.
     const body = { oxygen: oxygen === "true", spo2_scale: Number(scale), consciousness };
     onSaved(await call<NewsSettings>("PUT", paths.newsSettings(uuid), body));
     toast("NEWS settings saved");

@@ -1,5 +1,5 @@
-// A patient's record: everything about him but his measurements. Who he is, what he wears, what raises an alarm, which
-// studies hold him, who has looked, and how he is erased.
+// A patient's record: everything about them but their measurements. Who they are, what they wear, what raises an
+// alarm, which studies hold them, who has looked, and how they are erased.
 
 import * as paths from "../../api/paths";
 import { useState } from "preact/hooks";
@@ -103,9 +103,9 @@ export default function RecordPage({ params: { code, uuid } }: PageProps) {
 function Profile(props: PartProps) {
   return (
     <div class="stack">
-      <ProfilePanel {...props} key={`profile-${JSON.stringify(props.patient)}`} />
+      <ProfilePanel {...props} />
       <div class="columns">
-        <FilingPanel {...props} key={`filing-${JSON.stringify(props.patient)}`} />
+        <FilingPanel {...props} />
         <StudiesPanel {...props} />
         {props.may && props.patient.state === "confirmed" && <PasswordPanel {...props} />}
       </div>

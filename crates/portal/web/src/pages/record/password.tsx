@@ -1,4 +1,4 @@
-// A new password for a patient who has lost his. He must choose his own at the next login.
+// A new password for a patient who has lost theirs. They must choose their own at the next login.
 
 import { useState } from "preact/hooks";
 import { call } from "../../api/client";

@@ -1,4 +1,4 @@
-// Who the patient is, and how he is filed. Only what was changed is sent.
+// Who the patient is, and how they are filed. Only what was changed is sent.
 
 import { useState } from "preact/hooks";
 import { call } from "../../api/client";
@@ -41,7 +41,13 @@ const upTo = (most: number, first: string, last: string) => [
   })),
 ];
 
-export function ProfilePanel({ patient, may, onChanged }: PartProps) {
+// A form begins again where somebody else has changed what it shows, and not with every sync of the bracelet or with the
+// other form's saving: what is being typed would be gone.
+export function ProfilePanel(props: PartProps) {
+  return <ProfileForm {...props} key={JSON.stringify(formValues(props.patient, PROFILE))} />;
+}
+
+function ProfileForm({ patient, may, onChanged }: PartProps) {
   const before = formValues(patient, PROFILE);
   const [values, setValues] = useState(before);
   const changes = changedFields(before, values, NUMBERS);
@@ -94,12 +100,18 @@ export function ProfilePanel({ patient, may, onChanged }: PartProps) {
 
 const FILING = ["external_patient_id", "customer_tag"] as const;
 
-export function FilingPanel({ patient, may, onChanged }: PartProps) {
+export function FilingPanel(props: PartProps) {
+  return <FilingForm {...props} key={JSON.stringify(formValues(props.patient, FILING))} />;
+}
+
+function FilingForm({ patient, may, onChanged }: PartProps) {
   const before = { ...formValues(patient, FILING), time_zone: "" };
   const [values, setValues] = useState(before);
   const changes = changedFields(before, values);
   const save = useAction(async () => {
     await call("PATCH", paths.patient(patient.uuid), changes);
+    // No answer has it, so the field would else stand there as a change that is still to be saved.
+    setValues((now) => ({ ...now, time_zone: "" }));
     toast("Saved");
     onChanged();
   });

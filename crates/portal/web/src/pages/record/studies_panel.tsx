@@ -1,4 +1,4 @@
-// Leaving this study. A patient whom no other study holds cannot leave: he would be nobody's.
+// Leaving this study. A patient of no other study cannot leave: they would be nobody's.
 
 import { useState } from "preact/hooks";
 import { call } from "../../api/client";

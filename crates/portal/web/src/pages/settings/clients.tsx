@@ -86,7 +86,7 @@ export function ClientsPart() {
           columns={columns}
           rowKey={(client) => client.client_id}
           file="oauth-clients"
-          order={{ key: "name", down: false }}
+          order={{ key: "name", direction: "up" }}
           filter={clients.length > 8}
         />
       )}
@@ -103,6 +103,7 @@ function NewClient({ onClose, onMade }: { onClose: () => void; onMade: () => voi
   const [isPublic, setPublic] = useState(false);
   const [made, setMade] = useState<OAuthClient | null>(null);
   const make = useAction(async () => {
+    // Addresses have no blanks: pasted in one line or in several, they are the same.
     const redirect_uris = uris.split(/\s+/).filter(Boolean);
     setMade(
       await call<OAuthClient>("POST", paths.clients(), {
@@ -170,6 +171,7 @@ function ClientShownOnce({ client, onClose }: { client: OAuthClient; onClose: ()
   return (
     <Dialog
       title={`Client “${client.name}”`}
+      // A public client has nothing that is shown only once.
       mustAnswer={Boolean(client.client_secret)}
       onClose={onClose}
       foot={

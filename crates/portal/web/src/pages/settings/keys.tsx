@@ -55,7 +55,7 @@ export function KeysPart() {
           columns={columns(setEnding)}
           rowKey={(key) => key.id}
           file="api-keys"
-          order={{ key: "created_at", down: true }}
+          order={{ key: "created_at", direction: "down" }}
           filter={keys.length > 8}
         />
       )}

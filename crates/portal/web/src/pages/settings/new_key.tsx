@@ -24,6 +24,7 @@ const LIFETIMES = [
 export function NewKey({ onClose, onMade }: { onClose: () => void; onMade: () => void }) {
   const { groups } = useStudies();
   const [name, setName] = useState("");
+  // Keys without an end are forgotten in notebooks; who wants one has to choose it.
   const [days, setDays] = useState("90");
   const [codes, setCodes] = useState<string[]>([]);
   const [made, setMade] = useState<ApiKey | null>(null);

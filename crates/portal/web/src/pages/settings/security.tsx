@@ -38,6 +38,7 @@ function Sessions() {
   const [ending, setEnding] = useState<string | null>(null);
   const end = useAction(async (session: PortalSession) => {
     setEnding(session.id);
+    // Ended like another, it would leave this page and the other tabs without a word why.
     if (session.current) return signOut();
     await call("DELETE", paths.sessionById(session.id));
     toast("Session ended");
@@ -96,7 +97,7 @@ function Sessions() {
           columns={columns}
           rowKey={(session) => session.id}
           file="sessions"
-          order={{ key: "last_seen_at", down: true }}
+          order={{ key: "last_seen_at", direction: "down" }}
           filter={false}
         />
       )}

@@ -1,5 +1,5 @@
 // The second factor: six digits of an authenticator app (RFC 6238). It counts only after one code has been typed, so
-// that nobody locks himself out with a picture that was never scanned.
+// that nobody locks themselves out with a picture that was never scanned.
 
 import { useState } from "preact/hooks";
 import { call } from "../../api/client";

@@ -17,6 +17,7 @@ export function NewStudy({ onClose, onMade }: { onClose: () => void; onMade: (gr
   const [description, setDescription] = useState("");
   const make = useAction(async () => {
     const group = await call<Group>("POST", paths.groups(), { name: name.trim(), description: description.trim() });
+    // Before the step to its page, whose head names the study.
     await reloadStudies();
     toast(`Study “${group.name}” made`);
     onClose();
@@ -46,7 +47,7 @@ export function NewStudy({ onClose, onMade }: { onClose: () => void; onMade: (gr
       <TextArea
         label="Description"
         rows={3}
-        hint="Optional. What is measured, on whom, until when."
+        hint="Optional. What is measured, in which patients, until when."
         value={description}
         onValue={setDescription}
         error={make.fields.description}

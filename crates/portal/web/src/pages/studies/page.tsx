@@ -1,4 +1,4 @@
-// The studies of whoever is signed in: the portal's first page. With one study it is a short list, without any it says
+// The studies of the person who is signed in: the portal's first page. With one study it is a short list, without any it says
 // how to begin.
 
 import { useEffect, useState } from "preact/hooks";
@@ -69,7 +69,7 @@ export default function StudiesPage() {
     </Button>
   );
 
-  // Whoever has one study wants to see its patients when he opens the portal; "Studies" in the header still leads here.
+  // People with one study want to see its patients when they open the portal; "Studies" in the header still leads here.
   const only = groups?.length === 1 && isFirstPage() ? groups[0] : null;
   useEffect(() => {
     if (only) navigate(pages.board(only.code), { replace: true });
@@ -104,7 +104,7 @@ export default function StudiesPage() {
             rowKey={(group) => group.code}
             file="studies"
             curl={paths.groups()}
-            order={{ key: "name", down: false }}
+            order={{ key: "name", direction: "up" }}
             filter={groups.length > 5}
           />
         </section>

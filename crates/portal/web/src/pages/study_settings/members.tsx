@@ -137,6 +137,7 @@ function RemoveMember({ code, member, self, onClose, onDone }: RemoveProps) {
     toast(`${member.email} removed`);
     onClose();
     if (!self) return onDone();
+    // This page asks for a study that one may no longer see: it is left before it could.
     await reloadStudies();
     navigate("/");
   });

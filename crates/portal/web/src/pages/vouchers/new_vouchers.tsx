@@ -1,7 +1,7 @@
 // Makes vouchers, one request after the other. When the server asks for patience it waits; when something fails, those
 // that are made stay, and the dialog says how many are missing.
 
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { explain } from "../../api/explain";
 import { Notice } from "../../design/badge";
 import { Button } from "../../design/button";
@@ -19,6 +19,8 @@ export function NewVouchers({ code, onClose, onMade }: { code: string; onClose: 
   const [made, setMade] = useState<number | null>(null);
   const [failed, setFailed] = useState<string | null>(null);
   const stop = useRef(false);
+  // A page that is left makes no more: nobody would see it, and the next to sign in would make them.
+  useEffect(() => () => void (stop.current = true), []);
   const identifiers = identifiersOf(text);
   const wanted = identifiers.length > 0 ? identifiers.length : Math.max(0, Math.floor(Number(amount) || 0));
 
@@ -41,6 +43,7 @@ export function NewVouchers({ code, onClose, onMade }: { code: string; onClose: 
       setFailed(`${count(done, "voucher")} of ${wanted} made, then: ${explain(error)}`);
       setMade(null);
     }
+    // Also after a failure: those that were made are valid, and the list has to show them.
     if (done > 0) onMade();
   };
 

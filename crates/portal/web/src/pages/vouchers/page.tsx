@@ -1,5 +1,5 @@
 // Vouchers: each stands for a patient who has not yet begun. Made many at once, printed as a sheet to cut up, gone from
-// this list as soon as the patient has used his.
+// this list as soon as the patient has used it.
 
 import { useState } from "preact/hooks";
 import * as paths from "../../api/paths";

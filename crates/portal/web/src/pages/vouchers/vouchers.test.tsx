@@ -1,0 +1,141 @@
+import "../../testkit/browser";
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, mock, test } from "node:test";
+import { act } from "preact/test-utils";
+import { enter, group, patient } from "../../testkit/people";
+import { Screen, settle, textOf } from "../../testkit/screen";
+import { later, refusal, Server } from "../../testkit/server";
+import VouchersPage from "./page";
+
+let server: Server;
+let screen: Screen;
+let made = 0;
+
+before(() => mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] }));
+after(() => mock.timers.reset());
+beforeEach(async () => {
+  server = new Server();
+  made = 0;
+  server.on("GET", "/integration/v1/groups", () => [group("ABCDE")]);
+  server.on("GET", /patients$/, () => []);
+  server.on("POST", /patients$/, () => ({ uuid: `u${(made += 1)}`, code: `CODE000${made}` }));
+  server.on("PATCH", /patients\/u\d+$/, () => undefined);
+  await enter(server);
+  screen = new Screen(<VouchersPage params={{ code: "ABCDE" }} />);
+  await settle();
+});
+afterEach(() => screen.leave());
+
+const posts = () => server.of(/patients$/).filter(({ method }) => method === "POST").length;
+const open = () => screen.press("New vouchers");
+const many = async (amount: string, identifiers = "") => {
+  await open();
+  await screen.type("How many", amount);
+  await screen.type("Your own identifiers", identifiers);
+};
+
+test("as many are made as are wanted, and the list is read again", async () => {
+  await many("3");
+  await screen.submit();
+  assert.equal(posts(), 3);
+  assert.equal(screen.all("dialog").length, 0);
+  assert.equal(server.asked.filter(({ method, path }) => method === "GET" && /patients$/.test(path)).length, 2);
+});
+
+test("each identifier gets a voucher, in order and once", async () => {
+  await many("10", "K-1\n K-2 \n\nK-1");
+  assert.equal(screen.field("How many").value, "2");
+  await screen.submit();
+  assert.deepEqual(
+    server.asked.filter(({ method }) => method === "PATCH").map(({ path, body }) => [path.split("/").pop(), body]),
+    [["u1", { external_patient_id: "K-1" }], ["u2", { external_patient_id: "K-2" }]],
+  );
+});
+
+test("numbers that make no sense make nothing", async () => {
+  for (const amount of ["", "0", "-3", "x", "501", "1e9"]) {
+    await many(amount);
+    assert.equal(screen.one<HTMLButtonElement>("dialog [type=submit]").disabled, true, amount);
+    await screen.press("Cancel");
+  }
+  await many("2.9");
+  assert.equal(textOf(screen.one("dialog [type=submit]")), "Make 2 vouchers");
+});
+
+test("a server that asks for patience gets it, and each voucher is made once", async () => {
+  let refused = 0;
+  server.on("POST", /patients$/, () =>
+    made === 1 && (refused += 1) < 3 ? refusal(429, "too_many_requests", { retryAfter: "10" }) : { uuid: `u${(made += 1)}` },
+  );
+  await many("2");
+  await screen.submit();
+  assert.equal(textOf(screen.one("dialog [type=submit]")), "1 of 2");
+  for (let turn = 0; turn < 2; turn += 1) {
+    await act(() => mock.timers.tick(10_000));
+    await settle();
+  }
+  assert.equal(made, 2);
+  assert.equal(screen.all("dialog").length, 0);
+});
+
+test("when something fails, those that are made stay and are counted", async () => {
+  server.on("POST", /patients$/, () => (made < 2 ? { uuid: `u${(made += 1)}` } : refusal(500, "internal")));
+  await many("5");
+  await screen.submit();
+  assert.match(textOf(screen.one("dialog [role=alert]")), /^2 vouchers of 5 made, then: Something went wrong/);
+  assert.equal(server.asked.filter(({ method, path }) => method === "GET" && /patients$/.test(path)).length, 2);
+  assert.equal(screen.one<HTMLButtonElement>("dialog [type=submit]").disabled, false);
+});
+
+test("stopping keeps what is made and makes no more", async () => {
+  const slow = later<unknown>();
+  server.on("POST", /patients$/, () => slow.answer);
+  await many("5");
+  await screen.submit();
+  await screen.press("Stop");
+  await act(() => slow.come({ uuid: "u1" }));
+  await settle();
+  assert.equal(posts(), 1);
+  assert.equal(screen.all("dialog").length, 0);
+});
+
+test("a page that is left makes no more, also when somebody else signs in", async () => {
+  const slow = later<unknown>();
+  server.on("POST", /patients$/, () => slow.answer);
+  await many("5");
+  await screen.submit();
+  screen.draw(null);
+  await enter(server, "ben");
+  await act(() => slow.come({ uuid: "u1" }));
+  await settle();
+  assert.equal(posts(), 1);
+});
+
+test("open vouchers are listed and printed, used ones are not", async () => {
+  server.on("GET", /patients$/, () => [
+    patient("u1", { state: "pre_created", code: "AAAA1111", external_patient_id: "K-1" }),
+    patient("u2", { state: "confirmed" }),
+    patient("u3", { state: "pre_created", code: "BBBB2222" }),
+  ]);
+  screen.draw(<VouchersPage key="again" params={{ code: "ABCDE" }} />);
+  await settle();
+  assert.equal(screen.all("tbody tr").length, 2);
+  await screen.press("Sheet with QR codes");
+  assert.deepEqual(screen.all(".voucher-code").map(textOf), ["AAAA1111", "BBBB2222"]);
+  assert.match(textOf(screen.one(".sheet")), /Study ABCDEAAAA1111For K-1/);
+  await screen.press("Hide sheet");
+  assert.equal(screen.all(".sheet").length, 0);
+});
+
+test("a study whose vouchers are all used says so, and who may not make any is told", async () => {
+  server.on("GET", /patients$/, () => [patient("u2")]);
+  screen.draw(<VouchersPage key="again" params={{ code: "ABCDE" }} />);
+  await settle();
+  assert.match(screen.text, /Every voucher has been used/);
+  await enter(server, "hcp", { role: "hcp" });
+  screen.draw(<VouchersPage key="hcp" params={{ code: "ABCDE" }} />);
+  const before = server.asked.length;
+  await settle();
+  assert.match(screen.text, /Vouchers are for researchers/);
+  assert.equal(server.asked.slice(before).filter(({ path }) => /patients$/.test(path)).length, 0);
+});
