@@ -5,6 +5,7 @@
 
 mod body;
 mod call_rejection;
+mod compression;
 mod days;
 mod document;
 mod downloads;
@@ -75,9 +76,7 @@ pub fn router_of(state: ApiState, parts: &[Part]) -> Router {
     if parts.contains(&Part::Health) {
         router = router.merge(health_cloud::oauth::at_the_root());
     }
-    let router = router
-        .merge(operations::document_routes(&document(), document_text()))
-        .layer(DefaultBodyLimit::max(LARGEST_BODY));
+    let router = router.merge(operations::document_routes()).layer(DefaultBodyLimit::max(LARGEST_BODY));
     outer::wrap(router, state.clone()).with_state(state)
 }
 
@@ -91,7 +90,7 @@ fn document_of(types: &[&Declaration]) -> serde_json::Value {
     document::complete(&open_api_router(&Part::ALL).into_openapi(), types)
 }
 
-/// The OpenAPI document as it is written to files and served.
+/// The OpenAPI document as it is written to files; `docs/openapi.json`, which is served, is the same (a test).
 pub fn document_text() -> String {
     format!("{:#}\n", document())
 }

@@ -1,7 +1,7 @@
 //! What surrounds every request: an id, a span, headers, and errors that all have the same shape.
 
+use std::any::Any;
 use std::net::{IpAddr, SocketAddr};
-use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -14,14 +14,16 @@ use axum::http::{Extensions, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
-use futures::FutureExt as _;
 use http_body::{Frame, SizeHint};
 use platform::PlatformError;
 use tokio::sync::OwnedSemaphorePermit;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::set_header::SetResponseHeaderLayer;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
 use crate::ApiState;
+use crate::compression;
 use crate::error::{ApiError, ErrorBody};
 use crate::load::NoRoom;
 use crate::rate_limit::{Allowance, Caller, Proven, RateLimit};
@@ -61,11 +63,24 @@ fn client_address(extensions: &Extensions) -> ClientAddress {
 
 /// Surrounds every route, also those that are not there.
 pub(crate) fn wrap(router: Router<ApiState>, state: ApiState) -> Router<ApiState> {
-    router.fallback(async || StatusCode::NOT_FOUND).layer(from_fn_with_state(state, surround))
+    router
+        .fallback(async || StatusCode::NOT_FOUND)
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn_with_state(state, surround))
+        .layer(where_absent(CACHE_CONTROL, "no-store"))
+        .layer(where_absent(REFERRER_POLICY, "no-referrer"))
+        .layer(where_absent(X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .layer(compression::layer())
+}
+
+/// A header of every answer that does not say otherwise.
+fn where_absent(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer<HeaderValue> {
+    SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value))
 }
 
 async fn surround(State(state): State<ApiState>, mut request: Request, next: Next) -> Response {
     let began = runtime::Instant::now();
+    // Never the client's: what it sends could be anything, and goes into the log.
     let request_id = format!("{:016x}", u64::from_be_bytes(state.platform.core.random_bytes()));
     // The route and not the path: a path can hold a voucher code, and a query can hold an API key.
     let matched = request.extensions().get::<MatchedPath>().cloned();
@@ -90,9 +105,6 @@ async fn surround(State(state): State<ApiState>, mut request: Request, next: Nex
     if let Ok(value) = HeaderValue::from_str(&request_id) {
         headers.insert(REQUEST_ID, value);
     }
-    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    headers.entry(REFERRER_POLICY).or_insert(HeaderValue::from_static("no-referrer"));
-    headers.entry(X_CONTENT_TYPE_OPTIONS).or_insert(HeaderValue::from_static("nosniff"));
     response
 }
 
@@ -137,11 +149,7 @@ async fn admit(state: &ApiState, route: &str, request: Request, next: Next, span
     };
     let nowhere = has_nul(request.uri().path());
     let answering = async { if nowhere { StatusCode::NOT_FOUND.into_response() } else { next.run(request).await } };
-    let answering = AssertUnwindSafe(answering).catch_unwind();
-    let response = match answering.instrument(span.clone()).await {
-        Ok(response) => response,
-        Err(_) => span.in_scope(panicked),
-    };
+    let response = answering.instrument(span.clone()).await;
     match permit {
         // What is streamed is under way until it has been sent.
         _ if response.body().size_hint().exact().is_none() => {
@@ -189,7 +197,8 @@ fn has_nul(path: &str) -> bool {
     path.contains("%00")
 }
 
-fn panicked() -> Response {
+/// Answers for a handler that panicked. What it said may hold anything, so it is neither sent nor logged here.
+fn panicked(_said: Box<dyn Any + Send>) -> Response {
     tracing::error!("a handler panicked");
     let body = ErrorBody::new("internal", "something went wrong on our side");
     (StatusCode::INTERNAL_SERVER_ERROR, Json(body)).into_response()

@@ -9,12 +9,14 @@ mod stalled;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod unread;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::header::EXPECT;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -34,6 +36,7 @@ use self::protocol::Protocol;
 use crate::config::LimitOptions;
 use hyper_runtime::{Executor, Timer};
 use stalled::GivesUpWhenStalled;
+use unread::ReadToTheEnd;
 
 /// How long requests that are under way may take to end once the service is told to stop.
 const DRAIN: Duration = Duration::from_secs(30);
@@ -153,8 +156,10 @@ impl Connection {
     }
 
     async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, protocol: Protocol) {
-        let Connection { router, doorway, peer, .. } = self;
-        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        let Connection { router, doorway, peer, patience, .. } = self;
+        let service = service_fn(move |request: hyper::Request<Incoming>| {
+            let awaits_leave = request.headers().contains_key(EXPECT);
+            let mut request = request.map(|body| ReadToTheEnd::new(body, patience.body, awaits_leave));
             let entered = doorway.enter(peer, &mut request);
             let router = router.clone();
             async move {
@@ -164,8 +169,8 @@ impl Connection {
                 }
             }
         });
-        let builder = builder(protocol, self.patience);
-        let stream = GivesUpWhenStalled::new(stream, self.patience.body);
+        let builder = builder(protocol, patience);
+        let stream = GivesUpWhenStalled::new(stream, patience.body);
         let connection = builder.serve_connection(TokioIo::new(stream), service);
         if let Err(error) = self.watcher.watch(connection).await {
             tracing::debug!(%error, "a connection ended early");

@@ -6,6 +6,7 @@
 mod administration;
 mod bad_input;
 mod clients;
+mod compressed_answers;
 mod database_restart;
 mod entrances;
 mod erasure;
@@ -22,6 +23,7 @@ mod portal;
 mod real_input;
 mod recompute;
 mod recordings;
+mod refused_uploads;
 mod secrets;
 mod start_and_end;
 mod takeover;

@@ -1,0 +1,84 @@
+//! Bodies of requests that are refused before they are read.
+//!
+//! A client that is still sending when the connection closes gets a reset, and most then never look at the answer that
+//! came before it. So what is left of a body is read and thrown away while the answer is on its way.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Bytes, HttpBody};
+use http_body::{Frame, SizeHint};
+use http_body_util::BodyExt as _;
+
+/// The most that is read for nothing, bytes: as much as a client sends before it looks up, and no gift to one that never ends.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// A body whose rest is read and thrown away when it is dropped.
+pub struct ReadToTheEnd<B>
+where
+    B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
+{
+    body: Option<B>,
+    /// How long to wait for more.
+    patience: Duration,
+    /// Whether the client waits for leave to send: then there is nothing to read unless it was given.
+    awaits_leave: bool,
+}
+
+impl<B> ReadToTheEnd<B>
+where
+    B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
+{
+    /// The body of a request; `awaits_leave` of one that says `Expect: 100-continue`.
+    pub fn new(body: B, patience: Duration, awaits_leave: bool) -> Self {
+        ReadToTheEnd { body: Some(body), patience, awaits_leave }
+    }
+}
+
+impl<B> HttpBody for ReadToTheEnd<B>
+where
+    B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
+{
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        // The first look is the leave.
+        self.awaits_leave = false;
+        let Some(body) = &mut self.body else { return Poll::Ready(None) };
+        let polled = Pin::new(body).poll_frame(context);
+        // A body that has failed has nothing more to give.
+        if let Poll::Ready(Some(Err(_))) = polled {
+            self.body = None;
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(HttpBody::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map_or_else(|| SizeHint::with_exact(0), HttpBody::size_hint)
+    }
+}
+
+impl<B> Drop for ReadToTheEnd<B>
+where
+    B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
+{
+    fn drop(&mut self) {
+        let Some(body) = self.body.take().filter(|body| !body.is_end_stream() && !self.awaits_leave) else { return };
+        runtime::spawn("rest of a body", read(body, self.patience));
+    }
+}
+
+/// Reads until the end, until the client pauses for too long, or until it is too much.
+async fn read(mut body: impl HttpBody<Data = Bytes> + Unpin, patience: Duration) {
+    let mut bytes = 0;
+    while bytes < MOST_BYTES {
+        let Ok(Some(Ok(frame))) = runtime::timeout(patience, body.frame()).await else { return };
+        bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+    }
+}
