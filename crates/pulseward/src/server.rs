@@ -16,7 +16,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::header::EXPECT;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -158,8 +157,7 @@ impl Connection {
     async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, protocol: Protocol) {
         let Connection { router, doorway, peer, patience, .. } = self;
         let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let awaits_leave = request.headers().contains_key(EXPECT);
-            let mut request = request.map(|body| ReadToTheEnd::new(body, patience.body, awaits_leave));
+            let mut request = ReadToTheEnd::of(request, patience.body);
             let entered = doorway.enter(peer, &mut request);
             let router = router.clone();
             async move {

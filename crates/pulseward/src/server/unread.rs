@@ -8,6 +8,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Bytes, HttpBody};
+use axum::http::Request;
+use axum::http::header::EXPECT;
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt as _;
 
@@ -22,7 +24,7 @@ where
     body: Option<B>,
     /// How long to wait for more.
     patience: Duration,
-    /// Whether the client waits for leave to send: then there is nothing to read unless it was given.
+    /// Whether the client waits for leave to send (`Expect: 100-continue`): then there is nothing to read unless it was given.
     awaits_leave: bool,
 }
 
@@ -30,9 +32,10 @@ impl<B> ReadToTheEnd<B>
 where
     B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
 {
-    /// The body of a request; `awaits_leave` of one that says `Expect: 100-continue`.
-    pub fn new(body: B, patience: Duration, awaits_leave: bool) -> Self {
-        ReadToTheEnd { body: Some(body), patience, awaits_leave }
+    /// The same request with such a body.
+    pub fn of(request: Request<B>, patience: Duration) -> Request<Self> {
+        let awaits_leave = request.headers().contains_key(EXPECT);
+        request.map(|body| ReadToTheEnd { body: Some(body), patience, awaits_leave })
     }
 }
 
