@@ -11,14 +11,12 @@ use api::{ApiState, ClientAddress, Limits};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
-use platform::{
-    Environment, NewAccount, NewActivation, NewApiKey, Person, Platform, Role, Settings, SubscriptionStart,
-};
+use platform::{Environment, NewAccount, NewActivation, NewApiKey, Person, Platform, Settings, SubscriptionStart};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
 use store::engine::Address;
-use store::{HealthDb, Objects, Profile, UsersDb};
+use store::{HealthDb, Objects, Profile, Role, UsersDb};
 use tower::ServiceExt;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use platform::{Person, ProfileChange, Receipt};
 use serde::{Deserialize, Serialize};
-use store::Profile;
+use store::{Gender, Profile};
 
 use crate::body::Fields;
 use crate::times::iso_ms;
@@ -42,6 +42,16 @@ pub(crate) struct OwnFields {
     agreement_to_terms_of_use: Option<bool>,
 }
 
+/// The gender of a body; what is none is noted.
+pub(crate) fn read_gender(fields: &mut Fields) -> Option<Gender> {
+    let text = fields.text("gender")?;
+    let gender = Gender::parse(&text);
+    if gender.is_none() {
+        fields.note("gender", "must be female, male or other");
+    }
+    gender
+}
+
 /// Reads the attributes of [`ProfileFields`].
 pub(crate) fn read_profile(fields: &mut Fields) -> ProfileChange {
     ProfileChange {
@@ -54,7 +64,7 @@ pub(crate) fn read_profile(fields: &mut Fields) -> ProfileChange {
         },
         profile: Profile {
             birthday: fields.text("birthday"),
-            gender: fields.text("gender"),
+            gender: read_gender(fields),
             height: fields.number("height"),
             weight: fields.number("weight"),
             skin_color: fields.integer("skin_color"),
@@ -77,6 +87,6 @@ pub(crate) struct ReceiptBody {
 
 impl From<Receipt> for ReceiptBody {
     fn from(receipt: Receipt) -> Self {
-        ReceiptBody { uuid: receipt.uuid, erased_at: iso_ms(receipt.erased_ms), counts: receipt.counts }
+        ReceiptBody { uuid: receipt.uuid.to_string(), erased_at: iso_ms(receipt.erased_ms), counts: receipt.counts }
     }
 }

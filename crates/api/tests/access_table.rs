@@ -15,8 +15,9 @@ use std::sync::Mutex;
 use axum::body::Body;
 use axum::http::Request;
 use common::{Enrolled, PASSWORD, START_MS, Story, text};
-use platform::{NewApiKey, Role};
+use platform::NewApiKey;
 use serde_json::{Value, json};
+use store::{GroupCode, Role};
 
 /// Who calls, in the order of the columns.
 ///
@@ -279,7 +280,7 @@ impl World {
         story.pass_ms(61 * 60_000);
         let (revoked_key, revoked) = key(NewApiKey::default()).await;
         story.platform.identity.revoke_api_key(&revoked_key.id).await.expect("revoked");
-        let (_, scoped) = key(NewApiKey { groups: vec![second], ..NewApiKey::default() }).await;
+        let (_, scoped) = key(NewApiKey { groups: vec![GroupCode::new(second)], ..NewApiKey::default() }).await;
 
         let hcp = story.key_of("hal@example.org", Role::Hcp).await;
         let stranger = story.key_of("bob@example.org", Role::Researcher).await;

@@ -3,8 +3,9 @@
 mod common;
 
 use common::{Enrolled, PASSWORD, Story, text};
-use platform::{Action, Role};
+use platform::Action;
 use serde_json::{Value, json};
+use store::Role;
 
 /// An entry as the table names it: code, kind and id of the primary and of the secondary entity.
 type Expected = (&'static str, (&'static str, String), Option<(&'static str, String)>);
@@ -36,7 +37,8 @@ async fn each_operation_writes_its_code() {
     let story = Story::begin().await;
     let key = story.key_of("ada@example.org", Role::Researcher).await;
     story.key_of("hcp@example.org", Role::Hcp).await;
-    let account = async |email: &str| story.platform.identity.account_by_email(email).await.expect("an account").uuid;
+    let account =
+        async |email: &str| story.platform.identity.account_by_email(email).await.expect("an account").uuid.to_string();
     let (ada, hal) = (account("ada@example.org").await, account("hcp@example.org").await);
     let ask = async |method: &str, path: &str, body: Value| {
         let answer = story.ask(method, &format!("/integration{path}"), &key, body).await;

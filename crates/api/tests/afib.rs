@@ -4,8 +4,8 @@ mod common;
 
 use axum::http::StatusCode;
 use common::{Enrolled, Story, text};
-use platform::Role;
 use serde_json::{Value, json};
+use store::Role;
 
 /// 2025-11-19T10:00Z.
 const HOUR_MS: i64 = 1_763_546_400_000;

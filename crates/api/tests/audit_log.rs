@@ -8,11 +8,11 @@ use axum::body::{Body, Bytes};
 use axum::http::Request;
 use common::{START_MS, Story, text};
 use futures::StreamExt;
-use platform::{NewApiKey, Role};
+use platform::NewApiKey;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use store::{Audit, Entity, NewAuditEntry};
+use store::{ActorRole, Audit, Entity, GroupCode, NewAuditEntry, Role, UserId, UserRole};
 
 #[tokio::test]
 async fn the_log_tells_what_the_caller_did() {
@@ -104,15 +104,15 @@ impl LongLog {
         let first = story.patient(&key, &code, Value::Null).await.uuid;
         let second = story.patient(&key, &other, Value::Null).await.uuid;
         let ada = story.platform.identity.account_by_email("ada@example.org").await.expect("an account");
-        let scope = NewApiKey { groups: vec![code], ..NewApiKey::default() };
+        let scope = NewApiKey { groups: vec![GroupCode::new(code)], ..NewApiKey::default() };
         let (_, scoped) = story.platform.identity.create_api_key(&ada, scope).await.expect("a key");
         let new = |number: i64| NewAuditEntry {
             id: format!("{number:024x}"),
             action_type: ["PATIENT_UPDATE", "PATIENT_PROFILE_UPDATE"][usize::from(number % 3 == 0)].to_owned(),
-            user_id: ada.uuid.clone(),
-            user_role: "researcher".to_owned(),
+            user_id: UserId::from(&ada.uuid),
+            user_role: ActorRole::User(UserRole::Account(Role::Researcher)),
             primary: Entity { id: [&first, &second][(number % 2) as usize].clone(), kind: "patient.id".to_owned() },
-            secondary: (number % 5 == 0).then(|| Entity { id: ada.uuid.clone(), kind: "hcp_admin.id".to_owned() }),
+            secondary: (number % 5 == 0).then(|| Entity { id: ada.uuid.to_string(), kind: "hcp_admin.id".to_owned() }),
             details: (number % 7 != 0).then(|| format!("{{\"note\": \"\\\"{number}\\\"\",\"z\":1,\"a\":[1.50]}}")),
             salt: [1; 16],
         };
@@ -139,8 +139,8 @@ impl LongLog {
             id: &entry.id,
             timestamp: *timestamp,
             action_type: &entry.action_type,
-            user_id: &entry.user_id,
-            user_role: &entry.user_role,
+            user_id: entry.user_id.as_str(),
+            user_role: entry.user_role.name(),
             primary_entity_id: &entry.primary.id,
             primary_entity_type: &entry.primary.kind,
             secondary_entity_id: entry.secondary.as_ref().map(|entity| entity.id.as_str()),

@@ -3,9 +3,9 @@
 mod common;
 
 use common::{Enrolled, START_MS, Story, text};
-use platform::Role;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
+use store::Role;
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;

@@ -3,12 +3,11 @@
 mod common;
 
 use common::{Enrolled, Story};
-use platform::Role;
 use platform::jobs;
 use serde_json::json;
 use store::{
-    EffectiveSettings, Entity, ExportState, ExportTurn, HealthChange, HealthMessage, NewAuditEntry, NewExport, Patient,
-    Profile,
+    AccountId, ActorRole, EffectiveSettings, Entity, ExportState, ExportTurn, GroupCode, HealthChange, HealthMessage,
+    NewAuditEntry, NewExport, Patient, PatientState, Profile, Role, UserId, UserRole,
 };
 
 /// Makes what enrolling a patient leaves behind when it is killed right after its first commit.
@@ -17,7 +16,7 @@ async fn half_enrolled(story: &Story, group: &str, name: &str) -> String {
     let patient = Patient {
         uuid: uuid.clone(),
         record_id: format!("record-{name}"),
-        state: "pre_created".to_owned(),
+        state: PatientState::PreCreated,
         voucher_code: name.to_owned(),
         voucher_expires_ms: i64::MAX,
         email: None,
@@ -31,7 +30,7 @@ async fn half_enrolled(story: &Story, group: &str, name: &str) -> String {
         .platform
         .core
         .users()
-        .add_patient(patient, group, message(story, name), no_settings(story))
+        .add_patient(patient, &GroupCode::new(group), message(story, name), no_settings(story))
         .await
         .expect("a patient");
     uuid
@@ -45,8 +44,8 @@ fn message(story: &Story, name: &str) -> HealthMessage {
     let entry = NewAuditEntry {
         id: format!("entry-{name}"),
         action_type: "PATIENT_CREATE".to_owned(),
-        user_id: "ada".to_owned(),
-        user_role: "researcher".to_owned(),
+        user_id: UserId::new("ada"),
+        user_role: ActorRole::User(UserRole::Account(Role::Researcher)),
         primary: Entity { id: format!("uuid-{name}"), kind: "patient.id".to_owned() },
         secondary: None,
         details: None,
@@ -95,7 +94,7 @@ async fn half_begun_export(story: &Story, patient: &Enrolled) -> String {
     let export = NewExport {
         id: "e".repeat(24),
         patient: patient.uuid.clone(),
-        actor: "ada".to_owned(),
+        actor: AccountId::new("ada"),
         request: json!({"format": "csv", "types": ["activity"]}).to_string(),
         entry,
         now_ms: story.now_ms(),

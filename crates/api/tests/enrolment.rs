@@ -4,8 +4,8 @@ mod common;
 
 use common::{PASSWORD, START_MS, Story, text};
 use insta::assert_json_snapshot;
-use platform::Role;
 use serde_json::{Value, json};
+use store::Role;
 
 #[tokio::test]
 async fn a_study_is_created_and_listed() {
@@ -121,7 +121,7 @@ async fn a_health_token_names_who_acts_and_ends_with_its_key() {
     assert_eq!(claims["exp"], json!(START_MS / 1000 + 3600));
 
     let caller = story.platform.identity.health_caller(&token).await.expect("a caller");
-    assert_eq!((caller.patient.as_str(), caller.actor.as_deref()), (grace.uuid.as_str(), Some(account.uuid.as_str())));
+    assert_eq!((caller.patient.as_str(), caller.actor.as_ref()), (grace.uuid.as_str(), Some(&account.uuid)));
     assert!(caller.require("patient.sync").is_err());
 
     let key_id = story.platform.identity.api_keys(&account).await.expect("keys")[0].id.clone();

@@ -6,10 +6,9 @@ mod common;
 use std::path::Path;
 
 use common::{Enrolled, PASSWORD, START_MS, Story, text};
-use platform::Role;
 use platform::seal::Until;
 use serde_json::{Value, json};
-use store::{Address, HealthChange, HealthMessage, NewAuditEntry};
+use store::{ActorRole, Address, HealthChange, HealthMessage, NewAuditEntry, Role, UserId, UserRole};
 use testkit::Postgres;
 
 /// The jobs that look once more for what is left of the erased.
@@ -236,8 +235,8 @@ async fn erase_in_part(story: &Story, uuid: &str, steps: usize) {
     let entry = NewAuditEntry {
         id: format!("entry-{steps}"),
         action_type: "PATIENT_DELETE".to_owned(),
-        user_id: "ada".to_owned(),
-        user_role: "researcher".to_owned(),
+        user_id: UserId::new("ada"),
+        user_role: ActorRole::User(UserRole::Account(Role::Researcher)),
         primary: store::Entity { id: uuid.to_owned(), kind: "patient.id".to_owned() },
         secondary: None,
         details: None,

@@ -7,9 +7,9 @@ use std::io::{Cursor, Read};
 use axum::body::Body;
 use axum::http::Request;
 use common::{Answer, Enrolled, START_MS, Story, text};
-use platform::Role;
 use platform::seal::Until;
 use serde_json::{Value, json};
+use store::{GroupCode, Role};
 
 const DAY_MS: i64 = 86_400_000;
 /// 2025-11-19T00:00Z, the day before the stories begin.
@@ -257,7 +257,14 @@ async fn who_may_ask_and_what_for() {
     assert_eq!(study.story.post(&format!("{path}?token={stranger}"), day(&[])).await.error(), (403, "forbidden"));
     let hcp = study.story.key_of("ida@example.org", Role::Hcp).await;
     let account = study.story.platform.identity.account_by_email("ida@example.org").await.expect("an account").uuid;
-    study.story.platform.core.users().add_member(&account, &study.group, START_MS).await.expect("a member");
+    study
+        .story
+        .platform
+        .core
+        .users()
+        .add_member(&account, &GroupCode::new(study.group.as_str()), START_MS)
+        .await
+        .expect("a member");
     assert_eq!(study.story.post(&format!("{path}?token={hcp}"), day(&[])).await.error(), (403, "forbidden"));
     let unknown = path.replace(&study.patient.uuid, "00000000-0000-4000-8000-000000000000");
     assert_eq!(

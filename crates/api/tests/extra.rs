@@ -3,8 +3,8 @@
 mod common;
 
 use common::{Enrolled, Story};
-use platform::Role;
 use serde_json::{Value, json};
+use store::Role;
 
 /// 2025-11-18T22:00Z.
 const NIGHT_MS: i64 = 1_763_503_200_000;

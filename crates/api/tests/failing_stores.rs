@@ -3,8 +3,8 @@
 mod common;
 
 use common::Story;
-use platform::Role;
 use serde_json::json;
+use store::Role;
 
 const DAY: &str = "2025-11-19";
 

@@ -5,9 +5,9 @@ mod common;
 use axum::body::Body;
 use axum::http::Request;
 use common::{Answer, Enrolled, START_MS, Story, text};
-use platform::Role;
 use platform::seal::Until;
 use serde_json::{Value, json};
+use store::Role;
 
 const ARROW: &str = "application/vnd.apache.arrow.stream";
 const PARQUET: &str = "application/vnd.apache.parquet";

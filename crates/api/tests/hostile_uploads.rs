@@ -5,8 +5,8 @@ mod common;
 use axum::body::Body;
 use axum::http::Request;
 use common::{Answer, Story};
-use platform::Role;
 use serde_json::json;
+use store::Role;
 
 /// The bytes of a stream of spot measurements; without the byte that chooses the type for the fuzz target.
 const STREAM: &[u8] = include_bytes!("../../../fuzz/seeds/sync_arrow/valid-foreign-texts.arrow");

@@ -9,8 +9,8 @@ use api::{ClientAddress, Limits, metrics_text};
 use axum::body::{Body, Bytes};
 use axum::http::Request;
 use common::{Answer, START_MS, Story, text};
-use platform::Role;
 use serde_json::{Value, json};
+use store::Role;
 
 fn limited(per_minute: u32) -> Limits {
     Limits { requests_per_minute: Some(per_minute), ..Limits::default() }

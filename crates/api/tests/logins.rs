@@ -3,8 +3,9 @@
 mod common;
 
 use common::{Answer, Enrolled, PASSWORD, Story, text};
-use platform::{Cloud, NewApiKey, Role};
+use platform::{Cloud, NewApiKey};
 use serde_json::{Value, json};
+use store::{GroupCode, Role};
 
 const MINUTE_MS: i64 = 60_000;
 const CLOUDS: [&str; 2] = ["/users", "/health"];
@@ -268,8 +269,15 @@ async fn a_health_token_ends_with_what_it_rests_on() {
         let request = axum::http::Request::builder().method(method).uri(path).body(axum::body::Body::empty());
         assert_eq!(story.send(request.expect("a request")).await.status, 204, "{method}");
     };
-    let join =
-        async || story.platform.core.users().add_member(&bob.uuid, &group, story.now_ms()).await.expect("a member");
+    let join = async || {
+        story
+            .platform
+            .core
+            .users()
+            .add_member(&bob.uuid, &GroupCode::new(group.as_str()), story.now_ms())
+            .await
+            .expect("a member")
+    };
     join().await;
     let token = ask(&bob_key).await;
     send("DELETE", integration(&format!("/groups/{group}/hcps/{}", bob.uuid))).await;

@@ -3,8 +3,9 @@
 mod common;
 
 use common::{PASSWORD, START_MS, Story, text};
-use platform::{NewApiKey, Role};
+use platform::NewApiKey;
 use serde_json::{Value, json};
+use store::{GroupCode, Role};
 
 const HOUR_MS: i64 = 3_600_000;
 
@@ -35,7 +36,7 @@ async fn a_key_scoped_to_a_deleted_group_acts_on_nothing() {
     let key = story.key_of("ada@example.org", Role::Researcher).await;
     let (first, second) = (story.group(&key).await, story.group(&key).await);
     let account = story.platform.identity.account_by_email("ada@example.org").await.expect("an account");
-    let scope = NewApiKey { groups: vec![first.clone()], ..NewApiKey::default() };
+    let scope = NewApiKey { groups: vec![GroupCode::new(first.clone())], ..NewApiKey::default() };
     let (_, scoped) = story.platform.identity.create_api_key(&account, scope).await.expect("a key");
     story.ask("DELETE", &format!("/integration/v1/groups/{first}"), &scoped, Value::Null).await.done();
     assert_eq!(story.get_as("/integration/v1/groups", &scoped).await.ok(), json!([]));
@@ -349,7 +350,7 @@ async fn a_scoped_key_reaches_no_further_than_its_groups() {
     let (grace, hedy) =
         (story.patient(&key, &first, Value::Null).await, story.patient(&key, &second, Value::Null).await);
     let account = story.platform.identity.account_by_email("ada@example.org").await.expect("an account");
-    let scope = NewApiKey { groups: vec![first.clone()], ..NewApiKey::default() };
+    let scope = NewApiKey { groups: vec![GroupCode::new(first.clone())], ..NewApiKey::default() };
     let (_, scoped) = story.platform.identity.create_api_key(&account, scope).await.expect("a key");
     let all = "/integration/v1/bracelets";
     for (serial_number, wearer) in [("PB-1", Some(&grace)), ("PB-2", Some(&hedy)), ("PB-3", None)] {

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{Enrolled, START_MS, Story, text};
-use platform::Role;
 use serde_json::{Value, json};
+use store::{GroupCode, Role};
 
 const MINUTE_MS: i64 = 60_000;
 
@@ -212,7 +212,14 @@ async fn settings_are_checked_and_a_practitioner_may_change_them() {
     let put = study.story.put(&of(uuid, "news-settings", &hcp), oxygen.clone()).await;
     assert_eq!(put.error(), (403, "forbidden"));
     let account = study.story.platform.identity.account_by_email("hcp@example.org").await.expect("an account");
-    study.story.platform.core.users().add_member(&account.uuid, &study.group, START_MS).await.expect("a member");
+    study
+        .story
+        .platform
+        .core
+        .users()
+        .add_member(&account.uuid, &GroupCode::new(study.group.as_str()), START_MS)
+        .await
+        .expect("a member");
     assert_eq!(study.story.put(&of(uuid, "news-settings", &hcp), oxygen).await.ok()["oxygen"], true);
 }
 

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{Enrolled, Story};
-use platform::Role;
 use serde_json::{Value, json};
+use store::Role;
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;

@@ -5,8 +5,8 @@ mod common;
 use axum::body::Body;
 use axum::http::{Method, Request};
 use common::{Answer, Enrolled, START_MS, Story, text};
-use platform::Role;
 use serde_json::{Value, json};
+use store::Role;
 
 struct Study {
     story: Story,

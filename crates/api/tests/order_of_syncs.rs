@@ -12,11 +12,12 @@ mod wearing;
 
 use common::{Enrolled, START_MS, Story};
 use delivery::{as_it_is, disordered};
+use platform::Platform;
 use platform::seal::Until;
-use platform::{Platform, Role};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
+use store::Role;
 use wearing::Wearing;
 
 const CASES: u64 = 12;

@@ -5,10 +5,9 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::Story;
-use platform::Role;
 use platform::derivations::Recomputed;
 use serde_json::json;
-use store::DerivationCommit;
+use store::{DerivationCommit, Role};
 use vitals::derivation::{DerivedRow, Output, day_and};
 use vitals::summary::Section;
 use vitals::zone::LocalDay;

@@ -7,8 +7,8 @@ use std::io::Read;
 use std::path::Path;
 
 use common::{Enrolled, Story, text};
-use platform::Role;
 use serde_json::{Value, json};
+use store::Role;
 use vitals::af::classify_by_hour;
 use vitals::beats::Beat;
 use vitals::hrv::{day_averages, five_minute_windows};

@@ -5,9 +5,9 @@ mod common;
 use axum::body::Body;
 use axum::http::Request;
 use common::{PASSWORD, Story, text};
-use platform::{NewApiKey, Role};
+use platform::NewApiKey;
 use serde_json::{Value, json};
-use store::{Failures, JobFailure, NEVER_MS, NewJob};
+use store::{Failures, GroupCode, JobFailure, NEVER_MS, NewJob, Role};
 
 #[tokio::test]
 async fn nobody_gets_in_without_a_credential() {
@@ -81,7 +81,13 @@ async fn a_practitioner_reads_but_does_not_manage() {
     let group = story.group(&ada).await;
     let grace = story.patient(&ada, &group, Value::Null).await;
     let account = story.platform.identity.account_by_email("hcp@example.org").await.expect("an account");
-    story.platform.core.users().add_member(&account.uuid, &group, story.now_ms()).await.expect("a member");
+    story
+        .platform
+        .core
+        .users()
+        .add_member(&account.uuid, &GroupCode::new(group.as_str()), story.now_ms())
+        .await
+        .expect("a member");
 
     story.get(&format!("/integration/v1/groups/{group}/patients?token={hcp}")).await.ok();
     story.get(&format!("/integration/v1/patients/{}/health-token?token={hcp}", grace.uuid)).await.ok();
@@ -101,8 +107,11 @@ async fn a_key_for_one_group_reaches_no_other() {
     let (first, second) = (story.group(&ada).await, story.group(&ada).await);
     let grace = story.patient(&ada, &first, Value::Null).await;
     let account = story.platform.identity.account_by_email("ada@example.org").await.expect("an account");
-    let scope =
-        NewApiKey { groups: vec![second.clone()], expires_ms: Some(story.now_ms() + 10), ..NewApiKey::default() };
+    let scope = NewApiKey {
+        groups: vec![GroupCode::new(second.clone())],
+        expires_ms: Some(story.now_ms() + 10),
+        ..NewApiKey::default()
+    };
     let (_, scoped) = story.platform.identity.create_api_key(&account, scope).await.expect("a key");
 
     let groups = story.get(&format!("/integration/v1/groups?token={scoped}")).await.ok();

@@ -3,10 +3,9 @@
 mod common;
 
 use common::{START_MS, Story};
-use platform::Role;
 use platform::seal::Until;
 use serde_json::{Value, json};
-use store::DerivationCommit;
+use store::{DerivationCommit, Role};
 use vitals::derivation::{DerivedRow, Output};
 
 /// The jobs that remove what is no longer kept.

@@ -10,9 +10,8 @@ use std::sync::{Arc, Mutex};
 use axum::body::Body;
 use axum::http::Request;
 use common::{START_MS, Story};
-use platform::Role;
 use serde_json::{Value, json};
-use store::{Audit, Entity, NewAuditEntry};
+use store::{ActorRole, Audit, Entity, NewAuditEntry, Role, UserId, UserRole};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
 use tracing::subscriber::DefaultGuard;
@@ -114,8 +113,8 @@ async fn store_operations_of_a_streamed_answer_are_under_its_request() {
     let entry = |number: i64| NewAuditEntry {
         id: format!("{number:024x}"),
         action_type: "PATIENT_UPDATE".to_owned(),
-        user_id: ada.uuid.clone(),
-        user_role: "researcher".to_owned(),
+        user_id: UserId::from(&ada.uuid),
+        user_role: ActorRole::User(UserRole::Account(Role::Researcher)),
         primary: Entity { id: "u".to_owned(), kind: "patient.id".to_owned() },
         secondary: None,
         details: None,

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{Enrolled, Story, text};
-use platform::Role;
 use serde_json::{Value, json};
+use store::Role;
 
 /// 2025-11-20T00:00 in Zurich, ms.
 const MIDNIGHT_MS: i64 = 1_763_593_200_000;

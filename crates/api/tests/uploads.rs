@@ -9,9 +9,9 @@ use arrow_ipc::writer::StreamWriter;
 use axum::body::Body;
 use axum::http::Request;
 use common::{Answer, Enrolled, START_MS, Story};
-use platform::Role;
 use platform::seal::Until;
 use serde_json::{Value, json};
+use store::Role;
 
 const ID: &str = "7f1f1c0a-5f0e-4b8e-9d5d-0a2f6c1e9b11";
 const ARROW: &str = "application/vnd.apache.arrow.stream";

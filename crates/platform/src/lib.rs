@@ -15,7 +15,7 @@ mod platform;
 mod test_service;
 mod upkeep;
 
-pub use crate::core::access::{Entrance, Researcher, Role};
+pub use crate::core::access::{Entrance, Researcher};
 pub use crate::core::audit::Action;
 pub use crate::core::error::{PlatformError, Result};
 pub use crate::core::ids::hex;

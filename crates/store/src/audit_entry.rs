@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ids::UserId;
+use crate::names::ActorRole;
+
 /// Something that an entry is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entity {
@@ -18,10 +21,10 @@ pub struct NewAuditEntry {
     pub id: String,
     /// Action code.
     pub action_type: String,
-    /// Who did it: the uuid of an account or a patient, or `system`.
-    pub user_id: String,
+    /// Who did it.
+    pub user_id: UserId,
     /// The role of who did it.
-    pub user_role: String,
+    pub user_role: ActorRole,
     /// What it was done to.
     pub primary: Entity,
     /// What else has a part in it.

@@ -1,5 +1,7 @@
 //! What can go wrong in the store.
 
+use crate::text_column::UnknownName;
+
 /// Why a store operation did not succeed. Nothing of it has been stored then.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -39,6 +41,11 @@ impl From<rusqlite::Error> for StoreError {
         use rusqlite::ErrorCode::{
             CannotOpen, ConstraintViolation, DatabaseBusy, DatabaseLocked, DiskFull, OutOfMemory, SystemIoFailure,
         };
+        if let rusqlite::Error::FromSqlConversionFailure(_, _, cause) = &error
+            && cause.is::<UnknownName>()
+        {
+            return StoreError::Damaged(format!("a row: {cause}"));
+        }
         match error.sqlite_error_code() {
             Some(ConstraintViolation) => StoreError::Conflict(error.to_string()),
             Some(DatabaseBusy | DatabaseLocked | DiskFull | SystemIoFailure | CannotOpen | OutOfMemory) => {
@@ -51,6 +58,9 @@ impl From<rusqlite::Error> for StoreError {
 
 impl From<tokio_postgres::Error> for StoreError {
     fn from(error: tokio_postgres::Error) -> Self {
+        if let Some(unknown) = unknown_name(&error) {
+            return StoreError::Damaged(format!("a row: {unknown}"));
+        }
         // The driver's own text says only "db error"; the server's message is in the source. It names tables and
         // constraints, never values, because the detail field is left out.
         let message = error.as_db_error().map_or_else(|| error.to_string(), |db| db.message().to_owned());
@@ -60,6 +70,11 @@ impl From<tokio_postgres::Error> for StoreError {
             None => StoreError::Unavailable(message),
         }
     }
+}
+
+/// The text of a column that is no name of its type.
+fn unknown_name(error: &tokio_postgres::Error) -> Option<&UnknownName> {
+    std::error::Error::source(error)?.downcast_ref()
 }
 
 /// What an error of the server means, by its SQLSTATE.

@@ -6,14 +6,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bytes::BytesMut;
-use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};
 use serde::{Deserialize, Serialize};
-use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
-use crate::engine::Owned;
-
-type SqlError = Box<dyn std::error::Error + Sync + Send>;
+use crate::text_column::{TextColumn, UnknownName, text_column};
 
 macro_rules! ids {
     ($($(#[$doc:meta])+ $name:ident;)+) => {
@@ -42,47 +37,17 @@ macro_rules! ids {
                 }
             }
 
-            impl rusqlite::ToSql for $name {
-                fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-                    Ok(ToSqlOutput::from(self.as_str()))
+            impl TextColumn for $name {
+                fn column_text(&self) -> &str {
+                    &self.0
+                }
+
+                fn of_column_text(text: &str) -> Result<Self, UnknownName> {
+                    Ok($name::new(text))
                 }
             }
 
-            impl FromSql for $name {
-                fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-                    value.as_str().map($name::new)
-                }
-            }
-
-            impl ToSql for $name {
-                fn to_sql(&self, column: &Type, out: &mut BytesMut) -> Result<IsNull, SqlError> {
-                    self.as_str().to_sql(column, out)
-                }
-
-                fn accepts(column: &Type) -> bool {
-                    <&str as ToSql>::accepts(column)
-                }
-
-                to_sql_checked!();
-            }
-
-            impl tokio_postgres::types::FromSql<'_> for $name {
-                fn from_sql(column: &Type, bytes: &[u8]) -> Result<Self, SqlError> {
-                    <&str as tokio_postgres::types::FromSql<'_>>::from_sql(column, bytes).map($name::new)
-                }
-
-                fn accepts(column: &Type) -> bool {
-                    <&str as tokio_postgres::types::FromSql<'_>>::accepts(column)
-                }
-            }
-
-            impl Owned for $name {
-                type Kept = $name;
-
-                fn owned(&self) -> $name {
-                    self.clone()
-                }
-            }
+            text_column!($name);
         )+
     };
 }
@@ -92,6 +57,8 @@ ids! {
     PatientId;
     /// An account of a researcher, a practitioner or an administrator: a UUID of version 4.
     AccountId;
+    /// Somebody who logs in or acts: a patient, an account, or `system` in the audit log.
+    UserId;
     /// A study, as its address names it: five capitals.
     GroupCode;
     /// A study's record: ten letters or digits.
@@ -116,6 +83,32 @@ ids! {
     SerialNumber;
     /// One life of a process in the table of nodes.
     NodeId;
+}
+
+impl From<&PatientId> for UserId {
+    fn from(patient: &PatientId) -> Self {
+        UserId(Arc::clone(&patient.0))
+    }
+}
+
+impl From<&AccountId> for UserId {
+    fn from(account: &AccountId) -> Self {
+        UserId(Arc::clone(&account.0))
+    }
+}
+
+impl UserId {
+    /// The account that the user is if the user is one.
+    #[must_use]
+    pub fn as_account(&self) -> AccountId {
+        AccountId(Arc::clone(&self.0))
+    }
+
+    /// The patient that the user is if the user is one.
+    #[must_use]
+    pub fn as_patient(&self) -> PatientId {
+        PatientId(Arc::clone(&self.0))
+    }
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ pub mod events;
 pub mod fuzzing;
 mod health;
 mod ids;
+mod names;
 mod objects;
 mod payload;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod random_blocks;
 mod refresh;
 pub mod segment;
 mod signing_key;
+mod text_column;
 mod texts;
 mod users;
 
@@ -43,8 +45,9 @@ pub use health::{
 pub use health::{Retirement, export_folder};
 pub use ids::{
     AccountId, ApiKeyId, BraceletId, ClientId, ConsentId, ExportId, FamilyId, GroupCode, GroupId, NodeId, PatientId,
-    PortalSessionId, SerialNumber, SessionId,
+    PortalSessionId, SerialNumber, SessionId, UserId,
 };
+pub use names::{ActorRole, ExportStage, Gender, PatientState, Role, UserRole};
 pub use objects::{ByteRange, ListedObject, ObjectRead, Objects, S3Address, Upload};
 pub use refresh::{Refreshed, Successor};
 pub use signing_key::SigningKey;

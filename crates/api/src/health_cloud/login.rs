@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use platform::HealthLogin;
 use serde::{Deserialize, Serialize};
+use store::{Gender, UserRole};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -45,7 +46,7 @@ struct HealthUser {
     birthday: Option<String>,
     created_at: String,
     customer_code: Option<String>,
-    gender: Option<String>,
+    gender: Option<&'static str>,
     /// Centimetres.
     height: Option<f64>,
     role: &'static str,
@@ -68,10 +69,10 @@ impl From<HealthLogin> for HealthLoginBody {
                 uuid: patient.uuid,
                 birthday: patient.profile.birthday,
                 created_at: iso_ms(patient.created_ms),
-                customer_code: patient.customer_code,
-                gender: patient.profile.gender,
+                customer_code: patient.customer_code.map(|code| code.to_string()),
+                gender: patient.profile.gender.map(Gender::name),
                 height: patient.profile.height,
-                role: "patient",
+                role: UserRole::Patient.name(),
                 updated_at: iso_ms(patient.updated_ms),
                 weight: patient.profile.weight,
                 skin_color: patient.profile.skin_color,

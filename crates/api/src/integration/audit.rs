@@ -51,7 +51,7 @@ impl From<AuditEntry> for EntryBody {
             id: entry.id,
             timestamp: entry.time_ms,
             action_type: entry.action_type,
-            user_id: entry.user_id,
+            user_id: entry.user_id.to_string(),
             user_role: entry.user_role,
             primary_entity_id: entry.primary.id,
             primary_entity_type: entry.primary.kind,

@@ -57,7 +57,7 @@ struct BraceletBody {
 impl From<Bracelet> for BraceletBody {
     fn from(bracelet: Bracelet) -> Self {
         BraceletBody {
-            id: bracelet.id,
+            id: bracelet.id.to_string(),
             serial_number: bracelet.serial_number,
             device_type: bracelet.device_type,
             firmware_version: bracelet.firmware_version,

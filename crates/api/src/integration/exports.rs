@@ -5,6 +5,7 @@ use axum::extract::{Path, State};
 use platform::PlatformError;
 use platform::exports::{ArchiveCompression, ArchiveFormat, ExportProgress, ExportRequest, ExportStatus};
 use serde::{Deserialize, Serialize};
+use store::ExportStage;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vitals::registry::DataType;
@@ -58,11 +59,11 @@ struct ExportBody {
 impl From<ExportStatus> for ExportBody {
     fn from(export: ExportStatus) -> Self {
         let (status, download_url, error) = match export.progress {
-            ExportProgress::InProgress => ("in_progress", None, None),
-            ExportProgress::Done { download_url } => ("done", Some(download_url), None),
-            ExportProgress::Failed { error } => ("failed", None, Some(error)),
+            ExportProgress::InProgress => (ExportStage::InProgress, None, None),
+            ExportProgress::Done { download_url } => (ExportStage::Done, Some(download_url), None),
+            ExportProgress::Failed { error } => (ExportStage::Failed, None, Some(error)),
         };
-        ExportBody { id: export.id, status, download_url, error }
+        ExportBody { id: export.id, status: status.name(), download_url, error }
     }
 }
 

@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use platform::{GroupSettings, GroupSettingsChange};
 use serde::{Deserialize, Serialize};
+use store::GroupCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -60,7 +61,7 @@ struct NewGroupSettings {
 async fn read(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(group_code): Path<String>,
+    Path(group_code): Path<GroupCode>,
 ) -> Result<Json<GroupSettingsBody>> {
     Ok(Json(state.platform.people.group_settings(&researcher, &group_code).await?.into()))
 }
@@ -74,7 +75,7 @@ async fn read(
 async fn change(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(group_code): Path<String>,
+    Path(group_code): Path<GroupCode>,
     mut fields: Fields,
 ) -> Result<Json<GroupSettingsBody>> {
     let change = GroupSettingsChange {

@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use platform::GroupChange;
 use serde::{Deserialize, Serialize};
-use store::Group;
+use store::{Group, GroupCode};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -58,9 +58,9 @@ impl From<Group> for Study {
         Study {
             name: group.name,
             description: group.description,
-            code: group.code,
+            code: group.code.to_string(),
             hcp_code: group.hcp_code,
-            id: group.id,
+            id: group.id.to_string(),
             timestamp: group.created_ms,
         }
     }
@@ -98,7 +98,7 @@ async fn create(
 async fn change(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(group_code): Path<String>,
+    Path(group_code): Path<GroupCode>,
     mut fields: Fields,
 ) -> Result<Json<Study>> {
     let change = GroupChange { name: fields.text("name"), description: fields.text("description") };
@@ -114,7 +114,7 @@ async fn change(
 async fn delete(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(group_code): Path<String>,
+    Path(group_code): Path<GroupCode>,
 ) -> Result<StatusCode> {
     state.platform.people.delete_group(&researcher, &group_code).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -128,7 +128,7 @@ async fn delete(
 async fn attach(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((group_code, uuid)): Path<(String, PathUuid)>,
+    Path((group_code, uuid)): Path<(GroupCode, PathUuid)>,
 ) -> Result<StatusCode> {
     state.platform.people.attach_patient(&researcher, &group_code, &uuid).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -142,7 +142,7 @@ async fn attach(
 async fn detach(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((group_code, uuid)): Path<(String, PathUuid)>,
+    Path((group_code, uuid)): Path<(GroupCode, PathUuid)>,
 ) -> Result<StatusCode> {
     state.platform.people.detach_patient(&researcher, &group_code, &uuid).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
-use store::Member;
+use store::{AccountId, GroupCode, Member};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -33,12 +33,12 @@ struct HcpBody {
     uuid: String,
     email: String,
     /// `researcher`, `hcp` or `admin`.
-    role: String,
+    role: &'static str,
 }
 
 impl From<Member> for HcpBody {
     fn from(member: Member) -> Self {
-        HcpBody { uuid: member.uuid, email: member.email, role: member.role }
+        HcpBody { uuid: member.uuid.to_string(), email: member.email, role: member.role.name() }
     }
 }
 
@@ -50,7 +50,7 @@ impl From<Member> for HcpBody {
 async fn list(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(group_code): Path<String>,
+    Path(group_code): Path<GroupCode>,
 ) -> Result<Json<Vec<HcpBody>>> {
     let members = state.platform.people.hcps(&researcher, &group_code).await?;
     Ok(Json(members.into_iter().map(HcpBody::from).collect()))
@@ -65,7 +65,7 @@ async fn list(
 async fn add(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(group_code): Path<String>,
+    Path(group_code): Path<GroupCode>,
     mut fields: Fields,
 ) -> Result<Json<HcpBody>> {
     let email = fields.required_text("email");
@@ -81,8 +81,8 @@ async fn add(
 async fn remove(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((group_code, uuid)): Path<(String, PathUuid)>,
+    Path((group_code, uuid)): Path<(GroupCode, PathUuid)>,
 ) -> Result<StatusCode> {
-    state.platform.people.remove_hcp(&researcher, &group_code, &uuid).await?;
+    state.platform.people.remove_hcp(&researcher, &group_code, &AccountId::new(&*uuid)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use platform::{LARGEST_LAKE_PAGE, LakeFile};
 use serde::Serialize;
+use store::GroupCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -98,7 +99,7 @@ impl From<LakeFile> for LakeFileBody {
 async fn list(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(group_code): Path<String>,
+    Path(group_code): Path<GroupCode>,
     parameters: Parameters,
 ) -> Result<Json<LakeBody>> {
     let number = |key: &'static str| match parameters.one(key) {

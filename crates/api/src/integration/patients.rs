@@ -10,6 +10,7 @@ use futures::StreamExt;
 use platform::{Enrolled, PatientColumns, PatientRow, PlatformError, ROWS_AT_ONCE, VoucherCheck};
 use runtime::HashSet;
 use serde::{Deserialize, Serialize};
+use store::{Gender, GroupCode, PatientState};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vitals::latest::{LatestValues, Timed};
@@ -82,7 +83,7 @@ pub(super) struct PatientBody {
     birthday: Option<String>,
     /// `female`, `male` or `other`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    gender: Option<String>,
+    gender: Option<&'static str>,
     /// Country of residence.
     #[serde(skip_serializing_if = "Option::is_none")]
     country: Option<String>,
@@ -103,7 +104,7 @@ pub(super) struct PatientBody {
     external_patient_id: Option<String>,
     /// `pre_created` or `confirmed`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    state: Option<String>,
+    state: Option<&'static str>,
     /// 1 to 4.
     #[serde(skip_serializing_if = "Option::is_none")]
     hair_density: Option<i64>,
@@ -221,7 +222,7 @@ impl Wanted {
 
     fn body(&self, row: PatientRow) -> PatientBody {
         let PatientRow { patient, person, profile, device, latest_values } = row;
-        let voucher_code = (patient.state == "pre_created").then_some(patient.voucher_code);
+        let voucher_code = (patient.state == PatientState::PreCreated).then_some(patient.voucher_code);
         PatientBody {
             uuid: patient.uuid,
             id: self.has("_id").then_some(patient.record_id),
@@ -229,14 +230,14 @@ impl Wanted {
             last_name: person.last_name.filter(|_| self.has("last_name")),
             email: patient.email.filter(|_| self.has("email")),
             birthday: profile.birthday.filter(|_| self.has("birthday")),
-            gender: profile.gender.filter(|_| self.has("gender")),
+            gender: profile.gender.filter(|_| self.has("gender")).map(Gender::name),
             country: person.country.filter(|_| self.has("country")),
             height: profile.height.filter(|_| self.has("height")),
             weight: profile.weight.filter(|_| self.has("weight")),
             skin_color: profile.skin_color.filter(|_| self.has("skin_color")),
             customer_tag: person.customer_tag.filter(|_| self.has("customer_tag")),
             external_patient_id: person.external_patient_id.filter(|_| self.has("external_patient_id")),
-            state: self.has("state").then_some(patient.state),
+            state: self.has("state").then(|| patient.state.name()),
             hair_density: profile.hair_density.filter(|_| self.has("hair_density")),
             code: voucher_code.filter(|_| self.has("code")),
             device: device.filter(|_| self.has("device")).map(DeviceBody::from),
@@ -252,7 +253,7 @@ struct EnrolledBody {
     /// Voucher code.
     code: String,
     /// `pre_created`.
-    state: String,
+    state: &'static str,
     /// Record identifier.
     #[serde(rename = "_id")]
     id: String,
@@ -260,7 +261,12 @@ struct EnrolledBody {
 
 impl From<Enrolled> for EnrolledBody {
     fn from(enrolled: Enrolled) -> Self {
-        EnrolledBody { uuid: enrolled.uuid, code: enrolled.voucher_code, state: enrolled.state, id: enrolled.record_id }
+        EnrolledBody {
+            uuid: enrolled.uuid,
+            code: enrolled.voucher_code,
+            state: enrolled.state.name(),
+            id: enrolled.record_id,
+        }
     }
 }
 
@@ -270,7 +276,7 @@ struct VoucherBody {
     exists: bool,
     /// The patient's state.
     #[serde(skip_serializing_if = "Option::is_none")]
-    state: Option<String>,
+    state: Option<&'static str>,
     /// ISO 8601 in UTC with milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     created_at: Option<String>,
@@ -281,7 +287,7 @@ impl From<Option<VoucherCheck>> for VoucherBody {
         VoucherBody {
             exists: found.is_some(),
             created_at: found.as_ref().map(|voucher| iso_ms(voucher.created_ms)),
-            state: found.map(|voucher| voucher.state),
+            state: found.map(|voucher| voucher.state.name()),
         }
     }
 }
@@ -309,7 +315,7 @@ struct TokenBody {
 async fn list(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(group_code): Path<String>,
+    Path(group_code): Path<GroupCode>,
     parameters: Parameters,
 ) -> Result<Response> {
     let wanted = Wanted::read(&parameters)?;
@@ -333,7 +339,7 @@ async fn list(
 async fn enrol(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(group_code): Path<String>,
+    Path(group_code): Path<GroupCode>,
 ) -> Result<Json<EnrolledBody>> {
     Ok(Json(state.platform.people.enrol_patient(&researcher, &group_code).await?.into()))
 }

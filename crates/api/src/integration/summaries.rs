@@ -4,6 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use futures::StreamExt;
 use platform::PATIENTS_AT_ONCE;
+use store::GroupCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -35,7 +36,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 async fn of_group(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(group_code): Path<String>,
+    Path(group_code): Path<GroupCode>,
     parameters: Parameters,
 ) -> Result<Response> {
     let day = required_date(&parameters, "date")?;

@@ -26,7 +26,7 @@ pub(super) struct AccountBody {
     uuid: String,
     email: String,
     /// `researcher`, `hcp` or `admin`.
-    role: String,
+    role: &'static str,
     first_name: Option<String>,
     last_name: Option<String>,
     /// Whether its subscription is active, which audit logs ask for.
@@ -40,9 +40,9 @@ pub(super) struct AccountBody {
 impl AccountBody {
     pub(super) fn of(account: Account, now_ms: i64) -> Self {
         AccountBody {
-            uuid: account.uuid,
+            uuid: account.uuid.to_string(),
             email: account.email,
-            role: account.role,
+            role: account.role.name(),
             first_name: account.first_name,
             last_name: account.last_name,
             has_subscription: account.subscription_until_ms.is_some_and(|until_ms| now_ms < until_ms),

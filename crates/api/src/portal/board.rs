@@ -11,6 +11,7 @@ use futures::{Stream, StreamExt as _};
 use platform::portal::{BoardEvent, BoardListener, BoardRow, Presence, SPARK_SLOTS};
 use platform::{Platform, ROWS_AT_ONCE};
 use serde::Serialize;
+use store::GroupCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vitals::cells::WINDOW_MS;
@@ -213,7 +214,7 @@ fn score(entry: &NewsEntry) -> ScoreBody {
 async fn board(
     State(state): State<ApiState>,
     PortalCall(caller): PortalCall,
-    Path(code): Path<String>,
+    Path(code): Path<GroupCode>,
 ) -> Result<Response> {
     let platform = state.platform;
     let uuids = platform.data.board_patients(&caller.researcher()?, &code).await?;
@@ -238,7 +239,7 @@ async fn board(
 async fn events(
     State(state): State<ApiState>,
     UnattendedCall(caller): UnattendedCall,
-    Path(code): Path<String>,
+    Path(code): Path<GroupCode>,
     headers: HeaderMap,
 ) -> Result<Response> {
     let place = state.streams.clone().try_acquire_owned().map_err(|_| NoRoom)?;
@@ -259,7 +260,7 @@ struct Watched {
     platform: Platform,
     listener: BoardListener,
     cookie: String,
-    code: String,
+    code: GroupCode,
 }
 
 impl Watched {

@@ -5,6 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use platform::oauth::{NewOauthClient, OauthClientView};
 use serde::{Deserialize, Serialize};
+use store::ClientId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -46,7 +47,7 @@ impl From<OauthClientView> for ClientBody {
         let OauthClientView { client, redirect_uris } = view;
         ClientBody {
             public: client.secret_hash.is_none(),
-            client_id: client.id,
+            client_id: client.id.to_string(),
             name: client.name,
             redirect_uris,
             privacy_policy_url: client.privacy_policy_url,
@@ -115,7 +116,7 @@ async fn create(
 async fn remove(
     State(state): State<ApiState>,
     PortalCall(caller): PortalCall,
-    Path(client_id): Path<String>,
+    Path(client_id): Path<ClientId>,
 ) -> Result<StatusCode> {
     state.platform.identity.remove_portal_client(&caller, &client_id).await?;
     Ok(StatusCode::NO_CONTENT)

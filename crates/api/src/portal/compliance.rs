@@ -7,6 +7,7 @@ use futures::StreamExt as _;
 use platform::PlatformError;
 use platform::portal::{PatientDays, TypeHours};
 use serde::Serialize;
+use store::GroupCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vitals::zone::LocalDay;
@@ -108,7 +109,7 @@ impl From<TypeHours> for TypeHoursBody {
 async fn of_group(
     State(state): State<ApiState>,
     PortalCall(caller): PortalCall,
-    Path(code): Path<String>,
+    Path(code): Path<GroupCode>,
     parameters: Parameters,
 ) -> Result<Response> {
     let (first, last) = (day(&parameters, "from")?, day(&parameters, "to")?);

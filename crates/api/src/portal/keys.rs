@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use platform::NewApiKey;
 use platform::portal::ApiKeyView;
 use serde::{Deserialize, Serialize};
+use store::{ApiKeyId, GroupCode};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -49,10 +50,10 @@ impl From<ApiKeyView> for KeyBody {
     fn from(view: ApiKeyView) -> Self {
         let ApiKeyView { key, groups } = view;
         KeyBody {
-            id: key.id,
+            id: key.id.to_string(),
             name: key.name,
             prefix: key.prefix,
-            groups,
+            groups: groups.iter().map(GroupCode::to_string).collect(),
             expires_at: key.expires_ms.map(iso_ms),
             last_used_at: key.last_used_ms.map(iso_ms),
             created_at: iso_ms(key.created_ms),
@@ -102,7 +103,7 @@ async fn create(
     mut fields: Fields,
 ) -> Result<(StatusCode, Json<NewKeyBody>)> {
     let name = Some(fields.required_text("name"));
-    let groups = fields.texts("groups").unwrap_or_default();
+    let groups = fields.texts("groups").unwrap_or_default().into_iter().map(GroupCode::new).collect();
     let expires_ms = fields.text("expires_at").and_then(|text| {
         let time: Option<Timestamp> = text.parse().ok();
         if time.is_none() {
@@ -124,7 +125,7 @@ async fn create(
 async fn revoke(
     State(state): State<ApiState>,
     PortalCall(caller): PortalCall,
-    Path(id): Path<String>,
+    Path(id): Path<ApiKeyId>,
 ) -> Result<StatusCode> {
     state.platform.identity.revoke_portal_key(&caller, &id).await?;
     Ok(StatusCode::NO_CONTENT)

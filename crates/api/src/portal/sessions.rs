@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde::Serialize;
+use store::PortalSessionId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -44,7 +45,7 @@ struct OwnSessionBody {
 async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<Vec<OwnSessionBody>>> {
     let sessions = state.platform.identity.portal_sessions(&caller).await?.into_iter().map(|session| OwnSessionBody {
         current: session.id == caller.session_id,
-        id: session.id,
+        id: session.id.to_string(),
         created_at: iso_ms(session.created_ms),
         last_seen_at: iso_ms(session.last_seen_ms),
         address: session.address,
@@ -62,7 +63,7 @@ async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> 
 async fn end(
     State(state): State<ApiState>,
     PortalCall(caller): PortalCall,
-    Path(id): Path<String>,
+    Path(id): Path<PortalSessionId>,
 ) -> Result<StatusCode> {
     state.platform.identity.end_portal_session(&caller, &id).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -13,6 +13,7 @@ use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::outer::ClientAddress;
+use crate::person::read_gender;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -70,7 +71,7 @@ async fn activate(
         },
         profile: Profile {
             birthday: fields.text("birthday"),
-            gender: fields.text("gender"),
+            gender: read_gender(&mut fields),
             height: fields.number("height"),
             weight: fields.number("weight"),
             skin_color: fields.integer("skin_color"),

@@ -5,6 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use platform::oauth::GivenConsent;
 use serde::Serialize;
+use store::ConsentId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -33,7 +34,7 @@ struct ConsentBody {
 impl From<GivenConsent> for ConsentBody {
     fn from(given: GivenConsent) -> Self {
         ConsentBody {
-            id: given.consent.id,
+            id: given.consent.id.to_string(),
             client_name: given.client_name,
             privacy_policy_url: given.privacy_policy_url,
             scope: given.consent.scope,
@@ -56,7 +57,7 @@ async fn list(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Re
 async fn withdraw(
     State(state): State<ApiState>,
     UsersCall(caller): UsersCall,
-    Path(id): Path<String>,
+    Path(id): Path<ConsentId>,
 ) -> Result<StatusCode> {
     state.platform.identity.withdraw_consent(&caller, &id).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use platform::{Credentials, LoginName, Owner, PatientOwner, UsersLogin};
 use serde::{Deserialize, Serialize};
+use store::{Gender, UserRole};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -48,13 +49,13 @@ pub(super) struct UserBody {
     #[serde(rename = "_id")]
     id: String,
     uuid: String,
-    role: String,
+    role: &'static str,
     first_name: Option<String>,
     last_name: Option<String>,
     birthday: Option<String>,
-    gender: Option<String>,
+    gender: Option<&'static str>,
     country: Option<String>,
-    state: Option<String>,
+    state: Option<&'static str>,
     is_from_old_db: bool,
     avatar_id: Option<String>,
     email: Option<String>,
@@ -78,20 +79,20 @@ impl UserBody {
         UserBody {
             id: patient.record_id,
             uuid: patient.uuid,
-            role: "patient".to_owned(),
+            role: UserRole::Patient.name(),
             first_name: person.first_name,
             last_name: person.last_name,
             birthday: profile.birthday,
-            gender: profile.gender,
+            gender: profile.gender.map(Gender::name),
             country: person.country,
-            state: Some(patient.state),
+            state: Some(patient.state.name()),
             email: patient.email,
             updated_at: iso_ms(patient.updated_ms),
             created_at: iso_ms(patient.created_ms),
             customer_tag: person.customer_tag,
             agreement_to_terms_of_use: person.agreement_to_terms_of_use,
             code: Some(patient.voucher_code),
-            customer_code,
+            customer_code: customer_code.map(|code| code.to_string()),
             must_change_password: patient.must_change_password,
             ..UserBody::default()
         }
@@ -104,8 +105,8 @@ impl From<Owner> for UserBody {
             Owner::Patient(patient) => UserBody::of_patient(*patient),
             Owner::Account(account) => UserBody {
                 id: account.id,
-                uuid: account.uuid,
-                role: account.role,
+                uuid: account.uuid.to_string(),
+                role: account.role.name(),
                 first_name: account.first_name,
                 last_name: account.last_name,
                 email: Some(account.email),

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
-use platform::{Environment, NewAccount, NewApiKey, Platform, Role, Settings, SubscriptionStart};
+use platform::{Environment, NewAccount, NewApiKey, Platform, Settings, SubscriptionStart};
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
 use store::engine::Address;
-use store::{AuditEntry, AuditQuery, HealthDb, Objects, UsersDb};
+use store::{AccountId, AuditEntry, AuditQuery, HealthDb, Objects, Role, UsersDb};
 use tower::ServiceExt;
 
 /// When the stories begin, ms: 2025-11-20T00:53:20Z.
@@ -123,7 +123,7 @@ impl Story {
     /// All entries of the audit log in which somebody appears, of one action code when one is named.
     pub async fn audit_entries(&self, appears: &str, action_type: Option<&str>) -> Vec<AuditEntry> {
         let query = AuditQuery {
-            appears: appears.to_owned(),
+            appears: AccountId::new(appears),
             from_ms: 0,
             to_ms: i64::MAX,
             action_type: action_type.map(str::to_owned),

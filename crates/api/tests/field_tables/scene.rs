@@ -1,7 +1,7 @@
 //! A study in which every table finds its answers: a researcher, his group, and patients who tell much or nothing.
 
-use platform::Role;
 use serde_json::{Value, json};
+use store::Role;
 
 use crate::common::{Enrolled, Story};
 

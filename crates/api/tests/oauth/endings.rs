@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::browser::{Browser, location, parameter, ticket};
 use crate::common::PASSWORD;
 use crate::scene::{CHALLENGE, Client, EMAIL, HOUR_MS, Scene, address, error};
+use store::ClientId;
 
 fn access(tokens: &Value) -> &str {
     tokens["access_token"].as_str().expect("a token")
@@ -82,9 +83,13 @@ async fn a_removed_client_is_out_at_once() {
     let login = browser.open(&address(&client, &[])).await;
     let consent = browser.log_in(&login, EMAIL, PASSWORD).await;
 
-    let removed_ms = scene.story.platform.identity.remove_oauth_client(&client.id).await.expect("removed");
+    let removed_ms =
+        scene.story.platform.identity.remove_oauth_client(&ClientId::new(client.id.as_str())).await.expect("removed");
     scene.story.pass_ms(5);
-    assert_eq!(scene.story.platform.identity.remove_oauth_client(&client.id).await.expect("known"), removed_ms);
+    assert_eq!(
+        scene.story.platform.identity.remove_oauth_client(&ClientId::new(client.id.as_str())).await.expect("known"),
+        removed_ms
+    );
     assert!(!scene.opens(access(&tokens)).await);
     assert_eq!(error(&scene.refresh(&client, refresh(&tokens)).await), (401, "invalid_client"));
     assert_eq!(error(&scene.redeem(&client, &code).await), (401, "invalid_client"));

@@ -4,9 +4,9 @@ use axum::body::Body;
 use axum::http::Request;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use platform::Role;
 use platform::oauth::NewOauthClient;
 use serde_json::{Value, json};
+use store::Role;
 use url::form_urlencoded::Serializer;
 
 use crate::browser::{Browser, parameter};
@@ -49,7 +49,7 @@ impl Scene {
             public,
         };
         let (client, secret) = self.story.platform.identity.create_oauth_client(new).await.expect("a client");
-        Client { id: client.id, secret }
+        Client { id: client.id.to_string(), secret }
     }
 
     /// A code for a client, bound to [`CHALLENGE`].

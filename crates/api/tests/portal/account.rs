@@ -1,7 +1,8 @@
 //! One's own account: password, keys, and what an operator does to it.
 
-use platform::{NewAccount, Role, SubscriptionStart};
+use platform::{NewAccount, SubscriptionStart};
 use serde_json::{Value, json};
+use store::Role;
 
 use crate::browser::Browser;
 use crate::common::{PASSWORD, Story, text};

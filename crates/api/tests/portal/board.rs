@@ -6,9 +6,8 @@ use std::time::Duration;
 use axum::body::{Body, BodyDataStream};
 use axum::http::Request;
 use futures::StreamExt as _;
-use platform::Role;
 use serde_json::{Value, json};
-use store::{HealthChange, HealthMessage, PersonChange, Profile};
+use store::{HealthChange, HealthMessage, PersonChange, Profile, Role};
 
 use crate::browser::Browser;
 use crate::common::{Enrolled, PASSWORD, START_MS, Story, text};

@@ -2,8 +2,8 @@
 
 use axum::body::Body;
 use axum::http::Request;
-use platform::Role;
 use serde_json::{Value, json};
+use store::Role;
 
 use crate::common::{Answer, PASSWORD, Story, text};
 

@@ -1,8 +1,8 @@
 //! Series for charts and heat maps of compliance.
 
-use platform::Role;
 use platform::seal::Until;
 use serde_json::{Value, json};
+use store::Role;
 
 use crate::browser::Browser;
 use crate::common::{Enrolled, START_MS, Story};

@@ -1,7 +1,7 @@
 //! The history of NEWS, as the charts of a patient read it.
 
-use platform::Role;
 use serde_json::json;
+use store::Role;
 
 use crate::browser::Browser;
 use crate::common::{START_MS, Story};

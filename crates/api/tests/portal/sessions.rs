@@ -1,7 +1,7 @@
 //! The life of a session: how it begins, what keeps it open, what ends it, and what others cannot do with it.
 
-use platform::Role;
 use serde_json::{Value, json};
+use store::Role;
 
 use crate::browser::Browser;
 use crate::common::{PASSWORD, START_MS, Story, text};

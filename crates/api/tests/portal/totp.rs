@@ -1,8 +1,8 @@
 //! The second factor, with an app of our own that knows the secret and the time.
 
 use aws_lc_rs::hmac;
-use platform::Role;
 use serde_json::{Value, json};
+use store::Role;
 
 use crate::browser::Browser;
 use crate::common::{PASSWORD, Story, text};

@@ -2,42 +2,10 @@
 //!
 //! What is not known answers "not found"; what is known but not the caller's answers "forbidden".
 
-use store::{Group, PatientAccess};
+use store::{AccountId, ApiKeyId, Group, GroupCode, PatientAccess, Role};
 
 use crate::core::Core;
 use crate::core::error::{PlatformError, Result};
-
-/// What an account may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Runs studies.
-    Researcher,
-    /// Reads them.
-    Hcp,
-    /// Runs the service.
-    Admin,
-}
-
-impl Role {
-    /// The role's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Role::Researcher => "researcher",
-            Role::Hcp => "hcp",
-            Role::Admin => "admin",
-        }
-    }
-
-    /// The role of a name.
-    pub fn parse(name: &str) -> Option<Self> {
-        [Role::Researcher, Role::Hcp, Role::Admin].into_iter().find(|role| role.name() == name)
-    }
-
-    /// The role that a row holds.
-    pub(crate) fn of(name: &str) -> Result<Self> {
-        Role::parse(name).ok_or_else(|| PlatformError::Internal(format!("an account has the role {name}")))
-    }
-}
 
 /// How a caller of the integration API came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,14 +19,14 @@ pub enum Entrance {
 /// Who calls the integration API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Researcher {
-    /// The account's uuid.
-    pub account: String,
+    /// The account.
+    pub account: AccountId,
     /// What the account may do.
     pub role: Role,
     /// How he came in.
     pub entrance: Entrance,
-    /// The key that was used; empty for a page of the portal.
-    pub key_id: String,
+    /// The key that was used; absent for a page of the portal.
+    pub key_id: Option<ApiKeyId>,
     /// When the key ends by itself, ms.
     pub key_expires_ms: Option<i64>,
     /// Whether the key acts on named groups only.
@@ -87,8 +55,8 @@ impl Researcher {
 
 impl Core {
     /// The group, when the caller may act on it.
-    pub async fn group_access(&self, researcher: &Researcher, code: &str) -> Result<Group> {
-        let found = self.users().group_access(code, &researcher.account, &researcher.key_id).await?;
+    pub async fn group_access(&self, researcher: &Researcher, code: &GroupCode) -> Result<Group> {
+        let found = self.users().group_access(code, &researcher.account, researcher.key_id.as_ref()).await?;
         let found = found.ok_or(PlatformError::NotFound("group"))?;
         if !found.allowed {
             return Err(PlatformError::Forbidden("the caller has no access to this group"));
@@ -97,7 +65,7 @@ impl Core {
     }
 
     /// The group, when the caller may act on it and manages it: a practitioner only reads.
-    pub async fn managed_group(&self, researcher: &Researcher, code: &str) -> Result<Group> {
+    pub async fn managed_group(&self, researcher: &Researcher, code: &GroupCode) -> Result<Group> {
         let group = self.group_access(researcher, code).await?;
         researcher.require_manager()?;
         Ok(group)
@@ -112,7 +80,7 @@ impl Core {
 
     /// The patient, when a group that the caller may act on holds him.
     pub async fn patient_access(&self, researcher: &Researcher, uuid: &str) -> Result<PatientAccess> {
-        let found = self.users().patient_access(uuid, &researcher.account, &researcher.key_id).await?;
+        let found = self.users().patient_access(uuid, &researcher.account, researcher.key_id.as_ref()).await?;
         let found = found.ok_or(PlatformError::NotFound("patient"))?;
         if !found.allowed {
             return Err(PlatformError::Forbidden("the caller has no access to this patient"));

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use store::{Audit, Entity, NewAuditEntry};
+use store::{AccountId, ActorRole, Audit, BraceletId, Entity, GroupId, NewAuditEntry, Role, UserId, UserRole};
 
 use crate::core::Core;
 use crate::core::access::{Entrance, Researcher};
+
+/// The identity in entries of what no user did.
+const SYSTEM: &str = "system";
 
 /// What an entry tells of, in the order of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,33 +133,61 @@ pub(crate) fn patient_entity(uuid: &str) -> Entity {
 }
 
 /// A group as an entity of an entry.
-pub(crate) fn group_entity(group_id: &str) -> Entity {
-    Entity { id: group_id.to_owned(), kind: "group.id".to_owned() }
+pub(crate) fn group_entity(group_id: &GroupId) -> Entity {
+    Entity { id: group_id.to_string(), kind: "group.id".to_owned() }
 }
 
 /// A user, patient or account, as an entity of an entry.
-pub(crate) fn user_entity(uuid: &str) -> Entity {
-    Entity { id: uuid.to_owned(), kind: "user.id".to_owned() }
+pub(crate) fn user_entity(user: &UserId) -> Entity {
+    Entity { id: user.to_string(), kind: "user.id".to_owned() }
 }
 
 /// A member of a group as an entity of an entry.
-pub(crate) fn hcp_entity(account: &str) -> Entity {
-    Entity { id: account.to_owned(), kind: "hcp.uuid".to_owned() }
+pub(crate) fn hcp_entity(account: &AccountId) -> Entity {
+    Entity { id: account.to_string(), kind: "hcp.uuid".to_owned() }
 }
 
 /// The account that acts on a member, as an entity of an entry.
-pub(crate) fn doctor_entity(account: &str) -> Entity {
-    Entity { id: account.to_owned(), kind: "doctor.uuid".to_owned() }
+pub(crate) fn doctor_entity(account: &AccountId) -> Entity {
+    Entity { id: account.to_string(), kind: "doctor.uuid".to_owned() }
 }
 
 /// The account that acts on a patient, as an entity of an entry.
-pub(crate) fn hcp_admin_entity(account: &str) -> Entity {
-    Entity { id: account.to_owned(), kind: "hcp_admin.id".to_owned() }
+pub(crate) fn hcp_admin_entity(account: &AccountId) -> Entity {
+    Entity { id: account.to_string(), kind: "hcp_admin.id".to_owned() }
 }
 
 /// A bracelet as an entity of an entry.
-pub(crate) fn bracelet_entity(id: &str) -> Entity {
-    Entity { id: id.to_owned(), kind: "bracelet.id".to_owned() }
+pub(crate) fn bracelet_entity(id: &BraceletId) -> Entity {
+    Entity { id: id.to_string(), kind: "bracelet.id".to_owned() }
+}
+
+/// Who did what an entry tells of.
+pub(crate) struct Actor {
+    id: UserId,
+    role: ActorRole,
+}
+
+impl Actor {
+    /// A user, in the role that they logged in with.
+    pub fn user(id: UserId, role: UserRole) -> Self {
+        Actor { id, role: ActorRole::User(role) }
+    }
+
+    /// An account.
+    pub fn account(account: &AccountId, role: Role) -> Self {
+        Actor::user(account.into(), UserRole::Account(role))
+    }
+
+    /// The service by itself.
+    pub fn system() -> Self {
+        Actor { id: UserId::new(SYSTEM), role: ActorRole::System }
+    }
+
+    /// Somebody who runs commands on the machine; the log does not know who.
+    pub fn operator() -> Self {
+        Actor { id: UserId::new(SYSTEM), role: ActorRole::Operator }
+    }
 }
 
 impl Core {
@@ -168,23 +199,22 @@ impl Core {
         primary: Entity,
         secondary: Option<Entity>,
     ) -> NewAuditEntry {
-        self.entry_by(action, &researcher.account, researcher.role.name(), primary, secondary)
+        self.entry_by(action, Actor::account(&researcher.account, researcher.role), primary, secondary)
     }
 
     /// An entry of what someone did.
     pub(crate) fn entry_by(
         &self,
         action: Action,
-        user_id: &str,
-        user_role: &str,
+        actor: Actor,
         primary: Entity,
         secondary: Option<Entity>,
     ) -> NewAuditEntry {
         NewAuditEntry {
             id: self.new_record_id(),
             action_type: action.code().to_owned(),
-            user_id: user_id.to_owned(),
-            user_role: user_role.to_owned(),
+            user_id: actor.id,
+            user_role: actor.role,
             primary,
             secondary,
             details: None,

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use store::{GroupCode, GroupId};
+
 use crate::core::Core;
 
 const CAPITALS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -22,13 +24,13 @@ impl Core {
     }
 
     /// A group code: five capitals.
-    pub(crate) fn new_group_code(&self) -> String {
-        self.draw(CAPITALS, 5)
+    pub(crate) fn new_group_code(&self) -> GroupCode {
+        GroupCode::new(self.draw(CAPITALS, 5))
     }
 
     /// A group's record identifier: ten letters or digits.
-    pub(crate) fn new_group_id(&self) -> String {
-        self.draw(LETTERS_AND_DIGITS, 10)
+    pub(crate) fn new_group_id(&self) -> GroupId {
+        GroupId::new(self.draw(LETTERS_AND_DIGITS, 10))
     }
 
     /// The last part of a group's HCP code.

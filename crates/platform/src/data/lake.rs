@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::json;
-use store::Entity;
+use store::GroupCode;
 use store::segment::{LakeSegment, SealedPeriod};
 
 use crate::core::access::Researcher;
-use crate::core::audit::{Action, patient_entity};
+use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
 use crate::core::error::Result;
 use crate::data::Data;
 
@@ -47,7 +47,7 @@ impl Data {
     pub async fn lake_page(
         &self,
         researcher: &Researcher,
-        group_code: &str,
+        group_code: &GroupCode,
         since: Option<i64>,
         limit: i64,
     ) -> Result<LakePage> {
@@ -72,12 +72,17 @@ impl Data {
     }
 
     /// Writes an entry for each patient of whom a page names files.
-    async fn note_listing(&self, researcher: &Researcher, group_code: &str, segments: &[LakeSegment]) -> Result<()> {
+    async fn note_listing(
+        &self,
+        researcher: &Researcher,
+        group_code: &GroupCode,
+        segments: &[LakeSegment],
+    ) -> Result<()> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for segment in segments {
             *counts.entry(&segment.patient).or_default() += 1;
         }
-        let hcp_admin = Entity { id: researcher.account.clone(), kind: "hcp_admin.id".to_owned() };
+        let hcp_admin = hcp_admin_entity(&researcher.account);
         let entries: Vec<_> = counts
             .into_iter()
             .map(|(patient, files)| {

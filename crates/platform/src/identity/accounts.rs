@@ -2,9 +2,10 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use store::{Account, ApiKey, HealthChange, HealthMessage, NewPassword, StoreError};
+use store::{
+    Account, AccountId, ApiKey, ApiKeyId, GroupCode, HealthChange, HealthMessage, NewPassword, Role, StoreError,
+};
 
-use crate::core::access::Role;
 use crate::core::checks::clean_email;
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
@@ -49,7 +50,7 @@ pub struct NewApiKey {
     /// When it ends by itself, ms.
     pub expires_ms: Option<i64>,
     /// The groups that it acts on; none for all of its account's.
-    pub groups: Vec<String>,
+    pub groups: Vec<GroupCode>,
 }
 
 impl Identity {
@@ -60,10 +61,10 @@ impl Identity {
         let password_hash = self.hash_new_password("password", &password).await?;
         let now_ms = self.core.now_ms();
         let account = Account {
-            uuid: self.core.new_uuid(),
+            uuid: AccountId::new(self.core.new_uuid()),
             id: self.core.new_record_id(),
             email,
-            role: new.role.name().to_owned(),
+            role: new.role,
             first_name: new.first_name,
             last_name: new.last_name,
             password_hash,
@@ -98,14 +99,14 @@ impl Identity {
     /// Creates an API key; answers it and the key itself, which cannot be read again.
     pub async fn create_api_key(&self, account: &Account, new: NewApiKey) -> Result<(ApiKey, String)> {
         for code in &new.groups {
-            let access = self.core.users().group_access(code, &account.uuid, "").await?;
+            let access = self.core.users().group_access(code, &account.uuid, None).await?;
             if !access.ok_or(PlatformError::NotFound("group"))?.allowed {
                 return Err(PlatformError::Forbidden("the account has no access to this group"));
             }
         }
         let token = format!("pwk_{}", URL_SAFE_NO_PAD.encode(self.core.random_bytes::<32>()));
         let key = ApiKey {
-            id: self.core.new_record_id(),
+            id: ApiKeyId::new(self.core.new_record_id()),
             key_hash: hash_api_key(&token),
             prefix: token[..VISIBLE_PREFIX].to_owned(),
             account: account.uuid.clone(),
@@ -126,7 +127,7 @@ impl Identity {
 
     /// Revokes an API key and ends the health-tokens that were asked for with it. Answers when it was revoked, also
     /// when that was before.
-    pub async fn revoke_api_key(&self, key_id: &str) -> Result<i64> {
+    pub async fn revoke_api_key(&self, key_id: &ApiKeyId) -> Result<i64> {
         let key = self.core.users().api_key(key_id).await?.ok_or(PlatformError::NotFound("API key"))?;
         if let Some(revoked_ms) = key.revoked_ms {
             return Ok(revoked_ms);

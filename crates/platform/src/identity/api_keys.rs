@@ -3,8 +3,9 @@
 use std::sync::PoisonError;
 
 use sha2::{Digest, Sha256};
+use store::ApiKeyId;
 
-use crate::core::access::{Entrance, Researcher, Role};
+use crate::core::access::{Entrance, Researcher};
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 
@@ -29,9 +30,9 @@ impl Identity {
         self.note_use(&holder.key_id, holder.key_last_used_ms, now_ms);
         Ok(Researcher {
             account: holder.account,
-            role: Role::of(&holder.role)?,
+            role: holder.role,
             entrance: Entrance::Key,
-            key_id: holder.key_id,
+            key_id: Some(holder.key_id),
             key_expires_ms: holder.key_expires_ms,
             key_scoped: holder.key_scoped,
             subscription_until_ms: holder.subscription_until_ms,
@@ -39,7 +40,7 @@ impl Identity {
     }
 
     /// Notes the use of a key, off the way of the request and at most once a minute.
-    fn note_use(&self, key_id: &str, last_used_ms: Option<i64>, now_ms: i64) {
+    fn note_use(&self, key_id: &ApiKeyId, last_used_ms: Option<i64>, now_ms: i64) {
         let is_recent = |last_ms: i64| now_ms - last_ms < NOTE_USE_EVERY_MS;
         if last_used_ms.is_some_and(is_recent) {
             return;
@@ -48,9 +49,9 @@ impl Identity {
         if noted.get(key_id).copied().is_some_and(is_recent) {
             return;
         }
-        noted.insert(key_id.to_owned(), now_ms);
+        noted.insert(key_id.clone(), now_ms);
         drop(noted);
-        let (users, key_id) = (self.core.users().clone(), key_id.to_owned());
+        let (users, key_id) = (self.core.users().clone(), key_id.clone());
         runtime::spawn("note the use of a key", async move {
             if let Err(error) = users.note_key_used(&key_id, now_ms).await {
                 tracing::warn!(%error, "the use of an API key could not be noted");

@@ -4,9 +4,11 @@
 //! what allows it is looked up again after that: whoever withdraws it meanwhile either is seen here, or comes later and
 //! ends the session that he then finds.
 
-use store::{HealthPatient, HealthSession, IntakeFacts, Refreshed, StoreError};
+use store::{
+    AccountId, ClientId, HealthPatient, HealthSession, IntakeFacts, Refreshed, SessionId, StoreError, UserId, UserRole,
+};
 
-use crate::core::access::{Entrance, Researcher};
+use crate::core::access::Researcher;
 use crate::core::error::{PlatformError, Result};
 use crate::core::settings::RETENTION_SETTING;
 use crate::identity::Identity;
@@ -29,9 +31,9 @@ pub struct HealthCaller {
     /// What the token allows, words with blanks between.
     pub scope: String,
     /// The account that reads in the patient's stead.
-    pub actor: Option<String>,
+    pub actor: Option<AccountId>,
     /// The OAuth client that the token was issued to.
-    pub client: Option<String>,
+    pub client: Option<ClientId>,
     /// The session behind the token.
     pub session_id: String,
     /// The first session of the token's family.
@@ -63,16 +65,16 @@ impl Identity {
     /// Exchanges a token of the Users Cloud for one of the Health Cloud. Only a patient has data there.
     pub async fn health_login(&self, users_token: &str) -> Result<HealthLogin> {
         let caller = self.users_caller(users_token).await?;
-        if caller.role != "patient" {
+        if caller.role != UserRole::Patient {
             return Err(PlatformError::Forbidden("only a patient has data on the Health Cloud"));
         }
-        let patient = self.core.health().patient(&caller.owner).await?.ok_or(NOT_VALID)?;
+        let patient = self.core.health().patient(caller.owner.as_str()).await?.ok_or(NOT_VALID)?;
         let now_ms = self.core.now_ms();
         let refresh_minutes = if caller.refreshable { self.core.settings().token_refresh_minutes } else { 0 };
         let session = HealthSession {
             login: Some(caller.login.clone()),
             refresh_until_ms: now_ms + refresh_minutes * MINUTE_MS,
-            ..self.new_health_session(&caller.owner, OWN_SCOPE, now_ms)
+            ..self.new_health_session(caller.owner.as_str(), OWN_SCOPE, now_ms)
         };
         let family = session.family.clone();
         let issued = self.start_health_session(session).await?;
@@ -92,7 +94,7 @@ impl Identity {
         let key_end_ms = researcher.key_expires_ms.unwrap_or(i64::MAX);
         let session = HealthSession {
             actor: Some(researcher.account.clone()),
-            api_key: (researcher.entrance == Entrance::Key).then(|| researcher.key_id.clone()),
+            api_key: researcher.key_id.clone(),
             expires_ms: session.expires_ms.min(key_end_ms),
             ..session
         };
@@ -108,9 +110,10 @@ impl Identity {
     /// Who calls the Health Cloud with this token.
     pub async fn health_caller(&self, token: &str) -> Result<HealthCaller> {
         let claims = self.read_token(Cloud::Health, token).await?;
-        let found = self.core.health().calling_session(&claims.jti, RETENTION_SETTING, self.core.now_ms()).await?;
+        let found =
+            self.core.health().calling_session(claims.jti.as_str(), RETENTION_SETTING, self.core.now_ms()).await?;
         let (session, intake) = found.ok_or(NOT_VALID)?;
-        if session.patient != claims.sub || session.ended_ms.is_some() || session.replaced_ms.is_some() {
+        if session.patient != claims.sub.as_str() || session.ended_ms.is_some() || session.replaced_ms.is_some() {
             return Err(NOT_VALID);
         }
         if self.core.now_ms() >= session.expires_ms {
@@ -132,8 +135,9 @@ impl Identity {
     /// have refresh tokens. `address` is where the call comes from.
     pub async fn health_refresh(&self, token: &str, address: &str) -> Result<Issued> {
         let claims = self.claims_to_refresh(Cloud::Health, token, address).await?;
-        let session = self.core.health().session(&claims.jti).await?;
-        let Some(session) = session.filter(|session| session.patient == claims.sub && session.ended_ms.is_none())
+        let session = self.core.health().session(claims.jti.as_str()).await?;
+        let Some(session) =
+            session.filter(|session| session.patient == claims.sub.as_str() && session.ended_ms.is_none())
         else {
             return Err(self.refresh_refused(&claims.sub, address));
         };
@@ -162,12 +166,12 @@ impl Identity {
     /// be refreshed.
     pub async fn health_logout(&self, token: &str) -> Result<()> {
         let claims = self.read_token(Cloud::Health, token).await?;
-        let session = self.core.health().session(&claims.jti).await?.ok_or(NOT_VALID)?;
+        let session = self.core.health().session(claims.jti.as_str()).await?.ok_or(NOT_VALID)?;
         let now_ms = self.core.now_ms();
         let is_refreshed_here = session.actor.is_none() && session.client.is_none();
         let stands = now_ms < session.expires_ms || is_refreshed_here && now_ms < session.refresh_until_ms;
         let ended = session.ended_ms.is_some() || replaced_long_ago(session.replaced_ms, now_ms);
-        if session.patient != claims.sub || ended || !stands {
+        if session.patient != claims.sub.as_str() || ended || !stands {
             return Err(NOT_VALID);
         }
         self.core.health().end_family(&session.family, now_ms).await?;
@@ -198,15 +202,16 @@ impl Identity {
 
     /// Signs the token of a session.
     pub(crate) async fn sign_health_token(&self, session: &HealthSession) -> Result<String> {
+        let (id, patient) = (SessionId::new(session.id.as_str()), UserId::new(session.patient.as_str()));
         let unsigned = Unsigned {
-            session_id: &session.id,
+            session_id: &id,
             issued_ms: session.issued_ms,
             expires_ms: session.expires_ms,
-            uuid: &session.patient,
-            role: "patient",
+            user: &patient,
+            role: UserRole::Patient,
             scope: Some(&session.scope),
-            actor: session.actor.as_deref(),
-            client: session.client.as_deref(),
+            actor: session.actor.as_ref(),
+            client: session.client.as_ref(),
         };
         self.sign(Cloud::Health, unsigned).await
     }
@@ -223,12 +228,10 @@ impl Identity {
 
     /// Whether key, account, membership and attachment still stand.
     async fn still_reads(&self, researcher: &Researcher, patient: &str) -> Result<()> {
-        let key_stands = match researcher.entrance {
-            Entrance::Key => {
-                self.core.users().api_key(&researcher.key_id).await?.is_some_and(|key| key.revoked_ms.is_none())
-            }
-            // The account is what such a token rests on.
-            Entrance::Portal => true,
+        let key_stands = match &researcher.key_id {
+            Some(key_id) => self.core.users().api_key(key_id).await?.is_some_and(|key| key.revoked_ms.is_none()),
+            // From a page of the portal: the account is what such a token rests on.
+            None => true,
         };
         let account = self.core.users().account(&researcher.account).await?;
         let stands = key_stands && account.is_some_and(|account| account.disabled_ms.is_none());

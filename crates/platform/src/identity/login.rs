@@ -2,10 +2,13 @@
 //!
 //! An unknown name and a wrong password answer the same after the same work.
 
-use store::{Account, HealthChange, HealthMessage, NewAuditEntry, NewPassword, Patient, Profile};
+use store::{
+    Account, GroupCode, HealthChange, HealthMessage, NewAuditEntry, NewPassword, Patient, PatientState, Profile,
+    UserId, UserRole,
+};
 
 use crate::core::access::Researcher;
-use crate::core::audit::{Action, user_entity};
+use crate::core::audit::{Action, Actor, user_entity};
 use crate::core::error::{PlatformError, Result};
 use crate::core::person::Person;
 use crate::identity::Identity;
@@ -50,7 +53,7 @@ pub struct PatientOwner {
     /// His body.
     pub profile: Profile,
     /// Five capitals of the group that he was enrolled in.
-    pub customer_code: Option<String>,
+    pub customer_code: Option<GroupCode>,
 }
 
 /// What a login on the Users Cloud answers.
@@ -76,17 +79,17 @@ pub(crate) enum Found {
 }
 
 impl Found {
-    fn uuid(&self) -> &str {
+    fn id(&self) -> UserId {
         match self {
-            Found::Patient(patient) => &patient.uuid,
-            Found::Account(account) => &account.uuid,
+            Found::Patient(patient) => UserId::new(patient.uuid.as_str()),
+            Found::Account(account) => UserId::from(&account.uuid),
         }
     }
 
-    fn role(&self) -> &str {
+    fn role(&self) -> UserRole {
         match self {
-            Found::Patient(_) => "patient",
-            Found::Account(account) => &account.role,
+            Found::Patient(_) => UserRole::Patient,
+            Found::Account(account) => UserRole::Account(account.role),
         }
     }
 
@@ -147,9 +150,9 @@ impl Identity {
         address: &str,
     ) -> Result<UsersLogin> {
         check_new_password("new_password", new_password)?;
-        let found = self.find_by_uuid(&caller.owner).await?.ok_or(PlatformError::NotFound("user"))?;
+        let found = self.find(&caller.owner).await?.ok_or(PlatformError::NotFound("user"))?;
         let hash = found.password_hash().map(str::to_owned);
-        if !self.password_fits(&caller.owner, address, password, hash).await? {
+        if !self.password_fits(caller.owner.as_str(), address, password, hash).await? {
             return Err(PlatformError::invalid("password", "is not the present password"));
         }
         self.check_second_factor(&found).await?;
@@ -206,8 +209,8 @@ impl Identity {
     }
 
     /// Who calls the Users Cloud, as a login tells it.
-    pub async fn owner(&self, uuid: &str) -> Result<Owner> {
-        let found = self.find_by_uuid(uuid).await?.ok_or(PlatformError::NotFound("user"))?;
+    pub async fn owner(&self, user: &UserId) -> Result<Owner> {
+        let found = self.find(user).await?.ok_or(PlatformError::NotFound("user"))?;
         self.compose(found).await
     }
 
@@ -215,7 +218,7 @@ impl Identity {
     pub async fn reset_password(&self, researcher: &Researcher, patient: &str, password: &str) -> Result<()> {
         let access = self.core.patient_access(researcher, patient).await?;
         researcher.require_manager()?;
-        if access.state != "confirmed" {
+        if access.state != PatientState::Confirmed {
             return Err(not_confirmed());
         }
         let password_hash = self.hash_new_password("password", password).await?;
@@ -239,11 +242,11 @@ impl Identity {
         self.core.deliver(message).await
     }
 
-    async fn find_by_uuid(&self, uuid: &str) -> Result<Option<Found>> {
-        if let Some(patient) = self.core.users().patient(uuid).await? {
+    async fn find(&self, user: &UserId) -> Result<Option<Found>> {
+        if let Some(patient) = self.core.users().patient(user.as_str()).await? {
             return Ok(Some(Found::Patient(patient)));
         }
-        Ok(self.core.users().account(uuid).await?.map(Found::Account))
+        Ok(self.core.users().account(&user.as_account()).await?.map(Found::Account))
     }
 
     async fn find_by_email(&self, email: &str) -> Result<Option<Found>> {
@@ -255,7 +258,7 @@ impl Identity {
 
     async fn start_login(&self, found: Found) -> Result<UsersLogin> {
         let session = NewSession {
-            owner: found.uuid(),
+            owner: found.id(),
             role: found.role(),
             password_hash: found.password_hash().unwrap_or_default(),
             refreshable: !found.must_change_password(),
@@ -266,8 +269,9 @@ impl Identity {
 
     /// The entry of a login.
     pub(crate) fn login_entry(&self, found: &Found) -> NewAuditEntry {
-        let uuid = found.uuid();
-        self.core.entry_by(Action::UserLogin, uuid, found.role(), user_entity(uuid), None)
+        let user = found.id();
+        let entity = user_entity(&user);
+        self.core.entry_by(Action::UserLogin, Actor::user(user, found.role()), entity, None)
     }
 
     async fn compose(&self, found: Found) -> Result<Owner> {

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use runtime::HashMap;
+use store::{ApiKeyId, ConsentId};
 use tokio::sync::Semaphore;
 
 use crate::core::settings::Settings;
@@ -23,9 +24,9 @@ pub(crate) struct Memory {
     /// Logins that failed.
     pub backoff: Backoff,
     /// Consent pages that have been decided on, until when they would be good, ms, by the ticket's record identifier.
-    pub used_tickets: Mutex<HashMap<String, i64>>,
+    pub used_tickets: Mutex<HashMap<ConsentId, i64>>,
     /// When this node last noted the use of an API key, ms, by the key's record identifier.
-    pub key_uses: Mutex<HashMap<String, i64>>,
+    pub key_uses: Mutex<HashMap<ApiKeyId, i64>>,
 }
 
 impl Memory {

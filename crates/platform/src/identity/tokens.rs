@@ -4,7 +4,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, Header, Validation};
 use serde::{Deserialize, Serialize};
+use store::{AccountId, ClientId, FamilyId, SessionId, UserId, UserRole};
 
+use crate::core::audit;
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 
@@ -43,16 +45,23 @@ pub struct Issued {
 /// Who calls the Users Cloud.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsersCaller {
-    /// The uuid of a patient or of an account.
-    pub owner: String,
-    /// `patient`, or the role of the account.
-    pub role: String,
+    /// The patient or the account.
+    pub owner: UserId,
+    /// The role that the token was issued for.
+    pub role: UserRole,
     /// The session behind the token.
-    pub session_id: String,
+    pub session_id: SessionId,
     /// The login that the token goes back to.
-    pub login: String,
+    pub login: FamilyId,
     /// Whether the login can be prolonged: not when staff chose its password.
     pub refreshable: bool,
+}
+
+impl UsersCaller {
+    /// The caller as the audit log names them.
+    pub(crate) fn actor(&self) -> audit::Actor {
+        audit::Actor::user(self.owner.clone(), self.role)
+    }
 }
 
 /// What a token says. The names are those of RFC 7519, RFC 8693 and RFC 9068.
@@ -60,35 +69,35 @@ pub struct UsersCaller {
 pub(crate) struct Claims {
     pub iss: String,
     pub aud: String,
-    pub sub: String,
-    pub jti: String,
+    pub sub: UserId,
+    pub jti: SessionId,
     pub iat: i64,
     pub exp: i64,
-    pub role: String,
+    pub role: UserRole,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub act: Option<Actor>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_id: Option<String>,
+    pub client_id: Option<ClientId>,
 }
 
 /// Who acts in the stead of a token's subject.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Actor {
-    pub sub: String,
+    pub sub: AccountId,
 }
 
 /// A token before it is signed.
 pub(crate) struct Unsigned<'a> {
-    pub session_id: &'a str,
+    pub session_id: &'a SessionId,
     pub issued_ms: i64,
     pub expires_ms: i64,
-    pub uuid: &'a str,
-    pub role: &'a str,
+    pub user: &'a UserId,
+    pub role: UserRole,
     pub scope: Option<&'a str>,
-    pub actor: Option<&'a str>,
-    pub client: Option<&'a str>,
+    pub actor: Option<&'a AccountId>,
+    pub client: Option<&'a ClientId>,
 }
 
 pub(crate) const NOT_VALID: PlatformError = PlatformError::Unauthenticated("the token is not valid");
@@ -99,14 +108,14 @@ impl Identity {
         let claims = Claims {
             iss: self.issuer(cloud).to_owned(),
             aud: cloud.name().to_owned(),
-            sub: unsigned.uuid.to_owned(),
-            jti: unsigned.session_id.to_owned(),
+            sub: unsigned.user.clone(),
+            jti: unsigned.session_id.clone(),
             iat: unsigned.issued_ms.div_euclid(1000),
             exp: unsigned.expires_ms.div_euclid(1000),
-            role: unsigned.role.to_owned(),
+            role: unsigned.role,
             scope: unsigned.scope.map(str::to_owned),
-            act: unsigned.actor.map(|actor| Actor { sub: actor.to_owned() }),
-            client_id: unsigned.client.map(str::to_owned),
+            act: unsigned.actor.map(|actor| Actor { sub: actor.clone() }),
+            client_id: unsigned.client.cloned(),
         };
         let keys = self.keys(cloud).await?;
         let header = Header { kid: Some(keys.signing_kid.clone()), ..Header::new(Algorithm::EdDSA) };

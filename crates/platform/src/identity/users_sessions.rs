@@ -1,6 +1,8 @@
 //! Sessions on the Users Cloud: what a login begins, a refresh prolongs and a logout ends.
 
-use store::{HealthChange, HealthMessage, NewAuditEntry, Refreshed, Session, Successor};
+use store::{
+    FamilyId, HealthChange, HealthMessage, NewAuditEntry, Refreshed, Session, SessionId, Successor, UserId, UserRole,
+};
 
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
@@ -14,8 +16,8 @@ const NOT_OURS: &str = "refresh";
 
 /// Whose session begins.
 pub(crate) struct NewSession<'a> {
-    pub owner: &'a str,
-    pub role: &'a str,
+    pub owner: UserId,
+    pub role: UserRole,
     /// The hash that his password was checked against.
     pub password_hash: &'a str,
     /// Whether the login can be prolonged.
@@ -30,9 +32,9 @@ impl Identity {
         let id = self.core.new_record_id();
         let refresh_minutes = if new.refreshable { self.core.settings().token_refresh_minutes } else { 0 };
         let session = Session {
-            family: id.clone(),
-            id,
-            owner: new.owner.to_owned(),
+            family: FamilyId::new(id.as_str()),
+            id: SessionId::new(id),
+            owner: new.owner,
             first_issued_ms: now_ms,
             issued_ms: now_ms,
             expires_ms: self.token_end_ms(now_ms),
@@ -58,7 +60,7 @@ impl Identity {
         let successor = self.successor();
         let reused = self.end_of_login(&session.family, successor.issued_ms);
         match self.core.users().refresh_session(&session.id, successor, REFRESH_GRACE_MS, reused.clone()).await? {
-            Refreshed::Done(session) => self.sign_users_token(&session, &claims.role).await,
+            Refreshed::Done(session) => self.sign_users_token(&session, claims.role).await,
             Refreshed::Reused => {
                 tracing::warn!("a token was refreshed twice, and its login has been ended");
                 self.core.deliver(reused).await?;
@@ -87,12 +89,12 @@ impl Identity {
         Ok(())
     }
 
-    async fn sign_users_token(&self, session: &Session, role: &str) -> Result<Issued> {
+    async fn sign_users_token(&self, session: &Session, role: UserRole) -> Result<Issued> {
         let unsigned = Unsigned {
             session_id: &session.id,
             issued_ms: session.issued_ms,
             expires_ms: session.expires_ms,
-            uuid: &session.owner,
+            user: &session.owner,
             role,
             scope: None,
             actor: None,
@@ -102,8 +104,8 @@ impl Identity {
         Ok(self.issued(token, session.first_issued_ms, session.refresh_until_ms))
     }
 
-    fn end_of_login(&self, login: &str, now_ms: i64) -> HealthMessage {
-        let change = HealthChange::EndSessionsOfLogin { login: login.to_owned(), at_ms: now_ms };
+    fn end_of_login(&self, login: &FamilyId, now_ms: i64) -> HealthMessage {
+        let change = HealthChange::EndSessionsOfLogin { login: login.clone(), at_ms: now_ms };
         HealthMessage { id: self.core.new_record_id(), change, entries: Vec::new(), created_ms: now_ms }
     }
 
@@ -124,7 +126,7 @@ impl Identity {
 
     /// Notes that a token which was ours could not be refreshed; answers the error to give. Nothing is guessed here, so
     /// this holds up only the one whose token it was, and nobody else who comes from the same address.
-    pub(crate) fn refresh_refused(&self, owner: &str, address: &str) -> PlatformError {
+    pub(crate) fn refresh_refused(&self, owner: &UserId, address: &str) -> PlatformError {
         self.memory.backoff.failed_again(&refresher(owner), address, self.core.now_ms());
         PlatformError::Unauthenticated("the token can no longer be refreshed")
     }
@@ -132,7 +134,11 @@ impl Identity {
     /// The token that takes the place of another, from now on.
     pub(crate) fn successor(&self) -> Successor {
         let now_ms = self.core.now_ms();
-        Successor { id: self.core.new_record_id(), issued_ms: now_ms, expires_ms: self.token_end_ms(now_ms) }
+        Successor {
+            id: SessionId::new(self.core.new_record_id()),
+            issued_ms: now_ms,
+            expires_ms: self.token_end_ms(now_ms),
+        }
     }
 }
 
@@ -142,6 +148,6 @@ pub(crate) fn replaced_long_ago(replaced_ms: Option<i64>, now_ms: i64) -> bool {
 }
 
 /// The name that failures of an owner's refreshes are counted under.
-fn refresher(owner: &str) -> String {
+fn refresher(owner: &UserId) -> String {
     format!("refresh {owner}")
 }

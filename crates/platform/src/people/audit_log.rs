@@ -26,7 +26,7 @@ impl People {
             return Err(PlatformError::invalid("action_type", "is not an action code"));
         }
         let appears = researcher.account.clone();
-        let scoped_key = researcher.key_scoped.then(|| researcher.key_id.clone());
+        let scoped_key = researcher.key_id.clone().filter(|_| researcher.key_scoped);
         let query = AuditQuery { appears, from_ms, to_ms, action_type: action_code.map(str::to_owned), scoped_key };
         let reader = self.core.users().read_audit(query, now_ms).await?;
         Ok(stream::try_unfold(reader, async |mut reader: AuditReader| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use store::{Attachment, Bracelet, Completion, HealthChange, HealthMessage, StoreError};
+use store::{Attachment, Bracelet, BraceletId, Completion, HealthChange, HealthMessage, StoreError, UserId};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, bracelet_entity, user_entity};
@@ -39,7 +39,7 @@ impl People {
     /// The bracelets that the caller may act on, oldest first: those that his patients wear, and those that nobody
     /// wears and that an account of his groups has registered. A key for named groups sees the worn ones only.
     pub async fn bracelets(&self, researcher: &Researcher) -> Result<Vec<Bracelet>> {
-        Ok(self.core.users().bracelets(&researcher.account, &researcher.key_id).await?)
+        Ok(self.core.users().bracelets(&researcher.account, researcher.key_id.as_ref()).await?)
     }
 
     /// Registers a bracelet. Forbidden for a key for named groups: the bracelet would belong to none of them.
@@ -54,7 +54,7 @@ impl People {
         ];
         check_texts(texts)?;
         let bracelet = Bracelet {
-            id: self.core.new_record_id(),
+            id: BraceletId::new(self.core.new_record_id()),
             serial_number: new.serial_number,
             device_type: new.device_type,
             firmware_version: new.firmware_version,
@@ -62,7 +62,7 @@ impl People {
             created_ms: self.core.now_ms(),
             worn_by: None,
         };
-        let user = user_entity(&researcher.account);
+        let user = user_entity(&UserId::from(&researcher.account));
         let entry = self.core.entry(Action::BraceletCreate, researcher, user, Some(bracelet_entity(&bracelet.id)));
         match self.core.users().add_bracelet(bracelet.clone(), self.core.audit(vec![entry])).await {
             Ok(()) => Ok(bracelet),
@@ -144,7 +144,7 @@ impl People {
     /// Takes a bracelet off a patient's wrist.
     pub async fn detach_bracelet(&self, researcher: &Researcher, patient: &str, serial_number: &str) -> Result<()> {
         self.core.patient_access(researcher, patient).await?;
-        let (account, key_id) = (&researcher.account, &researcher.key_id);
+        let (account, key_id) = (&researcher.account, researcher.key_id.as_ref());
         let found = self.core.users().bracelet(serial_number, account, key_id).await?;
         let found = found.map(|(bracelet, _)| bracelet).filter(|found| found.worn_by.as_deref() == Some(patient));
         let bracelet = found.ok_or(PlatformError::NotFound("bracelet"))?;
@@ -160,7 +160,7 @@ impl People {
 
     /// The bracelet, when the caller may act on it.
     async fn bracelet_access(&self, researcher: &Researcher, serial_number: &str) -> Result<Bracelet> {
-        let found = self.core.users().bracelet(serial_number, &researcher.account, &researcher.key_id).await?;
+        let found = self.core.users().bracelet(serial_number, &researcher.account, researcher.key_id.as_ref()).await?;
         match found.ok_or(PlatformError::NotFound("bracelet"))? {
             (bracelet, true) => Ok(bracelet),
             (_, false) => Err(PlatformError::Forbidden("the caller has no access to this bracelet")),

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use store::{Activation, Group, HealthChange, HealthMessage, Patient, Profile, StoreError};
+use store::{
+    Activation, Group, GroupCode, HealthChange, HealthMessage, Patient, PatientState, Profile, StoreError, UserId,
+    UserRole,
+};
 
 use crate::core::access::Researcher;
-use crate::core::audit::{Action, group_entity, patient_entity, user_entity};
+use crate::core::audit::{Action, Actor, group_entity, patient_entity, user_entity};
 use crate::core::checks::{clean_email, note};
 use crate::core::error::{PlatformError, Result};
 use crate::core::person::Person;
@@ -31,14 +34,14 @@ pub struct Enrolled {
     /// What he activates himself with.
     pub voucher_code: String,
     /// `pre_created`.
-    pub state: String,
+    pub state: PatientState,
 }
 
 /// What is known of a voucher code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VoucherCheck {
     /// The patient's state.
-    pub state: String,
+    pub state: PatientState,
     /// When it was made, ms.
     pub created_ms: i64,
 }
@@ -61,7 +64,7 @@ pub struct NewActivation {
 impl People {
     /// The groups that the caller may act on, oldest first.
     pub async fn groups(&self, researcher: &Researcher) -> Result<Vec<Group>> {
-        let scoped_key = researcher.key_scoped.then_some(researcher.key_id.as_str());
+        let scoped_key = researcher.key_id.as_ref().filter(|_| researcher.key_scoped);
         Ok(self.core.users().groups_of(&researcher.account, scoped_key).await?)
     }
 
@@ -93,7 +96,7 @@ impl People {
     }
 
     /// Adds an anonymous patient to a group.
-    pub async fn enrol_patient(&self, researcher: &Researcher, group_code: &str) -> Result<Enrolled> {
+    pub async fn enrol_patient(&self, researcher: &Researcher, group_code: &GroupCode) -> Result<Enrolled> {
         let group = self.core.managed_group(researcher, group_code).await?;
         for _ in 0..TRIES {
             let (patient, message) = self.new_patient(researcher, &group)?;
@@ -115,11 +118,11 @@ impl People {
 
     fn new_patient(&self, researcher: &Researcher, group: &Group) -> Result<(Patient, HealthMessage)> {
         let now_ms = self.core.now_ms();
-        let person = Person { customer_tag: Some(group.code.clone()), ..Person::default() };
+        let person = Person { customer_tag: Some(group.code.to_string()), ..Person::default() };
         let patient = Patient {
             uuid: self.core.new_uuid(),
             record_id: self.core.new_record_id(),
-            state: "pre_created".to_owned(),
+            state: PatientState::PreCreated,
             voucher_code: self.core.new_voucher_code(),
             voucher_expires_ms: now_ms + self.core.settings().voucher_days * DAY_MS,
             email: None,
@@ -152,7 +155,8 @@ impl People {
         if researcher.key_scoped
             && let Some(found) = &patient
         {
-            let access = self.core.users().patient_access(&found.uuid, &researcher.account, &researcher.key_id).await?;
+            let access =
+                self.core.users().patient_access(&found.uuid, &researcher.account, researcher.key_id.as_ref()).await?;
             patient = patient.filter(|_| access.is_some_and(|access| access.allowed));
         }
         Ok(patient.map(|patient| VoucherCheck { state: patient.state, created_ms: patient.created_ms }))
@@ -169,7 +173,7 @@ impl People {
             return Err(PlatformError::NotFound("voucher"));
         };
         let now_ms = self.core.now_ms();
-        if patient.state != "pre_created" {
+        if patient.state != PatientState::PreCreated {
             return Err(voucher_used());
         }
         if now_ms >= patient.voucher_expires_ms {
@@ -199,8 +203,10 @@ impl People {
             profile: new.profile,
             at_ms: now_ms,
         };
-        let registered =
-            self.core.entry_by(Action::UserRegistered, &patient.uuid, "patient", user_entity(&patient.uuid), None);
+        let user = UserId::new(patient.uuid.as_str());
+        let entity = user_entity(&user);
+        let actor = Actor::user(user, UserRole::Patient);
+        let registered = self.core.entry_by(Action::UserRegistered, actor, entity, None);
         let message =
             HealthMessage { id: self.core.new_record_id(), change, entries: vec![registered], created_ms: now_ms };
         match self.core.users().activate_patient(activation, message.clone()).await {

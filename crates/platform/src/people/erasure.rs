@@ -7,11 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use store::{AccountErasure, HealthChange, HealthMessage, NewAuditEntry, StoreError};
+use store::{AccountErasure, HealthChange, HealthMessage, NewAuditEntry, Role, StoreError, UserId, UserRole};
 
 use crate::core::access::Researcher;
-use crate::core::access::Role;
-use crate::core::audit::{Action, patient_entity, user_entity};
+use crate::core::audit::{Action, Actor, patient_entity, user_entity};
 use crate::core::error::{PlatformError, Result};
 use crate::identity::tokens::UsersCaller;
 use crate::people::People;
@@ -20,7 +19,7 @@ use crate::people::People;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
     /// Who was erased: a patient or an account.
-    pub uuid: String,
+    pub uuid: UserId,
     /// When, ms.
     pub erased_ms: i64,
     /// How much went, by kind.
@@ -41,7 +40,7 @@ impl People {
 
     /// Erases a patient, for whoever runs the service. One who was erased before answers the receipt of then.
     pub async fn erase_patient_as_operator(&self, patient: &str) -> Result<Receipt> {
-        let entry = self.core.entry_by(Action::PatientDelete, "system", "operator", patient_entity(patient), None);
+        let entry = self.core.entry_by(Action::PatientDelete, Actor::operator(), patient_entity(patient), None);
         match self.erase(patient, entry).await {
             Err(PlatformError::Store(StoreError::Gone(_))) if self.core.users().erasure(patient).await?.is_some() => {
                 self.core.deliver_changes_of(patient).await?;
@@ -53,15 +52,15 @@ impl People {
 
     /// Erases the caller himself, patient or account.
     pub async fn erase_self(&self, caller: &UsersCaller) -> Result<Receipt> {
-        let entry =
-            self.core.entry_by(Action::UserDelete, &caller.owner, &caller.role, user_entity(&caller.owner), None);
-        if caller.role == "patient" {
-            return self.erase(&caller.owner, entry).await;
+        let entry = self.core.entry_by(Action::UserDelete, caller.actor(), user_entity(&caller.owner), None);
+        if caller.role == UserRole::Patient {
+            return self.erase(caller.owner.as_str(), entry).await;
         }
+        let account = caller.owner.as_account();
         let now_ms = self.core.now_ms();
-        let change = HealthChange::EndSessionsOfActor { account: caller.owner.clone(), at_ms: now_ms };
+        let change = HealthChange::EndSessionsOfActor { account: account.clone(), at_ms: now_ms };
         let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
-        match self.core.users().erase_account(&caller.owner, message.clone()).await? {
+        match self.core.users().erase_account(&account, message.clone()).await? {
             AccountErasure::Erased(counts) => {
                 self.core.deliver(message).await?;
                 Ok(Receipt { uuid: caller.owner.clone(), erased_ms: now_ms, counts })
@@ -88,6 +87,6 @@ impl People {
         let mark = self.core.health().erased_patient(patient).await?;
         let mut counts = erasure.counts;
         counts.extend(mark.map(|mark| mark.counts).unwrap_or_default());
-        Ok(Receipt { uuid: erasure.patient, erased_ms: erasure.erased_ms, counts })
+        Ok(Receipt { uuid: UserId::new(erasure.patient), erased_ms: erasure.erased_ms, counts })
     }
 }

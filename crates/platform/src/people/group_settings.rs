@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use store::{EffectiveSettings, GroupSetting, SettingsOfGroup};
+use store::{EffectiveSettings, GroupCode, GroupSetting, SettingsOfGroup};
 use vitals::heart::MaxHeartRateRule;
 use vitals::registry::DataType;
 use vitals::summary::SummarySettings;
@@ -83,7 +83,7 @@ impl GroupSettingsChange {
 
 impl People {
     /// The settings of a group.
-    pub async fn group_settings(&self, researcher: &Researcher, code: &str) -> Result<GroupSettings> {
+    pub async fn group_settings(&self, researcher: &Researcher, code: &GroupCode) -> Result<GroupSettings> {
         let group = self.core.group_access(researcher, code).await?;
         Ok(with_defaults(self.core.users().group_settings(&group.code).await?))
     }
@@ -92,7 +92,7 @@ impl People {
     pub async fn change_group_settings(
         &self,
         researcher: &Researcher,
-        code: &str,
+        code: &GroupCode,
         change: GroupSettingsChange,
     ) -> Result<GroupSettings> {
         let group = self.core.managed_group(researcher, code).await?;
@@ -155,7 +155,7 @@ mod tests {
 
     fn group(settings: Value) -> SettingsOfGroup {
         let Value::Object(settings) = settings else { panic!("not an object") };
-        SettingsOfGroup { group_code: "AAAAA".to_owned(), settings }
+        SettingsOfGroup { group_code: GroupCode::new("AAAAA"), settings }
     }
 
     #[test]

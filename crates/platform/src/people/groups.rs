@@ -1,7 +1,7 @@
 //! Groups after their creation: their texts, their end, and which patients they hold.
 
 use serde_json::json;
-use store::{Group, GroupDeletion, HealthChange, HealthMessage, PatientDetachment};
+use store::{Group, GroupCode, GroupDeletion, HealthChange, HealthMessage, PatientDetachment};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, group_entity, patient_entity};
@@ -20,7 +20,7 @@ pub struct GroupChange {
 
 impl People {
     /// Changes name and description of a group; answers the group as it then stands.
-    pub async fn change_group(&self, researcher: &Researcher, code: &str, change: GroupChange) -> Result<Group> {
+    pub async fn change_group(&self, researcher: &Researcher, code: &GroupCode, change: GroupChange) -> Result<Group> {
         let group = self.core.managed_group(researcher, code).await?;
         let fields: Vec<&str> = [("name", &change.name), ("description", &change.description)]
             .into_iter()
@@ -38,7 +38,7 @@ impl People {
     }
 
     /// Deletes a group that holds no patient.
-    pub async fn delete_group(&self, researcher: &Researcher, code: &str) -> Result<()> {
+    pub async fn delete_group(&self, researcher: &Researcher, code: &GroupCode) -> Result<()> {
         let group = self.core.managed_group(researcher, code).await?;
         let entry = self.core.entry(Action::GroupDelete, researcher, group_entity(&group.id), None);
         match self.core.users().delete_group(&group.code, self.core.audit(vec![entry])).await? {
@@ -50,7 +50,7 @@ impl People {
     }
 
     /// Adds a patient, whom a group of the caller holds, to another group of his. Doing it again changes nothing.
-    pub async fn attach_patient(&self, researcher: &Researcher, code: &str, patient: &str) -> Result<()> {
+    pub async fn attach_patient(&self, researcher: &Researcher, code: &GroupCode, patient: &str) -> Result<()> {
         let group = self.core.managed_group(researcher, code).await?;
         self.core.patient_access(researcher, patient).await?;
         let secondary = Some(group_entity(&group.id));
@@ -65,7 +65,7 @@ impl People {
 
     /// Takes a patient out of a group. Health tokens by which anyone reads his data end: whoever still has access
     /// asks for another.
-    pub async fn detach_patient(&self, researcher: &Researcher, code: &str, patient: &str) -> Result<()> {
+    pub async fn detach_patient(&self, researcher: &Researcher, code: &GroupCode, patient: &str) -> Result<()> {
         let group = self.core.managed_group(researcher, code).await?;
         self.core.patient_access(researcher, patient).await?;
         let secondary = Some(group_entity(&group.id));

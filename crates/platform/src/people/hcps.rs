@@ -1,6 +1,6 @@
 //! The members of a group: who works in a study.
 
-use store::{HealthChange, HealthMessage, Member, MemberRemoval};
+use store::{AccountId, GroupCode, HealthChange, HealthMessage, Member, MemberRemoval};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, doctor_entity, hcp_entity};
@@ -9,13 +9,13 @@ use crate::people::People;
 
 impl People {
     /// The members of a group, longest first.
-    pub async fn hcps(&self, researcher: &Researcher, code: &str) -> Result<Vec<Member>> {
+    pub async fn hcps(&self, researcher: &Researcher, code: &GroupCode) -> Result<Vec<Member>> {
         let group = self.core.managed_group(researcher, code).await?;
         Ok(self.core.users().members(&group.code).await?)
     }
 
     /// Makes the account of an e-mail a member of a group. One that is a member stays it.
-    pub async fn add_hcp(&self, researcher: &Researcher, code: &str, email: &str) -> Result<Member> {
+    pub async fn add_hcp(&self, researcher: &Researcher, code: &GroupCode, email: &str) -> Result<Member> {
         let group = self.core.managed_group(researcher, code).await?;
         let account = self.identity.account_by_email(email).await?;
         if account.disabled_ms.is_some() {
@@ -30,12 +30,12 @@ impl People {
 
     /// Ends a membership. The account's health tokens end with it: for patients to whom it still has access it asks
     /// for others.
-    pub async fn remove_hcp(&self, researcher: &Researcher, code: &str, account: &str) -> Result<()> {
+    pub async fn remove_hcp(&self, researcher: &Researcher, code: &GroupCode, account: &AccountId) -> Result<()> {
         let group = self.core.managed_group(researcher, code).await?;
         let (hcp, doctor) = (hcp_entity(account), doctor_entity(&researcher.account));
         let entry = self.core.entry(Action::RemoveHcp, researcher, hcp, Some(doctor));
         let now_ms = self.core.now_ms();
-        let change = HealthChange::EndSessionsOfActor { account: account.to_owned(), at_ms: now_ms };
+        let change = HealthChange::EndSessionsOfActor { account: account.clone(), at_ms: now_ms };
         let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
         match self.core.users().remove_member(account, &group.code, message.clone()).await? {
             MemberRemoval::Removed => self.core.deliver(message).await,

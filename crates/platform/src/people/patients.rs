@@ -1,6 +1,6 @@
 //! The patients of a group, composed of both databases.
 
-use store::{Device, Patient, Profile};
+use store::{Device, GroupCode, Patient, Profile};
 use vitals::latest::LatestValues;
 
 use crate::core::access::Researcher;
@@ -33,7 +33,7 @@ impl People {
 
     /// The uuids of the patients of a group, in the order in which they joined. What is shown of them is then read
     /// part by part, so that a study of thousands takes no more memory than a small one.
-    pub async fn uuids_of_group(&self, researcher: &Researcher, group_code: &str) -> Result<Vec<String>> {
+    pub async fn uuids_of_group(&self, researcher: &Researcher, group_code: &GroupCode) -> Result<Vec<String>> {
         let group = self.core.group_access(researcher, group_code).await?;
         Ok(self.core.users().uuids_of(&group.code).await?)
     }

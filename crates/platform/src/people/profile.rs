@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 use serde_json::json;
-use store::{HealthChange, HealthMessage, NewAuditEntry, PersonChange, Profile, StoreError};
+use store::{HealthChange, HealthMessage, NewAuditEntry, PersonChange, Profile, StoreError, UserRole};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
@@ -101,10 +101,11 @@ impl People {
 
     /// Changes what the caller has told of himself; an account has only names. Answers him as he then stands.
     pub async fn change_self(&self, caller: &UsersCaller, change: ProfileChange) -> Result<Owner> {
-        if caller.role == "patient" {
-            let primary = patient_entity(&caller.owner);
-            let entry = self.core.entry_by(Action::PatientProfileUpdate, &caller.owner, &caller.role, primary, None);
-            self.write_profile(&caller.owner, change, entry, "first_name").await?;
+        if caller.role == UserRole::Patient {
+            let patient = caller.owner.as_patient();
+            let primary = patient_entity(patient.as_str());
+            let entry = self.core.entry_by(Action::PatientProfileUpdate, caller.actor(), primary, None);
+            self.write_profile(patient.as_str(), change, entry, "first_name").await?;
             return self.identity.owner(&caller.owner).await;
         }
         let mut errors = BTreeMap::new();
@@ -119,7 +120,8 @@ impl People {
             return Err(PlatformError::Invalid(errors));
         }
         let Person { first_name, last_name, .. } = change.person;
-        self.core.users().set_account_names(&caller.owner, first_name, last_name, self.core.now_ms()).await?;
+        let account = caller.owner.as_account();
+        self.core.users().set_account_names(&account, first_name, last_name, self.core.now_ms()).await?;
         self.identity.owner(&caller.owner).await
     }
 
@@ -194,9 +196,6 @@ pub(crate) fn check_profile(profile: &Profile, today: Date, errors: &mut BTreeMa
             Ok(date) if birthday.len() == 10 && date <= today && date.year() >= 1880 => {}
             _ => note(errors, "birthday", "must be a date in the past, as YYYY-MM-DD"),
         }
-    }
-    if profile.gender.as_deref().is_some_and(|gender| !["female", "male", "other"].contains(&gender)) {
-        note(errors, "gender", "must be female, male or other");
     }
     if profile.height.is_some_and(|height_cm| !(20.0..=300.0).contains(&height_cm)) {
         note(errors, "height", "must be 20 to 300 cm");

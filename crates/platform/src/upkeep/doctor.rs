@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use store::segment::{SegmentRow, StoredAmount};
-use store::{FailingJobs, PutAside};
+use store::{FailingJobs, GroupCode, PutAside};
 
 use crate::core::error::Result;
 use crate::upkeep::Upkeep;
@@ -30,8 +30,8 @@ pub struct Storage {
 pub struct StorageReport {
     /// Of everybody, each once.
     pub all: Storage,
-    /// By code of the group. Who is in several groups counts in each.
-    pub groups: BTreeMap<String, Storage>,
+    /// By group. Who is in several groups counts in each.
+    pub groups: BTreeMap<GroupCode, Storage>,
 }
 
 /// What a check of every segment has found.
@@ -111,7 +111,7 @@ impl Upkeep {
 }
 
 /// Adds up what is stored of each patient, and then of each group.
-fn storage_report(amounts: &[StoredAmount], members: Vec<(String, String)>, now_us: i64) -> StorageReport {
+fn storage_report(amounts: &[StoredAmount], members: Vec<(GroupCode, String)>, now_us: i64) -> StorageReport {
     let mut by_patient: BTreeMap<&str, OfPatient> = BTreeMap::new();
     for amount in amounts {
         let patient = by_patient.entry(&amount.patient).or_default();
@@ -173,12 +173,12 @@ mod tests {
             amount("new", 1_000, 1_000, Some(0)),
             amount("gone", 7_000, 0, None),
         ];
-        let member = |code: &str, patient: &str| (code.to_owned(), patient.to_owned());
+        let member = |code: &str, patient: &str| (GroupCode::new(code), patient.to_owned());
         let members = vec![member("A", "old"), member("A", "new"), member("B", "new"), member("C", "nothing sent")];
         let report = storage_report(&amounts, members, NOW_US);
         let storage = |patients, bytes, bytes_per_day| Storage { patients, bytes, rows: bytes / 10, bytes_per_day };
         assert_eq!(report.all, storage(3, 102_000, 1_000 + 1_250));
         let groups = [("A", storage(2, 95_000, 2_250)), ("B", storage(1, 5_000, 1_250)), ("C", Storage::default())];
-        assert_eq!(report.groups, groups.map(|(code, group)| (code.to_owned(), group)).into());
+        assert_eq!(report.groups, groups.map(|(code, group)| (GroupCode::new(code), group)).into());
     }
 }

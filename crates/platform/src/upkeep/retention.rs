@@ -10,7 +10,7 @@ use store::{NewAuditEntry, Retirement, StoreError};
 use uuid::Uuid;
 use vitals::registry::DataType;
 
-use crate::core::audit::{Action, patient_entity};
+use crate::core::audit::{Action, Actor, patient_entity};
 use crate::core::error::Result;
 use crate::core::ids::hex;
 use crate::core::settings::RETENTION_SETTING;
@@ -71,7 +71,7 @@ impl Upkeep {
     fn entry_of_retirement(&self, retirement: Retirement, rows: u64) -> NewAuditEntry {
         let Retirement { patient, data_type, before_us } = retirement;
         let patient = patient.to_string();
-        let mut entry = self.core.entry_by(Action::PatientUpdate, "system", "system", patient_entity(&patient), None);
+        let mut entry = self.core.entry_by(Action::PatientUpdate, Actor::system(), patient_entity(&patient), None);
         let identity = format!("retired {patient} {} {before_us}", data_type.name());
         entry.id = hex(&Sha256::digest(identity)[..12]);
         let before = Timestamp::from_microsecond(before_us).unwrap_or_default().to_string();

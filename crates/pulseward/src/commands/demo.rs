@@ -13,8 +13,9 @@ use std::time::Duration;
 use bracelet::Cast;
 use bracelet::fleet::{Fleet, FleetConfig, Session};
 use clap::{Args, Command};
-use platform::{NewAccount, NewApiKey, Platform, PlatformError, Role, SubscriptionStart};
+use platform::{NewAccount, NewApiKey, Platform, PlatformError, SubscriptionStart};
 use serde_json::{Value, json};
+use store::Role;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 

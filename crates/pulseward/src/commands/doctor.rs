@@ -69,7 +69,7 @@ impl Doctor {
             "bytes_per_day": storage.all.bytes_per_day,
             "free_bytes": free,
             "full_in_days": full_in_days,
-            "groups": storage.groups.iter().map(|(code, group)| group_json(code, group)).collect::<Vec<Value>>(),
+            "groups": storage.groups.iter().map(|(code, group)| group_json(code.as_str(), group)).collect::<Vec<Value>>(),
             "orphans": orphans.paths.len(),
             "orphan_bytes": orphans.bytes,
             "put_aside": put_aside.iter().map(job_json).collect::<Vec<Value>>(),

@@ -1,7 +1,7 @@
 //! The audit log: its order, its stamps and its chain.
 
 use super::{Stores, audit, audit_entries, on_both_engines};
-use crate::{AuditQuery, Entity, NewAuditEntry};
+use crate::{AccountId, ActorRole, AuditQuery, Entity, NewAuditEntry, Role, UserId, UserRole};
 
 const KEEP: &str = "CREATE TABLE kept AS SELECT * FROM audit_entry";
 const EMPTY: &str = "DELETE FROM audit_entry";
@@ -50,8 +50,8 @@ fn entry(id: &str, action: &str, user: &str, primary: &str, secondary: Option<&s
     NewAuditEntry {
         id: id.to_owned(),
         action_type: action.to_owned(),
-        user_id: user.to_owned(),
-        user_role: "researcher".to_owned(),
+        user_id: UserId::new(user),
+        user_role: ActorRole::User(UserRole::Account(Role::Researcher)),
         primary: entity(primary),
         secondary: secondary.map(entity),
         details: Some("{\"name\":\"Grace\"}".to_owned()),
@@ -64,7 +64,13 @@ async fn write(stores: &Stores, entries: Vec<NewAuditEntry>, now_ms: i64) {
 }
 
 fn query(appears: &str, from_ms: i64, to_ms: i64, action: Option<&str>) -> AuditQuery {
-    AuditQuery { appears: appears.to_owned(), from_ms, to_ms, action_type: action.map(str::to_owned), scoped_key: None }
+    AuditQuery {
+        appears: AccountId::new(appears),
+        from_ms,
+        to_ms,
+        action_type: action.map(str::to_owned),
+        scoped_key: None,
+    }
 }
 
 async fn ids(stores: &Stores, query: AuditQuery, now_ms: i64) -> Vec<String> {

@@ -8,7 +8,10 @@ use tokio::sync::mpsc;
 use super::people::{account, message, patient, with_ada_in};
 use super::{Stores, audit, audit_entries, no_settings, on_both_engines};
 use crate::engine::{Row, Tx};
-use crate::{ApiKey, AuditEntry, AuditQuery, Bracelet, Entity, NewAuditEntry};
+use crate::{
+    AccountId, ActorRole, ApiKey, ApiKeyId, AuditEntry, AuditQuery, Bracelet, BraceletId, Entity, GroupCode,
+    NewAuditEntry, Role, UserId, UserRole,
+};
 
 /// The most entries that a page may have, so that memory does not grow with the log.
 const PAGE: usize = 1000;
@@ -47,31 +50,37 @@ async fn with_people(stores: &Stores) {
     let users = &stores.users;
     users.add_account(account("bob")).await.expect("an account");
     for (name, code) in [("grace", "AAAAA"), ("hedy", "BBBBB")] {
-        users.add_patient(patient(name), code, message(name, 0), no_settings()).await.expect("a patient");
+        users
+            .add_patient(patient(name), &GroupCode::new(code), message(name, 0), no_settings())
+            .await
+            .expect("a patient");
     }
     let bracelet = Bracelet {
-        id: "id-band".to_owned(),
+        id: BraceletId::new("id-band"),
         serial_number: "band".to_owned(),
         device_type: "wrist".to_owned(),
         firmware_version: None,
-        registered_by: "uuid-ada".to_owned(),
+        registered_by: AccountId::new("uuid-ada"),
         created_ms: 1,
         worn_by: None,
     };
     users.add_bracelet(bracelet, audit(Vec::new(), 0)).await.expect("a bracelet");
-    users.attach_bracelet("worn", "id-band", "uuid-grace", 2, message("worn", 0)).await.expect("attached");
+    users
+        .attach_bracelet("worn", &BraceletId::new("id-band"), "uuid-grace", 2, message("worn", 0))
+        .await
+        .expect("attached");
     let key = ApiKey {
-        id: "key-of-a".to_owned(),
+        id: ApiKeyId::new("key-of-a"),
         key_hash: vec![1],
         prefix: String::new(),
-        account: "uuid-ada".to_owned(),
+        account: AccountId::new("uuid-ada"),
         name: None,
         created_ms: 0,
         expires_ms: None,
         revoked_ms: None,
         last_used_ms: None,
     };
-    users.add_api_key(key, vec!["AAAAA".to_owned()]).await.expect("a key");
+    users.add_api_key(key, vec![GroupCode::new("AAAAA")]).await.expect("a key");
 }
 
 fn time_ms(number: i64) -> i64 {
@@ -96,8 +105,8 @@ fn entry(number: i64) -> NewAuditEntry {
     NewAuditEntry {
         id: format!("entry-{number}"),
         action_type: if number % 5 == 0 { "Y" } else { "X" }.to_owned(),
-        user_id: if number % 3 == 0 { "uuid-bob" } else { "uuid-ada" }.to_owned(),
-        user_role: "researcher".to_owned(),
+        user_id: UserId::new(if number % 3 == 0 { "uuid-bob" } else { "uuid-ada" }),
+        user_role: ActorRole::User(UserRole::Account(Role::Researcher)),
         primary: entity(number),
         secondary: (number % 4 != 0).then(|| entity(number / 7)),
         details: Some(format!("{{\"number\":{number}}}")),
@@ -121,18 +130,20 @@ async fn with_entries(stores: &Stores) {
 
 fn query(appears: &str, range: (i64, i64), action: Option<&str>, key: Option<&str>) -> AuditQuery {
     AuditQuery {
-        appears: appears.to_owned(),
+        appears: AccountId::new(appears),
         from_ms: range.0,
         to_ms: range.1,
         action_type: action.map(str::to_owned),
-        scoped_key: key.map(str::to_owned),
+        scoped_key: key.map(ApiKeyId::new),
     }
 }
 
 async fn unpaged(stores: &Stores, query: AuditQuery) -> Vec<String> {
     let find = async move |tx: &Tx<'_>| {
-        let (action, key) =
-            (query.action_type.clone().unwrap_or_default(), query.scoped_key.clone().unwrap_or_default());
+        let (action, key) = (
+            query.action_type.clone().unwrap_or_default(),
+            query.scoped_key.clone().map_or_else(String::new, |key| key.to_string()),
+        );
         let AuditQuery { appears, from_ms, to_ms, .. } = &query;
         tx.query(UNPAGED, &[appears, from_ms, to_ms, &action, &key], |row: &Row<'_>| row.get(0)).await
     };

@@ -2,7 +2,10 @@
 
 use super::people::{account, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
-use crate::{ApiKey, Attachment, Bracelet, Completion, HealthChange, HealthMessage, StoreError};
+use crate::{
+    AccountId, ApiKey, ApiKeyId, Attachment, Bracelet, BraceletId, Completion, GroupCode, HealthChange, HealthMessage,
+    StoreError,
+};
 
 on_both_engines! {
     an_idle_bracelet_is_shared_and_a_worn_one_belongs_with_its_patient
@@ -11,11 +14,11 @@ on_both_engines! {
 
 fn bracelet(name: &str, registered_by: &str) -> Bracelet {
     Bracelet {
-        id: format!("id-{name}"),
+        id: BraceletId::new(format!("id-{name}")),
         serial_number: name.to_owned(),
         device_type: "wrist".to_owned(),
         firmware_version: None,
-        registered_by: format!("uuid-{registered_by}"),
+        registered_by: AccountId::new(format!("uuid-{registered_by}")),
         created_ms: 3,
         worn_by: None,
     }
@@ -28,7 +31,7 @@ fn device(id: &str, patient: &str) -> HealthMessage {
 
 async fn attach(stores: &Stores, name: &str, patient: &str, id: &str) -> crate::Result<Attachment> {
     let (bracelet, patient_uuid) = (format!("id-{name}"), format!("uuid-{patient}"));
-    stores.users.attach_bracelet(id, &bracelet, &patient_uuid, 7, device(id, patient)).await
+    stores.users.attach_bracelet(id, &BraceletId::new(bracelet.as_str()), &patient_uuid, 7, device(id, patient)).await
 }
 
 /// Ada is in A and B, Bob in B, Eve in none; Grace is a patient of A.
@@ -37,20 +40,24 @@ async fn with_people(stores: &Stores) {
     for name in ["bob", "eve"] {
         stores.users.add_account(account(name)).await.expect("an account");
     }
-    stores.users.add_member("uuid-bob", "BBBBB", 1).await.expect("a member");
-    stores.users.add_patient(patient("grace"), "AAAAA", message("g", 0), no_settings()).await.expect("a patient");
+    stores.users.add_member(&AccountId::new("uuid-bob"), &GroupCode::new("BBBBB"), 1).await.expect("a member");
+    stores
+        .users
+        .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("g", 0), no_settings())
+        .await
+        .expect("a patient");
     let scoped = ApiKey {
-        id: "scoped".to_owned(),
+        id: ApiKeyId::new("scoped"),
         key_hash: vec![1],
         prefix: String::new(),
-        account: "uuid-bob".to_owned(),
+        account: AccountId::new("uuid-bob"),
         name: None,
         created_ms: 0,
         expires_ms: None,
         revoked_ms: None,
         last_used_ms: None,
     };
-    stores.users.add_api_key(scoped, vec!["AAAAA".to_owned()]).await.expect("a key");
+    stores.users.add_api_key(scoped, vec![GroupCode::new("AAAAA")]).await.expect("a key");
     stores.users.add_bracelet(bracelet("s1", "ada"), audit(Vec::new(), 0)).await.expect("a bracelet");
 }
 
@@ -59,8 +66,13 @@ async fn an_idle_bracelet_is_shared_and_a_worn_one_belongs_with_its_patient(stor
     let taken = stores.users.add_bracelet(bracelet("s1", "bob"), audit(Vec::new(), 0)).await;
     assert!(matches!(taken, Err(StoreError::Conflict(_))));
     let may = async |account: &str, key: &str| {
-        let (_, allowed) = stores.users.bracelet("s1", account, key).await.expect("an answer").expect("a bracelet");
-        let listed = stores.users.bracelets(account, key).await.expect("a list");
+        let (_, allowed) = stores
+            .users
+            .bracelet("s1", &AccountId::new(account), Some(&ApiKeyId::new(key)))
+            .await
+            .expect("an answer")
+            .expect("a bracelet");
+        let listed = stores.users.bracelets(&AccountId::new(account), Some(&ApiKeyId::new(key))).await.expect("a list");
         assert_eq!(listed.len(), usize::from(allowed), "{account}");
         allowed
     };
@@ -75,17 +87,21 @@ async fn an_idle_bracelet_is_shared_and_a_worn_one_belongs_with_its_patient(stor
     assert_eq!(all().await, [true, true, false, false]);
     assert_eq!(attach(&stores, "s1", "grace", "a1").await.expect("an answer"), Attachment::Attached);
     assert_eq!(all().await, [true, false, false, false]);
-    assert_eq!(stores.users.bracelet("s2", "uuid-ada", "").await.expect("an answer"), None);
+    assert_eq!(stores.users.bracelet("s2", &AccountId::new("uuid-ada"), None).await.expect("an answer"), None);
 }
 
 async fn a_bracelet_has_one_wearer(stores: Stores) {
     with_people(&stores).await;
-    stores.users.add_patient(patient("hedy"), "AAAAA", message("h", 0), no_settings()).await.expect("a patient");
+    stores
+        .users
+        .add_patient(patient("hedy"), &GroupCode::new("AAAAA"), message("h", 0), no_settings())
+        .await
+        .expect("a patient");
     assert_eq!(attach(&stores, "s1", "grace", "a1").await.expect("an answer"), Attachment::Attached);
     assert_eq!(attach(&stores, "s1", "grace", "a2").await.expect("an answer"), Attachment::WornAlready);
     assert_eq!(attach(&stores, "s1", "hedy", "a3").await.expect("an answer"), Attachment::WornByAnother);
     assert!(matches!(attach(&stores, "s2", "hedy", "a4").await, Err(StoreError::Gone("bracelet"))));
-    assert!(!stores.users.remove_bracelet("id-s1", audit(Vec::new(), 0)).await.expect("an answer"));
+    assert!(!stores.users.remove_bracelet(&BraceletId::new("id-s1"), audit(Vec::new(), 0)).await.expect("an answer"));
 
     // A change that was thought of while nobody wore it is refused, and done when the wearer is known.
     let idle = Bracelet { firmware_version: Some("2".to_owned()), ..bracelet("s1", "ada") };
@@ -94,16 +110,19 @@ async fn a_bracelet_has_one_wearer(stores: Stores) {
     let worn = Bracelet { worn_by: Some("uuid-grace".to_owned()), ..idle };
     let owed = Completion::Owed(Box::new(device("c1", "grace")));
     assert!(stores.users.change_bracelet(worn.clone(), owed).await.expect("an answer"));
-    assert_eq!(stores.users.bracelet("s1", "uuid-ada", "").await.expect("an answer"), Some((worn, true)));
+    assert_eq!(
+        stores.users.bracelet("s1", &AccountId::new("uuid-ada"), None).await.expect("an answer"),
+        Some((worn, true))
+    );
 
     let detach = async |patient: &str| {
         let (uuid, message) = (format!("uuid-{patient}"), device(&format!("d-{patient}"), patient));
-        stores.users.detach_bracelet("id-s1", &uuid, 9, message).await.expect("an answer")
+        stores.users.detach_bracelet(&BraceletId::new("id-s1"), &uuid, 9, message).await.expect("an answer")
     };
     assert_eq!((detach("hedy").await, detach("grace").await, detach("grace").await), (false, true, false));
     assert_eq!(attach(&stores, "s1", "hedy", "a5").await.expect("an answer"), Attachment::Attached);
     assert!(detach("hedy").await);
-    assert!(stores.users.remove_bracelet("id-s1", audit(Vec::new(), 0)).await.expect("an answer"));
-    let again = stores.users.remove_bracelet("id-s1", audit(Vec::new(), 0)).await;
+    assert!(stores.users.remove_bracelet(&BraceletId::new("id-s1"), audit(Vec::new(), 0)).await.expect("an answer"));
+    let again = stores.users.remove_bracelet(&BraceletId::new("id-s1"), audit(Vec::new(), 0)).await;
     assert!(matches!(again, Err(StoreError::Gone("bracelet"))));
 }

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use super::people::{message, patient, with_ada_in};
 use super::{Stores, audit, audit_entries, no_settings, on_both_engines};
 use crate::events::MessageKey;
-use crate::{AccountErasure, Entity, HealthChange, HealthMessage, NewAuditEntry, NewExport, Profile, StoreError};
+use crate::{
+    AccountErasure, AccountId, ActorRole, Entity, GroupCode, HealthChange, HealthMessage, NewAuditEntry, NewExport,
+    Profile, Role, StoreError, UserId, UserRole,
+};
 
 on_both_engines! {
     a_person_goes_and_his_entries_stay_without_details
@@ -24,8 +27,8 @@ fn entry(id: &str) -> NewAuditEntry {
     NewAuditEntry {
         id: id.to_owned(),
         action_type: "PATIENT_UPDATE".to_owned(),
-        user_id: "uuid-ada".to_owned(),
-        user_role: "researcher".to_owned(),
+        user_id: UserId::new("uuid-ada"),
+        user_role: ActorRole::User(UserRole::Account(Role::Researcher)),
         primary: entity("uuid-grace"),
         secondary: None,
         details: Some("{\"first_name\":\"Grace\"}".to_owned()),
@@ -46,7 +49,10 @@ fn put(uuid: &str) -> HealthChange {
 async fn a_person_goes_and_his_entries_stay_without_details(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
     let users = &stores.users;
-    users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
+    users
+        .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 0), no_settings())
+        .await
+        .expect("a patient");
     users.complete(&MessageKey::of_id("i1"), audit(vec![entry("e1")], 5)).await.expect("an answer");
     // Under way when the erasure comes: noted, and read by somebody who will write its entries from memory.
     let pending =
@@ -71,7 +77,7 @@ async fn a_person_goes_and_his_entries_stay_without_details(stores: Stores) {
     assert!(users.complete(&owed[1].key, audit(Vec::new(), 52)).await.expect("an answer"));
 
     let query = crate::AuditQuery {
-        appears: "uuid-grace".to_owned(),
+        appears: AccountId::new("uuid-grace"),
         from_ms: 0,
         to_ms: 99,
         action_type: None,
@@ -116,7 +122,7 @@ async fn archives_of_a_patient_go(stores: Stores) {
         let export = NewExport {
             id: format!("export-{name}"),
             patient: uuid.clone(),
-            actor: "ada".to_owned(),
+            actor: AccountId::new("ada"),
             request: "{}".to_owned(),
             entry: super::export_entry(name),
             now_ms: 1,
@@ -149,14 +155,17 @@ async fn an_account_goes_unless_patients_would_be_left_alone(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
     let users = &stores.users;
     users.add_account(super::people::account("bob")).await.expect("an account");
-    users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
-    let erase = async |id: &str| users.erase_account("uuid-ada", message(id, 0)).await;
+    users
+        .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 0), no_settings())
+        .await
+        .expect("a patient");
+    let erase = async |id: &str| users.erase_account(&AccountId::new("uuid-ada"), message(id, 0)).await;
     assert_eq!(erase("x1").await.expect("an answer"), AccountErasure::LastManager);
-    users.add_member("uuid-bob", "AAAAA", 1).await.expect("a member");
+    users.add_member(&AccountId::new("uuid-bob"), &GroupCode::new("AAAAA"), 1).await.expect("a member");
     let AccountErasure::Erased(counts) = erase("x2").await.expect("an answer") else { panic!("it is still there") };
     assert_eq!(counts["memberships"], 1);
     assert!(matches!(erase("x3").await, Err(StoreError::Gone("account"))));
-    assert_eq!(users.account("uuid-ada").await.expect("an answer"), None);
+    assert_eq!(users.account(&AccountId::new("uuid-ada")).await.expect("an answer"), None);
 }
 
 const PATIENT_TABLES: &str = "SELECT DISTINCT t.name FROM sqlite_master t, pragma_table_info(t.name) c

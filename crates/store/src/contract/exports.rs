@@ -2,7 +2,7 @@
 
 use super::{Stores, audit, deliver_entries_of, export_entry, on_both_engines};
 use crate::events::MessageKey;
-use crate::{ExportState, ExportTurn, HealthChange, JobLease, NewExport, Profile};
+use crate::{AccountId, ExportState, ExportTurn, HealthChange, JobLease, NewExport, Profile};
 
 const PATIENT: &str = "11111111-1111-4111-8111-111111111111";
 const MINUTE_MS: i64 = 60_000;
@@ -30,7 +30,7 @@ fn new_export(number: i64, now_ms: i64) -> NewExport {
     NewExport {
         id: format!("{number:024x}"),
         patient: PATIENT.to_owned(),
-        actor: "an account".to_owned(),
+        actor: AccountId::new("an account"),
         request: "{}".to_owned(),
         entry: export_entry(&number.to_string()),
         now_ms,

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use super::people::{account, group, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::{
-    EffectiveSettings, GroupDeletion, HealthChange, HealthMessage, MemberRemoval, PatientDetachment, Profile,
-    SettingsOfGroup, StoreError,
+    AccountId, EffectiveSettings, GroupCode, GroupDeletion, HealthChange, HealthMessage, MemberRemoval,
+    PatientDetachment, Profile, Role, SettingsOfGroup, StoreError,
 };
 
 on_both_engines! {
@@ -30,41 +30,58 @@ fn goals(at_ms: i64) -> EffectiveSettings {
 async fn a_group_is_changed_and_goes_when_it_is_empty(stores: Stores) {
     with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
     let users = &stores.users;
-    let changed =
-        users.change_group("AAAAA", None, Some("new".to_owned()), audit(Vec::new(), 0)).await.expect("changed");
+    let changed = users
+        .change_group(&GroupCode::new("AAAAA"), None, Some("new".to_owned()), audit(Vec::new(), 0))
+        .await
+        .expect("changed");
     let expected = crate::Group { description: "new".to_owned(), ..group("AAAAA", 0) };
     assert_eq!(changed, expected);
-    let unknown = users.change_group("ZZZZZ", None, None, audit(Vec::new(), 0)).await;
+    let unknown = users.change_group(&GroupCode::new("ZZZZZ"), None, None, audit(Vec::new(), 0)).await;
     assert!(matches!(unknown, Err(StoreError::Gone("group"))));
 
-    users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
-    let delete = async |code: &str| users.delete_group(code, audit(Vec::new(), 0)).await;
+    users
+        .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 0), no_settings())
+        .await
+        .expect("a patient");
+    let delete = async |code: &str| users.delete_group(&GroupCode::new(code), audit(Vec::new(), 0)).await;
     assert_eq!(delete("AAAAA").await.expect("an answer"), GroupDeletion::HasPatients);
     let values = Map::from_iter([("goal".to_owned(), json!(5))]);
-    users.set_group_settings("BBBBB", values, goals(1), audit(Vec::new(), 0)).await.expect("set");
+    users.set_group_settings(&GroupCode::new("BBBBB"), values, goals(1), audit(Vec::new(), 0)).await.expect("set");
     assert_eq!(delete("BBBBB").await.expect("an answer"), GroupDeletion::Deleted);
     assert!(matches!(delete("BBBBB").await, Err(StoreError::Gone("group"))));
-    assert!(users.group_settings("BBBBB").await.expect("a list").is_empty());
-    assert_eq!(users.groups_of("uuid-ada", None).await.expect("a list"), [expected]);
+    assert!(users.group_settings(&GroupCode::new("BBBBB")).await.expect("a list").is_empty());
+    assert_eq!(users.groups_of(&AccountId::new("uuid-ada"), None).await.expect("a list"), [expected]);
 }
 
 async fn a_group_keeps_somebody_who_manages_it(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
     let users = &stores.users;
-    let hcp = crate::Account { role: "hcp".to_owned(), ..account("hal") };
+    let hcp = crate::Account { role: Role::Hcp, ..account("hal") };
     for new in [account("bob"), hcp] {
         users.add_account(new).await.expect("an account");
     }
-    let admit = async |name: &str| users.admit_member(name, "AAAAA", 5, audit(Vec::new(), 0)).await.expect("an answer");
-    let remove = async |name: &str| users.remove_member(name, "AAAAA", message(name, 0)).await.expect("an answer");
+    let admit = async |name: &str| {
+        users
+            .admit_member(&AccountId::new(name), &GroupCode::new("AAAAA"), 5, audit(Vec::new(), 0))
+            .await
+            .expect("an answer")
+    };
+    let remove = async |name: &str| {
+        users.remove_member(&AccountId::new(name), &GroupCode::new("AAAAA"), message(name, 0)).await.expect("an answer")
+    };
     assert_eq!((admit("uuid-hal").await, admit("uuid-hal").await), (true, false));
     assert_eq!(remove("uuid-ada").await, MemberRemoval::LastManager);
     assert_eq!(remove("uuid-bob").await, MemberRemoval::NoMember);
     assert!(admit("uuid-bob").await);
     assert_eq!(remove("uuid-ada").await, MemberRemoval::Removed);
     assert_eq!(remove("uuid-hal").await, MemberRemoval::Removed);
-    let left: Vec<String> =
-        users.members("AAAAA").await.expect("a list").into_iter().map(|member| member.uuid).collect();
+    let left: Vec<String> = users
+        .members(&GroupCode::new("AAAAA"))
+        .await
+        .expect("a list")
+        .into_iter()
+        .map(|member| member.uuid.to_string())
+        .collect();
     assert_eq!(left, ["uuid-bob"]);
 }
 
@@ -76,10 +93,15 @@ fn readers_end(id: &str) -> HealthMessage {
 async fn a_patient_is_in_one_group_at_least(stores: Stores) {
     with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
     let users = &stores.users;
-    users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
-    let attach = async |patient: &str| users.attach_patient("BBBBB", patient, goals(9), audit(Vec::new(), 0)).await;
+    users
+        .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 0), no_settings())
+        .await
+        .expect("a patient");
+    let attach = async |patient: &str| {
+        users.attach_patient(&GroupCode::new("BBBBB"), patient, goals(9), audit(Vec::new(), 0)).await
+    };
     let detach = async |code: &str, id: &str| {
-        users.detach_patient(code, "uuid-grace", goals(10), readers_end(id)).await.expect("an answer")
+        users.detach_patient(&GroupCode::new(code), "uuid-grace", goals(10), readers_end(id)).await.expect("an answer")
     };
     assert_eq!(detach("AAAAA", "d1").await, PatientDetachment::LastGroup);
     assert_eq!(detach("BBBBB", "d2").await, PatientDetachment::NotHeld);
@@ -87,7 +109,7 @@ async fn a_patient_is_in_one_group_at_least(stores: Stores) {
     assert!(!attach("uuid-grace").await.expect("an answer"));
     assert!(matches!(attach("uuid-nobody").await, Err(StoreError::Gone("patient"))));
     assert_eq!(detach("AAAAA", "d3").await, PatientDetachment::Detached);
-    assert_eq!(users.first_group_of("uuid-grace").await.expect("an answer").as_deref(), Some("BBBBB"));
+    assert_eq!(users.first_group_of("uuid-grace").await.expect("an answer"), Some(GroupCode::new("BBBBB")));
 }
 
 async fn settings_follow_the_groups_of_a_patient(stores: Stores) {
@@ -96,14 +118,17 @@ async fn settings_follow_the_groups_of_a_patient(stores: Stores) {
     let set = async |code: &str, goal: i64, at_ms: i64| {
         let values = Map::from_iter([("goal".to_owned(), json!(goal))]);
         let effective = goals(at_ms);
-        users.set_group_settings(code, values, effective, audit(Vec::new(), 0)).await.expect("set")
+        users.set_group_settings(&GroupCode::new(code), values, effective, audit(Vec::new(), 0)).await.expect("set")
     };
     assert!(set("AAAAA", 1, 1).await.is_empty());
-    users.add_patient(patient("grace"), "AAAAA", message("i1", 2), goals(2)).await.expect("a patient");
+    users.add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 2), goals(2)).await.expect("a patient");
     assert_eq!(set("AAAAA", 3, 3).await, ["uuid-grace"]);
-    users.attach_patient("BBBBB", "uuid-grace", goals(4), audit(Vec::new(), 0)).await.expect("attached");
+    users
+        .attach_patient(&GroupCode::new("BBBBB"), "uuid-grace", goals(4), audit(Vec::new(), 0))
+        .await
+        .expect("attached");
     set("BBBBB", 5, 5).await;
-    users.detach_patient("AAAAA", "uuid-grace", goals(6), readers_end("r")).await.expect("detached");
+    users.detach_patient(&GroupCode::new("AAAAA"), "uuid-grace", goals(6), readers_end("r")).await.expect("detached");
     let owed = users.messages_of("uuid-grace").await.expect("a list");
     let settings = owed.iter().filter_map(|owed| match &owed.change {
         HealthChange::SetSettings { values, at_ms, .. } => Some((*at_ms, values["goal"].clone())),

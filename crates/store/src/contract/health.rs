@@ -1,7 +1,7 @@
 //! Patients, devices and sessions of the health database.
 
 use super::{Stores, on_both_engines};
-use crate::{Device, HealthChange, HealthPatient, Profile};
+use crate::{Device, Gender, GroupCode, HealthChange, HealthPatient, Profile};
 
 on_both_engines! {
     a_change_made_twice_is_made_once
@@ -13,7 +13,7 @@ fn put(name: &str, profile: Profile, at_ms: i64) -> HealthChange {
     HealthChange::PutPatient {
         uuid: format!("uuid-{name}"),
         record_id: format!("id-{name}"),
-        customer_code: (at_ms == 1).then(|| "AAAAA".to_owned()),
+        customer_code: (at_ms == 1).then(|| GroupCode::new("AAAAA")),
         profile,
         at_ms,
     }
@@ -22,7 +22,7 @@ fn put(name: &str, profile: Profile, at_ms: i64) -> HealthChange {
 async fn a_change_made_twice_is_made_once(stores: Stores) {
     let described = Profile {
         birthday: Some("1966-12-09".to_owned()),
-        gender: Some("female".to_owned()),
+        gender: Some(Gender::Female),
         height: Some(165.5),
         weight: None,
         skin_color: Some(2),
@@ -37,7 +37,7 @@ async fn a_change_made_twice_is_made_once(stores: Stores) {
     let expected = HealthPatient {
         uuid: "uuid-grace".to_owned(),
         record_id: "id-grace".to_owned(),
-        customer_code: Some("AAAAA".to_owned()),
+        customer_code: Some(GroupCode::new("AAAAA")),
         profile: Profile { weight: Some(61.0), height: Some(166.0), ..described },
         created_ms: 1,
         updated_ms: 3,

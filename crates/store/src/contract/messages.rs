@@ -7,7 +7,7 @@ use serde_json::json;
 use super::people::{message, patient, with_ada_in};
 use super::{Stores, audit, deliver_entries_of, export_entry, no_settings, on_both_engines};
 use crate::events::{EventType, Followed, MessageKey};
-use crate::{Alarm, HealthChange, HealthMessage, NewExport, Profile};
+use crate::{AccountId, Alarm, GroupCode, HealthChange, HealthMessage, NewExport, Profile};
 
 on_both_engines! {
     delivered_message_is_empty
@@ -24,7 +24,10 @@ fn alarms(name: &str, created_ms: i64) -> HealthMessage {
 }
 
 async fn enrol(stores: &Stores, name: &str) {
-    let added = stores.users.add_patient(patient(name), "AAAAA", message(&format!("i-{name}"), 0), no_settings()).await;
+    let added = stores
+        .users
+        .add_patient(patient(name), &GroupCode::new("AAAAA"), message(&format!("i-{name}"), 0), no_settings())
+        .await;
     added.expect("a patient");
     stores.users.complete(&MessageKey::of_id(&format!("i-{name}")), audit(Vec::new(), 0)).await.expect("an answer");
 }
@@ -56,7 +59,11 @@ async fn readers_of_the_log_see_no_messages(stores: Stores) {
     with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
     enrol(&stores, "grace").await;
     stores.users.enqueue(alarms("grace", 5)).await.expect("enqueued");
-    stores.users.attach_patient("BBBBB", "uuid-grace", no_settings(), audit(Vec::new(), 5)).await.expect("attached");
+    stores
+        .users
+        .attach_patient(&GroupCode::new("BBBBB"), "uuid-grace", no_settings(), audit(Vec::new(), 5))
+        .await
+        .expect("attached");
     let log = stores.users.events();
     while log.lag_ms(i64::MAX).await.expect("a number") > 0 {
         runtime::sleep(std::time::Duration::from_millis(1)).await;
@@ -132,7 +139,7 @@ async fn erased_patient_owes_entries_without_details(stores: Stores) {
     let export = NewExport {
         id: "e1".to_owned(),
         patient: "uuid-grace".to_owned(),
-        actor: "ada".to_owned(),
+        actor: AccountId::new("ada"),
         request: json!({"types": ["ppg2"]}).to_string(),
         entry: export_entry("e1"),
         now_ms: 1,

@@ -35,7 +35,10 @@ use vitals::zone::ZoneRuns;
 
 use crate::engine::{Address, Tx};
 use crate::error::Result;
-use crate::{Audit, AuditEntry, AuditQuery, EffectiveSettings, Entity, HealthDb, NewAuditEntry, Objects, UsersDb};
+use crate::{
+    ActorRole, Audit, AuditEntry, AuditQuery, EffectiveSettings, Entity, HealthDb, NewAuditEntry, Objects, Role,
+    UserId, UserRole, UsersDb,
+};
 
 /// Both databases on one engine.
 pub(crate) struct Stores {
@@ -137,8 +140,8 @@ pub(crate) fn export_entry(id: &str) -> NewAuditEntry {
     NewAuditEntry {
         id: format!("entry-{id}"),
         action_type: "PATIENT_API_EXPORT".to_owned(),
-        user_id: "an account".to_owned(),
-        user_role: "researcher".to_owned(),
+        user_id: UserId::new("an account"),
+        user_role: ActorRole::User(UserRole::Account(Role::Researcher)),
         primary: Entity { id: "a patient".to_owned(), kind: "patient.id".to_owned() },
         secondary: None,
         details: Some("{\"types\":[\"ppg2\"]}".to_owned()),

@@ -3,7 +3,9 @@
 use super::people::{activation, message, patient, with_ada_in};
 use super::sessions::{health_session, successor, with_patients};
 use super::{Stores, no_settings, on_both_engines};
-use crate::{AuthorizationCode, Consent, HealthChange, HealthSession, OauthClient, Refreshed};
+use crate::{
+    AuthorizationCode, ClientId, Consent, ConsentId, GroupCode, HealthChange, HealthSession, OauthClient, Refreshed,
+};
 
 on_both_engines! {
     a_client_is_found_until_it_is_removed
@@ -15,7 +17,7 @@ on_both_engines! {
 
 fn client(id: &str) -> OauthClient {
     OauthClient {
-        id: id.to_owned(),
+        id: ClientId::new(id),
         secret_hash: Some(vec![1, 2, 3]),
         name: "Diary".to_owned(),
         privacy_policy_url: "https://diary.example/privacy".to_owned(),
@@ -26,9 +28,9 @@ fn client(id: &str) -> OauthClient {
 
 fn consent(id: &str, client: &str) -> Consent {
     Consent {
-        id: id.to_owned(),
+        id: ConsentId::new(id),
         patient: "uuid-grace".to_owned(),
-        client: client.to_owned(),
+        client: ClientId::new(client),
         scope: "patient.read".to_owned(),
         given_ms: 7,
     }
@@ -37,8 +39,8 @@ fn consent(id: &str, client: &str) -> Consent {
 fn code(name: &str) -> AuthorizationCode {
     AuthorizationCode {
         code_hash: name.as_bytes().to_vec(),
-        client: "c1".to_owned(),
-        consent: "g1".to_owned(),
+        client: ClientId::new("c1"),
+        consent: ConsentId::new("g1"),
         patient: "grace".to_owned(),
         redirect_uri: "https://diary.example/back".to_owned(),
         scope: "patient.read".to_owned(),
@@ -49,13 +51,20 @@ fn code(name: &str) -> AuthorizationCode {
 }
 
 fn token_of(name: &str) -> HealthSession {
-    let text = |text: &str| Some(text.to_owned());
-    HealthSession { client: text("c1"), consent: text("g1"), ..health_session(name, "grace") }
+    HealthSession {
+        client: Some(ClientId::new("c1")),
+        consent: Some(ConsentId::new("g1")),
+        ..health_session(name, "grace")
+    }
 }
 
 async fn with_grace(stores: &Stores) {
     with_ada_in(stores, &["AAAAA"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
+    stores
+        .users
+        .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 0), no_settings())
+        .await
+        .expect("a patient");
     stores.users.activate_patient(activation("grace", None), message("i2", 0)).await.expect("an answer");
 }
 
@@ -64,11 +73,14 @@ async fn a_client_is_found_until_it_is_removed(stores: Stores) {
     stores.users.add_oauth_client(client("c1"), redirects).await.expect("a client");
     let public = OauthClient { secret_hash: None, created_ms: 6, ..client("c2") };
     stores.users.add_oauth_client(public.clone(), Vec::new()).await.expect("a client");
-    assert_eq!(stores.users.oauth_client("c3").await.expect("an answer"), None);
+    assert_eq!(stores.users.oauth_client(&ClientId::new("c3")).await.expect("an answer"), None);
     let sorted = ["https://a.example/", "https://b.example/"].map(str::to_owned).to_vec();
-    assert_eq!(stores.users.oauth_client("c1").await.expect("an answer"), Some((client("c1"), sorted.clone())));
-    assert!(stores.users.remove_oauth_client("c1", 9, message("i1", 0)).await.expect("an answer"));
-    assert!(!stores.users.remove_oauth_client("c1", 10, message("i2", 0)).await.expect("an answer"));
+    assert_eq!(
+        stores.users.oauth_client(&ClientId::new("c1")).await.expect("an answer"),
+        Some((client("c1"), sorted.clone()))
+    );
+    assert!(stores.users.remove_oauth_client(&ClientId::new("c1"), 9, message("i1", 0)).await.expect("an answer"));
+    assert!(!stores.users.remove_oauth_client(&ClientId::new("c1"), 10, message("i2", 0)).await.expect("an answer"));
     let removed = OauthClient { removed_ms: Some(9), ..client("c1") };
     let expected = [(removed, sorted), (public, Vec::new())];
     assert_eq!(stores.users.oauth_clients().await.expect("a list"), expected);
@@ -83,7 +95,7 @@ async fn a_consent_ends_with_client_password_and_withdrawal(stores: Stores) {
     let give = async |id: &str, client: &str, hash: &str| {
         stores.users.add_consent(consent(id, client), hash).await.expect("an answer")
     };
-    let stands = async |id: &str| stores.users.consent_stands(id).await.expect("an answer");
+    let stands = async |id: &str| stores.users.consent_stands(&ConsentId::new(id)).await.expect("an answer");
     assert!(!give("g0", "c1", "another hash").await);
     assert!(!stands("g0").await);
     for (id, client) in [("g1", "c1"), ("g2", "c1"), ("g3", "c2")] {
@@ -92,10 +104,10 @@ async fn a_consent_ends_with_client_password_and_withdrawal(stores: Stores) {
     let expected = [consent("g1", "c1"), consent("g2", "c1"), consent("g3", "c2")];
     assert_eq!(stores.users.consents_of("uuid-grace").await.expect("a list"), expected);
 
-    assert!(stores.users.end_consent("g1", 20, message("i3", 0)).await.expect("an answer"));
-    assert!(!stores.users.end_consent("g1", 20, message("i4", 0)).await.expect("an answer"));
+    assert!(stores.users.end_consent(&ConsentId::new("g1"), 20, message("i3", 0)).await.expect("an answer"));
+    assert!(!stores.users.end_consent(&ConsentId::new("g1"), 20, message("i4", 0)).await.expect("an answer"));
     assert!(!stands("g1").await && stands("g2").await);
-    stores.users.remove_oauth_client("c1", 21, message("i5", 0)).await.expect("an answer");
+    stores.users.remove_oauth_client(&ClientId::new("c1"), 21, message("i5", 0)).await.expect("an answer");
     assert!(!stands("g2").await && stands("g3").await);
     assert!(!give("g4", "c1", "hash").await);
     let set = stores.users.set_patient_password("uuid-grace", "new", true, 22, message("i6", 0)).await;
@@ -137,7 +149,10 @@ async fn a_refresh_token_is_used_once(stores: Stores) {
     let first = HealthSession { scope: "patient.read patient.sync".to_owned(), ..token_of("s1") };
     assert!(stores.health.redeem_code(b"one", first.clone(), b"r1".to_vec()).await.expect("an answer"));
     let found = stores.health.oauth_refresh_token(b"r1").await.expect("an answer").expect("a token");
-    assert_eq!((found.family.as_str(), found.client.as_deref(), found.patient.as_str()), ("s1", Some("c1"), "grace"));
+    assert_eq!(
+        (found.family.as_str(), found.client.as_ref().map(ClientId::as_str), found.patient.as_str()),
+        ("s1", Some("c1"), "grace")
+    );
     let use_token = async |old: &str, new: &str, id: &str, now_ms: i64| {
         let new_hash = new.as_bytes().to_vec();
         let used =

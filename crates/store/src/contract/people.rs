@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::events::MessageKey;
-use crate::{Account, Activation, ApiKey, Group, HealthChange, HealthMessage, Patient, SigningKey, StoreError};
+use crate::{
+    Account, AccountId, Activation, ApiKey, ApiKeyId, Group, GroupCode, GroupId, HealthChange, HealthMessage, Patient,
+    PatientState, Role, SigningKey, StoreError,
+};
 
 on_both_engines! {
     an_account_is_found_by_uuid_and_by_email
@@ -19,10 +22,10 @@ on_both_engines! {
 
 pub(super) fn account(name: &str) -> Account {
     Account {
-        uuid: format!("uuid-{name}"),
+        uuid: AccountId::new(format!("uuid-{name}")),
         id: format!("id-{name}"),
         email: format!("{name}@example.org"),
-        role: "researcher".to_owned(),
+        role: Role::Researcher,
         first_name: Some(name.to_owned()),
         last_name: None,
         password_hash: "hash".to_owned(),
@@ -35,10 +38,10 @@ pub(super) fn account(name: &str) -> Account {
 
 fn key(name: &str, account: &str) -> ApiKey {
     ApiKey {
-        id: name.to_owned(),
+        id: ApiKeyId::new(name),
         key_hash: name.as_bytes().to_vec(),
         prefix: "pwk_abc".to_owned(),
-        account: format!("uuid-{account}"),
+        account: AccountId::new(format!("uuid-{account}")),
         name: None,
         created_ms: 5,
         expires_ms: None,
@@ -49,8 +52,8 @@ fn key(name: &str, account: &str) -> ApiKey {
 
 pub(super) fn group(code: &str, created_ms: i64) -> Group {
     Group {
-        code: code.to_owned(),
-        id: format!("id-{code}"),
+        code: GroupCode::new(code),
+        id: GroupId::new(format!("id-{code}")),
         hcp_code: format!("HCP-{code}-abc123"),
         name: "Sleep".to_owned(),
         description: String::new(),
@@ -62,7 +65,7 @@ pub(super) fn patient(name: &str) -> Patient {
     Patient {
         uuid: format!("uuid-{name}"),
         record_id: format!("id-{name}"),
-        state: "pre_created".to_owned(),
+        state: PatientState::PreCreated,
         voucher_code: name.to_uppercase(),
         voucher_expires_ms: 1000,
         email: None,
@@ -75,7 +78,7 @@ pub(super) fn patient(name: &str) -> Patient {
 }
 
 pub(super) fn message(id: &str, created_ms: i64) -> HealthMessage {
-    let change = HealthChange::EndSessionsOfKey { key_id: "k".to_owned(), at_ms: created_ms };
+    let change = HealthChange::EndSessionsOfKey { key_id: ApiKeyId::new("k"), at_ms: created_ms };
     HealthMessage { id: id.to_owned(), change, entries: Vec::new(), created_ms }
 }
 
@@ -92,7 +95,8 @@ pub(super) fn activation(name: &str, email: Option<&str>) -> Activation {
 pub(super) async fn with_ada_in(stores: &Stores, codes: &[&str]) {
     stores.users.add_account(account("ada")).await.expect("an account");
     for (at, code) in codes.iter().enumerate() {
-        let created = stores.users.add_group(group(code, at as i64), "uuid-ada", audit(Vec::new(), 0)).await;
+        let created =
+            stores.users.add_group(group(code, at as i64), &AccountId::new("uuid-ada"), audit(Vec::new(), 0)).await;
         created.expect("a group");
     }
 }
@@ -100,30 +104,38 @@ pub(super) async fn with_ada_in(stores: &Stores, codes: &[&str]) {
 async fn an_account_is_found_by_uuid_and_by_email(stores: Stores) {
     stores.users.add_account(account("ada")).await.expect("an account");
     stores.users.add_account(account("bob")).await.expect("an account");
-    assert_eq!(stores.users.account("uuid-ada").await.expect("an answer"), Some(account("ada")));
+    assert_eq!(stores.users.account(&AccountId::new("uuid-ada")).await.expect("an answer"), Some(account("ada")));
     assert_eq!(stores.users.account_by_email("bob@example.org").await.expect("an answer"), Some(account("bob")));
     assert_eq!(stores.users.account_by_email("eve@example.org").await.expect("an answer"), None);
     assert_eq!(stores.users.accounts().await.expect("a list"), [account("ada"), account("bob")]);
 
-    assert!(stores.users.set_subscription("uuid-ada", None, 7).await.expect("set"));
-    assert!(!stores.users.set_subscription("uuid-eve", None, 7).await.expect("not set"));
-    let changed = stores.users.account("uuid-ada").await.expect("an answer").expect("ada");
+    assert!(stores.users.set_subscription(&AccountId::new("uuid-ada"), None, 7).await.expect("set"));
+    assert!(!stores.users.set_subscription(&AccountId::new("uuid-eve"), None, 7).await.expect("not set"));
+    let changed = stores.users.account(&AccountId::new("uuid-ada")).await.expect("an answer").expect("ada");
     assert_eq!((changed.subscription_until_ms, changed.updated_ms), (None, 7));
 }
 
 async fn an_email_belongs_to_one_person(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
-    let again = Account { uuid: "another".to_owned(), id: "another".to_owned(), ..account("ada") };
+    let again = Account { uuid: AccountId::new("another"), id: "another".to_owned(), ..account("ada") };
     assert!(matches!(stores.users.add_account(again).await, Err(StoreError::Conflict(_))));
 
-    stores.users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
+    stores
+        .users
+        .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 0), no_settings())
+        .await
+        .expect("a patient");
     let taken = stores.users.activate_patient(activation("grace", Some("ada@example.org")), message("i2", 0)).await;
     assert!(matches!(taken, Err(StoreError::Conflict(_))));
     let own = stores.users.activate_patient(activation("grace", Some("grace@example.org")), message("i2", 0)).await;
     assert!(own.expect("an answer"));
     assert!(matches!(stores.users.add_account(account("grace")).await, Err(StoreError::Conflict(_))));
 
-    stores.users.add_patient(patient("hedy"), "AAAAA", message("i3", 0), no_settings()).await.expect("a patient");
+    stores
+        .users
+        .add_patient(patient("hedy"), &GroupCode::new("AAAAA"), message("i3", 0), no_settings())
+        .await
+        .expect("a patient");
     let taken = stores.users.activate_patient(activation("hedy", Some("grace@example.org")), message("i4", 0)).await;
     assert!(matches!(taken, Err(StoreError::Conflict(_))));
 }
@@ -133,34 +145,53 @@ async fn a_key_tells_its_holder(stores: Stores) {
     stores.users.add_api_key(key("k1", "ada"), Vec::new()).await.expect("a key");
     assert_eq!(stores.users.key_holder(b"other").await.expect("an answer"), None);
     let holder = stores.users.key_holder(b"k1").await.expect("an answer").expect("a holder");
-    assert_eq!((holder.account.as_str(), holder.role.as_str()), ("uuid-ada", "researcher"));
+    assert_eq!((holder.account.as_str(), holder.role), ("uuid-ada", Role::Researcher));
     assert_eq!((holder.key_scoped, holder.key_revoked_ms, holder.subscription_until_ms), (false, None, Some(1000)));
 
-    stores.users.note_key_used("k1", 60).await.expect("noted");
-    assert!(stores.users.revoke_api_key("k1", 70, message("i1", 70)).await.expect("an answer"));
-    assert!(!stores.users.revoke_api_key("k1", 80, message("i2", 80)).await.expect("an answer"));
+    stores.users.note_key_used(&ApiKeyId::new("k1"), 60).await.expect("noted");
+    assert!(stores.users.revoke_api_key(&ApiKeyId::new("k1"), 70, message("i1", 70)).await.expect("an answer"));
+    assert!(!stores.users.revoke_api_key(&ApiKeyId::new("k1"), 80, message("i2", 80)).await.expect("an answer"));
     let revoked = ApiKey { revoked_ms: Some(70), last_used_ms: Some(60), ..key("k1", "ada") };
-    assert_eq!(stores.users.api_keys("uuid-ada").await.expect("a list"), std::slice::from_ref(&revoked));
-    assert_eq!(stores.users.api_key("k1").await.expect("an answer"), Some(revoked));
+    assert_eq!(
+        stores.users.api_keys(&AccountId::new("uuid-ada")).await.expect("a list"),
+        std::slice::from_ref(&revoked)
+    );
+    assert_eq!(stores.users.api_key(&ApiKeyId::new("k1")).await.expect("an answer"), Some(revoked));
     assert_eq!(stores.users.events().undelivered(1000, None).await.expect("a list").len(), 1);
 }
 
 async fn a_scoped_key_acts_on_its_groups(stores: Stores) {
     with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
+    stores
+        .users
+        .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 0), no_settings())
+        .await
+        .expect("a patient");
     stores.users.add_api_key(key("all", "ada"), Vec::new()).await.expect("a key");
-    stores.users.add_api_key(key("only", "ada"), vec!["BBBBB".to_owned()]).await.expect("a key");
+    stores.users.add_api_key(key("only", "ada"), vec![GroupCode::new("BBBBB")]).await.expect("a key");
     assert!(stores.users.key_holder(b"only").await.expect("an answer").expect("a holder").key_scoped);
 
     let both = [group("AAAAA", 0), group("BBBBB", 1)];
-    assert_eq!(stores.users.groups_of("uuid-ada", None).await.expect("a list"), both);
-    assert_eq!(stores.users.groups_of("uuid-ada", Some("only")).await.expect("a list"), both[1..]);
+    assert_eq!(stores.users.groups_of(&AccountId::new("uuid-ada"), None).await.expect("a list"), both);
+    assert_eq!(
+        stores.users.groups_of(&AccountId::new("uuid-ada"), Some(&ApiKeyId::new("only"))).await.expect("a list"),
+        both[1..]
+    );
     for (key, code, allowed) in [("all", "AAAAA", true), ("only", "AAAAA", false), ("only", "BBBBB", true)] {
-        let access = stores.users.group_access(code, "uuid-ada", key).await.expect("an answer").expect("a group");
+        let access = stores
+            .users
+            .group_access(&GroupCode::new(code), &AccountId::new("uuid-ada"), Some(&ApiKeyId::new(key)))
+            .await
+            .expect("an answer")
+            .expect("a group");
         assert_eq!(access.allowed, allowed, "{key} {code}");
     }
     for (key, allowed) in [("all", true), ("only", false)] {
-        let access = stores.users.patient_access("uuid-grace", "uuid-ada", key).await.expect("an answer");
+        let access = stores
+            .users
+            .patient_access("uuid-grace", &AccountId::new("uuid-ada"), Some(&ApiKeyId::new(key)))
+            .await
+            .expect("an answer");
         assert_eq!(access.expect("a patient").allowed, allowed, "{key}");
     }
 }
@@ -168,45 +199,70 @@ async fn a_scoped_key_acts_on_its_groups(stores: Stores) {
 async fn access_follows_membership(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
     stores.users.add_account(account("bob")).await.expect("an account");
-    stores.users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
-    let group_access = async || stores.users.group_access("AAAAA", "uuid-bob", "").await.expect("an answer");
-    let patient_access = async || stores.users.patient_access("uuid-grace", "uuid-bob", "").await.expect("an answer");
+    stores
+        .users
+        .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 0), no_settings())
+        .await
+        .expect("a patient");
+    let group_access = async || {
+        stores.users.group_access(&GroupCode::new("AAAAA"), &AccountId::new("uuid-bob"), None).await.expect("an answer")
+    };
+    let patient_access =
+        async || stores.users.patient_access("uuid-grace", &AccountId::new("uuid-bob"), None).await.expect("an answer");
     assert!(!group_access().await.expect("a group").allowed);
     assert!(!patient_access().await.expect("a patient").allowed);
-    assert_eq!(stores.users.group_access("ZZZZZ", "uuid-ada", "").await.expect("an answer"), None);
-    assert_eq!(stores.users.patient_access("uuid-nobody", "uuid-ada", "").await.expect("an answer"), None);
+    assert_eq!(
+        stores
+            .users
+            .group_access(&GroupCode::new("ZZZZZ"), &AccountId::new("uuid-ada"), None)
+            .await
+            .expect("an answer"),
+        None
+    );
+    assert_eq!(
+        stores.users.patient_access("uuid-nobody", &AccountId::new("uuid-ada"), None).await.expect("an answer"),
+        None
+    );
 
-    assert!(stores.users.add_member("uuid-bob", "AAAAA", 5).await.expect("an answer"));
-    assert!(!stores.users.add_member("uuid-bob", "AAAAA", 6).await.expect("an answer"));
+    assert!(
+        stores.users.add_member(&AccountId::new("uuid-bob"), &GroupCode::new("AAAAA"), 5).await.expect("an answer")
+    );
+    assert!(
+        !stores.users.add_member(&AccountId::new("uuid-bob"), &GroupCode::new("AAAAA"), 6).await.expect("an answer")
+    );
     assert!(group_access().await.expect("a group").allowed);
     assert!(patient_access().await.expect("a patient").allowed);
-    let members = stores.users.members("AAAAA").await.expect("a list");
+    let members = stores.users.members(&GroupCode::new("AAAAA")).await.expect("a list");
     assert_eq!(members.iter().map(|member| member.uuid.as_str()).collect::<Vec<_>>(), ["uuid-ada", "uuid-bob"]);
 }
 
 async fn a_patient_is_activated_once(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
+    stores
+        .users
+        .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 0), no_settings())
+        .await
+        .expect("a patient");
     let taken = Patient { uuid: "u".to_owned(), record_id: "r".to_owned(), ..patient("grace") };
     assert!(matches!(
-        stores.users.add_patient(taken, "AAAAA", message("i2", 0), no_settings()).await,
+        stores.users.add_patient(taken, &GroupCode::new("AAAAA"), message("i2", 0), no_settings()).await,
         Err(StoreError::Conflict(_))
     ));
     assert_eq!(stores.users.patient_by_voucher("GRACE").await.expect("an answer"), Some(patient("grace")));
-    assert_eq!(stores.users.first_group_of("uuid-grace").await.expect("an answer").as_deref(), Some("AAAAA"));
+    assert_eq!(stores.users.first_group_of("uuid-grace").await.expect("an answer"), Some(GroupCode::new("AAAAA")));
 
     let done = stores.users.activate_patient(activation("grace", None), message("i3", 0)).await;
     assert!(done.expect("an answer"));
     let again = stores.users.activate_patient(activation("grace", None), message("i4", 0)).await;
     assert!(!again.expect("an answer"));
     let confirmed = Patient {
-        state: "confirmed".to_owned(),
+        state: PatientState::Confirmed,
         password_hash: Some("hash".to_owned()),
         person: "{\"first_name\":\"Grace\"}".to_owned(),
         updated_ms: 9,
         ..patient("grace")
     };
-    let uuids = stores.users.uuids_of("AAAAA").await.expect("a list");
+    let uuids = stores.users.uuids_of(&GroupCode::new("AAAAA")).await.expect("a list");
     let found = stores.users.patients(uuids).await.expect("a list");
     assert_eq!(found.into_values().collect::<Vec<_>>(), [confirmed]);
     // Neither the failed one nor the repeated one owes anything.
@@ -215,8 +271,16 @@ async fn a_patient_is_activated_once(stores: Stores) {
 
 async fn message_is_completed_once(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", message("i1", 10), no_settings()).await.expect("a patient");
-    stores.users.add_patient(patient("hedy"), "AAAAA", message("i2", 20), no_settings()).await.expect("a patient");
+    stores
+        .users
+        .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 10), no_settings())
+        .await
+        .expect("a patient");
+    stores
+        .users
+        .add_patient(patient("hedy"), &GroupCode::new("AAAAA"), message("i2", 20), no_settings())
+        .await
+        .expect("a patient");
     let [first, second] = ["i1", "i2"].map(MessageKey::of_id);
     let keys = async |until_ms| stores.users.events().undelivered(until_ms, None).await.expect("a list");
     assert_eq!(keys(10).await, std::slice::from_ref(&first));

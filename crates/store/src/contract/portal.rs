@@ -3,7 +3,7 @@
 use super::people::{account, message};
 use super::sessions::new_password;
 use super::{Stores, audit, on_both_engines};
-use crate::{NewPassword, PortalSession};
+use crate::{AccountId, NewPassword, PortalSession, PortalSessionId, Role};
 
 on_both_engines! {
     a_session_is_found_by_its_cookie_until_it_ends
@@ -14,9 +14,9 @@ on_both_engines! {
 
 fn session(id: &str) -> PortalSession {
     PortalSession {
-        id: id.to_owned(),
+        id: PortalSessionId::new(id),
         token_hash: id.as_bytes().to_vec(),
-        account: "uuid-ada".to_owned(),
+        account: AccountId::new("uuid-ada"),
         view_only: false,
         address: "192.0.2.1".to_owned(),
         user_agent: "a browser".to_owned(),
@@ -27,13 +27,15 @@ fn session(id: &str) -> PortalSession {
 }
 
 async fn begin(stores: &Stores, session: PortalSession, step: Option<i64>) -> bool {
-    let hash = stores.users.account("uuid-ada").await.expect("an answer").expect("an account").password_hash;
+    let hash =
+        stores.users.account(&AccountId::new("uuid-ada")).await.expect("an answer").expect("an account").password_hash;
     stores.users.add_portal_session(session, &hash, step, audit(Vec::new(), 10)).await.expect("an answer")
 }
 
 async fn ids(stores: &Stores, now_ms: i64, idle_since_ms: i64) -> Vec<String> {
-    let sessions = stores.users.portal_sessions("uuid-ada", now_ms, idle_since_ms).await.expect("a list");
-    sessions.into_iter().map(|session| session.id).collect()
+    let sessions =
+        stores.users.portal_sessions(&AccountId::new("uuid-ada"), now_ms, idle_since_ms).await.expect("a list");
+    sessions.into_iter().map(|session| session.id.to_string()).collect()
 }
 
 async fn a_session_is_found_by_its_cookie_until_it_ends(stores: Stores) {
@@ -43,34 +45,61 @@ async fn a_session_is_found_by_its_cookie_until_it_ends(stores: Stores) {
     assert!(!late.expect("an answer"));
     let holder = stores.users.portal_holder(b"s1").await.expect("an answer").expect("a session");
     assert_eq!(holder.session, session("s1"));
-    assert_eq!((&holder.role[..], holder.must_change_password, holder.has_totp), ("researcher", false, false));
-    stores.users.note_portal_seen("s1", 20).await.expect("noted");
-    stores.users.note_portal_seen("s1", 15).await.expect("noted");
+    assert_eq!((holder.role, holder.must_change_password, holder.has_totp), (Role::Researcher, false, false));
+    stores.users.note_portal_seen(&PortalSessionId::new("s1"), 20).await.expect("noted");
+    stores.users.note_portal_seen(&PortalSessionId::new("s1"), 15).await.expect("noted");
     let holder = stores.users.portal_holder(b"s1").await.expect("an answer").expect("a session");
     assert_eq!(holder.session.last_seen_ms, 20, "the last use counts, whatever came in last");
-    assert!(!stores.users.end_portal_session("s1", "uuid-eve").await.expect("an answer"));
-    assert!(stores.users.end_portal_session("s1", "uuid-ada").await.expect("an answer"));
+    assert!(
+        !stores
+            .users
+            .end_portal_session(&PortalSessionId::new("s1"), &AccountId::new("uuid-eve"))
+            .await
+            .expect("an answer")
+    );
+    assert!(
+        stores
+            .users
+            .end_portal_session(&PortalSessionId::new("s1"), &AccountId::new("uuid-ada"))
+            .await
+            .expect("an answer")
+    );
     assert_eq!(stores.users.portal_holder(b"s1").await.expect("an answer"), None);
 }
 
 async fn a_code_works_once(stores: Stores) {
     stores.users.add_account(account("ada")).await.expect("an account");
-    assert!(stores.users.put_totp("uuid-ada", vec![1]).await.expect("an answer"));
-    assert!(stores.users.put_totp("uuid-ada", vec![2]).await.expect("an answer"), "one that waits is replaced");
+    assert!(stores.users.put_totp(&AccountId::new("uuid-ada"), vec![1]).await.expect("an answer"));
+    assert!(
+        stores.users.put_totp(&AccountId::new("uuid-ada"), vec![2]).await.expect("an answer"),
+        "one that waits is replaced"
+    );
     assert!(begin(&stores, session("s0"), None).await, "one that waits is not asked for");
     assert!(!begin(&stores, session("s1"), Some(5)).await);
-    assert!(stores.users.confirm_totp("uuid-ada", 5, "", 30).await.expect("an answer"));
-    assert!(!stores.users.confirm_totp("uuid-ada", 6, "", 30).await.expect("an answer"));
-    assert!(!stores.users.put_totp("uuid-ada", vec![3]).await.expect("an answer"));
+    assert!(
+        stores
+            .users
+            .confirm_totp(&AccountId::new("uuid-ada"), 5, &PortalSessionId::new(""), 30)
+            .await
+            .expect("an answer")
+    );
+    assert!(
+        !stores
+            .users
+            .confirm_totp(&AccountId::new("uuid-ada"), 6, &PortalSessionId::new(""), 30)
+            .await
+            .expect("an answer")
+    );
+    assert!(!stores.users.put_totp(&AccountId::new("uuid-ada"), vec![3]).await.expect("an answer"));
     assert!(!begin(&stores, session("s2"), None).await, "without a code");
     assert!(!begin(&stores, session("s3"), Some(5)).await, "the code that confirmed it");
     assert!(begin(&stores, session("s4"), Some(6)).await);
     assert!(!begin(&stores, session("s5"), Some(6)).await);
     let holder = stores.users.portal_holder(b"s4").await.expect("an answer").expect("a session");
     assert!(holder.has_totp);
-    let kept = stores.users.totp("uuid-ada").await.expect("an answer").expect("a second factor");
+    let kept = stores.users.totp(&AccountId::new("uuid-ada")).await.expect("an answer").expect("a second factor");
     assert_eq!((kept.sealed_secret, kept.confirmed_ms, kept.last_step), (vec![2], Some(30), 6));
-    assert!(stores.users.remove_totp("uuid-ada").await.expect("an answer"));
+    assert!(stores.users.remove_totp(&AccountId::new("uuid-ada")).await.expect("an answer"));
     assert!(begin(&stores, session("s6"), None).await);
 }
 
@@ -79,15 +108,15 @@ async fn a_password_and_a_disabled_account_end_sessions(stores: Stores) {
     for id in ["s1", "s2", "s3"] {
         assert!(begin(&stores, session(id), None).await);
     }
-    let new = NewPassword { kept_session: Some("s2".to_owned()), ..new_password("second") };
-    assert!(stores.users.set_account_password("uuid-ada", new, 20).await.expect("an answer"));
+    let new = NewPassword { kept_session: Some(PortalSessionId::new("s2")), ..new_password("second") };
+    assert!(stores.users.set_account_password(&AccountId::new("uuid-ada"), new, 20).await.expect("an answer"));
     assert_eq!(ids(&stores, 20, 0).await, ["s2"]);
     let new = NewPassword { must_change: true, ..new_password("third") };
-    assert!(stores.users.set_account_password("uuid-ada", new, 20).await.expect("an answer"));
+    assert!(stores.users.set_account_password(&AccountId::new("uuid-ada"), new, 20).await.expect("an answer"));
     assert!(ids(&stores, 20, 0).await.is_empty());
     assert!(begin(&stores, session("s4"), None).await);
     assert!(stores.users.portal_holder(b"s4").await.expect("an answer").expect("a session").must_change_password);
-    assert!(stores.users.disable_account("uuid-ada", 30, message("i1", 0)).await.expect("an answer"));
+    assert!(stores.users.disable_account(&AccountId::new("uuid-ada"), 30, message("i1", 0)).await.expect("an answer"));
     assert!(ids(&stores, 20, 0).await.is_empty());
 }
 

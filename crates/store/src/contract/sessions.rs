@@ -2,7 +2,10 @@
 
 use super::people::{account, activation, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
-use crate::{HealthChange, HealthSession, NewPassword, Profile, Refreshed, Session, StoreError, Successor};
+use crate::{
+    AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, GroupCode, HealthChange, HealthSession, NewPassword,
+    PortalSessionId, Profile, Refreshed, Session, SessionId, StoreError, Successor, UserId,
+};
 
 on_both_engines! {
     a_session_begins_while_the_password_stands
@@ -18,9 +21,9 @@ on_both_engines! {
 
 fn session(id: &str, owner: &str) -> Session {
     Session {
-        id: id.to_owned(),
-        owner: owner.to_owned(),
-        family: id.to_owned(),
+        id: SessionId::new(id),
+        owner: UserId::new(owner),
+        family: FamilyId::new(id),
         first_issued_ms: 1,
         issued_ms: 1,
         expires_ms: 50,
@@ -69,7 +72,7 @@ pub(super) async fn with_patients(stores: &Stores, patients: &[&str]) {
 }
 
 pub(super) fn successor(id: &str, issued_ms: i64) -> Successor {
-    Successor { id: id.to_owned(), issued_ms, expires_ms: issued_ms + 50 }
+    Successor { id: SessionId::new(id), issued_ms, expires_ms: issued_ms + 50 }
 }
 
 async fn begin(stores: &Stores, session: Session) -> bool {
@@ -77,35 +80,52 @@ async fn begin(stores: &Stores, session: Session) -> bool {
 }
 
 async fn ended_ms(stores: &Stores, id: &str) -> Option<i64> {
-    stores.users.session(id).await.expect("an answer").expect("a session").ended_ms
+    stores.users.session(&SessionId::new(id)).await.expect("an answer").expect("a session").ended_ms
 }
 
 async fn a_session_begins_while_the_password_stands(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
+    stores
+        .users
+        .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 0), no_settings())
+        .await
+        .expect("a patient");
     assert!(!begin(&stores, session("s0", "uuid-grace")).await, "she has no password yet");
     stores.users.activate_patient(activation("grace", None), message("i2", 0)).await.expect("an answer");
     assert!(begin(&stores, session("s1", "uuid-grace")).await);
-    assert_eq!(stores.users.session("s1").await.expect("an answer"), Some(session("s1", "uuid-grace")));
-    assert_eq!(stores.users.session("s0").await.expect("an answer"), None);
+    assert_eq!(
+        stores.users.session(&SessionId::new("s1")).await.expect("an answer"),
+        Some(session("s1", "uuid-grace"))
+    );
+    assert_eq!(stores.users.session(&SessionId::new("s0")).await.expect("an answer"), None);
     assert!(!begin(&stores, session("s2", "uuid-nobody")).await);
     let late = stores.users.add_session(session("s3", "uuid-grace"), "older hash", audit(Vec::new(), 0)).await;
     assert!(!late.expect("an answer"));
 
     assert!(begin(&stores, session("a1", "uuid-ada")).await);
-    assert!(stores.users.put_totp("uuid-ada", vec![1]).await.expect("an answer"));
-    assert!(stores.users.confirm_totp("uuid-ada", 5, "", 6).await.expect("an answer"));
+    assert!(stores.users.put_totp(&AccountId::new("uuid-ada"), vec![1]).await.expect("an answer"));
+    assert!(
+        stores
+            .users
+            .confirm_totp(&AccountId::new("uuid-ada"), 5, &PortalSessionId::new(""), 6)
+            .await
+            .expect("an answer")
+    );
     assert_eq!(ended_ms(&stores, "a1").await, Some(6), "begun without a code");
     assert!(!begin(&stores, session("a2", "uuid-ada")).await, "without a code");
-    assert!(stores.users.remove_totp("uuid-ada").await.expect("an answer"));
+    assert!(stores.users.remove_totp(&AccountId::new("uuid-ada")).await.expect("an answer"));
     assert!(begin(&stores, session("a3", "uuid-ada")).await);
-    assert!(stores.users.disable_account("uuid-ada", 7, message("i3", 0)).await.expect("an answer"));
+    assert!(stores.users.disable_account(&AccountId::new("uuid-ada"), 7, message("i3", 0)).await.expect("an answer"));
     assert!(!begin(&stores, session("a4", "uuid-ada")).await);
 }
 
 async fn a_password_ends_sessions_and_consents(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
-    stores.users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
+    stores
+        .users
+        .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 0), no_settings())
+        .await
+        .expect("a patient");
     let set = async |id: &str| {
         let set = stores.users.set_patient_password("uuid-grace", "new", true, 20, message(id, 0)).await;
         set.expect("an answer")
@@ -118,17 +138,24 @@ async fn a_password_ends_sessions_and_consents(stores: Stores) {
     let changed = stores.users.patient("uuid-grace").await.expect("an answer").expect("a patient");
     assert_eq!((changed.password_hash.as_deref(), changed.must_change_password), (Some("new"), true));
     assert_eq!((ended_ms(&stores, "s1").await, ended_ms(&stores, "s2").await), (Some(20), None));
-    assert!(stores.users.set_account_password("uuid-ada", new_password("new"), 30).await.expect("an answer"));
+    assert!(
+        stores
+            .users
+            .set_account_password(&AccountId::new("uuid-ada"), new_password("new"), 30)
+            .await
+            .expect("an answer")
+    );
     assert_eq!(ended_ms(&stores, "s2").await, Some(30));
 }
 
 async fn a_login_ends_once_and_as_a_whole(stores: Stores) {
     stores.users.add_account(account("ada")).await.expect("an account");
     assert!(begin(&stores, session("s1", "uuid-ada")).await);
-    let refreshed = stores.users.refresh_session("s1", successor("s2", 10), 60, message("i1", 0)).await;
+    let refreshed =
+        stores.users.refresh_session(&SessionId::new("s1"), successor("s2", 10), 60, message("i1", 0)).await;
     assert!(matches!(refreshed.expect("an answer"), Refreshed::Done(_)));
-    assert!(stores.users.end_login("s1", 20, message("i2", 0)).await.expect("an answer"));
-    assert!(!stores.users.end_login("s1", 21, message("i3", 0)).await.expect("an answer"));
+    assert!(stores.users.end_login(&FamilyId::new("s1"), 20, message("i2", 0)).await.expect("an answer"));
+    assert!(!stores.users.end_login(&FamilyId::new("s1"), 21, message("i3", 0)).await.expect("an answer"));
     assert_eq!((ended_ms(&stores, "s1").await, ended_ms(&stores, "s2").await), (Some(20), Some(20)));
     let owed = stores.users.events().undelivered(0, None).await.expect("a list");
     assert_eq!(owed, [crate::events::MessageKey::of_id("i2")]);
@@ -139,19 +166,22 @@ async fn a_token_is_refreshed_and_its_reuse_ends_the_family(stores: Stores) {
     assert!(begin(&stores, session("s1", "uuid-ada")).await);
     let refresh = async |old: &str, new: &str, now_ms: i64| {
         let owed = message(&format!("i-{new}"), 0);
-        stores.users.refresh_session(old, successor(new, now_ms), 60, owed).await.expect("an answer")
+        stores.users.refresh_session(&SessionId::new(old), successor(new, now_ms), 60, owed).await.expect("an answer")
     };
     let Refreshed::Done(second) = refresh("s1", "s2", 100).await else { panic!("not refreshed") };
     let expected = Session {
-        id: "s2".to_owned(),
-        family: "s1".to_owned(),
+        id: SessionId::new("s2"),
+        family: FamilyId::new("s1"),
         issued_ms: 100,
         expires_ms: 150,
         ..session("", "uuid-ada")
     };
     assert_eq!(second, expected);
-    assert_eq!(stores.users.session("s2").await.expect("an answer"), Some(expected));
-    assert_eq!(stores.users.session("s1").await.expect("an answer").expect("the old one").replaced_ms, Some(100));
+    assert_eq!(stores.users.session(&SessionId::new("s2")).await.expect("an answer"), Some(expected));
+    assert_eq!(
+        stores.users.session(&SessionId::new("s1")).await.expect("an answer").expect("the old one").replaced_ms,
+        Some(100)
+    );
 
     assert!(matches!(refresh("s1", "s3", 159).await, Refreshed::Done(_)), "an answer can be lost");
     assert_eq!(refresh("nobody", "s4", 160).await, Refreshed::Ended);
@@ -162,13 +192,13 @@ async fn a_token_is_refreshed_and_its_reuse_ends_the_family(stores: Stores) {
         assert_eq!(ended_ms(&stores, id).await, Some(160), "{id}");
     }
     assert_eq!(refresh("s2", "s7", 161).await, Refreshed::Ended);
-    assert_eq!(stores.users.session("s6").await.expect("an answer"), None);
+    assert_eq!(stores.users.session(&SessionId::new("s6")).await.expect("an answer"), None);
     assert_eq!(stores.users.events().undelivered(0, None).await.expect("a list").len(), 1);
 }
 
 async fn a_health_token_is_refreshed_and_its_reuse_ends_the_family(stores: Stores) {
     with_patients(&stores, &["grace"]).await;
-    let first = HealthSession { login: Some("l1".to_owned()), ..health_session("s1", "grace") };
+    let first = HealthSession { login: Some(FamilyId::new("l1")), ..health_session("s1", "grace") };
     stores.health.add_session(first.clone()).await.expect("a session");
     let refresh = async |old: &str, new: &str, now_ms: i64| {
         stores.health.refresh_session(old, successor(new, now_ms), 60).await.expect("an answer")
@@ -186,15 +216,14 @@ async fn a_health_token_is_refreshed_and_its_reuse_ends_the_family(stores: Store
 async fn health_sessions_end_by_what_they_rest_on(stores: Stores) {
     with_patients(&stores, &["grace", "hedy", "ida"]).await;
     let of = |id: &str, patient: &str| health_session(id, patient);
-    let text = |text: &str| Some(text.to_owned());
     let all = [
-        HealthSession { login: text("l1"), ..of("own", "grace") },
-        HealthSession { actor: text("ada"), api_key: text("k1"), ..of("ada", "grace") },
-        HealthSession { actor: text("ada"), api_key: text("k2"), ..of("ada2", "hedy") },
-        HealthSession { actor: text("bob"), api_key: text("k3"), ..of("bob", "hedy") },
-        HealthSession { client: text("c1"), consent: text("g1"), ..of("app1", "hedy") },
-        HealthSession { client: text("c1"), consent: text("g2"), ..of("app2", "ida") },
-        HealthSession { client: text("c2"), consent: text("g3"), ..of("app3", "ida") },
+        HealthSession { login: Some(FamilyId::new("l1")), ..of("own", "grace") },
+        HealthSession { actor: Some(AccountId::new("ada")), api_key: Some(ApiKeyId::new("k1")), ..of("ada", "grace") },
+        HealthSession { actor: Some(AccountId::new("ada")), api_key: Some(ApiKeyId::new("k2")), ..of("ada2", "hedy") },
+        HealthSession { actor: Some(AccountId::new("bob")), api_key: Some(ApiKeyId::new("k3")), ..of("bob", "hedy") },
+        HealthSession { client: Some(ClientId::new("c1")), consent: Some(ConsentId::new("g1")), ..of("app1", "hedy") },
+        HealthSession { client: Some(ClientId::new("c1")), consent: Some(ConsentId::new("g2")), ..of("app2", "ida") },
+        HealthSession { client: Some(ClientId::new("c2")), consent: Some(ConsentId::new("g3")), ..of("app3", "ida") },
         of("ida", "ida"),
     ];
     for session in all.clone() {
@@ -213,12 +242,18 @@ async fn health_sessions_end_by_what_they_rest_on(stores: Stores) {
     };
     let (at_ms, named) = (5, |text: &str| text.to_owned());
     let changes = [
-        (HealthChange::EndSessionsOfKey { key_id: named("k1"), at_ms }, "own ada2 bob app1 app2 app3 ida"),
-        (HealthChange::EndSessionsOfActor { account: named("ada"), at_ms }, "own bob app1 app2 app3 ida"),
+        (
+            HealthChange::EndSessionsOfKey { key_id: ApiKeyId::new(named("k1")), at_ms },
+            "own ada2 bob app1 app2 app3 ida",
+        ),
+        (
+            HealthChange::EndSessionsOfActor { account: AccountId::new(named("ada")), at_ms },
+            "own bob app1 app2 app3 ida",
+        ),
         (HealthChange::EndReadersOfPatient { uuid: named("hedy"), at_ms }, "own app1 app2 app3 ida"),
-        (HealthChange::EndSessionsOfLogin { login: named("l1"), at_ms }, "app1 app2 app3 ida"),
-        (HealthChange::EndSessionsOfConsent { consent: named("g1"), at_ms }, "app2 app3 ida"),
-        (HealthChange::EndSessionsOfClient { client: named("c1"), at_ms }, "app3 ida"),
+        (HealthChange::EndSessionsOfLogin { login: FamilyId::new(named("l1")), at_ms }, "app1 app2 app3 ida"),
+        (HealthChange::EndSessionsOfConsent { consent: ConsentId::new(named("g1")), at_ms }, "app2 app3 ida"),
+        (HealthChange::EndSessionsOfClient { client: ClientId::new(named("c1")), at_ms }, "app3 ida"),
     ];
     for (change, left) in changes {
         stores.health.apply(change).await.expect("made");
@@ -288,11 +323,12 @@ async fn old_families_are_purged(stores: Stores) {
     stores.users.add_account(account("ada")).await.expect("an account");
     assert!(begin(&stores, session("s1", "uuid-ada")).await);
     assert!(begin(&stores, Session { refresh_until_ms: 2000, ..session("s2", "uuid-ada") }).await);
-    let refreshed = stores.users.refresh_session("s1", successor("s3", 10), 60, message("i1", 0)).await;
+    let refreshed =
+        stores.users.refresh_session(&SessionId::new("s1"), successor("s3", 10), 60, message("i1", 0)).await;
     assert!(matches!(refreshed.expect("an answer"), Refreshed::Done(_)));
     assert_eq!(stores.users.purge_sessions(1000).await.expect("purged"), 0);
     assert_eq!(stores.users.purge_sessions(1001).await.expect("purged"), 2);
-    assert!(stores.users.session("s2").await.expect("an answer").is_some());
+    assert!(stores.users.session(&SessionId::new("s2")).await.expect("an answer").is_some());
 
     with_patients(&stores, &["grace"]).await;
     stores.health.add_session(health_session("h1", "grace")).await.expect("a session");

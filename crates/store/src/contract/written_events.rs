@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::people::{activation, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::events::{EventLog, EventType};
-use crate::{DeviceReport, HealthChange, NewExport, Profile, Sync};
+use crate::{AccountId, DeviceReport, GroupCode, HealthChange, NewExport, Profile, Sync};
 
 on_both_engines! {
     enrolment_activation_and_groups_are_events
@@ -22,16 +22,25 @@ async fn written(log: &EventLog) -> Vec<(EventType, i64, Value)> {
 async fn enrolment_activation_and_groups_are_events(stores: Stores) {
     with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
     let users = &stores.users;
-    users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
+    users
+        .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 0), no_settings())
+        .await
+        .expect("a patient");
     let activated = users.activate_patient(activation("grace", None), message("i2", 0)).await;
     assert!(activated.expect("an answer"));
     let again = users.activate_patient(activation("grace", None), message("i3", 0)).await;
     assert!(!again.expect("an answer"));
     for _ in 0..2 {
-        users.attach_patient("BBBBB", "uuid-grace", no_settings(), audit(Vec::new(), 5)).await.expect("an answer");
+        users
+            .attach_patient(&GroupCode::new("BBBBB"), "uuid-grace", no_settings(), audit(Vec::new(), 5))
+            .await
+            .expect("an answer");
     }
     for id in ["i4", "i5"] {
-        users.detach_patient("AAAAA", "uuid-grace", no_settings(), message(id, 0)).await.expect("an answer");
+        users
+            .detach_patient(&GroupCode::new("AAAAA"), "uuid-grace", no_settings(), message(id, 0))
+            .await
+            .expect("an answer");
     }
     let activated_ms = activation("grace", None).now_ms;
     assert_eq!(
@@ -48,8 +57,14 @@ async fn enrolment_activation_and_groups_are_events(stores: Stores) {
 async fn erasure_is_an_event_of_the_groups_that_held_the_patient(stores: Stores) {
     with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
     let users = &stores.users;
-    users.add_patient(patient("grace"), "BBBBB", message("i1", 0), no_settings()).await.expect("a patient");
-    users.attach_patient("AAAAA", "uuid-grace", no_settings(), audit(Vec::new(), 5)).await.expect("an answer");
+    users
+        .add_patient(patient("grace"), &GroupCode::new("BBBBB"), message("i1", 0), no_settings())
+        .await
+        .expect("a patient");
+    users
+        .attach_patient(&GroupCode::new("AAAAA"), "uuid-grace", no_settings(), audit(Vec::new(), 5))
+        .await
+        .expect("an answer");
     let change = HealthChange::ErasePatient { uuid: "uuid-grace".to_owned(), at_ms: 50 };
     let erasing = crate::HealthMessage { change, ..message("i2", 50) };
     users.erase_patient("uuid-grace", 50, erasing).await.expect("erased");
@@ -106,7 +121,7 @@ async fn export_that_ended_is_an_event(stores: Stores) {
         let export = NewExport {
             id: id.to_owned(),
             patient: "uuid-grace".to_owned(),
-            actor: "ada".to_owned(),
+            actor: AccountId::new("ada"),
             request: "{}".to_owned(),
             entry: super::export_entry(id),
             now_ms: 1,

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::error::{Result, StoreError};
+use crate::ids::GroupCode;
 
 macro_rules! event_types {
     ($($(#[$doc:meta])* $variant:ident = $name:literal;)*) => {
@@ -77,7 +78,7 @@ impl NewEvent {
     }
 
     /// Event of a patient and a group. A reader of another group does not learn of it.
-    pub(crate) fn of_group(event_type: EventType, group_code: &str, time_ms: i64) -> Self {
+    pub(crate) fn of_group(event_type: EventType, group_code: &GroupCode, time_ms: i64) -> Self {
         NewEvent { event_type, time_ms, body: json!({ "group": group_code }) }
     }
 

@@ -10,6 +10,7 @@ use super::patients::{self, Profile};
 use super::{Alarm, HealthDb, alarms, devices, settings};
 use crate::engine::Tx;
 use crate::error::Result;
+use crate::ids::{AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, GroupCode};
 use crate::texts::sql;
 
 /// A change that an operation of the users database owes to this one.
@@ -22,7 +23,7 @@ pub enum HealthChange {
         /// Record identifier, 24 hex digits.
         record_id: String,
         /// Five capitals.
-        customer_code: Option<String>,
+        customer_code: Option<GroupCode>,
         /// What to set.
         profile: Profile,
         /// The time, ms.
@@ -94,35 +95,35 @@ pub enum HealthChange {
     /// Ends the tokens that were asked for with an API key.
     EndSessionsOfKey {
         /// The key's record identifier.
-        key_id: String,
+        key_id: ApiKeyId,
         /// The time, ms.
         at_ms: i64,
     },
     /// Ends the tokens by which an account reads in patients' stead.
     EndSessionsOfActor {
         /// The account.
-        account: String,
+        account: AccountId,
         /// The time, ms.
         at_ms: i64,
     },
     /// Ends the tokens that tokens of a login on the Users Cloud were exchanged for.
     EndSessionsOfLogin {
         /// The login: the first of its tokens.
-        login: String,
+        login: FamilyId,
         /// The time, ms.
         at_ms: i64,
     },
     /// Ends the tokens that were issued to an OAuth client.
     EndSessionsOfClient {
         /// The client.
-        client: String,
+        client: ClientId,
         /// The time, ms.
         at_ms: i64,
     },
     /// Ends the tokens that rest on a consent.
     EndSessionsOfConsent {
         /// The consent.
-        consent: String,
+        consent: ConsentId,
         /// The time, ms.
         at_ms: i64,
     },
@@ -208,7 +209,7 @@ impl HealthDb {
 async fn apply(tx: &Tx<'_>, change: &HealthChange) -> Result<()> {
     match change {
         HealthChange::PutPatient { uuid, record_id, customer_code, profile, at_ms } => {
-            return patients::put(tx, uuid, record_id, customer_code.as_deref(), profile, *at_ms).await;
+            return patients::put(tx, uuid, record_id, customer_code.as_ref(), profile, *at_ms).await;
         }
         HealthChange::SetSetting { uuid, name, valid_from_ms, fields, at_ms } => {
             return settings::set_fields(tx, uuid, name, *valid_from_ms, fields, *at_ms).await;

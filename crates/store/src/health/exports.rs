@@ -13,6 +13,8 @@ use crate::error::Result;
 use crate::events::{self, EventType, NewEvent};
 use crate::health::jobs::{self, JobLease};
 use crate::health::{HealthDb, messages};
+use crate::ids::AccountId;
+use crate::names::ExportStage;
 use crate::texts::sql;
 
 /// An export as it stands.
@@ -23,7 +25,7 @@ pub struct ExportJob {
     /// Whose data.
     pub patient: String,
     /// The account that asked for it.
-    pub actor: String,
+    pub actor: AccountId,
     /// What was asked for, JSON.
     pub request: String,
     /// When, ms.
@@ -59,7 +61,7 @@ pub struct NewExport {
     /// Whose data.
     pub patient: String,
     /// The account that asks.
-    pub actor: String,
+    pub actor: AccountId,
     /// What is asked for, JSON.
     pub request: String,
     /// The audit entry that is owed for it.
@@ -171,7 +173,7 @@ impl HealthDb {
                 let is_held = jobs::finish(tx, &lease).await?
                     && tx.execute(FINISH, &[&lease.subject, &bytes, &now_ms]).await? == 1;
                 if is_held {
-                    append_finished(tx, &lease, "done", now_ms).await?;
+                    append_finished(tx, &lease, ExportStage::Done, now_ms).await?;
                 }
                 Ok(is_held)
             })
@@ -187,7 +189,7 @@ impl HealthDb {
                     && tx.execute(GIVE_UP, &[&lease.subject, &error, &now_ms]).await? == 1;
                 if is_held {
                     bury_path(tx, &lease.subject, now_ms).await?;
-                    append_finished(tx, &lease, "failed", now_ms).await?;
+                    append_finished(tx, &lease, ExportStage::Failed, now_ms).await?;
                 }
                 Ok(is_held)
             })
@@ -235,7 +237,7 @@ async fn begin(tx: &Tx<'_>, new: &NewExport) -> Result<ExportTurn> {
     Ok(ExportTurn::Begun)
 }
 
-async fn append_finished(tx: &Tx<'_>, lease: &JobLease, state: &str, now_ms: i64) -> Result<()> {
+async fn append_finished(tx: &Tx<'_>, lease: &JobLease, state: ExportStage, now_ms: i64) -> Result<()> {
     let patient = lease.patient.as_deref().unwrap_or_default();
     let body = json!({ "export": lease.subject, "state": state });
     events::append(tx, patient, &[NewEvent { event_type: EventType::ExportFinished, time_ms: now_ms, body }]).await
@@ -251,14 +253,13 @@ async fn bury_path(tx: &Tx<'_>, id: &str, now_ms: i64) -> Result<()> {
 }
 
 fn read_job(row: &Row<'_>) -> Result<ExportJob> {
-    let state: String = row.get(5)?;
-    let state = match state.as_str() {
-        "done" => ExportState::Done {
+    let state = match row.get(5)? {
+        ExportStage::Done => ExportState::Done {
             path: row.get::<Option<String>>(7)?.unwrap_or_default(),
             bytes: row.get::<Option<i64>>(8)?.unwrap_or(0) as u64,
         },
-        "failed" => ExportState::Failed { error: row.get::<Option<String>>(6)?.unwrap_or_default() },
-        _ => ExportState::InProgress,
+        ExportStage::Failed => ExportState::Failed { error: row.get::<Option<String>>(6)?.unwrap_or_default() },
+        ExportStage::InProgress => ExportState::InProgress,
     };
     Ok(ExportJob {
         id: row.get(0)?,

@@ -4,6 +4,7 @@ use super::sessions::{add, end, find, hold_patient, succeed};
 use super::{HealthDb, HealthSession};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
+use crate::ids::{ClientId, ConsentId};
 use crate::refresh::{Refreshed, Successor, verdict};
 use crate::texts::sql;
 
@@ -13,9 +14,9 @@ pub struct AuthorizationCode {
     /// SHA-256 of the code.
     pub code_hash: Vec<u8>,
     /// The client that asked.
-    pub client: String,
+    pub client: ClientId,
     /// The consent that was given.
-    pub consent: String,
+    pub consent: ConsentId,
     /// Who gave it.
     pub patient: String,
     /// Where the code was sent to.
@@ -42,7 +43,7 @@ pub struct OauthRefreshToken {
     /// When it was used, ms.
     pub replaced_ms: Option<i64>,
     /// The client that it was issued to.
-    pub client: Option<String>,
+    pub client: Option<ClientId>,
     /// Whose data it opens.
     pub patient: String,
     /// When the family was ended, ms.

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::{HealthDb, due, settings};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
+use crate::ids::GroupCode;
+use crate::names::Gender;
 use crate::texts::{list_of_64, sql};
 
 /// Attributes of a body. Absent ones are not known, or in a change not touched.
@@ -13,8 +15,8 @@ use crate::texts::{list_of_64, sql};
 pub struct Profile {
     /// Date of birth, YYYY-MM-DD.
     pub birthday: Option<String>,
-    /// `female`, `male` or `other`.
-    pub gender: Option<String>,
+    /// Gender.
+    pub gender: Option<Gender>,
     /// Centimetres.
     pub height: Option<f64>,
     /// Kilograms.
@@ -35,7 +37,7 @@ pub struct HealthPatient {
     /// Record identifier, 24 hex digits.
     pub record_id: String,
     /// Five capitals of the group that he was enrolled in.
-    pub customer_code: Option<String>,
+    pub customer_code: Option<GroupCode>,
     /// His body.
     pub profile: Profile,
     /// Creation, ms.
@@ -90,7 +92,7 @@ pub(super) async fn put(
     tx: &Tx<'_>,
     uuid: &str,
     record_id: &str,
-    customer_code: Option<&str>,
+    customer_code: Option<&GroupCode>,
     profile: &Profile,
     at_ms: i64,
 ) -> Result<()> {

@@ -10,6 +10,7 @@ use vitals::registry::DataType;
 use super::HealthDb;
 use crate::engine::{Columns, Row, Tx};
 use crate::error::{Result, StoreError};
+use crate::ids::{AccountId, ApiKeyId, ClientId, ConsentId, FamilyId};
 use crate::refresh::{Refreshed, Successor, verdict};
 use crate::texts::{record, sql};
 
@@ -21,15 +22,15 @@ pub struct HealthSession {
     /// Whose data it opens.
     pub patient: String,
     /// The account that reads in the patient's stead; absent when it is the patient.
-    pub actor: Option<String>,
+    pub actor: Option<AccountId>,
     /// The API key that the actor asked for it with.
-    pub api_key: Option<String>,
+    pub api_key: Option<ApiKeyId>,
     /// The login on the Users Cloud that it was exchanged for.
-    pub login: Option<String>,
+    pub login: Option<FamilyId>,
     /// The OAuth client that it was issued to.
-    pub client: Option<String>,
+    pub client: Option<ClientId>,
     /// The consent that the client acts on.
-    pub consent: Option<String>,
+    pub consent: Option<ConsentId>,
     /// What it allows, words with blanks between.
     pub scope: String,
     /// Identity of the first token of its family.
@@ -186,7 +187,7 @@ pub(super) async fn hold_patient(tx: &Tx<'_>, patient: &str) -> Result<()> {
 /// The session of a token that takes another's place.
 pub(super) fn succeed(old: HealthSession, successor: &Successor) -> HealthSession {
     HealthSession {
-        id: successor.id.clone(),
+        id: successor.id.to_string(),
         issued_ms: successor.issued_ms,
         expires_ms: successor.expires_ms,
         replaced_ms: None,

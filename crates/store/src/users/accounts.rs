@@ -4,19 +4,21 @@ use super::UsersDb;
 use super::messages::HealthMessage;
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
+use crate::ids::{AccountId, PortalSessionId};
+use crate::names::Role;
 use crate::texts::{record, sql};
 
 /// A researcher, a healthcare practitioner or an administrator.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Account {
     /// Identity towards clients.
-    pub uuid: String,
+    pub uuid: AccountId,
     /// Record identifier, 24 hex digits.
     pub id: String,
     /// Address to log in with, in lower case.
     pub email: String,
-    /// `researcher`, `hcp` or `admin`.
-    pub role: String,
+    /// What it may do.
+    pub role: Role,
     /// Given name.
     pub first_name: Option<String>,
     /// Family name.
@@ -48,7 +50,7 @@ pub struct NewPassword {
     /// Whether an operator chose it, so that its owner has to choose another.
     pub must_change: bool,
     /// The session of the portal that goes on: the one that asked for it.
-    pub kept_session: Option<String>,
+    pub kept_session: Option<PortalSessionId>,
 }
 
 record! {
@@ -72,7 +74,7 @@ sql! {
     /// Makes logins of the account wait for the end of the transaction, and waits for those under way.
     HOLD = "UPDATE account SET updated_ms = updated_ms WHERE uuid = $1";
     END_SESSIONS = "UPDATE session SET ended_ms = $2 WHERE owner = $1 AND ended_ms IS NULL";
-    END_PORTAL_SESSIONS = "DELETE FROM portal_session WHERE account = $1 AND id <> $2";
+    END_PORTAL_SESSIONS = "DELETE FROM portal_session WHERE account = $1 AND id <> COALESCE($2, '')";
 }
 
 impl UsersDb {
@@ -107,8 +109,8 @@ impl UsersDb {
     }
 
     /// The account with this uuid.
-    pub async fn account(&self, uuid: &str) -> Result<Option<Account>> {
-        let uuid = uuid.to_owned();
+    pub async fn account(&self, uuid: &AccountId) -> Result<Option<Account>> {
+        let uuid = uuid.clone();
         self.db.read(async move |tx| tx.query_opt(FIND, &[&uuid], read_account).await).await
     }
 
@@ -124,20 +126,20 @@ impl UsersDb {
     }
 
     /// Sets until when the subscription is active. Whether there is such an account.
-    pub async fn set_subscription(&self, uuid: &str, until_ms: Option<i64>, now_ms: i64) -> Result<bool> {
-        let uuid = uuid.to_owned();
+    pub async fn set_subscription(&self, uuid: &AccountId, until_ms: Option<i64>, now_ms: i64) -> Result<bool> {
+        let uuid = uuid.clone();
         self.db.write(async move |tx| Ok(tx.execute(SET_SUBSCRIPTION, &[&uuid, &until_ms, &now_ms]).await? > 0)).await
     }
 
     /// Sets the password and ends the account's sessions on the Users Cloud and of the portal, but for the one
     /// of the portal that is to be kept. Whether there is such an account.
-    pub async fn set_account_password(&self, uuid: &str, new: NewPassword, now_ms: i64) -> Result<bool> {
-        let uuid = uuid.to_owned();
-        let kept = new.kept_session.unwrap_or_default();
+    pub async fn set_account_password(&self, uuid: &AccountId, new: NewPassword, now_ms: i64) -> Result<bool> {
+        let uuid = uuid.clone();
+        let kept = new.kept_session;
         self.db
             .write(async move |tx| {
                 hold_account(tx, &uuid).await?;
-                end_sessions(tx, &uuid, &kept, now_ms).await?;
+                end_sessions(tx, &uuid, kept.as_ref(), now_ms).await?;
                 Ok(tx.execute(SET_PASSWORD, &[&uuid, &new.hash, &now_ms, &new.must_change]).await? > 0)
             })
             .await
@@ -146,12 +148,12 @@ impl UsersDb {
     /// Sets the names of an account, those that are given. Whether there is such an account.
     pub async fn set_account_names(
         &self,
-        uuid: &str,
+        uuid: &AccountId,
         first_name: Option<String>,
         last_name: Option<String>,
         now_ms: i64,
     ) -> Result<bool> {
-        let uuid = uuid.to_owned();
+        let uuid = uuid.clone();
         self.db
             .write(async move |tx| Ok(tx.execute(SET_NAMES, &[&uuid, &first_name, &last_name, &now_ms]).await? > 0))
             .await
@@ -159,14 +161,14 @@ impl UsersDb {
 
     /// Disables an account, ends its sessions on the Users Cloud, and owes the health database the end of the tokens
     /// by which it reads in patients' stead. Whether the account was there and not disabled before.
-    pub async fn disable_account(&self, uuid: &str, now_ms: i64, message: HealthMessage) -> Result<bool> {
-        let uuid = uuid.to_owned();
+    pub async fn disable_account(&self, uuid: &AccountId, now_ms: i64, message: HealthMessage) -> Result<bool> {
+        let uuid = uuid.clone();
         self.db
             .write(async move |tx| {
                 if tx.execute(DISABLE, &[&uuid, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                end_sessions(tx, &uuid, "", now_ms).await?;
+                end_sessions(tx, &uuid, None, now_ms).await?;
                 message.enqueue(tx).await?;
                 Ok(true)
             })
@@ -175,12 +177,17 @@ impl UsersDb {
 }
 
 /// Keeps an account from beginning sessions until the transaction ends. Comes before what a login looks at is changed.
-pub(super) async fn hold_account(tx: &Tx<'_>, account: &str) -> Result<()> {
+pub(super) async fn hold_account(tx: &Tx<'_>, account: &AccountId) -> Result<()> {
     tx.execute(HOLD, &[&account]).await.map(drop)
 }
 
 /// Ends the sessions of an account on the Users Cloud and of the portal, but for one of the portal.
-pub(super) async fn end_sessions(tx: &Tx<'_>, account: &str, kept: &str, now_ms: i64) -> Result<()> {
+pub(super) async fn end_sessions(
+    tx: &Tx<'_>,
+    account: &AccountId,
+    kept: Option<&PortalSessionId>,
+    now_ms: i64,
+) -> Result<()> {
     tx.put(END_SESSIONS, &[&account, &now_ms]).await?;
     tx.put(END_PORTAL_SESSIONS, &[&account, &kept]).await?;
     Ok(())

@@ -3,6 +3,8 @@
 use super::UsersDb;
 use crate::engine::Row;
 use crate::error::Result;
+use crate::ids::{AccountId, ApiKeyId, GroupCode};
+use crate::names::Role;
 use crate::texts::{record, sql};
 use crate::users::HealthMessage;
 
@@ -10,13 +12,13 @@ use crate::users::HealthMessage;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiKey {
     /// Record identifier, 24 hex digits.
-    pub id: String,
+    pub id: ApiKeyId,
     /// SHA-256 of the key.
     pub key_hash: Vec<u8>,
     /// The first characters of the key, for people to tell keys apart.
     pub prefix: String,
     /// The account that it acts for.
-    pub account: String,
+    pub account: AccountId,
     /// What its owner calls it.
     pub name: Option<String>,
     /// Creation, ms.
@@ -33,7 +35,7 @@ pub struct ApiKey {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyHolder {
     /// The key.
-    pub key_id: String,
+    pub key_id: ApiKeyId,
     /// When the key ends by itself, ms.
     pub key_expires_ms: Option<i64>,
     /// When the key was revoked, ms.
@@ -43,9 +45,9 @@ pub struct KeyHolder {
     /// Whether the key acts on named groups only.
     pub key_scoped: bool,
     /// The account.
-    pub account: String,
+    pub account: AccountId,
     /// Its role.
-    pub role: String,
+    pub role: Role,
     /// Until when its subscription is active, ms.
     pub subscription_until_ms: Option<i64>,
     /// When it was disabled, ms.
@@ -76,7 +78,7 @@ sql! {
 
 impl UsersDb {
     /// Adds a key that acts on the groups named, or on all groups of its account when none is.
-    pub async fn add_api_key(&self, key: ApiKey, groups: Vec<String>) -> Result<()> {
+    pub async fn add_api_key(&self, key: ApiKey, groups: Vec<GroupCode>) -> Result<()> {
         self.db
             .write(async move |tx| {
                 tx.put(
@@ -109,32 +111,32 @@ impl UsersDb {
     }
 
     /// The key with this record identifier.
-    pub async fn api_key(&self, id: &str) -> Result<Option<ApiKey>> {
-        let id = id.to_owned();
+    pub async fn api_key(&self, id: &ApiKeyId) -> Result<Option<ApiKey>> {
+        let id = id.clone();
         self.db.read(async move |tx| tx.query_opt(FIND, &[&id], read_key).await).await
     }
 
     /// The keys of an account, oldest first.
-    pub async fn api_keys(&self, account: &str) -> Result<Vec<ApiKey>> {
-        let account = account.to_owned();
+    pub async fn api_keys(&self, account: &AccountId) -> Result<Vec<ApiKey>> {
+        let account = account.clone();
         self.db.read(async move |tx| tx.query(LIST, &[&account], read_key).await).await
     }
 
     /// The groups that each scoped key of an account acts on, as pairs of key and group.
-    pub async fn groups_of_keys(&self, account: &str) -> Result<Vec<(String, String)>> {
-        let account = account.to_owned();
+    pub async fn groups_of_keys(&self, account: &AccountId) -> Result<Vec<(ApiKeyId, GroupCode)>> {
+        let account = account.clone();
         self.db.read(async move |tx| tx.query(GROUPS, &[&account], |row| Ok((row.get(0)?, row.get(1)?))).await).await
     }
 
     /// Notes when a key was last used.
-    pub async fn note_key_used(&self, id: &str, now_ms: i64) -> Result<()> {
-        let id = id.to_owned();
+    pub async fn note_key_used(&self, id: &ApiKeyId, now_ms: i64) -> Result<()> {
+        let id = id.clone();
         self.db.write(async move |tx| tx.execute(USED, &[&id, &now_ms]).await.map(drop)).await
     }
 
     /// Revokes a key and owes the health database the end of the tokens made with it. Whether the key still stood.
-    pub async fn revoke_api_key(&self, id: &str, now_ms: i64, message: HealthMessage) -> Result<bool> {
-        let id = id.to_owned();
+    pub async fn revoke_api_key(&self, id: &ApiKeyId, now_ms: i64, message: HealthMessage) -> Result<bool> {
+        let id = id.clone();
         self.db
             .write(async move |tx| {
                 if tx.execute(REVOKE, &[&id, &now_ms]).await? == 0 {

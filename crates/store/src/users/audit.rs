@@ -16,6 +16,7 @@ use super::UsersDb;
 use crate::audit_entry::{Entity, NewAuditEntry};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
+use crate::ids::{AccountId, ApiKeyId, BraceletId, UserId};
 use crate::texts::sql;
 
 /// An entry as it stands.
@@ -30,8 +31,8 @@ pub struct AuditEntry {
     /// Action code.
     pub action_type: String,
     /// Who did it.
-    pub user_id: String,
-    /// The role of who did it.
+    pub user_id: UserId,
+    /// The role of who did it, as it is written: the chain is followed over whatever an entry has been changed to.
     pub user_role: String,
     /// What it was done to.
     pub primary: Entity,
@@ -45,7 +46,7 @@ pub struct AuditEntry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditQuery {
     /// Who must appear as acting user, primary or secondary entity.
-    pub appears: String,
+    pub appears: AccountId,
     /// First time, ms, inclusive.
     pub from_ms: i64,
     /// Last time, ms, inclusive.
@@ -53,7 +54,7 @@ pub struct AuditQuery {
     /// Only this action code.
     pub action_type: Option<String>,
     /// Only entries about the groups of this API key, their patients, or the bracelets that these wear.
-    pub scoped_key: Option<String>,
+    pub scoped_key: Option<ApiKeyId>,
 }
 
 /// Entries for a transaction to write, and the clock that stamps them there.
@@ -112,7 +113,7 @@ impl UsersDb {
 /// Drops the details of all entries in which somebody appears, and of those of `mentioned_by` (bracelets) that mention
 /// him; entries that are under way lose theirs when they are written. Answers how many lost theirs. The erasure's own
 /// row has to stand before.
-pub(super) async fn forget_details(tx: &Tx<'_>, uuid: &str, mentioned_by: &[String]) -> Result<u64> {
+pub(super) async fn forget_details(tx: &Tx<'_>, uuid: &str, mentioned_by: &[BraceletId]) -> Result<u64> {
     tx.put(HOLD, &[]).await?;
     let mut forgotten = tx.execute(FORGET_DETAILS, &[&uuid]).await?;
     let mention = format!("%{uuid}%");
@@ -145,7 +146,7 @@ async fn append(tx: &Tx<'_>, new: &NewAuditEntry, now_ms: i64) -> Result<()> {
         id: new.id.clone(),
         action_type: new.action_type.clone(),
         user_id: new.user_id.clone(),
-        user_role: new.user_role.clone(),
+        user_role: new.user_role.name().to_owned(),
         primary: new.primary.clone(),
         secondary: new.secondary.clone(),
         details: new.details.clone(),
@@ -241,7 +242,7 @@ fn hash_entry(last_hash: &[u8], entry: &AuditEntry, details_hash: &[u8]) -> Vec<
         &time_ms,
         entry.id.as_bytes(),
         entry.action_type.as_bytes(),
-        entry.user_id.as_bytes(),
+        entry.user_id.as_str().as_bytes(),
         entry.user_role.as_bytes(),
         entry.primary.id.as_bytes(),
         entry.primary.kind.as_bytes(),

@@ -24,7 +24,7 @@ sql! {
     NEXT = "SELECT number, time_ms, id, action_type, user_id, user_role, primary_entity_id, primary_entity_type,
         secondary_entity_id, secondary_entity_type, details,
         ($7 = '' OR action_type = $7)
-        AND ($8 = ''
+        AND (COALESCE($8, '') = ''
             OR EXISTS (SELECT 1 FROM api_key_group s JOIN membership m ON m.group_code = s.group_code
                 JOIN study_group g ON g.code = s.group_code
                 WHERE s.api_key = $8 AND m.account = $1
@@ -86,7 +86,7 @@ impl AuditReader {
     pub async fn next_page(&mut self) -> Result<Option<Vec<AuditEntry>>> {
         let Some((time_ms, number)) = self.after else { return Ok(None) };
         let AuditQuery { appears, to_ms, action_type, scoped_key, .. } = self.query.clone();
-        let (action_type, scoped_key) = (action_type.unwrap_or_default(), scoped_key.unwrap_or_default());
+        let action_type = action_type.unwrap_or_default();
         let last = self.last;
         let next = async move |tx: &Tx<'_>| {
             let read = |row: &Row<'_>| Ok((read_entry(row)?, row.get(11)?));

@@ -9,13 +9,14 @@ use super::audit::Audit;
 use super::messages::HealthMessage;
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
+use crate::ids::{AccountId, ApiKeyId, BraceletId};
 use crate::texts::sql;
 
 /// A bracelet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bracelet {
     /// Record identifier, 24 hex digits.
-    pub id: String,
+    pub id: BraceletId,
     /// What is printed on it; its name in paths.
     pub serial_number: String,
     /// Model.
@@ -23,7 +24,7 @@ pub struct Bracelet {
     /// Version of its firmware.
     pub firmware_version: Option<String>,
     /// The account that registered it.
-    pub registered_by: String,
+    pub registered_by: AccountId,
     /// Registration, ms.
     pub created_ms: i64,
     /// The patient who wears it.
@@ -107,15 +108,20 @@ impl UsersDb {
             .await
     }
 
-    /// The bracelets that an account may act on with a key, oldest first. An empty key id stands for no key.
-    pub async fn bracelets(&self, account: &str, key_id: &str) -> Result<Vec<Bracelet>> {
-        let (account, key_id) = (account.to_owned(), key_id.to_owned());
+    /// The bracelets that an account may act on with a key, oldest first.
+    pub async fn bracelets(&self, account: &AccountId, key_id: Option<&ApiKeyId>) -> Result<Vec<Bracelet>> {
+        let (account, key_id) = (account.clone(), key_id.cloned());
         self.db.read(async move |tx| tx.query(LIST, &[&account, &key_id], read_bracelet).await).await
     }
 
     /// The bracelet with this serial number, and whether an account may act on it with a key.
-    pub async fn bracelet(&self, serial_number: &str, account: &str, key_id: &str) -> Result<Option<(Bracelet, bool)>> {
-        let (serial_number, account, key_id) = (serial_number.to_owned(), account.to_owned(), key_id.to_owned());
+    pub async fn bracelet(
+        &self,
+        serial_number: &str,
+        account: &AccountId,
+        key_id: Option<&ApiKeyId>,
+    ) -> Result<Option<(Bracelet, bool)>> {
+        let (serial_number, account, key_id) = (serial_number.to_owned(), account.clone(), key_id.cloned());
         self.db
             .read(async move |tx| {
                 tx.query_opt(FIND, &[&account, &key_id, &serial_number], |row| {
@@ -147,8 +153,8 @@ impl UsersDb {
     }
 
     /// Removes a bracelet that nobody wears and writes the entries. False, and nothing is changed, when it is worn.
-    pub async fn remove_bracelet(&self, id: &str, audit: Audit) -> Result<bool> {
-        let id = id.to_owned();
+    pub async fn remove_bracelet(&self, id: &BraceletId, audit: Audit) -> Result<bool> {
+        let id = id.clone();
         self.db
             .write(async move |tx| {
                 if wearer(tx, &id).await?.is_some() {
@@ -167,12 +173,12 @@ impl UsersDb {
     pub async fn attach_bracelet(
         &self,
         attachment_id: &str,
-        bracelet: &str,
+        bracelet: &BraceletId,
         patient: &str,
         now_ms: i64,
         message: HealthMessage,
     ) -> Result<Attachment> {
-        let (id, bracelet, patient) = (attachment_id.to_owned(), bracelet.to_owned(), patient.to_owned());
+        let (id, bracelet, patient) = (attachment_id.to_owned(), bracelet.clone(), patient.to_owned());
         self.db
             .write(async move |tx| {
                 match wearer(tx, &bracelet).await? {
@@ -192,12 +198,12 @@ impl UsersDb {
     /// is changed, when he does not wear it.
     pub async fn detach_bracelet(
         &self,
-        bracelet: &str,
+        bracelet: &BraceletId,
         patient: &str,
         now_ms: i64,
         message: HealthMessage,
     ) -> Result<bool> {
-        let (bracelet, patient) = (bracelet.to_owned(), patient.to_owned());
+        let (bracelet, patient) = (bracelet.clone(), patient.to_owned());
         self.db
             .write(async move |tx| {
                 if tx.execute(DETACH, &[&bracelet, &patient, &now_ms]).await? == 0 {
@@ -211,7 +217,7 @@ impl UsersDb {
 }
 
 /// Who wears a bracelet, which is held until the transaction ends.
-async fn wearer(tx: &Tx<'_>, bracelet: &str) -> Result<Option<String>> {
+async fn wearer(tx: &Tx<'_>, bracelet: &BraceletId) -> Result<Option<String>> {
     if tx.execute(HOLD, &[&bracelet]).await? == 0 {
         return Err(StoreError::Gone("bracelet"));
     }

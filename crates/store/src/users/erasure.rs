@@ -16,6 +16,7 @@ use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
 use crate::health::HealthChange;
+use crate::ids::{AccountId, BraceletId, GroupCode};
 use crate::texts::sql;
 
 /// What was erased, by kind.
@@ -119,8 +120,8 @@ impl UsersDb {
     /// Erases an account with its keys, memberships and sessions, hands its bracelets on to somebody of its groups,
     /// and owes the health database the end of the tokens by which it reads. [`StoreError::Gone`] when there is none
     /// such.
-    pub async fn erase_account(&self, account: &str, message: HealthMessage) -> Result<AccountErasure> {
-        let account = account.to_owned();
+    pub async fn erase_account(&self, account: &AccountId, message: HealthMessage) -> Result<AccountErasure> {
+        let account = account.clone();
         self.db
             .write(async move |tx| {
                 tx.overwrite_deleted(true)?;
@@ -136,11 +137,11 @@ async fn erase_patient(tx: &Tx<'_>, patient: &str, at_ms: i64, message: &HealthM
     // First, because it tells whether the patient is there and holds him.
     message.enqueue(tx).await?;
     tx.put(ADD, &[&patient, &at_ms]).await?;
-    let bracelets: Vec<String> = tx.query(BRACELETS, &[&patient], |row| row.get(0)).await?;
+    let bracelets: Vec<BraceletId> = tx.query(BRACELETS, &[&patient], |row| row.get(0)).await?;
     let audit_details = audit::forget_details(tx, patient, &bracelets).await?;
     strip_messages(tx, patient, at_ms).await?;
     tx.put(EMPTY_EVENTS, &[&patient]).await?;
-    let groups: Vec<String> = tx.query(GROUPS, &[&patient], |row| row.get(0)).await?;
+    let groups: Vec<GroupCode> = tx.query(GROUPS, &[&patient], |row| row.get(0)).await?;
     let body = json!({ "groups": groups });
     events::append(tx, patient, &[NewEvent { event_type: EventType::PatientErased, time_ms: at_ms, body }]).await?;
     let counts = Counts::from([
@@ -167,8 +168,8 @@ async fn strip_messages(tx: &Tx<'_>, patient: &str, at_ms: i64) -> Result<()> {
     Ok(())
 }
 
-async fn erase_account(tx: &Tx<'_>, account: &str, message: &HealthMessage) -> Result<AccountErasure> {
-    let groups: Vec<String> = tx.query(GROUPS_OF_ACCOUNT, &[&account], |row| row.get(0)).await?;
+async fn erase_account(tx: &Tx<'_>, account: &AccountId, message: &HealthMessage) -> Result<AccountErasure> {
+    let groups: Vec<GroupCode> = tx.query(GROUPS_OF_ACCOUNT, &[&account], |row| row.get(0)).await?;
     for group in &groups {
         hold_group(tx, group).await?;
         if tx.query_opt(ALONE_WITH_PATIENTS, &[&account, group], |_| Ok(())).await?.is_some() {

@@ -12,6 +12,7 @@ use super::messages::HealthMessage;
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::health::HealthChange;
+use crate::ids::GroupCode;
 use crate::texts::sql;
 
 /// A setting of a group.
@@ -26,10 +27,10 @@ pub struct GroupSetting {
 }
 
 /// The settings of one of a patient's groups.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SettingsOfGroup {
     /// The group.
-    pub group_code: String,
+    pub group_code: GroupCode,
     /// Its settings, by name.
     pub settings: Map<String, Value>,
 }
@@ -57,12 +58,12 @@ sql! {
 }
 
 /// Holds a group until the transaction ends. Whether there is such a group.
-pub(super) async fn hold_group(tx: &Tx<'_>, code: &str) -> Result<bool> {
+pub(super) async fn hold_group(tx: &Tx<'_>, code: &GroupCode) -> Result<bool> {
     Ok(tx.execute(HOLD_GROUP, &[&code]).await? == 1)
 }
 
 /// Removes the settings of a group that is going.
-pub(super) async fn forget(tx: &Tx<'_>, code: &str) -> Result<()> {
+pub(super) async fn forget(tx: &Tx<'_>, code: &GroupCode) -> Result<()> {
     tx.execute(FORGET, &[&code]).await.map(drop)
 }
 
@@ -70,7 +71,7 @@ impl EffectiveSettings {
     /// What holds for a patient as his groups stand in this transaction.
     async fn of(&self, tx: &Tx<'_>, patient: &str) -> Result<Map<String, Value>> {
         let read = |row: &crate::engine::Row<'_>| {
-            Ok((row.get::<String>(0)?, row.get::<Option<String>>(1)?, row.get::<Option<String>>(2)?))
+            Ok((row.get::<GroupCode>(0)?, row.get::<Option<String>>(1)?, row.get::<Option<String>>(2)?))
         };
         let mut groups: Vec<SettingsOfGroup> = Vec::new();
         for (group_code, name, body) in tx.query(OF_GROUPS_OF_PATIENT, &[&patient], read).await? {
@@ -109,8 +110,8 @@ impl EffectiveSettings {
 
 impl UsersDb {
     /// The settings of a group that were ever set, by name.
-    pub async fn group_settings(&self, code: &str) -> Result<Vec<GroupSetting>> {
-        let code = code.to_owned();
+    pub async fn group_settings(&self, code: &GroupCode) -> Result<Vec<GroupSetting>> {
+        let code = code.clone();
         self.db
             .read(async move |tx| {
                 tx.query(OF_GROUP, &[&code], |row| {
@@ -126,12 +127,12 @@ impl UsersDb {
     /// Answers their uuids. [`StoreError::Gone`] when there is no such group.
     pub async fn set_group_settings(
         &self,
-        code: &str,
+        code: &GroupCode,
         values: Map<String, Value>,
         effective: EffectiveSettings,
         audit: Audit,
     ) -> Result<Vec<String>> {
-        let code = code.to_owned();
+        let code = code.clone();
         self.db
             .write(async move |tx| {
                 if !hold_group(tx, &code).await? {

@@ -5,15 +5,16 @@ use super::audit::Audit;
 use super::group_settings;
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
+use crate::ids::{AccountId, ApiKeyId, GroupCode, GroupId};
 use crate::texts::sql;
 
 /// A study.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// Short code, five capitals; its name in paths.
-    pub code: String,
+    pub code: GroupCode,
     /// Record identifier, ten letters or digits.
-    pub id: String,
+    pub id: GroupId,
     /// `HCP-<code>-<suffix>`.
     pub hcp_code: String,
     /// Name.
@@ -54,8 +55,8 @@ sql! {
 impl UsersDb {
     /// Adds a group with its first member and writes the entries. [`crate::StoreError::Conflict`] when one of its
     /// codes is taken.
-    pub async fn add_group(&self, group: Group, member: &str, audit: Audit) -> Result<()> {
-        let member = member.to_owned();
+    pub async fn add_group(&self, group: Group, member: &AccountId, audit: Audit) -> Result<()> {
+        let member = member.clone();
         self.db
             .write(async move |tx| {
                 tx.put(
@@ -70,9 +71,9 @@ impl UsersDb {
     }
 
     /// The groups of an account, oldest first; of those, only the ones in the scope of a key when it has one.
-    pub async fn groups_of(&self, account: &str, scoped_key: Option<&str>) -> Result<Vec<Group>> {
-        let account = account.to_owned();
-        let scoped_key = scoped_key.map(str::to_owned);
+    pub async fn groups_of(&self, account: &AccountId, scoped_key: Option<&ApiKeyId>) -> Result<Vec<Group>> {
+        let account = account.clone();
+        let scoped_key = scoped_key.cloned();
         self.db
             .look_up(async move |tx| match &scoped_key {
                 None => tx.query(LIST, &[&account], read_group).await,
@@ -85,12 +86,12 @@ impl UsersDb {
     /// then stands. [`StoreError::Gone`] when there is none such.
     pub async fn change_group(
         &self,
-        code: &str,
+        code: &GroupCode,
         name: Option<String>,
         description: Option<String>,
         audit: Audit,
     ) -> Result<Group> {
-        let code = code.to_owned();
+        let code = code.clone();
         self.db
             .write(async move |tx| {
                 let changed = tx.query_opt(CHANGE, &[&code, &name, &description], read_group).await?;
@@ -103,8 +104,8 @@ impl UsersDb {
 
     /// Deletes a group that holds no patient, with its members and settings, and writes the entries. What API keys are
     /// scoped to stays: a key whose groups are all gone acts on none. [`StoreError::Gone`] when there is none such.
-    pub async fn delete_group(&self, code: &str, audit: Audit) -> Result<GroupDeletion> {
-        let code = code.to_owned();
+    pub async fn delete_group(&self, code: &GroupCode, audit: Audit) -> Result<GroupDeletion> {
+        let code = code.clone();
         self.db
             .write(async move |tx| {
                 if !group_settings::hold_group(tx, &code).await? {

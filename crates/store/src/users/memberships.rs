@@ -7,6 +7,8 @@ use super::groups::{Group, read_group};
 use super::messages::HealthMessage;
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
+use crate::ids::{AccountId, ApiKeyId, GroupCode};
+use crate::names::{PatientState, Role};
 use crate::texts::sql;
 
 /// A group as one caller sees it.
@@ -21,8 +23,8 @@ pub struct GroupAccess {
 /// A patient as one caller sees him.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatientAccess {
-    /// `pre_created` or `confirmed`.
-    pub state: String,
+    /// State of the enrolment.
+    pub state: PatientState,
     /// Whether a group that the caller may act on holds the patient.
     pub allowed: bool,
 }
@@ -31,11 +33,11 @@ pub struct PatientAccess {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// The account.
-    pub uuid: String,
+    pub uuid: AccountId,
     /// Its e-mail.
     pub email: String,
     /// Its role.
-    pub role: String,
+    pub role: Role,
 }
 
 /// How the end of a membership ended.
@@ -88,9 +90,14 @@ sql! {
 }
 
 impl UsersDb {
-    /// A group, and whether an account may act on it with a key. An empty key id stands for no key.
-    pub async fn group_access(&self, code: &str, account: &str, key_id: &str) -> Result<Option<GroupAccess>> {
-        let (code, account, key_id) = (code.to_owned(), account.to_owned(), key_id.to_owned());
+    /// A group, and whether an account may act on it with a key.
+    pub async fn group_access(
+        &self,
+        code: &GroupCode,
+        account: &AccountId,
+        key_id: Option<&ApiKeyId>,
+    ) -> Result<Option<GroupAccess>> {
+        let (code, account, key_id) = (code.clone(), account.clone(), key_id.cloned());
         self.db
             .read(async move |tx| {
                 tx.query_opt(GROUP, &[&code, &account, &key_id], |row| {
@@ -101,9 +108,14 @@ impl UsersDb {
             .await
     }
 
-    /// A patient's state, and whether an account may act on him with a key. An empty key id stands for no key.
-    pub async fn patient_access(&self, uuid: &str, account: &str, key_id: &str) -> Result<Option<PatientAccess>> {
-        let (uuid, account, key_id) = (uuid.to_owned(), account.to_owned(), key_id.to_owned());
+    /// A patient's state, and whether an account may act on him with a key.
+    pub async fn patient_access(
+        &self,
+        uuid: &str,
+        account: &AccountId,
+        key_id: Option<&ApiKeyId>,
+    ) -> Result<Option<PatientAccess>> {
+        let (uuid, account, key_id) = (uuid.to_owned(), account.clone(), key_id.cloned());
         self.db
             .read(async move |tx| {
                 tx.query_opt(PATIENT, &[&uuid, &account, &key_id], |row| {
@@ -115,8 +127,8 @@ impl UsersDb {
     }
 
     /// The members of a group, longest first.
-    pub async fn members(&self, group_code: &str) -> Result<Vec<Member>> {
-        let group_code = group_code.to_owned();
+    pub async fn members(&self, group_code: &GroupCode) -> Result<Vec<Member>> {
+        let group_code = group_code.clone();
         self.db
             .read(async move |tx| {
                 tx.query(MEMBERS, &[&group_code], |row| {
@@ -128,14 +140,20 @@ impl UsersDb {
     }
 
     /// Makes an account a member of a group. False when it was one.
-    pub async fn add_member(&self, account: &str, group_code: &str, now_ms: i64) -> Result<bool> {
-        let (account, group_code) = (account.to_owned(), group_code.to_owned());
+    pub async fn add_member(&self, account: &AccountId, group_code: &GroupCode, now_ms: i64) -> Result<bool> {
+        let (account, group_code) = (account.clone(), group_code.clone());
         self.db.write(async move |tx| Ok(tx.execute(ADD, &[&account, &group_code, &now_ms]).await? > 0)).await
     }
 
     /// Makes an account a member of a group and writes the entries. False, and nothing is written, when it was one.
-    pub async fn admit_member(&self, account: &str, group_code: &str, now_ms: i64, audit: Audit) -> Result<bool> {
-        let (account, group_code) = (account.to_owned(), group_code.to_owned());
+    pub async fn admit_member(
+        &self,
+        account: &AccountId,
+        group_code: &GroupCode,
+        now_ms: i64,
+        audit: Audit,
+    ) -> Result<bool> {
+        let (account, group_code) = (account.clone(), group_code.clone());
         self.db
             .write(async move |tx| {
                 if !hold_group(tx, &group_code).await? {
@@ -153,11 +171,11 @@ impl UsersDb {
     /// Ends a membership and owes the health database the end of the tokens by which the account reads.
     pub async fn remove_member(
         &self,
-        account: &str,
-        group_code: &str,
+        account: &AccountId,
+        group_code: &GroupCode,
         message: HealthMessage,
     ) -> Result<MemberRemoval> {
-        let (account, group_code) = (account.to_owned(), group_code.to_owned());
+        let (account, group_code) = (account.clone(), group_code.clone());
         self.db
             .write(async move |tx| {
                 if !hold_group(tx, &group_code).await? {
@@ -180,12 +198,12 @@ impl UsersDb {
     /// for him. False, and nothing is written, when the group held him.
     pub async fn attach_patient(
         &self,
-        group_code: &str,
+        group_code: &GroupCode,
         patient: &str,
         effective: EffectiveSettings,
         audit: Audit,
     ) -> Result<bool> {
-        let (group_code, patient) = (group_code.to_owned(), patient.to_owned());
+        let (group_code, patient) = (group_code.clone(), patient.to_owned());
         self.db
             .write(async move |tx| {
                 if !hold_group(tx, &group_code).await? {
@@ -211,12 +229,12 @@ impl UsersDb {
     /// change of the message.
     pub async fn detach_patient(
         &self,
-        group_code: &str,
+        group_code: &GroupCode,
         patient: &str,
         effective: EffectiveSettings,
         message: HealthMessage,
     ) -> Result<PatientDetachment> {
-        let (group_code, patient) = (group_code.to_owned(), patient.to_owned());
+        let (group_code, patient) = (group_code.clone(), patient.to_owned());
         self.db
             .write(async move |tx| {
                 if !hold_group(tx, &group_code).await? {

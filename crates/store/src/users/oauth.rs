@@ -2,15 +2,16 @@
 
 use super::UsersDb;
 use super::messages::HealthMessage;
-use super::sessions::hold_person;
+use super::sessions::hold_patient;
 use crate::error::Result;
+use crate::ids::{ClientId, ConsentId, PatientId};
 use crate::texts::{record, sql};
 
 /// A program that patients can let in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OauthClient {
     /// Record identifier, 24 hex digits: the `client_id`.
-    pub id: String,
+    pub id: ClientId,
     /// SHA-256 of its secret; absent for a public client.
     pub secret_hash: Option<Vec<u8>>,
     /// What patients are shown.
@@ -27,11 +28,11 @@ pub struct OauthClient {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consent {
     /// Record identifier.
-    pub id: String,
+    pub id: ConsentId,
     /// Who gave it.
     pub patient: String,
     /// To whom.
-    pub client: String,
+    pub client: ClientId,
     /// For what, words with blanks between.
     pub scope: String,
     /// When, ms.
@@ -90,8 +91,8 @@ impl UsersDb {
     }
 
     /// The client with this identifier, removed or not, and the addresses that it may be answered at.
-    pub async fn oauth_client(&self, id: &str) -> Result<Option<(OauthClient, Vec<String>)>> {
-        let id = id.to_owned();
+    pub async fn oauth_client(&self, id: &ClientId) -> Result<Option<(OauthClient, Vec<String>)>> {
+        let id = id.clone();
         self.db
             .read(async move |tx| {
                 let Some(client) = tx.query_opt(FIND, &[&id], read_client).await? else { return Ok(None) };
@@ -116,8 +117,8 @@ impl UsersDb {
 
     /// Removes a client, ends what was consented to it, and owes the health database the end of its tokens. Whether
     /// it was there.
-    pub async fn remove_oauth_client(&self, id: &str, now_ms: i64, message: HealthMessage) -> Result<bool> {
-        let id = id.to_owned();
+    pub async fn remove_oauth_client(&self, id: &ClientId, now_ms: i64, message: HealthMessage) -> Result<bool> {
+        let id = id.clone();
         self.db
             .write(async move |tx| {
                 if tx.execute(REMOVE, &[&id, &now_ms]).await? == 0 {
@@ -136,7 +137,7 @@ impl UsersDb {
         let password_hash = password_hash.to_owned();
         self.db
             .write(async move |tx| {
-                if !hold_person(tx, &consent.patient, &password_hash).await?
+                if !hold_patient(tx, &PatientId::new(consent.patient.as_str()), &password_hash).await?
                     || tx.execute(HOLD, &[&consent.client]).await? == 0
                 {
                     return Ok(false);
@@ -149,10 +150,10 @@ impl UsersDb {
     }
 
     /// Whether a consent still stands.
-    pub async fn consent_stands(&self, id: &str) -> Result<bool> {
-        let id = id.to_owned();
+    pub async fn consent_stands(&self, id: &ConsentId) -> Result<bool> {
+        let id = id.clone();
         let found =
-            self.db.read(async move |tx| tx.query_opt(STANDS, &[&id], |row| row.get::<String>(0)).await).await?;
+            self.db.read(async move |tx| tx.query_opt(STANDS, &[&id], |row| row.get::<ConsentId>(0)).await).await?;
         Ok(found.is_some())
     }
 
@@ -176,8 +177,8 @@ impl UsersDb {
     }
 
     /// Ends a consent and owes the health database the end of its tokens. Whether it still stood.
-    pub async fn end_consent(&self, id: &str, now_ms: i64, message: HealthMessage) -> Result<bool> {
-        let id = id.to_owned();
+    pub async fn end_consent(&self, id: &ConsentId, now_ms: i64, message: HealthMessage) -> Result<bool> {
+        let id = id.clone();
         self.db
             .write(async move |tx| {
                 if tx.execute(END, &[&id, &now_ms]).await? == 0 {

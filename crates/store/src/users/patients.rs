@@ -10,6 +10,8 @@ use super::messages::HealthMessage;
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
+use crate::ids::GroupCode;
+use crate::names::PatientState;
 use crate::texts::{in_lists, list_of_64, record, sql};
 
 /// A patient as a person.
@@ -19,8 +21,8 @@ pub struct Patient {
     pub uuid: String,
     /// Record identifier, 24 hex digits.
     pub record_id: String,
-    /// `pre_created` or `confirmed`.
-    pub state: String,
+    /// State of the enrolment.
+    pub state: PatientState,
     /// Eight characters to activate and to log in with.
     pub voucher_code: String,
     /// Until when the voucher can be used, ms.
@@ -112,11 +114,11 @@ impl UsersDb {
     pub async fn add_patient(
         &self,
         patient: Patient,
-        group_code: &str,
+        group_code: &GroupCode,
         message: HealthMessage,
         effective: EffectiveSettings,
     ) -> Result<()> {
-        let group_code = group_code.to_owned();
+        let group_code = group_code.clone();
         self.db
             .write(async move |tx| {
                 if !hold_group(tx, &group_code).await? {
@@ -183,12 +185,12 @@ impl UsersDb {
     }
 
     /// Every group with every patient of it, by code and uuid.
-    pub async fn groups_of_patients(&self) -> Result<Vec<(String, String)>> {
+    pub async fn groups_of_patients(&self) -> Result<Vec<(GroupCode, String)>> {
         self.db.read(async |tx| tx.query(GROUPS_OF_PATIENTS, &[], |row| Ok((row.get(0)?, row.get(1)?))).await).await
     }
 
     /// The groups that hold some patients: pairs of a patient and a group's code, in their order.
-    pub async fn groups_holding(&self, patients: Vec<String>) -> Result<BTreeSet<(String, String)>> {
+    pub async fn groups_holding(&self, patients: Vec<String>) -> Result<BTreeSet<(String, GroupCode)>> {
         self.db
             .read(async move |tx| {
                 let mut found = BTreeSet::new();
@@ -204,13 +206,13 @@ impl UsersDb {
     }
 
     /// The uuids of the patients of a group, in the order in which they joined.
-    pub async fn uuids_of(&self, group_code: &str) -> Result<Vec<String>> {
-        let group_code = group_code.to_owned();
+    pub async fn uuids_of(&self, group_code: &GroupCode) -> Result<Vec<String>> {
+        let group_code = group_code.clone();
         self.db.read(async move |tx| tx.query(UUIDS_OF_GROUP, &[&group_code], |row| row.get(0)).await).await
     }
 
     /// The code of the first group that a patient joined.
-    pub async fn first_group_of(&self, patient: &str) -> Result<Option<String>> {
+    pub async fn first_group_of(&self, patient: &str) -> Result<Option<GroupCode>> {
         let patient = patient.to_owned();
         self.db.read(async move |tx| tx.query_opt(FIRST_GROUP, &[&patient], |row| row.get(0)).await).await
     }

@@ -2,21 +2,23 @@
 
 use super::UsersDb;
 use super::audit::Audit;
-use super::sessions::hold_person;
+use super::sessions::hold_account;
 use super::totp;
 use crate::engine::Row;
 use crate::error::Result;
+use crate::ids::{AccountId, PortalSessionId};
+use crate::names::Role;
 use crate::texts::sql;
 
 /// A session of the pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortalSession {
     /// Record identifier, 24 hex digits.
-    pub id: String,
+    pub id: PortalSessionId,
     /// SHA-256 of the cookie's value.
     pub token_hash: Vec<u8>,
     /// Whose it is.
-    pub account: String,
+    pub account: AccountId,
     /// Whether it may only read.
     pub view_only: bool,
     /// Where it was begun from.
@@ -37,7 +39,7 @@ pub struct PortalHolder {
     /// The session.
     pub session: PortalSession,
     /// The account's role.
-    pub role: String,
+    pub role: Role,
     /// Until when its subscription is active, ms.
     pub subscription_until_ms: Option<i64>,
     /// When it was disabled, ms.
@@ -77,7 +79,7 @@ impl UsersDb {
         let password_hash = password_hash.to_owned();
         self.db
             .write(async move |tx| {
-                if !hold_person(tx, &session.account, &password_hash).await?
+                if !hold_account(tx, &session.account, &password_hash).await?
                     || !totp::use_step(tx, &session.account, totp_step).await?
                 {
                     return Ok(false);
@@ -112,22 +114,27 @@ impl UsersDb {
 
     /// The sessions of an account that have not ended by themselves, oldest first: neither by their time nor, unless
     /// they only read, because nobody has used them since `idle_since_ms`.
-    pub async fn portal_sessions(&self, account: &str, now_ms: i64, idle_since_ms: i64) -> Result<Vec<PortalSession>> {
-        let account = account.to_owned();
+    pub async fn portal_sessions(
+        &self,
+        account: &AccountId,
+        now_ms: i64,
+        idle_since_ms: i64,
+    ) -> Result<Vec<PortalSession>> {
+        let account = account.clone();
         self.db
             .read(async move |tx| tx.query(LIST, &[&account, &now_ms, &idle_since_ms, &true], read_session).await)
             .await
     }
 
     /// Notes that a session was used.
-    pub async fn note_portal_seen(&self, id: &str, now_ms: i64) -> Result<()> {
-        let id = id.to_owned();
+    pub async fn note_portal_seen(&self, id: &PortalSessionId, now_ms: i64) -> Result<()> {
+        let id = id.clone();
         self.db.write(async move |tx| tx.execute(SEEN, &[&id, &now_ms]).await.map(drop)).await
     }
 
     /// Ends a session of an account. Whether it was there.
-    pub async fn end_portal_session(&self, id: &str, account: &str) -> Result<bool> {
-        let (id, account) = (id.to_owned(), account.to_owned());
+    pub async fn end_portal_session(&self, id: &PortalSessionId, account: &AccountId) -> Result<bool> {
+        let (id, account) = (id.clone(), account.clone());
         self.db.write(async move |tx| Ok(tx.execute(END, &[&id, &account]).await? > 0)).await
     }
 

@@ -9,6 +9,7 @@ use super::messages::HealthMessage;
 use super::totp::use_step;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
+use crate::ids::{AccountId, FamilyId, PatientId, SessionId, UserId};
 use crate::refresh::{Refreshed, Successor, verdict};
 use crate::texts::sql;
 
@@ -16,11 +17,11 @@ use crate::texts::sql;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     /// Identity of the token.
-    pub id: String,
-    /// The uuid of a patient or of an account.
-    pub owner: String,
+    pub id: SessionId,
+    /// Whose it is.
+    pub owner: UserId,
     /// Identity of the first token of its family: of the login.
-    pub family: String,
+    pub family: FamilyId,
     /// When the first token of this family was issued, ms.
     pub first_issued_ms: i64,
     /// When this token was issued, ms.
@@ -60,7 +61,7 @@ impl UsersDb {
         self.db
             .write(async move |tx| {
                 if !hold_person(tx, &session.owner, &password_hash).await?
-                    || !use_step(tx, &session.owner, None).await?
+                    || !use_step(tx, &session.owner.as_account(), None).await?
                 {
                     return Ok(false);
                 }
@@ -72,8 +73,8 @@ impl UsersDb {
     }
 
     /// Writes the entries of a login that begins no session here. False as for [`UsersDb::add_session`].
-    pub async fn note_login(&self, owner: &str, password_hash: &str, audit: Audit) -> Result<bool> {
-        let (owner, password_hash) = (owner.to_owned(), password_hash.to_owned());
+    pub async fn note_login(&self, owner: &UserId, password_hash: &str, audit: Audit) -> Result<bool> {
+        let (owner, password_hash) = (owner.clone(), password_hash.to_owned());
         self.db
             .write(async move |tx| {
                 if !hold_person(tx, &owner, &password_hash).await? {
@@ -86,8 +87,8 @@ impl UsersDb {
     }
 
     /// The session with this identity, ended or not.
-    pub async fn session(&self, id: &str) -> Result<Option<Session>> {
-        let id = id.to_owned();
+    pub async fn session(&self, id: &SessionId) -> Result<Option<Session>> {
+        let id = id.clone();
         self.db.look_up(async move |tx| find(tx, &id).await).await
     }
 
@@ -95,12 +96,12 @@ impl UsersDb {
     /// again; later its whole family ends, and the health database is owed the end of what came from it.
     pub async fn refresh_session(
         &self,
-        id: &str,
+        id: &SessionId,
         successor: Successor,
         grace_ms: i64,
         reused: HealthMessage,
     ) -> Result<Refreshed<Session>> {
-        let id = id.to_owned();
+        let id = id.clone();
         self.db
             .write(async move |tx| {
                 tx.put(HOLD, &[&id]).await?;
@@ -134,8 +135,8 @@ impl UsersDb {
 
     /// Ends a login with all its tokens and owes the health database the end of those that came from it. Whether it
     /// still stood.
-    pub async fn end_login(&self, family: &str, now_ms: i64, message: HealthMessage) -> Result<bool> {
-        let family = family.to_owned();
+    pub async fn end_login(&self, family: &FamilyId, now_ms: i64, message: HealthMessage) -> Result<bool> {
+        let family = family.clone();
         self.db
             .write(async move |tx| {
                 if tx.execute(END, &[&family, &now_ms]).await? == 0 {
@@ -155,12 +156,22 @@ impl UsersDb {
 
 /// Makes whoever changes a person's password or disables his account wait for the end of this transaction. False when
 /// that has been done already.
-pub(super) async fn hold_person(tx: &Tx<'_>, owner: &str, password_hash: &str) -> Result<bool> {
-    let held = tx.execute(HOLD_PATIENT, &[&owner, &password_hash]).await?;
-    Ok(held > 0 || tx.execute(HOLD_ACCOUNT, &[&owner, &password_hash]).await? > 0)
+async fn hold_person(tx: &Tx<'_>, owner: &UserId, password_hash: &str) -> Result<bool> {
+    Ok(hold_patient(tx, &owner.as_patient(), password_hash).await?
+        || hold_account(tx, &owner.as_account(), password_hash).await?)
 }
 
-async fn find(tx: &Tx<'_>, id: &str) -> Result<Option<Session>> {
+/// The same for a patient.
+pub(super) async fn hold_patient(tx: &Tx<'_>, patient: &PatientId, password_hash: &str) -> Result<bool> {
+    Ok(tx.execute(HOLD_PATIENT, &[&patient, &password_hash]).await? > 0)
+}
+
+/// The same for an account.
+pub(super) async fn hold_account(tx: &Tx<'_>, account: &AccountId, password_hash: &str) -> Result<bool> {
+    Ok(tx.execute(HOLD_ACCOUNT, &[&account, &password_hash]).await? > 0)
+}
+
+async fn find(tx: &Tx<'_>, id: &SessionId) -> Result<Option<Session>> {
     tx.query_opt(FIND, &[&id], read_session).await
 }
 

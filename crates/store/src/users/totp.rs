@@ -4,6 +4,7 @@ use super::UsersDb;
 use super::accounts::{end_sessions, hold_account};
 use crate::engine::Tx;
 use crate::error::Result;
+use crate::ids::{AccountId, PortalSessionId};
 use crate::texts::sql;
 
 /// An account's second factor.
@@ -30,14 +31,14 @@ sql! {
 impl UsersDb {
     /// Keeps a new secret that waits for its first code, in the place of another that waits. False when one was
     /// confirmed.
-    pub async fn put_totp(&self, account: &str, sealed_secret: Vec<u8>) -> Result<bool> {
-        let account = account.to_owned();
+    pub async fn put_totp(&self, account: &AccountId, sealed_secret: Vec<u8>) -> Result<bool> {
+        let account = account.clone();
         self.db.write(async move |tx| Ok(tx.execute(PUT, &[&account, &sealed_secret]).await? > 0)).await
     }
 
     /// The second factor of an account, confirmed or not.
-    pub async fn totp(&self, account: &str) -> Result<Option<Totp>> {
-        let account = account.to_owned();
+    pub async fn totp(&self, account: &AccountId) -> Result<Option<Totp>> {
+        let account = account.clone();
         self.db
             .read(async move |tx| {
                 tx.query_opt(FIND, &[&account], |row| {
@@ -50,29 +51,35 @@ impl UsersDb {
 
     /// Confirms a secret by the code of a step, which is used up, and ends what was signed in without one: all
     /// sessions of the account but one of the portal. False when there is no secret that waits.
-    pub async fn confirm_totp(&self, account: &str, step: i64, kept_session: &str, now_ms: i64) -> Result<bool> {
-        let (account, kept) = (account.to_owned(), kept_session.to_owned());
+    pub async fn confirm_totp(
+        &self,
+        account: &AccountId,
+        step: i64,
+        kept_session: &PortalSessionId,
+        now_ms: i64,
+    ) -> Result<bool> {
+        let (account, kept) = (account.clone(), kept_session.clone());
         self.db
             .write(async move |tx| {
                 hold_account(tx, &account).await?;
                 if tx.execute(CONFIRM, &[&account, &step, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                end_sessions(tx, &account, &kept, now_ms).await?;
+                end_sessions(tx, &account, Some(&kept), now_ms).await?;
                 Ok(true)
             })
             .await
     }
 
     /// Removes the second factor. Whether there was one, confirmed or not.
-    pub async fn remove_totp(&self, account: &str) -> Result<bool> {
-        let account = account.to_owned();
+    pub async fn remove_totp(&self, account: &AccountId) -> Result<bool> {
+        let account = account.clone();
         self.db.write(async move |tx| Ok(tx.execute(REMOVE, &[&account]).await? > 0)).await
     }
 }
 
 /// Uses the code of a step up; without a code, true only where none is asked for.
-pub(super) async fn use_step(tx: &Tx<'_>, account: &str, step: Option<i64>) -> Result<bool> {
+pub(super) async fn use_step(tx: &Tx<'_>, account: &AccountId, step: Option<i64>) -> Result<bool> {
     match step {
         Some(step) => Ok(tx.execute(USE, &[&account, &step]).await? > 0),
         None => Ok(tx.query_opt(IS_CONFIRMED, &[&account], |_| Ok(())).await?.is_none()),

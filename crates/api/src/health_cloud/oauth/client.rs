@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use platform::PlatformError;
 use platform::oauth::ClientCredentials;
+use store::ClientId;
 
 use super::form::{Form, invalid_request, pairs};
 
@@ -15,7 +16,7 @@ pub(super) fn credentials(headers: &HeaderMap, form: &Form) -> Result<ClientCred
     if !headers.contains_key(AUTHORIZATION) {
         let id =
             id.ok_or(PlatformError::Oauth { code: "invalid_client", message: "there are no client credentials" })?;
-        return Ok(ClientCredentials { id: id.to_owned(), secret: secret.map(str::to_owned) });
+        return Ok(ClientCredentials { id: ClientId::new(id), secret: secret.map(str::to_owned) });
     }
     if secret.is_some() {
         return Err(invalid_request("the client shows itself in two ways"));
@@ -24,7 +25,7 @@ pub(super) fn credentials(headers: &HeaderMap, form: &Form) -> Result<ClientCred
         code: "invalid_client",
         message: "the Authorization header is not of the Basic scheme, or cannot be read",
     })?;
-    if id.is_some_and(|id| id != basic.id) {
+    if id.is_some_and(|id| id != basic.id.as_str()) {
         return Err(invalid_request("client_id is not the one of the Authorization header"));
     }
     Ok(basic)
@@ -38,7 +39,7 @@ fn from_basic(headers: &HeaderMap) -> Option<ClientCredentials> {
     let decoded = String::from_utf8(STANDARD.decode(encoded.trim()).ok()?).ok()?;
     let (id, secret) = decoded.split_once(':')?;
     let secret = form_decoded(secret)?;
-    Some(ClientCredentials { id: form_decoded(id)?, secret: (!secret.is_empty()).then_some(secret) })
+    Some(ClientCredentials { id: ClientId::new(form_decoded(id)?), secret: (!secret.is_empty()).then_some(secret) })
 }
 
 /// Both halves are encoded like the fields of a form before they are joined (RFC 6749, 2.3.1).
@@ -58,7 +59,7 @@ mod tests {
         let mut headers = HeaderMap::new();
         let value = format!("Basic {}", STANDARD.encode(text));
         headers.insert(AUTHORIZATION, value.parse().expect("a header"));
-        from_basic(&headers).map(|client| (client.id, client.secret))
+        from_basic(&headers).map(|client| (client.id.to_string(), client.secret))
     }
 
     #[test]

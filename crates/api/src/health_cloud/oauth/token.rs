@@ -178,7 +178,7 @@ impl Introspection {
         Introspection {
             active: true,
             scope: Some(found.scope),
-            client_id: Some(found.client),
+            client_id: Some(found.client.to_string()),
             token_type: found.is_access.then_some("Bearer"),
             exp: Some(found.expires_s),
             iat: found.issued_s,

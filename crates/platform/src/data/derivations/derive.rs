@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use store::{
-    AHEAD_MS, Claim, CommitOutcome, DerivationCommit, Dirty, DueRange, EventType, HealthDb, LatestChange, NewEvent,
+    AHEAD_MS, Claim, CommitOutcome, DerivationCommit, Dirty, DueRange, EventType, Gender, HealthDb, LatestChange,
+    NewEvent,
 };
 use vitals::activity::Sex;
 use vitals::derivation::{
@@ -179,10 +180,10 @@ pub(super) async fn subject_of(health: &HealthDb, patient: &str) -> store::Resul
 }
 
 pub(super) fn subject(body: &store::Profile, settings: Vec<Setting>) -> Subject {
-    let sex = body.gender.as_deref().map(|gender| match gender {
-        "female" => Sex::Female,
-        "male" => Sex::Male,
-        _ => Sex::Other,
+    let sex = body.gender.map(|gender| match gender {
+        Gender::Female => Sex::Female,
+        Gender::Male => Sex::Male,
+        Gender::Other => Sex::Other,
     });
     let profile = Profile {
         birthday: body.birthday.as_ref().and_then(|birthday| birthday.parse().ok()),

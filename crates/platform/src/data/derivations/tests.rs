@@ -53,7 +53,7 @@ impl Reader for Memory {
 fn patient() -> Subject {
     let profile = Profile {
         birthday: Some("1980-05-01".to_owned()),
-        gender: Some("female".to_owned()),
+        gender: Some(store::Gender::Female),
         height: Some(170.0),
         weight: Some(65.0),
         time_zone: Some("Europe/Zurich".to_owned()),

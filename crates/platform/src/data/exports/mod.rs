@@ -19,12 +19,12 @@ mod worker;
 
 use std::time::Duration;
 
-use store::{Entity, ExportState, ExportTurn, NewExport};
+use store::{ExportState, ExportTurn, NewExport};
 
 pub use request::{ArchiveCompression, ArchiveFormat, ExportRequest};
 
 use crate::core::access::Researcher;
-use crate::core::audit::{Action, patient_entity};
+use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
 use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
 
@@ -73,7 +73,7 @@ impl Data {
         request.check()?;
         self.core.patient_access(researcher, patient).await?;
         researcher.require_manager()?;
-        let hcp_admin = Entity { id: researcher.account.clone(), kind: "hcp_admin.id".to_owned() };
+        let hcp_admin = hcp_admin_entity(&researcher.account);
         let mut entry = self.core.entry(
             Action::export_through(researcher.entrance),
             researcher,

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use runtime::HashMap;
-use store::{HealthPatient, SlotRow};
+use store::{GroupCode, HealthPatient, SlotRow};
 use vitals::cells::{ActivityCell, DayCells, WINDOW_MS, window_of};
 use vitals::registry::DataType;
 use vitals::zone::{LocalClock, LocalDay};
@@ -66,7 +66,7 @@ impl Data {
     }
 
     /// The rows of a study's board are of these patients, in the order in which they joined.
-    pub async fn board_patients(&self, researcher: &Researcher, group_code: &str) -> Result<Vec<String>> {
+    pub async fn board_patients(&self, researcher: &Researcher, group_code: &GroupCode) -> Result<Vec<String>> {
         self.people.uuids_of_group(researcher, group_code).await
     }
 

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use runtime::HashMap;
+use store::GroupCode;
 use store::events::Cursor;
 use tokio::sync::{broadcast, watch};
 
@@ -40,8 +41,8 @@ pub(crate) struct Boards {
 struct Watched {
     /// Up to where the logs have been published; none while no board has a listener and no task follows the logs.
     published: Option<Cursor>,
-    /// By code of the study.
-    studies: HashMap<String, broadcast::Sender<BoardEvent>>,
+    /// By study.
+    studies: HashMap<GroupCode, broadcast::Sender<BoardEvent>>,
 }
 
 /// A listener of a board.
@@ -65,11 +66,11 @@ impl Boards {
 
     /// Begins to listen to a study. Returns the place behind which the listener hears of everything, which is `end` for
     /// the first one, and whether it is the first one, for which the task has to be started.
-    pub(super) fn join(&self, group_code: &str, end: Cursor) -> (broadcast::Receiver<BoardEvent>, Cursor, bool) {
+    pub(super) fn join(&self, group_code: &GroupCode, end: Cursor) -> (broadcast::Receiver<BoardEvent>, Cursor, bool) {
         let mut watched = self.lock();
         let is_first = watched.published.is_none();
         let published = watched.published.get_or_insert(end).clone();
-        let study = watched.studies.entry(group_code.to_owned()).or_insert_with(|| broadcast::Sender::new(KEPT));
+        let study = watched.studies.entry(group_code.clone()).or_insert_with(|| broadcast::Sender::new(KEPT));
         (study.subscribe(), published, is_first)
     }
 
@@ -84,13 +85,13 @@ impl Boards {
     }
 
     /// Whether a study has a listener.
-    pub(super) fn is_watched(&self, group_code: &str) -> bool {
+    pub(super) fn is_watched(&self, group_code: &GroupCode) -> bool {
         self.lock().studies.contains_key(group_code)
     }
 
     /// Publishes to each study the events that `of_study` makes for it, and moves to a place of the logs. The lock is held
     /// meanwhile: a listener that joins either gets them or has its place behind them.
-    pub(super) fn publish(&self, next: Cursor, mut of_study: impl FnMut(&str) -> Vec<BoardEvent>) {
+    pub(super) fn publish(&self, next: Cursor, mut of_study: impl FnMut(&GroupCode) -> Vec<BoardEvent>) {
         let mut watched = self.lock();
         for (code, study) in &watched.studies {
             for event in of_study(code) {
@@ -161,7 +162,7 @@ mod tests {
         BoardEvent::Row { id: number.to_string(), row: Arc::new(row) }
     }
 
-    fn listen(boards: &Boards, group_code: &str, position: i64) -> (BoardListener, bool) {
+    fn listen(boards: &Boards, group_code: &GroupCode, position: i64) -> (BoardListener, bool) {
         let (receiver, published, is_first) = boards.join(group_code, cursor(position));
         let begins_at = Some(published.to_string());
         let closed = boards.closed.subscribe();
@@ -179,30 +180,34 @@ mod tests {
     #[tokio::test]
     async fn listener_gets_what_is_published_to_its_study_after_it_joined() {
         let boards = Boards::default();
-        let (mut first, is_first) = listen(&boards, "A", 5);
+        let (mut first, is_first) = listen(&boards, &GroupCode::new("A"), 5);
         assert!(is_first);
         assert_eq!(first.begins_at(), Some(cursor(5).to_string().as_str()));
-        boards.publish(cursor(7), |code| if code == "A" { vec![row(1)] } else { vec![row(2)] });
-        let (mut second, is_first) = listen(&boards, "B", 99);
+        boards.publish(cursor(7), |code| if code.as_str() == "A" { vec![row(1)] } else { vec![row(2)] });
+        let (mut second, is_first) = listen(&boards, &GroupCode::new("B"), 99);
         assert!(!is_first);
         assert_eq!(
             second.begins_at(),
             Some(cursor(7).to_string().as_str()),
             "published up to there, wherever the log ends"
         );
-        boards.publish(cursor(8), |code| if code == "B" { vec![row(3)] } else { Vec::new() });
+        boards.publish(cursor(8), |code| if code.as_str() == "B" { vec![row(3)] } else { Vec::new() });
         assert_eq!((next(&mut first).await, next(&mut second).await), ("1".to_owned(), "3".to_owned()));
         drop(first);
-        assert!(boards.published().is_some() && !boards.is_watched("A") && boards.is_watched("B"));
+        assert!(
+            boards.published().is_some()
+                && !boards.is_watched(&GroupCode::new("A"))
+                && boards.is_watched(&GroupCode::new("B"))
+        );
         drop(second);
         assert_eq!(boards.published(), None, "no listener is left");
-        assert!(listen(&boards, "A", 11).1);
+        assert!(listen(&boards, &GroupCode::new("A"), 11).1);
     }
 
     #[tokio::test]
     async fn listener_that_falls_behind_reads_again_and_goes_on() {
         let boards = Boards::default();
-        let (mut slow, _) = listen(&boards, "A", 0);
+        let (mut slow, _) = listen(&boards, &GroupCode::new("A"), 0);
         for number in 0..=KEPT {
             boards.publish(cursor(1), |_| vec![row(number)]);
         }

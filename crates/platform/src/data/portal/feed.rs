@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use store::GroupCode;
+
 use super::boards::BoardListener;
 use super::follower;
 use crate::core::access::Researcher;
@@ -18,7 +20,7 @@ impl Data {
     pub async fn listen_to_board(
         &self,
         researcher: &Researcher,
-        group_code: &str,
+        group_code: &GroupCode,
         last_seen: Option<&str>,
     ) -> Result<BoardListener> {
         let group = self.core.group_access(researcher, group_code).await?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use store::events::{Cursor, Event};
-use store::{EventType, StoreError};
+use store::{EventType, GroupCode, StoreError};
 
 use super::board_row::BoardRow;
 use super::boards::BoardEvent;
@@ -86,7 +86,7 @@ async fn publish(data: &Data, mut published: Cursor) -> Result<bool> {
 }
 
 /// What a listener has missed that comes back to a study.
-pub(super) async fn missed(data: &Data, group_code: &str, last_seen: &str) -> Result<VecDeque<BoardEvent>> {
+pub(super) async fn missed(data: &Data, group_code: &GroupCode, last_seen: &str) -> Result<VecDeque<BoardEvent>> {
     let reload = || VecDeque::from([BoardEvent::Reload]);
     let Ok(last_seen) = last_seen.parse::<Cursor>() else { return Ok(reload()) };
     let mut missed = Changes::default();
@@ -113,7 +113,7 @@ struct Changes {
     /// Patients whose rows are other ones now.
     patients: BTreeSet<String>,
     /// Studies that somebody has left.
-    left: BTreeSet<String>,
+    left: BTreeSet<GroupCode>,
     /// Whether it is not known any more which study somebody has left.
     unknown_left: bool,
 }
@@ -121,7 +121,7 @@ struct Changes {
 /// A row, and the studies that show it.
 struct ChangedRow {
     row: Arc<BoardRow>,
-    studies: Vec<String>,
+    studies: Vec<GroupCode>,
 }
 
 impl Changes {
@@ -146,25 +146,31 @@ impl Changes {
                 }
                 // The data of a patient's earlier events go with the patient.
                 EventType::PatientDetached => match event.body["group"].as_str() {
-                    Some(code) => drop(self.left.insert(code.to_owned())),
+                    Some(code) => drop(self.left.insert(GroupCode::new(code))),
                     None => self.unknown_left = true,
                 },
                 EventType::PatientErased => {
                     let codes = event.body["groups"].as_array().into_iter().flatten();
-                    self.left.extend(codes.filter_map(|code| code.as_str().map(str::to_owned)));
+                    self.left.extend(codes.filter_map(|code| code.as_str().map(GroupCode::new)));
                 }
                 EventType::ExportFinished | EventType::Unknown => {}
             }
         }
     }
 
-    fn needs_reload(&self, group_code: &str) -> bool {
+    fn needs_reload(&self, group_code: &GroupCode) -> bool {
         self.unknown_left || self.left.contains(group_code)
     }
 
     /// Events of a study's board. Only the last row carries the place behind all of them: a listener that goes
     /// away between two rows gets them again.
-    fn events_for(&self, group_code: &str, rows: &[ChangedRow], before: &Cursor, behind: &Cursor) -> Vec<BoardEvent> {
+    fn events_for(
+        &self,
+        group_code: &GroupCode,
+        rows: &[ChangedRow],
+        before: &Cursor,
+        behind: &Cursor,
+    ) -> Vec<BoardEvent> {
         let (before, behind) = (before.to_string(), behind.to_string());
         let shown: Vec<_> = rows.iter().filter(|row| row.studies.iter().any(|code| code == group_code)).collect();
         let count = shown.len();
@@ -181,7 +187,7 @@ impl Changes {
 async fn rows_of(
     data: &Data,
     patients: &BTreeSet<String>,
-    is_wanted: impl Fn(&str) -> bool,
+    is_wanted: impl Fn(&GroupCode) -> bool,
 ) -> Result<Vec<ChangedRow>> {
     let mut held = data.core.users().groups_holding(patients.iter().cloned().collect()).await?;
     held.retain(|(_, code)| is_wanted(code));

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use store::{LocalQuarter, TallyRow};
+use store::{GroupCode, LocalQuarter, TallyRow};
 use vitals::registry::{DataType, Role};
 use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US};
 
@@ -62,7 +62,7 @@ impl Data {
     pub async fn heat_map_patients(
         &self,
         researcher: &Researcher,
-        group_code: &str,
+        group_code: &GroupCode,
         first: LocalDay,
         last: LocalDay,
     ) -> Result<Vec<String>> {

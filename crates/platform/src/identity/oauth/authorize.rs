@@ -1,6 +1,6 @@
 //! A person logs in and decides what a client may do: from the first page to the code.
 
-use store::{AuthorizationCode, Consent, StoreError};
+use store::{AuthorizationCode, Consent, ConsentId, StoreError, UserId};
 
 use super::common::{hash_of, refused};
 use super::request::AuthorizationRequest;
@@ -70,7 +70,12 @@ impl Identity {
         let Found::Patient(patient) = &found else { return Ok(LoginStep::NotAPatient) };
         let hash = found.password_hash().unwrap_or_default();
         let entry = self.login_entry(&found);
-        if !self.core.users().note_login(&patient.uuid, hash, self.core.audit(vec![entry])).await? {
+        if !self
+            .core
+            .users()
+            .note_login(&UserId::new(patient.uuid.as_str()), hash, self.core.audit(vec![entry]))
+            .await?
+        {
             return Err(PlatformError::Unauthenticated("the credentials are not valid"));
         }
         let approver = Approver { patient: patient.uuid.clone(), password: hash_of(hash) };
@@ -99,13 +104,13 @@ impl Identity {
         }
     }
 
-    async fn issue_code(&self, request: &AuthorizationRequest, approver: &Approver, id: &str) -> Result<String> {
+    async fn issue_code(&self, request: &AuthorizationRequest, approver: &Approver, id: &ConsentId) -> Result<String> {
         let gone = || refused("access_denied", "the login on this page has ended");
         let patient = self.core.users().patient(&approver.patient).await?.ok_or_else(gone)?;
         let password_hash = patient.password_hash.filter(|hash| hash_of(hash) == approver.password).ok_or_else(gone)?;
         let now_ms = self.core.now_ms();
         let consent = Consent {
-            id: id.to_owned(),
+            id: id.clone(),
             patient: patient.uuid.clone(),
             client: request.client.clone(),
             scope: request.scope.clone(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
-use store::{HealthChange, HealthMessage, OauthClient};
+use store::{ClientId, HealthChange, HealthMessage, OauthClient};
 
 use super::common::{hash_of, refused};
 use super::redirect::{check_policy_address, check_redirect_uri};
@@ -40,7 +40,7 @@ pub struct OauthClientView {
 #[derive(Clone)]
 pub struct ClientCredentials {
     /// Which it says that it is.
-    pub id: String,
+    pub id: ClientId,
     /// Its secret; none from a public client.
     pub secret: Option<String>,
 }
@@ -51,7 +51,7 @@ impl Identity {
         check(&new)?;
         let secret = (!new.public).then(|| self.new_secret("pws_"));
         let client = OauthClient {
-            id: self.core.new_record_id(),
+            id: ClientId::new(self.core.new_record_id()),
             secret_hash: secret.as_deref().map(hash_of),
             name: new.name.trim().to_owned(),
             privacy_policy_url: new.privacy_policy_url,
@@ -70,7 +70,7 @@ impl Identity {
 
     /// Removes a client: what was consented to it and its tokens end at once. Answers when it was removed, also when
     /// that was before.
-    pub async fn remove_oauth_client(&self, id: &str) -> Result<i64> {
+    pub async fn remove_oauth_client(&self, id: &ClientId) -> Result<i64> {
         let (client, _) = self.core.users().oauth_client(id).await?.ok_or(PlatformError::NotFound("client"))?;
         if let Some(removed_ms) = client.removed_ms {
             return Ok(removed_ms);

@@ -1,6 +1,6 @@
 //! What a client may ask about its own tokens (RFC 7662), and how it gives them back (RFC 7009).
 
-use store::HealthSession;
+use store::{ClientId, HealthSession};
 
 use super::clients::ClientCredentials;
 use super::common::{hash_of, invalid_grant, refused};
@@ -14,7 +14,7 @@ pub struct Inspected {
     /// What it allows, words with blanks between.
     pub scope: String,
     /// The client that it was issued to.
-    pub client: String,
+    pub client: ClientId,
     /// Whose data it opens.
     pub patient: String,
     /// When it ends by itself, s since 1970.
@@ -30,7 +30,7 @@ pub struct Inspected {
 /// A token of either kind.
 enum Found {
     Access(HealthSession),
-    Refresh { family: String, client: String, inspected: Option<Inspected> },
+    Refresh { family: String, client: Option<ClientId>, inspected: Option<Inspected> },
 }
 
 impl Identity {
@@ -60,10 +60,10 @@ impl Identity {
         let client = self.authenticate_client(credentials, address).await?;
         let (family, owner) = match self.find_token(token).await? {
             Some(Found::Access(session)) => (session.family, session.client),
-            Some(Found::Refresh { family, client, .. }) => (family, Some(client)),
+            Some(Found::Refresh { family, client, .. }) => (family, client),
             None => return Ok(()),
         };
-        if owner.as_deref() != Some(client.id.as_str()) {
+        if owner.as_ref() != Some(&client.id) {
             return Err(invalid_grant("the token was issued to another client"));
         }
         self.core.health().end_family(&family, self.core.now_ms()).await?;
@@ -73,10 +73,11 @@ impl Identity {
     async fn find_token(&self, token: &str) -> Result<Option<Found>> {
         if let Some(found) = self.core.health().oauth_refresh_token(&hash_of(token)).await? {
             let good = found.ended_ms.is_none() && found.replaced_ms.is_none();
-            let client = found.client.unwrap_or_default();
-            let inspected = good.then(|| Inspected {
+            let client = found.client;
+            let of_client = client.clone().filter(|_| good);
+            let inspected = of_client.map(|client| Inspected {
                 scope: found.scope,
-                client: client.clone(),
+                client,
                 patient: found.patient,
                 expires_s: found.refresh_until_ms.div_euclid(1000),
                 issued_s: None,
@@ -90,8 +91,8 @@ impl Identity {
             Err(PlatformError::Unauthenticated(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let session = self.core.health().session(&claims.jti).await?;
-        Ok(session.filter(|session| session.patient == claims.sub).map(Found::Access))
+        let session = self.core.health().session(claims.jti.as_str()).await?;
+        Ok(session.filter(|session| session.patient == claims.sub.as_str()).map(Found::Access))
     }
 }
 

@@ -4,7 +4,7 @@
 //! is answered, at that address and no other.
 
 use serde::{Deserialize, Serialize};
-use store::OauthClient;
+use store::{ClientId, OauthClient};
 
 use super::common::read_scope;
 use super::redirect::with_parameters;
@@ -33,7 +33,7 @@ const NAMES: [&str; 10] = [
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthorizationRequest {
     /// The client.
-    pub client: String,
+    pub client: ClientId,
     /// Its name, as an operator has entered it.
     pub client_name: String,
     /// Where it says what it does with the data.
@@ -65,7 +65,12 @@ impl Identity {
         let Some(client_id) = only(parameters, "client_id") else {
             return Ok(Asked::Unanswerable("The request names no application, or several."));
         };
-        let found = self.core.users().oauth_client(client_id).await?.filter(|(client, _)| client.removed_ms.is_none());
+        let found = self
+            .core
+            .users()
+            .oauth_client(&ClientId::new(client_id))
+            .await?
+            .filter(|(client, _)| client.removed_ms.is_none());
         let Some((client, redirect_uris)) = found else {
             return Ok(Asked::Unanswerable("The application is not known here."));
         };

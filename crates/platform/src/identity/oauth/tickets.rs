@@ -11,6 +11,7 @@ use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
+use store::ConsentId;
 
 use super::request::AuthorizationRequest;
 use crate::core::error::{PlatformError, Result};
@@ -23,7 +24,7 @@ const OPEN_FOR_MS: i64 = 15 * 60_000;
 #[derive(Serialize, Deserialize)]
 pub(super) struct Ticket {
     /// What is decided on this page is recorded under this, so that it is decided once.
-    pub id: String,
+    pub id: ConsentId,
     pub request: AuthorizationRequest,
     /// Who has logged in; nobody yet on the login page.
     pub approver: Option<Approver>,
@@ -55,7 +56,7 @@ impl Identity {
         browser: &str,
     ) -> Result<String> {
         let expires_ms = self.core.now_ms() + OPEN_FOR_MS;
-        let ticket = Ticket { id: self.core.new_record_id(), request, approver, expires_ms };
+        let ticket = Ticket { id: ConsentId::new(self.core.new_record_id()), request, approver, expires_ms };
         let mut sealed = serde_json::to_vec(&ticket).map_err(broken)?;
         let nonce = self.core.random_bytes::<NONCE_LEN>();
         self.ticket_key()?

@@ -113,7 +113,7 @@ impl Identity {
     /// A code that comes a second time was stolen, before or now: what was given for it ends.
     async fn replayed(&self, code: AuthorizationCode) -> Result<OauthTokens> {
         if let Some(family) = code.family {
-            tracing::warn!(client = code.client, "a code was used twice, and its tokens have been ended");
+            tracing::warn!(client = %code.client, "a code was used twice, and its tokens have been ended");
             self.core.health().end_family(&family, self.core.now_ms()).await?;
         }
         Err(invalid_grant("the code has been used"))
@@ -149,7 +149,7 @@ impl Identity {
             }
             ended => {
                 if ended == Refreshed::Reused {
-                    tracing::warn!(client = client.id, "a refresh token was used twice, and its family has been ended");
+                    tracing::warn!(client = %client.id, "a refresh token was used twice, and its family has been ended");
                 }
                 Err(self.grant_refused(&refresher(&found.family), address, "the refresh token is not valid any more"))
             }

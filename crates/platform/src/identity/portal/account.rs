@@ -1,7 +1,7 @@
 //! What people do with their own account on the portal: password, API keys, second factor.
 
 use runtime::HashMap;
-use store::{ApiKey, NewPassword};
+use store::{ApiKey, ApiKeyId, GroupCode, NewPassword};
 
 use super::session::PortalCaller;
 use crate::core::error::{PlatformError, Result};
@@ -17,7 +17,7 @@ pub struct ApiKeyView {
     /// The key, without what would let anyone use it.
     pub key: ApiKey,
     /// The studies that it acts on; none for all of its owner's.
-    pub groups: Vec<String>,
+    pub groups: Vec<GroupCode>,
 }
 
 /// A second factor that waits for its first code.
@@ -52,7 +52,7 @@ impl Identity {
     /// The caller's API keys, oldest first, also those that have ended.
     pub async fn portal_keys(&self, caller: &PortalCaller) -> Result<Vec<ApiKeyView>> {
         let keys = self.core.users().api_keys(&caller.account).await?;
-        let mut groups: HashMap<String, Vec<String>> = HashMap::default();
+        let mut groups: HashMap<ApiKeyId, Vec<GroupCode>> = HashMap::default();
         for (key, group) in self.core.users().groups_of_keys(&caller.account).await? {
             groups.entry(key).or_default().push(group);
         }
@@ -81,7 +81,7 @@ impl Identity {
     }
 
     /// Revokes one of the caller's API keys.
-    pub async fn revoke_portal_key(&self, caller: &PortalCaller, id: &str) -> Result<()> {
+    pub async fn revoke_portal_key(&self, caller: &PortalCaller, id: &ApiKeyId) -> Result<()> {
         let key = self.core.users().api_key(id).await?.filter(|key| key.account == caller.account);
         self.revoke_api_key(&key.ok_or(PlatformError::NotFound("API key"))?.id).await.map(drop)
     }
@@ -130,7 +130,7 @@ impl Identity {
         address: &str,
     ) -> Result<()> {
         let hash = self.portal_account(caller).await?.password_hash;
-        if self.password_fits(&caller.account, address, password, Some(hash)).await? {
+        if self.password_fits(caller.account.as_str(), address, password, Some(hash)).await? {
             return Ok(());
         }
         Err(PlatformError::invalid(field, "is not the present password"))

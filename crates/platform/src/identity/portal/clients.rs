@@ -1,7 +1,8 @@
 //! OAuth clients as administrators handle them on the portal.
 
+use store::{ClientId, Role};
+
 use super::session::PortalCaller;
-use crate::core::access::Role;
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 use crate::identity::oauth::{NewOauthClient, OauthClientView};
@@ -26,7 +27,7 @@ impl Identity {
     }
 
     /// Removes a client. Forbidden but for administrators.
-    pub async fn remove_portal_client(&self, caller: &PortalCaller, id: &str) -> Result<()> {
+    pub async fn remove_portal_client(&self, caller: &PortalCaller, id: &ClientId) -> Result<()> {
         require_admin(caller)?;
         self.remove_oauth_client(id).await.map(drop)
     }

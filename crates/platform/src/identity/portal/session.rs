@@ -7,9 +7,8 @@ use aws_lc_rs::constant_time::verify_slices_are_equal;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
-use store::{Account, PortalHolder, PortalSession};
+use store::{Account, AccountId, PortalHolder, PortalSession, PortalSessionId, Role};
 
-use crate::core::access::Role;
 use crate::core::access::{Entrance, Researcher};
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
@@ -58,9 +57,9 @@ pub struct OpenedPortal {
 #[derive(Clone, Debug)]
 pub struct PortalCaller {
     /// Identity of the session.
-    pub session_id: String,
-    /// The account's uuid.
-    pub account: String,
+    pub session_id: PortalSessionId,
+    /// The account.
+    pub account: AccountId,
     /// What the account may do.
     pub role: Role,
     /// Until when its subscription is active, ms.
@@ -107,25 +106,25 @@ impl PortalCaller {
             account: self.account.clone(),
             role: self.role,
             entrance: Entrance::Portal,
-            key_id: String::new(),
+            key_id: None,
             key_expires_ms: None,
             key_scoped: false,
             subscription_until_ms: self.subscription_until_ms,
         })
     }
 
-    fn of(holder: &PortalHolder, cookie: &str) -> Result<Self> {
-        Ok(PortalCaller {
+    fn of(holder: &PortalHolder, cookie: &str) -> Self {
+        PortalCaller {
             session_id: holder.session.id.clone(),
             account: holder.session.account.clone(),
-            role: Role::of(&holder.role)?,
+            role: holder.role,
             subscription_until_ms: holder.subscription_until_ms,
             csrf_token: csrf_token(cookie),
             view_only: holder.session.view_only,
             ends_ms: holder.session.ends_ms,
             must_change_password: holder.must_change_password,
             has_totp: holder.has_totp,
-        })
+        }
     }
 }
 
@@ -181,7 +180,7 @@ impl Identity {
         if presence == Presence::Shown && now_ms - session.last_seen_ms >= NOTE_USE_EVERY_MS {
             self.core.users().note_portal_seen(&session.id, now_ms).await?;
         }
-        PortalCaller::of(&holder, cookie).map(Some)
+        Ok(Some(PortalCaller::of(&holder, cookie)))
     }
 
     /// The account of a caller.
@@ -201,7 +200,7 @@ impl Identity {
     }
 
     /// Ends one of the caller's sessions.
-    pub async fn end_portal_session(&self, caller: &PortalCaller, id: &str) -> Result<()> {
+    pub async fn end_portal_session(&self, caller: &PortalCaller, id: &PortalSessionId) -> Result<()> {
         if self.core.users().end_portal_session(id, &caller.account).await? {
             return Ok(());
         }
@@ -228,7 +227,7 @@ impl Identity {
     ) -> PortalSession {
         let now_ms = self.core.now_ms();
         PortalSession {
-            id: self.core.new_record_id(),
+            id: PortalSessionId::new(self.core.new_record_id()),
             token_hash: hash_cookie(cookie),
             account: account.uuid.clone(),
             view_only: login.wall_display,

@@ -5,7 +5,7 @@
 use aws_lc_rs::aead::{Aad, NONCE_LEN, Nonce};
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::hmac;
-use store::Totp;
+use store::{AccountId, Totp};
 
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
@@ -18,7 +18,7 @@ const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 impl Identity {
     /// A new secret: as text for people, and sealed for its account.
-    pub(super) fn new_totp_secret(&self, account: &str) -> Result<(String, Vec<u8>)> {
+    pub(super) fn new_totp_secret(&self, account: &AccountId) -> Result<(String, Vec<u8>)> {
         let secret = self.core.random_bytes::<SECRET_BYTES>();
         let nonce = self.core.random_bytes::<NONCE_LEN>();
         let mut sealed = secret.to_vec();
@@ -30,7 +30,13 @@ impl Identity {
 
     /// The step that a code of an account is of; `None` when it is not right or was used before. Guessing is slowed
     /// like guessing of passwords, and counted apart from it: here the password was right.
-    pub(super) fn check_totp(&self, account: &str, totp: &Totp, code: &str, address: &str) -> Result<Option<i64>> {
+    pub(super) fn check_totp(
+        &self,
+        account: &AccountId,
+        totp: &Totp,
+        code: &str,
+        address: &str,
+    ) -> Result<Option<i64>> {
         let name = format!("totp {account}");
         self.check_backoff(&name, address)?;
         let secret = self.open_totp_secret(account, &totp.sealed_secret)?;
@@ -43,7 +49,7 @@ impl Identity {
         Ok(step)
     }
 
-    fn open_totp_secret(&self, account: &str, sealed: &[u8]) -> Result<Vec<u8>> {
+    fn open_totp_secret(&self, account: &AccountId, sealed: &[u8]) -> Result<Vec<u8>> {
         let (nonce, sealed) = sealed.split_at_checked(NONCE_LEN).ok_or_else(|| broken("too short"))?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(broken)?;
         let mut sealed = sealed.to_vec();
@@ -91,7 +97,7 @@ fn base32(bytes: &[u8]) -> String {
 }
 
 /// Ties a sealed secret to its account.
-fn sealed_for(account: &str) -> Aad<Vec<u8>> {
+fn sealed_for(account: &AccountId) -> Aad<Vec<u8>> {
     Aad::from(format!("totp/{account}").into_bytes())
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use runtime::{Instant, Task};
 use store::events::EventType;
 use store::segment::SealedPeriod;
-use store::{DERIVE_KIND, FailingJobs, NewExport, NewJob};
+use store::{AccountId, DERIVE_KIND, FailingJobs, NewExport, NewJob};
 use tokio::sync::watch;
 use vitals::block::{Block, Cells};
 use vitals::registry::{Channel, DataType};
@@ -16,7 +16,7 @@ use super::drain;
 use super::engine::Engine;
 use super::job::{Job, Kind, Run, Spec, Turn};
 use super::membership::NodeName;
-use crate::core::audit::{Action, patient_entity};
+use crate::core::audit::{Action, Actor, patient_entity};
 use crate::core::error::Result;
 use crate::core::settings::RETENTION_SETTING;
 use crate::core::settings::Settings;
@@ -390,9 +390,9 @@ async fn with_old_export(service: &Service) -> String {
     let new = NewExport {
         id: "e".repeat(24),
         patient: GRACE.to_owned(),
-        actor: "an account".to_owned(),
+        actor: AccountId::new("an account"),
         request: "{}".to_owned(),
-        entry: platform.core.entry_by(Action::PatientUpdate, "system", "system", patient_entity(GRACE), None),
+        entry: platform.core.entry_by(Action::PatientUpdate, Actor::system(), patient_entity(GRACE), None),
         now_ms: NOON_MS,
         interval_ms: 1,
     };

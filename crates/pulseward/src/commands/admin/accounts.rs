@@ -1,8 +1,9 @@
 //! Accounts: create, list, subscription, password, disable.
 
 use clap::{Args, ValueEnum};
-use platform::{NewAccount, Platform, Role, SubscriptionStart};
+use platform::{NewAccount, Platform, SubscriptionStart};
 use serde_json::{Value, json};
+use store::Role;
 
 use super::operate::Operate;
 use super::password::PasswordSource;

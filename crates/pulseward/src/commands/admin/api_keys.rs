@@ -4,6 +4,7 @@ use clap::Args;
 use jiff::SignedDuration;
 use platform::{NewApiKey, Platform};
 use serde_json::{Value, json};
+use store::{ApiKeyId, GroupCode};
 
 use super::operate::Operate;
 use crate::failure::Failure;
@@ -30,7 +31,8 @@ impl Operate for CreateApiKey {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
         let account = platform.identity.account_by_email(&self.account).await?;
         let expires_ms = self.expires.map(|span| platform.core.now_ms() + span.as_millis() as i64);
-        let new = NewApiKey { name: self.name, expires_ms, groups: self.groups };
+        let new =
+            NewApiKey { name: self.name, expires_ms, groups: self.groups.into_iter().map(GroupCode::new).collect() };
         let (key, token) = platform.identity.create_api_key(&account, new).await?;
         Ok(json!({"id": key.id, "token": token, "prefix": key.prefix, "expires_at": key.expires_ms.map(iso)}))
     }
@@ -72,7 +74,8 @@ pub struct RevokeApiKey {
 
 impl Operate for RevokeApiKey {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
-        let revoked_ms = platform.identity.revoke_api_key(&self.id).await?;
-        Ok(json!({"id": self.id, "revoked_at": iso(revoked_ms)}))
+        let id = ApiKeyId::new(self.id);
+        let revoked_ms = platform.identity.revoke_api_key(&id).await?;
+        Ok(json!({"id": id, "revoked_at": iso(revoked_ms)}))
     }
 }

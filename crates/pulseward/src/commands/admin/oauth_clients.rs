@@ -4,6 +4,7 @@ use clap::Args;
 use platform::Platform;
 use platform::oauth::NewOauthClient;
 use serde_json::{Value, json};
+use store::ClientId;
 
 use super::operate::Operate;
 use crate::failure::Failure;
@@ -73,7 +74,8 @@ pub struct RemoveOauthClient {
 
 impl Operate for RemoveOauthClient {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
-        let removed_ms = platform.identity.remove_oauth_client(&self.id).await?;
-        Ok(json!({"client_id": self.id, "removed_at": iso(removed_ms)}))
+        let id = ClientId::new(self.id);
+        let removed_ms = platform.identity.remove_oauth_client(&id).await?;
+        Ok(json!({"client_id": id, "removed_at": iso(removed_ms)}))
     }
 }
