@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use store::engine::Address;
-use store::{ApiKey, UsersDb};
+use store::{ApiKey, ApiKeyId, UsersDb};
 
 use crate::client::{Connection, request};
 use crate::ingest::assert_ok;
@@ -77,7 +77,7 @@ fn add_keys(server: &Server) -> Vec<String> {
         let mut adding = tokio::task::JoinSet::new();
         for (number, key) in keys.iter().enumerate() {
             let key = ApiKey {
-                id: format!("{number:024x}"),
+                id: ApiKeyId::new(format!("{number:024x}")),
                 key_hash: Sha256::digest(key.as_bytes()).to_vec(),
                 prefix: key[..8].to_owned(),
                 account: account.uuid.clone(),

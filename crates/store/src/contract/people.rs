@@ -12,6 +12,7 @@ use crate::{
 on_both_engines! {
     an_account_is_found_by_uuid_and_by_email
     an_email_belongs_to_one_person
+    account_with_unknown_role_is_damaged
     a_key_tells_its_holder
     a_scoped_key_acts_on_its_groups
     access_follows_membership
@@ -113,6 +114,14 @@ async fn an_account_is_found_by_uuid_and_by_email(stores: Stores) {
     assert!(!stores.users.set_subscription(&AccountId::new("uuid-eve"), None, 7).await.expect("not set"));
     let changed = stores.users.account(&AccountId::new("uuid-ada")).await.expect("an answer").expect("ada");
     assert_eq!((changed.subscription_until_ms, changed.updated_ms), (None, 7));
+}
+
+async fn account_with_unknown_role_is_damaged(stores: Stores) {
+    stores.users.add_account(account("ada")).await.expect("added");
+    let to_nurse = "UPDATE account SET role = 'nurse' WHERE uuid = 'uuid-ada'";
+    stores.users.db.write(async move |tx| tx.execute(to_nurse, &[]).await).await.expect("written");
+    let found = stores.users.account(&AccountId::new("uuid-ada")).await;
+    assert!(matches!(&found, Err(StoreError::Damaged(text)) if text == "a row: \"nurse\" is no Role"), "{found:?}");
 }
 
 async fn an_email_belongs_to_one_person(stores: Stores) {
