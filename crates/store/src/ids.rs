@@ -118,6 +118,22 @@ ids! {
     NodeId;
 }
 
+impl SessionId {
+    /// The family that begins with this session.
+    #[must_use]
+    pub fn begins(&self) -> FamilyId {
+        FamilyId(self.0.clone())
+    }
+}
+
+impl FamilyId {
+    /// The session that the family began with.
+    #[must_use]
+    pub fn first(&self) -> SessionId {
+        SessionId(self.0.clone())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,10 +1,12 @@
 //! What becomes of a token that is to be refreshed: the same rule for both clouds and for OAuth.
 
+use crate::ids::SessionId;
+
 /// The token that takes another's place.
 #[derive(Clone, Debug)]
 pub struct Successor {
     /// Identity.
-    pub id: String,
+    pub id: SessionId,
     /// Now, ms.
     pub issued_ms: i64,
     /// When it ends by itself, ms.

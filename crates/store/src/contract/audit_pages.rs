@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use super::people::{account, message, patient, with_ada_in};
 use super::{Stores, audit, audit_entries, no_settings, on_both_engines};
 use crate::engine::{Row, Tx};
+use crate::ids::{PatientId, SerialNumber};
 use crate::{ApiKey, AuditEntry, AuditQuery, Bracelet, Entity, NewAuditEntry};
 
 /// The most entries that a page may have, so that memory does not grow with the log.
@@ -51,7 +52,7 @@ async fn with_people(stores: &Stores) {
     }
     let bracelet = Bracelet {
         id: "id-band".to_owned(),
-        serial_number: "band".to_owned(),
+        serial_number: SerialNumber::new("band"),
         device_type: "wrist".to_owned(),
         firmware_version: None,
         registered_by: "uuid-ada".to_owned(),
@@ -59,7 +60,10 @@ async fn with_people(stores: &Stores) {
         worn_by: None,
     };
     users.add_bracelet(bracelet, audit(Vec::new(), 0)).await.expect("a bracelet");
-    users.attach_bracelet("worn", "id-band", "uuid-grace", 2, message("worn", 0)).await.expect("attached");
+    users
+        .attach_bracelet("worn", "id-band", &PatientId::new("uuid-grace"), 2, message("worn", 0))
+        .await
+        .expect("attached");
     let key = ApiKey {
         id: "key-of-a".to_owned(),
         key_hash: vec![1],

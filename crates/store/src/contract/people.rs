@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::events::MessageKey;
+use crate::ids::PatientId;
 use crate::{Account, Activation, ApiKey, Group, HealthChange, HealthMessage, Patient, SigningKey, StoreError};
 
 on_both_engines! {
@@ -60,7 +61,7 @@ pub(super) fn group(code: &str, created_ms: i64) -> Group {
 
 pub(super) fn patient(name: &str) -> Patient {
     Patient {
-        uuid: format!("uuid-{name}"),
+        uuid: PatientId::new(format!("uuid-{name}")),
         record_id: format!("id-{name}"),
         state: "pre_created".to_owned(),
         voucher_code: name.to_uppercase(),
@@ -81,7 +82,7 @@ pub(super) fn message(id: &str, created_ms: i64) -> HealthMessage {
 
 pub(super) fn activation(name: &str, email: Option<&str>) -> Activation {
     Activation {
-        uuid: format!("uuid-{name}"),
+        uuid: PatientId::new(format!("uuid-{name}")),
         email: email.map(str::to_owned),
         password_hash: "hash".to_owned(),
         person: "{\"first_name\":\"Grace\"}".to_owned(),
@@ -160,7 +161,8 @@ async fn a_scoped_key_acts_on_its_groups(stores: Stores) {
         assert_eq!(access.allowed, allowed, "{key} {code}");
     }
     for (key, allowed) in [("all", true), ("only", false)] {
-        let access = stores.users.patient_access("uuid-grace", "uuid-ada", key).await.expect("an answer");
+        let access =
+            stores.users.patient_access(&PatientId::new("uuid-grace"), "uuid-ada", key).await.expect("an answer");
         assert_eq!(access.expect("a patient").allowed, allowed, "{key}");
     }
 }
@@ -170,11 +172,15 @@ async fn access_follows_membership(stores: Stores) {
     stores.users.add_account(account("bob")).await.expect("an account");
     stores.users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
     let group_access = async || stores.users.group_access("AAAAA", "uuid-bob", "").await.expect("an answer");
-    let patient_access = async || stores.users.patient_access("uuid-grace", "uuid-bob", "").await.expect("an answer");
+    let patient_access =
+        async || stores.users.patient_access(&PatientId::new("uuid-grace"), "uuid-bob", "").await.expect("an answer");
     assert!(!group_access().await.expect("a group").allowed);
     assert!(!patient_access().await.expect("a patient").allowed);
     assert_eq!(stores.users.group_access("ZZZZZ", "uuid-ada", "").await.expect("an answer"), None);
-    assert_eq!(stores.users.patient_access("uuid-nobody", "uuid-ada", "").await.expect("an answer"), None);
+    assert_eq!(
+        stores.users.patient_access(&PatientId::new("uuid-nobody"), "uuid-ada", "").await.expect("an answer"),
+        None
+    );
 
     assert!(stores.users.add_member("uuid-bob", "AAAAA", 5).await.expect("an answer"));
     assert!(!stores.users.add_member("uuid-bob", "AAAAA", 6).await.expect("an answer"));
@@ -187,13 +193,16 @@ async fn access_follows_membership(stores: Stores) {
 async fn a_patient_is_activated_once(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
     stores.users.add_patient(patient("grace"), "AAAAA", message("i1", 0), no_settings()).await.expect("a patient");
-    let taken = Patient { uuid: "u".to_owned(), record_id: "r".to_owned(), ..patient("grace") };
+    let taken = Patient { uuid: PatientId::new("u"), record_id: "r".to_owned(), ..patient("grace") };
     assert!(matches!(
         stores.users.add_patient(taken, "AAAAA", message("i2", 0), no_settings()).await,
         Err(StoreError::Conflict(_))
     ));
     assert_eq!(stores.users.patient_by_voucher("GRACE").await.expect("an answer"), Some(patient("grace")));
-    assert_eq!(stores.users.first_group_of("uuid-grace").await.expect("an answer").as_deref(), Some("AAAAA"));
+    assert_eq!(
+        stores.users.first_group_of(&PatientId::new("uuid-grace")).await.expect("an answer").as_deref(),
+        Some("AAAAA")
+    );
 
     let done = stores.users.activate_patient(activation("grace", None), message("i3", 0)).await;
     assert!(done.expect("an answer"));

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::people::{activation, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::events::{EventLog, EventType};
+use crate::ids::{ExportId, NodeId, PatientId, SerialNumber};
 use crate::{DeviceReport, HealthChange, NewExport, Profile, Sync};
 
 on_both_engines! {
@@ -15,7 +16,7 @@ on_both_engines! {
 }
 
 async fn written(log: &EventLog) -> Vec<(EventType, i64, Value)> {
-    let events = log.after("uuid-grace", 0, 100).await.expect("events");
+    let events = log.after(&PatientId::new("uuid-grace"), 0, 100).await.expect("events");
     events.into_iter().map(|event| (event.event_type, event.time_ms, event.body)).collect()
 }
 
@@ -28,10 +29,16 @@ async fn enrolment_activation_and_groups_are_events(stores: Stores) {
     let again = users.activate_patient(activation("grace", None), message("i3", 0)).await;
     assert!(!again.expect("an answer"));
     for _ in 0..2 {
-        users.attach_patient("BBBBB", "uuid-grace", no_settings(), audit(Vec::new(), 5)).await.expect("an answer");
+        users
+            .attach_patient("BBBBB", &PatientId::new("uuid-grace"), no_settings(), audit(Vec::new(), 5))
+            .await
+            .expect("an answer");
     }
     for id in ["i4", "i5"] {
-        users.detach_patient("AAAAA", "uuid-grace", no_settings(), message(id, 0)).await.expect("an answer");
+        users
+            .detach_patient("AAAAA", &PatientId::new("uuid-grace"), no_settings(), message(id, 0))
+            .await
+            .expect("an answer");
     }
     let activated_ms = activation("grace", None).now_ms;
     assert_eq!(
@@ -49,10 +56,13 @@ async fn erasure_is_an_event_of_the_groups_that_held_the_patient(stores: Stores)
     with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
     let users = &stores.users;
     users.add_patient(patient("grace"), "BBBBB", message("i1", 0), no_settings()).await.expect("a patient");
-    users.attach_patient("AAAAA", "uuid-grace", no_settings(), audit(Vec::new(), 5)).await.expect("an answer");
-    let change = HealthChange::ErasePatient { uuid: "uuid-grace".to_owned(), at_ms: 50 };
+    users
+        .attach_patient("AAAAA", &PatientId::new("uuid-grace"), no_settings(), audit(Vec::new(), 5))
+        .await
+        .expect("an answer");
+    let change = HealthChange::ErasePatient { uuid: PatientId::new("uuid-grace"), at_ms: 50 };
     let erasing = crate::HealthMessage { change, ..message("i2", 50) };
-    users.erase_patient("uuid-grace", 50, erasing).await.expect("erased");
+    users.erase_patient(&PatientId::new("uuid-grace"), 50, erasing).await.expect("erased");
     assert_eq!(
         written(&users.events()).await,
         [
@@ -65,7 +75,7 @@ async fn erasure_is_an_event_of_the_groups_that_held_the_patient(stores: Stores)
 
 async fn with_grace(stores: &Stores) {
     let change = HealthChange::PutPatient {
-        uuid: "uuid-grace".to_owned(),
+        uuid: PatientId::new("uuid-grace"),
         record_id: "r".to_owned(),
         customer_code: None,
         profile: Profile::default(),
@@ -78,9 +88,9 @@ async fn battery_that_becomes_low_or_recovers_is_an_event(stores: Stores) {
     with_grace(&stores).await;
     let levels = [Some(16), Some(15), None, Some(3), Some(16), Some(90), Some(14)];
     for (time_ms, battery_level) in levels.into_iter().enumerate() {
-        let device = DeviceReport { serial_number: "s1".to_owned(), battery_level, ..DeviceReport::default() };
+        let device = DeviceReport { battery_level, ..DeviceReport::new(SerialNumber::new("s1")) };
         let sync = Sync {
-            patient: "uuid-grace".to_owned(),
+            patient: PatientId::new("uuid-grace"),
             received_ms: time_ms as i64,
             id: None,
             device: Some(device),
@@ -104,8 +114,8 @@ async fn export_that_ended_is_an_event(stores: Stores) {
     let health = &stores.health;
     for (id, is_done) in [("e1", true), ("e2", false)] {
         let export = NewExport {
-            id: id.to_owned(),
-            patient: "uuid-grace".to_owned(),
+            id: ExportId::new(id),
+            patient: PatientId::new("uuid-grace"),
             actor: "ada".to_owned(),
             request: "{}".to_owned(),
             entry: super::export_entry(id),
@@ -114,7 +124,7 @@ async fn export_that_ended_is_an_event(stores: Stores) {
         };
         health.begin_export(export).await.expect("begun");
         assert_eq!(super::deliver_entries_of(&stores, "uuid-grace").await, 1);
-        let lease = health.claim_jobs("export", "node", 1, 1000, 1).await.expect("an answer").remove(0);
+        let lease = health.claim_jobs("export", &NodeId::new("node"), 1, 1000, 1).await.expect("an answer").remove(0);
         for _ in 0..2 {
             let ended = if is_done {
                 health.finish_export(&lease, 9, 20).await

@@ -9,6 +9,7 @@ use super::audit::Audit;
 use super::messages::HealthMessage;
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
+use crate::ids::{PatientId, SerialNumber};
 use crate::texts::sql;
 
 /// A bracelet.
@@ -17,7 +18,7 @@ pub struct Bracelet {
     /// Record identifier, 24 hex digits.
     pub id: String,
     /// What is printed on it; its name in paths.
-    pub serial_number: String,
+    pub serial_number: SerialNumber,
     /// Model.
     pub device_type: String,
     /// Version of its firmware.
@@ -27,7 +28,7 @@ pub struct Bracelet {
     /// Registration, ms.
     pub created_ms: i64,
     /// The patient who wears it.
-    pub worn_by: Option<String>,
+    pub worn_by: Option<PatientId>,
 }
 
 /// How putting a bracelet on a patient's wrist ended.
@@ -114,8 +115,13 @@ impl UsersDb {
     }
 
     /// The bracelet with this serial number, and whether an account may act on it with a key.
-    pub async fn bracelet(&self, serial_number: &str, account: &str, key_id: &str) -> Result<Option<(Bracelet, bool)>> {
-        let (serial_number, account, key_id) = (serial_number.to_owned(), account.to_owned(), key_id.to_owned());
+    pub async fn bracelet(
+        &self,
+        serial_number: &SerialNumber,
+        account: &str,
+        key_id: &str,
+    ) -> Result<Option<(Bracelet, bool)>> {
+        let (serial_number, account, key_id) = (serial_number.clone(), account.to_owned(), key_id.to_owned());
         self.db
             .read(async move |tx| {
                 tx.query_opt(FIND, &[&account, &key_id, &serial_number], |row| {
@@ -168,11 +174,11 @@ impl UsersDb {
         &self,
         attachment_id: &str,
         bracelet: &str,
-        patient: &str,
+        patient: &PatientId,
         now_ms: i64,
         message: HealthMessage,
     ) -> Result<Attachment> {
-        let (id, bracelet, patient) = (attachment_id.to_owned(), bracelet.to_owned(), patient.to_owned());
+        let (id, bracelet, patient) = (attachment_id.to_owned(), bracelet.to_owned(), patient.clone());
         self.db
             .write(async move |tx| {
                 match wearer(tx, &bracelet).await? {
@@ -193,11 +199,11 @@ impl UsersDb {
     pub async fn detach_bracelet(
         &self,
         bracelet: &str,
-        patient: &str,
+        patient: &PatientId,
         now_ms: i64,
         message: HealthMessage,
     ) -> Result<bool> {
-        let (bracelet, patient) = (bracelet.to_owned(), patient.to_owned());
+        let (bracelet, patient) = (bracelet.to_owned(), patient.clone());
         self.db
             .write(async move |tx| {
                 if tx.execute(DETACH, &[&bracelet, &patient, &now_ms]).await? == 0 {
@@ -211,7 +217,7 @@ impl UsersDb {
 }
 
 /// Who wears a bracelet, which is held until the transaction ends.
-async fn wearer(tx: &Tx<'_>, bracelet: &str) -> Result<Option<String>> {
+async fn wearer(tx: &Tx<'_>, bracelet: &str) -> Result<Option<PatientId>> {
     if tx.execute(HOLD, &[&bracelet]).await? == 0 {
         return Err(StoreError::Gone("bracelet"));
     }

@@ -7,6 +7,7 @@ use super::groups::{Group, read_group};
 use super::messages::HealthMessage;
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
+use crate::ids::PatientId;
 use crate::texts::sql;
 
 /// A group as one caller sees it.
@@ -102,7 +103,7 @@ impl UsersDb {
     }
 
     /// A patient's state, and whether an account may act on him with a key. An empty key id stands for no key.
-    pub async fn patient_access(&self, uuid: &str, account: &str, key_id: &str) -> Result<Option<PatientAccess>> {
+    pub async fn patient_access(&self, uuid: &PatientId, account: &str, key_id: &str) -> Result<Option<PatientAccess>> {
         let (uuid, account, key_id) = (uuid.to_owned(), account.to_owned(), key_id.to_owned());
         self.db
             .read(async move |tx| {
@@ -181,7 +182,7 @@ impl UsersDb {
     pub async fn attach_patient(
         &self,
         group_code: &str,
-        patient: &str,
+        patient: &PatientId,
         effective: EffectiveSettings,
         audit: Audit,
     ) -> Result<bool> {
@@ -212,7 +213,7 @@ impl UsersDb {
     pub async fn detach_patient(
         &self,
         group_code: &str,
-        patient: &str,
+        patient: &PatientId,
         effective: EffectiveSettings,
         message: HealthMessage,
     ) -> Result<PatientDetachment> {

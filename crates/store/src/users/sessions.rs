@@ -118,7 +118,7 @@ impl UsersDb {
                     Refreshed::Done(()) => {
                         tx.put(REPLACE, &[&id, &now_ms]).await?;
                         let new = Session {
-                            id: successor.id.clone(),
+                            id: successor.id.to_string(),
                             issued_ms: now_ms,
                             expires_ms: successor.expires_ms,
                             replaced_ms: None,
