@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::json;
-use store::Entity;
 use store::segment::{LakeSegment, SealedPeriod};
+use store::{Entity, PatientId};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, patient_entity};
@@ -73,7 +73,7 @@ impl Data {
 
     /// Writes an entry for each patient of whom a page names files.
     async fn note_listing(&self, researcher: &Researcher, group_code: &str, segments: &[LakeSegment]) -> Result<()> {
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut counts: BTreeMap<&PatientId, usize> = BTreeMap::new();
         for segment in segments {
             *counts.entry(&segment.patient).or_default() += 1;
         }

@@ -4,7 +4,7 @@
 //! what allows it is looked up again after that: whoever withdraws it meanwhile either is seen here, or comes later and
 //! ends the session that he then finds.
 
-use store::{HealthPatient, HealthSession, IntakeFacts, Refreshed, StoreError};
+use store::{FamilyId, HealthPatient, HealthSession, IntakeFacts, PatientId, Refreshed, SessionId, StoreError};
 
 use crate::core::access::{Entrance, Researcher};
 use crate::core::error::{PlatformError, Result};
@@ -25,7 +25,7 @@ pub const SCOPE_MISSING: &str = "the token does not have the scope for this";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthCaller {
     /// The patient.
-    pub patient: String,
+    pub patient: PatientId,
     /// What the token allows, words with blanks between.
     pub scope: String,
     /// The account that reads in the patient's stead.
@@ -33,9 +33,9 @@ pub struct HealthCaller {
     /// The OAuth client that the token was issued to.
     pub client: Option<String>,
     /// The session behind the token.
-    pub session_id: String,
+    pub session_id: SessionId,
     /// The first session of the token's family.
-    pub family: String,
+    pub family: FamilyId,
     /// What decides how rows of the patient are taken in.
     pub intake: IntakeFacts,
 }
@@ -66,13 +66,14 @@ impl Identity {
         if caller.role != "patient" {
             return Err(PlatformError::Forbidden("only a patient has data on the Health Cloud"));
         }
-        let patient = self.core.health().patient(&caller.owner).await?.ok_or(NOT_VALID)?;
+        let owner = PatientId::new(caller.owner.as_str());
+        let patient = self.core.health().patient(&owner).await?.ok_or(NOT_VALID)?;
         let now_ms = self.core.now_ms();
         let refresh_minutes = if caller.refreshable { self.core.settings().token_refresh_minutes } else { 0 };
         let session = HealthSession {
             login: Some(caller.login.clone()),
             refresh_until_ms: now_ms + refresh_minutes * MINUTE_MS,
-            ..self.new_health_session(&caller.owner, OWN_SCOPE, now_ms)
+            ..self.new_health_session(&owner, OWN_SCOPE, now_ms)
         };
         let family = session.family.clone();
         let issued = self.start_health_session(session).await?;
@@ -85,7 +86,7 @@ impl Identity {
 
     /// A token by which a researcher reads a patient's data in his stead. It ends with the key that it was asked for
     /// with, and cannot be refreshed.
-    pub async fn health_token(&self, researcher: &Researcher, patient: &str) -> Result<Issued> {
+    pub async fn health_token(&self, researcher: &Researcher, patient: &PatientId) -> Result<Issued> {
         self.core.patient_access(researcher, patient).await?;
         let now_ms = self.core.now_ms();
         let session = self.new_health_session(patient, READ_SCOPE, now_ms);
@@ -108,9 +109,13 @@ impl Identity {
     /// Who calls the Health Cloud with this token.
     pub async fn health_caller(&self, token: &str) -> Result<HealthCaller> {
         let claims = self.read_token(Cloud::Health, token).await?;
-        let found = self.core.health().calling_session(&claims.jti, RETENTION_SETTING, self.core.now_ms()).await?;
+        let found = self
+            .core
+            .health()
+            .calling_session(&SessionId::new(claims.jti.as_str()), RETENTION_SETTING, self.core.now_ms())
+            .await?;
         let (session, intake) = found.ok_or(NOT_VALID)?;
-        if session.patient != claims.sub || session.ended_ms.is_some() || session.replaced_ms.is_some() {
+        if session.patient.as_str() != claims.sub || session.ended_ms.is_some() || session.replaced_ms.is_some() {
             return Err(NOT_VALID);
         }
         if self.core.now_ms() >= session.expires_ms {
@@ -132,8 +137,9 @@ impl Identity {
     /// have refresh tokens. `address` is where the call comes from.
     pub async fn health_refresh(&self, token: &str, address: &str) -> Result<Issued> {
         let claims = self.claims_to_refresh(Cloud::Health, token, address).await?;
-        let session = self.core.health().session(&claims.jti).await?;
-        let Some(session) = session.filter(|session| session.patient == claims.sub && session.ended_ms.is_none())
+        let session = self.core.health().session(&SessionId::new(claims.jti.as_str())).await?;
+        let Some(session) =
+            session.filter(|session| session.patient.as_str() == claims.sub && session.ended_ms.is_none())
         else {
             return Err(self.refresh_refused(&claims.sub, address));
         };
@@ -162,12 +168,12 @@ impl Identity {
     /// be refreshed.
     pub async fn health_logout(&self, token: &str) -> Result<()> {
         let claims = self.read_token(Cloud::Health, token).await?;
-        let session = self.core.health().session(&claims.jti).await?.ok_or(NOT_VALID)?;
+        let session = self.core.health().session(&SessionId::new(claims.jti.as_str())).await?.ok_or(NOT_VALID)?;
         let now_ms = self.core.now_ms();
         let is_refreshed_here = session.actor.is_none() && session.client.is_none();
         let stands = now_ms < session.expires_ms || is_refreshed_here && now_ms < session.refresh_until_ms;
         let ended = session.ended_ms.is_some() || replaced_long_ago(session.replaced_ms, now_ms);
-        if session.patient != claims.sub || ended || !stands {
+        if session.patient.as_str() != claims.sub || ended || !stands {
             return Err(NOT_VALID);
         }
         self.core.health().end_family(&session.family, now_ms).await?;
@@ -175,12 +181,12 @@ impl Identity {
     }
 
     /// The first session of a family, which cannot be refreshed.
-    pub(crate) fn new_health_session(&self, patient: &str, scope: &str, now_ms: i64) -> HealthSession {
-        let id = self.core.new_record_id();
+    pub(crate) fn new_health_session(&self, patient: &PatientId, scope: &str, now_ms: i64) -> HealthSession {
+        let id = self.core.new_session_id();
         HealthSession {
-            family: id.clone(),
+            family: id.begins(),
             id,
-            patient: patient.to_owned(),
+            patient: patient.clone(),
             actor: None,
             api_key: None,
             login: None,
@@ -199,10 +205,10 @@ impl Identity {
     /// Signs the token of a session.
     pub(crate) async fn sign_health_token(&self, session: &HealthSession) -> Result<String> {
         let unsigned = Unsigned {
-            session_id: &session.id,
+            session_id: session.id.as_str(),
             issued_ms: session.issued_ms,
             expires_ms: session.expires_ms,
-            uuid: &session.patient,
+            uuid: session.patient.as_str(),
             role: "patient",
             scope: Some(&session.scope),
             actor: session.actor.as_deref(),
@@ -222,7 +228,7 @@ impl Identity {
     }
 
     /// Whether key, account, membership and attachment still stand.
-    async fn still_reads(&self, researcher: &Researcher, patient: &str) -> Result<()> {
+    async fn still_reads(&self, researcher: &Researcher, patient: &PatientId) -> Result<()> {
         let key_stands = match researcher.entrance {
             Entrance::Key => {
                 self.core.users().api_key(&researcher.key_id).await?.is_some_and(|key| key.revoked_ms.is_none())

@@ -2,7 +2,7 @@
 //!
 //! An unknown name and a wrong password answer the same after the same work.
 
-use store::{Account, HealthChange, HealthMessage, NewAuditEntry, NewPassword, Patient, Profile};
+use store::{Account, HealthChange, HealthMessage, NewAuditEntry, NewPassword, Patient, PatientId, Profile};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, user_entity};
@@ -78,7 +78,7 @@ pub(crate) enum Found {
 impl Found {
     fn uuid(&self) -> &str {
         match self {
-            Found::Patient(patient) => &patient.uuid,
+            Found::Patient(patient) => patient.uuid.as_str(),
             Found::Account(account) => &account.uuid,
         }
     }
@@ -212,7 +212,7 @@ impl Identity {
     }
 
     /// Gives a confirmed patient a password that staff chose, which ends his tokens on both clouds.
-    pub async fn reset_password(&self, researcher: &Researcher, patient: &str, password: &str) -> Result<()> {
+    pub async fn reset_password(&self, researcher: &Researcher, patient: &PatientId, password: &str) -> Result<()> {
         let access = self.core.patient_access(researcher, patient).await?;
         researcher.require_manager()?;
         if access.state != "confirmed" {
@@ -223,12 +223,12 @@ impl Identity {
     }
 
     /// Sets the password of a confirmed patient and ends his tokens on both clouds, and what he has consented to.
-    async fn set_patient_password(&self, patient: &str, password_hash: &str, chosen_by: ChosenBy) -> Result<()> {
+    async fn set_patient_password(&self, patient: &PatientId, password_hash: &str, chosen_by: ChosenBy) -> Result<()> {
         let must_change = chosen_by == ChosenBy::Staff;
         let now_ms = self.core.now_ms();
         let message = HealthMessage {
             id: self.core.new_record_id(),
-            change: HealthChange::EndSessionsOfPatient { uuid: patient.to_owned(), at_ms: now_ms },
+            change: HealthChange::EndSessionsOfPatient { uuid: patient.clone(), at_ms: now_ms },
             entries: Vec::new(),
             created_ms: now_ms,
         };
@@ -240,7 +240,7 @@ impl Identity {
     }
 
     async fn find_by_uuid(&self, uuid: &str) -> Result<Option<Found>> {
-        if let Some(patient) = self.core.users().patient(uuid).await? {
+        if let Some(patient) = self.core.users().patient(&PatientId::new(uuid)).await? {
             return Ok(Some(Found::Patient(patient)));
         }
         Ok(self.core.users().account(uuid).await?.map(Found::Account))

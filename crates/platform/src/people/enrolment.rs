@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use store::{Activation, Group, HealthChange, HealthMessage, Patient, Profile, StoreError};
+use store::{Activation, Group, HealthChange, HealthMessage, Patient, PatientId, Profile, StoreError};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, group_entity, patient_entity, user_entity};
@@ -25,7 +25,7 @@ const LONGEST_DESCRIPTION: usize = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enrolled {
     /// The patient.
-    pub uuid: String,
+    pub uuid: PatientId,
     /// Record identifier.
     pub record_id: String,
     /// What he activates himself with.
@@ -117,7 +117,7 @@ impl People {
         let now_ms = self.core.now_ms();
         let person = Person { customer_tag: Some(group.code.clone()), ..Person::default() };
         let patient = Patient {
-            uuid: self.core.new_uuid(),
+            uuid: self.core.new_patient_id(),
             record_id: self.core.new_record_id(),
             state: "pre_created".to_owned(),
             voucher_code: self.core.new_voucher_code(),
@@ -199,8 +199,8 @@ impl People {
             profile: new.profile,
             at_ms: now_ms,
         };
-        let registered =
-            self.core.entry_by(Action::UserRegistered, &patient.uuid, "patient", user_entity(&patient.uuid), None);
+        let uuid = patient.uuid.as_str();
+        let registered = self.core.entry_by(Action::UserRegistered, uuid, "patient", user_entity(uuid), None);
         let message =
             HealthMessage { id: self.core.new_record_id(), change, entries: vec![registered], created_ms: now_ms };
         match self.core.users().activate_patient(activation, message.clone()).await {

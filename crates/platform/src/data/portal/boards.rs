@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use runtime::HashMap;
+use store::PatientId;
 use store::events::Cursor;
 use tokio::sync::{broadcast, watch};
 
@@ -147,7 +148,7 @@ mod tests {
 
     fn row(number: usize) -> BoardEvent {
         let row = BoardRow {
-            uuid: number.to_string(),
+            uuid: PatientId::new(number.to_string()),
             name: String::new(),
             external_id: None,
             latest: vitals::latest::LatestValues::default(),
