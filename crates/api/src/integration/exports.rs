@@ -13,8 +13,9 @@ use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
-use crate::path_uuid::PathUuid;
+use crate::path_uuid::PathPatient;
 use crate::times::local_ms;
+use store::ExportId;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -62,7 +63,7 @@ impl From<ExportStatus> for ExportBody {
             ExportProgress::Done { download_url } => ("done", Some(download_url), None),
             ExportProgress::Failed { error } => ("failed", None, Some(error)),
         };
-        ExportBody { id: export.id, status, download_url, error }
+        ExportBody { id: export.id.to_string(), status, download_url, error }
     }
 }
 
@@ -79,7 +80,7 @@ impl From<ExportStatus> for ExportBody {
 async fn create(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<PathUuid>,
+    Path(PathPatient(uuid)): Path<PathPatient>,
     fields: Fields,
 ) -> Result<Json<ExportBody>> {
     let request = read_request(fields, None)?;
@@ -97,12 +98,12 @@ async fn create(
 async fn create_of_type(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((uuid, data_type)): Path<(PathUuid, String)>,
+    Path((uuid, data_type)): Path<(PathPatient, String)>,
     fields: Fields,
 ) -> Result<Json<ExportBody>> {
     let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("data type"))?;
     let request = read_request(fields, Some(data_type))?;
-    let id = state.platform.data.create_export(&researcher, &uuid, &request).await?;
+    let id = state.platform.data.create_export(&researcher, &uuid.0, &request).await?;
     Ok(Json(ExportStatus { id, progress: ExportProgress::InProgress }.into()))
 }
 
@@ -114,7 +115,7 @@ async fn create_of_type(
 async fn status(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(export_id): Path<String>,
+    Path(export_id): Path<ExportId>,
 ) -> Result<Json<ExportBody>> {
     Ok(Json(state.platform.data.export_status(&researcher, &export_id).await?.into()))
 }
