@@ -13,7 +13,7 @@ use futures::StreamExt;
 use platform::{Environment, NewAccount, NewApiKey, Platform, Settings, SubscriptionStart};
 use rand::{Rng, SeedableRng};
 use store::engine::Address;
-use store::{DeviceReport, HealthDb, Objects, Role, Sync, UsersDb};
+use store::{DeviceReport, HealthDb, Objects, Role, SerialNumber, Sync, UsersDb};
 use tower::ServiceExt;
 use vitals::block::{Block, Cells};
 use vitals::registry::{Channel, DataType};
@@ -69,7 +69,7 @@ async fn main() -> Result<(), Failure> {
         let (platform, researcher, group) = (&platform, &researcher, &group);
         async move {
             let patient = platform.people.enrol_patient(researcher, group).await?.uuid;
-            let device = DeviceReport { serial_number: format!("B{number:06}"), ..DeviceReport::default() };
+            let device = DeviceReport::new(SerialNumber::new(format!("B{number:06}")));
             let rows = if number < whole_days { DAY_MINUTES } else { 1 };
             let received_ms = platform.core.now_ms();
             let blocks = vec![activity(rows)];

@@ -6,15 +6,15 @@ use common::{Enrolled, Story};
 use platform::jobs;
 use serde_json::json;
 use store::{
-    AccountId, ActorRole, EffectiveSettings, Entity, ExportState, ExportTurn, GroupCode, HealthChange, HealthMessage,
-    NewAuditEntry, NewExport, Patient, PatientState, Profile, Role, UserId, UserRole,
+    AccountId, ActorRole, EffectiveSettings, Entity, ExportId, ExportState, ExportTurn, GroupCode, HealthChange,
+    HealthMessage, NewAuditEntry, NewExport, Patient, PatientId, PatientState, Profile, Role, UserId, UserRole,
 };
 
 /// Makes what enrolling a patient leaves behind when it is killed right after its first commit.
 async fn half_enrolled(story: &Story, group: &str, name: &str) -> String {
     let uuid = format!("uuid-{name}");
     let patient = Patient {
-        uuid: uuid.clone(),
+        uuid: PatientId::new(uuid.clone()),
         record_id: format!("record-{name}"),
         state: PatientState::PreCreated,
         voucher_code: name.to_owned(),
@@ -52,7 +52,7 @@ fn message(story: &Story, name: &str) -> HealthMessage {
         salt: [1; 16],
     };
     let change = HealthChange::PutPatient {
-        uuid: format!("uuid-{name}"),
+        uuid: PatientId::new(format!("uuid-{name}")),
         record_id: format!("record-{name}"),
         customer_code: None,
         profile: Profile::default(),
@@ -72,28 +72,30 @@ async fn killed_enrolment_is_finished_in_the_background() {
     let first = half_enrolled(&story, &group, "AAAA").await;
     let second = half_enrolled(&story, &group, "BBBB").await;
     story.platform.core.health().apply(message(&story, "BBBB").change).await.expect("made");
-    assert!(story.platform.core.health().patient(&first).await.expect("an answer").is_none());
+    assert!(story.platform.core.health().patient(&PatientId::new(first.as_str())).await.expect("an answer").is_none());
 
     assert_eq!(story.platform.core.deliver_pending(30_000).await.expect("nothing is old yet"), 0);
     story.pass_ms(30_000);
     assert_eq!(story.platform.core.deliver_pending(30_000).await.expect("finished"), 2);
     assert_eq!(story.platform.core.deliver_pending(30_000).await.expect("nothing is left"), 0);
     for uuid in [&first, &second] {
-        assert!(story.platform.core.health().patient(uuid).await.expect("an answer").is_some());
+        assert!(
+            story.platform.core.health().patient(&PatientId::new(uuid.as_str())).await.expect("an answer").is_some()
+        );
     }
     assert_eq!(story.platform.core.users().verify_audit().await.expect("an answer"), (before + 2, None));
 }
 
 /// Makes what asking for an export leaves behind when it is killed right after its first commit.
-async fn half_begun_export(story: &Story, patient: &Enrolled) -> String {
+async fn half_begun_export(story: &Story, patient: &Enrolled) -> ExportId {
     let entry = NewAuditEntry {
         action_type: "PATIENT_API_EXPORT".to_owned(),
         primary: Entity { id: patient.uuid.clone(), kind: "patient.id".to_owned() },
         ..message(story, "export").entries[0].clone()
     };
     let export = NewExport {
-        id: "e".repeat(24),
-        patient: patient.uuid.clone(),
+        id: ExportId::new("e".repeat(24)),
+        patient: PatientId::new(patient.uuid.clone()),
         actor: AccountId::new("ada"),
         request: json!({"format": "csv", "types": ["activity"]}).to_string(),
         entry,
@@ -117,7 +119,14 @@ async fn killed_request_for_an_export_is_audited_before_anybody_works_on_it() {
     assert_eq!(work().await, 0);
 
     // Killed once more, after the entry was written.
-    let pending = story.platform.core.health().entries_of(&patient.uuid).await.expect("a list").remove(0);
+    let pending = story
+        .platform
+        .core
+        .health()
+        .entries_of(&PatientId::new(patient.uuid.as_str()))
+        .await
+        .expect("a list")
+        .remove(0);
     let entries = store::Audit { entries: pending.entries, clock: story.platform.core.clock().clone() };
     story.platform.core.users().take_entries(entries).await.expect("written");
     assert_eq!(work().await, 0);
@@ -141,9 +150,14 @@ async fn message_that_cannot_be_delivered_does_not_hold_up_others() {
         uuids.push(half_enrolled(&story, &group, name).await);
     }
     // Erasing needs the objects, which are away.
-    let change = HealthChange::ErasePatient { uuid: uuids[1].clone(), at_ms: story.now_ms() };
+    let change = HealthChange::ErasePatient { uuid: PatientId::new(uuids[1].clone()), at_ms: story.now_ms() };
     let erasure = HealthMessage { change, ..message(&story, "erasure") };
-    platform.core.users().erase_patient(&uuids[1], story.now_ms(), erasure).await.expect("erased");
+    platform
+        .core
+        .users()
+        .erase_patient(&PatientId::new(uuids[1].as_str()), story.now_ms(), erasure)
+        .await
+        .expect("erased");
     let objects = story.folder().join("objects");
     let away = story.folder().join("away");
     std::fs::rename(&objects, &away).expect("moved");
@@ -152,17 +166,24 @@ async fn message_that_cannot_be_delivered_does_not_hold_up_others() {
     let are_there = async || {
         let mut are_there = Vec::new();
         for uuid in &uuids {
-            are_there.push(platform.core.health().patient(uuid).await.expect("an answer").is_some());
+            are_there.push(
+                platform.core.health().patient(&PatientId::new(uuid.as_str())).await.expect("an answer").is_some(),
+            );
         }
         are_there
     };
     assert_eq!(are_there().await, [true, false, true]);
-    assert_eq!(platform.core.health().erased_patient(&uuids[1]).await.expect("an answer"), None);
+    assert_eq!(
+        platform.core.health().erased_patient(&PatientId::new(uuids[1].as_str())).await.expect("an answer"),
+        None
+    );
 
     std::fs::remove_file(&objects).expect("removed");
     std::fs::rename(&away, &objects).expect("moved");
     assert_eq!(platform.core.deliver_pending(0).await.expect("delivered"), 2, "the enrolment became the erasure too");
-    assert!(platform.core.health().erased_patient(&uuids[1]).await.expect("an answer").is_some());
+    assert!(
+        platform.core.health().erased_patient(&PatientId::new(uuids[1].as_str())).await.expect("an answer").is_some()
+    );
 }
 
 #[tokio::test]
@@ -173,7 +194,7 @@ async fn events_expire_after_thirty_days_and_what_is_owed_does_not() {
     let grace = story.patient(&key, &group, json!({})).await;
     let left = half_enrolled(&story, &group, "AAAA").await;
     let log = story.platform.core.users().events();
-    let events_of = async |uuid: &str| log.after(uuid, 0, 9).await.expect("events").len();
+    let events_of = async |uuid: &str| log.after(&PatientId::new(uuid), 0, 9).await.expect("events").len();
     story.pass_ms(30 * 86_400_000);
     assert_eq!(story.jobs(&["expire_events"]).await, 1);
     assert_eq!((events_of(&grace.uuid).await, events_of(&left).await), (2, 1));
@@ -181,5 +202,5 @@ async fn events_expire_after_thirty_days_and_what_is_owed_does_not() {
     story.jobs(&["expire_events"]).await;
     assert_eq!(events_of(&grace.uuid).await, 0);
     assert_eq!(story.platform.core.deliver_pending(0).await.expect("delivered"), 1);
-    assert!(story.platform.core.health().patient(&left).await.expect("an answer").is_some());
+    assert!(story.platform.core.health().patient(&PatientId::new(left.as_str())).await.expect("an answer").is_some());
 }

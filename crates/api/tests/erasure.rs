@@ -8,7 +8,7 @@ use std::path::Path;
 use common::{Enrolled, PASSWORD, START_MS, Story, text};
 use platform::seal::Until;
 use serde_json::{Value, json};
-use store::{ActorRole, Address, HealthChange, HealthMessage, NewAuditEntry, Role, UserId, UserRole};
+use store::{ActorRole, Address, HealthChange, HealthMessage, NewAuditEntry, PatientId, Role, UserId, UserRole};
 use testkit::Postgres;
 
 /// The jobs that look once more for what is left of the erased.
@@ -217,7 +217,7 @@ async fn erase_and_look(story: &Story, cast: &Cast, databases: &[&Postgres]) {
     assert_eq!(story.platform.upkeep.overwrite_erased().await.expect("rewritten"), 1);
     assert_eq!(story.platform.upkeep.overwrite_erased().await.expect("nothing to do"), 0);
     assert_eq!(found(story, databases), Vec::<&str>::new());
-    assert_eq!(story.platform.core.objects().erased().await.expect("a list"), std::slice::from_ref(&grace.uuid));
+    assert_eq!(story.platform.core.objects().erased().await.expect("a list"), [PatientId::new(grace.uuid.as_str())]);
     // An object that a sealing left after all is found by the second look, an hour later.
     let folder = format!("v1/type=tests/month=2025-11/patient={}", grace.uuid);
     let late = story.folder().join("objects").join(&folder).join("000009-0000000000000001.parquet");
@@ -242,17 +242,17 @@ async fn erase_in_part(story: &Story, uuid: &str, steps: usize) {
         details: None,
         salt: [1; 16],
     };
-    let change = HealthChange::ErasePatient { uuid: uuid.to_owned(), at_ms };
+    let change = HealthChange::ErasePatient { uuid: PatientId::new(uuid), at_ms };
     let message = HealthMessage { id: format!("message-{steps}"), change, entries: vec![entry], created_ms: at_ms };
-    platform.core.users().erase_patient(uuid, at_ms, message).await.expect("step 1");
+    platform.core.users().erase_patient(&PatientId::new(uuid), at_ms, message).await.expect("step 1");
     if steps >= 2 {
-        platform.core.objects().note_erased(uuid, at_ms).await.expect("step 2");
+        platform.core.objects().note_erased(&PatientId::new(uuid), at_ms).await.expect("step 2");
     }
     if steps >= 3 {
-        platform.core.health().erase_rows(uuid, at_ms).await.expect("step 3");
+        platform.core.health().erase_rows(&PatientId::new(uuid), at_ms).await.expect("step 3");
     }
     if steps >= 4 {
-        platform.core.health().erase_objects(uuid).await.expect("step 4");
+        platform.core.health().erase_objects(&PatientId::new(uuid)).await.expect("step 4");
     }
 }
 
@@ -272,7 +272,12 @@ async fn an_erasure_that_was_killed_is_finished() {
         assert_eq!(found(&story, &[]), Vec::<&str>::new(), "after {steps}");
         assert_eq!(story.platform.core.users().verify_audit().await.expect("an answer"), (before + 1, None));
         // An operator who asks again gets the receipt, however it came about.
-        let receipt = story.platform.people.erase_patient_as_operator(&cast.grace.uuid).await.expect("a receipt");
+        let receipt = story
+            .platform
+            .people
+            .erase_patient_as_operator(&PatientId::new(cast.grace.uuid.as_str()))
+            .await
+            .expect("a receipt");
         assert_eq!((receipt.counts["samples"], receipt.counts["persons"]), (30, 1), "after {steps}");
     }
 }
@@ -284,13 +289,13 @@ async fn what_was_owed_before_does_not_bring_him_back() {
     // Killed between its commit and the health change.
     let uuid = cast.grace.uuid.clone();
     let alarms = vec![store::Alarm { vital: "spo2".to_owned(), below: Some(90.0), above: None, for_s: 0 }];
-    let change = HealthChange::SetAlarms { uuid: uuid.clone(), alarms };
+    let change = HealthChange::SetAlarms { uuid: PatientId::new(uuid.clone()), alarms };
     let message = HealthMessage { id: "left".to_owned(), change, entries: Vec::new(), created_ms: story.now_ms() };
     story.platform.core.users().enqueue(message).await.expect("noted");
     story.ask("DELETE", &format!("/integration/v1/patients/{uuid}"), &cast.key, Value::Null).await.ok();
     assert_eq!(story.platform.core.deliver_pending(0).await.expect("nothing is left"), 0);
-    assert!(story.platform.core.health().alarms(&uuid).await.expect("an answer").is_empty());
-    assert!(story.platform.core.health().patient(&uuid).await.expect("an answer").is_none());
+    assert!(story.platform.core.health().alarms(&PatientId::new(uuid.as_str())).await.expect("an answer").is_empty());
+    assert!(story.platform.core.health().patient(&PatientId::new(uuid.as_str())).await.expect("an answer").is_none());
 }
 
 /// Syncs, folds and sealings go on while the patient is erased.
@@ -330,8 +335,8 @@ async fn erase_under_fire(story: &Story, databases: &[&Postgres]) {
     story.jobs(&ERASURE_CHECKS).await;
     story.platform.upkeep.overwrite_erased().await.expect("rewritten");
     assert_eq!(found(story, databases), Vec::<&str>::new());
-    assert!(story.platform.core.health().patient(&uuid).await.expect("an answer").is_none());
-    assert_eq!(story.platform.core.health().chunk_count(&uuid).await.expect("an answer"), 0);
+    assert!(story.platform.core.health().patient(&PatientId::new(uuid.as_str())).await.expect("an answer").is_none());
+    assert_eq!(story.platform.core.health().chunk_count(&PatientId::new(uuid.as_str())).await.expect("an answer"), 0);
     let objects = story.platform.core.objects().listed("v1").await.expect("a list");
     assert!(objects.iter().all(|object| !object.path.contains(&uuid)), "{objects:?}");
 }

@@ -3,6 +3,7 @@
 mod common;
 
 use std::io::{Cursor, Read};
+use store::{NodeId, PatientId};
 
 use axum::body::Body;
 use axum::http::Request;
@@ -221,7 +222,13 @@ async fn an_export_a_patient_and_five_minutes() {
     assert_eq!(refused.header("retry-after"), "240");
     study.story.pass_ms(240_000);
     assert_eq!(study.create("", day(&["ecg"])).await.status, 200);
-    study.story.platform.data.set_export_interval(Some(&study.patient.uuid), 0).await.expect("set");
+    study
+        .story
+        .platform
+        .data
+        .set_export_interval(Some(&PatientId::new(study.patient.uuid.as_str())), 0)
+        .await
+        .expect("set");
     assert_eq!(study.create("", day(&["ecg"])).await.status, 200);
     assert_eq!(study.work().await, 3);
 
@@ -369,7 +376,11 @@ async fn what_a_killed_worker_left_is_finished_once() {
     let health = study.story.platform.core.health();
     // A worker that claimed it, wrote something and died.
     let now_ms = study.story.now_ms();
-    let lease = health.claim_jobs("export", "killed", now_ms, now_ms + 60_000, 1).await.expect("claimed").remove(0);
+    let lease = health
+        .claim_jobs("export", &NodeId::new("killed"), now_ms, now_ms + 60_000, 1)
+        .await
+        .expect("claimed")
+        .remove(0);
     assert!(health.try_export(&lease, now_ms).await.expect("an answer").is_some());
     let left = format!("exports/patient={}/left.zip", study.patient.uuid);
     assert!(health.place_export(&lease, &left).await.expect("an answer"));

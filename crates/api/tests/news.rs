@@ -4,7 +4,7 @@ mod common;
 
 use common::{Enrolled, START_MS, Story, text};
 use serde_json::{Value, json};
-use store::{GroupCode, Role};
+use store::{GroupCode, PatientId, Role};
 
 const MINUTE_MS: i64 = 60_000;
 
@@ -152,8 +152,14 @@ async fn settings_hold_from_when_they_are_set() {
     let news = study.news().await;
     assert_eq!((&news["timestamp"], &news["value"]), (&json!(ahead_ms), &json!(2)));
     assert_eq!((&news["score_oxygen"], &news["assumed"]), (&json!(2), &json!(["spo2_scale", "consciousness"])));
-    let entries =
-        study.story.platform.core.health().news_between(&study.patient.uuid, 0, i64::MAX).await.expect("entries");
+    let entries = study
+        .story
+        .platform
+        .core
+        .health()
+        .news_between(&PatientId::new(study.patient.uuid.as_str()), 0, i64::MAX)
+        .await
+        .expect("entries");
     let totals: Vec<(i64, Option<u8>)> = entries.iter().map(|entry| (entry.time_ms, entry.total)).collect();
     assert_eq!(totals, [(before_ms, Some(0)), (ahead_ms, Some(2))]);
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use common::Story;
 use platform::derivations::Recomputed;
 use serde_json::json;
-use store::{DerivationCommit, Role};
+use store::{DerivationCommit, PatientId, Role};
 use vitals::derivation::{DerivedRow, Output, day_and};
 use vitals::summary::Section;
 use vitals::zone::LocalDay;
@@ -34,9 +34,13 @@ async fn damage_is_found_and_put_right() {
     assert_eq!(of_everyone, Recomputed { windows: 2 * 24, differences: 0 });
 
     let health = story.platform.core.health();
-    let claim = health.claim_patient(&grace.uuid, story.now_ms(), 1).await.expect("an answer").expect("a claim");
+    let claim = health
+        .claim_patient(&PatientId::new(grace.uuid.as_str()), story.now_ms(), 1)
+        .await
+        .expect("an answer")
+        .expect("a claim");
     let day = LocalDay::parse("2025-11-19").expect("a day");
-    let stored = health.all_derived(&grace.uuid).await.expect("an answer");
+    let stored = health.all_derived(&PatientId::new(grace.uuid.as_str())).await.expect("an answer");
     // One value of each output is gone, one cannot be read, and one is there that nothing gives.
     let mut rows: Vec<DerivedRow> = Vec::new();
     for row in &stored {
@@ -59,10 +63,14 @@ async fn damage_is_found_and_put_right() {
         story.platform.data.recompute(None, |patient, found| told.push((patient.to_owned(), found.differences)));
     let found = found.await.expect("recomputed");
     assert_eq!(found.differences, damages);
-    assert_eq!(health.all_derived(&grace.uuid).await.expect("an answer"), stored);
-    assert_eq!(told.iter().filter(|(patient, _)| *patient == other.uuid).map(|(_, found)| *found).sum::<u64>(), 0);
+    assert_eq!(health.all_derived(&PatientId::new(grace.uuid.as_str())).await.expect("an answer"), stored);
+    assert_eq!(
+        told.iter().filter(|(patient, _)| patient.as_str() == other.uuid).map(|(_, found)| *found).sum::<u64>(),
+        0
+    );
     assert_eq!(story.get(&path).await.ok(), healthy);
-    let again = story.platform.data.recompute(Some(&grace.uuid), |_, _| {}).await.expect("recomputed");
+    let again =
+        story.platform.data.recompute(Some(&PatientId::new(grace.uuid.as_str())), |_, _| {}).await.expect("recomputed");
     assert_eq!(again, Recomputed { windows: 24, differences: 0 });
-    assert!(story.platform.data.recompute(Some("nobody"), |_, _| {}).await.is_err());
+    assert!(story.platform.data.recompute(Some(&PatientId::new("nobody")), |_, _| {}).await.is_err());
 }

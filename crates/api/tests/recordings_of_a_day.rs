@@ -5,6 +5,7 @@ mod common;
 
 use std::io::Read;
 use std::path::Path;
+use store::PatientId;
 
 use common::{Enrolled, Story, text};
 use serde_json::{Value, json};
@@ -167,7 +168,13 @@ async fn a_day_of_beats_gives_the_library_s_averages_and_records() {
             assert_same(name, &record[name], computed);
         }
     }
-    let found = study.story.platform.data.recompute(Some(&study.grace.uuid), |_, _| {}).await.expect("recomputed");
+    let found = study
+        .story
+        .platform
+        .data
+        .recompute(Some(&PatientId::new(study.grace.uuid.as_str())), |_, _| {})
+        .await
+        .expect("recomputed");
     assert!(found.windows > 250);
     assert_eq!(found.differences, 0);
 }

@@ -5,7 +5,7 @@ mod common;
 use common::{START_MS, Story};
 use platform::seal::Until;
 use serde_json::{Value, json};
-use store::{DerivationCommit, Role};
+use store::{DerivationCommit, PatientId, Role};
 use vitals::derivation::{DerivedRow, Output};
 
 /// The jobs that remove what is no longer kept.
@@ -64,10 +64,10 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
         last_us: (FIRST_MS + DAY_MS) * 1000,
         ready_ms: story.now_ms(),
     };
-    story.platform.core.health().mark_due(&patient.uuid, range).await.expect("marked");
+    story.platform.core.health().mark_due(&PatientId::new(patient.uuid.as_str()), range).await.expect("marked");
     story.fold().await;
     assert_eq!(story.get(&summary).await.ok(), before);
-    let recomputed = story.platform.data.recompute(Some(&patient.uuid), |_, _| {}).await;
+    let recomputed = story.platform.data.recompute(Some(&PatientId::new(patient.uuid.as_str())), |_, _| {}).await;
     assert_eq!(recomputed.expect("recomputed").differences, 0);
     assert_eq!(story.get(&summary).await.ok(), before);
 
@@ -108,7 +108,9 @@ async fn recomputing_leaves_news_that_rests_on_retired_measurements() {
     story.sync(&patient, json!({"tests": fever})).await;
     story.fold().await;
     let health = story.platform.core.health();
-    let news = async || health.news_between(&patient.uuid, i64::MIN, i64::MAX).await.expect("entries");
+    let news = async || {
+        health.news_between(&PatientId::new(patient.uuid.as_str()), i64::MIN, i64::MAX).await.expect("entries")
+    };
     let before = news().await;
     assert!(before.len() > 30, "{}", before.len());
     story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
@@ -128,7 +130,11 @@ async fn recomputing_leaves_news_that_rests_on_retired_measurements() {
     assert_eq!(recomputed().await, 0);
     differing("recomputed").await;
 
-    let claim = health.claim_patient(&patient.uuid, story.now_ms(), 1).await.expect("an answer").expect("a claim");
+    let claim = health
+        .claim_patient(&PatientId::new(patient.uuid.as_str()), story.now_ms(), 1)
+        .await
+        .expect("an answer")
+        .expect("a claim");
     let lost = before.last().expect("an entry").time_ms;
     let row = DerivedRow { output: Output::News, key: lost, version: 1, body: None };
     let damage = DerivationCommit { rows: vec![row], ..DerivationCommit::nothing(claim) };

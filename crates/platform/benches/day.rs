@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use platform::{Environment, Platform, Settings};
 use store::engine::Address;
-use store::{HealthChange, HealthDb, Objects, Profile, Sync, UsersDb};
+use store::{HealthChange, HealthDb, Objects, PatientId, Profile, Sync, UsersDb};
 use vitals::af::classify_by_hour;
 use vitals::beats::{Beat, beats_of};
 use vitals::block::{Block, Cells};
@@ -150,7 +150,7 @@ async fn put_patient(platform: &Platform, patient: &str) {
         ..Profile::default()
     };
     let change = HealthChange::PutPatient {
-        uuid: patient.to_owned(),
+        uuid: PatientId::new(patient),
         record_id: patient.to_owned(),
         customer_code: None,
         profile,
@@ -162,7 +162,7 @@ async fn put_patient(platform: &Platform, patient: &str) {
 async fn sync(platform: &Platform, patient: &str, blocks: Vec<Block>) {
     let received_ms = platform.core.now_ms();
     let blocks = blocks.into_iter().filter(|block| !block.is_empty()).collect();
-    let sync = Sync { patient: patient.to_owned(), received_ms, id: None, device: None, blocks };
+    let sync = Sync { patient: PatientId::new(patient), received_ms, id: None, device: None, blocks };
     platform.core.health().store_sync(sync).await.unwrap();
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 
-use store::{Address, HealthChange, HealthDb, Objects, Profile, Sync, UsersDb};
+use store::{Address, HealthChange, HealthDb, Objects, PatientId, Profile, Sync, UsersDb};
 use vitals::block::{Block, Cells};
 use vitals::registry::{Channel, DataType};
 use vitals::summary::Section;
@@ -60,14 +60,14 @@ impl Service {
         Service { platform, now_ms, _folder: folder }
     }
 
-    pub async fn enrol(&self, uuid: &str) {
+    pub async fn enrol(&self, uuid: &PatientId) {
         let profile = Profile {
             birthday: Some("1980-05-01".to_owned()),
             time_zone: Some("Europe/Zurich".to_owned()),
             ..Profile::default()
         };
         let change = HealthChange::PutPatient {
-            uuid: uuid.to_owned(),
+            uuid: uuid.clone(),
             record_id: format!("id-{uuid}"),
             customer_code: None,
             profile,
@@ -76,15 +76,15 @@ impl Service {
         self.platform.core.health().apply(change).await.unwrap();
     }
 
-    pub async fn sync(&self, patient: &str, blocks: Vec<Block>) {
+    pub async fn sync(&self, patient: &PatientId, blocks: Vec<Block>) {
         let received_ms = self.now_ms.load(Ordering::Relaxed);
-        let sync = Sync { patient: patient.to_owned(), received_ms, id: None, device: None, blocks };
+        let sync = Sync { patient: patient.clone(), received_ms, id: None, device: None, blocks };
         self.platform.core.health().store_sync(sync).await.unwrap();
         self.platform.core.wake_derivations();
     }
 
     /// Sends a minute of a patient that is new each time.
-    pub async fn sync_minute(&self, patient: &str) {
+    pub async fn sync_minute(&self, patient: &PatientId) {
         let minutes = self.platform.core.now_ms().div_euclid(MINUTE_MS) * MINUTE_MS;
         let mut block = minutes_to_noon(&[60]);
         block.times_us = vec![minutes * 1000];
@@ -96,12 +96,12 @@ impl Service {
         self.now_ms.fetch_add(ms, Ordering::Relaxed);
     }
 
-    pub async fn heart_rate(&self, patient: &str) -> Option<(f64, i64)> {
+    pub async fn heart_rate(&self, patient: &PatientId) -> Option<(f64, i64)> {
         let found = self.platform.data.latest_values(vec![patient.to_owned()]).await.unwrap();
         found.get(patient).and_then(|values| values.heart_rate).map(Into::into)
     }
 
-    pub async fn day_json(&self, patient: &str) -> serde_json::Value {
+    pub async fn day_json(&self, patient: &PatientId) -> serde_json::Value {
         let day = LocalDay::parse("2025-11-20").unwrap();
         let days = self
             .platform

@@ -111,6 +111,22 @@ impl UserId {
     }
 }
 
+impl SessionId {
+    /// The family that begins with this session.
+    #[must_use]
+    pub fn begins(&self) -> FamilyId {
+        FamilyId(self.0.clone())
+    }
+}
+
+impl FamilyId {
+    /// The session that the family began with.
+    #[must_use]
+    pub fn first(&self) -> SessionId {
+        SessionId(self.0.clone())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

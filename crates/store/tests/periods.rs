@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{PATIENT, on_each_engine};
+use common::{on_each_engine, patient};
 use store::segment::{SealedPeriod, UnsealedPeriod, Verified};
 use store::{HealthDb, Sync, SyncOutcome};
 use vitals::block::{Block, Cells};
@@ -25,20 +25,20 @@ fn signal(metric_id: i32, start_s: i64, seconds: i64, value: i32) -> Block {
 }
 
 async fn send(health: &HealthDb, blocks: Vec<Block>) {
-    let sync = Sync { patient: PATIENT.to_owned(), received_ms: MIDNIGHT_US / 1000, id: None, device: None, blocks };
+    let sync = Sync { patient: patient(), received_ms: MIDNIGHT_US / 1000, id: None, device: None, blocks };
     assert!(matches!(health.store_sync(sync).await.unwrap(), SyncOutcome::Stored(_)));
 }
 
 async fn seal(health: &HealthDb, random: u64) {
     let period = SealedPeriod::of(PPG2, MIDNIGHT_US);
-    let unsealed = UnsealedPeriod { patient: PATIENT.parse().unwrap(), data_type: PPG2, period };
-    assert_eq!(health.seal_period(unsealed, 1, random).await.unwrap().segments, 1);
+    let unsealed = UnsealedPeriod { patient: patient(), data_type: PPG2, period };
+    assert_eq!(health.seal_period(&unsealed, 1, random).await.unwrap().segments, 1);
 }
 
 /// What the stream answers, one block a channel, after a check of its order.
 async fn streamed(health: &HealthDb, from_us: i64, to_us: i64, channel: Option<Channel>) -> Vec<Block> {
     let period = SealedPeriod::of(PPG2, MIDNIGHT_US);
-    let mut rows = health.period_rows(PATIENT, PPG2, period, from_us..=to_us, channel);
+    let mut rows = health.period_rows(&patient(), PPG2, period, from_us..=to_us, channel);
     let mut found: Vec<Vec<Block>> = Vec::new();
     let mut before_us = i64::MIN;
     while let Some(blocks) = rows.next().await.unwrap() {
@@ -68,7 +68,7 @@ async fn check(health: &HealthDb) {
         (MIDNIGHT_US + 80_000 * SECOND_US, MIDNIGHT_US + 80_001 * SECOND_US),
     ];
     for (from_us, to_us) in ends {
-        let expected: Vec<Block> = health.rows(PATIENT, PPG2, from_us, to_us).await.unwrap();
+        let expected: Vec<Block> = health.rows(&patient(), PPG2, from_us, to_us).await.unwrap();
         let expected: Vec<Block> = expected.iter().map(|block| whole(&[block])).collect();
         assert!(streamed(health, from_us, to_us, None).await == expected);
         for block in expected {
@@ -76,7 +76,7 @@ async fn check(health: &HealthDb) {
         }
     }
     let period = SealedPeriod::of(PPG2, MIDNIGHT_US);
-    let channels = health.channels_of_period(PATIENT, PPG2, period, &Verified::default()).await.unwrap();
+    let channels = health.channels_of_period(&patient(), PPG2, period, &Verified::default()).await.unwrap();
     assert_eq!(channels, [Channel::of_ppg2(0x7c, 6), Channel::of_ppg2(0x7e, 6)]);
 }
 
@@ -100,7 +100,7 @@ async fn what_is_sealed_while_it_is_read_is_read_once() {
     on_each_engine(|health| async move {
         send(&health, vec![signal(0x7e, 0, 3600, 0)]).await;
         let period = SealedPeriod::of(PPG2, MIDNIGHT_US);
-        let mut rows = health.period_rows(PATIENT, PPG2, period, 0..=i64::MAX / 4, None);
+        let mut rows = health.period_rows(&patient(), PPG2, period, 0..=i64::MAX / 4, None);
         let mut times_us: Vec<i64> = rows.next().await.unwrap().unwrap()[0].times_us.clone();
         seal(&health, 1).await;
         while let Some(blocks) = rows.next().await.unwrap() {

@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::{PATIENT, on_each_engine};
+use common::{on_each_engine, patient};
 use proptest::prelude::*;
-use store::{Counts, DerivationCommit, HealthDb, Sync, SyncId, SyncOutcome};
+use store::{Counts, DerivationCommit, HealthDb, PatientId, Sync, SyncId, SyncOutcome};
 use vitals::block::{Block, Cells};
 use vitals::registry::{Channel, DataType};
 use vitals::zone::{DAY_US, LocalDay, ZoneRuns};
@@ -27,7 +27,7 @@ fn bpm(rows: &[(i64, i32)]) -> Block {
 }
 
 fn sync(blocks: Vec<Block>) -> Sync {
-    Sync { patient: PATIENT.to_owned(), received_ms: NOW_MS, id: None, device: None, blocks }
+    Sync { patient: patient(), received_ms: NOW_MS, id: None, device: None, blocks }
 }
 
 async fn send(health: &HealthDb, block: Block) -> Counts {
@@ -39,7 +39,7 @@ async fn send(health: &HealthDb, block: Block) -> Counts {
 }
 
 async fn stored(health: &HealthDb, data_type: DataType) -> Vec<(i64, i32)> {
-    let blocks = health.rows(PATIENT, data_type, 0, i64::MAX / 4).await.unwrap();
+    let blocks = health.rows(&patient(), data_type, 0, i64::MAX / 4).await.unwrap();
     let rows = |block: &Block| {
         let column = block.columns.iter().find(|cells| **cells != Cells::Constant(vitals::registry::NULL)).unwrap();
         (0..block.rows()).map(|row| (block.times_us[row], column.get(row))).collect::<Vec<_>>()
@@ -58,7 +58,7 @@ async fn counts_are_exact_and_the_last_arrival_stands() {
         assert_eq!(stored(&health, DataType::Activity).await[0].1, 70);
         assert_eq!(send(&health, a.clone()).await, Counts { stored: 0, duplicate: 1, replaced: 1 });
         assert_eq!(stored(&health, DataType::Activity).await, [(NOON_US, 60), (NOON_US + 1_000_000, 61)]);
-        let counts = health.count_local_day(PATIENT, LocalDay::parse("2025-11-20").unwrap()).await.unwrap();
+        let counts = health.count_local_day(&patient(), LocalDay::parse("2025-11-20").unwrap()).await.unwrap();
         assert_eq!(counts, [(DataType::Activity, 2)]);
     })
     .await;
@@ -96,10 +96,10 @@ async fn rows_are_counted_on_the_local_day_of_the_zone_they_first_came_in() {
         assert_eq!(again.duplicate, 1);
         let changed = send(&health, rows_of(DataType::Sleep, "sleep_state", &[(late_us, 2)], "UTC")).await;
         assert_eq!(changed.replaced, 1);
-        assert_eq!(health.count_local_day(PATIENT, day("2025-11-20")).await.unwrap(), []);
-        assert_eq!(health.count_local_day(PATIENT, day("2025-11-21")).await.unwrap(), [(DataType::Sleep, 1)]);
+        assert_eq!(health.count_local_day(&patient(), day("2025-11-20")).await.unwrap(), []);
+        assert_eq!(health.count_local_day(&patient(), day("2025-11-21")).await.unwrap(), [(DataType::Sleep, 1)]);
         let quarters = health
-            .local_quarters(PATIENT, DataType::Sleep, i64::from(day("2025-11-21").0) * DAY_US, i64::MAX / 8)
+            .local_quarters(&patient(), DataType::Sleep, i64::from(day("2025-11-21").0) * DAY_US, i64::MAX / 8)
             .await
             .unwrap();
         assert_eq!(quarters.len(), 1);
@@ -147,7 +147,7 @@ async fn a_sync_id_means_one_content() {
         let again = health.store_sync(with_id(1, 60)).await.unwrap();
         assert_eq!(again, stored(Counts { stored: 0, duplicate: 1, replaced: 0 }));
         assert_eq!(health.store_sync(with_id(2, 99)).await.unwrap(), SyncOutcome::IdReused);
-        let stranger = Sync { patient: "nobody".to_owned(), ..with_id(3, 1) };
+        let stranger = Sync { patient: PatientId::new("nobody"), ..with_id(3, 1) };
         assert_eq!(health.store_sync(stranger).await.unwrap(), SyncOutcome::UnknownPatient);
     })
     .await;
@@ -161,13 +161,13 @@ async fn sealing_changes_no_answer_and_later_syncs_reach_into_what_is_sealed() {
         send(&health, bpm(&day[300..])).await;
         send(&health, bpm(&[(day[5].0, 200)])).await;
         let before = stored(&health, DataType::Activity).await;
-        let counted = health.count_quarters(PATIENT, 0, i64::MAX / 4).await.unwrap();
+        let counted = health.count_quarters(&patient(), 0, i64::MAX / 4).await.unwrap();
 
         let periods = health.unsealed_periods(i64::MAX / 4, 10).await.unwrap();
         assert_eq!(periods.len(), 1);
-        let sealed = health.seal_period(periods[0], NOW_MS, 1).await.unwrap();
+        let sealed = health.seal_period(&periods[0], NOW_MS, 1).await.unwrap();
         assert_eq!((sealed.segments, sealed.rows), (1, 600));
-        assert_eq!(health.chunk_count(PATIENT).await.unwrap(), 0);
+        assert_eq!(health.chunk_count(&patient()).await.unwrap(), 0);
         assert_eq!(stored(&health, DataType::Activity).await, before);
 
         let again = send(&health, bpm(&day[..10])).await;
@@ -182,10 +182,10 @@ async fn sealing_changes_no_answer_and_later_syncs_reach_into_what_is_sealed() {
         assert_eq!(stored(&health, DataType::Activity).await, expected);
 
         let periods = health.unsealed_periods(i64::MAX / 4, 10).await.unwrap();
-        let sealed = health.seal_period(periods[0], NOW_MS, 2).await.unwrap();
+        let sealed = health.seal_period(&periods[0], NOW_MS, 2).await.unwrap();
         assert_eq!(sealed.rows, 601);
         assert_eq!(stored(&health, DataType::Activity).await, expected);
-        assert_ne!(health.count_quarters(PATIENT, 0, i64::MAX / 4).await.unwrap(), counted);
+        assert_ne!(health.count_quarters(&patient(), 0, i64::MAX / 4).await.unwrap(), counted);
         assert_eq!(health.dead_objects(i64::MAX, 10).await.unwrap().len(), 1);
     })
     .await;
@@ -199,20 +199,20 @@ async fn small_chunks_of_a_closed_hour_become_one_and_nothing_else_changes() {
         }
         send(&health, bpm(&[(NOON_US + 60_000_000, 99)])).await;
         // A derivation takes in what the syncs have touched, and with it the hours that they have opened.
-        let claim = health.claim_patient(PATIENT, NOW_MS, 1).await.unwrap().unwrap();
-        let dirty = health.dirty_of(PATIENT, NOW_MS).await.unwrap();
+        let claim = health.claim_patient(&patient(), NOW_MS, 1).await.unwrap().unwrap();
+        let dirty = health.dirty_of(&patient(), NOW_MS).await.unwrap();
         health.commit_derivations(vec![DerivationCommit { dirty, ..DerivationCommit::nothing(claim) }]).await.unwrap();
-        assert_eq!(health.due_of(PATIENT, NOW_MS).await.unwrap(), []);
+        assert_eq!(health.due_of(&patient(), NOW_MS).await.unwrap(), []);
         let before = stored(&health, DataType::Activity).await;
         assert_eq!(before[1].1, 99);
         assert!(health.closed_hours(NOW_MS, 10).await.unwrap().is_empty(), "not settled yet");
         let closed = health.closed_hours(NOW_MS + 3_600_000, 10).await.unwrap();
-        let [(patient, data_type, hour_us)] = &closed[..] else { panic!("{closed:?}") };
-        health.merge_hour(patient, *data_type, *hour_us).await.unwrap();
+        let [(merged, data_type, hour_us)] = &closed[..] else { panic!("{closed:?}") };
+        health.merge_hour(merged, *data_type, *hour_us).await.unwrap();
         assert_eq!(stored(&health, DataType::Activity).await, before);
-        assert_eq!(health.chunk_count(PATIENT).await.unwrap(), 1);
+        assert_eq!(health.chunk_count(&patient()).await.unwrap(), 1);
         assert!(health.closed_hours(NOW_MS + 3_600_000, 10).await.unwrap().is_empty());
-        health.merge_hour(patient, *data_type, *hour_us).await.unwrap();
+        health.merge_hour(merged, *data_type, *hour_us).await.unwrap();
         assert_eq!(stored(&health, DataType::Activity).await, before);
     })
     .await;
@@ -242,7 +242,7 @@ proptest! {
                 assert_eq!(sent + whole.stored, day.len() as u64);
                 assert_eq!(whole.duplicate, sent);
                 assert_eq!(stored(&health, DataType::Activity).await, day);
-                let counted = health.count_quarters(PATIENT, 0, i64::MAX / 4).await.unwrap();
+                let counted = health.count_quarters(&patient(), 0, i64::MAX / 4).await.unwrap();
                 assert_eq!(counted, [(DataType::Activity, day.len() as u64)]);
             }
         }));

@@ -66,7 +66,7 @@ impl From<HealthLogin> for HealthLoginBody {
             refresh_ttl: issued.refresh_minutes.to_string(),
             user: HealthUser {
                 id: patient.record_id,
-                uuid: patient.uuid,
+                uuid: patient.uuid.to_string(),
                 birthday: patient.profile.birthday,
                 created_at: iso_ms(patient.created_ms),
                 customer_code: patient.customer_code.map(|code| code.to_string()),

@@ -14,8 +14,9 @@ use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result, broken_off};
 use crate::extract::ResearcherCall;
-use crate::path_uuid::PathUuid;
+use crate::path_uuid::PathPatient;
 use crate::times::plain_seconds;
+use store::PatientId;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -89,13 +90,13 @@ struct AfBody {
 }
 
 impl AfBody {
-    fn of(patient: &str, reading: &AfReading) -> Self {
+    fn of(patient: &PatientId, reading: &AfReading) -> Self {
         let record = &reading.stored.record;
         let local_ms = record.time_ms + i64::from(record.offset_s) * 1000;
         AfBody {
             image_url: format!("/v1/patients/{patient}/afib/{}/strip.svg", reading.id),
             _id: reading.id.clone(),
-            user_id: patient.to_owned(),
+            user_id: patient.to_string(),
             timestamp: record.time_ms,
             classification: record.classification.name(),
             afb_probability: record.afb_probability,
@@ -133,7 +134,7 @@ impl AfBody {
 async fn export(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<PathUuid>,
+    Path(PathPatient(uuid)): Path<PathPatient>,
     mut fields: Fields,
 ) -> Result<Response> {
     let from_ms = required_integer(&mut fields, "timestamp_from");
@@ -184,8 +185,8 @@ const LATEST_MS: u64 = 253_402_300_799_999;
 async fn strip(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((uuid, id)): Path<(PathUuid, String)>,
+    Path((uuid, id)): Path<(PathPatient, String)>,
 ) -> Result<Response> {
-    let svg = state.platform.data.af_strip(&researcher, &uuid, &id).await?;
+    let svg = state.platform.data.af_strip(&researcher, &uuid.0, &id).await?;
     Ok(([(CONTENT_TYPE, "image/svg+xml")], svg).into_response())
 }

@@ -11,7 +11,7 @@ use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
-use crate::path_uuid::PathUuid;
+use crate::path_uuid::PathPatient;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -64,7 +64,7 @@ fn read_alarm(fields: &mut Fields) -> Alarm {
 async fn read(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<PathUuid>,
+    Path(PathPatient(uuid)): Path<PathPatient>,
 ) -> Result<Json<AlarmsBody>> {
     Ok(Json(state.platform.people.alarms(&researcher, &uuid).await?.into()))
 }
@@ -78,7 +78,7 @@ async fn read(
 async fn change(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<PathUuid>,
+    Path(PathPatient(uuid)): Path<PathPatient>,
     mut fields: Fields,
 ) -> Result<Json<AlarmsBody>> {
     let alarms = fields.required_list("alarms", read_alarm);

@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use platform::{BraceletChange, NewBracelet};
 use serde::{Deserialize, Serialize};
-use store::Bracelet;
+use store::{Bracelet, SerialNumber};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -13,7 +13,7 @@ use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
-use crate::path_uuid::PathUuid;
+use crate::path_uuid::PathPatient;
 use crate::times::iso_ms;
 
 /// The routes.
@@ -58,11 +58,11 @@ impl From<Bracelet> for BraceletBody {
     fn from(bracelet: Bracelet) -> Self {
         BraceletBody {
             id: bracelet.id.to_string(),
-            serial_number: bracelet.serial_number,
+            serial_number: bracelet.serial_number.to_string(),
             device_type: bracelet.device_type,
             firmware_version: bracelet.firmware_version,
             created_at: iso_ms(bracelet.created_ms),
-            patient_uuid: bracelet.worn_by,
+            patient_uuid: bracelet.worn_by.map(|patient| patient.to_string()),
         }
     }
 }
@@ -89,7 +89,7 @@ async fn register(
     mut fields: Fields,
 ) -> Result<Json<BraceletBody>> {
     let new = NewBracelet {
-        serial_number: fields.required_text("serial_number"),
+        serial_number: SerialNumber::new(fields.required_text("serial_number")),
         device_type: fields.required_text("device_type"),
         firmware_version: fields.text("firmware_version"),
     };
@@ -106,7 +106,7 @@ async fn register(
 async fn change(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(serial): Path<String>,
+    Path(serial): Path<SerialNumber>,
     mut fields: Fields,
 ) -> Result<Json<BraceletBody>> {
     let change =
@@ -123,7 +123,7 @@ async fn change(
 async fn remove(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(serial): Path<String>,
+    Path(serial): Path<SerialNumber>,
 ) -> Result<StatusCode> {
     state.platform.people.remove_bracelet(&researcher, &serial).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -137,9 +137,9 @@ async fn remove(
 async fn attach(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((uuid, serial)): Path<(PathUuid, String)>,
+    Path((uuid, serial)): Path<(PathPatient, SerialNumber)>,
 ) -> Result<StatusCode> {
-    state.platform.people.attach_bracelet(&researcher, &uuid, &serial).await?;
+    state.platform.people.attach_bracelet(&researcher, &uuid.0, &serial).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -151,8 +151,8 @@ async fn attach(
 async fn detach(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((uuid, serial)): Path<(PathUuid, String)>,
+    Path((uuid, serial)): Path<(PathPatient, SerialNumber)>,
 ) -> Result<StatusCode> {
-    state.platform.people.detach_bracelet(&researcher, &uuid, &serial).await?;
+    state.platform.people.detach_bracelet(&researcher, &uuid.0, &serial).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -16,7 +16,7 @@ use crate::days::date;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::parameters::{Parameters, both, malformed};
-use crate::path_uuid::PathUuid;
+use crate::path_uuid::PathPatient;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -55,10 +55,10 @@ fn key_of(data_type: DataType) -> String {
 async fn of_heart_rate(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((uuid, day)): Path<(PathUuid, String)>,
+    Path((uuid, day)): Path<(PathPatient, String)>,
 ) -> Result<Json<ComplianceBody>> {
     let day = date("date", &day)?;
-    let compliance = state.platform.data.heart_rate_compliance(&researcher, &uuid, day).await?;
+    let compliance = state.platform.data.heart_rate_compliance(&researcher, &uuid.0, day).await?;
     Ok(Json(ComplianceBody { date: day.to_string(), compliance }))
 }
 
@@ -72,7 +72,7 @@ async fn of_heart_rate(
 async fn counts_of_day(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((uuid, day)): Path<(PathUuid, String)>,
+    Path((uuid, day)): Path<(PathPatient, String)>,
     parameters: Parameters,
 ) -> Result<Json<CountsBody>> {
     let day = date("date", &day)?;
@@ -81,7 +81,7 @@ async fn counts_of_day(
         None | Some("no") => CountedSpan::LocalDay(day),
         Some(_) => return Err(malformed("utc", "must be yes or no").into()),
     };
-    Ok(Json(counts_body(state.platform.data.compliance_counts(&researcher, &uuid, span).await?)))
+    Ok(Json(counts_body(state.platform.data.compliance_counts(&researcher, &uuid.0, span).await?)))
 }
 
 /// Counts of a range of UTC of at most 48 hours, both ends included, exact to the millisecond.
@@ -94,7 +94,7 @@ async fn counts_of_day(
 async fn counts_of_range(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<PathUuid>,
+    Path(PathPatient(uuid)): Path<PathPatient>,
     parameters: Parameters,
 ) -> Result<Json<CountsBody>> {
     let (from_ms, to_ms) = both(utc_ms(&parameters, "utc_date_from"), utc_ms(&parameters, "utc_date_to"))?;

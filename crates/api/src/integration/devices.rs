@@ -53,7 +53,7 @@ impl From<Device> for DeviceBody {
     fn from(device: Device) -> Self {
         DeviceBody {
             device_type: device.device_type,
-            serial_number: device.serial_number,
+            serial_number: device.serial_number.to_string(),
             firmware_version: device.firmware_version,
             battery_level: device.battery_level,
             updated_at: iso_ms(device.updated_ms),

@@ -14,8 +14,9 @@ use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
-use crate::path_uuid::PathUuid;
+use crate::path_uuid::PathPatient;
 use crate::times::local_ms;
+use store::ExportId;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -63,7 +64,7 @@ impl From<ExportStatus> for ExportBody {
             ExportProgress::Done { download_url } => (ExportStage::Done, Some(download_url), None),
             ExportProgress::Failed { error } => (ExportStage::Failed, None, Some(error)),
         };
-        ExportBody { id: export.id, status: status.name(), download_url, error }
+        ExportBody { id: export.id.to_string(), status: status.name(), download_url, error }
     }
 }
 
@@ -80,7 +81,7 @@ impl From<ExportStatus> for ExportBody {
 async fn create(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<PathUuid>,
+    Path(PathPatient(uuid)): Path<PathPatient>,
     fields: Fields,
 ) -> Result<Json<ExportBody>> {
     let request = read_request(fields, None)?;
@@ -98,12 +99,12 @@ async fn create(
 async fn create_of_type(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((uuid, data_type)): Path<(PathUuid, String)>,
+    Path((uuid, data_type)): Path<(PathPatient, String)>,
     fields: Fields,
 ) -> Result<Json<ExportBody>> {
     let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("data type"))?;
     let request = read_request(fields, Some(data_type))?;
-    let id = state.platform.data.create_export(&researcher, &uuid, &request).await?;
+    let id = state.platform.data.create_export(&researcher, &uuid.0, &request).await?;
     Ok(Json(ExportStatus { id, progress: ExportProgress::InProgress }.into()))
 }
 
@@ -115,7 +116,7 @@ async fn create_of_type(
 async fn status(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(export_id): Path<String>,
+    Path(export_id): Path<ExportId>,
 ) -> Result<Json<ExportBody>> {
     Ok(Json(state.platform.data.export_status(&researcher, &export_id).await?.into()))
 }

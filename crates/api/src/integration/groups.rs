@@ -13,7 +13,7 @@ use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
-use crate::path_uuid::PathUuid;
+use crate::path_uuid::PathPatient;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -128,9 +128,9 @@ async fn delete(
 async fn attach(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((group_code, uuid)): Path<(GroupCode, PathUuid)>,
+    Path((group_code, uuid)): Path<(GroupCode, PathPatient)>,
 ) -> Result<StatusCode> {
-    state.platform.people.attach_patient(&researcher, &group_code, &uuid).await?;
+    state.platform.people.attach_patient(&researcher, &group_code, &uuid.0).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -142,8 +142,8 @@ async fn attach(
 async fn detach(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((group_code, uuid)): Path<(GroupCode, PathUuid)>,
+    Path((group_code, uuid)): Path<(GroupCode, PathPatient)>,
 ) -> Result<StatusCode> {
-    state.platform.people.detach_patient(&researcher, &group_code, &uuid).await?;
+    state.platform.people.detach_patient(&researcher, &group_code, &uuid.0).await?;
     Ok(StatusCode::NO_CONTENT)
 }

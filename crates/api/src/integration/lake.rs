@@ -72,7 +72,7 @@ impl From<LakeFile> for LakeFileBody {
         let object = file.segment.segment.object;
         LakeFileBody {
             data_type: file.segment.data_type.name(),
-            patient: file.segment.patient,
+            patient: file.segment.patient.to_string(),
             period: file.period,
             first_timestamp: object.first_us.div_euclid(1000),
             last_timestamp: object.last_us.div_euclid(1000),

@@ -14,7 +14,7 @@ use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::ResearcherCall;
-use crate::path_uuid::PathUuid;
+use crate::path_uuid::PathPatient;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -164,7 +164,7 @@ struct NewSettings {
 async fn latest(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<PathUuid>,
+    Path(PathPatient(uuid)): Path<PathPatient>,
 ) -> Result<Json<NewsBody>> {
     let reading = state.platform.data.latest_news_score(&researcher, &uuid).await?;
     let reading = reading.ok_or(ApiError::Particular {
@@ -183,7 +183,7 @@ async fn latest(
 async fn settings(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<PathUuid>,
+    Path(PathPatient(uuid)): Path<PathPatient>,
 ) -> Result<Json<SettingsBody>> {
     Ok(Json(state.platform.people.news_settings(&researcher, &uuid).await?.into()))
 }
@@ -196,7 +196,7 @@ async fn settings(
 async fn change_settings(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<PathUuid>,
+    Path(PathPatient(uuid)): Path<PathPatient>,
     mut fields: Fields,
 ) -> Result<Json<SettingsBody>> {
     let change = NewsSettingsChange {

@@ -21,9 +21,10 @@ use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::parameters::Parameters;
-use crate::path_uuid::PathUuid;
+use crate::path_uuid::PathPatient;
 use crate::streamed::{Frame, streamed};
 use crate::times::iso_ms;
+use store::PatientId;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -224,7 +225,7 @@ impl Wanted {
         let PatientRow { patient, person, profile, device, latest_values } = row;
         let voucher_code = (patient.state == PatientState::PreCreated).then_some(patient.voucher_code);
         PatientBody {
-            uuid: patient.uuid,
+            uuid: patient.uuid.to_string(),
             id: self.has("_id").then_some(patient.record_id),
             first_name: person.first_name.filter(|_| self.has("first_name")),
             last_name: person.last_name.filter(|_| self.has("last_name")),
@@ -262,7 +263,7 @@ struct EnrolledBody {
 impl From<Enrolled> for EnrolledBody {
     fn from(enrolled: Enrolled) -> Self {
         EnrolledBody {
-            uuid: enrolled.uuid,
+            uuid: enrolled.uuid.to_string(),
             code: enrolled.voucher_code,
             state: enrolled.state.name(),
             id: enrolled.record_id,
@@ -321,8 +322,8 @@ async fn list(
     let wanted = Wanted::read(&parameters)?;
     let (platform, columns) = (state.platform, wanted.columns());
     let uuids = platform.people.uuids_of_group(&researcher, &group_code).await?;
-    let parts: Vec<Vec<String>> = uuids.chunks(ROWS_AT_ONCE).map(<[String]>::to_vec).collect();
-    let read = move |part: Vec<String>| {
+    let parts: Vec<Vec<PatientId>> = uuids.chunks(ROWS_AT_ONCE).map(<[PatientId]>::to_vec).collect();
+    let read = move |part: Vec<PatientId>| {
         let platform = platform.clone();
         async move { platform.data.patient_rows(&part, columns).await }
     };
@@ -364,7 +365,7 @@ async fn check_voucher(
 async fn reset_password(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<PathUuid>,
+    Path(PathPatient(uuid)): Path<PathPatient>,
     mut fields: Fields,
 ) -> Result<StatusCode> {
     let password = fields.required_text("password");
@@ -381,7 +382,7 @@ async fn reset_password(
 async fn health_token(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<PathUuid>,
+    Path(PathPatient(uuid)): Path<PathPatient>,
 ) -> Result<Json<TokenBody>> {
     let issued = state.platform.identity.health_token(&researcher, &uuid).await?;
     Ok(Json(TokenBody { token: issued.token }))

@@ -12,7 +12,7 @@ use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
-use crate::path_uuid::PathUuid;
+use crate::path_uuid::PathPatient;
 use crate::person::{ProfileFields, ReceiptBody, read_profile};
 
 /// The routes.
@@ -41,7 +41,7 @@ struct PatientFields {
 async fn change(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<PathUuid>,
+    Path(PathPatient(uuid)): Path<PathPatient>,
     mut fields: Fields,
 ) -> Result<Json<PatientBody>> {
     let change = PatientChange {
@@ -61,7 +61,7 @@ async fn change(
 async fn erase(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<PathUuid>,
+    Path(PathPatient(uuid)): Path<PathPatient>,
 ) -> Result<Json<ReceiptBody>> {
     Ok(Json(state.platform.people.erase_patient(&researcher, &uuid).await?.into()))
 }
@@ -75,7 +75,7 @@ async fn erase(
 async fn change_profile(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path(uuid): Path<PathUuid>,
+    Path(PathPatient(uuid)): Path<PathPatient>,
     mut fields: Fields,
 ) -> Result<Json<PatientBody>> {
     let change = read_profile(&mut fields);

@@ -13,8 +13,9 @@ use crate::days::{DayForm, date, many_days, one_day, required_date};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::parameters::Parameters;
-use crate::path_uuid::PathUuid;
+use crate::path_uuid::PathPatient;
 use crate::streamed::Frame;
+use store::PatientId;
 
 /// Batches that are read ahead while one is written.
 const BATCHES_AHEAD: usize = 2;
@@ -44,8 +45,8 @@ async fn of_group(
     let parts = form.parts;
     let platform = state.platform;
     let patients = platform.people.uuids_of_group(&researcher, &group_code).await?;
-    let batches: Vec<Vec<String>> = patients.chunks(PATIENTS_AT_ONCE).map(<[String]>::to_vec).collect();
-    let read = move |part: Vec<String>| {
+    let batches: Vec<Vec<PatientId>> = patients.chunks(PATIENTS_AT_ONCE).map(<[PatientId]>::to_vec).collect();
+    let read = move |part: Vec<PatientId>| {
         let platform = platform.clone();
         async move { platform.data.days_of_patients(&part, day, parts).await }
     };
@@ -66,11 +67,11 @@ async fn of_group(
 async fn of_patient(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((uuid, day)): Path<(PathUuid, String)>,
+    Path((uuid, day)): Path<(PathPatient, String)>,
     parameters: Parameters,
 ) -> Result<Response> {
     let day = date("date", &day)?;
     let form = DayForm::read(&parameters)?;
-    let found = state.platform.data.patient_day(&researcher, &uuid, day, form.parts).await?;
+    let found = state.platform.data.patient_day(&researcher, &uuid.0, day, form.parts).await?;
     one_day(found, form).await
 }

@@ -25,6 +25,7 @@ use crate::ApiState;
 use crate::error::{ErrorBody, Result};
 use crate::load::NoRoom;
 use crate::streamed::{Frame, streamed};
+use store::PatientId;
 
 /// Parts of the board that are read ahead while one is written.
 const PARTS_AHEAD: usize = 2;
@@ -153,7 +154,7 @@ impl From<&BoardRow> for RowBody {
             |timed: Option<Timed>| timed.map(|timed| ValueBody { value: timed.value, timestamp: timed.timestamp_ms });
         let spark = &row.spark;
         RowBody {
-            uuid: row.uuid.clone(),
+            uuid: row.uuid.to_string(),
             name: row.name.clone(),
             external_id: row.external_id.clone(),
             heart_rate: value(row.latest.heart_rate),
@@ -218,9 +219,9 @@ async fn board(
 ) -> Result<Response> {
     let platform = state.platform;
     let uuids = platform.data.board_patients(&caller.researcher()?, &code).await?;
-    let parts: Vec<Vec<String>> = uuids.chunks(ROWS_AT_ONCE).map(<[String]>::to_vec).collect();
+    let parts: Vec<Vec<PatientId>> = uuids.chunks(ROWS_AT_ONCE).map(<[PatientId]>::to_vec).collect();
     let before = format!("{{\"at\":{},\"patients\":[", platform.core.now_ms()).into_bytes();
-    let read = move |part: Vec<String>| {
+    let read = move |part: Vec<PatientId>| {
         let platform = platform.clone();
         async move { platform.data.board_rows(&part).await }
     };

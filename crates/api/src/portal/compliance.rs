@@ -17,8 +17,9 @@ use crate::ApiState;
 use crate::days::date;
 use crate::error::{ErrorBody, Result};
 use crate::parameters::Parameters;
-use crate::path_uuid::PathUuid;
+use crate::path_uuid::PathPatient;
 use crate::streamed::{Frame, streamed};
+use store::PatientId;
 
 /// Patients that are counted together.
 const PATIENTS_AT_ONCE: usize = 64;
@@ -59,7 +60,7 @@ struct PatientDaysBody {
 impl From<PatientDays> for PatientDaysBody {
     fn from(patient: PatientDays) -> Self {
         PatientDaysBody {
-            uuid: patient.uuid,
+            uuid: patient.uuid.to_string(),
             name: patient.name,
             percent: patient.days.iter().map(|day| day.percent).collect(),
             received: patient.days.iter().map(|day| day.received).collect(),
@@ -117,8 +118,8 @@ async fn of_group(
     let uuids = platform.data.heat_map_patients(&caller.researcher()?, &code, first, last).await?;
     let days: Vec<String> = (first.0..=last.0).map(|day| format!("\"{}\"", LocalDay(day))).collect();
     let before = format!("{{\"days\":[{}],\"patients\":[", days.join(",")).into_bytes();
-    let parts: Vec<Vec<String>> = uuids.chunks(PATIENTS_AT_ONCE).map(<[String]>::to_vec).collect();
-    let read = move |part: Vec<String>| {
+    let parts: Vec<Vec<PatientId>> = uuids.chunks(PATIENTS_AT_ONCE).map(<[PatientId]>::to_vec).collect();
+    let read = move |part: Vec<PatientId>| {
         let platform = platform.clone();
         async move { platform.data.heat_map(&part, first, last).await }
     };
@@ -136,7 +137,7 @@ async fn of_group(
 async fn of_patient(
     State(state): State<ApiState>,
     PortalCall(caller): PortalCall,
-    Path(uuid): Path<PathUuid>,
+    Path(PathPatient(uuid)): Path<PathPatient>,
     parameters: Parameters,
 ) -> Result<Json<DayHoursBody>> {
     let day = day(&parameters, "date")?;

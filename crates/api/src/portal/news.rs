@@ -14,7 +14,7 @@ use super::caller::PortalCall;
 use crate::ApiState;
 use crate::error::{ErrorBody, Result};
 use crate::parameters::Parameters;
-use crate::path_uuid::PathUuid;
+use crate::path_uuid::PathPatient;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -73,7 +73,7 @@ impl From<NewsEntry> for NewsHistoryEntry {
 async fn history(
     State(state): State<ApiState>,
     PortalCall(caller): PortalCall,
-    Path(uuid): Path<PathUuid>,
+    Path(PathPatient(uuid)): Path<PathPatient>,
     parameters: Parameters,
 ) -> Result<Json<NewsHistoryBody>> {
     let time_ms = |key| -> std::result::Result<i64, PlatformError> {

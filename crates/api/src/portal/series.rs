@@ -12,7 +12,7 @@ use super::caller::PortalCall;
 use crate::ApiState;
 use crate::error::{ErrorBody, Result};
 use crate::parameters::{Parameters, malformed};
-use crate::path_uuid::PathUuid;
+use crate::path_uuid::PathPatient;
 
 /// Points of a series when nothing is said of them.
 const POINTS: usize = 1200;
@@ -122,7 +122,7 @@ impl From<Gap> for GapBody {
 async fn series(
     State(state): State<ApiState>,
     PortalCall(caller): PortalCall,
-    Path(uuid): Path<PathUuid>,
+    Path(PathPatient(uuid)): Path<PathPatient>,
     parameters: Parameters,
 ) -> Result<Json<ChartBody>> {
     let request = read_request(&parameters)?;

@@ -78,7 +78,7 @@ impl UserBody {
         let PatientOwner { patient, person, profile, customer_code } = owner;
         UserBody {
             id: patient.record_id,
-            uuid: patient.uuid,
+            uuid: patient.uuid.to_string(),
             role: UserRole::Patient.name(),
             first_name: person.first_name,
             last_name: person.last_name,

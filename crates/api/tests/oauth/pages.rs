@@ -3,6 +3,7 @@
 use crate::browser::{Browser, html, location, parameter, ticket};
 use crate::common::PASSWORD;
 use crate::scene::{BACK, CHALLENGE, EMAIL, Scene, address};
+use store::PatientId;
 
 #[tokio::test]
 async fn every_page_forbids_scripts_frames_and_referrers_elsewhere() {
@@ -82,7 +83,17 @@ async fn a_patient_sees_who_asks_for_what_and_can_say_no() {
     let answered = location(&browser.submit(&[("ticket", &ticket(&consent)), ("action", "deny")]).await);
     assert!(answered.starts_with(&format!("{BACK}&error=access_denied")), "{answered}");
     assert_eq!(parameter(&answered, "state").as_deref(), Some("s1"));
-    assert!(scene.story.platform.core.users().consents_of(&scene.grace.uuid).await.expect("a list").is_empty());
+    assert!(
+        scene
+            .story
+            .platform
+            .core
+            .users()
+            .consents_of(&PatientId::new(scene.grace.uuid.as_str()))
+            .await
+            .expect("a list")
+            .is_empty()
+    );
 
     let read_only = browser.open(&address(&client, &asked[1..])).await;
     let consent = browser.log_in(&read_only, EMAIL, PASSWORD).await;

@@ -7,7 +7,7 @@ use axum::body::{Body, BodyDataStream};
 use axum::http::Request;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
-use store::{HealthChange, HealthMessage, PersonChange, Profile, Role};
+use store::{HealthChange, HealthMessage, PatientId, PersonChange, Profile, Role};
 
 use crate::browser::Browser;
 use crate::common::{Enrolled, PASSWORD, START_MS, Story, text};
@@ -231,11 +231,17 @@ async fn a_row_that_cannot_be_read_does_not_hold_up_the_others() {
     let ward = Ward::open().await;
     let (rita, rosa) = (ward.patient(Value::Null).await, ward.patient(Value::Null).await);
     let users = ward.story.platform.core.users();
-    let stored = users.patients(vec![rita.uuid.clone()]).await.expect("an answer").remove(&rita.uuid).expect("rita");
+    let stored = users
+        .patients(vec![PatientId::new(rita.uuid.clone())])
+        .await
+        .expect("an answer")
+        .remove(&PatientId::new(rita.uuid.as_str()))
+        .expect("rita");
     let (uuid, now_ms) = (rita.uuid.clone(), START_MS);
-    let change = PersonChange { uuid, email: None, known: stored.person, person: "{".to_owned(), now_ms };
+    let change =
+        PersonChange { uuid: PatientId::new(uuid), email: None, known: stored.person, person: "{".to_owned(), now_ms };
     let nothing = HealthChange::PutPatient {
-        uuid: rita.uuid.clone(),
+        uuid: PatientId::new(rita.uuid.clone()),
         record_id: stored.record_id,
         customer_code: None,
         profile: Profile::default(),

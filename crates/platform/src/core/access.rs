@@ -2,7 +2,7 @@
 //!
 //! What is not known answers "not found"; what is known but not the caller's answers "forbidden".
 
-use store::{AccountId, ApiKeyId, Group, GroupCode, PatientAccess, Role};
+use store::{AccountId, ApiKeyId, Group, GroupCode, PatientAccess, PatientId, Role};
 
 use crate::core::Core;
 use crate::core::error::{PlatformError, Result};
@@ -72,14 +72,14 @@ impl Core {
     }
 
     /// The patient, when the caller manages a group that holds him: a practitioner only reads.
-    pub async fn managed_patient(&self, researcher: &Researcher, uuid: &str) -> Result<PatientAccess> {
+    pub async fn managed_patient(&self, researcher: &Researcher, uuid: &PatientId) -> Result<PatientAccess> {
         let patient = self.patient_access(researcher, uuid).await?;
         researcher.require_manager()?;
         Ok(patient)
     }
 
     /// The patient, when a group that the caller may act on holds him.
-    pub async fn patient_access(&self, researcher: &Researcher, uuid: &str) -> Result<PatientAccess> {
+    pub async fn patient_access(&self, researcher: &Researcher, uuid: &PatientId) -> Result<PatientAccess> {
         let found = self.users().patient_access(uuid, &researcher.account, researcher.key_id.as_ref()).await?;
         let found = found.ok_or(PlatformError::NotFound("patient"))?;
         if !found.allowed {

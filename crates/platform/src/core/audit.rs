@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use store::{AccountId, ActorRole, Audit, BraceletId, Entity, GroupId, NewAuditEntry, Role, UserId, UserRole};
+use store::{
+    AccountId, ActorRole, Audit, BraceletId, Entity, GroupId, NewAuditEntry, PatientId, Role, UserId, UserRole,
+};
 
 use crate::core::Core;
 use crate::core::access::{Entrance, Researcher};
@@ -128,8 +130,8 @@ impl Action {
 }
 
 /// A patient as an entity of an entry.
-pub(crate) fn patient_entity(uuid: &str) -> Entity {
-    Entity { id: uuid.to_owned(), kind: "patient.id".to_owned() }
+pub(crate) fn patient_entity(uuid: &PatientId) -> Entity {
+    Entity { id: uuid.to_string(), kind: "patient.id".to_owned() }
 }
 
 /// A group as an entity of an entry.

@@ -10,7 +10,7 @@
 
 use futures::{StreamExt, TryStreamExt};
 use store::events::MessageKey;
-use store::{HealthMessage, PendingHealthMessage};
+use store::{HealthMessage, PatientId, PendingHealthMessage};
 
 use crate::core::Core;
 use crate::core::error::Result;
@@ -37,12 +37,12 @@ impl Core {
     }
 
     /// Makes all changes that are owed for a patient, in their order, and writes their entries.
-    pub(crate) async fn deliver_changes_of(&self, patient: &str) -> Result<()> {
+    pub(crate) async fn deliver_changes_of(&self, patient: &PatientId) -> Result<()> {
         self.make_changes_of(patient).await.map(drop)
     }
 
     /// The same; returns how many there were.
-    async fn make_changes_of(&self, patient: &str) -> Result<usize> {
+    async fn make_changes_of(&self, patient: &PatientId) -> Result<usize> {
         let messages = self.users().messages_of(patient).await?;
         let count = messages.len();
         for message in messages {
@@ -52,13 +52,13 @@ impl Core {
     }
 
     /// The same for several patients.
-    pub(crate) async fn deliver_changes_of_all(&self, patients: Vec<String>) -> Result<()> {
-        let deliver = |patient: String| async move { self.deliver_changes_of(&patient).await };
+    pub(crate) async fn deliver_changes_of_all(&self, patients: Vec<PatientId>) -> Result<()> {
+        let deliver = |patient: PatientId| async move { self.deliver_changes_of(&patient).await };
         futures::stream::iter(patients).map(deliver).buffer_unordered(PATIENTS_AT_ONCE).try_collect().await
     }
 
     /// Writes all audit entries that the health database owes for a patient. Returns how many messages there were.
-    pub(crate) async fn deliver_entries_of(&self, patient: &str) -> Result<usize> {
+    pub(crate) async fn deliver_entries_of(&self, patient: &PatientId) -> Result<usize> {
         let messages = self.health().entries_of(patient).await?;
         let count = messages.len();
         for message in messages {

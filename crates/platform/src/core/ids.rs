@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use store::{GroupCode, GroupId};
 
 use crate::core::Core;
+use store::{ExportId, NodeId, PatientId, SessionId};
 
 const CAPITALS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const LETTERS_AND_DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -21,6 +22,26 @@ impl Core {
     /// A record identifier: 24 lower-case hex digits.
     pub(crate) fn new_record_id(&self) -> String {
         hex(&self.random_bytes::<12>())
+    }
+
+    /// A patient.
+    pub(crate) fn new_patient_id(&self) -> PatientId {
+        PatientId::new(self.new_uuid())
+    }
+
+    /// A session.
+    pub(crate) fn new_session_id(&self) -> SessionId {
+        SessionId::new(self.new_record_id())
+    }
+
+    /// An export.
+    pub(crate) fn new_export_id(&self) -> ExportId {
+        ExportId::new(self.new_record_id())
+    }
+
+    /// A life of a process in the table of nodes.
+    pub(crate) fn new_node_id(&self) -> NodeId {
+        NodeId::new(self.new_record_id())
     }
 
     /// A group code: five capitals.

@@ -20,6 +20,7 @@ use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
 use crate::core::error::{PlatformError, Result};
 use crate::core::ids::hex;
 use crate::data::Data;
+use store::PatientId;
 
 /// The longest range that is read at once, ms: 31 days.
 pub const LONGEST_AF_RANGE_MS: i64 = 31 * DAY_MS;
@@ -44,7 +45,7 @@ impl Data {
     pub async fn af_records(
         &self,
         researcher: &Researcher,
-        patient: &str,
+        patient: &PatientId,
         from_ms: i64,
         to_ms: i64,
     ) -> Result<impl Stream<Item = Result<Vec<AfReading>>> + Send + use<>> {
@@ -73,7 +74,7 @@ impl Data {
         Ok(stream::iter(from_ms.div_euclid(DAY_MS)..=to_ms.div_euclid(DAY_MS)).then(read))
     }
 
-    async fn af_records_of_day(&self, patient: &str, from_ms: i64, to_ms: i64) -> Result<Vec<AfReading>> {
+    async fn af_records_of_day(&self, patient: &PatientId, from_ms: i64, to_ms: i64) -> Result<Vec<AfReading>> {
         let hours = self.core.health().af_hours(patient, hour_of(from_ms), hour_of(to_ms)).await?;
         // Records of another version of the program cannot be read; their hour is due and will have some again.
         let records = hours.iter().flat_map(|hour| unpack_hour(&hour.records).unwrap_or_default());
@@ -91,7 +92,7 @@ impl Data {
     }
 
     /// The strip of a record as an SVG. Not found when there is no such record of the patient.
-    pub async fn af_strip(&self, researcher: &Researcher, patient: &str, id: &str) -> Result<String> {
+    pub async fn af_strip(&self, researcher: &Researcher, patient: &PatientId, id: &str) -> Result<String> {
         const UNKNOWN: PlatformError = PlatformError::NotFound("afib record");
         self.core.patient_access(researcher, patient).await?;
         let time_ms = time_of_id(id).filter(|time_ms| af_record_id(patient, *time_ms) == id).ok_or(UNKNOWN)?;
@@ -115,9 +116,9 @@ fn hypertension(activity: &Block, stored: &StoredRecord) -> Option<(Arc<str>, Op
 }
 
 /// 24 hex digits: the time, ms, and six bytes that follow from it and the patient.
-fn af_record_id(patient: &str, time_ms: i64) -> String {
+fn af_record_id(patient: &PatientId, time_ms: i64) -> String {
     let mut hash = Sha256::new();
-    hash.update(patient.as_bytes());
+    hash.update(patient.as_str().as_bytes());
     hash.update(time_ms.to_be_bytes());
     format!("{:012x}{}", time_ms & 0xffff_ffff_ffff, hex(&hash.finalize()[..6]))
 }
@@ -133,10 +134,10 @@ mod tests {
 
     #[test]
     fn an_id_follows_from_patient_and_time_and_names_the_time() {
-        let id = af_record_id("ada", 1_763_600_000_123);
+        let id = af_record_id(&PatientId::new("ada"), 1_763_600_000_123);
         assert_eq!((id.len(), time_of_id(&id)), (24, Some(1_763_600_000_123)));
-        assert_eq!(id, af_record_id("ada", 1_763_600_000_123));
-        assert_ne!(id, af_record_id("eve", 1_763_600_000_123));
+        assert_eq!(id, af_record_id(&PatientId::new("ada"), 1_763_600_000_123));
+        assert_ne!(id, af_record_id(&PatientId::new("eve"), 1_763_600_000_123));
         assert_eq!([time_of_id(""), time_of_id("zz0000000000000000000000"), time_of_id("é")], [None; 3]);
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use store::SlotRow;
+use store::{PatientId, SlotRow};
 use vitals::cells::{ActivityCell, BeatCell, DayCells, TemperatureCell, WindowCell};
 use vitals::registry::DataType;
 use vitals::summary::Section;
@@ -60,7 +60,7 @@ impl Data {
     pub async fn compliance_counts(
         &self,
         researcher: &Researcher,
-        patient: &str,
+        patient: &PatientId,
         span: CountedSpan,
     ) -> Result<ComplianceCounts> {
         check_range(span)?;
@@ -91,7 +91,12 @@ impl Data {
 
     /// Percent, with one decimal, of a local day's five-minute slots that have a stored heart rate; of today, of the
     /// slots that have elapsed.
-    pub async fn heart_rate_compliance(&self, researcher: &Researcher, patient: &str, day: LocalDay) -> Result<f64> {
+    pub async fn heart_rate_compliance(
+        &self,
+        researcher: &Researcher,
+        patient: &PatientId,
+        day: LocalDay,
+    ) -> Result<f64> {
         self.core.patient_access(researcher, patient).await?;
         let body = self.core.health().patient(patient).await?.map(|found| found.profile).unwrap_or_default();
         let clock = LocalClock::new(body.time_zone.as_deref().unwrap_or("UTC"));
@@ -101,7 +106,7 @@ impl Data {
     }
 
     /// Rows from a time to another, µs, both included.
-    async fn count_rows(&self, patient: &str, from_us: i64, to_us: i64) -> Result<BTreeMap<DataType, u64>> {
+    async fn count_rows(&self, patient: &PatientId, from_us: i64, to_us: i64) -> Result<BTreeMap<DataType, u64>> {
         let mut counts: BTreeMap<DataType, u64> = BTreeMap::new();
         let parts = Parts::of(from_us, to_us);
         if let Some((start_us, end_us)) = parts.quarters {

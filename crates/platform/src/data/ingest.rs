@@ -145,9 +145,9 @@ fn check_device(device: Option<&DeviceReport>) -> Result<()> {
     let Some(device) = device else { return Ok(()) };
     let mut errors = BTreeMap::new();
     let texts = [
-        ("device.serial_number", Some(&device.serial_number)),
-        ("device.device_type", device.device_type.as_ref()),
-        ("device.firmware_version", device.firmware_version.as_ref()),
+        ("device.serial_number", Some(device.serial_number.as_str())),
+        ("device.device_type", device.device_type.as_deref()),
+        ("device.firmware_version", device.firmware_version.as_deref()),
     ];
     for (field, text) in texts {
         let Some(text) = text else { continue };
@@ -158,7 +158,7 @@ fn check_device(device: Option<&DeviceReport>) -> Result<()> {
             note(&mut errors, field, "must not have a NUL character");
         }
     }
-    if device.serial_number.is_empty() {
+    if device.serial_number.as_str().is_empty() {
         note(&mut errors, "device.serial_number", "must not be empty");
     }
     if device.battery_level.is_some_and(|level| !(0..=100).contains(&level)) {

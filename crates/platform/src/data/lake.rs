@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::json;
 use store::GroupCode;
 use store::segment::{LakeSegment, SealedPeriod};
+use store::{Entity, PatientId};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
@@ -78,7 +79,7 @@ impl Data {
         group_code: &GroupCode,
         segments: &[LakeSegment],
     ) -> Result<()> {
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut counts: BTreeMap<&PatientId, usize> = BTreeMap::new();
         for segment in segments {
             *counts.entry(&segment.patient).or_default() += 1;
         }

@@ -7,6 +7,7 @@ use vitals::news_timeline::{EntryPart, NewsEntry};
 use crate::core::access::Researcher;
 use crate::core::error::Result;
 use crate::data::Data;
+use store::PatientId;
 
 /// The newest NEWS entry, and when it was read: ages count up to then.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,12 +39,12 @@ fn age_s(read_ms: i64, time_ms: i64) -> i64 {
 impl Data {
     /// Latest values with the NEWS score of patients whom the caller has been found to have access to; those without
     /// any value are left out.
-    pub async fn latest_values(&self, patients: Vec<String>) -> Result<HashMap<String, LatestValues>> {
+    pub async fn latest_values(&self, patients: Vec<PatientId>) -> Result<HashMap<PatientId, LatestValues>> {
         Ok(self.core.health().latest_of_patients(patients).await?)
     }
 
     /// The newest NEWS entry of a patient; `None` when nothing has been scored yet.
-    pub async fn latest_news_score(&self, researcher: &Researcher, patient: &str) -> Result<Option<NewsReading>> {
+    pub async fn latest_news_score(&self, researcher: &Researcher, patient: &PatientId) -> Result<Option<NewsReading>> {
         self.core.patient_access(researcher, patient).await?;
         let Some(mut entry) = self.core.health().newest_news(patient).await? else { return Ok(None) };
         let known = self.core.health().latest_of_patients(vec![patient.to_owned()]).await?.remove(patient);

@@ -1,7 +1,7 @@
 //! The patients of a list, composed of both databases part by part.
 
 use runtime::HashMap;
-use store::{Device, HealthPatient, Patient};
+use store::{Device, HealthPatient, Patient, PatientId};
 use vitals::latest::LatestValues;
 
 use crate::core::error::Result;
@@ -29,7 +29,7 @@ pub struct PatientColumns {
 impl Data {
     /// The rows of patients whom the caller has been found to have access to, in their order. Best called with
     /// [`ROWS_AT_ONCE`]; who has been removed meanwhile is left out.
-    pub async fn patient_rows(&self, uuids: &[String], columns: PatientColumns) -> Result<Vec<PatientRow>> {
+    pub async fn patient_rows(&self, uuids: &[PatientId], columns: PatientColumns) -> Result<Vec<PatientRow>> {
         let (mut patients, mut bodies, mut devices, mut latest) = tokio::try_join!(
             self.persons_of(uuids),
             self.bodies_of(columns.profile, uuids),
@@ -49,25 +49,25 @@ impl Data {
         uuids.iter().filter_map(|uuid| patients.remove(uuid)).map(row_of).collect()
     }
 
-    async fn persons_of(&self, uuids: &[String]) -> Result<HashMap<String, Patient>> {
+    async fn persons_of(&self, uuids: &[PatientId]) -> Result<HashMap<PatientId, Patient>> {
         Ok(self.core.users().patients(uuids.to_vec()).await?)
     }
 
-    async fn bodies_of(&self, wanted: bool, uuids: &[String]) -> Result<HashMap<String, HealthPatient>> {
+    async fn bodies_of(&self, wanted: bool, uuids: &[PatientId]) -> Result<HashMap<PatientId, HealthPatient>> {
         if !wanted {
             return Ok(HashMap::default());
         }
         Ok(self.core.health().patients(uuids.to_vec()).await?)
     }
 
-    async fn newest_devices_of(&self, wanted: bool, uuids: &[String]) -> Result<HashMap<String, Device>> {
+    async fn newest_devices_of(&self, wanted: bool, uuids: &[PatientId]) -> Result<HashMap<PatientId, Device>> {
         if !wanted {
             return Ok(HashMap::default());
         }
         Ok(self.core.health().newest_devices(uuids.to_vec()).await?)
     }
 
-    async fn latest_of(&self, wanted: bool, uuids: &[String]) -> Result<HashMap<String, LatestValues>> {
+    async fn latest_of(&self, wanted: bool, uuids: &[PatientId]) -> Result<HashMap<PatientId, LatestValues>> {
         if !wanted {
             return Ok(HashMap::default());
         }

@@ -1,7 +1,7 @@
 //! Reading daily summaries: sections as they are stored, slots in packed form until they are written out.
 
 use runtime::HashMap;
-use store::{SlotRow, SummaryRow};
+use store::{PatientId, SlotRow, SummaryRow};
 use vitals::cells::DayCells;
 use vitals::derivation::{Output, day_of, extra_of_day, keys_of_days};
 use vitals::registry::DataType;
@@ -36,7 +36,7 @@ type ExtraRows = Vec<(i64, Vec<u8>)>;
 #[derive(Clone, Debug)]
 pub struct PatientDay {
     /// Whose.
-    pub patient: String,
+    pub patient: PatientId,
     /// Which.
     pub day: LocalDay,
     bodies: Vec<(Section, String)>,
@@ -47,9 +47,9 @@ pub struct PatientDay {
 }
 
 impl PatientDay {
-    fn new(patient: &str, day: LocalDay, sections: Vec<SummaryRow>) -> Self {
+    fn new(patient: &PatientId, day: LocalDay, sections: Vec<SummaryRow>) -> Self {
         let bodies = sections.into_iter().map(|row| (row.section, row.body)).collect();
-        PatientDay { patient: patient.to_owned(), day, bodies, cells: None, extra: None }
+        PatientDay { patient: patient.clone(), day, bodies, cells: None, extra: None }
     }
 
     /// Appends the day as JSON: its date and the sections wanted, with slots and `extra` where they were asked for. With slots
@@ -80,20 +80,20 @@ impl Data {
     /// those who have no data. Best called with [`PATIENTS_AT_ONCE`].
     pub async fn days_of_patients(
         &self,
-        patients: &[String],
+        patients: &[PatientId],
         day: LocalDay,
         parts: DayParts,
     ) -> Result<Vec<PatientDay>> {
         let mut sections = self.core.health().summaries_of_patients(patients.to_vec(), day).await?;
-        let mut slots: HashMap<String, Vec<SlotRow>> = HashMap::default();
+        let mut slots: HashMap<PatientId, Vec<SlotRow>> = HashMap::default();
         if parts.slots {
             slots = self.core.health().slots_of_patients(patients.to_vec(), day, SHOWN_TYPES).await?;
         }
-        let mut extra: HashMap<String, ExtraRows> = HashMap::default();
+        let mut extra: HashMap<PatientId, ExtraRows> = HashMap::default();
         if parts.extra {
             extra = self.core.health().extra_of_patients(patients.to_vec(), day).await?;
         }
-        let day_of = |patient: &String| PatientDay {
+        let day_of = |patient: &PatientId| PatientDay {
             cells: parts.slots.then(|| slots.remove(patient).unwrap_or_default()),
             extra: parts.extra.then(|| extra.remove(patient).unwrap_or_default()),
             ..PatientDay::new(patient, day, sections.remove(patient).unwrap_or_default())
@@ -105,7 +105,7 @@ impl Data {
     pub async fn patient_day(
         &self,
         researcher: &Researcher,
-        patient: &str,
+        patient: &PatientId,
         day: LocalDay,
         parts: DayParts,
     ) -> Result<PatientDay> {
@@ -127,7 +127,7 @@ impl Data {
 
     async fn days(
         &self,
-        patient: &str,
+        patient: &PatientId,
         (first, last): (LocalDay, LocalDay),
         parts: DayParts,
     ) -> Result<Vec<PatientDay>> {

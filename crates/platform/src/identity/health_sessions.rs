@@ -5,7 +5,8 @@
 //! ends the session that he then finds.
 
 use store::{
-    AccountId, ClientId, HealthPatient, HealthSession, IntakeFacts, Refreshed, SessionId, StoreError, UserId, UserRole,
+    AccountId, ClientId, FamilyId, HealthPatient, HealthSession, IntakeFacts, PatientId, Refreshed, SessionId,
+    StoreError, UserId, UserRole,
 };
 
 use crate::core::access::Researcher;
@@ -27,7 +28,7 @@ pub const SCOPE_MISSING: &str = "the token does not have the scope for this";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthCaller {
     /// The patient.
-    pub patient: String,
+    pub patient: PatientId,
     /// What the token allows, words with blanks between.
     pub scope: String,
     /// The account that reads in the patient's stead.
@@ -35,9 +36,9 @@ pub struct HealthCaller {
     /// The OAuth client that the token was issued to.
     pub client: Option<ClientId>,
     /// The session behind the token.
-    pub session_id: String,
+    pub session_id: SessionId,
     /// The first session of the token's family.
-    pub family: String,
+    pub family: FamilyId,
     /// What decides how rows of the patient are taken in.
     pub intake: IntakeFacts,
 }
@@ -68,13 +69,14 @@ impl Identity {
         if caller.role != UserRole::Patient {
             return Err(PlatformError::Forbidden("only a patient has data on the Health Cloud"));
         }
-        let patient = self.core.health().patient(caller.owner.as_str()).await?.ok_or(NOT_VALID)?;
+        let owner = caller.owner.as_patient();
+        let patient = self.core.health().patient(&owner).await?.ok_or(NOT_VALID)?;
         let now_ms = self.core.now_ms();
         let refresh_minutes = if caller.refreshable { self.core.settings().token_refresh_minutes } else { 0 };
         let session = HealthSession {
             login: Some(caller.login.clone()),
             refresh_until_ms: now_ms + refresh_minutes * MINUTE_MS,
-            ..self.new_health_session(caller.owner.as_str(), OWN_SCOPE, now_ms)
+            ..self.new_health_session(&owner, OWN_SCOPE, now_ms)
         };
         let family = session.family.clone();
         let issued = self.start_health_session(session).await?;
@@ -87,7 +89,7 @@ impl Identity {
 
     /// A token by which a researcher reads a patient's data in his stead. It ends with the key that it was asked for
     /// with, and cannot be refreshed.
-    pub async fn health_token(&self, researcher: &Researcher, patient: &str) -> Result<Issued> {
+    pub async fn health_token(&self, researcher: &Researcher, patient: &PatientId) -> Result<Issued> {
         self.core.patient_access(researcher, patient).await?;
         let now_ms = self.core.now_ms();
         let session = self.new_health_session(patient, READ_SCOPE, now_ms);
@@ -110,10 +112,12 @@ impl Identity {
     /// Who calls the Health Cloud with this token.
     pub async fn health_caller(&self, token: &str) -> Result<HealthCaller> {
         let claims = self.read_token(Cloud::Health, token).await?;
-        let found =
-            self.core.health().calling_session(claims.jti.as_str(), RETENTION_SETTING, self.core.now_ms()).await?;
+        let found = self.core.health().calling_session(&claims.jti, RETENTION_SETTING, self.core.now_ms()).await?;
         let (session, intake) = found.ok_or(NOT_VALID)?;
-        if session.patient != claims.sub.as_str() || session.ended_ms.is_some() || session.replaced_ms.is_some() {
+        if session.patient.as_str() != claims.sub.as_str()
+            || session.ended_ms.is_some()
+            || session.replaced_ms.is_some()
+        {
             return Err(NOT_VALID);
         }
         if self.core.now_ms() >= session.expires_ms {
@@ -135,9 +139,9 @@ impl Identity {
     /// have refresh tokens. `address` is where the call comes from.
     pub async fn health_refresh(&self, token: &str, address: &str) -> Result<Issued> {
         let claims = self.claims_to_refresh(Cloud::Health, token, address).await?;
-        let session = self.core.health().session(claims.jti.as_str()).await?;
+        let session = self.core.health().session(&claims.jti).await?;
         let Some(session) =
-            session.filter(|session| session.patient == claims.sub.as_str() && session.ended_ms.is_none())
+            session.filter(|session| session.patient == claims.sub.as_patient() && session.ended_ms.is_none())
         else {
             return Err(self.refresh_refused(&claims.sub, address));
         };
@@ -166,12 +170,12 @@ impl Identity {
     /// be refreshed.
     pub async fn health_logout(&self, token: &str) -> Result<()> {
         let claims = self.read_token(Cloud::Health, token).await?;
-        let session = self.core.health().session(claims.jti.as_str()).await?.ok_or(NOT_VALID)?;
+        let session = self.core.health().session(&claims.jti).await?.ok_or(NOT_VALID)?;
         let now_ms = self.core.now_ms();
         let is_refreshed_here = session.actor.is_none() && session.client.is_none();
         let stands = now_ms < session.expires_ms || is_refreshed_here && now_ms < session.refresh_until_ms;
         let ended = session.ended_ms.is_some() || replaced_long_ago(session.replaced_ms, now_ms);
-        if session.patient != claims.sub.as_str() || ended || !stands {
+        if session.patient.as_str() != claims.sub.as_str() || ended || !stands {
             return Err(NOT_VALID);
         }
         self.core.health().end_family(&session.family, now_ms).await?;
@@ -179,12 +183,12 @@ impl Identity {
     }
 
     /// The first session of a family, which cannot be refreshed.
-    pub(crate) fn new_health_session(&self, patient: &str, scope: &str, now_ms: i64) -> HealthSession {
-        let id = self.core.new_record_id();
+    pub(crate) fn new_health_session(&self, patient: &PatientId, scope: &str, now_ms: i64) -> HealthSession {
+        let id = self.core.new_session_id();
         HealthSession {
-            family: id.clone(),
+            family: id.begins(),
             id,
-            patient: patient.to_owned(),
+            patient: patient.clone(),
             actor: None,
             api_key: None,
             login: None,
@@ -202,9 +206,9 @@ impl Identity {
 
     /// Signs the token of a session.
     pub(crate) async fn sign_health_token(&self, session: &HealthSession) -> Result<String> {
-        let (id, patient) = (SessionId::new(session.id.as_str()), UserId::new(session.patient.as_str()));
+        let patient = UserId::from(&session.patient);
         let unsigned = Unsigned {
-            session_id: &id,
+            session_id: &session.id,
             issued_ms: session.issued_ms,
             expires_ms: session.expires_ms,
             user: &patient,
@@ -227,7 +231,7 @@ impl Identity {
     }
 
     /// Whether key, account, membership and attachment still stand.
-    async fn still_reads(&self, researcher: &Researcher, patient: &str) -> Result<()> {
+    async fn still_reads(&self, researcher: &Researcher, patient: &PatientId) -> Result<()> {
         let key_stands = match &researcher.key_id {
             Some(key_id) => self.core.users().api_key(key_id).await?.is_some_and(|key| key.revoked_ms.is_none()),
             // From a page of the portal: the account is what such a token rests on.

@@ -3,8 +3,8 @@
 //! An unknown name and a wrong password answer the same after the same work.
 
 use store::{
-    Account, GroupCode, HealthChange, HealthMessage, NewAuditEntry, NewPassword, Patient, PatientState, Profile,
-    UserId, UserRole,
+    Account, GroupCode, HealthChange, HealthMessage, NewAuditEntry, NewPassword, Patient, PatientId, PatientState,
+    Profile, UserId, UserRole,
 };
 
 use crate::core::access::Researcher;
@@ -81,7 +81,7 @@ pub(crate) enum Found {
 impl Found {
     fn id(&self) -> UserId {
         match self {
-            Found::Patient(patient) => UserId::new(patient.uuid.as_str()),
+            Found::Patient(patient) => UserId::from(&patient.uuid),
             Found::Account(account) => UserId::from(&account.uuid),
         }
     }
@@ -215,7 +215,7 @@ impl Identity {
     }
 
     /// Gives a confirmed patient a password that staff chose, which ends his tokens on both clouds.
-    pub async fn reset_password(&self, researcher: &Researcher, patient: &str, password: &str) -> Result<()> {
+    pub async fn reset_password(&self, researcher: &Researcher, patient: &PatientId, password: &str) -> Result<()> {
         let access = self.core.patient_access(researcher, patient).await?;
         researcher.require_manager()?;
         if access.state != PatientState::Confirmed {
@@ -226,12 +226,12 @@ impl Identity {
     }
 
     /// Sets the password of a confirmed patient and ends his tokens on both clouds, and what he has consented to.
-    async fn set_patient_password(&self, patient: &str, password_hash: &str, chosen_by: ChosenBy) -> Result<()> {
+    async fn set_patient_password(&self, patient: &PatientId, password_hash: &str, chosen_by: ChosenBy) -> Result<()> {
         let must_change = chosen_by == ChosenBy::Staff;
         let now_ms = self.core.now_ms();
         let message = HealthMessage {
             id: self.core.new_record_id(),
-            change: HealthChange::EndSessionsOfPatient { uuid: patient.to_owned(), at_ms: now_ms },
+            change: HealthChange::EndSessionsOfPatient { uuid: patient.clone(), at_ms: now_ms },
             entries: Vec::new(),
             created_ms: now_ms,
         };
@@ -243,7 +243,7 @@ impl Identity {
     }
 
     async fn find(&self, user: &UserId) -> Result<Option<Found>> {
-        if let Some(patient) = self.core.users().patient(user.as_str()).await? {
+        if let Some(patient) = self.core.users().patient(&user.as_patient()).await? {
             return Ok(Some(Found::Patient(patient)));
         }
         Ok(self.core.users().account(&user.as_account()).await?.map(Found::Account))

@@ -29,11 +29,11 @@ impl Identity {
     /// or the account disabled while it was checked.
     pub(crate) async fn start_users_session(&self, new: NewSession<'_>, entry: NewAuditEntry) -> Result<Issued> {
         let now_ms = self.core.now_ms();
-        let id = self.core.new_record_id();
+        let id = self.core.new_session_id();
         let refresh_minutes = if new.refreshable { self.core.settings().token_refresh_minutes } else { 0 };
         let session = Session {
-            family: FamilyId::new(id.as_str()),
-            id: SessionId::new(id),
+            family: id.begins(),
+            id,
             owner: new.owner,
             first_issued_ms: now_ms,
             issued_ms: now_ms,
@@ -135,7 +135,7 @@ impl Identity {
     pub(crate) fn successor(&self) -> Successor {
         let now_ms = self.core.now_ms();
         Successor {
-            id: SessionId::new(self.core.new_record_id()),
+            id: self.core.new_session_id(),
             issued_ms: now_ms,
             expires_ms: self.token_end_ms(now_ms),
         }

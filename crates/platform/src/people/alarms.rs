@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use store::{Alarm, HealthChange, HealthMessage};
+use store::{Alarm, HealthChange, HealthMessage, PatientId};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
@@ -22,19 +22,24 @@ const LONGEST_FOR_S: i64 = 24 * 3600;
 
 impl People {
     /// The alarms of a patient, in the order in which they were set.
-    pub async fn alarms(&self, researcher: &Researcher, patient: &str) -> Result<Vec<Alarm>> {
+    pub async fn alarms(&self, researcher: &Researcher, patient: &PatientId) -> Result<Vec<Alarm>> {
         self.core.patient_access(researcher, patient).await?;
         Ok(self.core.health().alarms(patient).await?)
     }
 
     /// Puts alarms in the place of those that a patient has; answers them. A practitioner may do this too.
-    pub async fn set_alarms(&self, researcher: &Researcher, patient: &str, alarms: Vec<Alarm>) -> Result<Vec<Alarm>> {
+    pub async fn set_alarms(
+        &self,
+        researcher: &Researcher,
+        patient: &PatientId,
+        alarms: Vec<Alarm>,
+    ) -> Result<Vec<Alarm>> {
         self.core.patient_access(researcher, patient).await?;
         check(&alarms)?;
         let secondary = Some(hcp_admin_entity(&researcher.account));
         let mut entry = self.core.entry(Action::PatientAlarmChange, researcher, patient_entity(patient), secondary);
         entry.details = Some(json!({ "alarms": alarms }).to_string());
-        let change = HealthChange::SetAlarms { uuid: patient.to_owned(), alarms };
+        let change = HealthChange::SetAlarms { uuid: patient.clone(), alarms };
         let message = HealthMessage {
             id: self.core.new_record_id(),
             change,

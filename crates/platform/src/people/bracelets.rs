@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use store::{Attachment, Bracelet, BraceletId, Completion, HealthChange, HealthMessage, StoreError, UserId};
+use store::{
+    Attachment, Bracelet, BraceletId, Completion, HealthChange, HealthMessage, PatientId, SerialNumber, StoreError,
+    UserId,
+};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, bracelet_entity, user_entity};
@@ -19,7 +22,7 @@ const TRIES: usize = 5;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewBracelet {
     /// What is printed on it.
-    pub serial_number: String,
+    pub serial_number: SerialNumber,
     /// Model.
     pub device_type: String,
     /// Version of its firmware.
@@ -48,9 +51,9 @@ impl People {
             return Err(PlatformError::Forbidden("a key for named groups cannot register bracelets"));
         }
         let texts = [
-            ("serial_number", Some(&new.serial_number)),
-            ("device_type", Some(&new.device_type)),
-            ("firmware_version", new.firmware_version.as_ref()),
+            ("serial_number", Some(new.serial_number.as_str())),
+            ("device_type", Some(new.device_type.as_str())),
+            ("firmware_version", new.firmware_version.as_deref()),
         ];
         check_texts(texts)?;
         let bracelet = Bracelet {
@@ -78,11 +81,11 @@ impl People {
     pub async fn change_bracelet(
         &self,
         researcher: &Researcher,
-        serial_number: &str,
+        serial_number: &SerialNumber,
         change: BraceletChange,
     ) -> Result<Bracelet> {
         let texts =
-            [("device_type", change.device_type.as_ref()), ("firmware_version", change.firmware_version.as_ref())];
+            [("device_type", change.device_type.as_deref()), ("firmware_version", change.firmware_version.as_deref())];
         check_texts(texts)?;
         if change == BraceletChange::default() {
             return Err(PlatformError::invalid("firmware_version", "or device_type is required"));
@@ -112,7 +115,7 @@ impl People {
     }
 
     /// Removes a bracelet that nobody wears.
-    pub async fn remove_bracelet(&self, researcher: &Researcher, serial_number: &str) -> Result<()> {
+    pub async fn remove_bracelet(&self, researcher: &Researcher, serial_number: &SerialNumber) -> Result<()> {
         let bracelet = self.bracelet_access(researcher, serial_number).await?;
         let entry = self.core.entry(Action::BraceletDelete, researcher, bracelet_entity(&bracelet.id), None);
         if self.core.users().remove_bracelet(&bracelet.id, self.core.audit(vec![entry])).await? {
@@ -122,7 +125,12 @@ impl People {
     }
 
     /// Puts a bracelet on a patient's wrist. Doing it again changes nothing.
-    pub async fn attach_bracelet(&self, researcher: &Researcher, patient: &str, serial_number: &str) -> Result<()> {
+    pub async fn attach_bracelet(
+        &self,
+        researcher: &Researcher,
+        patient: &PatientId,
+        serial_number: &SerialNumber,
+    ) -> Result<()> {
         self.core.patient_access(researcher, patient).await?;
         let bracelet = self.bracelet_access(researcher, serial_number).await?;
         let mut entry = self.core.entry(Action::BraceletAttach, researcher, bracelet_entity(&bracelet.id), None);
@@ -142,15 +150,20 @@ impl People {
     }
 
     /// Takes a bracelet off a patient's wrist.
-    pub async fn detach_bracelet(&self, researcher: &Researcher, patient: &str, serial_number: &str) -> Result<()> {
+    pub async fn detach_bracelet(
+        &self,
+        researcher: &Researcher,
+        patient: &PatientId,
+        serial_number: &SerialNumber,
+    ) -> Result<()> {
         self.core.patient_access(researcher, patient).await?;
         let (account, key_id) = (&researcher.account, researcher.key_id.as_ref());
         let found = self.core.users().bracelet(serial_number, account, key_id).await?;
-        let found = found.map(|(bracelet, _)| bracelet).filter(|found| found.worn_by.as_deref() == Some(patient));
+        let found = found.map(|(bracelet, _)| bracelet).filter(|found| found.worn_by.as_ref() == Some(patient));
         let bracelet = found.ok_or(PlatformError::NotFound("bracelet"))?;
         let mut entry = self.core.entry(Action::BraceletDetach, researcher, bracelet_entity(&bracelet.id), None);
         entry.details = Some(json!({ "patient": patient }).to_string());
-        let (uuid, serial_number) = (patient.to_owned(), bracelet.serial_number.clone());
+        let (uuid, serial_number) = (patient.clone(), bracelet.serial_number.clone());
         let message = self.message(HealthChange::RemoveDevice { uuid, serial_number }, entry);
         if !self.core.users().detach_bracelet(&bracelet.id, patient, self.core.now_ms(), message).await? {
             return Err(PlatformError::NotFound("bracelet"));
@@ -159,7 +172,7 @@ impl People {
     }
 
     /// The bracelet, when the caller may act on it.
-    async fn bracelet_access(&self, researcher: &Researcher, serial_number: &str) -> Result<Bracelet> {
+    async fn bracelet_access(&self, researcher: &Researcher, serial_number: &SerialNumber) -> Result<Bracelet> {
         let found = self.core.users().bracelet(serial_number, &researcher.account, researcher.key_id.as_ref()).await?;
         match found.ok_or(PlatformError::NotFound("bracelet"))? {
             (bracelet, true) => Ok(bracelet),
@@ -172,9 +185,9 @@ impl People {
     }
 }
 
-fn device_of(patient: &str, bracelet: &Bracelet, at_ms: i64) -> HealthChange {
+fn device_of(patient: &PatientId, bracelet: &Bracelet, at_ms: i64) -> HealthChange {
     HealthChange::PutDevice {
-        uuid: patient.to_owned(),
+        uuid: patient.clone(),
         serial_number: bracelet.serial_number.clone(),
         device_type: bracelet.device_type.clone(),
         firmware_version: bracelet.firmware_version.clone(),
@@ -186,7 +199,7 @@ fn worn(message: &'static str) -> PlatformError {
     PlatformError::Conflict { code: "bracelet_attached", message }
 }
 
-fn check_texts<const COUNT: usize>(texts: [(&str, Option<&String>); COUNT]) -> Result<()> {
+fn check_texts<const COUNT: usize>(texts: [(&str, Option<&str>); COUNT]) -> Result<()> {
     let mut errors = BTreeMap::new();
     for (field, text) in texts {
         let Some(text) = text else { continue };

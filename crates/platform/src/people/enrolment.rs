@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use store::{
-    Activation, Group, GroupCode, HealthChange, HealthMessage, Patient, PatientState, Profile, StoreError, UserId,
-    UserRole,
+    Activation, Group, GroupCode, HealthChange, HealthMessage, Patient, PatientId, PatientState, Profile, StoreError,
+    UserId, UserRole,
 };
 
 use crate::core::access::Researcher;
@@ -28,7 +28,7 @@ const LONGEST_DESCRIPTION: usize = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enrolled {
     /// The patient.
-    pub uuid: String,
+    pub uuid: PatientId,
     /// Record identifier.
     pub record_id: String,
     /// What he activates himself with.
@@ -120,7 +120,7 @@ impl People {
         let now_ms = self.core.now_ms();
         let person = Person { customer_tag: Some(group.code.to_string()), ..Person::default() };
         let patient = Patient {
-            uuid: self.core.new_uuid(),
+            uuid: self.core.new_patient_id(),
             record_id: self.core.new_record_id(),
             state: PatientState::PreCreated,
             voucher_code: self.core.new_voucher_code(),
@@ -203,7 +203,7 @@ impl People {
             profile: new.profile,
             at_ms: now_ms,
         };
-        let user = UserId::new(patient.uuid.as_str());
+        let user = UserId::from(&patient.uuid);
         let entity = user_entity(&user);
         let actor = Actor::user(user, UserRole::Patient);
         let registered = self.core.entry_by(Action::UserRegistered, actor, entity, None);

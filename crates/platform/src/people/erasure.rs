@@ -7,7 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use store::{AccountErasure, HealthChange, HealthMessage, NewAuditEntry, Role, StoreError, UserId, UserRole};
+use store::{
+    AccountErasure, HealthChange, HealthMessage, NewAuditEntry, PatientId, Role, StoreError, UserId, UserRole,
+};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, Actor, patient_entity, user_entity};
@@ -28,7 +30,7 @@ pub struct Receipt {
 
 impl People {
     /// Erases a patient. A member who manages one of his groups may do this, and an administrator.
-    pub async fn erase_patient(&self, researcher: &Researcher, patient: &str) -> Result<Receipt> {
+    pub async fn erase_patient(&self, researcher: &Researcher, patient: &PatientId) -> Result<Receipt> {
         if researcher.role == Role::Admin && !researcher.key_scoped {
             self.core.users().patient(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
         } else {
@@ -39,7 +41,7 @@ impl People {
     }
 
     /// Erases a patient, for whoever runs the service. One who was erased before answers the receipt of then.
-    pub async fn erase_patient_as_operator(&self, patient: &str) -> Result<Receipt> {
+    pub async fn erase_patient_as_operator(&self, patient: &PatientId) -> Result<Receipt> {
         let entry = self.core.entry_by(Action::PatientDelete, Actor::operator(), patient_entity(patient), None);
         match self.erase(patient, entry).await {
             Err(PlatformError::Store(StoreError::Gone(_))) if self.core.users().erasure(patient).await?.is_some() => {
@@ -54,7 +56,7 @@ impl People {
     pub async fn erase_self(&self, caller: &UsersCaller) -> Result<Receipt> {
         let entry = self.core.entry_by(Action::UserDelete, caller.actor(), user_entity(&caller.owner), None);
         if caller.role == UserRole::Patient {
-            return self.erase(caller.owner.as_str(), entry).await;
+            return self.erase(&caller.owner.as_patient(), entry).await;
         }
         let account = caller.owner.as_account();
         let now_ms = self.core.now_ms();
@@ -72,9 +74,9 @@ impl People {
         }
     }
 
-    async fn erase(&self, patient: &str, entry: NewAuditEntry) -> Result<Receipt> {
+    async fn erase(&self, patient: &PatientId, entry: NewAuditEntry) -> Result<Receipt> {
         let at_ms = self.core.now_ms();
-        let change = HealthChange::ErasePatient { uuid: patient.to_owned(), at_ms };
+        let change = HealthChange::ErasePatient { uuid: patient.clone(), at_ms };
         let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: at_ms };
         self.core.users().erase_patient(patient, at_ms, message).await?;
         self.core.deliver_changes_of(patient).await?;
@@ -82,11 +84,11 @@ impl People {
     }
 
     /// What went from both databases.
-    async fn receipt(&self, patient: &str) -> Result<Receipt> {
+    async fn receipt(&self, patient: &PatientId) -> Result<Receipt> {
         let erasure = self.core.users().erasure(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
         let mark = self.core.health().erased_patient(patient).await?;
         let mut counts = erasure.counts;
         counts.extend(mark.map(|mark| mark.counts).unwrap_or_default());
-        Ok(Receipt { uuid: UserId::new(erasure.patient), erased_ms: erasure.erased_ms, counts })
+        Ok(Receipt { uuid: UserId::from(&erasure.patient), erased_ms: erasure.erased_ms, counts })
     }
 }

@@ -1,7 +1,7 @@
 //! Groups after their creation: their texts, their end, and which patients they hold.
 
 use serde_json::json;
-use store::{Group, GroupCode, GroupDeletion, HealthChange, HealthMessage, PatientDetachment};
+use store::{Group, GroupCode, GroupDeletion, HealthChange, HealthMessage, PatientDetachment, PatientId};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, group_entity, patient_entity};
@@ -50,7 +50,7 @@ impl People {
     }
 
     /// Adds a patient, whom a group of the caller holds, to another group of his. Doing it again changes nothing.
-    pub async fn attach_patient(&self, researcher: &Researcher, code: &GroupCode, patient: &str) -> Result<()> {
+    pub async fn attach_patient(&self, researcher: &Researcher, code: &GroupCode, patient: &PatientId) -> Result<()> {
         let group = self.core.managed_group(researcher, code).await?;
         self.core.patient_access(researcher, patient).await?;
         let secondary = Some(group_entity(&group.id));
@@ -65,13 +65,13 @@ impl People {
 
     /// Takes a patient out of a group. Health tokens by which anyone reads his data end: whoever still has access
     /// asks for another.
-    pub async fn detach_patient(&self, researcher: &Researcher, code: &GroupCode, patient: &str) -> Result<()> {
+    pub async fn detach_patient(&self, researcher: &Researcher, code: &GroupCode, patient: &PatientId) -> Result<()> {
         let group = self.core.managed_group(researcher, code).await?;
         self.core.patient_access(researcher, patient).await?;
         let secondary = Some(group_entity(&group.id));
         let entry = self.core.entry(Action::PatientDetachGroup, researcher, patient_entity(patient), secondary);
         let now_ms = self.core.now_ms();
-        let change = HealthChange::EndReadersOfPatient { uuid: patient.to_owned(), at_ms: now_ms };
+        let change = HealthChange::EndReadersOfPatient { uuid: patient.clone(), at_ms: now_ms };
         let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
         let effective = self.effective_settings();
         match self.core.users().detach_patient(&group.code, patient, effective, message).await? {

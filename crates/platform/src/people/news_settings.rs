@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
-use store::{HealthChange, HealthMessage};
+use store::{HealthChange, HealthMessage, PatientId};
 use vitals::news_timeline::SettingsAt;
 use vitals::news2::{Consciousness, Spo2Scale};
 
@@ -58,7 +58,7 @@ impl NewsSettingsChange {
 
 impl People {
     /// What is valid for a patient now.
-    pub async fn news_settings(&self, researcher: &Researcher, patient: &str) -> Result<SettingsAt> {
+    pub async fn news_settings(&self, researcher: &Researcher, patient: &PatientId) -> Result<SettingsAt> {
         self.core.patient_access(researcher, patient).await?;
         self.news_settings_at(patient, self.core.now_ms()).await
     }
@@ -67,7 +67,7 @@ impl People {
     pub async fn change_news_settings(
         &self,
         researcher: &Researcher,
-        patient: &str,
+        patient: &PatientId,
         change: &NewsSettingsChange,
     ) -> Result<SettingsAt> {
         let fields = change.fields()?;
@@ -77,7 +77,7 @@ impl People {
         entry.details =
             Some(Value::from(Map::from_iter([("news_settings".to_owned(), fields.clone().into())])).to_string());
         let change = HealthChange::SetSetting {
-            uuid: patient.to_owned(),
+            uuid: patient.clone(),
             name: NEWS_SETTING.to_owned(),
             valid_from_ms: now_ms,
             fields,
@@ -90,7 +90,7 @@ impl People {
         self.news_settings_at(patient, now_ms).await
     }
 
-    async fn news_settings_at(&self, patient: &str, time_ms: i64) -> Result<SettingsAt> {
+    async fn news_settings_at(&self, patient: &PatientId, time_ms: i64) -> Result<SettingsAt> {
         let settings = self.core.health().patient_settings(patient).await?;
         Ok(Subject::new(Profile::default(), "UTC", settings).news_settings(time_ms))
     }

@@ -1,6 +1,6 @@
 //! The patients of a group, composed of both databases.
 
-use store::{Device, GroupCode, Patient, Profile};
+use store::{Device, GroupCode, Patient, PatientId, Profile};
 use vitals::latest::LatestValues;
 
 use crate::core::access::Researcher;
@@ -33,13 +33,13 @@ impl People {
 
     /// The uuids of the patients of a group, in the order in which they joined. What is shown of them is then read
     /// part by part, so that a study of thousands takes no more memory than a small one.
-    pub async fn uuids_of_group(&self, researcher: &Researcher, group_code: &GroupCode) -> Result<Vec<String>> {
+    pub async fn uuids_of_group(&self, researcher: &Researcher, group_code: &GroupCode) -> Result<Vec<PatientId>> {
         let group = self.core.group_access(researcher, group_code).await?;
         Ok(self.core.users().uuids_of(&group.code).await?)
     }
 
     /// A patient whom the caller has been found to have access to.
-    pub(crate) async fn patient_row(&self, uuid: &str) -> Result<PatientRow> {
+    pub(crate) async fn patient_row(&self, uuid: &PatientId) -> Result<PatientRow> {
         let patient = self.core.users().patient(uuid).await?.ok_or(PlatformError::NotFound("patient"))?;
         let profile = self.core.health().patient(uuid).await?.map(|body| body.profile).unwrap_or_default();
         let device = self.core.health().devices(uuid).await?.into_iter().next();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 use serde_json::json;
-use store::{HealthChange, HealthMessage, NewAuditEntry, PersonChange, Profile, StoreError, UserRole};
+use store::{HealthChange, HealthMessage, NewAuditEntry, PatientId, PersonChange, Profile, StoreError, UserRole};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
@@ -67,7 +67,7 @@ impl People {
     pub async fn change_patient(
         &self,
         researcher: &Researcher,
-        uuid: &str,
+        uuid: &PatientId,
         change: PatientChange,
     ) -> Result<PatientRow> {
         self.core.managed_patient(researcher, uuid).await?;
@@ -89,7 +89,7 @@ impl People {
     pub async fn change_profile(
         &self,
         researcher: &Researcher,
-        uuid: &str,
+        uuid: &PatientId,
         change: ProfileChange,
     ) -> Result<PatientRow> {
         self.core.managed_patient(researcher, uuid).await?;
@@ -103,9 +103,9 @@ impl People {
     pub async fn change_self(&self, caller: &UsersCaller, change: ProfileChange) -> Result<Owner> {
         if caller.role == UserRole::Patient {
             let patient = caller.owner.as_patient();
-            let primary = patient_entity(patient.as_str());
+            let primary = patient_entity(&patient);
             let entry = self.core.entry_by(Action::PatientProfileUpdate, caller.actor(), primary, None);
-            self.write_profile(patient.as_str(), change, entry, "first_name").await?;
+            self.write_profile(&patient, change, entry, "first_name").await?;
             return self.identity.owner(&caller.owner).await;
         }
         let mut errors = BTreeMap::new();
@@ -129,7 +129,7 @@ impl People {
     /// is told when none is named.
     async fn write_profile(
         &self,
-        uuid: &str,
+        uuid: &PatientId,
         change: ProfileChange,
         mut entry: NewAuditEntry,
         first: &str,
@@ -142,7 +142,7 @@ impl People {
             person.take_over(&change.person);
             let now_ms = self.core.now_ms();
             let put = HealthChange::PutPatient {
-                uuid: uuid.to_owned(),
+                uuid: uuid.clone(),
                 record_id: patient.record_id,
                 customer_code: None,
                 profile: change.profile.clone(),
@@ -152,7 +152,7 @@ impl People {
             let message = HealthMessage { id: self.core.new_record_id(), change: put, entries, created_ms: now_ms };
             let person = person.to_json()?;
             let change =
-                PersonChange { uuid: uuid.to_owned(), email: email.clone(), known: patient.person, person, now_ms };
+                PersonChange { uuid: uuid.clone(), email: email.clone(), known: patient.person, person, now_ms };
             match self.core.users().change_person(change, message).await {
                 Ok(true) => {
                     self.core.deliver_changes_of(uuid).await?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use store::segment::{SegmentRow, StoredAmount};
-use store::{FailingJobs, GroupCode, PutAside};
+use store::{FailingJobs, GroupCode, PatientId, PutAside};
 
 use crate::core::error::Result;
 use crate::upkeep::Upkeep;
@@ -111,8 +111,8 @@ impl Upkeep {
 }
 
 /// Adds up what is stored of each patient, and then of each group.
-fn storage_report(amounts: &[StoredAmount], members: Vec<(GroupCode, String)>, now_us: i64) -> StorageReport {
-    let mut by_patient: BTreeMap<&str, OfPatient> = BTreeMap::new();
+fn storage_report(amounts: &[StoredAmount], members: Vec<(GroupCode, PatientId)>, now_us: i64) -> StorageReport {
+    let mut by_patient: BTreeMap<&PatientId, OfPatient> = BTreeMap::new();
     for amount in amounts {
         let patient = by_patient.entry(&amount.patient).or_default();
         patient.bytes += amount.bytes;
@@ -126,7 +126,7 @@ fn storage_report(amounts: &[StoredAmount], members: Vec<(GroupCode, String)>, n
     }
     for (code, patient) in members {
         let group = report.groups.entry(code).or_default();
-        if let Some(patient) = by_patient.get(patient.as_str()) {
+        if let Some(patient) = by_patient.get(&patient) {
             patient.add_to(group, now_us);
         }
     }
@@ -162,7 +162,7 @@ mod tests {
 
     fn amount(patient: &str, bytes: u64, recent_bytes: u64, recent_days: Option<i64>) -> StoredAmount {
         let recent_from_us = recent_days.map(|days| NOW_US - days * DAY_US);
-        StoredAmount { patient: patient.to_owned(), bytes, rows: bytes / 10, recent_bytes, recent_from_us }
+        StoredAmount { patient: PatientId::new(patient), bytes, rows: bytes / 10, recent_bytes, recent_from_us }
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
             amount("new", 1_000, 1_000, Some(0)),
             amount("gone", 7_000, 0, None),
         ];
-        let member = |code: &str, patient: &str| (GroupCode::new(code), patient.to_owned());
+        let member = |code: &str, patient: &str| (GroupCode::new(code), PatientId::new(patient));
         let members = vec![member("A", "old"), member("A", "new"), member("B", "new"), member("C", "nothing sent")];
         let report = storage_report(&amounts, members, NOW_US);
         let storage = |patients, bytes, bytes_per_day| Storage { patients, bytes, rows: bytes / 10, bytes_per_day };

@@ -6,8 +6,7 @@
 use jiff::Timestamp;
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use store::{NewAuditEntry, Retirement, StoreError};
-use uuid::Uuid;
+use store::{NewAuditEntry, PatientId, Retirement, StoreError};
 use vitals::registry::DataType;
 
 use crate::core::audit::{Action, Actor, patient_entity};
@@ -23,17 +22,16 @@ const TRIES: usize = 3;
 impl Upkeep {
     /// The patients and types of which something is stored that their rules no longer keep, or whose rows of that time
     /// could still come.
-    pub(crate) async fn expired(&self) -> Result<Vec<(Uuid, DataType)>> {
+    pub(crate) async fn expired(&self) -> Result<Vec<(PatientId, DataType)>> {
         let now_ms = self.core.now_ms();
         let mut expired = Vec::new();
         for (patient, rule) in self.core.health().settings_named(RETENTION_SETTING, now_ms).await? {
-            let Ok(uuid) = patient.parse() else { continue };
             let noted = self.core.health().retired(&patient).await?;
             for (data_type, before_us) in kept_by_rule(&rule, now_ms) {
-                let retirement = Retirement { patient: uuid, data_type, before_us };
+                let retirement = Retirement { patient: patient.clone(), data_type, before_us };
                 let is_noted = noted.get(&data_type).is_some_and(|noted_us| *noted_us >= before_us);
-                if !is_noted || self.core.health().rows_to_retire(retirement).await? > 0 {
-                    expired.push((uuid, data_type));
+                if !is_noted || self.core.health().rows_to_retire(&retirement).await? > 0 {
+                    expired.push((patient.clone(), data_type));
                 }
             }
         }
@@ -42,20 +40,20 @@ impl Upkeep {
 
     /// Removes what a patient's rules no longer keep of a type; returns how many rows. Before anything goes, the audit
     /// log has an entry of it, in the name of the system. Doing so again finishes what was begun.
-    pub(crate) async fn enforce_retention(&self, patient: Uuid, data_type: DataType) -> Result<u64> {
+    pub(crate) async fn enforce_retention(&self, patient: &PatientId, data_type: DataType) -> Result<u64> {
         let now_ms = self.core.now_ms();
-        let rule = self.core.health().setting_at(&patient.to_string(), RETENTION_SETTING, now_ms).await?;
+        let rule = self.core.health().setting_at(patient, RETENTION_SETTING, now_ms).await?;
         let kept_from = rule.map(|rule| kept_by_rule(&rule, now_ms)).unwrap_or_default();
         let Some(before_us) = kept_from.get(&data_type).copied() else { return Ok(0) };
-        let retirement = Retirement { patient, data_type, before_us };
-        let rows = self.core.health().rows_to_retire(retirement).await?;
-        let entry = (rows > 0).then(|| self.entry_of_retirement(retirement, rows));
-        self.retire_rows(retirement, entry).await?;
-        self.core.deliver_entries_of(&patient.to_string()).await?;
+        let retirement = Retirement { patient: patient.clone(), data_type, before_us };
+        let rows = self.core.health().rows_to_retire(&retirement).await?;
+        let entry = (rows > 0).then(|| self.entry_of_retirement(&retirement, rows));
+        self.retire_rows(&retirement, entry).await?;
+        self.core.deliver_entries_of(patient).await?;
         Ok(rows)
     }
 
-    async fn retire_rows(&self, retirement: Retirement, entry: Option<NewAuditEntry>) -> Result<()> {
+    async fn retire_rows(&self, retirement: &Retirement, entry: Option<NewAuditEntry>) -> Result<()> {
         for _ in 0..TRIES {
             let random = u64::from_be_bytes(self.core.random_bytes());
             match self.core.health().retire(retirement, entry.clone(), self.core.now_ms(), random).await {
@@ -68,13 +66,12 @@ impl Upkeep {
     }
 
     /// The entry of a retirement. Its identifier follows from what goes, so that it is written once.
-    fn entry_of_retirement(&self, retirement: Retirement, rows: u64) -> NewAuditEntry {
+    fn entry_of_retirement(&self, retirement: &Retirement, rows: u64) -> NewAuditEntry {
         let Retirement { patient, data_type, before_us } = retirement;
-        let patient = patient.to_string();
-        let mut entry = self.core.entry_by(Action::PatientUpdate, Actor::system(), patient_entity(&patient), None);
+        let mut entry = self.core.entry_by(Action::PatientUpdate, Actor::system(), patient_entity(patient), None);
         let identity = format!("retired {patient} {} {before_us}", data_type.name());
         entry.id = hex(&Sha256::digest(identity)[..12]);
-        let before = Timestamp::from_microsecond(before_us).unwrap_or_default().to_string();
+        let before = Timestamp::from_microsecond(*before_us).unwrap_or_default().to_string();
         let details = json!({"retired": {"type": data_type.name(), "before": before, "rows": rows}});
         entry.details = Some(details.to_string());
         entry

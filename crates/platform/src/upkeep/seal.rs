@@ -2,8 +2,8 @@
 //! command seals them one after the other.
 
 use runtime::HashSet;
-use store::StoreError;
 use store::segment::{Sealed, UnsealedPeriod};
+use store::{PatientId, StoreError};
 
 use crate::core::error::Result;
 use crate::upkeep::Upkeep;
@@ -46,7 +46,7 @@ impl Upkeep {
     pub async fn seal(&self, until: Until, mut progress: impl FnMut(&Sealed)) -> Result<Sealed> {
         let ended_by_us = until.ended_by_us(self.core.now_ms());
         let mut total = Sealed::default();
-        let mut given_up: HashSet<(uuid::Uuid, i64, i64)> = HashSet::default();
+        let mut given_up: HashSet<(PatientId, i64, i64)> = HashSet::default();
         let mut failed = None;
         let mut failures_in_a_row = 0;
         loop {
@@ -57,7 +57,7 @@ impl Upkeep {
                 return failed.map_or(Ok(total), Err);
             }
             for period in periods {
-                let sealed = match self.seal_one(period).await {
+                let sealed = match self.seal_one(&period).await {
                     Ok(sealed) => sealed,
                     Err(error) if failures_in_a_row == FAILURES_IN_A_ROW => return Err(error),
                     Err(error) => {
@@ -81,7 +81,7 @@ impl Upkeep {
     }
 
     /// Seals one period. Nothing is sealed, and that is no failure, where other nodes are at the same period all the time.
-    pub(crate) async fn seal_one(&self, period: UnsealedPeriod) -> Result<Sealed> {
+    pub(crate) async fn seal_one(&self, period: &UnsealedPeriod) -> Result<Sealed> {
         for _ in 0..TRIES {
             let random = u64::from_be_bytes(self.core.random_bytes());
             match self.core.health().seal_period(period, self.core.now_ms(), random).await {
@@ -106,6 +106,6 @@ impl Upkeep {
     }
 }
 
-fn key(period: &UnsealedPeriod) -> (uuid::Uuid, i64, i64) {
-    (period.patient, period.data_type.number(), period.period.start_us)
+fn key(period: &UnsealedPeriod) -> (PatientId, i64, i64) {
+    (period.patient.clone(), period.data_type.number(), period.period.start_us)
 }

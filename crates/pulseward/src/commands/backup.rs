@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use clap::{ArgMatches, Args};
 use platform::{Platform, PlatformError, Settings};
 use serde_json::{Value, json};
-use store::ListedObject;
 use store::engine::backup::copy_files;
+use store::{ListedObject, PatientId};
 use uuid::Uuid;
 
 use crate::commands::simulate::progress_bar;
@@ -248,8 +248,8 @@ fn begin_restore(data: &Path) -> Result<PathBuf, Failure> {
 
 /// Erases whom the list of the erased or the caller names and the restored databases still know; answers how many, and
 /// how many of those that the caller names they do not know.
-async fn erase_again(platform: &Platform, named: BTreeSet<String>) -> Result<(u64, u64), Failure> {
-    let mut erased: BTreeSet<String> = platform.core.objects().erased().await?.into_iter().collect();
+async fn erase_again(platform: &Platform, named: BTreeSet<PatientId>) -> Result<(u64, u64), Failure> {
+    let mut erased: BTreeSet<PatientId> = platform.core.objects().erased().await?.into_iter().collect();
     erased.extend(named.iter().cloned());
     let (mut again, mut unknown) = (0, 0);
     for patient in erased {
@@ -280,12 +280,12 @@ fn options(store: StoreOptions, matches: &ArgMatches) -> Result<StoreOptions, Fa
 
 /// The uuids of a file, one a line; empty lines and those that begin with `#` are none. What cannot be read as a uuid
 /// may have been meant as one, so it is an error and not left out.
-fn read_uuids(path: &Path) -> Result<BTreeSet<String>, Failure> {
+fn read_uuids(path: &Path) -> Result<BTreeSet<PatientId>, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, error))?;
     let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim).enumerate();
     let told = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let uuid_of = |(at, line): (usize, &str)| match Uuid::parse_str(line) {
-        Ok(uuid) => Ok(uuid.hyphenated().to_string()),
+        Ok(uuid) => Ok(PatientId::new(uuid.hyphenated().to_string())),
         Err(_) => Err(Failure::Usage(format!("{}, line {}: not a uuid", path.display(), at + 1))),
     };
     told.map(uuid_of).collect()

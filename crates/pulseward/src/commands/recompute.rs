@@ -8,6 +8,7 @@ use crate::config::{self, LogFormat, LogOptions, StoreOptions};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::{logging, wiring};
+use store::PatientId;
 
 /// Rebuild derived data from the samples, and put right what differs
 #[derive(Args)]
@@ -28,11 +29,11 @@ impl Recompute {
         logging::start(&LogOptions { log: "warn".to_owned(), log_format: LogFormat::Text })?;
         let file = self.store.config.clone();
         let store = config::complete(self.store, matches, file.as_deref())?;
-        let patient = self.patient.as_deref();
+        let patient = self.patient.map(PatientId::new);
         let found = wiring::with_stores(&store, async |platform| {
             let bar = progress_bar();
             bar.set_message("recomputing");
-            let found = platform.data.recompute(patient, |patient, found| {
+            let found = platform.data.recompute(patient.as_ref(), |patient, found| {
                 bar.inc(found.windows);
                 if found.differences > 0 {
                     bar.suspend(|| eprintln!("{patient}: {} differences put right", found.differences));

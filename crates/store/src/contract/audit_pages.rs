@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use super::people::{account, message, patient, with_ada_in};
 use super::{Stores, audit, audit_entries, no_settings, on_both_engines};
 use crate::engine::{Row, Tx};
+use crate::ids::{PatientId, SerialNumber};
 use crate::{
     AccountId, ActorRole, ApiKey, ApiKeyId, AuditEntry, AuditQuery, Bracelet, BraceletId, Entity, GroupCode,
     NewAuditEntry, Role, UserId, UserRole,
@@ -57,7 +58,7 @@ async fn with_people(stores: &Stores) {
     }
     let bracelet = Bracelet {
         id: BraceletId::new("id-band"),
-        serial_number: "band".to_owned(),
+        serial_number: SerialNumber::new("band"),
         device_type: "wrist".to_owned(),
         firmware_version: None,
         registered_by: AccountId::new("uuid-ada"),
@@ -66,7 +67,7 @@ async fn with_people(stores: &Stores) {
     };
     users.add_bracelet(bracelet, audit(Vec::new(), 0)).await.expect("a bracelet");
     users
-        .attach_bracelet("worn", &BraceletId::new("id-band"), "uuid-grace", 2, message("worn", 0))
+        .attach_bracelet("worn", &BraceletId::new("id-band"), &PatientId::new("uuid-grace"), 2, message("worn", 0))
         .await
         .expect("attached");
     let key = ApiKey {

@@ -2,6 +2,7 @@
 
 use super::people::{account, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
+use crate::ids::{PatientId, SerialNumber};
 use crate::{
     AccountId, ApiKey, ApiKeyId, Attachment, Bracelet, BraceletId, Completion, GroupCode, HealthChange, HealthMessage,
     StoreError,
@@ -15,7 +16,7 @@ on_both_engines! {
 fn bracelet(name: &str, registered_by: &str) -> Bracelet {
     Bracelet {
         id: BraceletId::new(format!("id-{name}")),
-        serial_number: name.to_owned(),
+        serial_number: SerialNumber::new(name),
         device_type: "wrist".to_owned(),
         firmware_version: None,
         registered_by: AccountId::new(format!("uuid-{registered_by}")),
@@ -25,13 +26,25 @@ fn bracelet(name: &str, registered_by: &str) -> Bracelet {
 }
 
 fn device(id: &str, patient: &str) -> HealthMessage {
-    let change = HealthChange::RemoveDevice { uuid: format!("uuid-{patient}"), serial_number: String::new() };
+    let change = HealthChange::RemoveDevice {
+        uuid: PatientId::new(format!("uuid-{patient}")),
+        serial_number: SerialNumber::new(String::new()),
+    };
     HealthMessage { change, ..message(id, 0) }
 }
 
 async fn attach(stores: &Stores, name: &str, patient: &str, id: &str) -> crate::Result<Attachment> {
     let (bracelet, patient_uuid) = (format!("id-{name}"), format!("uuid-{patient}"));
-    stores.users.attach_bracelet(id, &BraceletId::new(bracelet.as_str()), &patient_uuid, 7, device(id, patient)).await
+    stores
+        .users
+        .attach_bracelet(
+            id,
+            &BraceletId::new(bracelet.as_str()),
+            &PatientId::new(patient_uuid.as_str()),
+            7,
+            device(id, patient),
+        )
+        .await
 }
 
 /// Ada is in A and B, Bob in B, Eve in none; Grace is a patient of A.
@@ -68,7 +81,7 @@ async fn an_idle_bracelet_is_shared_and_a_worn_one_belongs_with_its_patient(stor
     let may = async |account: &str, key: &str| {
         let (_, allowed) = stores
             .users
-            .bracelet("s1", &AccountId::new(account), Some(&ApiKeyId::new(key)))
+            .bracelet(&SerialNumber::new("s1"), &AccountId::new(account), Some(&ApiKeyId::new(key)))
             .await
             .expect("an answer")
             .expect("a bracelet");
@@ -87,7 +100,10 @@ async fn an_idle_bracelet_is_shared_and_a_worn_one_belongs_with_its_patient(stor
     assert_eq!(all().await, [true, true, false, false]);
     assert_eq!(attach(&stores, "s1", "grace", "a1").await.expect("an answer"), Attachment::Attached);
     assert_eq!(all().await, [true, false, false, false]);
-    assert_eq!(stores.users.bracelet("s2", &AccountId::new("uuid-ada"), None).await.expect("an answer"), None);
+    assert_eq!(
+        stores.users.bracelet(&SerialNumber::new("s2"), &AccountId::new("uuid-ada"), None).await.expect("an answer"),
+        None
+    );
 }
 
 async fn a_bracelet_has_one_wearer(stores: Stores) {
@@ -107,17 +123,21 @@ async fn a_bracelet_has_one_wearer(stores: Stores) {
     let idle = Bracelet { firmware_version: Some("2".to_owned()), ..bracelet("s1", "ada") };
     let here = Completion::Here(audit(Vec::new(), 0));
     assert!(!stores.users.change_bracelet(idle.clone(), here).await.expect("an answer"));
-    let worn = Bracelet { worn_by: Some("uuid-grace".to_owned()), ..idle };
+    let worn = Bracelet { worn_by: Some(PatientId::new("uuid-grace")), ..idle };
     let owed = Completion::Owed(Box::new(device("c1", "grace")));
     assert!(stores.users.change_bracelet(worn.clone(), owed).await.expect("an answer"));
     assert_eq!(
-        stores.users.bracelet("s1", &AccountId::new("uuid-ada"), None).await.expect("an answer"),
+        stores.users.bracelet(&SerialNumber::new("s1"), &AccountId::new("uuid-ada"), None).await.expect("an answer"),
         Some((worn, true))
     );
 
     let detach = async |patient: &str| {
         let (uuid, message) = (format!("uuid-{patient}"), device(&format!("d-{patient}"), patient));
-        stores.users.detach_bracelet(&BraceletId::new("id-s1"), &uuid, 9, message).await.expect("an answer")
+        stores
+            .users
+            .detach_bracelet(&BraceletId::new("id-s1"), &PatientId::new(uuid.as_str()), 9, message)
+            .await
+            .expect("an answer")
     };
     assert_eq!((detach("hedy").await, detach("grace").await, detach("grace").await), (false, true, false));
     assert_eq!(attach(&stores, "s1", "hedy", "a5").await.expect("an answer"), Attachment::Attached);

@@ -6,6 +6,7 @@ use tokio::sync::Semaphore;
 
 use super::{Stores, on_both_engines};
 use crate::engine::{Address, DbCounts, Limits, OperationCounts};
+use crate::ids::PatientId;
 use crate::{StoreError, UsersDb};
 
 on_both_engines! {
@@ -23,8 +24,8 @@ async fn operations_are_counted_by_the_function_that_asks(stores: Stores) {
     for _ in 0..3 {
         stores.users.groups_of_patients().await.expect("groups");
     }
-    stores.health.patient("u").await.expect("an answer");
-    stores.health.newest_devices(vec!["u".to_owned()]).await.expect("devices");
+    stores.health.patient(&PatientId::new("u")).await.expect("an answer");
+    stores.health.newest_devices(vec![PatientId::new("u")]).await.expect("devices");
     let (users, health) = (stores.users.counts(), stores.health.counts());
     assert_eq!((users.database, health.database), ("users", "health"));
     let counted = operation(&users, "patients.groups_of_patients");

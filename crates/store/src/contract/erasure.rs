@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::people::{message, patient, with_ada_in};
 use super::{Stores, audit, audit_entries, no_settings, on_both_engines};
 use crate::events::MessageKey;
+use crate::ids::{ExportId, NodeId, PatientId};
 use crate::{
     AccountErasure, AccountId, ActorRole, Entity, GroupCode, HealthChange, HealthMessage, NewAuditEntry, NewExport,
     Profile, Role, StoreError, UserId, UserRole,
@@ -18,7 +19,7 @@ on_both_engines! {
 }
 
 fn erase(id: &str) -> HealthMessage {
-    let change = HealthChange::ErasePatient { uuid: "uuid-grace".to_owned(), at_ms: 50 };
+    let change = HealthChange::ErasePatient { uuid: PatientId::new("uuid-grace"), at_ms: 50 };
     HealthMessage { id: id.to_owned(), change, entries: Vec::new(), created_ms: 50 }
 }
 
@@ -38,7 +39,7 @@ fn entry(id: &str) -> NewAuditEntry {
 
 fn put(uuid: &str) -> HealthChange {
     HealthChange::PutPatient {
-        uuid: uuid.to_owned(),
+        uuid: PatientId::new(uuid),
         record_id: "r".to_owned(),
         customer_code: None,
         profile: Profile { birthday: Some("1906-12-09".to_owned()), ..Profile::default() },
@@ -59,13 +60,16 @@ async fn a_person_goes_and_his_entries_stay_without_details(stores: Stores) {
         HealthMessage { id: "i2".to_owned(), change: put("uuid-grace"), entries: vec![entry("e2")], created_ms: 6 };
     users.enqueue(pending).await.expect("noted");
 
-    users.erase_patient("uuid-grace", 50, erase("x1")).await.expect("erased");
-    assert!(matches!(users.erase_patient("uuid-grace", 60, erase("x2")).await, Err(StoreError::Gone("patient"))));
+    users.erase_patient(&PatientId::new("uuid-grace"), 50, erase("x1")).await.expect("erased");
+    assert!(matches!(
+        users.erase_patient(&PatientId::new("uuid-grace"), 60, erase("x2")).await,
+        Err(StoreError::Gone("patient"))
+    ));
     assert!(matches!(users.enqueue(erase("x3")).await, Err(StoreError::Gone("patient"))));
-    let erasure = users.erasure("uuid-grace").await.expect("an answer").expect("an erasure");
+    let erasure = users.erasure(&PatientId::new("uuid-grace")).await.expect("an answer").expect("an erasure");
     assert_eq!((erasure.erased_ms, erasure.counts["persons"], erasure.counts["audit_details"]), (50, 1, 1));
 
-    let owed = users.messages_of("uuid-grace").await.expect("a list");
+    let owed = users.messages_of(&PatientId::new("uuid-grace")).await.expect("a list");
     assert_eq!(owed.iter().map(|owed| owed.created_ms).collect::<Vec<_>>(), [6, 50]);
     for owed in &owed {
         assert!(matches!(owed.change, HealthChange::ErasePatient { .. }));
@@ -89,9 +93,9 @@ async fn a_person_goes_and_his_entries_stay_without_details(stores: Stores) {
         [("e1", &None), ("e2", &None)]
     );
     assert_eq!(users.verify_audit().await.expect("an answer"), (2, None));
-    assert_eq!(users.erasures_to_overwrite().await.expect("a list"), ["uuid-grace"]);
+    assert_eq!(users.erasures_to_overwrite().await.expect("a list"), [PatientId::new("uuid-grace")]);
     users.overwrite_deleted().await.expect("rewritten");
-    users.note_overwritten(vec!["uuid-grace".to_owned()], 60).await.expect("noted");
+    users.note_overwritten(vec![PatientId::new("uuid-grace")], 60).await.expect("noted");
     assert!(users.erasures_to_overwrite().await.expect("a list").is_empty());
 }
 
@@ -106,11 +110,11 @@ async fn a_patient_of_the_health_database_does_not_come_back(stores: Stores) {
     health.apply(erase("x").change).await.expect("erased");
     health.apply_numbered(put("uuid-grace"), 2).await.expect("not made");
     health.apply(put("uuid-grace")).await.expect("not made");
-    assert!(health.patient("uuid-grace").await.expect("an answer").is_none());
-    assert!(health.patient("uuid-hedy").await.expect("an answer").is_some());
-    let mark = health.erased_patient("uuid-grace").await.expect("an answer").expect("a mark");
+    assert!(health.patient(&PatientId::new("uuid-grace")).await.expect("an answer").is_none());
+    assert!(health.patient(&PatientId::new("uuid-hedy")).await.expect("an answer").is_some());
+    let mark = health.erased_patient(&PatientId::new("uuid-grace")).await.expect("an answer").expect("a mark");
     assert_eq!((mark.erased_ms, mark.counts["profiles"], mark.counts["samples"]), (50, 1, 0));
-    assert_eq!(health.objects.erased().await.expect("a list"), ["uuid-grace"]);
+    assert_eq!(health.objects.erased().await.expect("a list"), [PatientId::new("uuid-grace")]);
     health.overwrite_deleted().await.expect("rewritten");
 }
 
@@ -120,8 +124,8 @@ async fn archives_of_a_patient_go(stores: Stores) {
         let uuid = format!("uuid-{name}");
         health.apply_numbered(put(&uuid), 1).await.expect("made");
         let export = NewExport {
-            id: format!("export-{name}"),
-            patient: uuid.clone(),
+            id: ExportId::new(format!("export-{name}")),
+            patient: PatientId::new(uuid.clone()),
             actor: AccountId::new("ada"),
             request: "{}".to_owned(),
             entry: super::export_entry(name),
@@ -130,7 +134,7 @@ async fn archives_of_a_patient_go(stores: Stores) {
         };
         health.begin_export(export).await.expect("begun");
         assert_eq!(super::deliver_entries_of(&stores, &uuid).await, 1);
-        let lease = health.claim_jobs("export", "node", 1, 1000, 1).await.expect("an answer").remove(0);
+        let lease = health.claim_jobs("export", &NodeId::new("node"), 1, 1000, 1).await.expect("an answer").remove(0);
         let job = health.try_export(&lease, 1).await.expect("an answer").expect("a job");
         let path = format!("{}/archive.zip", crate::health::exports::folder(&job.patient));
         assert!(health.place_export(&lease, &path).await.expect("an answer"));
@@ -140,11 +144,11 @@ async fn archives_of_a_patient_go(stores: Stores) {
     }
     health.apply(erase("x").change).await.expect("erased");
     let archives = async |name: &str| {
-        let folder = crate::health::exports::folder(&format!("uuid-{name}"));
+        let folder = crate::health::exports::folder(&PatientId::new(format!("uuid-{name}")));
         health.objects.listed(&folder).await.expect("a list").len()
     };
     assert_eq!((archives("grace").await, archives("hedy").await), (0, 1));
-    assert!(health.export("export-grace").await.expect("an answer").is_none());
+    assert!(health.export(&ExportId::new("export-grace")).await.expect("an answer").is_none());
     for erased in health.erased_before(51, 10).await.expect("a list") {
         assert_eq!(health.check_erasure(&erased).await.expect("checked"), 0);
     }

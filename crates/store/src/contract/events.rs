@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{Stores, on_both_engines};
 use crate::error::Result;
 use crate::events::{self, Event, EventType, Followed, LogCursor, NewEvent};
+use crate::ids::PatientId;
 use crate::{HealthChange, HealthDb, Profile, StoreError};
 
 on_both_engines! {
@@ -28,7 +29,7 @@ pub(super) fn event(label: &str) -> NewEvent {
 pub(super) async fn with_patients(stores: &Stores, names: &[&str]) {
     for name in names {
         let change = HealthChange::PutPatient {
-            uuid: (*name).to_owned(),
+            uuid: PatientId::new(*name),
             record_id: format!("id-{name}"),
             customer_code: None,
             profile: Profile::default(),
@@ -42,7 +43,11 @@ const DERIVED_ALL_OF_HEDY: &str = "UPDATE patient SET derived_through = 9 WHERE 
 
 async fn append(health: &HealthDb, patient: &'static str, labels: &'static [&'static str]) {
     let events: Vec<NewEvent> = labels.iter().map(|label| event(label)).collect();
-    health.db.write(async move |tx| events::append(tx, patient, &events).await).await.expect("appended");
+    health
+        .db
+        .write(async move |tx| events::append(tx, &PatientId::new(patient), &events).await)
+        .await
+        .expect("appended");
 }
 
 async fn start(health: &HealthDb) -> LogCursor {
@@ -88,15 +93,15 @@ async fn rolled_back_events_leave_no_gap(stores: Stores) {
     let failed: Result<()> = health
         .db
         .write(async |tx| {
-            events::append(tx, "grace", &[event("lost")]).await?;
+            events::append(tx, &PatientId::new("grace"), &[event("lost")]).await?;
             Err(StoreError::LeaseLost)
         })
         .await;
     assert!(matches!(failed, Err(StoreError::LeaseLost)));
     append(health, "grace", &["two", "three"]).await;
-    let all = health.events().after("grace", 0, 10).await.expect("events");
+    let all = health.events().after(&PatientId::new("grace"), 0, 10).await.expect("events");
     assert_eq!(labels(&all), [("grace", 1, "one"), ("grace", 2, "two"), ("grace", 3, "three")]);
-    let later = health.events().after("grace", 1, 1).await.expect("events");
+    let later = health.events().after(&PatientId::new("grace"), 1, 1).await.expect("events");
     assert_eq!(labels(&later), [("grace", 2, "two")]);
 }
 
@@ -108,8 +113,8 @@ async fn place_within_a_position_is_kept_by_pages_of_any_size(stores: Stores) {
     health
         .db
         .write(async |tx| {
-            events::append(tx, "grace", &[event("g1"), event("g2")]).await?;
-            events::append(tx, "hedy", &[event("h2"), event("h3"), event("h4")]).await
+            events::append(tx, &PatientId::new("grace"), &[event("g1"), event("g2")]).await?;
+            events::append(tx, &PatientId::new("hedy"), &[event("h2"), event("h3"), event("h4")]).await
         })
         .await
         .expect("appended");
@@ -140,14 +145,14 @@ async fn types_of_the_service_are_not_shown_to_clients_and_cursors_are_the_same(
         .db
         .write(async move |tx| {
             let hidden = [of_type(EventType::SyncRepeated), of_type(EventType::LatestChanged)];
-            events::append(tx, "grace", &[event("one")]).await?;
-            events::append(tx, "grace", &hidden).await?;
-            events::append(tx, "grace", &[event("two")]).await
+            events::append(tx, &PatientId::new("grace"), &[event("one")]).await?;
+            events::append(tx, &PatientId::new("grace"), &hidden).await?;
+            events::append(tx, &PatientId::new("grace"), &[event("two")]).await
         })
         .await
         .expect("appended");
     settle(health).await;
-    let shown = health.events().after("grace", 0, 10).await.expect("events");
+    let shown = health.events().after(&PatientId::new("grace"), 0, 10).await.expect("events");
     assert_eq!(labels(&shown), [("grace", 1, "one"), ("grace", 4, "two")]);
     let mut cursor = start(health).await;
     let (mut of_clients, mut of_service) = (Vec::new(), Vec::new());
@@ -188,7 +193,9 @@ async fn events_expire_from_the_oldest_and_the_newest_stays(stores: Stores) {
     let health = &stores.health;
     for time_ms in [10, 20, 30, 20, 40] {
         let event = NewEvent { event_type: EventType::DayUpdated, time_ms, body: json!({}) };
-        let written = health.db.write(async move |tx| events::append(tx, "grace", std::slice::from_ref(&event)).await);
+        let written = health
+            .db
+            .write(async move |tx| events::append(tx, &PatientId::new("grace"), std::slice::from_ref(&event)).await);
         written.await.expect("appended");
     }
     let log = health.events();
@@ -206,7 +213,7 @@ async fn events_expire_from_the_oldest_and_the_newest_stays(stores: Stores) {
     }
     assert_eq!((deleted, times(start(health).await).await), (2, vec![40]));
     append(health, "grace", &["after"]).await;
-    assert_eq!(health.events().after("grace", 5, 9).await.expect("events")[0].sequence, 6);
+    assert_eq!(health.events().after(&PatientId::new("grace"), 5, 9).await.expect("events")[0].sequence, 6);
 }
 
 async fn sync_stays_until_it_is_derived(stores: Stores) {
@@ -220,7 +227,7 @@ async fn sync_stays_until_it_is_derived(stores: Stores) {
     settle(health).await;
     let begin = start(health).await;
     assert_eq!(health.events().expire(1_000, 100).await.expect("a count"), 1, "what waits holds up no other");
-    assert_eq!(labels(&health.events().after("grace", 0, 9).await.expect("events")).len(), 2);
+    assert_eq!(labels(&health.events().after(&PatientId::new("grace"), 0, 9).await.expect("events")).len(), 2);
     assert_eq!(labels(&followed(health, start(health).await, 9).await), [("grace", 2, "newest")]);
     assert_eq!(health.events().read_after(&begin, 9).await.expect("an answer"), Followed::Expired);
     let end = health.events().end().await.expect("a cursor");
@@ -230,7 +237,7 @@ async fn sync_stays_until_it_is_derived(stores: Stores) {
     assert_eq!(labels(&followed(health, end, 9).await), [("hedy", 2, "later")], "a cursor at the end stays good");
     health.db.write(async |tx| tx.execute(DERIVED, &[]).await).await.expect("derived");
     assert_eq!(health.events().expire(1_000, 100).await.expect("a count"), 1);
-    let left = health.events().after("grace", 0, 9).await.expect("events");
+    let left = health.events().after(&PatientId::new("grace"), 0, 9).await.expect("events");
     assert_eq!(labels(&left), [("grace", 2, "newest")]);
 }
 
@@ -255,11 +262,11 @@ async fn erased_patient_keeps_positions_without_data(stores: Stores) {
     append(health, "hedy", &["two"]).await;
     let before = followed(health, start(health).await, 9).await;
     health.db.write(async |tx| tx.execute(SYNC, &[&vec![1_u8]]).await).await.expect("named");
-    health.erase_rows("grace", 50).await.expect("erased");
+    health.erase_rows(&PatientId::new("grace"), 50).await.expect("erased");
     let after = followed(health, start(health).await, 9).await;
     let expected: Vec<Event> = before
         .into_iter()
-        .map(|event| if event.patient == "grace" { Event { body: json!({}), ..event } } else { event })
+        .map(|event| if event.patient == PatientId::new("grace") { Event { body: json!({}), ..event } } else { event })
         .collect();
     assert_eq!(after, expected);
     let left = health.db.read(async |tx| {
@@ -312,7 +319,7 @@ async fn page_tells_that_committed_events_wait_for_an_older_transaction() {
     let (end_it, may_end) = tokio::sync::oneshot::channel::<()>();
     let mut parts = Some((begun, may_end));
     let older = health.db.write(async move |tx| {
-        events::append(tx, "grace", &[event("older")]).await?;
+        events::append(tx, &PatientId::new("grace"), &[event("older")]).await?;
         // Waited for, so that the transaction has its number.
         tx.query_opt("SELECT COUNT(*) FROM patient", &[], |row| row.get::<i64>(0)).await?;
         if let Some((begun, may_end)) = parts.take() {

@@ -2,6 +2,7 @@
 
 use super::{Stores, audit, deliver_entries_of, export_entry, on_both_engines};
 use crate::events::MessageKey;
+use crate::ids::{ExportId, NodeId, PatientId};
 use crate::{AccountId, ExportState, ExportTurn, HealthChange, JobLease, NewExport, Profile};
 
 const PATIENT: &str = "11111111-1111-4111-8111-111111111111";
@@ -17,7 +18,7 @@ on_both_engines! {
 
 async fn with_patient(stores: &Stores) {
     let change = HealthChange::PutPatient {
-        uuid: PATIENT.to_owned(),
+        uuid: PatientId::new(PATIENT),
         record_id: "1".repeat(24),
         customer_code: None,
         profile: Profile::default(),
@@ -28,8 +29,8 @@ async fn with_patient(stores: &Stores) {
 
 fn new_export(number: i64, now_ms: i64) -> NewExport {
     NewExport {
-        id: format!("{number:024x}"),
-        patient: PATIENT.to_owned(),
+        id: ExportId::new(format!("{number:024x}")),
+        patient: PatientId::new(PATIENT),
         actor: AccountId::new("an account"),
         request: "{}".to_owned(),
         entry: export_entry(&number.to_string()),
@@ -51,7 +52,11 @@ async fn ready(stores: &Stores, number: i64, now_ms: i64) {
 
 /// The lease of the export that may be claimed.
 async fn claimed(stores: &Stores, now_ms: i64) -> Option<JobLease> {
-    let leases = stores.health.claim_jobs("export", "node", now_ms, now_ms + MINUTE_MS, 9).await.expect("an answer");
+    let leases = stores
+        .health
+        .claim_jobs("export", &NodeId::new("node"), now_ms, now_ms + MINUTE_MS, 9)
+        .await
+        .expect("an answer");
     assert!(leases.len() < 2, "{leases:?}");
     leases.into_iter().next()
 }
@@ -62,15 +67,15 @@ async fn a_patient_has_a_turn_every_so_often(stores: Stores) {
     assert_eq!(begin(&stores, 1, 1_000).await, ExportTurn::Begun);
     let wait_ms = 4 * MINUTE_MS;
     assert_eq!(begin(&stores, 2, 1_000 + MINUTE_MS).await, ExportTurn::TooSoon { wait_ms });
-    assert!(stores.health.export(&format!("{:024x}", 2)).await.expect("an answer").is_none());
+    assert!(stores.health.export(&ExportId::new(format!("{:024x}", 2))).await.expect("an answer").is_none());
     assert_eq!(begin(&stores, 3, 1_000 + 5 * MINUTE_MS).await, ExportTurn::Begun);
 
     stores.health.set_export_interval(None, 60).await.expect("set");
     assert_eq!(begin(&stores, 4, 1_000 + 6 * MINUTE_MS).await, ExportTurn::Begun);
-    stores.health.set_export_interval(Some(PATIENT), 3600).await.expect("set");
+    stores.health.set_export_interval(Some(&PatientId::new(PATIENT)), 3600).await.expect("set");
     let wait_ms = 59 * MINUTE_MS;
     assert_eq!(begin(&stores, 5, 1_000 + 7 * MINUTE_MS).await, ExportTurn::TooSoon { wait_ms });
-    stores.health.set_export_interval(Some(PATIENT), 0).await.expect("set");
+    stores.health.set_export_interval(Some(&PatientId::new(PATIENT)), 0).await.expect("set");
     assert_eq!(begin(&stores, 6, 1_000 + 7 * MINUTE_MS).await, ExportTurn::Begun);
     assert_eq!(begin(&stores, 7, 1_000 + 7 * MINUTE_MS).await, ExportTurn::Begun);
 }
@@ -105,10 +110,10 @@ async fn export_whose_lease_passed_on_is_finished_by_the_last_holder_alone(store
     assert!(health.place_export(&second, "exports/b.zip").await.expect("an answer"));
     assert!(health.finish_export(&second, 9, 102_000).await.expect("an answer"));
     assert!(!health.finish_export(&second, 9, 103_000).await.expect("an answer"));
-    let job = health.export(&second.subject).await.expect("an answer").expect("a job");
+    let job = health.export(&ExportId::new(second.subject.as_str())).await.expect("an answer").expect("a job");
     assert_eq!(job.state, ExportState::Done { path: "exports/b.zip".to_owned(), bytes: 9 });
     assert!(claimed(&stores, i64::MAX / 2).await.is_none());
-    health.entries_taken(&MessageKey { patient: PATIENT.to_owned(), sequence: 1 }).await.expect("noted");
+    health.entries_taken(&MessageKey { patient: PatientId::new(PATIENT), sequence: 1 }).await.expect("noted");
     assert!(claimed(&stores, i64::MAX / 2).await.is_none(), "a note that comes twice makes no second job");
 }
 
@@ -119,9 +124,9 @@ async fn nobody_works_on_a_job_whose_entry_is_owed(stores: Stores) {
     assert!(claimed(&stores, 9_000).await.is_none());
     let log = health.events();
     assert!(log.undelivered(999, None).await.expect("a list").is_empty());
-    let key = MessageKey { patient: PATIENT.to_owned(), sequence: 1 };
+    let key = MessageKey { patient: PatientId::new(PATIENT), sequence: 1 };
     assert_eq!(log.undelivered(1_000, None).await.expect("a list"), std::slice::from_ref(&key));
-    assert!(log.after(PATIENT, 0, 9).await.expect("a list").is_empty(), "it is no reader's business");
+    assert!(log.after(&PatientId::new(PATIENT), 0, 9).await.expect("a list").is_empty(), "it is no reader's business");
 
     // Two nodes deliver it at once.
     let entries = || audit(vec![export_entry("1")], 1_500);
@@ -140,15 +145,15 @@ async fn finished_exports_are_forgotten_and_their_archives_die(stores: Stores) {
     let health = &stores.health;
     let lease = claimed(&stores, 2_000).await.expect("a job");
     assert!(health.place_export(&lease, "exports/a.zip").await.expect("an answer"));
-    health.forget_export(&lease.subject, 2_500).await.expect("not done");
+    health.forget_export(&ExportId::new(lease.subject.as_str()), 2_500).await.expect("not done");
     assert!(health.give_export_up(&lease, "too bad", 3_000).await.expect("an answer"));
-    let job = health.export(&lease.subject).await.expect("an answer").expect("a job");
+    let job = health.export(&ExportId::new(lease.subject.as_str())).await.expect("an answer").expect("a job");
     assert_eq!(job.state, ExportState::Failed { error: "too bad".to_owned() });
     assert_eq!(health.dead_objects(i64::MAX, 9).await.expect("a list"), ["exports/a.zip"]);
     assert_eq!(health.exports_finished_before(3_000, 9).await.expect("a list"), []);
-    let finished = [(lease.subject.clone(), PATIENT.to_owned())];
+    let finished = [(ExportId::new(lease.subject.as_str()), PatientId::new(PATIENT))];
     assert_eq!(health.exports_finished_before(3_001, 9).await.expect("a list"), finished);
-    health.forget_export(&lease.subject, 4_000).await.expect("forgotten");
-    health.forget_export(&lease.subject, 4_000).await.expect("forgotten before");
-    assert!(health.export(&lease.subject).await.expect("an answer").is_none());
+    health.forget_export(&ExportId::new(lease.subject.as_str()), 4_000).await.expect("forgotten");
+    health.forget_export(&ExportId::new(lease.subject.as_str()), 4_000).await.expect("forgotten before");
+    assert!(health.export(&ExportId::new(lease.subject.as_str())).await.expect("an answer").is_none());
 }

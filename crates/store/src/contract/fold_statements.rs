@@ -12,6 +12,7 @@ use super::Stores;
 use super::folds::{claim_of, due, enrol, news, nothing, section, slots};
 use crate::engine::Address;
 use crate::events::{EventType, NewEvent};
+use crate::ids::PatientId;
 use crate::{Claim, CommitOutcome, DerivationCommit, Dirty};
 
 const DAY: LocalDay = LocalDay(20_000);
@@ -82,7 +83,7 @@ async fn statements_of_a_commit_do_not_grow_with_what_was_derived() -> Result<()
     let remove_many = |claim: &Claim| DerivationCommit { rows: entries(MANY, false), ..of_unmarked(claim) };
     let of_many = asked(&stores, &server, remove_many).await?;
     assert_eq!(of_many.len(), of_one.len(), "{of_many:#?}");
-    assert_eq!(stores.health.news_between("ada", 0, MANY).await?, []);
+    assert_eq!(stores.health.news_between(&PatientId::new("ada"), 0, MANY).await?, []);
     Ok(())
 }
 
@@ -97,11 +98,11 @@ async fn statements_of_a_commit_do_not_grow_with_the_marks_that_it_ends() -> Res
     for marks in [1, MANY] {
         let ranges: Vec<_> = (0..marks).map(|at| due(at * 1_000, 1)).collect();
         for range in &ranges {
-            stores.health.mark_due("ada", *range).await?;
+            stores.health.mark_due(&PatientId::new("ada"), *range).await?;
         }
         let end = |claim: &Claim| DerivationCommit { done: ranges.clone(), ..nothing(claim) };
         counts.push(asked(&stores, &server, end).await?.len());
-        assert_eq!(stores.health.due_of("ada", 1).await?, []);
+        assert_eq!(stores.health.due_of(&PatientId::new("ada"), 1).await?, []);
     }
     assert_eq!(counts[0], counts[1]);
     Ok(())

@@ -9,6 +9,7 @@ use vitals::summary::Section;
 use vitals::zone::{LocalDay, ZoneRuns};
 
 use super::{Stores, on_both_engines, until_another_waits};
+use crate::ids::{NodeId, PatientId};
 use crate::{
     Claim, CommitOutcome, DerivationCommit, DueRange, HealthChange, LatestChange, Profile, SlotRow, SummaryRow, Sync,
 };
@@ -31,7 +32,7 @@ const VITAL: [DataType; 2] = [DataType::Activity, DataType::Tests];
 
 pub(super) async fn enrol(stores: &Stores, uuid: &str) {
     let change = HealthChange::PutPatient {
-        uuid: uuid.to_owned(),
+        uuid: PatientId::new(uuid),
         record_id: format!("id-{uuid}"),
         customer_code: None,
         profile: Profile::default(),
@@ -67,17 +68,17 @@ pub(super) fn news(time_ms: i64, entry: Option<NewsEntry>) -> DerivedRow {
 
 /// Claims a patient, due or not, at a time beyond every lease before.
 pub(super) async fn claim_of(stores: &Stores, patient: &str) -> Claim {
-    let claimed = stores.health.claim_patient(patient, i64::MAX / 2, LEASE_MS).await;
+    let claimed = stores.health.claim_patient(&PatientId::new(patient), i64::MAX / 2, LEASE_MS).await;
     claimed.expect("an answer").expect("a claim")
 }
 
 async fn claim(stores: &Stores, now_ms: i64) -> Vec<Claim> {
-    stores.health.claim_due("node", now_ms, LEASE_MS, 10).await.expect("an answer")
+    stores.health.claim_due(&NodeId::new("node"), now_ms, LEASE_MS, 10).await.expect("an answer")
 }
 
 async fn a_patient_is_folded_by_one_at_a_time(stores: Stores) {
     enrol(&stores, "ada").await;
-    stores.health.mark_due("ada", due(1, 500)).await.expect("marked");
+    stores.health.mark_due(&PatientId::new("ada"), due(1, 500)).await.expect("marked");
     assert_eq!(claim(&stores, 499).await, []);
     let first = claim(&stores, 500).await.remove(0);
     assert_eq!(claim(&stores, 501).await, []);
@@ -86,7 +87,7 @@ async fn a_patient_is_folded_by_one_at_a_time(stores: Stores) {
 
     let late = DerivationCommit { done: vec![due(1, 500)], ..nothing(&first) };
     assert_eq!(stores.health.commit_derivations(vec![late]).await.expect("an answer"), [CommitOutcome::LeaseLost]);
-    assert_eq!(stores.health.due_of("ada", 500).await.expect("an answer"), [due(1, 500)]);
+    assert_eq!(stores.health.due_of(&PatientId::new("ada"), 500).await.expect("an answer"), [due(1, 500)]);
 
     stores.health.hold_claim(second.clone(), 700_000).await.expect("put off");
     assert_eq!(claim(&stores, 699_999).await, []);
@@ -102,12 +103,12 @@ async fn the_longest_waiting_are_claimed_first(stores: Stores) {
         let uuid = format!("patient-{at}");
         enrol(&stores, &uuid).await;
         for mark in 0..3 {
-            stores.health.mark_due(&uuid, due(mark, 100 - at)).await.expect("marked");
+            stores.health.mark_due(&PatientId::new(uuid.as_str()), due(mark, 100 - at)).await.expect("marked");
         }
     }
     // A mark of somebody who is not enrolled is nobody's.
-    stores.health.mark_due("nobody", due(1, 1)).await.expect("marked");
-    let claims = stores.health.claim_due("node", 1_000, LEASE_MS, 2).await.expect("an answer");
+    stores.health.mark_due(&PatientId::new("nobody"), due(1, 1)).await.expect("marked");
+    let claims = stores.health.claim_due(&NodeId::new("node"), 1_000, LEASE_MS, 2).await.expect("an answer");
     let names: Vec<&str> = claims.iter().map(|claim| claim.patient.as_str()).collect();
     assert_eq!(names, ["patient-3", "patient-4"]);
     assert_eq!(claim(&stores, 1_000).await.len(), 3);
@@ -120,7 +121,7 @@ fn heart_rate(value: f64, timestamp_ms: i64) -> LatestValues {
 async fn a_fold_is_committed_whole_or_not_at_all(stores: Stores) {
     for name in ["ada", "grace"] {
         enrol(&stores, name).await;
-        stores.health.mark_due(name, due(1, 0)).await.expect("marked");
+        stores.health.mark_due(&PatientId::new(name), due(1, 0)).await.expect("marked");
     }
     let claims = claim(&stores, 1).await;
     let day = LocalDay(20_000);
@@ -139,22 +140,25 @@ async fn a_fold_is_committed_whole_or_not_at_all(stores: Stores) {
     let outcomes = stores.health.commit_derivations(vec![whole(&claims[0]), whole(&lost)]).await.expect("an answer");
     assert_eq!(outcomes, [CommitOutcome::Committed, CommitOutcome::LeaseLost]);
 
-    let names = vec!["ada".to_owned(), "grace".to_owned()];
+    let names = vec![PatientId::new("ada"), PatientId::new("grace")];
     let latest = stores.health.latest_of_patients(names.clone()).await.expect("an answer");
     assert_eq!(latest.len(), 1);
-    assert_eq!(latest["ada"], heart_rate(60.0, 7));
-    assert_eq!(stores.health.stored_latest("grace").await.expect("an answer"), LatestValues::default());
-    assert_eq!(stores.health.newest_news("ada").await.expect("an answer"), Some(entry));
-    assert_eq!(stores.health.newest_news("grace").await.expect("an answer"), None);
+    assert_eq!(latest[&PatientId::new("ada")], heart_rate(60.0, 7));
+    assert_eq!(
+        stores.health.stored_latest(&PatientId::new("grace")).await.expect("an answer"),
+        LatestValues::default()
+    );
+    assert_eq!(stores.health.newest_news(&PatientId::new("ada")).await.expect("an answer"), Some(entry));
+    assert_eq!(stores.health.newest_news(&PatientId::new("grace")).await.expect("an answer"), None);
     assert_eq!(stores.health.slots_of_patients(names, day, VITAL).await.expect("an answer").len(), 1);
-    assert_eq!(stores.health.due_of("ada", 9).await.expect("an answer"), []);
-    assert_eq!(stores.health.due_of("grace", 9).await.expect("an answer").len(), 1);
+    assert_eq!(stores.health.due_of(&PatientId::new("ada"), 9).await.expect("an answer"), []);
+    assert_eq!(stores.health.due_of(&PatientId::new("grace"), 9).await.expect("an answer").len(), 1);
 }
 
 async fn lease_that_has_ended_is_not_prolonged(stores: Stores) {
     enrol(&stores, "ada").await;
     let health = &stores.health;
-    health.mark_due("ada", due(1, 500)).await.expect("marked");
+    health.mark_due(&PatientId::new("ada"), due(1, 500)).await.expect("marked");
     let held = claim(&stores, 500).await.remove(0);
     health.prolong_claim(held.clone(), 90_000).await.expect("prolonged");
     assert_eq!(claim(&stores, 80_000).await, [], "it is held");
@@ -174,15 +178,17 @@ async fn sync_of_which_nothing_is_derived_is_passed_over_by_a_derivation(stores:
         }
         block.zones = ZoneRuns::constant("UTC".into(), 1);
         let blocks = vec![block];
-        let sync = Sync { patient: "ada".to_owned(), received_ms: NOON_MS, id: None, device: None, blocks };
+        let sync = Sync { patient: PatientId::new("ada"), received_ms: NOON_MS, id: None, device: None, blocks };
         stores.health.store_sync(sync).await.expect("stored");
         let held = claim(&stores, NOON_MS + number).await.remove(0);
-        let dirty = stores.health.dirty_of("ada", NOON_MS).await.expect("an answer").expect("a patient");
+        let dirty =
+            stores.health.dirty_of(&PatientId::new("ada"), NOON_MS).await.expect("an answer").expect("a patient");
         assert_eq!((&dirty.ready, &dirty.later, dirty.through), (&vec![], &vec![], number));
         let commit = DerivationCommit { dirty: Some(dirty), now_ms: NOON_MS, ..nothing(&held) };
         stores.health.commit_derivations(vec![commit]).await.expect("committed");
         assert_eq!(claim(&stores, NOON_MS + number).await, []);
-        let dirty = stores.health.dirty_of("ada", NOON_MS).await.expect("an answer").expect("a patient");
+        let dirty =
+            stores.health.dirty_of(&PatientId::new("ada"), NOON_MS).await.expect("an answer").expect("a patient");
         assert_eq!(dirty.from, number, "events up to it need not be kept");
     }
 }
@@ -196,7 +202,7 @@ async fn range_that_is_marked_while_a_derivation_commits_stays_ready() {
     let health = &stores.health;
     enrol(&stores, "ada").await;
     // Ready since before the new mark is.
-    health.mark_due("ada", due(1, 500)).await.expect("marked");
+    health.mark_due(&PatientId::new("ada"), due(1, 500)).await.expect("marked");
     let first = claim(&stores, 500).await.remove(0);
     health
         .commit_derivations(vec![DerivationCommit {
@@ -207,12 +213,12 @@ async fn range_that_is_marked_while_a_derivation_commits_stays_ready() {
         .await
         .expect("committed");
     let held = claim(&stores, 550).await.remove(0);
-    let dirty = health.dirty_of("ada", 100).await.expect("an answer");
+    let dirty = health.dirty_of(&PatientId::new("ada"), 100).await.expect("an answer");
     health.db.write(async |tx| tx.execute("DELETE FROM due", &[]).await).await.expect("no mark is left");
     let (marked, is_marked) = tokio::sync::oneshot::channel();
     let mut marked = Some(marked);
     let marking = health.db.write(async move |tx| {
-        crate::health::due::lower_ready(tx, "ada", 600).await?;
+        crate::health::due::lower_ready(tx, &PatientId::new("ada"), 600).await?;
         tx.execute(MARK, &[]).await?;
         if let Some(marked) = marked.take() {
             let _ = marked.send(());
@@ -244,22 +250,25 @@ async fn latest_values_that_changed_meanwhile_are_kept_where_they_are_newer(stor
         ..nothing(&stale)
     };
     assert_eq!(stores.health.commit_derivations(vec![commit]).await.expect("an answer"), [CommitOutcome::Committed]);
-    assert_eq!(stores.health.stored_latest("ada").await.expect("an answer"), newer);
-    assert_eq!(stores.health.summaries("ada", LocalDay(9), LocalDay(9)).await.expect("an answer"), [row]);
+    assert_eq!(stores.health.stored_latest(&PatientId::new("ada")).await.expect("an answer"), newer);
+    assert_eq!(
+        stores.health.summaries(&PatientId::new("ada"), LocalDay(9), LocalDay(9)).await.expect("an answer"),
+        [row]
+    );
     // What it read is what is there, so that an older value may stand again.
     let third = claim_of(&stores, "ada").await;
     let commit = DerivationCommit { latest: change(newer, heart_rate(58.0, 5)), ..nothing(&third) };
     stores.health.commit_derivations(vec![commit]).await.expect("committed");
-    assert_eq!(stores.health.stored_latest("ada").await.expect("an answer"), heart_rate(58.0, 5));
+    assert_eq!(stores.health.stored_latest(&PatientId::new("ada")).await.expect("an answer"), heart_rate(58.0, 5));
 }
 
 async fn cells_and_summaries_are_found_by_day_and_by_patient(stores: Stores) {
-    let names: Vec<String> = (0..70).map(|at| format!("patient-{at:02}")).collect();
+    let names: Vec<PatientId> = (0..70).map(|at| PatientId::new(format!("patient-{at:02}"))).collect();
     for name in &names {
-        enrol(&stores, name).await;
+        enrol(&stores, name.as_str()).await;
         stores.health.mark_due(name, due(1, 0)).await.expect("marked");
     }
-    let claims = stores.health.claim_due("node", 1, LEASE_MS, 100).await.expect("an answer");
+    let claims = stores.health.claim_due(&NodeId::new("node"), 1, LEASE_MS, 100).await.expect("an answer");
     let cells = |day: i32, data_type| SlotRow { day: LocalDay(day), data_type, cells: vec![day as u8; 9] };
     let body = |day: i32, section, text: &str| SummaryRow { day: LocalDay(day), section, body: text.to_owned() };
     let put_cells = |day: i32, data_type| slots(LocalDay(day), data_type, Some(cells(day, data_type).cells));
@@ -277,7 +286,7 @@ async fn cells_and_summaries_are_found_by_day_and_by_patient(stores: Stores) {
     stores.health.commit_derivations(commits.collect()).await.expect("committed");
 
     let health = &stores.health;
-    let first = names[0].as_str();
+    let first = &names[0];
     assert_eq!(
         health.slots(first, LocalDay(2), LocalDay(4)).await.expect("an answer"),
         [cells(2, DataType::Activity), cells(2, DataType::Tests), cells(4, DataType::Activity)]
@@ -317,19 +326,19 @@ async fn patients_of_other_versions_are_found_until_they_are_marked(stores: Stor
         enrol(&stores, name).await;
     }
     let health = &stores.health;
-    assert_eq!(health.patients_of_other_versions(&versions(), "", 9).await.expect("an answer"), []);
-    let of_older = |name: &str| (name.to_owned(), versions());
-    let found = health.patients_of_other_versions("news=2", "ada", 1).await.expect("an answer");
+    assert_eq!(health.patients_of_other_versions(&versions(), None, 9).await.expect("an answer"), []);
+    let of_older = |name: &str| (PatientId::new(name), versions());
+    let found = health.patients_of_other_versions("news=2", Some(&PatientId::new("ada")), 1).await.expect("an answer");
     assert_eq!(found, [of_older("grace")]);
-    health.derive_again("grace", "news=2", vec![due(1, 0)]).await.expect("marked");
-    let found = health.patients_of_other_versions("news=2", "", 9).await.expect("an answer");
+    health.derive_again(&PatientId::new("grace"), "news=2", vec![due(1, 0)]).await.expect("marked");
+    let found = health.patients_of_other_versions("news=2", None, 9).await.expect("an answer");
     assert_eq!(found, [of_older("ada"), of_older("joan")]);
     assert_eq!(claim(&stores, 1).await.len(), 1, "the patient is ready");
 }
 
 async fn entries_are_found_by_time(stores: Stores) {
     enrol(&stores, "ada").await;
-    stores.health.mark_due("ada", due(1, 0)).await.expect("marked");
+    stores.health.mark_due(&PatientId::new("ada"), due(1, 0)).await.expect("marked");
     let entry = |time_ms| NewsEntry::at(time_ms, &heart_rate(60.0, time_ms), &SettingsAt::default(), None);
     let put = |time_ms| news(time_ms, Some(entry(time_ms)));
     let remove = |time_ms| news(time_ms, None);
@@ -340,17 +349,17 @@ async fn entries_are_found_by_time(stores: Stores) {
     let commit = DerivationCommit { rows: vec![remove(20), put(25), remove(30)], ..nothing(&second) };
     stores.health.commit_derivations(vec![commit]).await.expect("committed");
     let health = &stores.health;
-    assert_eq!(health.newest_news("ada").await.expect("an answer"), Some(entry(25)));
-    assert_eq!(health.news_before("ada", 25).await.expect("an answer"), Some(entry(10)));
-    assert_eq!(health.news_before("ada", 10).await.expect("an answer"), None);
-    assert_eq!(health.news_between("ada", 10, 25).await.expect("an answer"), [entry(10), entry(25)]);
+    assert_eq!(health.newest_news(&PatientId::new("ada")).await.expect("an answer"), Some(entry(25)));
+    assert_eq!(health.news_before(&PatientId::new("ada"), 25).await.expect("an answer"), Some(entry(10)));
+    assert_eq!(health.news_before(&PatientId::new("ada"), 10).await.expect("an answer"), None);
+    assert_eq!(health.news_between(&PatientId::new("ada"), 10, 25).await.expect("an answer"), [entry(10), entry(25)]);
 }
 
 async fn settings_are_kept_with_their_time(stores: Stores) {
     let setting = |valid_from_ms, body: &str| Setting { name: "news".to_owned(), valid_from_ms, body: body.to_owned() };
     for setting in [setting(20, "b"), setting(10, "a"), setting(20, "c")] {
-        stores.health.put_patient_setting("ada", setting).await.expect("stored");
+        stores.health.put_patient_setting(&PatientId::new("ada"), setting).await.expect("stored");
     }
-    let found = stores.health.patient_settings("ada").await.expect("an answer");
+    let found = stores.health.patient_settings(&PatientId::new("ada")).await.expect("an answer");
     assert_eq!(found, [setting(10, "a"), setting(20, "c")]);
 }

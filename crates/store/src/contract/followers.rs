@@ -12,6 +12,7 @@ use super::{Stores, on_both_engines};
 use crate::engine::Tx;
 use crate::error::Result;
 use crate::events::{self, Event, Followed, NewEvent};
+use crate::ids::PatientId;
 use crate::{HealthDb, StoreError};
 
 on_both_engines! { every_committed_event_is_followed_once_and_in_order }
@@ -78,7 +79,7 @@ async fn write(health: &HealthDb, writer: usize, round: u64) {
                 let count = (number >> at) % 3;
                 let label = format!("{writer} in {round}");
                 let events: Vec<NewEvent> = (0..count).map(|_| event(&label)).collect();
-                events::append(tx, patient, &events).await?;
+                events::append(tx, &PatientId::new(*patient), &events).await?;
             }
             if number % 7 == 3 { Err(StoreError::LeaseLost) } else { Ok(()) }
         })
@@ -91,7 +92,7 @@ async fn hold(health: &HealthDb, round: u64, is_sqlite: bool, progress: Arc<Prog
     let at_work = begun.clone();
     let waiting = progress.clone();
     let work = async move |tx: &Tx<'_>| {
-        events::append(tx, HELD, &[event(&format!("held in {round}"))]).await?;
+        events::append(tx, &PatientId::new(HELD), &[event(&format!("held in {round}"))]).await?;
         if is_sqlite {
             // The only writer: the others wait for it, readers do not.
             at_work.notify_one();
@@ -104,7 +105,7 @@ async fn hold(health: &HealthDb, round: u64, is_sqlite: bool, progress: Arc<Prog
                 runtime::sleep(Duration::from_micros(200)).await;
             }
         }
-        events::append(tx, PATIENTS[3], &[event(&format!("late in {round}"))]).await
+        events::append(tx, &PatientId::new(PATIENTS[3]), &[event(&format!("late in {round}"))]).await
     };
     let held = health.clone();
     let holding = runtime::spawn("held transaction", async move { held.db.write(work).await });
@@ -144,7 +145,7 @@ async fn interrupt(health: &HealthDb, is_sqlite: bool) {
     let panicked: Result<()> = health
         .db
         .write(async |tx| {
-            events::append(tx, PATIENTS[0], &[event("lost")]).await?;
+            events::append(tx, &PatientId::new(PATIENTS[0]), &[event("lost")]).await?;
             panic!("part of the test")
         })
         .await;
@@ -169,13 +170,13 @@ async fn every_committed_event_is_followed_once_and_in_order(stores: Stores) {
     let numbers = stores
         .health
         .db
-        .read(async |tx| tx.query(NUMBERS, &[], |row| Ok((row.get::<String>(0)?, row.get::<i64>(1)?))).await);
-    let numbers: BTreeMap<String, i64> = numbers.await.expect("the patients").into_iter().collect();
+        .read(async |tx| tx.query(NUMBERS, &[], |row| Ok((row.get::<PatientId>(0)?, row.get::<i64>(1)?))).await);
+    let numbers: BTreeMap<PatientId, i64> = numbers.await.expect("the patients").into_iter().collect();
     assert!(numbers.values().all(|events| *events > rounds as i64 / 4), "{numbers:?}");
     let mut orders = Vec::new();
     for follower in followers {
         let seen = follower.await.expect("no panic");
-        let mut last: BTreeMap<String, i64> = BTreeMap::new();
+        let mut last: BTreeMap<PatientId, i64> = BTreeMap::new();
         for event in &seen {
             let last = last.entry(event.patient.clone()).or_default();
             assert_eq!(event.sequence, *last + 1, "{event:?}");

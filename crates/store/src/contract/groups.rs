@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::people::{account, group, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
+use crate::ids::PatientId;
 use crate::{
     AccountId, EffectiveSettings, GroupCode, GroupDeletion, HealthChange, HealthMessage, MemberRemoval,
     PatientDetachment, Profile, Role, SettingsOfGroup, StoreError,
@@ -86,7 +87,7 @@ async fn a_group_keeps_somebody_who_manages_it(stores: Stores) {
 }
 
 fn readers_end(id: &str) -> HealthMessage {
-    let change = HealthChange::EndReadersOfPatient { uuid: "uuid-grace".to_owned(), at_ms: 0 };
+    let change = HealthChange::EndReadersOfPatient { uuid: PatientId::new("uuid-grace"), at_ms: 0 };
     HealthMessage { change, ..message(id, 0) }
 }
 
@@ -98,10 +99,13 @@ async fn a_patient_is_in_one_group_at_least(stores: Stores) {
         .await
         .expect("a patient");
     let attach = async |patient: &str| {
-        users.attach_patient(&GroupCode::new("BBBBB"), patient, goals(9), audit(Vec::new(), 0)).await
+        users.attach_patient(&GroupCode::new("BBBBB"), &PatientId::new(patient), goals(9), audit(Vec::new(), 0)).await
     };
     let detach = async |code: &str, id: &str| {
-        users.detach_patient(&GroupCode::new(code), "uuid-grace", goals(10), readers_end(id)).await.expect("an answer")
+        users
+            .detach_patient(&GroupCode::new(code), &PatientId::new("uuid-grace"), goals(10), readers_end(id))
+            .await
+            .expect("an answer")
     };
     assert_eq!(detach("AAAAA", "d1").await, PatientDetachment::LastGroup);
     assert_eq!(detach("BBBBB", "d2").await, PatientDetachment::NotHeld);
@@ -109,7 +113,10 @@ async fn a_patient_is_in_one_group_at_least(stores: Stores) {
     assert!(!attach("uuid-grace").await.expect("an answer"));
     assert!(matches!(attach("uuid-nobody").await, Err(StoreError::Gone("patient"))));
     assert_eq!(detach("AAAAA", "d3").await, PatientDetachment::Detached);
-    assert_eq!(users.first_group_of("uuid-grace").await.expect("an answer"), Some(GroupCode::new("BBBBB")));
+    assert_eq!(
+        users.first_group_of(&PatientId::new("uuid-grace")).await.expect("an answer"),
+        Some(GroupCode::new("BBBBB"))
+    );
 }
 
 async fn settings_follow_the_groups_of_a_patient(stores: Stores) {
@@ -122,14 +129,17 @@ async fn settings_follow_the_groups_of_a_patient(stores: Stores) {
     };
     assert!(set("AAAAA", 1, 1).await.is_empty());
     users.add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 2), goals(2)).await.expect("a patient");
-    assert_eq!(set("AAAAA", 3, 3).await, ["uuid-grace"]);
+    assert_eq!(set("AAAAA", 3, 3).await, [PatientId::new("uuid-grace")]);
     users
-        .attach_patient(&GroupCode::new("BBBBB"), "uuid-grace", goals(4), audit(Vec::new(), 0))
+        .attach_patient(&GroupCode::new("BBBBB"), &PatientId::new("uuid-grace"), goals(4), audit(Vec::new(), 0))
         .await
         .expect("attached");
     set("BBBBB", 5, 5).await;
-    users.detach_patient(&GroupCode::new("AAAAA"), "uuid-grace", goals(6), readers_end("r")).await.expect("detached");
-    let owed = users.messages_of("uuid-grace").await.expect("a list");
+    users
+        .detach_patient(&GroupCode::new("AAAAA"), &PatientId::new("uuid-grace"), goals(6), readers_end("r"))
+        .await
+        .expect("detached");
+    let owed = users.messages_of(&PatientId::new("uuid-grace")).await.expect("a list");
     let settings = owed.iter().filter_map(|owed| match &owed.change {
         HealthChange::SetSettings { values, at_ms, .. } => Some((*at_ms, values["goal"].clone())),
         _ => None,
@@ -141,7 +151,7 @@ async fn settings_follow_the_groups_of_a_patient(stores: Stores) {
 
     // Making them leaves a row for each time at which the value changed.
     let put = HealthChange::PutPatient {
-        uuid: "uuid-grace".to_owned(),
+        uuid: PatientId::new("uuid-grace"),
         record_id: String::new(),
         customer_code: None,
         profile: Profile::default(),
@@ -151,24 +161,24 @@ async fn settings_follow_the_groups_of_a_patient(stores: Stores) {
     for owed in owed.iter().chain(&owed) {
         stores.health.apply_numbered(owed.change.clone(), owed.key.sequence).await.expect("made");
     }
-    let rows = stores.health.patient_settings("uuid-grace").await.expect("a list");
+    let rows = stores.health.patient_settings(&PatientId::new("uuid-grace")).await.expect("a list");
     let rows: Vec<_> = rows.into_iter().map(|row| (row.valid_from_ms, row.body)).collect();
     assert_eq!(rows, [(2, "1".to_owned()), (3, "3".to_owned()), (6, "5".to_owned())]);
 }
 
 async fn changes_of_a_patient_are_made_in_their_order(stores: Stores) {
     let weight = |weight: f64| HealthChange::PutPatient {
-        uuid: "uuid-grace".to_owned(),
+        uuid: PatientId::new("uuid-grace"),
         record_id: String::new(),
         customer_code: None,
         profile: Profile { weight: Some(weight), ..Profile::default() },
         at_ms: 1,
     };
     let known = async || {
-        let found = stores.health.patient("uuid-grace").await.expect("an answer");
+        let found = stores.health.patient(&PatientId::new("uuid-grace")).await.expect("an answer");
         found.and_then(|patient| patient.profile.weight)
     };
-    let session = HealthChange::EndSessionsOfPatient { uuid: "uuid-grace".to_owned(), at_ms: 1 };
+    let session = HealthChange::EndSessionsOfPatient { uuid: PatientId::new("uuid-grace"), at_ms: 1 };
     stores.health.apply_numbered(session, 1).await.expect("nothing to do");
     for (number, expected) in [(2, 60.0), (3, 61.0), (2, 61.0), (3, 61.0)] {
         stores.health.apply_numbered(weight(58.0 + f64::from(number)), i64::from(number)).await.expect("made");

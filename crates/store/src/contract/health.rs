@@ -1,6 +1,7 @@
 //! Patients, devices and sessions of the health database.
 
 use super::{Stores, on_both_engines};
+use crate::ids::{PatientId, SerialNumber};
 use crate::{Device, Gender, GroupCode, HealthChange, HealthPatient, Profile};
 
 on_both_engines! {
@@ -11,7 +12,7 @@ on_both_engines! {
 
 fn put(name: &str, profile: Profile, at_ms: i64) -> HealthChange {
     HealthChange::PutPatient {
-        uuid: format!("uuid-{name}"),
+        uuid: PatientId::new(format!("uuid-{name}")),
         record_id: format!("id-{name}"),
         customer_code: (at_ms == 1).then(|| GroupCode::new("AAAAA")),
         profile,
@@ -35,7 +36,7 @@ async fn a_change_made_twice_is_made_once(stores: Stores) {
         stores.health.apply(change).await.expect("made again");
     }
     let expected = HealthPatient {
-        uuid: "uuid-grace".to_owned(),
+        uuid: PatientId::new("uuid-grace"),
         record_id: "id-grace".to_owned(),
         customer_code: Some(GroupCode::new("AAAAA")),
         profile: Profile { weight: Some(61.0), height: Some(166.0), ..described },
@@ -43,8 +44,8 @@ async fn a_change_made_twice_is_made_once(stores: Stores) {
         updated_ms: 3,
         last_sync_ms: None,
     };
-    assert_eq!(stores.health.patient("uuid-grace").await.expect("an answer"), Some(expected));
-    assert_eq!(stores.health.patient("uuid-hedy").await.expect("an answer"), None);
+    assert_eq!(stores.health.patient(&PatientId::new("uuid-grace")).await.expect("an answer"), Some(expected));
+    assert_eq!(stores.health.patient(&PatientId::new("uuid-hedy")).await.expect("an answer"), None);
 }
 
 async fn many_patients_are_found_at_once(stores: Stores) {
@@ -52,8 +53,8 @@ async fn many_patients_are_found_at_once(stores: Stores) {
         stores.health.apply(put(&at.to_string(), Profile::default(), 1)).await.expect("made");
     }
     for count in [0, 1, 63, 64, 65, 128, 129] {
-        let mut uuids: Vec<String> = (0..count).map(|at| format!("uuid-{at}")).collect();
-        uuids.push("uuid-nobody".to_owned());
+        let mut uuids: Vec<_> = (0..count).map(|at| PatientId::new(format!("uuid-{at}"))).collect();
+        uuids.push(PatientId::new("uuid-nobody"));
         let found = stores.health.patients(uuids.clone()).await.expect("an answer");
         uuids.pop();
         let mut names: Vec<_> = found.into_keys().collect();
@@ -71,19 +72,19 @@ async fn the_newest_device_is_told(stores: Stores) {
             stores.health.db.write(async move |tx| tx.execute(ADD, &[&patient, &serial_number, &updated_ms]).await);
         add.await.expect("a device");
     }
-    let of_grace = stores.health.devices("grace").await.expect("a list");
+    let of_grace = stores.health.devices(&PatientId::new("grace")).await.expect("a list");
     let serials: Vec<_> = of_grace.iter().map(|device| device.serial_number.as_str()).collect();
     assert_eq!(serials, ["s2", "s3", "s1"]);
-    let patients = ["grace", "hedy", "nobody"].map(str::to_owned).to_vec();
+    let patients = ["grace", "hedy", "nobody"].map(PatientId::new).to_vec();
     let newest = stores.health.newest_devices(patients).await.expect("an answer");
     assert_eq!(newest.len(), 2);
-    assert_eq!(newest["grace"], of_grace[0]);
+    assert_eq!(newest[&PatientId::new("grace")], of_grace[0]);
     let expected = Device {
-        serial_number: "s4".to_owned(),
+        serial_number: SerialNumber::new("s4"),
         device_type: None,
         firmware_version: None,
         battery_level: None,
         updated_ms: 5,
     };
-    assert_eq!(newest["hedy"], expected);
+    assert_eq!(newest[&PatientId::new("hedy")], expected);
 }

@@ -1,6 +1,7 @@
 //! Jobs: leases, tokens, failures, what is put aside.
 
 use super::{Stores, on_both_engines};
+use crate::ids::{NodeId, PatientId};
 use crate::{
     CommitOutcome, DERIVE_KIND, DerivationCommit, DueRange, FailingJobs, Failures, HealthChange, JobFailure, JobLease,
     NEVER_MS, NewJob, Profile,
@@ -26,7 +27,7 @@ async fn enqueue(stores: &Stores, kind: &'static str, subjects: &[&str], now_ms:
 }
 
 async fn claim(stores: &Stores, node: &str, now_ms: i64, limit: usize) -> Vec<JobLease> {
-    stores.health.claim_jobs("seal", node, now_ms, now_ms + LEASE_MS, limit).await.expect("an answer")
+    stores.health.claim_jobs("seal", &NodeId::new(node), now_ms, now_ms + LEASE_MS, limit).await.expect("an answer")
 }
 
 fn subjects(leases: &[JobLease]) -> Vec<&str> {
@@ -46,12 +47,12 @@ async fn job_is_held_by_one_node_until_its_lease_ends(stores: Stores) {
     assert!(claim(&stores, "a", 99, 9).await.is_empty());
     let first = claim(&stores, "a", 100, 9).await.remove(0);
     assert!(claim(&stores, "b", 99 + LEASE_MS, 9).await.is_empty());
-    let held = stores.health.prolong_jobs("a", 200 + LEASE_MS).await.expect("an answer");
+    let held = stores.health.prolong_jobs(&NodeId::new("a"), 200 + LEASE_MS).await.expect("an answer");
     assert_eq!(held, [("seal".to_owned(), "x".to_owned(), first.token)]);
     assert!(claim(&stores, "b", 199 + LEASE_MS, 9).await.is_empty());
     let second = claim(&stores, "b", 200 + LEASE_MS, 9).await.remove(0);
     assert_eq!(second.token, first.token + 1);
-    assert!(stores.health.prolong_jobs("a", 900_000).await.expect("an answer").is_empty());
+    assert!(stores.health.prolong_jobs(&NodeId::new("a"), 900_000).await.expect("an answer").is_empty());
 }
 
 async fn jobs_are_claimed_by_kind_and_those_that_wait_longest_first(stores: Stores) {
@@ -71,7 +72,9 @@ async fn nodes_that_claim_at_once_share_the_jobs(stores: Stores) {
     enqueue(&stores, "seal", &all.iter().map(String::as_str).collect::<Vec<_>>(), 1).await;
     let claims = (0..8).map(|node| {
         let health = stores.health.clone();
-        async move { health.claim_jobs("seal", &format!("node {node}"), 2, LEASE_MS, 20).await.expect("claimed") }
+        async move {
+            health.claim_jobs("seal", &NodeId::new(format!("node {node}")), 2, LEASE_MS, 20).await.expect("claimed")
+        }
     });
     let claimed = futures::future::join_all(claims).await.concat();
     let mut taken = subjects(&claimed);
@@ -147,43 +150,45 @@ async fn job_put_aside_is_listed_and_left_alone_until_taken_up(stores: Stores) {
 async fn with_due_patient(stores: &Stores) {
     let profile = Profile::default();
     let (uuid, record_id) = ("ada".to_owned(), "id".to_owned());
-    let change = HealthChange::PutPatient { uuid, record_id, customer_code: None, profile, at_ms: 1 };
+    let change =
+        HealthChange::PutPatient { uuid: PatientId::new(uuid), record_id, customer_code: None, profile, at_ms: 1 };
     stores.health.apply(change).await.expect("made");
     let range = DueRange { arrival: 1, data_type: 2, first_us: 1, last_us: 6, ready_ms: 1 };
-    stores.health.mark_due("ada", range).await.expect("marked");
+    stores.health.mark_due(&PatientId::new("ada"), range).await.expect("marked");
 }
 
 async fn failures_of_a_derivation_come_with_the_next_claim_and_go_with_success(stores: Stores) {
     let health = &stores.health;
     with_due_patient(&stores).await;
-    let first = health.claim_due("a", 1, LEASE_MS, 9).await.expect("claimed").remove(0);
+    let first = health.claim_due(&NodeId::new("a"), 1, LEASE_MS, 9).await.expect("claimed").remove(0);
     assert!(health.fail_derivation(&first, failure(1, 1, 2, 500)).await.expect("noted"));
-    assert!(health.claim_due("a", 499, LEASE_MS, 9).await.expect("an answer").is_empty());
-    let second = health.claim_due("a", 500, LEASE_MS, 9).await.expect("claimed").remove(0);
+    assert!(health.claim_due(&NodeId::new("a"), 499, LEASE_MS, 9).await.expect("an answer").is_empty());
+    let second = health.claim_due(&NodeId::new("a"), 500, LEASE_MS, 9).await.expect("claimed").remove(0);
     assert_eq!(second.failures, Failures { runs: 1, panics: 1 });
     assert!(!health.fail_derivation(&first, failure(9, 9, 2, 500)).await.expect("an answer"), "the lease is lost");
     assert!(health.due_job_kinds(NEVER_MS - 1).await.expect("a list").is_empty(), "no job of its own");
     assert_eq!(health.failing_jobs().await.expect("a list")[0].kind, DERIVE_KIND);
     let commit = DerivationCommit::nothing(second);
     assert_eq!(health.commit_derivations(vec![commit]).await.expect("an answer"), [CommitOutcome::Committed]);
-    health.forget_derivation_failures("ada").await.expect("forgotten");
+    health.forget_derivation_failures(&PatientId::new("ada")).await.expect("forgotten");
     assert!(health.failing_jobs().await.expect("a list").is_empty());
 }
 
 async fn patient_put_aside_is_due_again_when_taken_up(stores: Stores) {
     let health = &stores.health;
     with_due_patient(&stores).await;
-    let claim = health.claim_due("a", 1, LEASE_MS, 9).await.expect("claimed").remove(0);
+    let claim = health.claim_due(&NodeId::new("a"), 1, LEASE_MS, 9).await.expect("claimed").remove(0);
     let put_aside = Some("1.0".to_owned());
     let failure = JobFailure { put_aside, ..failure(3, 3, 2, NEVER_MS) };
     assert!(health.fail_derivation(&claim, failure).await.expect("noted"));
-    assert!(health.claim_due("a", NEVER_MS - 1, LEASE_MS, 9).await.expect("an answer").is_empty());
-    health.enter_node("a", "a", 1).await.expect("entered");
-    let next = async || health.look_for_work("a").await.expect("an answer").expect("a node").derivations_ms;
+    assert!(health.claim_due(&NodeId::new("a"), NEVER_MS - 1, LEASE_MS, 9).await.expect("an answer").is_empty());
+    health.enter_node(&NodeId::new("a"), "a", 1).await.expect("entered");
+    let next =
+        async || health.look_for_work(&NodeId::new("a")).await.expect("an answer").expect("a node").derivations_ms;
     assert_eq!(next().await, None, "nobody looks for it");
     assert_eq!(health.take_jobs_up(None, 5).await.expect("a count"), 1);
     assert!(next().await.is_some());
-    let claim = health.claim_due("a", 5, LEASE_MS, 9).await.expect("claimed").remove(0);
+    let claim = health.claim_due(&NodeId::new("a"), 5, LEASE_MS, 9).await.expect("claimed").remove(0);
     assert_eq!(claim.failures, Failures::default());
     assert!(health.failing_jobs().await.expect("a list").is_empty());
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::people::{message, patient, with_ada_in};
 use super::{Stores, audit, deliver_entries_of, export_entry, no_settings, on_both_engines};
 use crate::events::{EventType, Followed, MessageKey};
+use crate::ids::{ExportId, PatientId};
 use crate::{AccountId, Alarm, GroupCode, HealthChange, HealthMessage, NewExport, Profile};
 
 on_both_engines! {
@@ -19,7 +20,7 @@ on_both_engines! {
 
 fn alarms(name: &str, created_ms: i64) -> HealthMessage {
     let alarms = vec![Alarm { vital: "secret of Grace".to_owned(), below: None, above: None, for_s: 0 }];
-    let change = HealthChange::SetAlarms { uuid: format!("uuid-{name}"), alarms };
+    let change = HealthChange::SetAlarms { uuid: PatientId::new(format!("uuid-{name}")), alarms };
     HealthMessage { id: String::new(), change, entries: vec![export_entry(name)], created_ms }
 }
 
@@ -38,7 +39,7 @@ async fn delivered_message_is_empty(stores: Stores) {
     enrol(&stores, "grace").await;
     stores.users.enqueue(alarms("grace", 5)).await.expect("enqueued");
     stores.users.enqueue(message("m", 5)).await.expect("enqueued");
-    let pending = stores.users.messages_of("uuid-grace").await.expect("a list");
+    let pending = stores.users.messages_of(&PatientId::new("uuid-grace")).await.expect("a list");
     let [pending] = &pending[..] else { panic!("{pending:?}") };
     assert_eq!((pending.key.sequence, pending.created_ms, &pending.entries), (2, 5, &vec![export_entry("grace")]));
     for key in [&pending.key, &MessageKey::of_id("m")] {
@@ -61,7 +62,7 @@ async fn readers_of_the_log_see_no_messages(stores: Stores) {
     stores.users.enqueue(alarms("grace", 5)).await.expect("enqueued");
     stores
         .users
-        .attach_patient(&GroupCode::new("BBBBB"), "uuid-grace", no_settings(), audit(Vec::new(), 5))
+        .attach_patient(&GroupCode::new("BBBBB"), &PatientId::new("uuid-grace"), no_settings(), audit(Vec::new(), 5))
         .await
         .expect("attached");
     let log = stores.users.events();
@@ -82,7 +83,7 @@ async fn readers_of_the_log_see_no_messages(stores: Stores) {
         }
         assert_eq!(seen, [(EventType::PatientAttached, 1), (EventType::PatientAttached, 3)]);
     }
-    let after = log.after("uuid-grace", 1, 9).await.expect("a list");
+    let after = log.after(&PatientId::new("uuid-grace"), 1, 9).await.expect("a list");
     assert_eq!(after.iter().map(|event| event.sequence).collect::<Vec<_>>(), [3]);
 }
 
@@ -106,9 +107,9 @@ async fn undelivered_messages_come_in_pages(stores: Stores) {
     let seen: Vec<MessageKey> = seen.concat();
     let expected: BTreeSet<MessageKey> = (0..=120).map(|number| MessageKey::of_id(&number.to_string())).collect();
     assert_eq!(seen[..121].iter().cloned().collect::<BTreeSet<_>>(), expected);
-    let of_grace = |sequence| MessageKey { patient: "uuid-grace".to_owned(), sequence };
+    let of_grace = |sequence| MessageKey { patient: PatientId::new("uuid-grace"), sequence };
     assert_eq!(seen[121..], [of_grace(2), of_grace(3)]);
-    assert_eq!((seen[0].patient(), seen[121].patient()), (None, Some("uuid-grace")));
+    assert_eq!((seen[0].patient(), seen[121].patient()), (None, Some(&PatientId::new("uuid-grace"))));
 }
 
 async fn undelivered_message_does_not_expire(stores: Stores) {
@@ -122,14 +123,14 @@ async fn undelivered_message_does_not_expire(stores: Stores) {
     }
     assert_eq!(log.expire(1_000, 100).await.expect("a count"), 2, "the enrolment");
     assert_eq!(log.expire(1_000, 100).await.expect("a count"), 0);
-    let pending = stores.users.messages_of("uuid-grace").await.expect("a list");
+    let pending = stores.users.messages_of(&PatientId::new("uuid-grace")).await.expect("a list");
     assert!(stores.users.complete(&pending[0].key, audit(Vec::new(), 9)).await.expect("an answer"));
     assert_eq!(log.expire(1_000, 100).await.expect("a count"), 1);
 }
 
 async fn erased_patient_owes_entries_without_details(stores: Stores) {
     let put = HealthChange::PutPatient {
-        uuid: "uuid-grace".to_owned(),
+        uuid: PatientId::new("uuid-grace"),
         record_id: "r".to_owned(),
         customer_code: None,
         profile: Profile::default(),
@@ -137,8 +138,8 @@ async fn erased_patient_owes_entries_without_details(stores: Stores) {
     };
     stores.health.apply(put).await.expect("a patient");
     let export = NewExport {
-        id: "e1".to_owned(),
-        patient: "uuid-grace".to_owned(),
+        id: ExportId::new("e1"),
+        patient: PatientId::new("uuid-grace"),
         actor: AccountId::new("ada"),
         request: json!({"types": ["ppg2"]}).to_string(),
         entry: export_entry("e1"),
@@ -146,8 +147,8 @@ async fn erased_patient_owes_entries_without_details(stores: Stores) {
         interval_ms: 1,
     };
     stores.health.begin_export(export).await.expect("begun");
-    stores.health.erase_rows("uuid-grace", 50).await.expect("erased");
-    let pending = stores.health.entries_of("uuid-grace").await.expect("a list");
+    stores.health.erase_rows(&PatientId::new("uuid-grace"), 50).await.expect("erased");
+    let pending = stores.health.entries_of(&PatientId::new("uuid-grace")).await.expect("a list");
     assert_eq!(pending[0].entries, [crate::NewAuditEntry { details: None, ..export_entry("e1") }]);
     assert_eq!(deliver_entries_of(&stores, "uuid-grace").await, 1);
     assert_eq!(deliver_entries_of(&stores, "uuid-grace").await, 0);

@@ -35,6 +35,7 @@ use vitals::zone::ZoneRuns;
 
 use crate::engine::{Address, Tx};
 use crate::error::Result;
+use crate::ids::PatientId;
 use crate::{
     ActorRole, Audit, AuditEntry, AuditQuery, EffectiveSettings, Entity, HealthDb, NewAuditEntry, Objects, Role,
     UserId, UserRole, UsersDb,
@@ -151,7 +152,7 @@ pub(crate) fn export_entry(id: &str) -> NewAuditEntry {
 
 /// Delivers what the health database owes the users database about a patient. Returns how many messages there were.
 pub(crate) async fn deliver_entries_of(stores: &Stores, patient: &str) -> usize {
-    let pending = stores.health.entries_of(patient).await.expect("a list");
+    let pending = stores.health.entries_of(&PatientId::new(patient)).await.expect("a list");
     for message in &pending {
         stores.users.take_entries(audit(message.entries.clone(), 1_500)).await.expect("written");
         stores.health.entries_taken(&message.key).await.expect("noted");

@@ -1,6 +1,7 @@
 //! Nodes: signs of life, and what becomes of the leases of dead ones.
 
 use super::{Stores, on_both_engines};
+use crate::ids::{NodeId, PatientId};
 use crate::{DueRange, HealthChange, NewJob, NodeView, Profile};
 
 const LEASE_MS: i64 = 60_000;
@@ -15,11 +16,11 @@ on_both_engines! {
 }
 
 async fn enter(stores: &Stores, id: &str, name: &str) -> u64 {
-    stores.health.enter_node(id, name, 5).await.expect("entered")
+    stores.health.enter_node(&NodeId::new(id), name, 5).await.expect("entered")
 }
 
 async fn beat(stores: &Stores, id: &str) -> Option<NodeView> {
-    stores.health.beat(id).await.expect("an answer")
+    stores.health.beat(&NodeId::new(id)).await.expect("an answer")
 }
 
 /// A job and a patient who is due, both held by a node.
@@ -28,25 +29,32 @@ async fn with_leases(stores: &Stores, node: &str) {
     let job = NewJob { subject: "x".to_owned(), patient: None };
     health.enqueue_jobs("seal", vec![job], 10).await.expect("added");
     let (uuid, profile) = ("ada".to_owned(), Profile::default());
-    let change = HealthChange::PutPatient { uuid, record_id: "id".to_owned(), customer_code: None, profile, at_ms: 1 };
+    let change = HealthChange::PutPatient {
+        uuid: PatientId::new(uuid),
+        record_id: "id".to_owned(),
+        customer_code: None,
+        profile,
+        at_ms: 1,
+    };
     health.apply(change).await.expect("made");
     let range = DueRange { arrival: 1, data_type: 2, first_us: 1, last_us: 6, ready_ms: 10 };
-    health.mark_due("ada", range).await.expect("marked");
+    health.mark_due(&PatientId::new("ada"), range).await.expect("marked");
     assert_eq!(claim_all(stores, node, 10).await, (1, 1));
 }
 
 /// How many jobs and patients can be claimed.
 async fn claim_all(stores: &Stores, node: &str, now_ms: i64) -> (usize, usize) {
-    let jobs = stores.health.claim_jobs("seal", node, now_ms, now_ms + LEASE_MS, 9).await.expect("an answer");
-    let patients = stores.health.claim_due(node, now_ms, LEASE_MS, 9).await.expect("an answer");
+    let jobs =
+        stores.health.claim_jobs("seal", &NodeId::new(node), now_ms, now_ms + LEASE_MS, 9).await.expect("an answer");
+    let patients = stores.health.claim_due(&NodeId::new(node), now_ms, LEASE_MS, 9).await.expect("an answer");
     (jobs.len(), patients.len())
 }
 
 async fn node_sees_what_is_due_and_who_else_there_is(stores: Stores) {
     assert_eq!(beat(&stores, "a").await, None);
-    assert_eq!(stores.health.look_for_work("a").await.expect("an answer"), None);
+    assert_eq!(stores.health.look_for_work(&NodeId::new("a")).await.expect("an answer"), None);
     enter(&stores, "a", "first").await;
-    let view = stores.health.look_for_work("a").await.expect("an answer").expect("a view");
+    let view = stores.health.look_for_work(&NodeId::new("a")).await.expect("an answer").expect("a view");
     assert_eq!((view.derivations_ms, view.jobs_ms, view.nodes), (None, None, 1));
     enter(&stores, "b", "second").await;
     with_leases(&stores, "b").await;
@@ -67,7 +75,7 @@ async fn lowest_beat_stands_still_when_a_node_has_died(stores: Stores) {
     let stands = beat(&stores, "a").await.expect("a view").lowest_beat;
     assert_eq!(beat(&stores, "a").await.expect("a view").lowest_beat, stands);
     let beats = stores.health.beats().await.expect("a list");
-    assert!(beats.contains(&("b".to_owned(), stands)), "{beats:?}");
+    assert!(beats.contains(&(NodeId::new("b"), stands)), "{beats:?}");
 }
 
 async fn leases_of_a_dead_node_end_at_once(stores: Stores) {
@@ -76,8 +84,8 @@ async fn leases_of_a_dead_node_end_at_once(stores: Stores) {
     with_leases(&stores, "b").await;
     assert_eq!(claim_all(&stores, "a", 11).await, (0, 0));
     let beats = stores.health.beats().await.expect("a list");
-    let (_, seen) = beats.into_iter().find(|(id, _)| id == "b").expect("the node");
-    assert!(stores.health.remove_dead_node("b", seen, 11).await.expect("an answer"));
+    let (_, seen) = beats.into_iter().find(|(id, _)| id.as_str() == "b").expect("the node");
+    assert!(stores.health.remove_dead_node(&NodeId::new("b"), seen, 11).await.expect("an answer"));
     assert_eq!(beat(&stores, "b").await, None, "it learns that it counts as dead");
     assert_eq!(claim_all(&stores, "a", 11).await, (1, 1));
 }
@@ -87,7 +95,7 @@ async fn node_that_beats_again_is_not_removed(stores: Stores) {
     with_leases(&stores, "b").await;
     let seen = stores.health.beats().await.expect("a list")[0].1;
     beat(&stores, "b").await.expect("a view");
-    assert!(!stores.health.remove_dead_node("b", seen, 11).await.expect("an answer"));
+    assert!(!stores.health.remove_dead_node(&NodeId::new("b"), seen, 11).await.expect("an answer"));
     assert_eq!(claim_all(&stores, "a", 11).await, (0, 0));
 }
 
@@ -99,7 +107,8 @@ async fn earlier_process_of_the_same_name_loses_its_leases_at_the_start(stores: 
     assert_eq!(claim_all(&stores, "c", 11).await, (0, 0), "another name ends nothing");
     assert_eq!(enter(&stores, "d", "second").await, 1);
     assert_eq!(claim_all(&stores, "d", 11).await, (1, 1));
-    let mut ids: Vec<String> = stores.health.beats().await.expect("a list").into_iter().map(|(id, _)| id).collect();
+    let beats = stores.health.beats().await.expect("a list");
+    let mut ids: Vec<&str> = beats.iter().map(|(id, _)| id.as_str()).collect();
     ids.sort();
     assert_eq!(ids, ["a", "c", "d"]);
 }
@@ -107,7 +116,7 @@ async fn earlier_process_of_the_same_name_loses_its_leases_at_the_start(stores: 
 async fn node_that_leaves_gives_back_what_it_holds(stores: Stores) {
     enter(&stores, "b", "second").await;
     with_leases(&stores, "b").await;
-    stores.health.leave_node("b", 11).await.expect("left");
+    stores.health.leave_node(&NodeId::new("b"), 11).await.expect("left");
     assert!(stores.health.beats().await.expect("a list").is_empty());
     assert_eq!(claim_all(&stores, "a", 11).await, (1, 1));
 }

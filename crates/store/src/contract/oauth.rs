@@ -3,6 +3,7 @@
 use super::people::{activation, message, patient, with_ada_in};
 use super::sessions::{health_session, successor, with_patients};
 use super::{Stores, no_settings, on_both_engines};
+use crate::ids::{FamilyId, PatientId, SessionId};
 use crate::{
     AuthorizationCode, ClientId, Consent, ConsentId, GroupCode, HealthChange, HealthSession, OauthClient, Refreshed,
 };
@@ -29,7 +30,7 @@ fn client(id: &str) -> OauthClient {
 fn consent(id: &str, client: &str) -> Consent {
     Consent {
         id: ConsentId::new(id),
-        patient: "uuid-grace".to_owned(),
+        patient: PatientId::new("uuid-grace"),
         client: ClientId::new(client),
         scope: "patient.read".to_owned(),
         given_ms: 7,
@@ -41,7 +42,7 @@ fn code(name: &str) -> AuthorizationCode {
         code_hash: name.as_bytes().to_vec(),
         client: ClientId::new("c1"),
         consent: ConsentId::new("g1"),
-        patient: "grace".to_owned(),
+        patient: PatientId::new("grace"),
         redirect_uri: "https://diary.example/back".to_owned(),
         scope: "patient.read".to_owned(),
         challenge: Some("challenge".to_owned()),
@@ -102,7 +103,7 @@ async fn a_consent_ends_with_client_password_and_withdrawal(stores: Stores) {
         assert!(give(id, client, "hash").await && stands(id).await, "{id}");
     }
     let expected = [consent("g1", "c1"), consent("g2", "c1"), consent("g3", "c2")];
-    assert_eq!(stores.users.consents_of("uuid-grace").await.expect("a list"), expected);
+    assert_eq!(stores.users.consents_of(&PatientId::new("uuid-grace")).await.expect("a list"), expected);
 
     assert!(stores.users.end_consent(&ConsentId::new("g1"), 20, message("i3", 0)).await.expect("an answer"));
     assert!(!stores.users.end_consent(&ConsentId::new("g1"), 20, message("i4", 0)).await.expect("an answer"));
@@ -110,10 +111,10 @@ async fn a_consent_ends_with_client_password_and_withdrawal(stores: Stores) {
     stores.users.remove_oauth_client(&ClientId::new("c1"), 21, message("i5", 0)).await.expect("an answer");
     assert!(!stands("g2").await && stands("g3").await);
     assert!(!give("g4", "c1", "hash").await);
-    let set = stores.users.set_patient_password("uuid-grace", "new", true, 22, message("i6", 0)).await;
+    let set = stores.users.set_patient_password(&PatientId::new("uuid-grace"), "new", true, 22, message("i6", 0)).await;
     assert!(set.expect("an answer"));
     assert!(!stands("g3").await);
-    assert!(stores.users.consents_of("uuid-grace").await.expect("a list").is_empty());
+    assert!(stores.users.consents_of(&PatientId::new("uuid-grace")).await.expect("a list").is_empty());
 }
 
 async fn a_code_is_redeemed_once(stores: Stores) {
@@ -129,18 +130,24 @@ async fn a_code_is_redeemed_once(stores: Stores) {
     assert!(redeem("one", "s1").await);
     assert!(!redeem("one", "s2").await);
     let used = stores.health.code(b"one").await.expect("an answer").expect("it is kept");
-    assert_eq!(used.family.as_deref(), Some("s1"));
-    assert_eq!(stores.health.session("s1").await.expect("an answer"), Some(token_of("s1")));
-    assert_eq!(stores.health.session("s2").await.expect("an answer"), None);
+    assert_eq!(used.family, Some(FamilyId::new("s1")));
+    assert_eq!(stores.health.session(&SessionId::new("s1")).await.expect("an answer"), Some(token_of("s1")));
+    assert_eq!(stores.health.session(&SessionId::new("s2")).await.expect("an answer"), None);
 
     stores.health.add_code(code("two")).await.expect("a code");
     stores.health.drop_code(b"two").await.expect("dropped");
     assert!(!redeem("two", "s3").await);
     stores.health.add_code(code("three")).await.expect("a code");
     let uuid = "grace".to_owned();
-    stores.health.apply(HealthChange::EndSessionsOfPatient { uuid, at_ms: 9 }).await.expect("made");
+    stores
+        .health
+        .apply(HealthChange::EndSessionsOfPatient { uuid: PatientId::new(uuid), at_ms: 9 })
+        .await
+        .expect("made");
     assert!(!redeem("three", "s4").await);
-    assert!(stores.health.session("s1").await.expect("an answer").expect("a session").ended_ms.is_some());
+    assert!(
+        stores.health.session(&SessionId::new("s1")).await.expect("an answer").expect("a session").ended_ms.is_some()
+    );
 }
 
 async fn a_refresh_token_is_used_once(stores: Stores) {
@@ -162,7 +169,7 @@ async fn a_refresh_token_is_used_once(stores: Stores) {
     assert_eq!(use_token("r0", "x", "x", 10).await, Refreshed::Ended);
     let Refreshed::Done(second) = use_token("r1", "r2", "s2", 10).await else { panic!("not refreshed") };
     let narrower = HealthSession {
-        id: "s2".to_owned(),
+        id: SessionId::new("s2"),
         issued_ms: 10,
         expires_ms: 60,
         scope: "patient.read".to_owned(),
@@ -174,7 +181,9 @@ async fn a_refresh_token_is_used_once(stores: Stores) {
     assert_eq!(use_token("r2", "x", "x", 1000).await, Refreshed::Late);
     assert_eq!(use_token("r1", "x", "x", 10).await, Refreshed::Reused, "at once, without a grace");
     for id in ["s1", "s2"] {
-        assert!(stores.health.session(id).await.expect("an answer").expect("a session").ended_ms.is_some());
+        assert!(
+            stores.health.session(&SessionId::new(id)).await.expect("an answer").expect("a session").ended_ms.is_some()
+        );
     }
     assert_eq!(use_token("r2", "x", "x", 11).await, Refreshed::Ended);
 }

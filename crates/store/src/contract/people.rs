@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::events::MessageKey;
+use crate::ids::PatientId;
 use crate::{
     Account, AccountId, Activation, ApiKey, ApiKeyId, Group, GroupCode, GroupId, HealthChange, HealthMessage, Patient,
     PatientState, Role, SigningKey, StoreError,
@@ -64,7 +65,7 @@ pub(super) fn group(code: &str, created_ms: i64) -> Group {
 
 pub(super) fn patient(name: &str) -> Patient {
     Patient {
-        uuid: format!("uuid-{name}"),
+        uuid: PatientId::new(format!("uuid-{name}")),
         record_id: format!("id-{name}"),
         state: PatientState::PreCreated,
         voucher_code: name.to_uppercase(),
@@ -85,7 +86,7 @@ pub(super) fn message(id: &str, created_ms: i64) -> HealthMessage {
 
 pub(super) fn activation(name: &str, email: Option<&str>) -> Activation {
     Activation {
-        uuid: format!("uuid-{name}"),
+        uuid: PatientId::new(format!("uuid-{name}")),
         email: email.map(str::to_owned),
         password_hash: "hash".to_owned(),
         person: "{\"first_name\":\"Grace\"}".to_owned(),
@@ -198,7 +199,7 @@ async fn a_scoped_key_acts_on_its_groups(stores: Stores) {
     for (key, allowed) in [("all", true), ("only", false)] {
         let access = stores
             .users
-            .patient_access("uuid-grace", &AccountId::new("uuid-ada"), Some(&ApiKeyId::new(key)))
+            .patient_access(&PatientId::new("uuid-grace"), &AccountId::new("uuid-ada"), Some(&ApiKeyId::new(key)))
             .await
             .expect("an answer");
         assert_eq!(access.expect("a patient").allowed, allowed, "{key}");
@@ -216,8 +217,13 @@ async fn access_follows_membership(stores: Stores) {
     let group_access = async || {
         stores.users.group_access(&GroupCode::new("AAAAA"), &AccountId::new("uuid-bob"), None).await.expect("an answer")
     };
-    let patient_access =
-        async || stores.users.patient_access("uuid-grace", &AccountId::new("uuid-bob"), None).await.expect("an answer");
+    let patient_access = async || {
+        stores
+            .users
+            .patient_access(&PatientId::new("uuid-grace"), &AccountId::new("uuid-bob"), None)
+            .await
+            .expect("an answer")
+    };
     assert!(!group_access().await.expect("a group").allowed);
     assert!(!patient_access().await.expect("a patient").allowed);
     assert_eq!(
@@ -229,7 +235,11 @@ async fn access_follows_membership(stores: Stores) {
         None
     );
     assert_eq!(
-        stores.users.patient_access("uuid-nobody", &AccountId::new("uuid-ada"), None).await.expect("an answer"),
+        stores
+            .users
+            .patient_access(&PatientId::new("uuid-nobody"), &AccountId::new("uuid-ada"), None)
+            .await
+            .expect("an answer"),
         None
     );
 
@@ -252,13 +262,16 @@ async fn a_patient_is_activated_once(stores: Stores) {
         .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 0), no_settings())
         .await
         .expect("a patient");
-    let taken = Patient { uuid: "u".to_owned(), record_id: "r".to_owned(), ..patient("grace") };
+    let taken = Patient { uuid: PatientId::new("u"), record_id: "r".to_owned(), ..patient("grace") };
     assert!(matches!(
         stores.users.add_patient(taken, &GroupCode::new("AAAAA"), message("i2", 0), no_settings()).await,
         Err(StoreError::Conflict(_))
     ));
     assert_eq!(stores.users.patient_by_voucher("GRACE").await.expect("an answer"), Some(patient("grace")));
-    assert_eq!(stores.users.first_group_of("uuid-grace").await.expect("an answer"), Some(GroupCode::new("AAAAA")));
+    assert_eq!(
+        stores.users.first_group_of(&PatientId::new("uuid-grace")).await.expect("an answer"),
+        Some(GroupCode::new("AAAAA"))
+    );
 
     let done = stores.users.activate_patient(activation("grace", None), message("i3", 0)).await;
     assert!(done.expect("an answer"));

@@ -8,6 +8,7 @@ use vitals::registry::DataType;
 use super::folds::enrol;
 use super::{Stores, activity_row, on_both_engines};
 use crate::engine::Address;
+use crate::ids::PatientId;
 use crate::segment::{SealedPeriod, UnsealedPeriod};
 use crate::{HealthDb, Objects, StoreError, Sync, SyncOutcome};
 
@@ -28,12 +29,12 @@ async fn sync_that_reaches_into_one_sealed_period_in_two_places_is_stored(stores
     let sync = |bpm: i32| {
         let blocks = vec![activity_row(NOON_MS - 3 * DAY_MS, "bpm", 50), activity_row(NOON_MS, "bpm", bpm)];
         let patient = PATIENT.to_owned();
-        Sync { patient, received_ms: NOON_MS, id: None, device: None, blocks }
+        Sync { patient: PatientId::new(patient), received_ms: NOON_MS, id: None, device: None, blocks }
     };
     health.store_sync(sync(60)).await.expect("stored");
     let period = SealedPeriod::of(DataType::Activity, NOON_MS * 1000);
-    let unsealed = UnsealedPeriod { patient: PATIENT.parse().expect("a uuid"), data_type: DataType::Activity, period };
-    health.seal_period(unsealed, NOON_MS, 1).await.expect("sealed");
+    let unsealed = UnsealedPeriod { patient: PatientId::new(PATIENT), data_type: DataType::Activity, period };
+    health.seal_period(&unsealed, NOON_MS, 1).await.expect("sealed");
     let again = runtime::timeout(Duration::from_mins(1), health.store_sync(sync(61))).await;
     let SyncOutcome::Stored(counts) = again.expect("an end").expect("stored") else { panic!("refused") };
     let counts = counts[&DataType::Activity];
@@ -55,7 +56,7 @@ async fn object_stays_when_the_answer_to_its_publication_is_lost() {
     enrol(&stores, PATIENT).await;
     let health = &stores.health;
     let sync = Sync {
-        patient: PATIENT.to_owned(),
+        patient: PatientId::new(PATIENT),
         received_ms: NOON_MS,
         id: None,
         device: None,
@@ -65,18 +66,18 @@ async fn object_stays_when_the_answer_to_its_publication_is_lost() {
 
     proxy.lose_commit_after("INSERT INTO segment");
     let period = SealedPeriod::of(DataType::Activity, NOON_MS * 1000);
-    let unsealed = UnsealedPeriod { patient: PATIENT.parse().expect("a uuid"), data_type: DataType::Activity, period };
-    let sealed = health.seal_period(unsealed, NOON_MS, 1).await;
+    let unsealed = UnsealedPeriod { patient: PatientId::new(PATIENT), data_type: DataType::Activity, period };
+    let sealed = health.seal_period(&unsealed, NOON_MS, 1).await;
     assert!(matches!(sealed, Err(StoreError::Unavailable(_))), "{sealed:?}");
     assert!(proxy.has_lost_commit());
     for _ in 0..LOOKS {
-        if health.chunk_count(PATIENT).await.expect("a count") == 0 {
+        if health.chunk_count(&PatientId::new(PATIENT)).await.expect("a count") == 0 {
             break;
         }
         runtime::sleep(Duration::from_millis(5)).await;
     }
-    assert_eq!(health.chunk_count(PATIENT).await.expect("a count"), 0, "the server has committed");
-    let mut rows = health.period_rows(PATIENT, DataType::Activity, period, 0..=i64::MAX / 2, None);
+    assert_eq!(health.chunk_count(&PatientId::new(PATIENT)).await.expect("a count"), 0, "the server has committed");
+    let mut rows = health.period_rows(&PatientId::new(PATIENT), DataType::Activity, period, 0..=i64::MAX / 2, None);
     let blocks = rows.next().await.expect("the object is there").expect("rows");
     assert_eq!(blocks.iter().map(Block::rows).sum::<usize>(), 1);
 }

@@ -2,6 +2,7 @@
 
 use super::people::{account, activation, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
+use crate::ids::PatientId;
 use crate::{
     AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, GroupCode, HealthChange, HealthSession, NewPassword,
     PortalSessionId, Profile, Refreshed, Session, SessionId, StoreError, Successor, UserId,
@@ -39,15 +40,15 @@ pub(super) fn new_password(hash: &str) -> NewPassword {
 
 pub(super) fn health_session(id: &str, patient: &str) -> HealthSession {
     HealthSession {
-        id: id.to_owned(),
-        patient: patient.to_owned(),
+        id: SessionId::new(id),
+        patient: PatientId::new(patient),
         actor: None,
         api_key: None,
         login: None,
         client: None,
         consent: None,
         scope: "patient.read".to_owned(),
-        family: id.to_owned(),
+        family: FamilyId::new(id),
         first_issued_ms: 1,
         issued_ms: 1,
         expires_ms: 50,
@@ -61,7 +62,7 @@ pub(super) fn health_session(id: &str, patient: &str) -> HealthSession {
 pub(super) async fn with_patients(stores: &Stores, patients: &[&str]) {
     for patient in patients {
         let change = HealthChange::PutPatient {
-            uuid: (*patient).to_owned(),
+            uuid: PatientId::new(*patient),
             record_id: format!("id-{patient}"),
             customer_code: None,
             profile: Profile::default(),
@@ -127,7 +128,8 @@ async fn a_password_ends_sessions_and_consents(stores: Stores) {
         .await
         .expect("a patient");
     let set = async |id: &str| {
-        let set = stores.users.set_patient_password("uuid-grace", "new", true, 20, message(id, 0)).await;
+        let set =
+            stores.users.set_patient_password(&PatientId::new("uuid-grace"), "new", true, 20, message(id, 0)).await;
         set.expect("an answer")
     };
     assert!(!set("i2").await);
@@ -135,7 +137,7 @@ async fn a_password_ends_sessions_and_consents(stores: Stores) {
     assert!(begin(&stores, session("s1", "uuid-grace")).await);
     assert!(begin(&stores, session("s2", "uuid-ada")).await);
     assert!(set("i4").await);
-    let changed = stores.users.patient("uuid-grace").await.expect("an answer").expect("a patient");
+    let changed = stores.users.patient(&PatientId::new("uuid-grace")).await.expect("an answer").expect("a patient");
     assert_eq!((changed.password_hash.as_deref(), changed.must_change_password), (Some("new"), true));
     assert_eq!((ended_ms(&stores, "s1").await, ended_ms(&stores, "s2").await), (Some(20), None));
     assert!(
@@ -201,14 +203,17 @@ async fn a_health_token_is_refreshed_and_its_reuse_ends_the_family(stores: Store
     let first = HealthSession { login: Some(FamilyId::new("l1")), ..health_session("s1", "grace") };
     stores.health.add_session(first.clone()).await.expect("a session");
     let refresh = async |old: &str, new: &str, now_ms: i64| {
-        stores.health.refresh_session(old, successor(new, now_ms), 60).await.expect("an answer")
+        stores.health.refresh_session(&SessionId::new(old), successor(new, now_ms), 60).await.expect("an answer")
     };
     let Refreshed::Done(second) = refresh("s1", "s2", 100).await else { panic!("not refreshed") };
-    assert_eq!(second, HealthSession { id: "s2".to_owned(), issued_ms: 100, expires_ms: 150, ..first });
+    assert_eq!(second, HealthSession { id: SessionId::new("s2"), issued_ms: 100, expires_ms: 150, ..first });
     assert!(matches!(refresh("s1", "s3", 159).await, Refreshed::Done(_)));
     assert_eq!(refresh("s1", "s4", 160).await, Refreshed::Reused);
     for id in ["s1", "s2", "s3"] {
-        assert!(stores.health.session(id).await.expect("an answer").expect("a session").ended_ms.is_some(), "{id}");
+        assert!(
+            stores.health.session(&SessionId::new(id)).await.expect("an answer").expect("a session").ended_ms.is_some(),
+            "{id}"
+        );
     }
     assert_eq!(refresh("s3", "s5", 161).await, Refreshed::Ended);
 }
@@ -229,13 +234,13 @@ async fn health_sessions_end_by_what_they_rest_on(stores: Stores) {
     for session in all.clone() {
         stores.health.add_session(session).await.expect("a session");
     }
-    assert_eq!(stores.health.session("ada").await.expect("an answer"), Some(all[1].clone()));
+    assert_eq!(stores.health.session(&SessionId::new("ada")).await.expect("an answer"), Some(all[1].clone()));
     let standing = async || {
         let mut standing = Vec::new();
         for session in &all {
             let found = stores.health.session(&session.id).await.expect("an answer").expect("a session");
             if found.ended_ms.is_none() {
-                standing.push(found.id);
+                standing.push(found.id.to_string());
             }
         }
         standing.join(" ")
@@ -250,7 +255,7 @@ async fn health_sessions_end_by_what_they_rest_on(stores: Stores) {
             HealthChange::EndSessionsOfActor { account: AccountId::new(named("ada")), at_ms },
             "own bob app1 app2 app3 ida",
         ),
-        (HealthChange::EndReadersOfPatient { uuid: named("hedy"), at_ms }, "own app1 app2 app3 ida"),
+        (HealthChange::EndReadersOfPatient { uuid: PatientId::new(named("hedy")), at_ms }, "own app1 app2 app3 ida"),
         (HealthChange::EndSessionsOfLogin { login: FamilyId::new(named("l1")), at_ms }, "app1 app2 app3 ida"),
         (HealthChange::EndSessionsOfConsent { consent: ConsentId::new(named("g1")), at_ms }, "app2 app3 ida"),
         (HealthChange::EndSessionsOfClient { client: ClientId::new(named("c1")), at_ms }, "app3 ida"),
@@ -259,11 +264,15 @@ async fn health_sessions_end_by_what_they_rest_on(stores: Stores) {
         stores.health.apply(change).await.expect("made");
         assert_eq!(standing().await, left);
     }
-    assert!(stores.health.end_family("ida", 5).await.expect("an answer"));
-    assert!(!stores.health.end_family("ida", 6).await.expect("an answer"));
+    assert!(stores.health.end_family(&FamilyId::new("ida"), 5).await.expect("an answer"));
+    assert!(!stores.health.end_family(&FamilyId::new("ida"), 6).await.expect("an answer"));
     assert_eq!(standing().await, "app3");
     let uuid = "ida".to_owned();
-    stores.health.apply(HealthChange::EndSessionsOfPatient { uuid, at_ms: 7 }).await.expect("made");
+    stores
+        .health
+        .apply(HealthChange::EndSessionsOfPatient { uuid: PatientId::new(uuid), at_ms: 7 })
+        .await
+        .expect("made");
     assert_eq!(standing().await, "");
 }
 
@@ -275,17 +284,19 @@ async fn no_refresh_outlives_the_end_of_its_patient(stores: Stores) {
         stores.health.add_session(health_session(&first, &patient)).await.expect("a session");
         let refresh = {
             let (health, old, new) = (stores.health.clone(), first.clone(), format!("{first}-next"));
-            runtime::spawn("race", async move { health.refresh_session(&old, successor(&new, 10), 60).await })
+            runtime::spawn("race", async move {
+                health.refresh_session(&SessionId::new(old.as_str()), successor(&new, 10), 60).await
+            })
         };
         let end = {
             let health = stores.health.clone();
-            let change = HealthChange::EndSessionsOfPatient { uuid: patient, at_ms: 10 };
+            let change = HealthChange::EndSessionsOfPatient { uuid: PatientId::new(patient), at_ms: 10 };
             runtime::spawn("race", async move { health.apply(change).await })
         };
         let refreshed = refresh.await.expect("no panic").expect("an answer");
         end.await.expect("no panic").expect("made");
         for id in [first.clone(), format!("{first}-next")] {
-            let left = stores.health.session(&id).await.expect("an answer");
+            let left = stores.health.session(&SessionId::new(id.as_str())).await.expect("an answer");
             assert!(left.is_none_or(|session| session.ended_ms.is_some()), "{id} stands after {refreshed:?}");
         }
     }
@@ -299,7 +310,9 @@ async fn no_session_outlives_the_erasure_of_its_patient(stores: Stores) {
         stores.health.add_session(health_session(&first, &patient)).await.expect("a session");
         let refresh = {
             let (health, old, new) = (stores.health.clone(), first.clone(), format!("{first}-next"));
-            runtime::spawn("race", async move { health.refresh_session(&old, successor(&new, 10), 60).await })
+            runtime::spawn("race", async move {
+                health.refresh_session(&SessionId::new(old.as_str()), successor(&new, 10), 60).await
+            })
         };
         let add = {
             let (health, session) = (stores.health.clone(), health_session(&format!("{first}-other"), &patient));
@@ -307,14 +320,14 @@ async fn no_session_outlives_the_erasure_of_its_patient(stores: Stores) {
         };
         let erase = {
             let (health, patient) = (stores.health.clone(), patient.clone());
-            runtime::spawn("race", async move { health.erase_rows(&patient, 10).await })
+            runtime::spawn("race", async move { health.erase_rows(&PatientId::new(patient.as_str()), 10).await })
         };
         for outcome in [refresh.await.expect("no panic").map(drop), add.await.expect("no panic")] {
             assert!(matches!(outcome, Ok(()) | Err(StoreError::Gone("patient"))), "{outcome:?}");
         }
         erase.await.expect("no panic").expect("erased");
         for id in [first.clone(), format!("{first}-next"), format!("{first}-other")] {
-            assert_eq!(stores.health.session(&id).await.expect("an answer"), None, "{id}");
+            assert_eq!(stores.health.session(&SessionId::new(id.as_str())).await.expect("an answer"), None, "{id}");
         }
     }
 }

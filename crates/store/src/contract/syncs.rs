@@ -1,6 +1,7 @@
 //! A sync beside a derivation of the same patient.
 
 use super::{Stores, activity_row, until_another_waits};
+use crate::ids::PatientId;
 use crate::{HealthChange, Profile, Sync, SyncOutcome};
 
 const NOON_MS: i64 = 1_763_640_000_000;
@@ -14,7 +15,7 @@ async fn latest_values_that_a_derivation_has_written_outlive_a_sync_that_read_be
     let Some(stores) = Stores::postgres().await else { return };
     let health = stores.health;
     let change = HealthChange::PutPatient {
-        uuid: "ada".to_owned(),
+        uuid: PatientId::new("ada"),
         record_id: "id".to_owned(),
         customer_code: None,
         profile: Profile::default(),
@@ -34,12 +35,12 @@ async fn latest_values_that_a_derivation_has_written_outlive_a_sync_that_read_be
         is_held.await.expect("the row is held");
         let blocks = vec![activity_row(NOON_MS, "last_steps", 7)];
         health
-            .store_sync(Sync { patient: "ada".to_owned(), received_ms: NOON_MS, id: None, device: None, blocks })
+            .store_sync(Sync { patient: PatientId::new("ada"), received_ms: NOON_MS, id: None, device: None, blocks })
             .await
     };
     let (derived, stored) = futures::join!(derivation, sync);
     derived.expect("committed");
     assert!(matches!(stored.expect("stored"), SyncOutcome::Stored(_)));
-    let latest = health.stored_latest("ada").await.expect("an answer");
+    let latest = health.stored_latest(&PatientId::new("ada")).await.expect("an answer");
     assert_eq!(latest.heart_rate.map(|rate| rate.value), Some(50.0));
 }

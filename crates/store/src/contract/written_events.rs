@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::people::{activation, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::events::{EventLog, EventType};
+use crate::ids::{ExportId, NodeId, PatientId, SerialNumber};
 use crate::{AccountId, DeviceReport, GroupCode, HealthChange, NewExport, Profile, Sync};
 
 on_both_engines! {
@@ -15,7 +16,7 @@ on_both_engines! {
 }
 
 async fn written(log: &EventLog) -> Vec<(EventType, i64, Value)> {
-    let events = log.after("uuid-grace", 0, 100).await.expect("events");
+    let events = log.after(&PatientId::new("uuid-grace"), 0, 100).await.expect("events");
     events.into_iter().map(|event| (event.event_type, event.time_ms, event.body)).collect()
 }
 
@@ -32,13 +33,18 @@ async fn enrolment_activation_and_groups_are_events(stores: Stores) {
     assert!(!again.expect("an answer"));
     for _ in 0..2 {
         users
-            .attach_patient(&GroupCode::new("BBBBB"), "uuid-grace", no_settings(), audit(Vec::new(), 5))
+            .attach_patient(
+                &GroupCode::new("BBBBB"),
+                &PatientId::new("uuid-grace"),
+                no_settings(),
+                audit(Vec::new(), 5),
+            )
             .await
             .expect("an answer");
     }
     for id in ["i4", "i5"] {
         users
-            .detach_patient(&GroupCode::new("AAAAA"), "uuid-grace", no_settings(), message(id, 0))
+            .detach_patient(&GroupCode::new("AAAAA"), &PatientId::new("uuid-grace"), no_settings(), message(id, 0))
             .await
             .expect("an answer");
     }
@@ -62,12 +68,12 @@ async fn erasure_is_an_event_of_the_groups_that_held_the_patient(stores: Stores)
         .await
         .expect("a patient");
     users
-        .attach_patient(&GroupCode::new("AAAAA"), "uuid-grace", no_settings(), audit(Vec::new(), 5))
+        .attach_patient(&GroupCode::new("AAAAA"), &PatientId::new("uuid-grace"), no_settings(), audit(Vec::new(), 5))
         .await
         .expect("an answer");
-    let change = HealthChange::ErasePatient { uuid: "uuid-grace".to_owned(), at_ms: 50 };
+    let change = HealthChange::ErasePatient { uuid: PatientId::new("uuid-grace"), at_ms: 50 };
     let erasing = crate::HealthMessage { change, ..message("i2", 50) };
-    users.erase_patient("uuid-grace", 50, erasing).await.expect("erased");
+    users.erase_patient(&PatientId::new("uuid-grace"), 50, erasing).await.expect("erased");
     assert_eq!(
         written(&users.events()).await,
         [
@@ -80,7 +86,7 @@ async fn erasure_is_an_event_of_the_groups_that_held_the_patient(stores: Stores)
 
 async fn with_grace(stores: &Stores) {
     let change = HealthChange::PutPatient {
-        uuid: "uuid-grace".to_owned(),
+        uuid: PatientId::new("uuid-grace"),
         record_id: "r".to_owned(),
         customer_code: None,
         profile: Profile::default(),
@@ -93,9 +99,9 @@ async fn battery_that_becomes_low_or_recovers_is_an_event(stores: Stores) {
     with_grace(&stores).await;
     let levels = [Some(16), Some(15), None, Some(3), Some(16), Some(90), Some(14)];
     for (time_ms, battery_level) in levels.into_iter().enumerate() {
-        let device = DeviceReport { serial_number: "s1".to_owned(), battery_level, ..DeviceReport::default() };
+        let device = DeviceReport { battery_level, ..DeviceReport::new(SerialNumber::new("s1")) };
         let sync = Sync {
-            patient: "uuid-grace".to_owned(),
+            patient: PatientId::new("uuid-grace"),
             received_ms: time_ms as i64,
             id: None,
             device: Some(device),
@@ -119,8 +125,8 @@ async fn export_that_ended_is_an_event(stores: Stores) {
     let health = &stores.health;
     for (id, is_done) in [("e1", true), ("e2", false)] {
         let export = NewExport {
-            id: id.to_owned(),
-            patient: "uuid-grace".to_owned(),
+            id: ExportId::new(id),
+            patient: PatientId::new("uuid-grace"),
             actor: AccountId::new("ada"),
             request: "{}".to_owned(),
             entry: super::export_entry(id),
@@ -129,7 +135,7 @@ async fn export_that_ended_is_an_event(stores: Stores) {
         };
         health.begin_export(export).await.expect("begun");
         assert_eq!(super::deliver_entries_of(&stores, "uuid-grace").await, 1);
-        let lease = health.claim_jobs("export", "node", 1, 1000, 1).await.expect("an answer").remove(0);
+        let lease = health.claim_jobs("export", &NodeId::new("node"), 1, 1000, 1).await.expect("an answer").remove(0);
         for _ in 0..2 {
             let ended = if is_done {
                 health.finish_export(&lease, 9, 20).await

@@ -3,6 +3,7 @@
 use super::event::NewEvent;
 use crate::engine::Tx;
 use crate::error::Result;
+use crate::ids::PatientId;
 use crate::texts::sql;
 
 /// Assignment of an `UPDATE patient` that gives the next event of the patient its position; to be used inside `concat!`
@@ -25,7 +26,7 @@ sql! {
 /// Appends events of a patient in the transaction in which they happened. A patient who is not there gets none.
 ///
 /// No answer is waited for, so this costs no round trip.
-pub(crate) async fn append(tx: &Tx<'_>, patient: &str, events: &[NewEvent]) -> Result<()> {
+pub(crate) async fn append(tx: &Tx<'_>, patient: &PatientId, events: &[NewEvent]) -> Result<()> {
     if events.is_empty() {
         return Ok(());
     }
@@ -35,7 +36,7 @@ pub(crate) async fn append(tx: &Tx<'_>, patient: &str, events: &[NewEvent]) -> R
 
 /// Appends events of a patient whose number of events and position a statement of this transaction has raised, as with
 /// [`raise_event_position`]. `after` is how many of those that it was raised for are appended later.
-async fn append_raised(tx: &Tx<'_>, patient: &str, events: &[NewEvent], after: usize) -> Result<()> {
+async fn append_raised(tx: &Tx<'_>, patient: &PatientId, events: &[NewEvent], after: usize) -> Result<()> {
     let mut following = (events.len() + after) as i64;
     for event in events {
         following -= 1;

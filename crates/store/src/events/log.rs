@@ -6,6 +6,7 @@ use super::EventType;
 use super::cursor::{LogCursor, Place};
 use crate::engine::{Db, Param, Row, Tx};
 use crate::error::{Result, StoreError};
+use crate::ids::PatientId;
 use crate::texts::sql;
 
 /// The event log of one database.
@@ -19,7 +20,7 @@ pub struct EventLog {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// The subject.
-    pub patient: String,
+    pub patient: PatientId,
     /// Counts the patient's events in this database, from 1.
     pub sequence: i64,
     /// Time at which it happened, ms since 1970.
@@ -110,8 +111,8 @@ impl EventLog {
     }
 
     /// Events of one patient behind a number, at most `limit`. Every committed event is seen at once.
-    pub async fn after(&self, patient: &str, sequence: i64, limit: usize) -> Result<Vec<Event>> {
-        let patient = patient.to_owned();
+    pub async fn after(&self, patient: &PatientId, sequence: i64, limit: usize) -> Result<Vec<Event>> {
+        let patient = patient.clone();
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.db
             .read_single(async move |tx| {

@@ -13,13 +13,14 @@ use super::append::raise_event_position;
 use super::log::EventLog;
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
+use crate::ids::PatientId;
 use crate::texts::sql;
 
 /// Place of a message in the log.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageKey {
     /// Whom it is about; empty when it is no patient.
-    pub patient: String,
+    pub patient: PatientId,
     /// Number among the patient's events.
     pub sequence: i64,
 }
@@ -62,17 +63,17 @@ impl MessageKey {
         let hash = Sha256::digest(id);
         let mut start = [0; 8];
         start.copy_from_slice(&hash[..8]);
-        MessageKey { patient: NO_PATIENT.to_owned(), sequence: i64::from_be_bytes(start) & i64::MAX }
+        MessageKey { patient: PatientId::new(NO_PATIENT), sequence: i64::from_be_bytes(start) & i64::MAX }
     }
 
     /// Whom it is about.
-    pub fn patient(&self) -> Option<&str> {
-        (self.patient != NO_PATIENT).then_some(self.patient.as_str())
+    pub fn patient(&self) -> Option<&PatientId> {
+        (self.patient.as_str() != NO_PATIENT).then_some(&self.patient)
     }
 }
 
 /// Writes a message about a patient, in the transaction that owes it. [`StoreError::Gone`] when the patient is not there.
-pub(crate) async fn enqueue(tx: &Tx<'_>, patient: &str, created_ms: i64, text: &str) -> Result<()> {
+pub(crate) async fn enqueue(tx: &Tx<'_>, patient: &PatientId, created_ms: i64, text: &str) -> Result<()> {
     if tx.execute(RAISE, &[&patient]).await? == 0 {
         return Err(StoreError::Gone("patient"));
     }
@@ -85,7 +86,7 @@ pub(crate) async fn enqueue_of_no_patient(tx: &Tx<'_>, id: &str, created_ms: i64
 }
 
 /// The messages about a patient that are not delivered, in their order.
-pub(crate) async fn of_patient(tx: &Tx<'_>, patient: &str) -> Result<Vec<StoredMessage>> {
+pub(crate) async fn of_patient(tx: &Tx<'_>, patient: &PatientId) -> Result<Vec<StoredMessage>> {
     tx.query(OF_PATIENT, &[&patient], read_message).await
 }
 
@@ -107,7 +108,7 @@ pub(crate) async fn empty(tx: &Tx<'_>, key: &MessageKey) -> Result<bool> {
 impl EventLog {
     /// Keys of messages that were written until a time and are not delivered, behind a key; a page of them.
     pub async fn undelivered(&self, until_ms: i64, after: Option<MessageKey>) -> Result<Vec<MessageKey>> {
-        let after = after.unwrap_or(MessageKey { patient: NO_PATIENT.to_owned(), sequence: -1 });
+        let after = after.unwrap_or(MessageKey { patient: PatientId::new(NO_PATIENT), sequence: -1 });
         let read = |row: &Row<'_>| Ok(MessageKey { patient: row.get(0)?, sequence: row.get(1)? });
         let params =
             async move |tx: &Tx<'_>| tx.query(KEYS, &[&until_ms, &after.patient, &after.sequence, &PAGE], read).await;

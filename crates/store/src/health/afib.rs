@@ -2,6 +2,7 @@
 
 use super::HealthDb;
 use crate::error::Result;
+use crate::ids::PatientId;
 use crate::texts::sql;
 
 sql! {
@@ -20,8 +21,8 @@ pub struct AfHourRow {
 
 impl HealthDb {
     /// A patient's records of the hours that begin in a range, ms, both ends included, in the order of time.
-    pub async fn af_hours(&self, patient: &str, from_ms: i64, to_ms: i64) -> Result<Vec<AfHourRow>> {
-        let patient = patient.to_owned();
+    pub async fn af_hours(&self, patient: &PatientId, from_ms: i64, to_ms: i64) -> Result<Vec<AfHourRow>> {
+        let patient = patient.clone();
         self.db
             .look_up(async move |tx| {
                 tx.query(FIND_HOURS, &[&patient, &from_ms, &to_ms], |row| {

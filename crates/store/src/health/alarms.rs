@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::HealthDb;
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
+use crate::ids::PatientId;
 use crate::texts::sql;
 
 /// A threshold on a vital sign or on the NEWS score.
@@ -28,8 +29,8 @@ sql! {
 
 impl HealthDb {
     /// The alarms of a patient, in the order in which they were set.
-    pub async fn alarms(&self, patient: &str) -> Result<Vec<Alarm>> {
-        let patient = patient.to_owned();
+    pub async fn alarms(&self, patient: &PatientId) -> Result<Vec<Alarm>> {
+        let patient = patient.clone();
         let body =
             self.db.read(async move |tx| tx.query_opt(FIND, &[&patient], |row| row.get::<String>(0)).await).await?;
         let alarms = body.map(|body| serde_json::from_str(&body)).transpose();
@@ -38,7 +39,7 @@ impl HealthDb {
 }
 
 /// Puts alarms in the place of those that a patient has.
-pub(super) async fn put(tx: &Tx<'_>, patient: &str, alarms: &[Alarm]) -> Result<()> {
+pub(super) async fn put(tx: &Tx<'_>, patient: &PatientId, alarms: &[Alarm]) -> Result<()> {
     let body = serde_json::to_string(alarms).map_err(|error| StoreError::Damaged(error.to_string()))?;
     tx.execute(PUT, &[&patient, &body]).await.map(drop)
 }

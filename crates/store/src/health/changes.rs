@@ -10,7 +10,7 @@ use super::patients::{self, Profile};
 use super::{Alarm, HealthDb, alarms, devices, settings};
 use crate::engine::Tx;
 use crate::error::Result;
-use crate::ids::{AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, GroupCode};
+use crate::ids::{AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, GroupCode, PatientId, SerialNumber};
 use crate::texts::sql;
 
 /// A change that an operation of the users database owes to this one.
@@ -19,7 +19,7 @@ pub enum HealthChange {
     /// Adds a patient, or changes those attributes of his that are named.
     PutPatient {
         /// Identity.
-        uuid: String,
+        uuid: PatientId,
         /// Record identifier, 24 hex digits.
         record_id: String,
         /// Five capitals.
@@ -32,7 +32,7 @@ pub enum HealthChange {
     /// Sets fields of a setting that enters a formula, from a time on.
     SetSetting {
         /// The patient.
-        uuid: String,
+        uuid: PatientId,
         /// Which setting.
         name: String,
         /// From when on it is valid, ms.
@@ -45,7 +45,7 @@ pub enum HealthChange {
     /// Sets what a patient's groups have set, from now on.
     SetSettings {
         /// The patient.
-        uuid: String,
+        uuid: PatientId,
         /// Values by name; null where nothing is set any more.
         values: Map<String, Value>,
         /// The time, ms, from which on they are valid.
@@ -54,16 +54,16 @@ pub enum HealthChange {
     /// Puts alarms in the place of those that a patient has.
     SetAlarms {
         /// The patient.
-        uuid: String,
+        uuid: PatientId,
         /// All of them.
         alarms: Vec<Alarm>,
     },
     /// Adds a bracelet that a patient wears, or changes what is known of it.
     PutDevice {
         /// The patient.
-        uuid: String,
+        uuid: PatientId,
         /// Serial number.
-        serial_number: String,
+        serial_number: SerialNumber,
         /// Model.
         device_type: String,
         /// Version of its firmware.
@@ -74,21 +74,21 @@ pub enum HealthChange {
     /// Removes a bracelet that a patient wears no more.
     RemoveDevice {
         /// The patient.
-        uuid: String,
+        uuid: PatientId,
         /// Serial number.
-        serial_number: String,
+        serial_number: SerialNumber,
     },
     /// Ends the tokens that open a patient's data.
     EndSessionsOfPatient {
         /// The patient.
-        uuid: String,
+        uuid: PatientId,
         /// The time, ms.
         at_ms: i64,
     },
     /// Ends the tokens by which anyone reads in a patient's stead.
     EndReadersOfPatient {
         /// The patient.
-        uuid: String,
+        uuid: PatientId,
         /// The time, ms.
         at_ms: i64,
     },
@@ -130,7 +130,7 @@ pub enum HealthChange {
     /// Erases a patient from database and objects.
     ErasePatient {
         /// The patient.
-        uuid: String,
+        uuid: PatientId,
         /// The time, ms.
         at_ms: i64,
     },
@@ -138,7 +138,7 @@ pub enum HealthChange {
 
 impl HealthChange {
     /// The patient whom it is about; none when it is about an account or a key.
-    pub fn patient(&self) -> Option<&str> {
+    pub fn patient(&self) -> Option<&PatientId> {
         match self {
             HealthChange::PutPatient { uuid, .. }
             | HealthChange::SetSetting { uuid, .. }
@@ -186,7 +186,7 @@ impl HealthDb {
     /// Makes a change of a patient that has a number, unless that or a later one was made already. Changes to a patient
     /// who was erased are none.
     pub async fn apply_numbered(&self, change: HealthChange, number: i64) -> Result<()> {
-        let Some(patient) = change.patient().map(str::to_owned) else { return self.apply(change).await };
+        let Some(patient) = change.patient().cloned() else { return self.apply(change).await };
         if matches!(change, HealthChange::ErasePatient { .. }) {
             return self.apply(change).await;
         }

@@ -9,6 +9,7 @@ use vitals::zone::DAY_US;
 use super::HealthDb;
 use crate::engine::{Param, Tx};
 use crate::error::Result;
+use crate::ids::PatientId;
 use crate::payload;
 use crate::texts::sql;
 
@@ -59,7 +60,7 @@ pub(crate) fn cut(block: Block) -> Result<Vec<Prepared>> {
 }
 
 /// Stores a chunk. `arrival` is the number of the sync that brought it.
-pub(crate) async fn insert(tx: &Tx<'_>, patient: &str, arrival: i64, chunk: &Prepared) -> Result<()> {
+pub(crate) async fn insert(tx: &Tx<'_>, patient: &PatientId, arrival: i64, chunk: &Prepared) -> Result<()> {
     let block = &chunk.block;
     let (Some(first_us), Some(last_us)) = (block.first_us(), block.last_us()) else {
         return Ok(());
@@ -82,7 +83,12 @@ pub(crate) async fn insert(tx: &Tx<'_>, patient: &str, arrival: i64, chunk: &Pre
 }
 
 /// Stores chunks that one sync brought.
-pub(crate) async fn insert_all(tx: &Tx<'_>, patient: &str, arrival: i64, chunks: &[Cow<'_, Prepared>]) -> Result<()> {
+pub(crate) async fn insert_all(
+    tx: &Tx<'_>,
+    patient: &PatientId,
+    arrival: i64,
+    chunks: &[Cow<'_, Prepared>],
+) -> Result<()> {
     let keys: Vec<[i64; 5]> = chunks.iter().map(|chunk| key_of(&chunk.block)).collect();
     let rows = chunks.iter().zip(&keys).map(|(chunk, [data_type, channel, first_us, last_us, rows])| {
         let row: [&dyn Param; 8] = [&patient, data_type, channel, first_us, &arrival, last_us, rows, &chunk.payload];
@@ -101,7 +107,7 @@ fn key_of(block: &Block) -> [i64; 5] {
 /// whole, not clipped.
 pub(crate) async fn overlapping(
     tx: &Tx<'_>,
-    patient: &str,
+    patient: &PatientId,
     data_type: DataType,
     channel: Option<Channel>,
     from_us: i64,
@@ -121,8 +127,8 @@ pub(crate) async fn overlapping(
 
 impl HealthDb {
     /// The number of chunks of a patient that are not sealed.
-    pub async fn chunk_count(&self, patient: &str) -> Result<u64> {
-        let patient = patient.to_owned();
+    pub async fn chunk_count(&self, patient: &PatientId) -> Result<u64> {
+        let patient = patient.clone();
         let count = self
             .db
             .read(async move |tx| tx.query_opt(COUNT_CHUNKS, &[&patient], |row| row.get::<i64>(0)).await)

@@ -10,6 +10,7 @@ use super::failures::Failures;
 use super::{HealthDb, due};
 use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
+use crate::ids::{NodeId, PatientId};
 use crate::texts::sql;
 
 sql! {
@@ -46,7 +47,7 @@ sql! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// Whom.
-    pub patient: String,
+    pub patient: PatientId,
     /// Tells whether the claim still stands.
     pub token: i64,
     /// Failures since the last success.
@@ -71,8 +72,8 @@ pub struct DueRange {
 impl HealthDb {
     /// Claims up to `limit` patients who have something due and whom nobody folds, those that wait longest first, for a
     /// node.
-    pub async fn claim_due(&self, node: &str, now_ms: i64, lease_ms: i64, limit: usize) -> Result<Vec<Claim>> {
-        let (until_ms, limit, node) = (now_ms.saturating_add(lease_ms), limit as i64, node.to_owned());
+    pub async fn claim_due(&self, node: &NodeId, now_ms: i64, lease_ms: i64, limit: usize) -> Result<Vec<Claim>> {
+        let (until_ms, limit, node) = (now_ms.saturating_add(lease_ms), limit as i64, node.clone());
         let read = |row: &Row<'_>| {
             let failures = read_failures(row)?;
             Ok(Claim { patient: row.get(3)?, token: row.get(0)?, failures })
@@ -91,30 +92,30 @@ impl HealthDb {
 
     /// Claims one patient, whether something is due of him or not; `None` while somebody else has him, or when there is
     /// no such patient.
-    pub async fn claim_patient(&self, patient: &str, now_ms: i64, lease_ms: i64) -> Result<Option<Claim>> {
-        let patient = patient.to_owned();
+    pub async fn claim_patient(&self, patient: &PatientId, now_ms: i64, lease_ms: i64) -> Result<Option<Claim>> {
+        let patient = patient.clone();
         let until_ms = now_ms.saturating_add(lease_ms);
         self.db.write_single(async move |tx| claim(tx, &patient, None, until_ms, now_ms).await).await
     }
 
-    /// Up to `limit` patients whose uuids come after another, in their order.
-    pub async fn patients_after(&self, after: &str, limit: i64) -> Result<Vec<String>> {
-        let after = after.to_owned();
+    /// Up to `limit` patients whose uuids come after another, or the first ones, in their order.
+    pub async fn patients_after(&self, after: Option<&PatientId>, limit: i64) -> Result<Vec<PatientId>> {
+        let after = after.map_or("", PatientId::as_str).to_owned();
         self.db.read(async move |tx| tx.query(FIND_PATIENTS, &[&after, &limit], |row| row.get(0)).await).await
     }
 
     /// How many syncs of a patient have arrived; 0 when there is no such patient.
-    pub async fn arrivals(&self, patient: &str) -> Result<i64> {
-        let patient = patient.to_owned();
+    pub async fn arrivals(&self, patient: &PatientId) -> Result<i64> {
+        let patient = patient.clone();
         let found =
             self.db.read(async move |tx| tx.query_opt(FIND_ARRIVALS, &[&patient], |row| row.get(0)).await).await?;
         Ok(found.unwrap_or(0))
     }
 
     /// For each type that a patient has rows of: the ranges in which they lie, as if nothing was derived from them yet.
-    pub async fn everything_due(&self, patient: &str, now_ms: i64) -> Result<Vec<DueRange>> {
+    pub async fn everything_due(&self, patient: &PatientId, now_ms: i64) -> Result<Vec<DueRange>> {
         const OF_NO_SYNC: i64 = 0;
-        let patient = patient.to_owned();
+        let patient = patient.clone();
         let found = self.db.read(async move |tx| {
             tx.query(FIND_FIRST_AND_LAST, &[&patient], |row| {
                 let (data_type, first_us, last_quarter_us): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
@@ -139,13 +140,13 @@ impl HealthDb {
     }
 
     /// What is due of a patient, by the time of the rows.
-    pub async fn due_of(&self, patient: &str, now_ms: i64) -> Result<Vec<DueRange>> {
+    pub async fn due_of(&self, patient: &PatientId, now_ms: i64) -> Result<Vec<DueRange>> {
         Ok(self.dirty_of(patient, now_ms).await?.map(|dirty| dirty.ready).unwrap_or_default())
     }
 
     /// Marks a range of a patient due, as when a setting that enters a formula has changed.
-    pub async fn mark_due(&self, patient: &str, range: DueRange) -> Result<()> {
-        let patient = patient.to_owned();
+    pub async fn mark_due(&self, patient: &PatientId, range: DueRange) -> Result<()> {
+        let patient = patient.clone();
         self.db.write(async move |tx| mark(tx, &patient, &range).await).await
     }
 }
@@ -157,21 +158,27 @@ fn read_failures(row: &Row<'_>) -> Result<Failures> {
 }
 
 /// Claims a patient for a node, or for a command that is none: its lease ends by time alone.
-async fn claim(tx: &Tx<'_>, patient: &str, node: Option<&str>, until_ms: i64, now_ms: i64) -> Result<Option<Claim>> {
+async fn claim(
+    tx: &Tx<'_>,
+    patient: &PatientId,
+    node: Option<&NodeId>,
+    until_ms: i64,
+    now_ms: i64,
+) -> Result<Option<Claim>> {
     tx.query_opt(CLAIM, &[&patient, &until_ms, &now_ms, &node], |row| {
-        Ok(Claim { patient: patient.to_owned(), token: row.get(0)?, failures: read_failures(row)? })
+        Ok(Claim { patient: patient.clone(), token: row.get(0)?, failures: read_failures(row)? })
     })
     .await
 }
 
 /// Marks a range and makes the patient ready for it.
-pub(super) async fn mark(tx: &Tx<'_>, patient: &str, range: &DueRange) -> Result<()> {
+pub(super) async fn mark(tx: &Tx<'_>, patient: &PatientId, range: &DueRange) -> Result<()> {
     put_all(tx, patient, std::slice::from_ref(range)).await?;
     due::lower_ready(tx, patient, range.ready_ms).await
 }
 
 /// Marks ranges; the caller says when the patient is ready.
-pub(super) async fn put_all(tx: &Tx<'_>, patient: &str, ranges: &[DueRange]) -> Result<()> {
+pub(super) async fn put_all(tx: &Tx<'_>, patient: &PatientId, ranges: &[DueRange]) -> Result<()> {
     let rows = ranges.iter().map(|range| {
         let DueRange { arrival, data_type, first_us, last_us, ready_ms } = range;
         let row: [&dyn Param; 6] = [&patient, arrival, data_type, first_us, last_us, ready_ms];
@@ -181,7 +188,7 @@ pub(super) async fn put_all(tx: &Tx<'_>, patient: &str, ranges: &[DueRange]) -> 
 }
 
 /// Ends marks.
-pub(super) async fn forget_all(tx: &Tx<'_>, patient: &str, ranges: &[DueRange]) -> Result<()> {
+pub(super) async fn forget_all(tx: &Tx<'_>, patient: &PatientId, ranges: &[DueRange]) -> Result<()> {
     let rows = ranges.iter().map(|range| {
         let DueRange { arrival, data_type, first_us, ready_ms, .. } = range;
         let row: [&dyn Param; 5] = [&patient, arrival, data_type, first_us, ready_ms];

@@ -14,6 +14,7 @@ use super::{HealthDb, derived, latest};
 use crate::engine::{Param, Tx};
 use crate::error::Result;
 use crate::events::{NewEvent, raise_event_position};
+use crate::ids::PatientId;
 use crate::texts::sql;
 
 /// Everything that derivations of one patient change.
@@ -125,7 +126,7 @@ impl HealthDb {
     }
 
     /// The latest values of a patient as the database holds them.
-    pub async fn stored_latest(&self, patient: &str) -> Result<LatestValues> {
+    pub async fn stored_latest(&self, patient: &PatientId) -> Result<LatestValues> {
         Ok(self.latest_of_patients(vec![patient.to_owned()]).await?.remove(patient).unwrap_or_default())
     }
 }
@@ -188,7 +189,7 @@ async fn hold_and_free(tx: &Tx<'_>, made: &DerivationCommit) -> Result<bool> {
 }
 
 /// Appends events whose numbers were raised with everything else of the patient's row.
-async fn add_events(tx: &Tx<'_>, patient: &String, events: &[NewEvent]) -> Result<()> {
+async fn add_events(tx: &Tx<'_>, patient: &PatientId, events: &[NewEvent]) -> Result<()> {
     let after: Vec<i64> = (0..events.len() as i64).rev().collect();
     let bodies = events.iter().map(NewEvent::body_text).collect::<Result<Vec<_>>>()?;
     let names: Vec<&str> = events.iter().map(|event| event.event_type.name()).collect();

@@ -16,6 +16,7 @@ use super::claims::{self, DueRange};
 use super::slots;
 use crate::engine::{Param, Row, Tx};
 use crate::error::{Result, StoreError};
+use crate::ids::PatientId;
 use crate::texts::{in_lists, list_of_64, sql, with_more};
 
 sql! {
@@ -47,22 +48,27 @@ const ROWS_OF_DAY: i64 = 2;
 
 impl HealthDb {
     /// Returns the derived values of an output from a key to another one, both included, by key.
-    pub async fn derived(&self, patient: &str, output: Output, (from, to): (i64, i64)) -> Result<Vec<DerivedRow>> {
-        let patient = patient.to_owned();
+    pub async fn derived(
+        &self,
+        patient: &PatientId,
+        output: Output,
+        (from, to): (i64, i64),
+    ) -> Result<Vec<DerivedRow>> {
+        let patient = patient.clone();
         let read = async move |tx: &Tx<'_>| tx.query(FIND, &[&patient, &output.number(), &from, &to], read_row).await;
         known(self.db.look_up(read).await?)
     }
 
     /// Returns the last derived value of an output below a key.
-    pub async fn derived_before(&self, patient: &str, output: Output, key: i64) -> Result<Option<DerivedRow>> {
-        let patient = patient.to_owned();
+    pub async fn derived_before(&self, patient: &PatientId, output: Output, key: i64) -> Result<Option<DerivedRow>> {
+        let patient = patient.clone();
         let read = async move |tx: &Tx<'_>| tx.query(FIND_BEFORE, &[&patient, &output.number(), &key], read_row).await;
         Ok(known(self.db.look_up(read).await?)?.pop())
     }
 
     /// Returns everything that is derived of a patient, by output and key.
-    pub async fn all_derived(&self, patient: &str) -> Result<Vec<DerivedRow>> {
-        let patient = patient.to_owned();
+    pub async fn all_derived(&self, patient: &PatientId) -> Result<Vec<DerivedRow>> {
+        let patient = patient.clone();
         known(self.db.read(async move |tx| tx.query(FIND_ALL, &[&patient], read_row).await).await?)
     }
 
@@ -70,13 +76,13 @@ impl HealthDb {
     /// patients without any are left out.
     pub async fn extra_of_patients(
         &self,
-        patients: Vec<String>,
+        patients: Vec<PatientId>,
         day: LocalDay,
-    ) -> Result<HashMap<String, Vec<(i64, Vec<u8>)>>> {
-        let read = |row: &Row<'_>| Ok((row.get::<String>(0)?, (row.get(1)?, row.get(2)?)));
+    ) -> Result<HashMap<PatientId, Vec<(i64, Vec<u8>)>>> {
+        let read = |row: &Row<'_>| Ok((row.get::<PatientId>(0)?, (row.get(1)?, row.get(2)?)));
         let read_all = async move |tx: &Tx<'_>| {
             let (from, to) = keys_of_days(day, day);
-            let mut found: HashMap<String, Vec<(i64, Vec<u8>)>> = HashMap::default();
+            let mut found: HashMap<PatientId, Vec<(i64, Vec<u8>)>> = HashMap::default();
             in_lists(&patients, async |list| {
                 for (patient, figure) in tx.query(FIND_EXTRA_OF_PATIENTS, &with_more(list, &[&from, &to]), read).await?
                 {
@@ -91,23 +97,23 @@ impl HealthDb {
     }
 
     /// Returns the window aggregates of two types of some whole days before a local day, the latest day first.
-    pub async fn slots_before(&self, patient: &str, look: Look, types: [DataType; 2]) -> Result<Vec<DerivedRow>> {
+    pub async fn slots_before(&self, patient: &PatientId, look: Look, types: [DataType; 2]) -> Result<Vec<DerivedRow>> {
         self.slots_beyond(FIND_DAYS_BEFORE, patient, (keys_of_days(look.day, look.day).0, look.days), types).await
     }
 
     /// Returns the window aggregates of two types of some whole days after a local day, the first day first.
-    pub async fn slots_after(&self, patient: &str, look: Look, types: [DataType; 2]) -> Result<Vec<DerivedRow>> {
+    pub async fn slots_after(&self, patient: &PatientId, look: Look, types: [DataType; 2]) -> Result<Vec<DerivedRow>> {
         self.slots_beyond(FIND_DAYS_AFTER, patient, (keys_of_days(look.day, look.day).1, look.days), types).await
     }
 
     async fn slots_beyond(
         &self,
         text: &'static str,
-        patient: &str,
+        patient: &PatientId,
         (key, days): (i64, i64),
         types: [DataType; 2],
     ) -> Result<Vec<DerivedRow>> {
-        let patient = patient.to_owned();
+        let patient = patient.clone();
         // One row more than the days can have, so that the first days are whole.
         let limit = days.max(1) * ROWS_OF_DAY + 1;
         let read = async move |tx: &Tx<'_>| {
@@ -122,17 +128,17 @@ impl HealthDb {
     pub async fn patients_of_other_versions(
         &self,
         versions: &str,
-        after: &str,
+        after: Option<&PatientId>,
         limit: i64,
-    ) -> Result<Vec<(String, String)>> {
-        let (versions, after) = (versions.to_owned(), after.to_owned());
+    ) -> Result<Vec<(PatientId, String)>> {
+        let (versions, after) = (versions.to_owned(), after.map_or("", PatientId::as_str).to_owned());
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
         self.db.read(async move |tx| tx.query(FIND_OTHER_VERSIONS, &[&versions, &after, &limit], read).await).await
     }
 
     /// Marks ranges of a patient dirty, and that these versions of the derivations compute them.
-    pub async fn derive_again(&self, patient: &str, versions: &str, ranges: Vec<DueRange>) -> Result<()> {
-        let (patient, versions) = (patient.to_owned(), versions.to_owned());
+    pub async fn derive_again(&self, patient: &PatientId, versions: &str, ranges: Vec<DueRange>) -> Result<()> {
+        let (patient, versions) = (patient.clone(), versions.to_owned());
         self.db
             .write(async move |tx| {
                 // A patient who was erased meanwhile has no marks.
@@ -189,7 +195,7 @@ pub(crate) fn text_of(row: &Row<'_>, column: usize) -> Result<String> {
 }
 
 /// Writes and removes rows of a patient: one statement for what is written, one for what is removed.
-pub(crate) async fn put(tx: &Tx<'_>, patient: &str, rows: &[DerivedRow]) -> Result<()> {
+pub(crate) async fn put(tx: &Tx<'_>, patient: &PatientId, rows: &[DerivedRow]) -> Result<()> {
     // Of several rows of one key the last one stands; one statement may not write a row twice.
     let rows: BTreeMap<(Output, i64), &DerivedRow> = rows.iter().map(|row| ((row.output, row.key), row)).collect();
     let rows: Vec<(i64, &DerivedRow)> = rows.into_iter().map(|((output, _), row)| (output.number(), row)).collect();

@@ -11,13 +11,14 @@ use super::HealthDb;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::events::{self, EventType, NewEvent};
+use crate::ids::{PatientId, SerialNumber};
 use crate::texts::{list_of_64, sql};
 
 /// A bracelet as its last sync told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
     /// Serial number.
-    pub serial_number: String,
+    pub serial_number: SerialNumber,
     /// Kind of bracelet.
     pub device_type: Option<String>,
     /// Firmware.
@@ -29,16 +30,23 @@ pub struct Device {
 }
 
 /// A bracelet as a sync describes it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct DeviceReport {
     /// Serial number.
-    pub serial_number: String,
+    pub serial_number: SerialNumber,
     /// Model.
     pub device_type: Option<String>,
     /// Version of its firmware.
     pub firmware_version: Option<String>,
     /// Charge, percent.
     pub battery_level: Option<i64>,
+}
+
+impl DeviceReport {
+    /// A bracelet of which nothing else is told.
+    pub fn new(serial_number: SerialNumber) -> Self {
+        DeviceReport { serial_number, device_type: None, firmware_version: None, battery_level: None }
+    }
 }
 
 sql! {
@@ -64,13 +72,13 @@ sql! {
 
 impl HealthDb {
     /// The bracelets of a patient, newest first.
-    pub async fn devices(&self, patient: &str) -> Result<Vec<Device>> {
-        let patient = patient.to_owned();
+    pub async fn devices(&self, patient: &PatientId) -> Result<Vec<Device>> {
+        let patient = patient.clone();
         self.db.read(async move |tx| tx.query(OF_PATIENT, &[&patient], read_device).await).await
     }
 
     /// The newest bracelet of each of these patients, by uuid.
-    pub async fn newest_devices(&self, patients: Vec<String>) -> Result<HashMap<String, Device>> {
+    pub async fn newest_devices(&self, patients: Vec<PatientId>) -> Result<HashMap<PatientId, Device>> {
         // Oldest first, so that the newest is what remains.
         self.db.read_by_name(patients, OF_PATIENTS, |row| Ok((row.get(5)?, read_device(row)?))).await
     }
@@ -80,7 +88,7 @@ impl HealthDb {
 /// patient's row has to be held. `known_battery` is the level that is stored of it.
 pub(super) async fn report(
     tx: &Tx<'_>,
-    patient: &str,
+    patient: &PatientId,
     report: &DeviceReport,
     known_battery: Option<i64>,
     now_ms: i64,
@@ -102,8 +110,8 @@ pub(super) async fn report(
 /// Adds a bracelet of a patient, or changes what is known of it.
 pub(super) async fn put(
     tx: &Tx<'_>,
-    patient: &str,
-    serial_number: &str,
+    patient: &PatientId,
+    serial_number: &SerialNumber,
     device_type: &str,
     firmware_version: Option<&str>,
     at_ms: i64,
@@ -112,7 +120,7 @@ pub(super) async fn put(
 }
 
 /// Removes a bracelet of a patient.
-pub(super) async fn remove(tx: &Tx<'_>, patient: &str, serial_number: &str) -> Result<()> {
+pub(super) async fn remove(tx: &Tx<'_>, patient: &PatientId, serial_number: &SerialNumber) -> Result<()> {
     tx.execute(REMOVE, &[&patient, &serial_number]).await.map(drop)
 }
 

@@ -5,6 +5,7 @@ use vitals::zone::QUARTER_US;
 
 use crate::engine::Tx;
 use crate::error::Result;
+use crate::ids::PatientId;
 use crate::texts::sql;
 
 sql! {
@@ -30,7 +31,7 @@ pub const AHEAD_MS: i64 = 5 * 60 * 1000;
 pub(super) const SETTLING_MS: i64 = 30_000;
 
 /// Marks everything that was ever measured and that sections of a day follow from.
-pub(super) async fn mark_all(tx: &Tx<'_>, patient: &str, ready_ms: i64) -> Result<()> {
+pub(super) async fn mark_all(tx: &Tx<'_>, patient: &PatientId, ready_ms: i64) -> Result<()> {
     for data_type in DataType::ALL.into_iter().filter(|data_type| !data_type.is_waveform()) {
         let first_us = tx.query_opt(FIRST_QUARTER, &[&patient, &data_type.number()], |row| row.get::<i64>(0)).await?;
         if let Some(first_us) = first_us {
@@ -43,7 +44,7 @@ pub(super) async fn mark_all(tx: &Tx<'_>, patient: &str, ready_ms: i64) -> Resul
 /// Marks what was measured of a type since a time; nothing when there is nothing.
 pub(super) async fn mark_since(
     tx: &Tx<'_>,
-    patient: &str,
+    patient: &PatientId,
     data_type: DataType,
     first_us: i64,
     ready_ms: i64,
@@ -59,6 +60,6 @@ pub(super) async fn mark_since(
 }
 
 /// Makes a patient ready to be derived at a time, ms, if not before.
-pub(crate) async fn lower_ready(tx: &Tx<'_>, patient: &str, ready_ms: i64) -> Result<()> {
+pub(crate) async fn lower_ready(tx: &Tx<'_>, patient: &PatientId, ready_ms: i64) -> Result<()> {
     tx.put(LOWER_READY, &[&patient, &ready_ms]).await
 }

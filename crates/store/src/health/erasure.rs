@@ -16,6 +16,7 @@ use super::patients::{self, Profile};
 use super::{HealthDb, exports, messages, patient_tables};
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
+use crate::ids::PatientId;
 use crate::segment::{SealedPeriod, patient_folder};
 use crate::texts::sql;
 
@@ -44,7 +45,7 @@ pub struct ErasedPatient {
 impl HealthDb {
     /// Erases a patient: notes him in the list of the erased, removes his rows, deletes his objects. Doing so again
     /// finishes what was begun.
-    pub(crate) async fn erase_patient(&self, patient: &str, at_ms: i64) -> Result<()> {
+    pub(crate) async fn erase_patient(&self, patient: &PatientId, at_ms: i64) -> Result<()> {
         // Before anything is gone: a backup from before knows him, the list does not depend on the databases.
         self.objects.note_erased(patient, at_ms).await?;
         self.erase_rows(patient, at_ms).await?;
@@ -53,8 +54,8 @@ impl HealthDb {
     }
 
     /// Removes every row of a patient and marks him as erased. What is already done is not done again.
-    pub async fn erase_rows(&self, patient: &str, at_ms: i64) -> Result<()> {
-        let patient = patient.to_owned();
+    pub async fn erase_rows(&self, patient: &PatientId, at_ms: i64) -> Result<()> {
+        let patient = patient.clone();
         self.db
             .write(async move |tx| {
                 tx.overwrite_deleted(true)?;
@@ -67,8 +68,8 @@ impl HealthDb {
 
     /// Deletes the objects of an erased patient, archives and segments, also segments that no row names; answers how many
     /// there were.
-    pub async fn erase_objects(&self, patient: &str) -> Result<u64> {
-        let owner = patient.to_owned();
+    pub async fn erase_objects(&self, patient: &PatientId) -> Result<u64> {
+        let owner = patient.clone();
         let periods = self.db.read(async move |tx| {
             tx.query(PERIODS, &[&owner], |row| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?))).await
         });
@@ -89,21 +90,21 @@ impl HealthDb {
     }
 
     /// The mark of an erased patient.
-    pub async fn erased_patient(&self, patient: &str) -> Result<Option<ErasedPatient>> {
-        let patient = patient.to_owned();
+    pub async fn erased_patient(&self, patient: &PatientId) -> Result<Option<ErasedPatient>> {
+        let patient = patient.clone();
         self.db.read(async move |tx| find_mark(tx, &patient).await).await
     }
 
     /// Patients who were erased before a time and whose folders are to be looked through once more, at most `limit`.
-    pub async fn erased_before(&self, before_ms: i64, limit: i64) -> Result<Vec<String>> {
+    pub async fn erased_before(&self, before_ms: i64, limit: i64) -> Result<Vec<PatientId>> {
         let read = async move |tx: &Tx<'_>| tx.query(PATIENTS_BEFORE, &[&before_ms, &limit], |row| row.get(0)).await;
         self.db.read_single(read).await
     }
 
     /// Looks once more through the folders of an erased patient; returns how many objects had come since.
-    pub async fn check_erasure(&self, patient: &str) -> Result<u64> {
+    pub async fn check_erasure(&self, patient: &PatientId) -> Result<u64> {
         let found = self.erase_objects(patient).await?;
-        let patient = patient.to_owned();
+        let patient = patient.clone();
         self.db.write(async move |tx| tx.execute(FORGET_PERIODS, &[&patient]).await).await?;
         Ok(found)
     }
@@ -114,7 +115,7 @@ impl HealthDb {
     }
 }
 
-async fn find_mark(tx: &Tx<'_>, patient: &str) -> Result<Option<ErasedPatient>> {
+async fn find_mark(tx: &Tx<'_>, patient: &PatientId) -> Result<Option<ErasedPatient>> {
     tx.query_opt(MARK, &[&patient], |row| {
         let counts = serde_json::from_str(&row.get::<String>(0)?);
         Ok(ErasedPatient {
@@ -125,7 +126,7 @@ async fn find_mark(tx: &Tx<'_>, patient: &str) -> Result<Option<ErasedPatient>> 
     .await
 }
 
-async fn erase_rows(tx: &Tx<'_>, patient: &str, at_ms: i64) -> Result<()> {
+async fn erase_rows(tx: &Tx<'_>, patient: &PatientId, at_ms: i64) -> Result<()> {
     // Holds his row, also when there is none yet: a change that would add it waits, and then finds the mark.
     patients::put(tx, patient, "", None, &Profile::default(), at_ms).await?;
     if find_mark(tx, patient).await?.is_some() {
@@ -150,7 +151,7 @@ async fn erase_rows(tx: &Tx<'_>, patient: &str, at_ms: i64) -> Result<()> {
 }
 
 /// The periods in which anything of a patient was or could have been sealed.
-async fn periods_with_objects(tx: &Tx<'_>, patient: &str) -> Result<BTreeSet<(DataType, SealedPeriod)>> {
+async fn periods_with_objects(tx: &Tx<'_>, patient: &PatientId) -> Result<BTreeSet<(DataType, SealedPeriod)>> {
     let read = |row: &crate::engine::Row<'_>| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?));
     let sealed = tx.query(SEALED_PERIODS, &[&patient], read).await?;
     let tallied = tx.query(TALLIED_DAYS, &[&patient], read).await?;

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::events::{self, EventType, NewEvent};
 use crate::health::jobs::{self, JobLease};
 use crate::health::{HealthDb, messages};
-use crate::ids::AccountId;
+use crate::ids::{AccountId, ExportId, PatientId};
 use crate::names::ExportStage;
 use crate::texts::sql;
 
@@ -21,9 +21,9 @@ use crate::texts::sql;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportJob {
     /// Record identifier, 24 hex digits.
-    pub id: String,
+    pub id: ExportId,
     /// Whose data.
-    pub patient: String,
+    pub patient: PatientId,
     /// The account that asked for it.
     pub actor: AccountId,
     /// What was asked for, JSON.
@@ -57,9 +57,9 @@ pub enum ExportState {
 #[derive(Clone, Debug)]
 pub struct NewExport {
     /// Record identifier, 24 hex digits.
-    pub id: String,
+    pub id: ExportId,
     /// Whose data.
-    pub patient: String,
+    pub patient: PatientId,
     /// The account that asks.
     pub actor: AccountId,
     /// What is asked for, JSON.
@@ -87,7 +87,7 @@ pub enum ExportTurn {
 }
 
 /// The folder of all archives of a patient.
-pub fn folder(patient: &str) -> String {
+pub fn folder(patient: &PatientId) -> String {
     format!("exports/patient={patient}")
 }
 
@@ -126,14 +126,14 @@ impl HealthDb {
     }
 
     /// Sets how many seconds lie between two exports of a patient, or of every patient for whom nothing else is set.
-    pub async fn set_export_interval(&self, patient: Option<&str>, interval_s: i64) -> Result<()> {
-        let patient = patient.unwrap_or(EVERYBODY).to_owned();
+    pub async fn set_export_interval(&self, patient: Option<&PatientId>, interval_s: i64) -> Result<()> {
+        let patient = patient.map_or(EVERYBODY, PatientId::as_str).to_owned();
         self.db.write(async move |tx| tx.execute(SET_LIMIT, &[&patient, &interval_s]).await.map(drop)).await
     }
 
     /// The export with this identifier.
-    pub async fn export(&self, id: &str) -> Result<Option<ExportJob>> {
-        let id = id.to_owned();
+    pub async fn export(&self, id: &ExportId) -> Result<Option<ExportJob>> {
+        let id = id.clone();
         self.db.read(async move |tx| tx.query_opt(FIND, &[&id], read_job).await).await
     }
 
@@ -146,7 +146,7 @@ impl HealthDb {
                 if !jobs::confirm(tx, &lease).await? {
                     return Ok(None);
                 }
-                bury_path(tx, &lease.subject, now_ms).await?;
+                bury_path(tx, &export_of(&lease), now_ms).await?;
                 tx.put(SET_PATH, &[&lease.subject, &None::<String>]).await?;
                 tx.query_opt(FIND, &[&lease.subject], read_job).await
             })
@@ -188,7 +188,7 @@ impl HealthDb {
                 let is_held = jobs::finish(tx, &lease).await?
                     && tx.execute(GIVE_UP, &[&lease.subject, &error, &now_ms]).await? == 1;
                 if is_held {
-                    bury_path(tx, &lease.subject, now_ms).await?;
+                    bury_path(tx, &export_of(&lease), now_ms).await?;
                     append_finished(tx, &lease, ExportStage::Failed, now_ms).await?;
                 }
                 Ok(is_held)
@@ -197,14 +197,18 @@ impl HealthDb {
     }
 
     /// Exports that were finished before a time, at most `limit`.
-    pub async fn exports_finished_before(&self, finished_before_ms: i64, limit: i64) -> Result<Vec<(String, String)>> {
+    pub async fn exports_finished_before(
+        &self,
+        finished_before_ms: i64,
+        limit: i64,
+    ) -> Result<Vec<(ExportId, PatientId)>> {
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
         self.db.read_single(async move |tx| tx.query(FINISHED_BEFORE, &[&finished_before_ms, &limit], read).await).await
     }
 
     /// Forgets an export that is finished; its archive is a dead object then. Doing so again changes nothing.
-    pub async fn forget_export(&self, id: &str, now_ms: i64) -> Result<()> {
-        let id = id.to_owned();
+    pub async fn forget_export(&self, id: &ExportId, now_ms: i64) -> Result<()> {
+        let id = id.clone();
         self.db
             .write(async move |tx| {
                 if tx.query_opt(FIND_FINISHED, &[&id], |_| Ok(())).await?.is_some() {
@@ -215,6 +219,11 @@ impl HealthDb {
             })
             .await
     }
+}
+
+/// The export that a job writes.
+fn export_of(lease: &JobLease) -> ExportId {
+    ExportId::new(lease.subject.as_str())
 }
 
 async fn begin(tx: &Tx<'_>, new: &NewExport) -> Result<ExportTurn> {
@@ -238,13 +247,13 @@ async fn begin(tx: &Tx<'_>, new: &NewExport) -> Result<ExportTurn> {
 }
 
 async fn append_finished(tx: &Tx<'_>, lease: &JobLease, state: ExportStage, now_ms: i64) -> Result<()> {
-    let patient = lease.patient.as_deref().unwrap_or_default();
+    let Some(patient) = &lease.patient else { return Ok(()) };
     let body = json!({ "export": lease.subject, "state": state });
     events::append(tx, patient, &[NewEvent { event_type: EventType::ExportFinished, time_ms: now_ms, body }]).await
 }
 
 /// Makes what a job has written, or was about to write, a dead object.
-async fn bury_path(tx: &Tx<'_>, id: &str, now_ms: i64) -> Result<()> {
+async fn bury_path(tx: &Tx<'_>, id: &ExportId, now_ms: i64) -> Result<()> {
     let path = tx.query_opt(PATH_OF, &[&id], |row| row.get::<Option<String>>(0)).await?.flatten();
     match path {
         Some(path) => tx.execute(ADD_DEAD, &[&path, &now_ms]).await.map(drop),

@@ -16,6 +16,7 @@ use super::commit::DerivationCommit;
 use super::open_hours::{NotedHours, OpenHour};
 use crate::engine::{Param, Tx};
 use crate::error::Result;
+use crate::ids::PatientId;
 use crate::payload;
 use crate::texts::sql;
 
@@ -72,7 +73,7 @@ struct Found {
 
 impl HealthDb {
     /// Up to `limit` closed hours with small chunks, those that wait longest first: patient, type and start, µs.
-    pub async fn closed_hours(&self, now_ms: i64, limit: i64) -> Result<Vec<(String, DataType, i64)>> {
+    pub async fn closed_hours(&self, now_ms: i64, limit: i64) -> Result<Vec<(PatientId, DataType, i64)>> {
         let closed = self.db.read_single(async move |tx| {
             tx.query(FIND_CLOSED, &[&now_ms, &limit], |row| Ok((row.get(0)?, row.get::<i64>(1)?, row.get(2)?))).await
         });
@@ -81,13 +82,13 @@ impl HealthDb {
     }
 
     /// Merges the small chunks of an hour. Doing so again changes nothing.
-    pub async fn merge_hour(&self, patient: &str, data_type: DataType, hour_us: i64) -> Result<()> {
-        let patient = patient.to_owned();
+    pub async fn merge_hour(&self, patient: &PatientId, data_type: DataType, hour_us: i64) -> Result<()> {
+        let patient = patient.clone();
         self.db.write(async move |tx| merge_hour(tx, &patient, data_type, hour_us).await).await
     }
 }
 
-async fn merge_hour(tx: &Tx<'_>, patient: &str, data_type: DataType, hour_us: i64) -> Result<()> {
+async fn merge_hour(tx: &Tx<'_>, patient: &PatientId, data_type: DataType, hour_us: i64) -> Result<()> {
     tx.put(HOLD_SYNCS, &[&patient]).await?;
     tx.put(FORGET, &[&patient, &data_type.number(), &hour_us]).await?;
     let hour_end_us = hour_us + HOUR_US;
@@ -115,7 +116,7 @@ async fn merge_hour(tx: &Tx<'_>, patient: &str, data_type: DataType, hour_us: i6
 
 async fn merge_channel(
     tx: &Tx<'_>,
-    patient: &str,
+    patient: &PatientId,
     data_type: DataType,
     channel: Channel,
     hour_us: i64,

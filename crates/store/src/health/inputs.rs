@@ -14,6 +14,7 @@ use super::sync::{TouchedRange, touched_ranges};
 use super::{HealthDb, Profile, derived, latest, reader};
 use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
+use crate::ids::PatientId;
 use crate::payload;
 use crate::texts::sql;
 
@@ -91,19 +92,19 @@ pub struct Dirty {
 
 impl HealthDb {
     /// What a derivation of a patient starts from; `None` when there is no such patient.
-    pub async fn derivation_start(&self, patient: &str, now_ms: i64) -> Result<Option<DerivationStart>> {
-        let patient = patient.to_owned();
+    pub async fn derivation_start(&self, patient: &PatientId, now_ms: i64) -> Result<Option<DerivationStart>> {
+        let patient = patient.clone();
         self.db.look_up(async move |tx| start(tx, &patient, now_ms).await).await
     }
 
     /// What is dirty of a patient; `None` when there is no such patient.
-    pub async fn dirty_of(&self, patient: &str, now_ms: i64) -> Result<Option<Dirty>> {
+    pub async fn dirty_of(&self, patient: &PatientId, now_ms: i64) -> Result<Option<Dirty>> {
         Ok(self.derivation_start(patient, now_ms).await?.map(|start| start.dirty))
     }
 
     /// Rows and derived values around dirty ranges, in one snapshot.
-    pub async fn derivation_inputs(&self, patient: &str, wanted: InputRange) -> Result<DerivationInputs> {
-        let patient = patient.to_owned();
+    pub async fn derivation_inputs(&self, patient: &PatientId, wanted: InputRange) -> Result<DerivationInputs> {
+        let patient = patient.clone();
         // A live sync's are few, and the trip to a blocking thread would cost more than they do.
         if wanted.types.is_empty() {
             return self.db.read_single(async move |tx| inputs(tx, &patient, &wanted).await).await;
@@ -112,7 +113,7 @@ impl HealthDb {
     }
 }
 
-async fn start(tx: &Tx<'_>, patient: &str, now_ms: i64) -> Result<Option<DerivationStart>> {
+async fn start(tx: &Tx<'_>, patient: &PatientId, now_ms: i64) -> Result<Option<DerivationStart>> {
     let mut start = DerivationStart::default();
     let (mut is_there, mut events) = (false, Vec::new());
     let read = |row: &Row<'_>| {
@@ -206,7 +207,7 @@ pub struct DerivationInputs {
     pub rows: BTreeMap<DataType, Vec<Block>>,
 }
 
-async fn inputs(tx: &Tx<'_>, patient: &str, wanted: &InputRange) -> Result<DerivationInputs> {
+async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result<DerivationInputs> {
     const NO_TYPE: i64 = -1;
     let (first_key, last_key) = keys_of_days(wanted.days.0, wanted.days.1);
     let types: [i64; MOST_TYPES] =

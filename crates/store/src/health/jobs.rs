@@ -10,6 +10,7 @@ use super::claims::Claim;
 use super::failures::Failures;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
+use crate::ids::{NodeId, PatientId};
 use crate::texts::sql;
 
 sql! {
@@ -73,7 +74,7 @@ pub struct JobLease {
     /// What of it, unique within the kind.
     pub subject: String,
     /// Whose data it touches.
-    pub patient: Option<String>,
+    pub patient: Option<PatientId>,
     /// Number of the claim: whoever claims later has a greater one.
     pub token: i64,
     /// Failures since the last success.
@@ -129,7 +130,7 @@ pub struct NewJob {
     /// What of the kind.
     pub subject: String,
     /// Whose data it touches.
-    pub patient: Option<String>,
+    pub patient: Option<PatientId>,
 }
 
 impl HealthDb {
@@ -172,12 +173,12 @@ impl HealthDb {
     pub async fn claim_jobs(
         &self,
         kind: &'static str,
-        node: &str,
+        node: &NodeId,
         now_ms: i64,
         until_ms: i64,
         limit: usize,
     ) -> Result<Vec<JobLease>> {
-        let (node, limit) = (node.to_owned(), limit as i64);
+        let (node, limit) = (node.clone(), limit as i64);
         self.db
             .write_single(async move |tx| {
                 tx.query(CLAIM, &[&kind, &node, &now_ms, &until_ms, &limit], |row| {
@@ -195,8 +196,8 @@ impl HealthDb {
     }
 
     /// Prolongs every lease of a node. Returns what it still holds, as kind, subject and token.
-    pub async fn prolong_jobs(&self, node: &str, until_ms: i64) -> Result<Vec<(String, String, i64)>> {
-        let node = node.to_owned();
+    pub async fn prolong_jobs(&self, node: &NodeId, until_ms: i64) -> Result<Vec<(String, String, i64)>> {
+        let node = node.clone();
         self.db
             .write_single(async move |tx| {
                 tx.query(PROLONG, &[&node, &until_ms], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).await
@@ -267,8 +268,8 @@ impl HealthDb {
     }
 
     /// Forgets the failures of a patient whose derivation has succeeded.
-    pub async fn forget_derivation_failures(&self, patient: &str) -> Result<()> {
-        let patient = patient.to_owned();
+    pub async fn forget_derivation_failures(&self, patient: &PatientId) -> Result<()> {
+        let patient = patient.clone();
         self.db
             .write_single(async move |tx| tx.execute(FORGET_FAILURE, &[&DERIVE_KIND, &patient]).await.map(drop))
             .await
@@ -321,7 +322,7 @@ pub(super) async fn enqueue(
     tx: &Tx<'_>,
     kind: &'static str,
     subject: &str,
-    patient: Option<&str>,
+    patient: Option<&PatientId>,
     now_ms: i64,
 ) -> Result<()> {
     tx.put(ENQUEUE, &[&kind, &subject, &patient, &now_ms]).await

@@ -9,6 +9,7 @@ use vitals::latest::LatestValues;
 use super::HealthDb;
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
+use crate::ids::PatientId;
 use crate::texts::{list_of_64, sql};
 
 sql! {
@@ -18,7 +19,7 @@ sql! {
 
 impl HealthDb {
     /// The latest values of several patients, by patient; those without any are left out.
-    pub async fn latest_of_patients(&self, patients: Vec<String>) -> Result<HashMap<String, LatestValues>> {
+    pub async fn latest_of_patients(&self, patients: Vec<PatientId>) -> Result<HashMap<PatientId, LatestValues>> {
         let read = |row: &Row<'_>| Ok((row.get(0)?, parse(row.get::<Option<String>>(1)?.as_deref())?));
         self.db.read_by_name(patients, FIND_OF_PATIENTS, read).await
     }

@@ -7,6 +7,7 @@ use crate::audit_entry::NewAuditEntry;
 use crate::engine::Tx;
 use crate::error::Result;
 use crate::events::{MessageKey, StoredMessage, outbox};
+use crate::ids::{ExportId, PatientId};
 
 /// A message that is to be delivered.
 #[derive(Clone, Debug)]
@@ -22,24 +23,24 @@ pub struct PendingEntries {
 struct Content {
     entries: Vec<NewAuditEntry>,
     /// The export that is freed for work once they are written.
-    export: Option<String>,
+    export: Option<ExportId>,
 }
 
 /// Writes a message in the transaction that owes it; an export that is named is freed for work once the entry is written.
 /// [`crate::StoreError::Gone`] when the patient is not there.
 pub(super) async fn enqueue(
     tx: &Tx<'_>,
-    patient: &str,
+    patient: &PatientId,
     entry: &NewAuditEntry,
-    export: Option<&str>,
+    export: Option<&ExportId>,
     created_ms: i64,
 ) -> Result<()> {
-    let content = Content { entries: vec![entry.clone()], export: export.map(str::to_owned) };
+    let content = Content { entries: vec![entry.clone()], export: export.cloned() };
     outbox::enqueue(tx, patient, created_ms, &outbox::to_text(&content)?).await
 }
 
 /// Removes the details from what is owed about a patient who is being erased.
-pub(super) async fn drop_details(tx: &Tx<'_>, patient: &str) -> Result<()> {
+pub(super) async fn drop_details(tx: &Tx<'_>, patient: &PatientId) -> Result<()> {
     for stored in outbox::of_patient(tx, patient).await? {
         let mut content: Content = outbox::from_text(&stored.text)?;
         for entry in &mut content.entries {
@@ -52,8 +53,8 @@ pub(super) async fn drop_details(tx: &Tx<'_>, patient: &str) -> Result<()> {
 
 impl HealthDb {
     /// The entries about a patient that are to be delivered, in the order in which they were committed.
-    pub async fn entries_of(&self, patient: &str) -> Result<Vec<PendingEntries>> {
-        let patient = patient.to_owned();
+    pub async fn entries_of(&self, patient: &PatientId) -> Result<Vec<PendingEntries>> {
+        let patient = patient.clone();
         let read = |stored: StoredMessage| {
             let Content { entries, .. } = outbox::from_text(&stored.text)?;
             Ok(PendingEntries { key: stored.key, entries })
@@ -69,7 +70,7 @@ impl HealthDb {
             .write(async move |tx| {
                 let Some(stored) = outbox::find(tx, &key).await? else { return Ok(()) };
                 if let Content { export: Some(export), .. } = outbox::from_text(&stored.text)? {
-                    jobs::enqueue(tx, jobs::EXPORT_KIND, &export, key.patient(), stored.created_ms).await?;
+                    jobs::enqueue(tx, jobs::EXPORT_KIND, export.as_str(), key.patient(), stored.created_ms).await?;
                 }
                 outbox::empty(tx, &key).await.map(drop)
             })

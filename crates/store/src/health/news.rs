@@ -6,6 +6,7 @@ use vitals::news_timeline::NewsEntry;
 use super::HealthDb;
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
+use crate::ids::PatientId;
 use crate::texts::{list_of_64, sql};
 
 sql! {
@@ -19,27 +20,27 @@ sql! {
 
 impl HealthDb {
     /// A patient's newest entry.
-    pub async fn newest_news(&self, patient: &str) -> Result<Option<NewsEntry>> {
-        let patient = patient.to_owned();
+    pub async fn newest_news(&self, patient: &PatientId) -> Result<Option<NewsEntry>> {
+        let patient = patient.clone();
         self.db.read_single(async move |tx| tx.query_opt(FIND_NEWEST, &[&patient], read_entry).await).await
     }
 
     /// The newest entry of several patients, by patient; those without any are left out.
-    pub async fn newest_news_of_patients(&self, patients: Vec<String>) -> Result<HashMap<String, NewsEntry>> {
+    pub async fn newest_news_of_patients(&self, patients: Vec<PatientId>) -> Result<HashMap<PatientId, NewsEntry>> {
         let read = |row: &Row<'_>| Ok((row.get(0)?, parse_entry(&row.get::<Vec<u8>>(1)?)?));
         self.db.read_by_name(patients, NEWEST_OF, read).await
     }
 
     /// A patient's last entry before a time, ms.
-    pub async fn news_before(&self, patient: &str, time_ms: i64) -> Result<Option<NewsEntry>> {
-        let patient = patient.to_owned();
+    pub async fn news_before(&self, patient: &PatientId, time_ms: i64) -> Result<Option<NewsEntry>> {
+        let patient = patient.clone();
         let read = async move |tx: &Tx<'_>| tx.query_opt(FIND_BEFORE, &[&patient, &time_ms], read_entry).await;
         self.db.look_up(read).await
     }
 
     /// A patient's entries from a time to another, ms, both included, in the order of time.
-    pub async fn news_between(&self, patient: &str, from_ms: i64, to_ms: i64) -> Result<Vec<NewsEntry>> {
-        let patient = patient.to_owned();
+    pub async fn news_between(&self, patient: &PatientId, from_ms: i64, to_ms: i64) -> Result<Vec<NewsEntry>> {
+        let patient = patient.clone();
         self.db.read(async move |tx| tx.query(FIND_BETWEEN, &[&patient, &from_ms, &to_ms], read_entry).await).await
     }
 }

@@ -8,6 +8,7 @@
 use super::HealthDb;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
+use crate::ids::NodeId;
 use crate::texts::sql;
 
 /// When the next derivation and the next job may be claimed, how many nodes there are, and the lowest beat. A patient who was
@@ -52,11 +53,11 @@ pub struct NodeView {
 impl HealthDb {
     /// Enters a node. Nodes of the same name were earlier processes of this one, which have ended: their leases end.
     /// Returns how many there were.
-    pub async fn enter_node(&self, id: &str, name: &str, now_ms: i64) -> Result<u64> {
-        let (id, name) = (id.to_owned(), name.to_owned());
+    pub async fn enter_node(&self, id: &NodeId, name: &str, now_ms: i64) -> Result<u64> {
+        let (id, name) = (id.clone(), name.to_owned());
         self.db
             .write(async move |tx| {
-                let earlier = tx.query(NAMED, &[&name], |row| row.get::<String>(0)).await?;
+                let earlier = tx.query(NAMED, &[&name], |row| row.get::<NodeId>(0)).await?;
                 for dead in &earlier {
                     tx.put(LEAVE, &[dead]).await?;
                     free(tx, dead, now_ms).await?;
@@ -68,15 +69,15 @@ impl HealthDb {
     }
 
     /// Looks for work without a sign of life. `None` when the node is not entered, or counts as dead.
-    pub async fn look_for_work(&self, id: &str) -> Result<Option<NodeView>> {
-        let id = id.to_owned();
+    pub async fn look_for_work(&self, id: &NodeId) -> Result<Option<NodeView>> {
+        let id = id.clone();
         let found = self.db.look_up(async move |tx| tx.query_opt(LOOK, &[&id], read_view).await).await?;
         Ok(found.flatten())
     }
 
     /// Gives a sign of life and looks for work. `None` when the node is not entered, or counts as dead.
-    pub async fn beat(&self, id: &str) -> Result<Option<NodeView>> {
-        let id = id.to_owned();
+    pub async fn beat(&self, id: &NodeId) -> Result<Option<NodeView>> {
+        let id = id.clone();
         let found = self.db.write_single(async move |tx| tx.query_opt(BEAT, &[&id], read_view).await).await?;
         Ok(found.flatten())
     }
@@ -87,14 +88,14 @@ impl HealthDb {
     }
 
     /// The beat of each node, by id.
-    pub async fn beats(&self) -> Result<Vec<(String, i64)>> {
+    pub async fn beats(&self) -> Result<Vec<(NodeId, i64)>> {
         self.db.read_single(async |tx| tx.query(BEATS, &[], |row| Ok((row.get(0)?, row.get(1)?))).await).await
     }
 
     /// Removes a node that still has the beat it was seen with, and ends its leases. False when it has beaten since or
     /// is gone.
-    pub async fn remove_dead_node(&self, id: &str, seen_beat: i64, now_ms: i64) -> Result<bool> {
-        let id = id.to_owned();
+    pub async fn remove_dead_node(&self, id: &NodeId, seen_beat: i64, now_ms: i64) -> Result<bool> {
+        let id = id.clone();
         self.db
             .write(async move |tx| {
                 let is_dead = tx.execute(REMOVE, &[&id, &seen_beat]).await? == 1;
@@ -107,8 +108,8 @@ impl HealthDb {
     }
 
     /// Ends a node that stops: what it still holds is free for others at once.
-    pub async fn leave_node(&self, id: &str, now_ms: i64) -> Result<()> {
-        let id = id.to_owned();
+    pub async fn leave_node(&self, id: &NodeId, now_ms: i64) -> Result<()> {
+        let id = id.clone();
         self.db
             .write(async move |tx| {
                 tx.put(LEAVE, &[&id]).await?;
@@ -120,7 +121,7 @@ impl HealthDb {
 
 /// Ends the leases of a node. Patients are looked through without an index, which every claim would have to keep up:
 /// nodes start and die seldom.
-async fn free(tx: &Tx<'_>, id: &str, now_ms: i64) -> Result<()> {
+async fn free(tx: &Tx<'_>, id: &NodeId, now_ms: i64) -> Result<()> {
     tx.put(FREE_JOBS, &[&id, &now_ms]).await?;
     tx.put(FREE_PATIENTS, &[&id]).await
 }

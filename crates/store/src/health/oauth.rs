@@ -4,7 +4,7 @@ use super::sessions::{add, end, find, hold_patient, succeed};
 use super::{HealthDb, HealthSession};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
-use crate::ids::{ClientId, ConsentId};
+use crate::ids::{ClientId, ConsentId, FamilyId, PatientId};
 use crate::refresh::{Refreshed, Successor, verdict};
 use crate::texts::sql;
 
@@ -18,7 +18,7 @@ pub struct AuthorizationCode {
     /// The consent that was given.
     pub consent: ConsentId,
     /// Who gave it.
-    pub patient: String,
+    pub patient: PatientId,
     /// Where the code was sent to.
     pub redirect_uri: String,
     /// What it allows, words with blanks between.
@@ -28,14 +28,14 @@ pub struct AuthorizationCode {
     /// When it ends by itself, ms.
     pub expires_ms: i64,
     /// The family of tokens that it was redeemed for.
-    pub family: Option<String>,
+    pub family: Option<FamilyId>,
 }
 
 /// A refresh token, with what it shares with the first token of its family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OauthRefreshToken {
     /// The family of tokens.
-    pub family: String,
+    pub family: FamilyId,
     /// What it allows, words with blanks between.
     pub scope: String,
     /// Until when it can be used, ms.
@@ -45,7 +45,7 @@ pub struct OauthRefreshToken {
     /// The client that it was issued to.
     pub client: Option<ClientId>,
     /// Whose data it opens.
-    pub patient: String,
+    pub patient: PatientId,
     /// When the family was ended, ms.
     pub ended_ms: Option<i64>,
 }
@@ -153,7 +153,7 @@ impl HealthDb {
                         Ok(Refreshed::Reused)
                     }
                     Refreshed::Done(()) => {
-                        let Some(first) = find(tx, &old.family).await? else { return Ok(Refreshed::Ended) };
+                        let Some(first) = find(tx, &old.family.first()).await? else { return Ok(Refreshed::Ended) };
                         tx.put(REPLACE_TOKEN, &[&token_hash, &now_ms]).await?;
                         let new = HealthSession { scope: scope.clone(), ..succeed(first, &successor) };
                         add(tx, &new).await?;

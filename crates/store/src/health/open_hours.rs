@@ -6,6 +6,7 @@ use runtime::HashMap;
 
 use crate::engine::{Param, Tx};
 use crate::error::Result;
+use crate::ids::PatientId;
 use crate::texts::sql;
 
 sql! {
@@ -16,7 +17,7 @@ sql! {
 /// An hour in which small chunks have arrived.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct OpenHour {
-    pub patient: String,
+    pub patient: PatientId,
     pub data_type: i64,
     pub hour_us: i64,
     /// When its chunks can be merged, ms.
@@ -36,7 +37,7 @@ pub(super) async fn note(tx: &Tx<'_>, hours: &[OpenHour]) -> Result<()> {
 #[derive(Debug, Default)]
 pub(super) struct NotedHours {
     /// When the chunks can be merged, ms, by patient, type and start of the hour.
-    pub(super) held: Mutex<HashMap<(String, i64, i64), i64>>,
+    pub(super) held: Mutex<HashMap<(PatientId, i64, i64), i64>>,
 }
 
 /// Hours that are remembered at most.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{HealthDb, due, settings};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
-use crate::ids::GroupCode;
+use crate::ids::{GroupCode, PatientId};
 use crate::names::Gender;
 use crate::texts::{list_of_64, sql};
 
@@ -33,7 +33,7 @@ pub struct Profile {
 #[derive(Clone, Debug, PartialEq)]
 pub struct HealthPatient {
     /// Identity, in both databases.
-    pub uuid: String,
+    pub uuid: PatientId,
     /// Record identifier, 24 hex digits.
     pub record_id: String,
     /// Five capitals of the group that he was enrolled in.
@@ -73,13 +73,13 @@ sql! {
 
 impl HealthDb {
     /// The patient with this uuid.
-    pub async fn patient(&self, uuid: &str) -> Result<Option<HealthPatient>> {
-        let uuid = uuid.to_owned();
+    pub async fn patient(&self, uuid: &PatientId) -> Result<Option<HealthPatient>> {
+        let uuid = uuid.clone();
         self.db.look_up(async move |tx| tx.query_opt(FIND, &[&uuid], read_patient).await).await
     }
 
     /// The patients with these uuids, by uuid; the unknown are left out.
-    pub async fn patients(&self, uuids: Vec<String>) -> Result<HashMap<String, HealthPatient>> {
+    pub async fn patients(&self, uuids: Vec<PatientId>) -> Result<HashMap<PatientId, HealthPatient>> {
         self.db
             .read_by_name(uuids, FIND_ALL, |row| read_patient(row).map(|patient| (patient.uuid.clone(), patient)))
             .await
@@ -90,7 +90,7 @@ impl HealthDb {
 /// who was erased does not come back.
 pub(super) async fn put(
     tx: &Tx<'_>,
-    uuid: &str,
+    uuid: &PatientId,
     record_id: &str,
     customer_code: Option<&GroupCode>,
     profile: &Profile,

@@ -9,6 +9,7 @@ use vitals::registry::{Channel, DataType};
 use super::{HealthDb, chunks};
 use crate::engine::blocking;
 use crate::error::Result;
+use crate::ids::PatientId;
 use crate::segment::segments_between;
 
 impl HealthDb {
@@ -17,8 +18,8 @@ impl HealthDb {
     ///
     /// What is sealed and what is not are looked up in one snapshot. A segment that is replaced meanwhile can still be
     /// read: dead objects are kept longer than any reading takes.
-    pub async fn rows(&self, patient: &str, data_type: DataType, from_us: i64, to_us: i64) -> Result<Vec<Block>> {
-        let patient = patient.to_owned();
+    pub async fn rows(&self, patient: &PatientId, data_type: DataType, from_us: i64, to_us: i64) -> Result<Vec<Block>> {
+        let patient = patient.clone();
         let found = self.db.read(async move |tx| {
             let segments = segments_between(tx, &patient, data_type, from_us, to_us).await?;
             let chunks = chunks::overlapping(tx, &patient, data_type, None, from_us, to_us).await?;

@@ -7,13 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use uuid::Uuid;
 use vitals::registry::DataType;
 
 use super::{HealthDb, messages};
 use crate::audit_entry::NewAuditEntry;
 use crate::engine::{Param, Row, Tx};
 use crate::error::{Result, StoreError};
+use crate::ids::PatientId;
 use crate::segment::{SealedPeriod, segments_between};
 use crate::texts::sql;
 
@@ -40,10 +40,10 @@ sql! {
 }
 
 /// What of a patient and type is retired: everything before a time, which is a midnight of UTC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retirement {
     /// The patient.
-    pub patient: Uuid,
+    pub patient: PatientId,
     /// The data type.
     pub data_type: DataType,
     /// The first time that is kept, µs.
@@ -52,29 +52,28 @@ pub struct Retirement {
 
 impl HealthDb {
     /// The value that a setting has for each patient at a time, JSON, by uuid.
-    pub async fn settings_named(&self, name: &str, now_ms: i64) -> Result<Vec<(String, String)>> {
+    pub async fn settings_named(&self, name: &str, now_ms: i64) -> Result<Vec<(PatientId, String)>> {
         let name = name.to_owned();
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
         self.db.read(async move |tx| tx.query(RULES, &[&name, &now_ms], read).await).await
     }
 
     /// The value that a setting has for a patient at a time, JSON.
-    pub async fn setting_at(&self, patient: &str, name: &str, now_ms: i64) -> Result<Option<String>> {
+    pub async fn setting_at(&self, patient: &PatientId, name: &str, now_ms: i64) -> Result<Option<String>> {
         let (patient, name) = (patient.to_owned(), name.to_owned());
         let read = async move |tx: &Tx<'_>| tx.query_opt(RULE_OF, &[&patient, &name, &now_ms], |row| row.get(0)).await;
         self.db.read_single(read).await
     }
 
     /// Before when the types of a patient are retired, µs.
-    pub async fn retired(&self, patient: &str) -> Result<BTreeMap<DataType, i64>> {
-        let patient = patient.to_owned();
+    pub async fn retired(&self, patient: &PatientId) -> Result<BTreeMap<DataType, i64>> {
+        let patient = patient.clone();
         self.db.look_up(async move |tx| retired_of(tx, &patient).await).await
     }
 
     /// How many rows a retirement would remove; none are left after it.
-    pub async fn rows_to_retire(&self, retirement: Retirement) -> Result<u64> {
-        let Retirement { patient, data_type, before_us } = retirement;
-        let patient = patient.to_string();
+    pub async fn rows_to_retire(&self, retirement: &Retirement) -> Result<u64> {
+        let Retirement { patient, data_type, before_us } = retirement.clone();
         let count = self.db.read(async move |tx| {
             tx.query_opt(COUNT_BEFORE, &[&patient, &data_type.number(), &before_us], |row| row.get::<i64>(0)).await
         });
@@ -87,13 +86,15 @@ impl HealthDb {
     /// [`StoreError::LeaseLost`] when a period is sealed at the same time; trying again is safe.
     pub async fn retire(
         &self,
-        retirement: Retirement,
+        retirement: &Retirement,
         entry: Option<NewAuditEntry>,
         now_ms: i64,
         random: u64,
     ) -> Result<()> {
-        self.db.write(async move |tx| retire_whole(tx, &retirement, entry.as_ref(), now_ms).await).await?;
+        let whole = retirement.clone();
+        self.db.write(async move |tx| retire_whole(tx, &whole, entry.as_ref(), now_ms).await).await?;
         let Retirement { patient, data_type, before_us } = retirement;
+        let (data_type, before_us) = (*data_type, *before_us);
         let period = SealedPeriod::of(data_type, before_us);
         let segment = self.segment_of(patient, data_type, period).await?;
         if segment.is_none_or(|segment| segment.object.first_us >= before_us) {
@@ -103,7 +104,7 @@ impl HealthDb {
     }
 }
 
-async fn retired_of(tx: &Tx<'_>, patient: &str) -> Result<BTreeMap<DataType, i64>> {
+async fn retired_of(tx: &Tx<'_>, patient: &PatientId) -> Result<BTreeMap<DataType, i64>> {
     let read = |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?));
     let found = tx.query(RETIRED_OF, &[&patient], read).await?;
     Ok(found.into_iter().filter_map(|(number, us)| Some((DataType::from_number(number)?, us))).collect())
@@ -111,24 +112,24 @@ async fn retired_of(tx: &Tx<'_>, patient: &str) -> Result<BTreeMap<DataType, i64
 
 async fn retire_whole(tx: &Tx<'_>, retirement: &Retirement, entry: Option<&NewAuditEntry>, now_ms: i64) -> Result<()> {
     let Retirement { patient, data_type, before_us } = retirement;
-    let (patient, number) = (patient.to_string(), data_type.number());
+    let number = data_type.number();
     // Syncs of the patient wait: a row that comes later is compared with the time that is noted here.
-    if tx.execute(HOLD, &[&patient]).await? == 0 {
+    if tx.execute(HOLD, &[patient]).await? == 0 {
         return Err(StoreError::Gone("patient"));
     }
     if let Some(entry) = entry {
-        messages::enqueue(tx, &patient, entry, None, now_ms).await?;
+        messages::enqueue(tx, patient, entry, None, now_ms).await?;
     }
-    let params: [&dyn Param; 3] = [&patient, &number, before_us];
+    let params: [&dyn Param; 3] = [patient, &number, before_us];
     for text in [NOTE, DELETE_TALLY, DELETE_CHUNKS, DELETE_DUE, DELETE_HOURS] {
         tx.put(text, &params).await?;
     }
-    for segment in segments_between(tx, &patient, *data_type, i64::MIN, before_us - 1).await? {
+    for segment in segments_between(tx, patient, *data_type, i64::MIN, before_us - 1).await? {
         if SealedPeriod::of(*data_type, segment.period_start_us).end_us > *before_us {
             continue;
         }
         tx.put(ADD_DEAD, &[&segment.object.path, &now_ms]).await?;
-        tx.put(DELETE_SEGMENT, &[&patient, &number, &segment.period_start_us]).await?;
+        tx.put(DELETE_SEGMENT, &[patient, &number, &segment.period_start_us]).await?;
     }
     Ok(())
 }

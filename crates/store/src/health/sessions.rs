@@ -10,7 +10,7 @@ use vitals::registry::DataType;
 use super::HealthDb;
 use crate::engine::{Columns, Row, Tx};
 use crate::error::{Result, StoreError};
-use crate::ids::{AccountId, ApiKeyId, ClientId, ConsentId, FamilyId};
+use crate::ids::{AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, PatientId, SessionId};
 use crate::refresh::{Refreshed, Successor, verdict};
 use crate::texts::{record, sql};
 
@@ -18,9 +18,9 @@ use crate::texts::{record, sql};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthSession {
     /// Identity of the token.
-    pub id: String,
+    pub id: SessionId,
     /// Whose data it opens.
-    pub patient: String,
+    pub patient: PatientId,
     /// The account that reads in the patient's stead; absent when it is the patient.
     pub actor: Option<AccountId>,
     /// The API key that the actor asked for it with.
@@ -34,7 +34,7 @@ pub struct HealthSession {
     /// What it allows, words with blanks between.
     pub scope: String,
     /// Identity of the first token of its family.
-    pub family: String,
+    pub family: FamilyId,
     /// When the first token of this family was issued, ms.
     pub first_issued_ms: i64,
     /// When this token was issued, ms.
@@ -98,8 +98,8 @@ impl HealthDb {
     }
 
     /// The session with this identity, ended or not.
-    pub async fn session(&self, id: &str) -> Result<Option<HealthSession>> {
-        let id = id.to_owned();
+    pub async fn session(&self, id: &SessionId) -> Result<Option<HealthSession>> {
+        let id = id.clone();
         self.db.look_up(async move |tx| find(tx, &id).await).await
     }
 
@@ -107,11 +107,11 @@ impl HealthDb {
     /// the name of the setting that says how long rows are kept.
     pub async fn calling_session(
         &self,
-        id: &str,
+        id: &SessionId,
         setting: &str,
         now_ms: i64,
     ) -> Result<Option<(HealthSession, IntakeFacts)>> {
-        let (id, setting) = (id.to_owned(), setting.to_owned());
+        let (id, setting) = (id.clone(), setting.to_owned());
         let read = |row: &Row<'_>| {
             let mut columns = Columns::of(row);
             let (session, time_zone, retention) = (read_session(&mut columns)?, columns.take()?, columns.take()?);
@@ -133,11 +133,11 @@ impl HealthDb {
     /// later its whole family ends.
     pub async fn refresh_session(
         &self,
-        id: &str,
+        id: &SessionId,
         successor: Successor,
         grace_ms: i64,
     ) -> Result<Refreshed<HealthSession>> {
-        let id = id.to_owned();
+        let id = id.clone();
         self.db
             .write(async move |tx| {
                 // The patient before his session, in the order in which erasure takes them.
@@ -165,8 +165,8 @@ impl HealthDb {
     }
 
     /// Ends a family of tokens. Whether it still stood.
-    pub async fn end_family(&self, family: &str, now_ms: i64) -> Result<bool> {
-        let family = family.to_owned();
+    pub async fn end_family(&self, family: &FamilyId, now_ms: i64) -> Result<bool> {
+        let family = family.clone();
         self.db.write(async move |tx| end(tx, &family, now_ms).await).await
     }
 
@@ -177,7 +177,7 @@ impl HealthDb {
 }
 
 /// Makes an erasure of the patient wait, so that it finds what is added here. [`StoreError::Gone`] after it.
-pub(super) async fn hold_patient(tx: &Tx<'_>, patient: &str) -> Result<()> {
+pub(super) async fn hold_patient(tx: &Tx<'_>, patient: &PatientId) -> Result<()> {
     match tx.execute(HOLD_PATIENT, &[&patient]).await? {
         0 => Err(StoreError::Gone("patient")),
         _ => Ok(()),
@@ -187,7 +187,7 @@ pub(super) async fn hold_patient(tx: &Tx<'_>, patient: &str) -> Result<()> {
 /// The session of a token that takes another's place.
 pub(super) fn succeed(old: HealthSession, successor: &Successor) -> HealthSession {
     HealthSession {
-        id: successor.id.to_string(),
+        id: successor.id.clone(),
         issued_ms: successor.issued_ms,
         expires_ms: successor.expires_ms,
         replaced_ms: None,
@@ -196,12 +196,12 @@ pub(super) fn succeed(old: HealthSession, successor: &Successor) -> HealthSessio
     }
 }
 
-pub(super) async fn find(tx: &Tx<'_>, id: &str) -> Result<Option<HealthSession>> {
+pub(super) async fn find(tx: &Tx<'_>, id: &SessionId) -> Result<Option<HealthSession>> {
     tx.query_opt(FIND, &[&id], |row| read_session(&mut Columns::of(row))).await
 }
 
 /// Ends a family by its first row. Whether it still stood.
-pub(super) async fn end(tx: &Tx<'_>, family: &str, now_ms: i64) -> Result<bool> {
+pub(super) async fn end(tx: &Tx<'_>, family: &FamilyId, now_ms: i64) -> Result<bool> {
     Ok(tx.execute(END, &[&family, &now_ms]).await? > 0)
 }
 

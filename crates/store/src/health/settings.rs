@@ -11,6 +11,7 @@ use vitals::zone::SECOND_US;
 use super::{HealthDb, due};
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
+use crate::ids::PatientId;
 use crate::texts::sql;
 
 sql! {
@@ -28,8 +29,8 @@ const LONGEST_DAY_US: i64 = 52 * 3600 * SECOND_US;
 
 impl HealthDb {
     /// All values of a patient's settings, by name and time.
-    pub async fn patient_settings(&self, patient: &str) -> Result<Vec<Setting>> {
-        let patient = patient.to_owned();
+    pub async fn patient_settings(&self, patient: &PatientId) -> Result<Vec<Setting>> {
+        let patient = patient.clone();
         self.db
             .look_up(async move |tx| {
                 tx.query(FIND, &[&patient], |row| {
@@ -41,8 +42,8 @@ impl HealthDb {
     }
 
     /// Stores a value of a patient's setting.
-    pub async fn put_patient_setting(&self, patient: &str, setting: Setting) -> Result<()> {
-        let patient = patient.to_owned();
+    pub async fn put_patient_setting(&self, patient: &PatientId, setting: Setting) -> Result<()> {
+        let patient = patient.clone();
         self.db
             .write(async move |tx| {
                 let Setting { name, valid_from_ms, body } = &setting;
@@ -56,7 +57,7 @@ impl HealthDb {
 /// Sets fields of a setting from a time on, and marks due what was measured since. Doing it twice is doing it once.
 pub(super) async fn set_fields(
     tx: &Tx<'_>,
-    patient: &str,
+    patient: &PatientId,
     name: &str,
     valid_from_ms: i64,
     fields: &Map<String, Value>,
@@ -82,7 +83,7 @@ pub(super) async fn set_fields(
 /// Keeps a weight from a time on; the one that was known before it holds for all time until then.
 pub(super) async fn keep_weight(
     tx: &Tx<'_>,
-    patient: &str,
+    patient: &PatientId,
     before_kg: Option<f64>,
     weight_kg: f64,
     at_ms: i64,
@@ -98,7 +99,12 @@ pub(super) async fn keep_weight(
 
 /// Sets values from a time on, those that differ from what is valid then, and marks due the days that they count for:
 /// a day takes what is valid when it ends. Doing it twice is doing it once.
-pub(super) async fn set_values(tx: &Tx<'_>, patient: &str, values: &Map<String, Value>, at_ms: i64) -> Result<()> {
+pub(super) async fn set_values(
+    tx: &Tx<'_>,
+    patient: &PatientId,
+    values: &Map<String, Value>,
+    at_ms: i64,
+) -> Result<()> {
     if tx.execute(HOLD, &[&patient, &at_ms]).await? == 0 {
         return Ok(());
     }

@@ -8,6 +8,7 @@ use vitals::zone::LocalDay;
 use super::HealthDb;
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
+use crate::ids::PatientId;
 use crate::texts::{in_lists, list_of_64, sql, with_more};
 
 sql! {
@@ -37,8 +38,8 @@ pub struct SlotRow {
 
 impl HealthDb {
     /// The cells of a patient on local days, first and last included, by day and type.
-    pub async fn slots(&self, patient: &str, first: LocalDay, last: LocalDay) -> Result<Vec<SlotRow>> {
-        let patient = patient.to_owned();
+    pub async fn slots(&self, patient: &PatientId, first: LocalDay, last: LocalDay) -> Result<Vec<SlotRow>> {
+        let patient = patient.clone();
         self.db
             .read(async move |tx| {
                 let (from, to) = keys_of_days(first, last);
@@ -50,12 +51,12 @@ impl HealthDb {
     /// The same, of two types only.
     pub async fn slots_of_types(
         &self,
-        patient: &str,
+        patient: &PatientId,
         first: LocalDay,
         last: LocalDay,
         types: [DataType; 2],
     ) -> Result<Vec<SlotRow>> {
-        let patient = patient.to_owned();
+        let patient = patient.clone();
         self.db
             .read(async move |tx| {
                 let ((from, to), [one, other]) = (keys_of_days(first, last), types.map(DataType::number));
@@ -67,14 +68,14 @@ impl HealthDb {
     /// The cells of two types of several patients on one local day, by patient; those without any are left out.
     pub async fn slots_of_patients(
         &self,
-        patients: Vec<String>,
+        patients: Vec<PatientId>,
         day: LocalDay,
         types: [DataType; 2],
-    ) -> Result<HashMap<String, Vec<SlotRow>>> {
+    ) -> Result<HashMap<PatientId, Vec<SlotRow>>> {
         self.db
             .read(async move |tx| {
                 let [one, other] = types.map(|data_type| day_and_type(day, data_type));
-                let mut found: HashMap<String, Vec<SlotRow>> = HashMap::default();
+                let mut found: HashMap<PatientId, Vec<SlotRow>> = HashMap::default();
                 in_lists(&patients, async |list| {
                     let params = with_more(list, &[&one, &other]);
                     for stored in tx.query(FIND_OF_PATIENTS, &params, read_row).await? {
@@ -92,7 +93,7 @@ impl HealthDb {
 }
 
 struct Stored {
-    patient: String,
+    patient: PatientId,
     day: LocalDay,
     data_type: i64,
     cells: Vec<u8>,

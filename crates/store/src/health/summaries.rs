@@ -9,6 +9,7 @@ use super::HealthDb;
 use super::derived::text_of;
 use crate::engine::Row;
 use crate::error::Result;
+use crate::ids::PatientId;
 use crate::texts::{in_lists, list_of_64, sql, with_more};
 
 sql! {
@@ -31,8 +32,8 @@ pub struct SummaryRow {
 
 impl HealthDb {
     /// The sections of a patient's local days, first and last included, by day.
-    pub async fn summaries(&self, patient: &str, first: LocalDay, last: LocalDay) -> Result<Vec<SummaryRow>> {
-        let patient = patient.to_owned();
+    pub async fn summaries(&self, patient: &PatientId, first: LocalDay, last: LocalDay) -> Result<Vec<SummaryRow>> {
+        let patient = patient.clone();
         self.db
             .read(async move |tx| {
                 let (from, to) = keys_of_days(first, last);
@@ -45,13 +46,13 @@ impl HealthDb {
     /// The sections of several patients on one local day, by patient; those without any are left out.
     pub async fn summaries_of_patients(
         &self,
-        patients: Vec<String>,
+        patients: Vec<PatientId>,
         day: LocalDay,
-    ) -> Result<HashMap<String, Vec<SummaryRow>>> {
+    ) -> Result<HashMap<PatientId, Vec<SummaryRow>>> {
         self.db
             .read(async move |tx| {
                 let (from, to) = keys_of_days(day, day);
-                let mut found: HashMap<String, Vec<SummaryRow>> = HashMap::default();
+                let mut found: HashMap<PatientId, Vec<SummaryRow>> = HashMap::default();
                 in_lists(&patients, async |list| {
                     let params = with_more(list, &[&from, &to]);
                     for (patient, stored) in tx.query(FIND_OF_PATIENTS, &params, read_section).await? {
@@ -69,7 +70,7 @@ impl HealthDb {
 }
 
 /// The patient and the section; no section for one that this version does not know.
-fn read_section(row: &Row<'_>) -> Result<(String, Option<SummaryRow>)> {
+fn read_section(row: &Row<'_>) -> Result<(PatientId, Option<SummaryRow>)> {
     let patient = row.get(0)?;
     let (day, number) = day_of(row.get(1)?);
     let Some(section) = Section::from_number(number) else { return Ok((patient, None)) };

@@ -12,6 +12,7 @@ use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US, ZoneRuns
 use super::HealthDb;
 use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
+use crate::ids::PatientId;
 use crate::texts::sql;
 
 sql! {
@@ -93,7 +94,7 @@ impl SampleCounts {
     }
 
     /// Adds them to what is stored.
-    pub async fn add(&self, tx: &Tx<'_>, patient: &str) -> Result<()> {
+    pub async fn add(&self, tx: &Tx<'_>, patient: &PatientId) -> Result<()> {
         let rows = self.0.iter().map(|((data_type, quarter_us, offset_s), samples)| {
             let row: [&dyn Param; 5] = [&patient, data_type, quarter_us, offset_s, samples];
             row
@@ -118,8 +119,8 @@ fn new_rows(block: &Block, replaces: &[bool]) -> Counts {
 
 impl HealthDb {
     /// Samples of each type that lie on a local day; types without any are left out.
-    pub async fn count_local_day(&self, patient: &str, day: LocalDay) -> Result<Vec<(DataType, u64)>> {
-        let patient = patient.to_owned();
+    pub async fn count_local_day(&self, patient: &PatientId, day: LocalDay) -> Result<Vec<(DataType, u64)>> {
+        let patient = patient.clone();
         let (start_us, end_us) = (i64::from(day.0) * DAY_US, (i64::from(day.0) + 1) * DAY_US);
         let (first_us, last_us) = (start_us - FURTHEST_OFFSET_US, end_us + FURTHEST_OFFSET_US);
         let counts = self.db.read(async move |tx| {
@@ -129,16 +130,16 @@ impl HealthDb {
     }
 
     /// Samples of each type in whole UTC quarters of an hour, from (included) to (excluded), µs.
-    pub async fn count_quarters(&self, patient: &str, from_us: i64, to_us: i64) -> Result<Vec<(DataType, u64)>> {
-        let patient = patient.to_owned();
+    pub async fn count_quarters(&self, patient: &PatientId, from_us: i64, to_us: i64) -> Result<Vec<(DataType, u64)>> {
+        let patient = patient.clone();
         let counts =
             self.db.read(async move |tx| tx.query(COUNT_QUARTERS, &[&patient, &from_us, &to_us], read_count).await);
         counts.await.map(known_types)
     }
 
     /// Samples by type and quarter of an hour, of quarters from (included) to (excluded), µs.
-    pub async fn tally_between(&self, patient: &str, from_us: i64, to_us: i64) -> Result<Vec<TallyRow>> {
-        let patient = patient.to_owned();
+    pub async fn tally_between(&self, patient: &PatientId, from_us: i64, to_us: i64) -> Result<Vec<TallyRow>> {
+        let patient = patient.clone();
         let found = self.db.read(async move |tx| {
             tx.query(FIND_BETWEEN, &[&patient, &from_us, &to_us], |row| {
                 let quarter = LocalQuarter { start_us: row.get(1)?, offset_s: row.get::<i64>(2)? as i32 };
@@ -157,12 +158,12 @@ impl HealthDb {
     /// included), in the order of UTC.
     pub async fn local_quarters(
         &self,
-        patient: &str,
+        patient: &PatientId,
         data_type: DataType,
         from_local_us: i64,
         to_local_us: i64,
     ) -> Result<Vec<LocalQuarter>> {
-        let patient = patient.to_owned();
+        let patient = patient.clone();
         let first_us = from_local_us.saturating_sub(FURTHEST_OFFSET_US + QUARTER_US);
         let last_us = to_local_us.saturating_add(FURTHEST_OFFSET_US);
         let found = self.db.read(async move |tx| {

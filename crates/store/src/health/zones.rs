@@ -2,6 +2,7 @@
 
 use super::HealthDb;
 use crate::error::Result;
+use crate::ids::PatientId;
 use crate::texts::sql;
 
 sql! {
@@ -10,8 +11,8 @@ sql! {
 
 impl HealthDb {
     /// The zone of a patient's profile; `None` when it is not set or the patient is not known.
-    pub async fn time_zone(&self, patient: &str) -> Result<Option<String>> {
-        let patient = patient.to_owned();
+    pub async fn time_zone(&self, patient: &PatientId) -> Result<Option<String>> {
+        let patient = patient.clone();
         let found =
             self.db.read(async move |tx| tx.query_opt(FIND_TIME_ZONE, &[&patient], |row| row.get(0)).await).await?;
         Ok(found.flatten())

@@ -11,6 +11,7 @@ use object_store::path::Path as Location;
 use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 
 use crate::error::{Result, StoreError};
+use crate::ids::PatientId;
 
 /// The folder of the list of the erased: an object for each, which holds when, ms.
 pub(super) const ERASED: &str = "erased";
@@ -127,7 +128,7 @@ impl Objects {
 
     /// Adds a patient to the list of the erased. It lies here and not in a database, so that whoever restores a backup
     /// of the databases can read who was erased since. Adding him again changes nothing.
-    pub async fn note_erased(&self, patient: &str, at_ms: i64) -> Result<()> {
+    pub async fn note_erased(&self, patient: &PatientId, at_ms: i64) -> Result<()> {
         let location = Location::parse(format!("{ERASED}/{patient}"));
         let location = location.map_err(|error| StoreError::Damaged(error.to_string()))?;
         self.store.put(&location, PutPayload::from(at_ms.to_string())).await?;
@@ -135,10 +136,10 @@ impl Objects {
     }
 
     /// The uuids of all patients who were ever erased.
-    pub async fn erased(&self) -> Result<Vec<String>> {
+    pub async fn erased(&self) -> Result<Vec<PatientId>> {
         let mut paths: Vec<String> = self.listed(ERASED).await?.into_iter().map(|object| object.path).collect();
         paths.sort_unstable();
-        let uuid_of = |path: &String| path.rsplit('/').next().map(str::to_owned);
+        let uuid_of = |path: &String| path.rsplit('/').next().map(PatientId::new);
         Ok(paths.iter().filter_map(uuid_of).collect())
     }
 }

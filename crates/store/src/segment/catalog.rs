@@ -3,7 +3,6 @@
 //! The order of a sealing is: write the object, publish its row, delete what it replaces. A crash before the row
 //! leaves an object that nobody refers to; a crash after it leaves an object in `dead_object`, which is deleted later.
 
-use uuid::Uuid;
 use vitals::registry::{Channel, DataType, Period};
 
 use super::period::SealedPeriod;
@@ -11,6 +10,7 @@ use super::write::WrittenSegment;
 use crate::engine::{Columns, Param, Tx};
 use crate::error::{Result, StoreError};
 use crate::health::HealthDb;
+use crate::ids::PatientId;
 use crate::texts::sql;
 
 /// A row of the catalog.
@@ -41,7 +41,7 @@ pub struct ChunkKey {
 #[derive(Clone, Debug)]
 pub struct Publication {
     /// The patient.
-    pub patient: Uuid,
+    pub patient: PatientId,
     /// The data type.
     pub data_type: DataType,
     /// The sealed period.
@@ -57,10 +57,10 @@ pub struct Publication {
 }
 
 /// A period that has ended and has chunks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsealedPeriod {
     /// The patient.
-    pub patient: Uuid,
+    pub patient: PatientId,
     /// The data type.
     pub data_type: DataType,
     /// The period.
@@ -107,23 +107,23 @@ impl HealthDb {
     /// The segments of a patient and a type that have samples in a range of times (both ends included), oldest first.
     pub async fn segments_between(
         &self,
-        patient: Uuid,
+        patient: &PatientId,
         data_type: DataType,
         from_us: i64,
         to_us: i64,
     ) -> Result<Vec<SegmentRow>> {
-        let patient = patient.to_string();
+        let patient = patient.clone();
         self.db.read(async move |tx| segments_between(tx, &patient, data_type, from_us, to_us).await).await
     }
 
     /// The segment of a period, where it has one.
     pub async fn segment_of(
         &self,
-        patient: Uuid,
+        patient: &PatientId,
         data_type: DataType,
         period: SealedPeriod,
     ) -> Result<Option<SegmentRow>> {
-        let patient = patient.to_string();
+        let patient = patient.clone();
         self.db.read(async move |tx| segment_of(tx, &patient, data_type, period.start_us).await).await
     }
 
@@ -140,12 +140,12 @@ impl HealthDb {
     /// Takes a segment out of the catalog; its object is dead from then on.
     pub(crate) async fn drop_segment(
         &self,
-        patient: Uuid,
+        patient: &PatientId,
         data_type: DataType,
         segment: SegmentRow,
         now_ms: i64,
     ) -> Result<()> {
-        let patient = patient.to_string();
+        let patient = patient.clone();
         self.db
             .write(async move |tx| {
                 let params: [&dyn Param; 4] =
@@ -185,9 +185,7 @@ impl HealthDb {
             tx.query(UNSEALED_PERIODS, &[&daily, &day_us, &month_us, &limit], |row| {
                 let data_type = DataType::from_number(row.get(1)?)
                     .ok_or_else(|| StoreError::Damaged("a chunk is of an unknown type".to_owned()))?;
-                let patient = Uuid::try_parse(&row.get::<String>(0)?);
-                let patient = patient.map_err(|error| StoreError::Damaged(error.to_string()))?;
-                Ok(UnsealedPeriod { patient, data_type, period: SealedPeriod::of(data_type, row.get(2)?) })
+                Ok(UnsealedPeriod { patient: row.get(0)?, data_type, period: SealedPeriod::of(data_type, row.get(2)?) })
             })
             .await
         };
@@ -200,20 +198,21 @@ impl HealthDb {
     /// chunks.
     pub async fn unsealed_after(
         &self,
-        patient: Uuid,
+        patient: &PatientId,
         data_type: DataType,
         from_us: i64,
         ended_by_us: i64,
     ) -> Result<Option<UnsealedPeriod>> {
         let running_us = SealedPeriod::of(data_type, ended_by_us).start_us;
-        let uuid = patient.to_string();
+        let asked = patient.clone();
         let read = async move |tx: &Tx<'_>| {
             let number = data_type.number();
-            tx.query_opt(NEXT_UNSEALED, &[&uuid, &number, &from_us, &running_us], |row| row.get::<Option<i64>>(0)).await
+            tx.query_opt(NEXT_UNSEALED, &[&asked, &number, &from_us, &running_us], |row| row.get::<Option<i64>>(0))
+                .await
         };
         let first_us = self.db.read_single(read).await?.flatten();
-        let unsealed = |first_us| UnsealedPeriod { patient, data_type, period: SealedPeriod::of(data_type, first_us) };
-        Ok(first_us.map(unsealed))
+        let period = first_us.map(|first_us| SealedPeriod::of(data_type, first_us));
+        Ok(period.map(|period| UnsealedPeriod { patient: patient.clone(), data_type, period }))
     }
 }
 
@@ -226,7 +225,7 @@ pub(super) fn types_sealed_by_the_day() -> i64 {
 /// The segments that have samples in a range of times (both ends included), oldest first.
 pub(crate) async fn segments_between(
     tx: &Tx<'_>,
-    patient: &str,
+    patient: &PatientId,
     data_type: DataType,
     from_us: i64,
     to_us: i64,
@@ -239,7 +238,7 @@ pub(crate) async fn segments_between(
 
 pub(crate) async fn segment_of(
     tx: &Tx<'_>,
-    patient: &str,
+    patient: &PatientId,
     data_type: DataType,
     period_start_us: i64,
 ) -> Result<Option<SegmentRow>> {
@@ -266,9 +265,8 @@ pub(super) fn read_segment(columns: &mut Columns<'_, '_>) -> Result<SegmentRow> 
 }
 
 async fn publish(tx: &Tx<'_>, publication: &Publication) -> Result<()> {
-    let Publication { data_type, period, object, .. } = publication;
-    let patient = publication.patient.to_string();
-    let replaced = segment_of(tx, &patient, *data_type, period.start_us).await?;
+    let Publication { patient, data_type, period, object, .. } = publication;
+    let replaced = segment_of(tx, patient, *data_type, period.start_us).await?;
     let generation = replaced.as_ref().map_or(0, |segment| segment.generation);
     if generation != publication.expected_generation {
         return Err(StoreError::LeaseLost);
@@ -280,7 +278,7 @@ async fn publish(tx: &Tx<'_>, publication: &Publication) -> Result<()> {
     let next = generation + 1;
     let (rows, bytes) = (object.rows as i64, object.bytes as i64);
     let mut params: Vec<&dyn Param> = vec![
-        &patient,
+        patient,
         &number,
         &period.start_us,
         &next,
@@ -309,7 +307,7 @@ async fn publish(tx: &Tx<'_>, publication: &Publication) -> Result<()> {
     }
     for chunk in &publication.chunks {
         let key: [&dyn Param; 6] =
-            [&patient, &data_type.number(), &chunk.last_us, &chunk.channel.0, &chunk.arrival, &chunk.first_us];
+            [patient, &data_type.number(), &chunk.last_us, &chunk.channel.0, &chunk.arrival, &chunk.first_us];
         if tx.execute(DELETE_CHUNK, &key).await? != 1 {
             return Err(StoreError::LeaseLost);
         }

@@ -6,6 +6,7 @@ use super::catalog::{SegmentRow, read_segment, segment_columns};
 use crate::engine::{Columns, Param, Row};
 use crate::error::Result;
 use crate::health::HealthDb;
+use crate::ids::PatientId;
 use crate::texts::{in_lists, list_of_64, sql};
 
 sql! {
@@ -27,10 +28,10 @@ sql! {
 }
 
 /// How much of a patient is stored.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredAmount {
     /// The patient.
-    pub patient: String,
+    pub patient: PatientId,
     /// Bytes, compressed as they lie.
     pub bytes: u64,
     /// Samples; those of chunks that replace others are counted twice.

@@ -1,6 +1,5 @@
 //! A file as sealing would write it, for whoever wants its bytes elsewhere.
 
-use uuid::Uuid;
 use vitals::block::Block;
 use vitals::registry::DataType;
 
@@ -8,6 +7,7 @@ use super::encode::Encoder;
 use super::name::SegmentName;
 use super::period::SealedPeriod;
 use crate::error::Result;
+use crate::ids::PatientId;
 
 /// A Parquet file of one patient, type and period. The same rows give the same bytes as their segment has.
 pub struct PeriodFile {
@@ -22,7 +22,7 @@ impl std::fmt::Debug for PeriodFile {
 
 impl PeriodFile {
     /// A file without rows.
-    pub fn new(patient: Uuid, data_type: DataType, period: SealedPeriod) -> Result<Self> {
+    pub fn new(patient: PatientId, data_type: DataType, period: SealedPeriod) -> Result<Self> {
         // Neither generation nor random number enters a file.
         let name = SegmentName { patient, data_type, period, generation: 0, random: 0 };
         Ok(PeriodFile { encoder: Encoder::new(&name)? })

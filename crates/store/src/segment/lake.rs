@@ -6,6 +6,7 @@ use super::catalog::{SegmentRow, read_segment, segment_columns};
 use crate::engine::{Columns, Param, Row};
 use crate::error::{Result, StoreError};
 use crate::health::HealthDb;
+use crate::ids::PatientId;
 use crate::texts::{LIST_LENGTH, in_lists, list_of_64, sql};
 
 sql! {
@@ -20,7 +21,7 @@ pub struct LakeSegment {
     /// Counts publications: a segment that becomes visible later has a greater number.
     pub published: i64,
     /// The patient.
-    pub patient: String,
+    pub patient: PatientId,
     /// The data type.
     pub data_type: DataType,
     /// When it was sealed, ms.
@@ -31,7 +32,7 @@ pub struct LakeSegment {
 
 impl HealthDb {
     /// Segments of some patients that were published after a number, in the order of their numbers, at most `limit`.
-    pub async fn lake_segments(&self, patients: Vec<String>, after: i64, limit: i64) -> Result<Vec<LakeSegment>> {
+    pub async fn lake_segments(&self, patients: Vec<PatientId>, after: i64, limit: i64) -> Result<Vec<LakeSegment>> {
         self.db
             .read(async move |tx| {
                 let mut found = Vec::new();

@@ -13,6 +13,7 @@ use vitals::zone::ZoneName;
 use super::name::SegmentName;
 use crate::columnar::{TIMESTAMP, ZONE};
 use crate::error::{Result, StoreError};
+use crate::ids::PatientId;
 
 /// Rows of a page: what must be decoded at least to get at one row.
 pub(super) const PAGE_ROWS: usize = 16_384;
@@ -35,16 +36,16 @@ const ZONES_KEY: &str = "pulseward.zones";
 /// The settings of a segment's file. Measured in docs/benchmarks.md: integers differenced and packed, zstd at its
 /// lowest level, no dictionary but for columns of few texts.
 pub(super) fn properties(name: &SegmentName) -> Result<WriterProperties> {
-    file_properties(name.data_type, &name.patient.hyphenated().to_string())
+    file_properties(name.data_type, &name.patient)
 }
 
 /// The settings of any Parquet file of one patient and type, in a segment or as an answer.
-pub fn file_properties(data_type: DataType, patient: &str) -> Result<WriterProperties> {
+pub fn file_properties(data_type: DataType, patient: &PatientId) -> Result<WriterProperties> {
     let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(|error| StoreError::Damaged(error.to_string()))?;
     let key_values = [
         (FORMAT_KEY, FORMAT_VERSION.to_owned()),
         (TYPE_KEY, data_type.name().to_owned()),
-        (PATIENT_KEY, patient.to_owned()),
+        (PATIENT_KEY, patient.to_string()),
         (SOFTWARE_KEY, env!("CARGO_PKG_VERSION").to_owned()),
     ];
     let mut builder = WriterProperties::builder()

@@ -1,15 +1,15 @@
 //! The path of a segment in the object store.
 
-use uuid::Uuid;
 use vitals::registry::DataType;
 
 use super::period::SealedPeriod;
+use crate::ids::PatientId;
 
 /// What a segment is of, and which writing of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentName {
     /// The patient.
-    pub patient: Uuid,
+    pub patient: PatientId,
     /// The data type.
     pub data_type: DataType,
     /// The day or month.
@@ -23,13 +23,13 @@ pub struct SegmentName {
 impl SegmentName {
     /// The path, in the form that DuckDB, Spark and polars read type, period and patient from.
     pub fn path(&self) -> String {
-        let folder = patient_folder(self.data_type, self.period, &self.patient.hyphenated().to_string());
+        let folder = patient_folder(self.data_type, self.period, &self.patient);
         format!("{folder}/{:06}-{:016x}.parquet", self.generation, self.random)
     }
 }
 
 /// The folder of all segments of a patient, type and period.
-pub(crate) fn patient_folder(data_type: DataType, period: SealedPeriod, patient: &str) -> String {
+pub(crate) fn patient_folder(data_type: DataType, period: SealedPeriod, patient: &PatientId) -> String {
     format!("v1/type={}/{}/patient={patient}", data_type.name(), period.folder(data_type))
 }
 
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn paths_are_hives() {
         let name = |data_type| SegmentName {
-            patient: Uuid::from_u128(0x1234),
+            patient: PatientId::new("00000000-0000-0000-0000-000000001234"),
             data_type,
             period: SealedPeriod::of(data_type, 1_795_132_800_000_000),
             generation: 3,

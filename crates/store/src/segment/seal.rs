@@ -4,7 +4,6 @@
 //! touched and waits for the next sealing.
 
 use futures::future::try_join_all;
-use uuid::Uuid;
 use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::SECOND_US;
@@ -17,6 +16,7 @@ use super::{SegmentReader, SegmentRow};
 use crate::engine::{Tx, blocking};
 use crate::error::{Result, StoreError};
 use crate::health::{HealthDb, merge};
+use crate::ids::PatientId;
 use crate::payload;
 use crate::texts::sql;
 
@@ -49,19 +49,21 @@ impl HealthDb {
     /// # Errors
     /// [`StoreError::LeaseLost`] when another worker sealed the period or merged its chunks meanwhile; nothing is
     /// changed then, and trying again is safe.
-    pub async fn seal_period(&self, unsealed: UnsealedPeriod, now_ms: i64, random: u64) -> Result<Sealed> {
-        let UnsealedPeriod { patient, data_type, period } = unsealed;
-        let uuid = patient.to_string();
+    pub async fn seal_period(&self, unsealed: &UnsealedPeriod, now_ms: i64, random: u64) -> Result<Sealed> {
+        let asked = unsealed.clone();
         let found = self.db.read(async move |tx| {
-            let segment = segment_of(tx, &uuid, data_type, period.start_us).await?;
-            Ok((segment, chunks_of_period(tx, &uuid, data_type, period).await?))
+            let UnsealedPeriod { patient, data_type, period } = &asked;
+            let segment = segment_of(tx, patient, *data_type, period.start_us).await?;
+            Ok((segment, chunks_of_period(tx, patient, *data_type, *period).await?))
         });
         let (segment, chunks) = found.await?;
         if chunks.is_empty() {
             return Ok(Sealed::default());
         }
         let expected_generation = segment.as_ref().map_or(0, |segment| segment.generation);
-        let name = SegmentName { patient, data_type, period, generation: expected_generation + 1, random };
+        let UnsealedPeriod { patient, data_type, period } = unsealed.clone();
+        let name =
+            SegmentName { patient: patient.clone(), data_type, period, generation: expected_generation + 1, random };
         let mut writer = SegmentWriter::new(&self.objects, &name)?;
         if let Err(error) = self.write_period(&mut writer, unsealed, segment.as_ref(), &chunks).await {
             writer.abort().await?;
@@ -83,7 +85,7 @@ impl HealthDb {
     /// [`StoreError::LeaseLost`] when another worker seals the period meanwhile; nothing is changed then.
     pub(crate) async fn reseal_from(
         &self,
-        patient: Uuid,
+        patient: &PatientId,
         data_type: DataType,
         period: SealedPeriod,
         from_us: i64,
@@ -92,18 +94,19 @@ impl HealthDb {
     ) -> Result<()> {
         let Some(segment) = self.segment_of(patient, data_type, period).await? else { return Ok(()) };
         let expected_generation = segment.generation;
-        let name = SegmentName { patient, data_type, period, generation: expected_generation + 1, random };
+        let name =
+            SegmentName { patient: patient.clone(), data_type, period, generation: expected_generation + 1, random };
         let mut writer = SegmentWriter::new(&self.objects, &name)?;
         let kept = SealedPeriod { start_us: from_us, end_us: period.end_us };
-        let unsealed = UnsealedPeriod { patient, data_type, period: kept };
-        if let Err(error) = self.write_period(&mut writer, unsealed, Some(&segment), &[]).await {
+        let unsealed = UnsealedPeriod { patient: patient.clone(), data_type, period: kept };
+        if let Err(error) = self.write_period(&mut writer, &unsealed, Some(&segment), &[]).await {
             writer.abort().await?;
             return Err(error);
         }
         let Some(object) = writer.finish().await? else {
             return self.drop_segment(patient, data_type, segment, now_ms).await;
         };
-        let chunks = Vec::new();
+        let (patient, chunks) = (patient.clone(), Vec::new());
         let publication =
             Publication { patient, data_type, period, expected_generation, object, chunks, sealed_ms: now_ms };
         self.publish_written(publication).await
@@ -122,21 +125,21 @@ impl HealthDb {
     }
 
     /// The number of writings of a period by now, 0 when it has no segment.
-    async fn generation_now(&self, unsealed: UnsealedPeriod) -> Result<i64> {
-        let UnsealedPeriod { patient, data_type, period } = unsealed;
-        let segment =
-            self.db.read(async move |tx| segment_of(tx, &patient.to_string(), data_type, period.start_us).await);
+    async fn generation_now(&self, unsealed: &UnsealedPeriod) -> Result<i64> {
+        let UnsealedPeriod { patient, data_type, period } = unsealed.clone();
+        let segment = self.db.read(async move |tx| segment_of(tx, &patient, data_type, period.start_us).await);
         Ok(segment.await?.map_or(0, |segment| segment.generation))
     }
 
     async fn write_period(
         &self,
         writer: &mut SegmentWriter,
-        unsealed: UnsealedPeriod,
+        unsealed: &UnsealedPeriod,
         segment: Option<&SegmentRow>,
         chunks: &[ChunkKey],
     ) -> Result<()> {
         let UnsealedPeriod { patient, data_type, period } = unsealed;
+        let data_type = *data_type;
         let reader = match segment {
             Some(row) => Some(SegmentReader::open(&self.objects, &row.object.path, row.object.bytes, data_type).await?),
             None => None,
@@ -154,7 +157,7 @@ impl HealthDb {
             let overlaps = |chunk: &&ChunkKey| chunk.first_us <= to_us && chunk.last_us >= from_us;
             let keys: Vec<ChunkKey> = chunks.iter().filter(overlaps).copied().collect();
             if !keys.is_empty() {
-                arrived.extend(self.chunk_blocks(patient.to_string(), data_type, keys).await?);
+                arrived.extend(self.chunk_blocks(patient.clone(), data_type, keys).await?);
             }
             if !arrived.is_empty() {
                 let blocks = blocking(move || Ok(merge(arrived, from_us, to_us))).await?;
@@ -165,7 +168,7 @@ impl HealthDb {
         Ok(())
     }
 
-    async fn chunk_blocks(&self, patient: String, data_type: DataType, keys: Vec<ChunkKey>) -> Result<Vec<Block>> {
+    async fn chunk_blocks(&self, patient: PatientId, data_type: DataType, keys: Vec<ChunkKey>) -> Result<Vec<Block>> {
         self.db
             .read(async move |tx| try_join_all(keys.iter().map(|key| chunk_block(tx, &patient, data_type, key))).await)
             .await
@@ -175,7 +178,7 @@ impl HealthDb {
 /// The chunks of a period in the order of their arrival.
 pub(super) async fn chunks_of_period(
     tx: &Tx<'_>,
-    patient: &str,
+    patient: &PatientId,
     data_type: DataType,
     period: SealedPeriod,
 ) -> Result<Vec<ChunkKey>> {
@@ -192,7 +195,12 @@ pub(super) async fn chunks_of_period(
 }
 
 /// The rows of a chunk. [`StoreError::LeaseLost`] when it has been merged or sealed meanwhile.
-pub(super) async fn chunk_block(tx: &Tx<'_>, patient: &str, data_type: DataType, key: &ChunkKey) -> Result<Block> {
+pub(super) async fn chunk_block(
+    tx: &Tx<'_>,
+    patient: &PatientId,
+    data_type: DataType,
+    key: &ChunkKey,
+) -> Result<Block> {
     let params: [&dyn crate::engine::Param; 6] =
         [&patient, &data_type.number(), &key.last_us, &key.channel.0, &key.arrival, &key.first_us];
     let payload = tx.query_opt(PAYLOAD, &params, |row| row.get::<Vec<u8>>(0)).await?;

@@ -17,6 +17,7 @@ use super::{SegmentPieces, SegmentReader, SegmentRow, Verified};
 use crate::engine::blocking;
 use crate::error::{Result, StoreError};
 use crate::health::{HealthDb, merge};
+use crate::ids::PatientId;
 
 /// How often the catalog is looked at anew without having got further.
 const LOOKS: usize = 5;
@@ -34,7 +35,7 @@ pub struct PeriodContent {
 #[derive(Debug)]
 pub struct PeriodRows {
     health: HealthDb,
-    patient: String,
+    patient: PatientId,
     data_type: DataType,
     period: SealedPeriod,
     /// What is still to be read.
@@ -62,11 +63,11 @@ impl HealthDb {
     /// What is stored of a period now.
     pub async fn period_content(
         &self,
-        patient: &str,
+        patient: &PatientId,
         data_type: DataType,
         period: SealedPeriod,
     ) -> Result<PeriodContent> {
-        let patient = patient.to_owned();
+        let patient = patient.clone();
         let look = self.db.read(async move |tx| {
             let segment = segment_of(tx, &patient, data_type, period.start_us).await?;
             Ok(PeriodContent { segment, chunks: chunks_of_period(tx, &patient, data_type, period).await? })
@@ -77,7 +78,7 @@ impl HealthDb {
     /// The channels that have rows in a period, in their order. Its segment is verified first.
     pub async fn channels_of_period(
         &self,
-        patient: &str,
+        patient: &PatientId,
         data_type: DataType,
         period: SealedPeriod,
         verified: &Verified,
@@ -103,7 +104,7 @@ impl HealthDb {
     /// The rows of a period within a range of times (µs, both ends included), of one channel or of all.
     pub fn period_rows(
         &self,
-        patient: &str,
+        patient: &PatientId,
         data_type: DataType,
         period: SealedPeriod,
         times_us: RangeInclusive<i64>,
@@ -113,7 +114,7 @@ impl HealthDb {
         let last_us = (period.end_us - 1).min(*times_us.end());
         PeriodRows {
             health: self.clone(),
-            patient: patient.to_owned(),
+            patient: patient.clone(),
             data_type,
             period,
             times_us: first_us..=last_us,
@@ -219,7 +220,7 @@ impl Source {
     async fn chunk_rows(
         &mut self,
         health: &HealthDb,
-        patient: &str,
+        patient: &PatientId,
         data_type: DataType,
         from_us: i64,
         to_us: i64,
@@ -230,7 +231,7 @@ impl Source {
         let is_decoded = |key: &ChunkKey| self.decoded.iter().any(|(known, _)| known == key);
         let missing: Vec<ChunkKey> = wanted.iter().filter(|key| !is_decoded(key)).copied().collect();
         if !missing.is_empty() {
-            let patient = patient.to_owned();
+            let patient = patient.clone();
             let read = health.db.read(async move |tx| {
                 let blocks = missing.iter().map(|key| chunk_block(tx, &patient, data_type, key));
                 let blocks = try_join_all(blocks).await?;

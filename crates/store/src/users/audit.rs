@@ -16,7 +16,7 @@ use super::UsersDb;
 use crate::audit_entry::{Entity, NewAuditEntry};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
-use crate::ids::{AccountId, ApiKeyId, BraceletId, UserId};
+use crate::ids::{AccountId, ApiKeyId, BraceletId, PatientId, UserId};
 use crate::texts::sql;
 
 /// An entry as it stands.
@@ -113,7 +113,7 @@ impl UsersDb {
 /// Drops the details of all entries in which somebody appears, and of those of `mentioned_by` (bracelets) that mention
 /// him; entries that are under way lose theirs when they are written. Answers how many lost theirs. The erasure's own
 /// row has to stand before.
-pub(super) async fn forget_details(tx: &Tx<'_>, uuid: &str, mentioned_by: &[BraceletId]) -> Result<u64> {
+pub(super) async fn forget_details(tx: &Tx<'_>, uuid: &PatientId, mentioned_by: &[BraceletId]) -> Result<u64> {
     tx.put(HOLD, &[]).await?;
     let mut forgotten = tx.execute(FORGET_DETAILS, &[&uuid]).await?;
     let mention = format!("%{uuid}%");

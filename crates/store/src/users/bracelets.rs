@@ -9,7 +9,7 @@ use super::audit::Audit;
 use super::messages::HealthMessage;
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
-use crate::ids::{AccountId, ApiKeyId, BraceletId};
+use crate::ids::{AccountId, ApiKeyId, BraceletId, PatientId, SerialNumber};
 use crate::texts::sql;
 
 /// A bracelet.
@@ -18,7 +18,7 @@ pub struct Bracelet {
     /// Record identifier, 24 hex digits.
     pub id: BraceletId,
     /// What is printed on it; its name in paths.
-    pub serial_number: String,
+    pub serial_number: SerialNumber,
     /// Model.
     pub device_type: String,
     /// Version of its firmware.
@@ -28,7 +28,7 @@ pub struct Bracelet {
     /// Registration, ms.
     pub created_ms: i64,
     /// The patient who wears it.
-    pub worn_by: Option<String>,
+    pub worn_by: Option<PatientId>,
 }
 
 /// How putting a bracelet on a patient's wrist ended.
@@ -117,11 +117,11 @@ impl UsersDb {
     /// The bracelet with this serial number, and whether an account may act on it with a key.
     pub async fn bracelet(
         &self,
-        serial_number: &str,
+        serial_number: &SerialNumber,
         account: &AccountId,
         key_id: Option<&ApiKeyId>,
     ) -> Result<Option<(Bracelet, bool)>> {
-        let (serial_number, account, key_id) = (serial_number.to_owned(), account.clone(), key_id.cloned());
+        let (serial_number, account, key_id) = (serial_number.clone(), account.clone(), key_id.cloned());
         self.db
             .read(async move |tx| {
                 tx.query_opt(FIND, &[&account, &key_id, &serial_number], |row| {
@@ -174,11 +174,11 @@ impl UsersDb {
         &self,
         attachment_id: &str,
         bracelet: &BraceletId,
-        patient: &str,
+        patient: &PatientId,
         now_ms: i64,
         message: HealthMessage,
     ) -> Result<Attachment> {
-        let (id, bracelet, patient) = (attachment_id.to_owned(), bracelet.clone(), patient.to_owned());
+        let (id, bracelet, patient) = (attachment_id.to_owned(), bracelet.clone(), patient.clone());
         self.db
             .write(async move |tx| {
                 match wearer(tx, &bracelet).await? {
@@ -199,11 +199,11 @@ impl UsersDb {
     pub async fn detach_bracelet(
         &self,
         bracelet: &BraceletId,
-        patient: &str,
+        patient: &PatientId,
         now_ms: i64,
         message: HealthMessage,
     ) -> Result<bool> {
-        let (bracelet, patient) = (bracelet.clone(), patient.to_owned());
+        let (bracelet, patient) = (bracelet.clone(), patient.clone());
         self.db
             .write(async move |tx| {
                 if tx.execute(DETACH, &[&bracelet, &patient, &now_ms]).await? == 0 {
@@ -217,7 +217,7 @@ impl UsersDb {
 }
 
 /// Who wears a bracelet, which is held until the transaction ends.
-async fn wearer(tx: &Tx<'_>, bracelet: &BraceletId) -> Result<Option<String>> {
+async fn wearer(tx: &Tx<'_>, bracelet: &BraceletId) -> Result<Option<PatientId>> {
     if tx.execute(HOLD, &[&bracelet]).await? == 0 {
         return Err(StoreError::Gone("bracelet"));
     }

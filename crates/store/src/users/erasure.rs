@@ -16,7 +16,7 @@ use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
 use crate::health::HealthChange;
-use crate::ids::{AccountId, BraceletId, GroupCode};
+use crate::ids::{AccountId, BraceletId, GroupCode, PatientId};
 use crate::texts::sql;
 
 /// What was erased, by kind.
@@ -26,7 +26,7 @@ pub type Counts = BTreeMap<String, u64>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Erasure {
     /// Who was erased.
-    pub patient: String,
+    pub patient: PatientId,
     /// When, ms.
     pub erased_ms: i64,
     /// What went from this database, by kind.
@@ -76,8 +76,8 @@ sql! {
 impl UsersDb {
     /// Erases a patient from this database and owes the health database the same; `message` is that change with the
     /// entries to write when it is made. [`StoreError::Gone`] when there is no such patient.
-    pub async fn erase_patient(&self, patient: &str, at_ms: i64, message: HealthMessage) -> Result<()> {
-        let patient = patient.to_owned();
+    pub async fn erase_patient(&self, patient: &PatientId, at_ms: i64, message: HealthMessage) -> Result<()> {
+        let patient = patient.clone();
         self.db
             .write(async move |tx| {
                 tx.overwrite_deleted(true)?;
@@ -89,18 +89,18 @@ impl UsersDb {
     }
 
     /// An erasure; `None` when nobody of this uuid was erased.
-    pub async fn erasure(&self, patient: &str) -> Result<Option<Erasure>> {
-        let patient = patient.to_owned();
+    pub async fn erasure(&self, patient: &PatientId) -> Result<Option<Erasure>> {
+        let patient = patient.clone();
         self.db.read(async move |tx| tx.query_opt(FIND, &[&patient], read_erasure).await).await
     }
 
     /// Finished erasures after which the files have not been rewritten yet.
-    pub async fn erasures_to_overwrite(&self) -> Result<Vec<String>> {
+    pub async fn erasures_to_overwrite(&self) -> Result<Vec<PatientId>> {
         self.db.read(async |tx| tx.query(NOT_OVERWRITTEN, &[], |row| row.get(0)).await).await
     }
 
     /// Notes that the files have been rewritten since these erasures.
-    pub async fn note_overwritten(&self, patients: Vec<String>, now_ms: i64) -> Result<()> {
+    pub async fn note_overwritten(&self, patients: Vec<PatientId>, now_ms: i64) -> Result<()> {
         self.db
             .write(async move |tx| {
                 for patient in &patients {
@@ -133,7 +133,7 @@ impl UsersDb {
     }
 }
 
-async fn erase_patient(tx: &Tx<'_>, patient: &str, at_ms: i64, message: &HealthMessage) -> Result<()> {
+async fn erase_patient(tx: &Tx<'_>, patient: &PatientId, at_ms: i64, message: &HealthMessage) -> Result<()> {
     // First, because it tells whether the patient is there and holds him.
     message.enqueue(tx).await?;
     tx.put(ADD, &[&patient, &at_ms]).await?;
@@ -157,9 +157,9 @@ async fn erase_patient(tx: &Tx<'_>, patient: &str, at_ms: i64, message: &HealthM
 }
 
 /// What earlier operations still owe becomes the erasure too, and keeps its entries without their details.
-async fn strip_messages(tx: &Tx<'_>, patient: &str, at_ms: i64) -> Result<()> {
+async fn strip_messages(tx: &Tx<'_>, patient: &PatientId, at_ms: i64) -> Result<()> {
     for mut pending in messages::of_patient(tx, patient).await? {
-        pending.change = HealthChange::ErasePatient { uuid: patient.to_owned(), at_ms };
+        pending.change = HealthChange::ErasePatient { uuid: patient.clone(), at_ms };
         for entry in &mut pending.entries {
             entry.details = None;
         }

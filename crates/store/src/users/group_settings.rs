@@ -12,7 +12,7 @@ use super::messages::HealthMessage;
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::health::HealthChange;
-use crate::ids::GroupCode;
+use crate::ids::{GroupCode, PatientId};
 use crate::texts::sql;
 
 /// A setting of a group.
@@ -69,7 +69,7 @@ pub(super) async fn forget(tx: &Tx<'_>, code: &GroupCode) -> Result<()> {
 
 impl EffectiveSettings {
     /// What holds for a patient as his groups stand in this transaction.
-    async fn of(&self, tx: &Tx<'_>, patient: &str) -> Result<Map<String, Value>> {
+    async fn of(&self, tx: &Tx<'_>, patient: &PatientId) -> Result<Map<String, Value>> {
         let read = |row: &crate::engine::Row<'_>| {
             Ok((row.get::<GroupCode>(0)?, row.get::<Option<String>>(1)?, row.get::<Option<String>>(2)?))
         };
@@ -86,13 +86,13 @@ impl EffectiveSettings {
     }
 
     /// Owes the health database what holds for a patient from now on.
-    pub(super) async fn enqueue(&self, tx: &Tx<'_>, patient: &str) -> Result<()> {
+    pub(super) async fn enqueue(&self, tx: &Tx<'_>, patient: &PatientId) -> Result<()> {
         let values = self.of(tx, patient).await?;
         self.enqueue_values(tx, patient, values).await
     }
 
     /// The same for one who has just been enrolled, when anything holds at all.
-    pub(super) async fn enqueue_if_any(&self, tx: &Tx<'_>, patient: &str) -> Result<()> {
+    pub(super) async fn enqueue_if_any(&self, tx: &Tx<'_>, patient: &PatientId) -> Result<()> {
         let values = self.of(tx, patient).await?;
         if values.values().all(Value::is_null) {
             return Ok(());
@@ -100,7 +100,7 @@ impl EffectiveSettings {
         self.enqueue_values(tx, patient, values).await
     }
 
-    async fn enqueue_values(&self, tx: &Tx<'_>, patient: &str, values: Map<String, Value>) -> Result<()> {
+    async fn enqueue_values(&self, tx: &Tx<'_>, patient: &PatientId, values: Map<String, Value>) -> Result<()> {
         let change = HealthChange::SetSettings { uuid: patient.to_owned(), values, at_ms: self.at_ms };
         // A message about a patient needs no identifier.
         let message = HealthMessage { id: String::new(), change, entries: Vec::new(), created_ms: self.at_ms };
@@ -131,7 +131,7 @@ impl UsersDb {
         values: Map<String, Value>,
         effective: EffectiveSettings,
         audit: Audit,
-    ) -> Result<Vec<String>> {
+    ) -> Result<Vec<PatientId>> {
         let code = code.clone();
         self.db
             .write(async move |tx| {
@@ -141,7 +141,7 @@ impl UsersDb {
                 for (name, value) in &values {
                     tx.put(PUT, &[&code, name, &value.to_string(), &effective.at_ms]).await?;
                 }
-                let patients: Vec<String> = tx.query(PATIENTS, &[&code], |row| row.get(0)).await?;
+                let patients: Vec<PatientId> = tx.query(PATIENTS, &[&code], |row| row.get(0)).await?;
                 for patient in &patients {
                     effective.enqueue(tx, patient).await?;
                 }

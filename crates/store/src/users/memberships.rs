@@ -7,7 +7,7 @@ use super::groups::{Group, read_group};
 use super::messages::HealthMessage;
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
-use crate::ids::{AccountId, ApiKeyId, GroupCode};
+use crate::ids::{AccountId, ApiKeyId, GroupCode, PatientId};
 use crate::names::{PatientState, Role};
 use crate::texts::sql;
 
@@ -108,14 +108,14 @@ impl UsersDb {
             .await
     }
 
-    /// A patient's state, and whether an account may act on him with a key.
+    /// A patient's state, and whether an account may act on them with a key.
     pub async fn patient_access(
         &self,
-        uuid: &str,
+        uuid: &PatientId,
         account: &AccountId,
         key_id: Option<&ApiKeyId>,
     ) -> Result<Option<PatientAccess>> {
-        let (uuid, account, key_id) = (uuid.to_owned(), account.clone(), key_id.cloned());
+        let (uuid, account, key_id) = (uuid.clone(), account.clone(), key_id.cloned());
         self.db
             .read(async move |tx| {
                 tx.query_opt(PATIENT, &[&uuid, &account, &key_id], |row| {
@@ -199,7 +199,7 @@ impl UsersDb {
     pub async fn attach_patient(
         &self,
         group_code: &GroupCode,
-        patient: &str,
+        patient: &PatientId,
         effective: EffectiveSettings,
         audit: Audit,
     ) -> Result<bool> {
@@ -230,7 +230,7 @@ impl UsersDb {
     pub async fn detach_patient(
         &self,
         group_code: &GroupCode,
-        patient: &str,
+        patient: &PatientId,
         effective: EffectiveSettings,
         message: HealthMessage,
     ) -> Result<PatientDetachment> {

@@ -17,6 +17,7 @@ use crate::engine::Tx;
 use crate::error::Result;
 use crate::events::{MessageKey, StoredMessage, outbox};
 use crate::health::HealthChange;
+use crate::ids::PatientId;
 use crate::texts::sql;
 
 /// A health change that is owed, and the audit entries to write when it is made.
@@ -70,7 +71,7 @@ impl HealthMessage {
 }
 
 /// The messages about a patient that are to be delivered, in the order in which they were committed.
-pub(super) async fn of_patient(tx: &Tx<'_>, patient: &str) -> Result<Vec<PendingHealthMessage>> {
+pub(super) async fn of_patient(tx: &Tx<'_>, patient: &PatientId) -> Result<Vec<PendingHealthMessage>> {
     outbox::of_patient(tx, patient).await?.into_iter().map(read_message).collect()
 }
 
@@ -95,8 +96,8 @@ impl UsersDb {
     }
 
     /// The messages about a patient that are to be delivered, in the order in which they were committed.
-    pub async fn messages_of(&self, patient: &str) -> Result<Vec<PendingHealthMessage>> {
-        let patient = patient.to_owned();
+    pub async fn messages_of(&self, patient: &PatientId) -> Result<Vec<PendingHealthMessage>> {
+        let patient = patient.clone();
         self.db.read_single(async move |tx| of_patient(tx, &patient).await).await
     }
 

@@ -30,7 +30,7 @@ pub struct Consent {
     /// Record identifier.
     pub id: ConsentId,
     /// Who gave it.
-    pub patient: String,
+    pub patient: PatientId,
     /// To whom.
     pub client: ClientId,
     /// For what, words with blanks between.
@@ -137,7 +137,7 @@ impl UsersDb {
         let password_hash = password_hash.to_owned();
         self.db
             .write(async move |tx| {
-                if !hold_patient(tx, &PatientId::new(consent.patient.as_str()), &password_hash).await?
+                if !hold_patient(tx, &consent.patient, &password_hash).await?
                     || tx.execute(HOLD, &[&consent.client]).await? == 0
                 {
                     return Ok(false);
@@ -158,8 +158,8 @@ impl UsersDb {
     }
 
     /// The consents of a patient that stand, oldest first.
-    pub async fn consents_of(&self, patient: &str) -> Result<Vec<Consent>> {
-        let patient = patient.to_owned();
+    pub async fn consents_of(&self, patient: &PatientId) -> Result<Vec<Consent>> {
+        let patient = patient.clone();
         self.db
             .read(async move |tx| {
                 tx.query(GIVEN, &[&patient], |row| {

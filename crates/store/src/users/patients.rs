@@ -10,7 +10,7 @@ use super::messages::HealthMessage;
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
-use crate::ids::GroupCode;
+use crate::ids::{GroupCode, PatientId};
 use crate::names::PatientState;
 use crate::texts::{in_lists, list_of_64, record, sql};
 
@@ -18,7 +18,7 @@ use crate::texts::{in_lists, list_of_64, record, sql};
 #[derive(Clone, PartialEq, Eq)]
 pub struct Patient {
     /// Identity, in both databases.
-    pub uuid: String,
+    pub uuid: PatientId,
     /// Record identifier, 24 hex digits.
     pub record_id: String,
     /// State of the enrolment.
@@ -52,7 +52,7 @@ impl std::fmt::Debug for Patient {
 #[derive(Clone)]
 pub struct Activation {
     /// The patient.
-    pub uuid: String,
+    pub uuid: PatientId,
     /// Address to log in with, in lower case.
     pub email: Option<String>,
     /// Argon2id hash in PHC form.
@@ -67,7 +67,7 @@ pub struct Activation {
 #[derive(Clone)]
 pub struct PersonChange {
     /// The patient.
-    pub uuid: String,
+    pub uuid: PatientId,
     /// Address to log in with, in lower case; absent to leave it as it is.
     pub email: Option<String>,
     /// What the attributes were read as, JSON.
@@ -151,8 +151,8 @@ impl UsersDb {
     }
 
     /// The patient with this uuid.
-    pub async fn patient(&self, uuid: &str) -> Result<Option<Patient>> {
-        let uuid = uuid.to_owned();
+    pub async fn patient(&self, uuid: &PatientId) -> Result<Option<Patient>> {
+        let uuid = uuid.clone();
         self.db.read(async move |tx| tx.query_opt(FIND, &[&uuid], read_patient).await).await
     }
 
@@ -169,7 +169,7 @@ impl UsersDb {
     }
 
     /// The patients with these uuids, by uuid; the unknown are left out.
-    pub async fn patients(&self, uuids: Vec<String>) -> Result<HashMap<String, Patient>> {
+    pub async fn patients(&self, uuids: Vec<PatientId>) -> Result<HashMap<PatientId, Patient>> {
         self.db
             .read(async move |tx| {
                 let mut found = HashMap::default();
@@ -185,12 +185,12 @@ impl UsersDb {
     }
 
     /// Every group with every patient of it, by code and uuid.
-    pub async fn groups_of_patients(&self) -> Result<Vec<(GroupCode, String)>> {
+    pub async fn groups_of_patients(&self) -> Result<Vec<(GroupCode, PatientId)>> {
         self.db.read(async |tx| tx.query(GROUPS_OF_PATIENTS, &[], |row| Ok((row.get(0)?, row.get(1)?))).await).await
     }
 
     /// The groups that hold some patients: pairs of a patient and a group's code, in their order.
-    pub async fn groups_holding(&self, patients: Vec<String>) -> Result<BTreeSet<(String, GroupCode)>> {
+    pub async fn groups_holding(&self, patients: Vec<PatientId>) -> Result<BTreeSet<(PatientId, GroupCode)>> {
         self.db
             .read(async move |tx| {
                 let mut found = BTreeSet::new();
@@ -206,14 +206,14 @@ impl UsersDb {
     }
 
     /// The uuids of the patients of a group, in the order in which they joined.
-    pub async fn uuids_of(&self, group_code: &GroupCode) -> Result<Vec<String>> {
+    pub async fn uuids_of(&self, group_code: &GroupCode) -> Result<Vec<PatientId>> {
         let group_code = group_code.clone();
         self.db.read(async move |tx| tx.query(UUIDS_OF_GROUP, &[&group_code], |row| row.get(0)).await).await
     }
 
     /// The code of the first group that a patient joined.
-    pub async fn first_group_of(&self, patient: &str) -> Result<Option<GroupCode>> {
-        let patient = patient.to_owned();
+    pub async fn first_group_of(&self, patient: &PatientId) -> Result<Option<GroupCode>> {
+        let patient = patient.clone();
         self.db.read(async move |tx| tx.query_opt(FIRST_GROUP, &[&patient], |row| row.get(0)).await).await
     }
 
@@ -261,13 +261,13 @@ impl UsersDb {
     /// health database the end of the tokens there. False, and nothing is changed, when he is not `confirmed`.
     pub async fn set_patient_password(
         &self,
-        uuid: &str,
+        uuid: &PatientId,
         password_hash: &str,
         must_change: bool,
         now_ms: i64,
         message: HealthMessage,
     ) -> Result<bool> {
-        let (uuid, password_hash) = (uuid.to_owned(), password_hash.to_owned());
+        let (uuid, password_hash) = (uuid.clone(), password_hash.to_owned());
         self.db
             .write(async move |tx| {
                 if tx.execute(SET_PASSWORD, &[&uuid, &password_hash, &must_change, &now_ms]).await? == 0 {

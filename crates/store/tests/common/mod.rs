@@ -2,10 +2,15 @@
 
 use std::future::Future;
 
-use store::{Address, HealthChange, HealthDb, Objects, Profile};
+use store::{Address, HealthChange, HealthDb, Objects, PatientId, Profile};
 
 /// A patient that every test database has.
-pub const PATIENT: &str = "6f1c9a52-0b0e-4d0b-9d53-1d7f5b1f0001";
+const PATIENT: &str = "6f1c9a52-0b0e-4d0b-9d53-1d7f5b1f0001";
+
+/// Its identifier.
+pub fn patient() -> PatientId {
+    PatientId::new(PATIENT)
+}
 
 /// Runs a test on a health database of each engine, with one patient enrolled.
 pub async fn on_each_engine<Test, Running>(test: Test)
@@ -29,7 +34,7 @@ where
 
 async fn enrol(health: &HealthDb) {
     let change = HealthChange::PutPatient {
-        uuid: PATIENT.to_owned(),
+        uuid: patient(),
         record_id: "0123456789abcdef01234567".to_owned(),
         customer_code: None,
         profile: Profile { time_zone: Some("Europe/Zurich".to_owned()), ..Profile::default() },

@@ -182,10 +182,10 @@ impl Introspection {
             token_type: found.is_access.then_some("Bearer"),
             exp: Some(found.expires_s),
             iat: found.issued_s,
-            sub: Some(found.patient),
+            sub: Some(found.patient.to_string()),
             aud: Some("health"),
             iss: Some(issuer.to_owned()),
-            jti: found.token_id,
+            jti: found.token_id.map(|session| session.to_string()),
         }
     }
 }

@@ -5,6 +5,7 @@ use axum::http::header::ACCEPT;
 use axum::http::{HeaderMap, StatusCode};
 use parquet::arrow::ArrowWriter;
 use platform::PlatformError;
+use store::PatientId;
 use store::columnar::{arrow_schema, record_batch};
 use vitals::block::Block;
 use vitals::registry::DataType;
@@ -82,7 +83,7 @@ pub(super) enum Writer {
 }
 
 impl Writer {
-    pub(super) fn new(form: Form, data_type: DataType, patient: &str) -> Result<Self, PlatformError> {
+    pub(super) fn new(form: Form, data_type: DataType, patient: &PatientId) -> Result<Self, PlatformError> {
         Ok(match form {
             Form::Json => Writer::Json(JsonRows::new(data_type)),
             Form::Csv => Writer::Csv(CsvRows::default(), Some(header(data_type))),

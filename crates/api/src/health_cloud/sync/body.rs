@@ -21,6 +21,7 @@ use place::Place;
 
 use super::columns::RowsSeed;
 use crate::body::{place_of, with_machine_numbers};
+use store::SerialNumber;
 
 /// The deepest nesting of brackets that is read, as everywhere else in the service.
 const DEEPEST: usize = 128;
@@ -152,24 +153,25 @@ impl BodySeed<'_> {
             Value::Object(fields) => fields,
             _ => return Err(self.place.fail("device", "must be an object")),
         };
-        let mut serial_number = None;
-        let mut device = DeviceReport::default();
+        let (mut serial_number, mut device_type, mut firmware_version, mut battery_level) = (None, None, None, None);
         for (name, value) in fields {
             let place = format!("device.{name}");
             match name.as_str() {
                 "serial_number" => serial_number = self.text(&place, value)?,
-                "device_type" => device.device_type = self.text(&place, value)?,
-                "firmware_version" => device.firmware_version = self.text(&place, value)?,
+                "device_type" => device_type = self.text(&place, value)?,
+                "firmware_version" => firmware_version = self.text(&place, value)?,
                 "battery_level" if value.is_null() => {}
                 "battery_level" => {
                     let level = value.as_i64().ok_or_else(|| self.place.fail(place, "must be a whole number"))?;
-                    device.battery_level = Some(level);
+                    battery_level = Some(level);
                 }
                 _ => return Err(self.place.fail("device", format!("has no field {name}"))),
             }
         }
-        device.serial_number = serial_number.ok_or_else(|| self.place.fail("device.serial_number", "is required"))?;
-        Ok(Some(device))
+        let serial_number: String =
+            serial_number.ok_or_else(|| self.place.fail("device.serial_number", "is required"))?;
+        let serial_number = SerialNumber::new(serial_number);
+        Ok(Some(DeviceReport { serial_number, device_type, firmware_version, battery_level }))
     }
 }
 

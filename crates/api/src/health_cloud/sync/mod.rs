@@ -33,6 +33,7 @@ use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::HealthCall;
 use crate::load::{NoRoom, Room};
 use crate::parameters::Parameters;
+use store::SerialNumber;
 
 /// The readers of bodies, for the fuzz targets.
 #[cfg(any(test, feature = "fuzzing"))]
@@ -153,7 +154,7 @@ async fn sync_arrow(
     let one = |name: &str| parameters.one(name).map(str::to_owned);
     let (sync_id, time_zone, serial_number) = (one("sync_id"), one("time_zone"), one("serial_number"));
     let zone = ingest::zone_of(&caller, time_zone.clone())?;
-    let device = serial_number.map(|serial_number| ingest::DeviceReport { serial_number, ..Default::default() });
+    let device = serial_number.map(|text| ingest::DeviceReport::new(SerialNumber::new(text)));
     let body = read_off_thread(&state, &headers, sent, move |bytes| {
         let data = vec![arrow::read(data_type, &bytes, &zone)?];
         Ok(SyncBody { sync_id, time_zone, device, data })

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 use store::{
     AHEAD_MS, Claim, CommitOutcome, DerivationCommit, Dirty, DueRange, EventType, Gender, HealthDb, LatestChange,
-    NewEvent,
+    NewEvent, PatientId,
 };
 use vitals::activity::Sex;
 use vitals::derivation::{
@@ -70,7 +70,7 @@ pub(super) async fn derive(core: &Core, counts: &DerivationCounts, claim: Claim)
 pub(super) async fn commit_due(
     core: &Core,
     counts: &DerivationCounts,
-    patient: &str,
+    patient: &PatientId,
     now_ms: i64,
     lease_ms: i64,
 ) -> store::Result<bool> {
@@ -174,7 +174,7 @@ pub(super) fn commit_of(
 }
 
 /// Returns what formulas ask about a patient.
-pub(super) async fn subject_of(health: &HealthDb, patient: &str) -> store::Result<Subject> {
+pub(super) async fn subject_of(health: &HealthDb, patient: &PatientId) -> store::Result<Subject> {
     let body = health.patient(patient).await?.map(|found| found.profile).unwrap_or_default();
     Ok(subject(&body, health.patient_settings(patient).await?))
 }
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn ranges_that_begin_alike_become_a_mark_that_holds_all_of_them() {
-        let claim = Claim { patient: "p".to_owned(), token: 1, failures: Failures::default() };
+        let claim = Claim { patient: PatientId::new("p"), token: 1, failures: Failures::default() };
         let range = |last_us| DueRange { arrival: 3, data_type: 2, first_us: 10, last_us, ready_ms: 7 };
         for ranges in [[range(20), range(50)], [range(50), range(20)]] {
             let mut dirty = Dirty::default();

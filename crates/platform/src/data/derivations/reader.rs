@@ -5,7 +5,7 @@
 use std::future::Future;
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
-use store::HealthDb;
+use store::{HealthDb, PatientId};
 use vitals::derivation::{Answer, Batch, Need, Rows, VITAL_TYPES};
 use vitals::registry::DataType;
 
@@ -19,7 +19,7 @@ pub(crate) trait Reader: Sync {
 #[derive(Clone, Debug)]
 pub(crate) struct StoredPatient {
     pub health: HealthDb,
-    pub patient: String,
+    pub patient: PatientId,
 }
 
 impl Reader for StoredPatient {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use store::{Claim, CommitOutcome, DerivationCommit, DueRange, LatestChange};
+use store::{Claim, CommitOutcome, DerivationCommit, DueRange, LatestChange, PatientId};
 use vitals::cells::Day;
 use vitals::derivation::{Answer, Frozen, Need, Output, VITAL_TYPES, day_of, is_input};
 use vitals::latest::LatestValues;
@@ -41,9 +41,13 @@ pub struct Recomputed {
 impl Data {
     /// Recomputes one patient, or all of them. Tells of each patient when he is done. Not found when there is no such
     /// patient; a conflict when he is synced or folded so often that no quiet moment is found.
-    pub async fn recompute(&self, patient: Option<&str>, mut done: impl FnMut(&str, Recomputed)) -> Result<Recomputed> {
+    pub async fn recompute(
+        &self,
+        patient: Option<&PatientId>,
+        mut done: impl FnMut(&PatientId, Recomputed),
+    ) -> Result<Recomputed> {
         let mut total = Recomputed::default();
-        let mut add = |patient: &str, found: Recomputed| {
+        let mut add = |patient: &PatientId, found: Recomputed| {
             total.windows += found.windows;
             total.differences += found.differences;
             done(patient, found);
@@ -53,11 +57,11 @@ impl Data {
             add(patient, recompute_patient(&self.core, &self.derivations.counts, patient).await?);
             return Ok(total);
         }
-        let mut after = String::new();
+        let mut after: Option<PatientId> = None;
         loop {
-            let patients = self.core.health().patients_after(&after, PATIENTS).await?;
+            let patients = self.core.health().patients_after(after.as_ref(), PATIENTS).await?;
             let Some(last) = patients.last() else { return Ok(total) };
-            after.clone_from(last);
+            after = Some(last.clone());
             for patient in &patients {
                 add(patient, recompute_patient(&self.core, &self.derivations.counts, patient).await?);
             }
@@ -65,7 +69,7 @@ impl Data {
     }
 }
 
-async fn recompute_patient(core: &Core, counts: &DerivationCounts, patient: &str) -> Result<Recomputed> {
+async fn recompute_patient(core: &Core, counts: &DerivationCounts, patient: &PatientId) -> Result<Recomputed> {
     for _ in 0..TRIES {
         if let Some(found) = try_recompute(core, counts, patient).await? {
             return Ok(found);
@@ -76,7 +80,7 @@ async fn recompute_patient(core: &Core, counts: &DerivationCounts, patient: &str
 }
 
 /// `None` when somebody else has the patient, or when something came between.
-async fn try_recompute(core: &Core, counts: &DerivationCounts, patient: &str) -> Result<Option<Recomputed>> {
+async fn try_recompute(core: &Core, counts: &DerivationCounts, patient: &PatientId) -> Result<Option<Recomputed>> {
     let health = core.health();
     let arrivals = health.arrivals(patient).await?;
     let now_ms = core.now_ms();
@@ -113,7 +117,7 @@ async fn compare(
     now_ms: i64,
 ) -> store::Result<(DerivationCommit, Recomputed)> {
     let health = core.health();
-    let patient = claim.patient.as_str();
+    let patient = &claim.patient;
     let mut due = health.everything_due(patient, now_ms).await?;
     due.retain(|range| DataType::from_number(range.data_type).is_some_and(is_input));
     if due.is_empty() {
@@ -123,7 +127,7 @@ async fn compare(
     let seen = health.stored_latest(patient).await?;
     let kept_from_us = health.retired(patient).await?;
     let frozen = frozen_of(&due, &kept_from_us);
-    let rows = StoredPatient { health: health.clone(), patient: patient.to_owned() };
+    let rows = StoredPatient { health: health.clone(), patient: patient.clone() };
     let mut again = Again { rows, values: stored.frozen(&frozen), latest: seen, due };
     let first_vital_ms = frozen.whole_from(&VITAL_TYPES).div_euclid(1000);
     again.latest.retain(|timed| timed.timestamp_ms < first_vital_ms);

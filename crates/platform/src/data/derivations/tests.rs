@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use store::{AHEAD_MS, Claim, DerivationCommit, DueRange, Profile};
+use store::{AHEAD_MS, Claim, DerivationCommit, DueRange, PatientId, Profile};
 use vitals::af::{AfRecord, unpack_hour};
 use vitals::block::{Block, Cells};
 use vitals::derivation::{Answer, DERIVATIONS, NEWS_SETTING, Need, Output, Rows, Setting, Subject, day_of, figures};
@@ -100,7 +100,7 @@ impl Memory {
             let (seen, kept_from_us) = (self.latest, BTreeMap::new());
             let (plan, batch) = begin(Input { due, seen, subject: patient(), kept_from_us, now_ms });
             let changes = run(&*self, batch, &plan, &DerivationCounts::default()).await.unwrap();
-            let claim = Claim { patient: "p".to_owned(), token: 1, failures: store::Failures::default() };
+            let claim = Claim { patient: PatientId::new("p"), token: 1, failures: store::Failures::default() };
             self.commit(commit_of(claim, &plan, changes, seen, now_ms));
         }
         panic!("folding does not end");

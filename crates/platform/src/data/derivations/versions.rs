@@ -16,11 +16,11 @@ impl Data {
         let health = self.core.health();
         let current = versions();
         let mut marked = 0;
-        let mut after = String::new();
+        let mut after = None;
         loop {
-            let patients = health.patients_of_other_versions(&current, &after, PATIENTS).await?;
+            let patients = health.patients_of_other_versions(&current, after.as_ref(), PATIENTS).await?;
             let Some((last, _)) = patients.last() else { break };
-            after.clone_from(last);
+            after = Some(last.clone());
             for (patient, stored) in &patients {
                 let types = types_to_derive_again(stored);
                 let mut ranges = health.everything_due(patient, self.core.now_ms()).await?;

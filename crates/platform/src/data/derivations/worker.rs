@@ -31,7 +31,7 @@ impl Data {
         }
         self.wake_boards();
         if work.lease.failures.runs > 0 {
-            self.core.health().forget_derivation_failures(&work.lease.subject).await?;
+            self.core.health().forget_derivation_failures(&work.claim().patient).await?;
         }
         Ok(if is_partial { Ended::CommittedInPart } else { Ended::Committed })
     }

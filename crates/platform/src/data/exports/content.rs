@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use store::PatientId;
 use store::segment::Verified;
 use vitals::registry::Declaration;
 
@@ -23,7 +24,7 @@ const MANIFEST: &str = "manifest.json";
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub path: &'a str,
-    pub patient: &'a str,
+    pub patient: &'a PatientId,
 }
 
 /// Writes an archive to a path; answers its size. When this answers, the object is durable.

@@ -1,9 +1,10 @@
 //! What the files of an archive, and the archive itself, are called.
 
+use store::{ExportId, PatientId};
 use vitals::registry::{Channel, ChannelRule, Colour, DataType};
 
 /// An archive as it is saved: whose data, and which export.
-pub(super) fn archive(patient: &str, id: &str) -> String {
+pub(super) fn archive(patient: &PatientId, id: &ExportId) -> String {
     format!("{patient}_{id}.zip")
 }
 

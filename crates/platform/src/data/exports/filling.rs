@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use store::PatientId;
 use store::segment::Verified;
 use vitals::block::Block;
 use vitals::zone::ZoneName;
@@ -17,7 +18,7 @@ use crate::core::error::{PlatformError, Result};
 /// An archive that is being filled.
 pub(super) struct Filling<'a> {
     pub core: &'a Core,
-    pub patient: &'a str,
+    pub patient: &'a PatientId,
     pub request: &'a ExportRequest,
     pub range: LocalRange,
     pub sink: Sink,

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use store::LocalQuarter;
 use store::segment::SealedPeriod;
+use store::{LocalQuarter, PatientId};
 use vitals::block::Block;
 use vitals::registry::{DataType, Period};
 use vitals::zone::{DAY_US, LocalClock, QUARTER_US, SECOND_US};
@@ -44,7 +44,7 @@ impl LocalRange {
     pub(super) async fn touched_periods(
         self,
         core: &Core,
-        patient: &str,
+        patient: &PatientId,
         data_type: DataType,
     ) -> Result<Vec<TouchedPeriod>> {
         // Wide enough to see all quarters of every period that is touched.

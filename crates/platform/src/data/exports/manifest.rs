@@ -9,6 +9,7 @@ use vitals::zone::ZoneName;
 use super::archive::WrittenEntry;
 use super::request::{ArchiveCompression, ArchiveFormat, ExportRequest};
 use crate::core::error::{PlatformError, Result};
+use store::PatientId;
 
 /// Raised when a reader of this version could not understand what is written.
 const VERSION: u32 = 1;
@@ -51,7 +52,7 @@ struct Software {
 
 #[derive(Serialize)]
 struct Request<'a> {
-    patient: &'a str,
+    patient: &'a PatientId,
     types: Vec<&'static str>,
     client_date_from: String,
     client_date_to: String,
@@ -68,7 +69,7 @@ struct Description<'a> {
 
 /// The manifest of an archive.
 pub(super) fn manifest(
-    patient: &str,
+    patient: &PatientId,
     request: &ExportRequest,
     zones: &BTreeSet<ZoneName>,
     files: &[FileOfArchive],

@@ -19,7 +19,7 @@ mod worker;
 
 use std::time::Duration;
 
-use store::{ExportState, ExportTurn, NewExport};
+use store::{ExportId, ExportState, ExportTurn, NewExport, PatientId};
 
 pub use request::{ArchiveCompression, ArchiveFormat, ExportRequest};
 
@@ -39,7 +39,7 @@ pub(crate) const KEEP_ARCHIVES_MS: i64 = 7 * 86_400_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportStatus {
     /// Record identifier, 24 hex digits.
-    pub id: String,
+    pub id: ExportId,
     /// How far it is.
     pub progress: ExportProgress,
 }
@@ -67,9 +67,9 @@ impl Data {
     pub async fn create_export(
         &self,
         researcher: &Researcher,
-        patient: &str,
+        patient: &PatientId,
         request: &ExportRequest,
-    ) -> Result<String> {
+    ) -> Result<ExportId> {
         request.check()?;
         self.core.patient_access(researcher, patient).await?;
         researcher.require_manager()?;
@@ -82,8 +82,8 @@ impl Data {
         );
         entry.details = Some(request.to_json()?);
         let new = NewExport {
-            id: self.core.new_record_id(),
-            patient: patient.to_owned(),
+            id: self.core.new_export_id(),
+            patient: patient.clone(),
             actor: researcher.account.clone(),
             request: request.to_json()?,
             entry,
@@ -104,7 +104,7 @@ impl Data {
     }
 
     /// How far an export is. Only the account that asked for it may know, and only while it has access to the patient.
-    pub async fn export_status(&self, researcher: &Researcher, id: &str) -> Result<ExportStatus> {
+    pub async fn export_status(&self, researcher: &Researcher, id: &ExportId) -> Result<ExportStatus> {
         let job = self.core.health().export(id).await?.ok_or(PlatformError::NotFound("export"))?;
         if job.actor != researcher.account {
             return Err(PlatformError::Forbidden("the caller has not asked for this export"));
@@ -123,7 +123,7 @@ impl Data {
     }
 
     /// Sets how many seconds lie between two exports of a patient, or of every patient for whom nothing else is set.
-    pub async fn set_export_interval(&self, patient: Option<&str>, interval_s: i64) -> Result<()> {
+    pub async fn set_export_interval(&self, patient: Option<&PatientId>, interval_s: i64) -> Result<()> {
         if let Some(uuid) = patient
             && self.core.health().patient(uuid).await?.is_none()
         {

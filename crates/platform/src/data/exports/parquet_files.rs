@@ -45,7 +45,7 @@ async fn copy(
     let gone = || StoreError::Unavailable(format!("{} is not there", object.path));
     let mut bytes = found.ok_or_else(gone)?.bytes;
     let name = file_name(data_type, touched);
-    let begun = name.clone();
+    let (begun, patient) = (name.clone(), filling.patient.clone());
     filling.sink.write(move |archive| archive.begin_stored(&begun)).await?;
     while let Some(piece) = bytes.next().await {
         (filling.interruption)()?;
@@ -68,7 +68,6 @@ async fn encode(filling: &mut Filling<'_>, data_type: DataType, touched: &Touche
     let (period, times_us) = (touched.period, touched.times_us.clone());
     let mut pieces =
         health.period_rows(filling.patient, data_type, period, times_us, None).verifying(&filling.verified);
-    let patient = filling.patient.parse().map_err(|_| PlatformError::Internal("a patient without uuid".to_owned()))?;
     let name = file_name(data_type, touched);
     let mut rows = Rows::default();
     let mut file: Option<PeriodFile> = None;
@@ -79,7 +78,7 @@ async fn encode(filling: &mut Filling<'_>, data_type: DataType, touched: &Touche
             continue;
         }
         rows.add(&blocks);
-        let begun = name.clone();
+        let (begun, patient) = (name.clone(), filling.patient.clone());
         let open = file.take();
         let written = filling.sink.write(move |archive| {
             let mut file = if let Some(file) = open {

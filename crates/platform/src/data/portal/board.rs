@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use runtime::HashMap;
-use store::{GroupCode, HealthPatient, SlotRow};
+use store::{GroupCode, HealthPatient, PatientId, SlotRow};
 use vitals::cells::{ActivityCell, DayCells, WINDOW_MS, window_of};
 use vitals::registry::DataType;
 use vitals::zone::{LocalClock, LocalDay};
@@ -28,7 +28,7 @@ struct Recent {
 impl Data {
     /// The board's rows of patients whom the caller has been found to have access to, in their order. Best called with
     /// [`crate::ROWS_AT_ONCE`]; who has been removed meanwhile is left out.
-    pub async fn board_rows(&self, uuids: &[String]) -> Result<Vec<BoardRow>> {
+    pub async fn board_rows(&self, uuids: &[PatientId]) -> Result<Vec<BoardRow>> {
         let all = || uuids.to_vec();
         let (mut persons, bodies, mut devices, mut latest, mut news) = tokio::try_join!(
             self.core.users().patients(all()),
@@ -66,20 +66,20 @@ impl Data {
     }
 
     /// The rows of a study's board are of these patients, in the order in which they joined.
-    pub async fn board_patients(&self, researcher: &Researcher, group_code: &GroupCode) -> Result<Vec<String>> {
+    pub async fn board_patients(&self, researcher: &Researcher, group_code: &GroupCode) -> Result<Vec<PatientId>> {
         self.people.uuids_of_group(researcher, group_code).await
     }
 
     /// The last hours of patients, from the cells of the local days that they lie on.
     async fn recent(
         &self,
-        uuids: &[String],
-        bodies: &HashMap<String, HealthPatient>,
-    ) -> Result<HashMap<String, Recent>> {
+        uuids: &[PatientId],
+        bodies: &HashMap<PatientId, HealthPatient>,
+    ) -> Result<HashMap<PatientId, Recent>> {
         let last_window = window_of(self.core.now_ms() * 1000);
         let first_window = last_window + 1 - SPARK_SLOTS;
         let types = [DataType::Activity, DataType::Activity];
-        let mut days: HashMap<String, Vec<SlotRow>> = HashMap::default();
+        let mut days: HashMap<PatientId, Vec<SlotRow>> = HashMap::default();
         for (day, patients) in by_day(uuids, bodies, first_window, last_window) {
             for (patient, rows) in self.core.health().slots_of_patients(patients, day, types).await? {
                 days.entry(patient).or_default().extend(rows);
@@ -87,7 +87,7 @@ impl Data {
         }
         let uuids = uuids.to_vec();
         let unpacking = runtime::blocking("unpack slots", move || {
-            let of = |uuid: String| {
+            let of = |uuid: PatientId| {
                 let rows = days.remove(&uuid).unwrap_or_default();
                 (uuid, recent_of(&rows, first_window, last_window))
             };
@@ -99,13 +99,13 @@ impl Data {
 
 /// The local days that a range of windows lies on, each with the patients for whom it does.
 fn by_day(
-    uuids: &[String],
-    bodies: &HashMap<String, HealthPatient>,
+    uuids: &[PatientId],
+    bodies: &HashMap<PatientId, HealthPatient>,
     first_window: i64,
     last_window: i64,
-) -> BTreeMap<LocalDay, Vec<String>> {
+) -> BTreeMap<LocalDay, Vec<PatientId>> {
     let mut days_of_zone: HashMap<&str, BTreeSet<LocalDay>> = HashMap::default();
-    let mut found: BTreeMap<LocalDay, Vec<String>> = BTreeMap::new();
+    let mut found: BTreeMap<LocalDay, Vec<PatientId>> = BTreeMap::new();
     for uuid in uuids {
         let Some(body) = bodies.get(uuid) else { continue };
         let zone = body.profile.time_zone.as_deref().unwrap_or("UTC");

@@ -1,5 +1,6 @@
 //! What a board shows of a patient.
 
+use store::PatientId;
 use vitals::latest::LatestValues;
 use vitals::news_timeline::NewsEntry;
 
@@ -10,7 +11,7 @@ pub const SPARK_SLOTS: i64 = 72;
 #[derive(Clone, Debug)]
 pub struct BoardRow {
     /// The patient.
-    pub uuid: String,
+    pub uuid: PatientId,
     /// First and last name, or the voucher code of one without a name.
     pub name: String,
     /// Identifier in the customer's own system.

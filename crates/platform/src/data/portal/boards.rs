@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use runtime::HashMap;
-use store::GroupCode;
 use store::events::Cursor;
+use store::{GroupCode, PatientId};
 use tokio::sync::{broadcast, watch};
 
 use super::board_row::BoardRow;
@@ -148,7 +148,7 @@ mod tests {
 
     fn row(number: usize) -> BoardEvent {
         let row = BoardRow {
-            uuid: number.to_string(),
+            uuid: PatientId::new(number.to_string()),
             name: String::new(),
             external_id: None,
             latest: vitals::latest::LatestValues::default(),

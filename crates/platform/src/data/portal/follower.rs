@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use store::events::{Cursor, Event};
-use store::{EventType, GroupCode, StoreError};
+use store::{EventType, GroupCode, PatientId, StoreError};
 
 use super::board_row::BoardRow;
 use super::boards::BoardEvent;
@@ -111,7 +111,7 @@ pub(super) async fn missed(data: &Data, group_code: &GroupCode, last_seen: &str)
 #[derive(Debug, Default)]
 struct Changes {
     /// Patients whose rows are other ones now.
-    patients: BTreeSet<String>,
+    patients: BTreeSet<PatientId>,
     /// Studies that somebody has left.
     left: BTreeSet<GroupCode>,
     /// Whether it is not known any more which study somebody has left.
@@ -186,12 +186,12 @@ impl Changes {
 /// The rows of those among some patients that wanted studies hold now.
 async fn rows_of(
     data: &Data,
-    patients: &BTreeSet<String>,
+    patients: &BTreeSet<PatientId>,
     is_wanted: impl Fn(&GroupCode) -> bool,
 ) -> Result<Vec<ChangedRow>> {
     let mut held = data.core.users().groups_holding(patients.iter().cloned().collect()).await?;
     held.retain(|(_, code)| is_wanted(code));
-    let mut uuids: Vec<String> = held.iter().map(|(patient, _)| patient.clone()).collect();
+    let mut uuids: Vec<PatientId> = held.iter().map(|(patient, _)| patient.clone()).collect();
     uuids.dedup();
     let mut changed = Vec::with_capacity(uuids.len());
     for part in uuids.chunks(ROWS_AT_ONCE) {
@@ -205,7 +205,7 @@ async fn rows_of(
 }
 
 /// Rows of patients; one that cannot be read holds up nothing else, unless the store is away.
-async fn readable_rows(data: &Data, uuids: &[String]) -> Result<Vec<BoardRow>> {
+async fn readable_rows(data: &Data, uuids: &[PatientId]) -> Result<Vec<BoardRow>> {
     match data.board_rows(uuids).await {
         Err(error) if !is_away(&error) => {}
         rows => return rows,
@@ -215,7 +215,7 @@ async fn readable_rows(data: &Data, uuids: &[String]) -> Result<Vec<BoardRow>> {
         match data.board_rows(std::slice::from_ref(uuid)).await {
             Ok(row) => rows.extend(row),
             Err(error) if is_away(&error) => return Err(error),
-            Err(error) => tracing::warn!(patient = uuid, %error, "a row of a board cannot be read"),
+            Err(error) => tracing::warn!(patient = %uuid, %error, "a row of a board cannot be read"),
         }
     }
     Ok(rows)

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use runtime::HashSet;
-use store::{SlotRow, TallyRow};
+use store::{PatientId, SlotRow, TallyRow};
 use vitals::cells::{ActivityCell, DayCells, WINDOW_MS};
 use vitals::registry::DataType;
 use vitals::zone::{DAY_US, LocalDay, QUARTER_US, WINDOW_US};
@@ -65,7 +65,7 @@ struct Window {
 
 impl Data {
     /// The gaps of what is shown of a patient in a range of µs, whose end is excluded.
-    pub(super) async fn gaps(&self, patient: &str, span_us: (i64, i64), types: &[DataType]) -> Result<Vec<Gap>> {
+    pub(super) async fn gaps(&self, patient: &PatientId, span_us: (i64, i64), types: &[DataType]) -> Result<Vec<Gap>> {
         let (from_us, end_us) = span_us;
         let day = |time_us: i64| LocalDay(time_us.div_euclid(DAY_US) as i32);
         let activity = [DataType::Activity, DataType::Activity];

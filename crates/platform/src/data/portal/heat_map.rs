@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use store::{GroupCode, LocalQuarter, TallyRow};
+use store::{GroupCode, LocalQuarter, PatientId, TallyRow};
 use vitals::registry::{DataType, Role};
 use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US};
 
@@ -27,7 +27,7 @@ const FURTHEST_OFFSET_US: i64 = 16 * 3600 * SECOND_US;
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatientDays {
     /// The patient.
-    pub uuid: String,
+    pub uuid: PatientId,
     /// First and last name, or the voucher code of one without a name.
     pub name: String,
     /// The days, in their order.
@@ -65,7 +65,7 @@ impl Data {
         group_code: &GroupCode,
         first: LocalDay,
         last: LocalDay,
-    ) -> Result<Vec<String>> {
+    ) -> Result<Vec<PatientId>> {
         if last < first || last.0 - first.0 >= MOST_DAYS {
             return Err(PlatformError::invalid(
                 "to",
@@ -76,7 +76,7 @@ impl Data {
     }
 
     /// The days of patients whom the caller has been found to have access to, in their order.
-    pub async fn heat_map(&self, uuids: &[String], first: LocalDay, last: LocalDay) -> Result<Vec<PatientDays>> {
+    pub async fn heat_map(&self, uuids: &[PatientId], first: LocalDay, last: LocalDay) -> Result<Vec<PatientDays>> {
         let columns = PatientColumns { person: true, profile: true, device: false, latest_values: false };
         let now_ms = self.core.now_ms();
         let mut all = Vec::with_capacity(uuids.len());
@@ -107,7 +107,7 @@ impl Data {
     pub async fn day_by_hour(
         &self,
         researcher: &Researcher,
-        patient: &str,
+        patient: &PatientId,
         day: LocalDay,
     ) -> Result<(usize, Vec<TypeHours>)> {
         self.core.patient_access(researcher, patient).await?;

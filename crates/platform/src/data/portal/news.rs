@@ -6,6 +6,7 @@ use super::series::LONGEST_SERIES_MS;
 use crate::core::access::Researcher;
 use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
+use store::PatientId;
 
 /// Scores of a patient over time.
 #[derive(Clone, Debug)]
@@ -21,7 +22,7 @@ impl Data {
     pub async fn news_history(
         &self,
         researcher: &Researcher,
-        patient: &str,
+        patient: &PatientId,
         from_ms: i64,
         to_ms: i64,
     ) -> Result<NewsHistory> {

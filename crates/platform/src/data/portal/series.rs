@@ -16,6 +16,7 @@ use super::gaps::Gap;
 use crate::core::access::Researcher;
 use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
+use store::PatientId;
 
 /// The most points that a series may have.
 pub const MOST_POINTS: usize = 10_000;
@@ -176,7 +177,7 @@ pub struct Chart {
 
 impl Data {
     /// Series of a patient.
-    pub async fn chart(&self, researcher: &Researcher, patient: &str, request: &SeriesRequest) -> Result<Chart> {
+    pub async fn chart(&self, researcher: &Researcher, patient: &PatientId, request: &SeriesRequest) -> Result<Chart> {
         request.check()?;
         self.core.patient_access(researcher, patient).await?;
         let mut types: Vec<DataType> = request.columns.iter().map(|column| column.data_type).collect();
@@ -197,7 +198,7 @@ impl Data {
     /// Looks at all rows of a type.
     async fn read_type(
         &self,
-        patient: &str,
+        patient: &PatientId,
         data_type: DataType,
         request: &SeriesRequest,
         found: &mut BTreeMap<(usize, Channel), Extremes>,

@@ -70,12 +70,8 @@ impl Identity {
         let Found::Patient(patient) = &found else { return Ok(LoginStep::NotAPatient) };
         let hash = found.password_hash().unwrap_or_default();
         let entry = self.login_entry(&found);
-        if !self
-            .core
-            .users()
-            .note_login(&UserId::new(patient.uuid.as_str()), hash, self.core.audit(vec![entry]))
-            .await?
-        {
+        let user = UserId::from(&patient.uuid);
+        if !self.core.users().note_login(&user, hash, self.core.audit(vec![entry])).await? {
             return Err(PlatformError::Unauthenticated("the credentials are not valid"));
         }
         let approver = Approver { patient: patient.uuid.clone(), password: hash_of(hash) };

@@ -1,6 +1,6 @@
 //! What a client may ask about its own tokens (RFC 7662), and how it gives them back (RFC 7009).
 
-use store::{ClientId, HealthSession};
+use store::{ClientId, FamilyId, HealthSession, PatientId, SessionId};
 
 use super::clients::ClientCredentials;
 use super::common::{hash_of, invalid_grant, refused};
@@ -16,13 +16,13 @@ pub struct Inspected {
     /// The client that it was issued to.
     pub client: ClientId,
     /// Whose data it opens.
-    pub patient: String,
+    pub patient: PatientId,
     /// When it ends by itself, s since 1970.
     pub expires_s: i64,
     /// When it was issued, s since 1970; of a refresh token it is not known.
     pub issued_s: Option<i64>,
     /// Its identity; of a refresh token it is not told.
-    pub token_id: Option<String>,
+    pub token_id: Option<SessionId>,
     /// Whether it is an access token.
     pub is_access: bool,
 }
@@ -30,7 +30,7 @@ pub struct Inspected {
 /// A token of either kind.
 enum Found {
     Access(HealthSession),
-    Refresh { family: String, client: Option<ClientId>, inspected: Option<Inspected> },
+    Refresh { family: FamilyId, client: Option<ClientId>, inspected: Option<Inspected> },
 }
 
 impl Identity {
@@ -91,8 +91,8 @@ impl Identity {
             Err(PlatformError::Unauthenticated(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let session = self.core.health().session(claims.jti.as_str()).await?;
-        Ok(session.filter(|session| session.patient == claims.sub.as_str()).map(Found::Access))
+        let session = self.core.health().session(&claims.jti).await?;
+        Ok(session.filter(|session| session.patient == claims.sub.as_patient()).map(Found::Access))
     }
 }
 

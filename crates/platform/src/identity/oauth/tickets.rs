@@ -16,6 +16,7 @@ use store::ConsentId;
 use super::request::AuthorizationRequest;
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
+use store::PatientId;
 
 /// How long a person may take over a page.
 const OPEN_FOR_MS: i64 = 15 * 60_000;
@@ -37,7 +38,7 @@ pub(super) const CLOSED: PlatformError = PlatformError::Forbidden("the form is n
 /// Who has logged in.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Approver {
-    pub patient: String,
+    pub patient: PatientId,
     /// Hash of the hash that his password was checked against: a new password closes the page.
     pub password: Vec<u8>,
 }

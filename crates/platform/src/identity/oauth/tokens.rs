@@ -3,7 +3,7 @@
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use store::{AuthorizationCode, HealthSession, OauthClient, Refreshed, StoreError};
+use store::{AuthorizationCode, FamilyId, HealthSession, OauthClient, Refreshed, StoreError};
 
 use super::clients::ClientCredentials;
 use super::common::{hash_of, invalid_grant, invalid_request, read_scope, refused};
@@ -191,7 +191,7 @@ fn guesser(client: &OauthClient) -> String {
 }
 
 /// The name that failures of a family's refreshes are counted under.
-fn refresher(family: &str) -> String {
+fn refresher(family: &FamilyId) -> String {
     format!("grant {family}")
 }
 

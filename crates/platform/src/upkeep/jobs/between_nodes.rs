@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use super::kinds;
 use crate::upkeep::Upkeep;
+use store::PatientId;
 
 /// The shortest time between two wake-ups that a node sends.
 const SEND_EVERY: Duration = Duration::from_millis(100);
@@ -92,12 +93,17 @@ mod tests {
             loop {
                 taking.pass_ms(60_000);
                 deriving.pass_ms(60_000);
-                taking.sync_minute(ADA).await;
+                taking.sync_minute(&PatientId::new(ADA)).await;
                 // A wake-up that was sent before the other node listened is lost.
                 for _ in 0..10 {
                     runtime::sleep(Duration::from_millis(50)).await;
-                    let due =
-                        deriving.platform.core.health().due_of(ADA, deriving.platform.core.now_ms()).await.unwrap();
+                    let due = deriving
+                        .platform
+                        .core
+                        .health()
+                        .due_of(&PatientId::new(ADA), deriving.platform.core.now_ms())
+                        .await
+                        .unwrap();
                     if due.is_empty() {
                         return;
                     }
@@ -113,7 +119,7 @@ mod tests {
         let node =
             async || Service::on(Address::Postgres(users.url.clone()), Address::Postgres(health.url.clone())).await;
         let (taking, deriving) = (node().await, node().await);
-        taking.enrol(ADA).await;
+        taking.enrol(&PatientId::new(ADA)).await;
         let (stop, stopped) = watch::channel(false);
         let tasks = [
             start_worker(&deriving, &stopped),

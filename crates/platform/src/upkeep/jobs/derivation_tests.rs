@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use store::DerivationCommit;
+use store::{DerivationCommit, PatientId};
 use vitals::block::{Block, Cells};
 use vitals::derivation::{DerivedRow, Output, versions};
 use vitals::registry::{Channel, DataType, TestKind};
@@ -21,63 +21,64 @@ async fn drain(service: &Service) -> usize {
 async fn a_sync_becomes_latest_values_a_score_and_a_day() {
     let service = Service::start().await;
     for patient in ["ada", "grace"] {
-        service.enrol(patient).await;
+        service.enrol(&PatientId::new(patient)).await;
     }
-    service.sync("ada", vec![minutes_to_noon(&[60, 61, 62])]).await;
-    service.sync("grace", vec![minutes_to_noon(&[95])]).await;
+    service.sync(&PatientId::new("ada"), vec![minutes_to_noon(&[60, 61, 62])]).await;
+    service.sync(&PatientId::new("grace"), vec![minutes_to_noon(&[95])]).await;
     assert_eq!(drain(&service).await, 2);
     assert_eq!(drain(&service).await, 0);
 
-    assert_eq!(service.heart_rate("ada").await, Some((62.0, NOON_MS)));
-    let latest = service.platform.data.latest_values(vec!["ada".to_owned(), "grace".to_owned()]).await.unwrap();
-    assert_eq!(latest["ada"].news_score.map(Into::into), Some((0.0, NOON_MS)));
-    assert_eq!(latest["grace"].news_score.map(Into::into), Some((1.0, NOON_MS)));
-    let day = service.day_json("ada").await;
+    assert_eq!(service.heart_rate(&PatientId::new("ada")).await, Some((62.0, NOON_MS)));
+    let latest =
+        service.platform.data.latest_values(vec![PatientId::new("ada"), PatientId::new("grace")]).await.unwrap();
+    assert_eq!(latest[&PatientId::new("ada")].news_score.map(Into::into), Some((0.0, NOON_MS)));
+    assert_eq!(latest[&PatientId::new("grace")].news_score.map(Into::into), Some((1.0, NOON_MS)));
+    let day = service.day_json(&PatientId::new("ada")).await;
     assert_eq!(day["heart_rate"]["max_daily_heart_rate"], 62);
     assert_eq!(day["heart_rate"]["slots"].as_array().unwrap().len(), 2);
     assert_eq!(day["heart_rate"]["slots"][1]["date"], "13:00");
-    assert_eq!(service.day_json("nobody").await["heart_rate"], serde_json::json!({}));
+    assert_eq!(service.day_json(&PatientId::new("nobody")).await["heart_rate"], serde_json::json!({}));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_replaced_row_takes_its_value_back() {
     let service = Service::start().await;
-    service.enrol("ada").await;
-    service.sync("ada", vec![minutes_to_noon(&[60, 61, 62])]).await;
+    service.enrol(&PatientId::new("ada")).await;
+    service.sync(&PatientId::new("ada"), vec![minutes_to_noon(&[60, 61, 62])]).await;
     drain(&service).await;
-    service.sync("ada", vec![minutes_to_noon(&[0])]).await;
+    service.sync(&PatientId::new("ada"), vec![minutes_to_noon(&[0])]).await;
     drain(&service).await;
-    assert_eq!(service.heart_rate("ada").await, Some((61.0, NOON_MS - MINUTE_MS)));
+    assert_eq!(service.heart_rate(&PatientId::new("ada")).await, Some((61.0, NOON_MS - MINUTE_MS)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_measurement_ahead_of_the_clock_waits() {
     let service = Service::start().await;
-    service.enrol("ada").await;
+    service.enrol(&PatientId::new("ada")).await;
     let mut spot = Block::empty(DataType::Tests, Channel::of_test(TestKind::code("heart_rate").unwrap()));
     spot.columns[0] = Cells::Constant(TestKind::code("heart_rate").unwrap());
     spot.columns[1] = Cells::Constant(77_000);
     spot.times_us = vec![(NOON_MS + 10 * MINUTE_MS) * 1000];
     spot.zones = ZoneRuns::constant("UTC".into(), 1);
-    service.sync("ada", vec![minutes_to_noon(&[60]), spot]).await;
+    service.sync(&PatientId::new("ada"), vec![minutes_to_noon(&[60]), spot]).await;
     drain(&service).await;
-    assert_eq!(service.heart_rate("ada").await, Some((60.0, NOON_MS)));
+    assert_eq!(service.heart_rate(&PatientId::new("ada")).await, Some((60.0, NOON_MS)));
     service.now_ms.store(NOON_MS + 5 * MINUTE_MS, Ordering::Relaxed);
     assert_eq!(drain(&service).await, 1);
-    assert_eq!(service.heart_rate("ada").await, Some((77.0, NOON_MS + 10 * MINUTE_MS)));
+    assert_eq!(service.heart_rate(&PatientId::new("ada")).await, Some((77.0, NOON_MS + 10 * MINUTE_MS)));
     assert_eq!(drain(&service).await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_running_worker_folds_what_is_synced_and_stops_when_told() {
     let service = Service::start().await;
-    service.enrol("ada").await;
+    service.enrol(&PatientId::new("ada")).await;
     let (stop, stopped) = tokio::sync::watch::channel(false);
     let node = NodeName { name: "node".to_owned(), version: "1".to_owned() };
     let worker = runtime::spawn("engine", jobs::run(service.platform.upkeep.clone(), node, stopped));
-    service.sync("ada", vec![minutes_to_noon(&[60])]).await;
+    service.sync(&PatientId::new("ada"), vec![minutes_to_noon(&[60])]).await;
     let folded = async {
-        while service.day_json("ada").await["heart_rate"] == serde_json::json!({}) {
+        while service.day_json(&PatientId::new("ada")).await["heart_rate"] == serde_json::json!({}) {
             runtime::sleep(Duration::from_millis(5)).await;
         }
     };
@@ -92,39 +93,39 @@ async fn a_running_worker_folds_what_is_synced_and_stops_when_told() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_another_version_has_computed_is_computed_again_once() {
     let service = Service::start().await;
-    service.enrol("ada").await;
-    service.sync("ada", vec![minutes_to_noon(&[60])]).await;
+    service.enrol(&PatientId::new("ada")).await;
+    service.sync(&PatientId::new("ada"), vec![minutes_to_noon(&[60])]).await;
     drain(&service).await;
     let health = service.platform.core.health();
-    let derived = health.all_derived("ada").await.unwrap();
+    let derived = health.all_derived(&PatientId::new("ada")).await.unwrap();
     let older = versions().replace("day_sections=", "day_sections=0");
-    let claim = health.claim_patient("ada", NOON_MS, 1).await.unwrap().unwrap();
+    let claim = health.claim_patient(&PatientId::new("ada"), NOON_MS, 1).await.unwrap().unwrap();
     let is_section = |row: &&DerivedRow| row.output == Output::Section;
     let rows: Vec<_> = derived.iter().filter(is_section).map(|row| DerivedRow { body: None, ..row.clone() }).collect();
     assert!(!rows.is_empty());
     health.commit_derivations(vec![DerivationCommit { rows, ..DerivationCommit::nothing(claim) }]).await.unwrap();
-    health.derive_again("ada", &older, Vec::new()).await.unwrap();
+    health.derive_again(&PatientId::new("ada"), &older, Vec::new()).await.unwrap();
     assert_eq!(drain(&service).await, 0);
 
     assert_eq!(service.platform.data.mark_other_versions().await.unwrap(), 1);
     assert_eq!(service.platform.data.mark_other_versions().await.unwrap(), 0);
     assert_eq!(drain(&service).await, 1);
-    assert_eq!(health.all_derived("ada").await.unwrap(), derived);
+    assert_eq!(health.all_derived(&PatientId::new("ada")).await.unwrap(), derived);
 }
 
 /// While nodes of two versions run, each derives what is claimed by it: the newer one has to do that again later.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_older_program_computes_beside_a_newer_one_is_found_at_the_next_start() {
     let service = Service::start().await;
-    service.enrol("ada").await;
+    service.enrol(&PatientId::new("ada")).await;
     let health = service.platform.core.health();
     let newer = format!("{},figure=1", versions().replace("news=", "news=9"));
-    health.derive_again("ada", &newer, Vec::new()).await.unwrap();
-    assert_eq!(health.patients_of_other_versions(&newer, "", 9).await.unwrap(), []);
+    health.derive_again(&PatientId::new("ada"), &newer, Vec::new()).await.unwrap();
+    assert_eq!(health.patients_of_other_versions(&newer, None, 9).await.unwrap(), []);
 
-    service.sync("ada", vec![minutes_to_noon(&[60])]).await;
+    service.sync(&PatientId::new("ada"), vec![minutes_to_noon(&[60])]).await;
     assert_eq!(drain(&service).await, 1);
-    let found = health.patients_of_other_versions(&newer, "", 9).await.unwrap();
+    let found = health.patients_of_other_versions(&newer, None, 9).await.unwrap();
     let common = versions().split(',').filter(|version| !version.starts_with("news=")).collect::<Vec<_>>().join(",");
-    assert_eq!(found, [("ada".to_owned(), common)]);
+    assert_eq!(found, [(PatientId::new("ada"), common)]);
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use runtime::{Instant, TaskSet};
-use store::JobLease;
+use store::{JobLease, NodeId};
 use tokio::sync::watch;
 
 use super::attempt::{Report, attempt};
@@ -120,12 +120,13 @@ impl Engine {
         if !now.is_empty() {
             self.upkeep.core.health().schedule_jobs(now, self.upkeep.core.now_ms()).await?;
         }
+        let node = NodeId::new("drain");
         let mut ended = 0;
         loop {
             self.hungry = self.kinds.iter().map(|kind| kind.spec.name).collect();
             let mut claimed = 0;
             for kind in self.kinds.clone().iter() {
-                claimed += self.claim(kind, "drain").await?;
+                claimed += self.claim(kind, &node).await?;
             }
             if claimed == 0 {
                 return Ok(ended);
@@ -191,7 +192,7 @@ impl Engine {
     }
 
     async fn claim_all(&mut self) {
-        let Some(node) = self.membership.id().map(str::to_owned) else { return };
+        let Some(node) = self.membership.id().cloned() else { return };
         let now = Instant::now();
         self.gathers_until.retain(|_, until| *until > now);
         for kind in self.kinds.clone().iter() {
@@ -212,7 +213,7 @@ impl Engine {
     }
 
     /// Claims work of a kind that may have some, and starts it; returns how much.
-    async fn claim(&mut self, kind: &Kind, node: &str) -> store::Result<usize> {
+    async fn claim(&mut self, kind: &Kind, node: &NodeId) -> store::Result<usize> {
         let name = kind.spec.name;
         let running = self.running.values().filter(|run| run.kind.spec.name == name).count();
         let free = kind.spec.at_once.saturating_sub(running);
@@ -272,7 +273,7 @@ impl Engine {
     /// Prolongs leases, notes those that are lost, and gives back those that nobody here works on: the answer to their
     /// claim, or their end, was lost.
     async fn prolong(&mut self) {
-        let Some(node) = self.membership.id().map(str::to_owned) else { return };
+        let Some(node) = self.membership.id().cloned() else { return };
         let is_old = |run: &&Running| run.begun.elapsed() >= PROLONG_EVERY / 2;
         if !self.running.values().any(|run| is_old(&run)) {
             return;

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use runtime::Instant;
-use store::NodeView;
+use store::{NodeId, NodeView};
 
 use crate::core::Core;
-use crate::core::ids::hex;
 
 /// How often a node looks for work and gives a sign of life.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -39,13 +38,13 @@ pub(super) struct Membership {
     core: Core,
     name: NodeName,
     /// None until it is entered.
-    id: Option<String>,
+    id: Option<NodeId>,
     is_alone: bool,
     look_every: Duration,
     /// The lowest beat of all, and since when it is that.
     lowest: Option<(i64, Instant)>,
     /// Beats of the others while one of them is late.
-    late: BTreeMap<String, (i64, Instant)>,
+    late: BTreeMap<NodeId, (i64, Instant)>,
 }
 
 impl Membership {
@@ -60,8 +59,8 @@ impl Membership {
     }
 
     /// Name of this life in leases; none while it is not entered.
-    pub fn id(&self) -> Option<&str> {
-        self.id.as_deref()
+    pub fn id(&self) -> Option<&NodeId> {
+        self.id.as_ref()
     }
 
     /// Gives a sign of life, looks for work and for dead nodes; enters the node first where it has to be.
@@ -84,7 +83,7 @@ impl Membership {
     }
 
     async fn enter(&mut self) -> store::Result<Look> {
-        let id = hex(&self.core.random_bytes::<12>());
+        let id = self.core.new_node_id();
         let earlier = self.core.health().enter_node(&id, &self.name.name, self.core.now_ms()).await?;
         if earlier > 0 {
             tracing::info!(earlier, "the work of an earlier process on this data folder goes on");
@@ -96,7 +95,7 @@ impl Membership {
     }
 
     /// Whether some node is late. One that has been silent for too long is removed.
-    async fn observe(&mut self, own_id: &str, lowest_beat: i64) -> store::Result<bool> {
+    async fn observe(&mut self, own_id: &NodeId, lowest_beat: i64) -> store::Result<bool> {
         let now = Instant::now();
         let (beat, since) = *self.lowest.get_or_insert((lowest_beat, now));
         if beat != lowest_beat {
@@ -109,7 +108,7 @@ impl Membership {
             return Ok(false);
         }
         for (id, beat) in self.core.health().beats().await? {
-            if id == own_id {
+            if id == *own_id {
                 continue;
             }
             let first_seen = if beat == lowest_beat { since } else { now };
@@ -123,10 +122,10 @@ impl Membership {
         Ok(true)
     }
 
-    async fn bury(&mut self, id: &str, beat: i64) -> store::Result<()> {
+    async fn bury(&mut self, id: &NodeId, beat: i64) -> store::Result<()> {
         self.late.remove(id);
         if self.core.health().remove_dead_node(id, beat, self.core.now_ms()).await? {
-            tracing::warn!(node = id, "a node has died; its work is taken over");
+            tracing::warn!(node = %id, "a node has died; its work is taken over");
         }
         Ok(())
     }

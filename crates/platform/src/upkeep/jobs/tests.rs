@@ -6,7 +6,7 @@ use std::time::Duration;
 use runtime::{Instant, Task};
 use store::events::EventType;
 use store::segment::SealedPeriod;
-use store::{AccountId, DERIVE_KIND, FailingJobs, NewExport, NewJob};
+use store::{AccountId, DERIVE_KIND, ExportId, FailingJobs, NewExport, NewJob, NodeId, PatientId};
 use tokio::sync::watch;
 use vitals::block::{Block, Cells};
 use vitals::registry::{Channel, DataType};
@@ -126,14 +126,14 @@ async fn events_are_kept_for_as_long_as_is_set() {
     for (days, syncs_kept) in [(3, 1), (5, 2)] {
         let settings = Settings { event_retention_s: days * 86_400, ..Settings::default() };
         let service = Service::with(settings).await;
-        service.enrol(ADA).await;
+        service.enrol(&PatientId::new(ADA)).await;
         for _ in 0..2 {
-            service.sync_minute(ADA).await;
+            service.sync_minute(&PatientId::new(ADA)).await;
             drain(&service.platform.upkeep, &[DERIVE_KIND]).await.unwrap();
             service.pass_ms(2 * DAY_MS);
         }
         drain(&service.platform.upkeep, &["expire_events"]).await.unwrap();
-        let kept = service.platform.core.health().events().after(ADA, 0, 100).await.unwrap();
+        let kept = service.platform.core.health().events().after(&PatientId::new(ADA), 0, 100).await.unwrap();
         let syncs = kept.iter().filter(|event| event.event_type == EventType::SyncStored).count();
         assert_eq!(syncs, syncs_kept, "{days} days: {kept:?}");
     }
@@ -239,7 +239,7 @@ async fn run_whose_lease_is_lost_is_told() {
     }
     // Another node claims it: as when this one was silent for too long.
     let far_ms = NOON_MS + 3_600_000;
-    assert_eq!(health.claim_jobs("patient", "b", far_ms, far_ms + 1, 1).await.unwrap().len(), 1);
+    assert_eq!(health.claim_jobs("patient", &NodeId::new("b"), far_ms, far_ms + 1, 1).await.unwrap().len(), 1);
     until(|| ENDED.load(Ordering::SeqCst) == 1).await;
     stop.send(true).unwrap();
     engine.await.unwrap();
@@ -277,12 +277,12 @@ async fn node_that_stops_tells_its_work_and_gives_the_rest_back() {
 async fn patient_whose_derivation_panics_is_put_aside_and_the_others_are_derived() {
     let service = Service::start().await;
     for patient in [PANICS, "ada"] {
-        service.enrol(patient).await;
-        service.sync_minute(patient).await;
+        service.enrol(&PatientId::new(patient)).await;
+        service.sync_minute(&PatientId::new(patient)).await;
     }
     let platform = &service.platform;
     assert_eq!(drain(&platform.upkeep, &["derive"]).await.unwrap(), 2);
-    assert!(service.heart_rate("ada").await.is_some());
+    assert!(service.heart_rate(&PatientId::new("ada")).await.is_some());
     for (panics, wait_ms) in [(1, 1_000), (2, 2_000)] {
         let failing = platform.upkeep.failing_jobs().await.unwrap();
         assert_eq!(failing, [FailingJobs { kind: DERIVE_KIND.to_owned(), failing: 1, put_aside: 0 }]);
@@ -293,8 +293,8 @@ async fn patient_whose_derivation_panics_is_put_aside_and_the_others_are_derived
     let aside = platform.upkeep.jobs_put_aside().await.unwrap().remove(0);
     assert_eq!((aside.subject.as_str(), aside.failures.panics), (PANICS, 3));
     service.pass_ms(300 * DAY_MS);
-    service.sync_minute("ada").await;
-    service.sync_minute(PANICS).await;
+    service.sync_minute(&PatientId::new("ada")).await;
+    service.sync_minute(&PatientId::new(PANICS)).await;
     assert_eq!(drain(&platform.upkeep, &["derive"]).await.unwrap(), 1, "ada");
     assert_eq!(platform.upkeep.take_jobs_up().await.unwrap(), 1);
     assert_eq!(drain(&platform.upkeep, &["derive"]).await.unwrap(), 1, "tried again by hand");
@@ -304,10 +304,10 @@ async fn patient_whose_derivation_panics_is_put_aside_and_the_others_are_derived
 async fn failures_of_a_derivation_are_forgotten_when_it_succeeds() {
     let service = Service::start().await;
     let platform = &service.platform;
-    service.enrol("ada").await;
+    service.enrol(&PatientId::new("ada")).await;
     // A range of a type that there is not, beside what can be derived: as damage would fail, once.
-    service.sync_minute("ada").await;
-    let claim = platform.core.health().claim_due("x", NOON_MS, 1, 1).await.unwrap().remove(0);
+    service.sync_minute(&PatientId::new("ada")).await;
+    let claim = platform.core.health().claim_due(&NodeId::new("x"), NOON_MS, 1, 1).await.unwrap().remove(0);
     let failures = store::Failures { runs: 2, panics: 1 };
     let (error, failed_ms, retry_ms) = ("broke".to_owned(), NOON_MS, NOON_MS);
     let failure = store::JobFailure { failures, error, failed_ms, retry_ms, put_aside: None };
@@ -334,8 +334,8 @@ async fn damaged_file_stops_nothing_but_what_needs_it() {
     let platform = &service.platform;
     let health = platform.core.health();
     for patient in [ADA, GRACE] {
-        service.enrol(patient).await;
-        service.sync(patient, vec![rows(100), rows(95)]).await;
+        service.enrol(&PatientId::new(patient)).await;
+        service.sync(&PatientId::new(patient), vec![rows(100), rows(95)]).await;
     }
     platform.upkeep.seal(Until::Now, |_| {}).await.unwrap();
     // Late rows make both periods to be sealed again, and a rule ends half of each.
@@ -345,10 +345,13 @@ async fn damaged_file_stops_nothing_but_what_needs_it() {
         block
     };
     for patient in [ADA, GRACE] {
-        service.sync(patient, vec![late(61), rows(60)]).await;
+        service.sync(&PatientId::new(patient), vec![late(61), rows(60)]).await;
         let rule = serde_json::json!({ RETENTION_SETTING: {"activity": 97} });
         let (uuid, values) = (patient.to_owned(), rule.as_object().unwrap().clone());
-        health.apply(store::HealthChange::SetSettings { uuid, values, at_ms: NOON_MS }).await.unwrap();
+        health
+            .apply(store::HealthChange::SetSettings { uuid: PatientId::new(uuid), values, at_ms: NOON_MS })
+            .await
+            .unwrap();
     }
     for object in platform.core.objects().listed("v1").await.unwrap() {
         if object.path.contains(ADA) {
@@ -361,8 +364,8 @@ async fn damaged_file_stops_nothing_but_what_needs_it() {
     }
     let export = with_old_export(&service).await;
     let erased = "33333333-3333-4333-8333-333333333333";
-    service.enrol(erased).await;
-    health.apply(store::HealthChange::ErasePatient { uuid: erased.to_owned(), at_ms: NOON_MS }).await.unwrap();
+    service.enrol(&PatientId::new(erased)).await;
+    health.apply(store::HealthChange::ErasePatient { uuid: PatientId::new(erased), at_ms: NOON_MS }).await.unwrap();
     service.pass_ms(8 * DAY_MS);
 
     let every_kind: Vec<&str> = super::kinds::ALL.iter().map(|kind| kind.spec.name).collect();
@@ -374,13 +377,13 @@ async fn damaged_file_stops_nothing_but_what_needs_it() {
 
     let unsealed = health.unsealed_periods(Until::Finished.ended_by_us(platform.core.now_ms()), 9).await.unwrap();
     assert!(unsealed.iter().all(|period| period.patient.to_string() == ADA), "{unsealed:?}");
-    let is_sealed = async |patient: &str| {
+    let is_sealed = async |patient: &PatientId| {
         let period = SealedPeriod::of(DataType::Activity, (NOON_MS - 60 * DAY_MS) * 1000);
-        health.segment_of(patient.parse().unwrap(), DataType::Activity, period).await.unwrap().is_some()
+        health.segment_of(patient, DataType::Activity, period).await.unwrap().is_some()
     };
-    assert!(is_sealed(GRACE).await);
-    assert!(is_sealed(ADA).await, "a later period of the same patient");
-    assert!(health.export(&export).await.unwrap().is_none(), "the old archive is forgotten");
+    assert!(is_sealed(&PatientId::new(GRACE)).await);
+    assert!(is_sealed(&PatientId::new(ADA)).await, "a later period of the same patient");
+    assert!(health.export(&ExportId::new(export.as_str())).await.unwrap().is_none(), "the old archive is forgotten");
     assert!(health.erased_before(i64::MAX, 9).await.unwrap().is_empty(), "the erased were looked for again");
 }
 
@@ -388,17 +391,28 @@ async fn damaged_file_stops_nothing_but_what_needs_it() {
 async fn with_old_export(service: &Service) -> String {
     let platform = &service.platform;
     let new = NewExport {
-        id: "e".repeat(24),
-        patient: GRACE.to_owned(),
+        id: ExportId::new("e".repeat(24)),
+        patient: PatientId::new(GRACE),
         actor: AccountId::new("an account"),
         request: "{}".to_owned(),
-        entry: platform.core.entry_by(Action::PatientUpdate, Actor::system(), patient_entity(GRACE), None),
+        entry: platform.core.entry_by(
+            Action::PatientUpdate,
+            Actor::system(),
+            patient_entity(&PatientId::new(GRACE)),
+            None,
+        ),
         now_ms: NOON_MS,
         interval_ms: 1,
     };
     platform.core.health().begin_export(new).await.unwrap();
-    assert_eq!(platform.core.deliver_entries_of(GRACE).await.unwrap(), 1);
-    let lease = platform.core.health().claim_jobs("export", "x", NOON_MS, NOON_MS + 1, 1).await.unwrap().remove(0);
+    assert_eq!(platform.core.deliver_entries_of(&PatientId::new(GRACE)).await.unwrap(), 1);
+    let lease = platform
+        .core
+        .health()
+        .claim_jobs("export", &NodeId::new("x"), NOON_MS, NOON_MS + 1, 1)
+        .await
+        .unwrap()
+        .remove(0);
     platform.core.health().place_export(&lease, "exports/archive.zip").await.unwrap();
     assert!(platform.core.health().finish_export(&lease, 1, NOON_MS).await.unwrap());
     "e".repeat(24)

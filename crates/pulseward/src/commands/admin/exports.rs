@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::operate::Operate;
 use crate::failure::Failure;
 use crate::values::Interval;
+use store::PatientId;
 
 /// Set the time between two exports, of one patient or of every patient for whom nothing else is set
 #[derive(Args)]
@@ -26,7 +27,7 @@ pub struct SetExportLimit {
 
 impl Operate for SetExportLimit {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
-        platform.data.set_export_interval(self.patient.as_deref(), self.interval.seconds).await?;
+        platform.data.set_export_interval(self.patient.map(PatientId::new).as_ref(), self.interval.seconds).await?;
         Ok(json!({"interval_s": self.interval.seconds}))
     }
 }

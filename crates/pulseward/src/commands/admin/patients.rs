@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::operate::Operate;
 use crate::failure::Failure;
 use crate::values::iso;
+use store::PatientId;
 
 /// Erase a patient with everything that was measured of him, for good; prints the receipt
 #[derive(Args)]
@@ -19,7 +20,7 @@ pub struct ErasePatient {
 
 impl Operate for ErasePatient {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
-        let receipt = platform.people.erase_patient_as_operator(&self.patient.to_string()).await?;
+        let receipt = platform.people.erase_patient_as_operator(&PatientId::new(self.patient.to_string())).await?;
         // Where the databases are files, nobody else may come to rewrite them: the service may not be running.
         platform.upkeep.overwrite_erased().await?;
         Ok(json!({"uuid": receipt.uuid, "erased_at": iso(receipt.erased_ms), "counts": receipt.counts}))

@@ -13,6 +13,7 @@ use super::Sync;
 use super::prepare::ChannelChunks;
 use crate::engine::{Param, Row, Tx};
 use crate::error::{Result, StoreError};
+use crate::ids::PatientId;
 use crate::payload;
 use crate::segment::{SegmentRow, segments_between};
 use crate::texts::sql;
@@ -80,7 +81,7 @@ struct SealedKey {
 /// for any sample of that millisecond.
 #[derive(Clone, Debug)]
 pub(super) struct SealedRange {
-    patient: String,
+    patient: PatientId,
     data_type: DataType,
     channel: Channel,
     first_us: i64,
@@ -88,13 +89,17 @@ pub(super) struct SealedRange {
 }
 
 impl SealedRange {
-    fn around(patient: &str, chunk: &Prepared) -> Self {
-        let block = &chunk.block;
-        let (first_us, last_us) = (block.first_us().unwrap_or(0), block.last_us().unwrap_or(0));
-        let last_us = last_us.div_euclid(1000) * 1000 + 999;
-        let patient = patient.to_owned();
-        SealedRange { patient, data_type: block.data_type, channel: block.channel, first_us, last_us }
+    fn around(patient: &PatientId, chunk: &Prepared) -> Self {
+        let (first_us, last_us) = times_around(chunk);
+        let (data_type, channel) = (chunk.block.data_type, chunk.block.channel);
+        SealedRange { patient: patient.clone(), data_type, channel, first_us, last_us }
     }
+}
+
+/// First and last time of a chunk's rows, µs, the last to the end of its millisecond.
+fn times_around(chunk: &Prepared) -> (i64, i64) {
+    let (first_us, last_us) = (chunk.block.first_us().unwrap_or(0), chunk.block.last_us().unwrap_or(0));
+    (first_us, last_us.div_euclid(1000) * 1000 + 999)
 }
 
 /// Rows of sealed periods around chunks, and of which generation they were read.
@@ -169,8 +174,7 @@ fn spans(channels: &[ChannelChunks]) -> Vec<Span> {
     const TOGETHER_US: i64 = DAY_US / 24;
     let mut by_type: BTreeMap<DataType, Vec<(i64, i64)>> = BTreeMap::new();
     for chunk in channels.iter().flat_map(|channel| &channel.chunks) {
-        let range = SealedRange::around("", chunk);
-        by_type.entry(range.data_type).or_default().push((range.first_us, range.last_us));
+        by_type.entry(chunk.block.data_type).or_default().push(times_around(chunk));
     }
     let mut spans: Vec<Span> = Vec::new();
     for (data_type, mut ranges) in by_type {
@@ -253,7 +257,12 @@ impl Around {
     }
 
     /// The ranges around chunks for which sealed rows are to be read; empty when all are known.
-    pub fn unknown_sealed(&self, patient: &str, channels: &[ChannelChunks], known: &SealedRows) -> Vec<SealedRange> {
+    pub fn unknown_sealed(
+        &self,
+        patient: &PatientId,
+        channels: &[ChannelChunks],
+        known: &SealedRows,
+    ) -> Vec<SealedRange> {
         let ranges =
             channels.iter().flat_map(|channel| &channel.chunks).map(|chunk| SealedRange::around(patient, chunk));
         let is_sealed = |range: &SealedRange| !self.segments_in(range).is_empty();
@@ -271,7 +280,7 @@ impl Around {
     }
 
     /// What is stored in the range of a chunk, merged; `None` when nothing is.
-    pub fn stored(&self, patient: &str, chunk: &Prepared, sealed: &SealedRows) -> Result<Option<Block>> {
+    pub fn stored(&self, patient: &PatientId, chunk: &Prepared, sealed: &SealedRows) -> Result<Option<Block>> {
         let range = SealedRange::around(patient, chunk);
         let (first_us, last_us) = (range.first_us, range.last_us);
         let mut arrived: Vec<Block> = match self.segments_in(&range) {

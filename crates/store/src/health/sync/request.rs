@@ -6,12 +6,13 @@ use vitals::block::Block;
 use vitals::registry::DataType;
 
 use super::super::devices::DeviceReport;
+use crate::ids::PatientId;
 
 /// A sync that has been read and found well-formed.
 #[derive(Clone, Debug)]
 pub struct Sync {
     /// Whose samples these are.
-    pub patient: String,
+    pub patient: PatientId,
     /// When it arrived, ms since 1970.
     pub received_ms: i64,
     /// The app's own name for this sync, with a hash of its content.

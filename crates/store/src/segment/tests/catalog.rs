@@ -1,12 +1,12 @@
 //! The catalog's functions, on any engine: each test is a function of a database.
 
-use uuid::Uuid;
 use vitals::registry::{Channel, DataType};
 
 use super::objects;
 use crate::engine::Address;
 use crate::error::StoreError;
 use crate::health::HealthDb;
+use crate::ids::PatientId;
 use crate::random_blocks::DAY_START_US;
 use crate::segment::{ChunkKey, Publication, SealedPeriod, TEXTS, UnsealedPeriod, WrittenSegment};
 
@@ -16,9 +16,13 @@ const INSERT_CHUNK: &str = "INSERT INTO chunk
     VALUES ($1, $2, $3, $4, $5, $4, 1, $6)";
 const COUNT_CHUNKS: &str = "SELECT count(*) FROM chunk WHERE patient = $1";
 
-async fn add_chunk(health: &HealthDb, patient: Uuid, data_type: DataType, key: ChunkKey) {
+fn patient_of(number: u64) -> PatientId {
+    PatientId::new(format!("00000000-0000-0000-0000-{number:012x}"))
+}
+
+async fn add_chunk(health: &HealthDb, patient: &PatientId, data_type: DataType, key: ChunkKey) {
+    let patient = patient.clone();
     let insert = async move |tx: &crate::engine::Tx<'_>| {
-        let patient = patient.to_string();
         let payload: Vec<u8> = vec![1, 0];
         tx.execute(
             INSERT_CHUNK,
@@ -29,8 +33,8 @@ async fn add_chunk(health: &HealthDb, patient: Uuid, data_type: DataType, key: C
     assert_eq!(health.db.write(insert).await.unwrap(), 1);
 }
 
-async fn chunks(health: &HealthDb, patient: Uuid) -> i64 {
-    let patient = patient.to_string();
+async fn chunks(health: &HealthDb, patient: &PatientId) -> i64 {
+    let patient = patient.clone();
     let count = health.db.read(async move |tx| tx.query_opt(COUNT_CHUNKS, &[&patient], |row| row.get(0)).await).await;
     count.unwrap().unwrap()
 }
@@ -43,9 +47,9 @@ fn object(path: &str, first_us: i64, last_us: i64) -> WrittenSegment {
     WrittenSegment { path: path.to_owned(), bytes: 1000, rows: 10, sha256: "ab".to_owned(), first_us, last_us }
 }
 
-fn publication(patient: Uuid, expected_generation: i64, path: &str, chunks: Vec<ChunkKey>) -> Publication {
+fn publication(patient: &PatientId, expected_generation: i64, path: &str, chunks: Vec<ChunkKey>) -> Publication {
     Publication {
-        patient,
+        patient: patient.clone(),
         data_type: DataType::Ppg2,
         period: SealedPeriod::of(DataType::Ppg2, DAY_START_US),
         expected_generation,
@@ -56,45 +60,45 @@ fn publication(patient: Uuid, expected_generation: i64, path: &str, chunks: Vec<
 }
 
 async fn publishing_replaces_and_deletes_what_was_merged(health: HealthDb) {
-    let patient = Uuid::from_u128(1);
+    let patient = patient_of(1);
     for arrival in [1, 2, 3] {
-        add_chunk(&health, patient, DataType::Ppg2, key(DAY_START_US, arrival)).await;
+        add_chunk(&health, &patient, DataType::Ppg2, key(DAY_START_US, arrival)).await;
     }
     let period = SealedPeriod::of(DataType::Ppg2, DAY_START_US);
-    assert_eq!(health.segment_of(patient, DataType::Ppg2, period).await.unwrap(), None);
+    assert_eq!(health.segment_of(&patient, DataType::Ppg2, period).await.unwrap(), None);
 
-    health.publish_segment(publication(patient, 0, "a", vec![key(DAY_START_US, 1)])).await.unwrap();
-    assert_eq!(chunks(&health, patient).await, 2);
-    let row = health.segment_of(patient, DataType::Ppg2, period).await.unwrap().unwrap();
+    health.publish_segment(publication(&patient, 0, "a", vec![key(DAY_START_US, 1)])).await.unwrap();
+    assert_eq!(chunks(&health, &patient).await, 2);
+    let row = health.segment_of(&patient, DataType::Ppg2, period).await.unwrap().unwrap();
     assert_eq!((row.generation, row.object), (1, object("a", DAY_START_US + 10, DAY_START_US + 90)));
     assert!(health.dead_objects(i64::MAX, 10).await.unwrap().is_empty());
 
-    health.publish_segment(publication(patient, 1, "b", vec![key(DAY_START_US, 2)])).await.unwrap();
-    assert_eq!(chunks(&health, patient).await, 1);
-    let row = health.segment_of(patient, DataType::Ppg2, period).await.unwrap().unwrap();
+    health.publish_segment(publication(&patient, 1, "b", vec![key(DAY_START_US, 2)])).await.unwrap();
+    assert_eq!(chunks(&health, &patient).await, 1);
+    let row = health.segment_of(&patient, DataType::Ppg2, period).await.unwrap().unwrap();
     assert_eq!((row.generation, row.object.path.as_str()), (2, "b"));
     assert_eq!(health.dead_objects(i64::MAX, 10).await.unwrap(), ["a"]);
 }
 
 async fn a_late_publisher_changes_nothing(health: HealthDb) {
-    let patient = Uuid::from_u128(2);
-    add_chunk(&health, patient, DataType::Ppg2, key(DAY_START_US, 1)).await;
-    health.publish_segment(publication(patient, 0, "a2", vec![])).await.unwrap();
+    let patient = patient_of(2);
+    add_chunk(&health, &patient, DataType::Ppg2, key(DAY_START_US, 1)).await;
+    health.publish_segment(publication(&patient, 0, "a2", vec![])).await.unwrap();
     for (expected, merged) in [(0, vec![]), (2, vec![]), (1, vec![key(DAY_START_US, 1), key(DAY_START_US, 9)])] {
-        let late = health.publish_segment(publication(patient, expected, "b2", merged)).await;
+        let late = health.publish_segment(publication(&patient, expected, "b2", merged)).await;
         assert!(matches!(late, Err(StoreError::LeaseLost)));
     }
     let period = SealedPeriod::of(DataType::Ppg2, DAY_START_US);
-    let row = health.segment_of(patient, DataType::Ppg2, period).await.unwrap().unwrap();
+    let row = health.segment_of(&patient, DataType::Ppg2, period).await.unwrap().unwrap();
     assert_eq!((row.generation, row.object.path.as_str()), (1, "a2"));
-    assert_eq!(chunks(&health, patient).await, 1);
+    assert_eq!(chunks(&health, &patient).await, 1);
     assert!(!health.dead_objects(i64::MAX, 10).await.unwrap().contains(&"a2".to_owned()));
 }
 
 async fn of_two_publishers_at_once_one_wins(health: HealthDb) {
-    let patient = Uuid::from_u128(3);
-    let one = health.publish_segment(publication(patient, 0, "a3", vec![]));
-    let other = health.publish_segment(publication(patient, 0, "b3", vec![]));
+    let patient = patient_of(3);
+    let one = health.publish_segment(publication(&patient, 0, "a3", vec![]));
+    let other = health.publish_segment(publication(&patient, 0, "b3", vec![]));
     let (one, other) = futures::join!(one, other);
     assert_eq!(u8::from(one.is_ok()) + u8::from(other.is_ok()), 1);
     let lost = one.err().or(other.err());
@@ -102,16 +106,16 @@ async fn of_two_publishers_at_once_one_wins(health: HealthDb) {
 }
 
 async fn segments_are_found_by_their_samples_times(health: HealthDb) {
-    let patient = Uuid::from_u128(4);
+    let patient = patient_of(4);
     for (day, path) in [(0, "day0"), (1, "day1"), (3, "day3")] {
         let start_us = DAY_START_US + day * DAY_US;
-        let mut day = publication(patient, 0, path, vec![]);
+        let mut day = publication(&patient, 0, path, vec![]);
         day.period = SealedPeriod::of(DataType::Ppg2, start_us);
         day.object = object(path, start_us + 10, start_us + 90);
         health.publish_segment(day).await.unwrap();
     }
     let paths = async |data_type, from_us, to_us| -> Vec<String> {
-        let found = health.segments_between(patient, data_type, from_us, to_us).await.unwrap();
+        let found = health.segments_between(&patient, data_type, from_us, to_us).await.unwrap();
         found.into_iter().map(|segment| segment.object.path).collect()
     };
     assert_eq!(paths(DataType::Ppg2, i64::MIN, i64::MAX).await, ["day0", "day1", "day3"]);
@@ -121,9 +125,9 @@ async fn segments_are_found_by_their_samples_times(health: HealthDb) {
 }
 
 async fn dead_objects_wait_and_are_forgotten(health: HealthDb) {
-    let patient = Uuid::from_u128(5);
+    let patient = patient_of(5);
     for (expected, path) in [(0, "a5"), (1, "b5"), (2, "c5")] {
-        health.publish_segment(publication(patient, expected, path, vec![])).await.unwrap();
+        health.publish_segment(publication(&patient, expected, path, vec![])).await.unwrap();
     }
     // They died at 1001 and 1002 ms.
     assert_eq!(health.dead_objects(1001, 10).await.unwrap(), [""; 0]);
@@ -136,25 +140,25 @@ async fn dead_objects_wait_and_are_forgotten(health: HealthDb) {
 }
 
 async fn periods_that_have_ended_are_found_oldest_first(health: HealthDb) {
-    let (one, other) = (Uuid::from_u128(6), Uuid::from_u128(7));
+    let (one, other) = (patient_of(6), patient_of(7));
     // Ended by noon of 1 December: the days of November, and November.
     let noon_us = DAY_START_US + 11 * DAY_US + DAY_US / 2;
     let today_us = DAY_START_US + 11 * DAY_US;
-    add_chunk(&health, one, DataType::Ppg2, key(DAY_START_US + DAY_US, 1)).await;
-    add_chunk(&health, one, DataType::Ppg2, key(DAY_START_US + 2 * DAY_US, 2)).await;
-    add_chunk(&health, one, DataType::Sleep, key(today_us - 1, 3)).await;
-    add_chunk(&health, one, DataType::Tests, key(today_us, 4)).await;
-    add_chunk(&health, other, DataType::Ecg, key(today_us, 5)).await;
-    add_chunk(&health, other, DataType::Acc, key(today_us - 1, 6)).await;
-    let unsealed = |patient, data_type, time_us| UnsealedPeriod {
-        patient,
+    add_chunk(&health, &one, DataType::Ppg2, key(DAY_START_US + DAY_US, 1)).await;
+    add_chunk(&health, &one, DataType::Ppg2, key(DAY_START_US + 2 * DAY_US, 2)).await;
+    add_chunk(&health, &one, DataType::Sleep, key(today_us - 1, 3)).await;
+    add_chunk(&health, &one, DataType::Tests, key(today_us, 4)).await;
+    add_chunk(&health, &other, DataType::Ecg, key(today_us, 5)).await;
+    add_chunk(&health, &other, DataType::Acc, key(today_us - 1, 6)).await;
+    let unsealed = |patient: &PatientId, data_type, time_us| UnsealedPeriod {
+        patient: patient.clone(),
         data_type,
         period: SealedPeriod::of(data_type, time_us),
     };
     let wanted = [
-        unsealed(one, DataType::Ppg2, DAY_START_US + DAY_US),
-        unsealed(one, DataType::Sleep, today_us - 1),
-        unsealed(other, DataType::Acc, today_us - 1),
+        unsealed(&one, DataType::Ppg2, DAY_START_US + DAY_US),
+        unsealed(&one, DataType::Sleep, today_us - 1),
+        unsealed(&other, DataType::Acc, today_us - 1),
     ];
     assert_eq!(health.unsealed_periods(noon_us, 10).await.unwrap(), wanted);
     assert_eq!(health.unsealed_periods(noon_us, 1).await.unwrap(), wanted[..1]);

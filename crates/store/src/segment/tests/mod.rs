@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use object_store::memory::InMemory;
-use uuid::Uuid;
 use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 
 use super::{SealedPeriod, SegmentName, SegmentReader, SegmentWriter, WrittenSegment};
+use crate::ids::PatientId;
 use crate::objects::Objects;
 use crate::random_blocks::DAY_START_US;
 
@@ -25,7 +25,13 @@ fn objects() -> Objects {
 
 fn name(data_type: DataType, generation: i64) -> SegmentName {
     let period = SealedPeriod::of(data_type, DAY_START_US);
-    SegmentName { patient: Uuid::from_u128(0x5e9), data_type, period, generation, random: 7 }
+    SegmentName {
+        patient: PatientId::new("00000000-0000-0000-0000-0000000005e9"),
+        data_type,
+        period,
+        generation,
+        random: 7,
+    }
 }
 
 /// Writes blocks, handed over in several calls.

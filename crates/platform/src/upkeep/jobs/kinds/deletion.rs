@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::NewJob;
+use store::{NewJob, PatientId};
 
 use super::unit;
 use crate::core::error::Result;
@@ -85,7 +85,7 @@ impl Job for DeleteObject {
 }
 
 fn job_of(path: String) -> NewJob {
-    let patient = path.split('/').find_map(|part| part.strip_prefix("patient=")).map(str::to_owned);
+    let patient = path.split('/').find_map(|part| part.strip_prefix("patient=")).map(PatientId::new);
     NewJob { subject: path, patient }
 }
 
@@ -104,20 +104,20 @@ impl Job for PlanErasureChecks {
         let limit = unit::limit(&upkeep.core, CheckErasure::SPEC.name).await?;
         let erased =
             upkeep.core.health().erased_before(upkeep.core.now_ms() - LONGEST_SEALING_MS, limit).await?.into_iter();
-        let jobs = erased.map(|subject| NewJob { subject, patient: None });
+        let jobs = erased.map(|patient| NewJob { subject: patient.to_string(), patient: None });
         unit::enqueue(&upkeep.core, CheckErasure::SPEC.name, jobs.collect()).await?;
         Ok(Ended::Done)
     }
 }
 
 /// Looks once more for objects of an erased patient.
-pub(crate) struct CheckErasure(String);
+pub(crate) struct CheckErasure(PatientId);
 
 impl Job for CheckErasure {
     const SPEC: Spec = Spec::new("check_erasure", Turn::Enqueued);
 
     fn parse(subject: &str) -> Option<Self> {
-        Some(CheckErasure(subject.to_owned()))
+        Some(CheckErasure(PatientId::new(subject)))
     }
 
     async fn run(self, run: Run) -> Result<Ended> {

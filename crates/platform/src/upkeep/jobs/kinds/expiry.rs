@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::NewJob;
+use store::{ExportId, NewJob};
 
 use super::unit;
 use crate::core::error::Result;
@@ -57,20 +57,20 @@ impl Job for PlanExpiry {
         let limit = unit::limit(&upkeep.core, ExpireExport::SPEC.name).await?;
         let before_ms = upkeep.core.now_ms() - KEEP_ARCHIVES_MS;
         let finished = upkeep.core.health().exports_finished_before(before_ms, limit).await?.into_iter();
-        let jobs = finished.map(|(subject, patient)| NewJob { subject, patient: Some(patient) });
+        let jobs = finished.map(|(export, patient)| NewJob { subject: export.to_string(), patient: Some(patient) });
         unit::enqueue(&upkeep.core, ExpireExport::SPEC.name, jobs.collect()).await?;
         Ok(Ended::Done)
     }
 }
 
 /// Forgets an export; its archive is deleted an hour later.
-pub(crate) struct ExpireExport(String);
+pub(crate) struct ExpireExport(ExportId);
 
 impl Job for ExpireExport {
     const SPEC: Spec = Spec { at_once: 4, ..Spec::new("expire_export", Turn::Enqueued) };
 
     fn parse(subject: &str) -> Option<Self> {
-        Some(ExpireExport(subject.to_owned()))
+        Some(ExpireExport(ExportId::new(subject)))
     }
 
     async fn run(self, run: Run) -> Result<Ended> {

@@ -22,12 +22,8 @@ impl Job for PlanMerging {
         let limit = unit::limit(&upkeep.core, Merge::SPEC.name).await?;
         let closed = upkeep.core.health().closed_hours(upkeep.core.now_ms(), limit).await?;
         let is_cut = closed.len() as i64 == limit;
-        let unit = |(patient, data_type, hour_us): (String, _, _)| {
-            let patient = patient.parse().ok()?;
-            Some(Unit { patient, data_type, start_us: hour_us }.job())
-        };
-        let added =
-            unit::enqueue(&upkeep.core, Merge::SPEC.name, closed.into_iter().filter_map(unit).collect()).await?;
+        let unit = |(patient, data_type, start_us)| Unit { patient, data_type, start_us }.job();
+        let added = unit::enqueue(&upkeep.core, Merge::SPEC.name, closed.into_iter().map(unit).collect()).await?;
         Ok(if is_cut && added > 0 { Ended::AgainIn(Duration::ZERO) } else { Ended::Done })
     }
 }
@@ -44,7 +40,7 @@ impl Job for Merge {
 
     async fn run(self, run: Run) -> Result<Ended> {
         let Unit { patient, data_type, start_us } = self.0;
-        run.upkeep.core.health().merge_hour(&patient.to_string(), data_type, start_us).await?;
+        run.upkeep.core.health().merge_hour(&patient, data_type, start_us).await?;
         Ok(Ended::Done)
     }
 }

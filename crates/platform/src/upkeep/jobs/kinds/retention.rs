@@ -37,7 +37,7 @@ impl Job for EnforceRetention {
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
-        let rows = run.upkeep.enforce_retention(self.0.patient, self.0.data_type).await?;
+        let rows = run.upkeep.enforce_retention(&self.0.patient, self.0.data_type).await?;
         if rows > 0 {
             tracing::info!(rows, "removed rows that are no longer kept");
         }

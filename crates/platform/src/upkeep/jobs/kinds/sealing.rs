@@ -48,9 +48,9 @@ impl Job for Seal {
         let period = SealedPeriod::of(data_type, start_us);
         // Before this one, which may fail: the patient's later periods do not wait for it.
         let ended_by_us = Until::Finished.ended_by_us(upkeep.core.now_ms());
-        let next = upkeep.core.health().unsealed_after(patient, data_type, period.end_us, ended_by_us).await?;
+        let next = upkeep.core.health().unsealed_after(&patient, data_type, period.end_us, ended_by_us).await?;
         enqueue(&upkeep.core, next.as_slice()).await?;
-        let sealed = upkeep.seal_one(UnsealedPeriod { patient, data_type, period }).await?;
+        let sealed = upkeep.seal_one(&UnsealedPeriod { patient, data_type, period }).await?;
         if sealed.segments > 0 {
             tracing::debug!(rows = sealed.rows, bytes = sealed.bytes, "sealed a period");
         }
@@ -60,7 +60,7 @@ impl Job for Seal {
 
 async fn enqueue(core: &Core, periods: &[UnsealedPeriod]) -> Result<u64> {
     let unit = |unsealed: &UnsealedPeriod| {
-        let UnsealedPeriod { patient, data_type, period } = *unsealed;
+        let UnsealedPeriod { patient, data_type, period } = unsealed.clone();
         Unit { patient, data_type, start_us: period.start_us }.job()
     };
     unit::enqueue(core, Seal::SPEC.name, periods.iter().map(unit).collect()).await

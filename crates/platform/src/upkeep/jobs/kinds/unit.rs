@@ -1,6 +1,6 @@
 //! Subjects that are periods of a patient's samples, and how tasks that find units of work enqueue them.
 
-use store::NewJob;
+use store::{NewJob, PatientId};
 use uuid::Uuid;
 use vitals::registry::DataType;
 
@@ -11,9 +11,9 @@ use crate::core::error::Result;
 const BATCH: i64 = 512;
 
 /// A type of a patient's samples, and where it counts a time of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unit {
-    pub patient: Uuid,
+    pub patient: PatientId,
     pub data_type: DataType,
     /// Start of a period, µs; 0 where the unit is no period.
     pub start_us: i64,
@@ -22,7 +22,7 @@ pub(super) struct Unit {
 impl Unit {
     pub fn parse(subject: &str) -> Option<Self> {
         let mut parts = subject.split('/');
-        let patient = parts.next()?.parse().ok()?;
+        let patient = parts.next().filter(|text| Uuid::try_parse(text).is_ok()).map(PatientId::new)?;
         let data_type = DataType::from_name(parts.next()?)?;
         let start_us = parts.next()?.parse().ok()?;
         parts.next().is_none().then_some(Unit { patient, data_type, start_us })
@@ -31,7 +31,7 @@ impl Unit {
     /// The job that does something with the unit.
     pub fn job(&self) -> NewJob {
         let subject = format!("{}/{}/{}", self.patient, self.data_type.name(), self.start_us);
-        NewJob { subject, patient: Some(self.patient.to_string()) }
+        NewJob { subject, patient: Some(self.patient.clone()) }
     }
 }
 
@@ -56,7 +56,11 @@ mod tests {
 
     #[test]
     fn unit_is_read_as_it_was_written() {
-        let unit = Unit { patient: Uuid::from_u128(7), data_type: DataType::Ppg2, start_us: -86_400_000_000 };
+        let unit = Unit {
+            patient: PatientId::new("00000000-0000-0000-0000-000000000007"),
+            data_type: DataType::Ppg2,
+            start_us: -86_400_000_000,
+        };
         assert_eq!(Unit::parse(&unit.job().subject), Some(unit));
         for wrong in ["", "x/ppg2/0", "00000000-0000-0000-0000-000000000007/tea/0", "a/b/c/d"] {
             assert_eq!(Unit::parse(wrong), None, "{wrong}");
