@@ -1,6 +1,10 @@
 //! Exports: asked for, written, fetched, and who may do so.
 
 mod common;
+#[path = "exports/contents.rs"]
+mod contents;
+#[path = "exports/turns.rs"]
+mod turns;
 
 use std::io::{Cursor, Read};
 
