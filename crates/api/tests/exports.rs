@@ -3,6 +3,8 @@
 mod common;
 #[path = "exports/contents.rs"]
 mod contents;
+#[path = "exports/lake.rs"]
+mod lake;
 #[path = "exports/turns.rs"]
 mod turns;
 

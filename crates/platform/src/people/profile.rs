@@ -119,6 +119,9 @@ impl People {
             return Err(PlatformError::Invalid(errors));
         }
         let Person { first_name, last_name, .. } = change.person;
+        // Blanks alone are no name: a person of a study loses theirs in the same way.
+        let named = |name: Option<String>| name.map(|name| if name.trim().is_empty() { String::new() } else { name });
+        let (first_name, last_name) = (named(first_name), named(last_name));
         self.core.users().set_account_names(&caller.owner, first_name, last_name, self.core.now_ms()).await?;
         self.identity.owner(&caller.owner).await
     }
