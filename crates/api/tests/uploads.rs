@@ -3,6 +3,8 @@
 #[path = "uploads/columns.rs"]
 mod columns;
 mod common;
+#[path = "uploads/encodings.rs"]
+mod encodings;
 #[path = "uploads/raw_ranges.rs"]
 mod raw_ranges;
 
