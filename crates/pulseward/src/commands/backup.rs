@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args};
-use platform::{Platform, PlatformError, Settings};
+use platform::{Cloud, Platform, PlatformError, Settings};
 use serde_json::{Value, json};
 use store::ListedObject;
 use store::engine::backup::copy_files;
@@ -206,7 +206,7 @@ impl Restore {
         let has_key = key.exists();
         if !has_key {
             eprintln!(
-                "neither backup nor store has a master key: a new one is made, and everybody has to log in again"
+                "neither backup nor store has a master key: a new one is made; second factors cannot be read any more"
             );
         }
         if content["objects_are_here"] == true {
@@ -219,10 +219,9 @@ impl Restore {
             }
         }
         let platform = wiring::open_restored(&store, Settings::default()).await?;
-        // A new epoch before anything else: readers of events of before would skip what happens from now on.
-        let erased_again = match platform.upkeep.begin_epoch().await {
+        let erased_again = match begin_anew(&platform).await {
             Ok(()) => erase_again(&platform, erased).await,
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         };
         wiring::close(&platform).await;
         let (again, unknown) = erased_again?;
@@ -235,6 +234,20 @@ impl Restore {
             "master_key": has_key,
         }))
     }
+}
+
+/// Begins a new epoch of events, and keys that sign where those of the backup cannot be opened.
+async fn begin_anew(platform: &Platform) -> Result<(), Failure> {
+    // Before anything else: readers of events of before would skip what happens from now on.
+    platform.upkeep.begin_epoch().await?;
+    for cloud in [Cloud::Users, Cloud::Health] {
+        // Tried and not told from the files: the master key can be another one, or have been made by a restore that was
+        // killed. What the old keys have signed is verified by their public halves, and stays good.
+        if platform.identity.public_keys(cloud).await.is_err() {
+            platform.identity.rotate_signing_key(cloud).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Marks a data folder as being restored into, and empties it of what a restore that was killed has left; answers the

@@ -24,6 +24,7 @@ mod portal;
 mod real_input;
 mod recompute;
 mod recordings;
+mod refused_work;
 mod secrets;
 mod start_and_end;
 mod takeover;
