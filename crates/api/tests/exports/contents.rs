@@ -17,10 +17,6 @@ fn cells(file: &[u8]) -> Vec<Vec<String>> {
     reader.records().map(|record| record.expect("a record").iter().map(str::to_owned).collect()).collect()
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[tokio::test]
 async fn texts_with_commas_quotes_and_lines_come_out_of_csv_as_they_went_in() {
     let study = Study::begin().await;
@@ -83,7 +79,7 @@ async fn manifest_tells_of_every_file_what_is_in_it() {
         let bytes = entry(&archive, name);
         assert_eq!((&file["rows"], &file["bytes"]), (&json!(rows), &json!(bytes.len())), "{name}");
         assert_eq!((&file["first_timestamp"], &file["last_timestamp"]), (&json!(first), &json!(last)), "{name}");
-        assert_eq!(file["sha256"], hex(digest(&SHA256, &bytes).as_ref()), "{name}");
+        assert_eq!(file["sha256"], platform::hex(digest(&SHA256, &bytes).as_ref()), "{name}");
         let table = cells(&bytes);
         assert_eq!(table.len(), rows + 1, "{name}");
         assert_eq!((table[1][0].parse(), table[rows][0].parse()), (Ok(first), Ok(last)), "{name}");

@@ -63,8 +63,7 @@ async fn file_that_was_fetched_is_what_the_list_says() {
     for file in page["files"].as_array().expect("files") {
         let (status, bytes) = study.story.bytes_of(path_of(&text(&file["url"])), "", "*/*").await;
         assert_eq!((status.as_u16(), file["bytes"].as_u64()), (200, Some(bytes.len() as u64)));
-        let sum: String = digest(&SHA256, &bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(file["sha256"], sum);
+        assert_eq!(file["sha256"], platform::hex(digest(&SHA256, &bytes).as_ref()));
         assert_eq!(file["patient"], study.patient.uuid.as_str());
         let (rows, period) = match file["type"].as_str().expect("a type") {
             "ppg2" => (64, 10),
