@@ -83,6 +83,10 @@ async fn size_and_number_of_a_page_are_kept_within_their_limits() {
         assert_eq!(numbers, [Some(per_page), Some(page), Some(last_page), Some(365)], "{query}");
         assert_eq!(found["data"].as_array().map(Vec::len), Some(shown), "{query}");
         assert_eq!(found["from"].is_null(), shown == 0, "{query}");
+        if shown == 0 {
+            let back = found["prev_page_url"].as_str().expect("a way back");
+            assert!(back.ends_with("&page=37"), "{query}: {back}");
+        }
     }
     for query in ["&per_page=ten", "&per_page=1.0", "&page=", "&page=1e3", "&page=0x1", "&page=9223372036854775808"] {
         let answer = ask(&study, &patient, &format!("{range}{query}")).await;
