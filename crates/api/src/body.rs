@@ -44,6 +44,7 @@ pub(crate) fn with_machine_numbers(json: &[u8]) -> Option<Vec<u8>> {
     let (mut at, mut in_text) = (0, false);
     while let Some(byte) = json.get(at) {
         match byte {
+            // The escaped character can be a quotation mark.
             b'\\' if in_text => at += 2,
             b'"' => {
                 in_text = !in_text;
@@ -75,8 +76,10 @@ impl<S: Send + Sync> FromRequest<S> for Fields {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Self::Rejection> {
         if !is_json(&request) {
+            // First, because a form that is read as JSON would be called broken JSON, which misleads.
             return Err(BodyRejection::OtherKind("application/json").into());
         }
+        // Only uploads are worth packing; a packed body of another route could unfold without a limit.
         if request.headers().get_all(CONTENT_ENCODING).iter().any(|encoding| encoding != "identity") {
             return Err(BodyRejection::Encoded.into());
         }
@@ -93,6 +96,7 @@ fn is_json(request: &Request) -> bool {
 
 impl Fields {
     fn read(bytes: &[u8]) -> Result<Self, BodyRejection> {
+        // Read again only where reading has failed, so that ordinary bodies pay nothing.
         let read = serde_json::from_slice(bytes).or_else(|error| match with_machine_numbers(bytes) {
             Some(changed) => serde_json::from_slice(&changed),
             None => Err(error),
@@ -107,6 +111,7 @@ impl Fields {
     /// A text that has to be there; empty when it is not, which [`Fields::finish`] then tells.
     pub fn required_text(&mut self, field: &str) -> String {
         let text = self.text(field);
+        // One reason per field: "must be a text" and "is required" together would contradict each other.
         if text.is_none() && !self.errors.contains_key(field) {
             self.note(field, "is required");
         }

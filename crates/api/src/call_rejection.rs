@@ -30,6 +30,7 @@ impl CallRejection {
     /// Status and code.
     pub(crate) fn status_and_code(&self) -> (StatusCode, String) {
         match self {
+            // One status and one code for all: how a credential was wrong helps only those who try some.
             CallRejection::NoCredential
             | CallRejection::NotBearer
             | CallRejection::Repeated
@@ -43,9 +44,11 @@ impl CallRejection {
 pub(crate) fn header_text<'parts>(parts: &'parts Parts, name: &str) -> Result<Option<&'parts str>, CallRejection> {
     let mut values = parts.headers.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
+    // A proxy that checks the first and a service that obeys the last is a way around the proxy.
     if values.next().is_some() {
         return Err(CallRejection::Repeated);
     }
     let text = value.to_str().map_err(|_| CallRejection::NotText)?.trim();
+    // An empty header is what clients send whose variable was not set: they have no credential.
     Ok((!text.is_empty()).then_some(text))
 }

@@ -41,6 +41,7 @@ impl DayForm {
         let mut form = DayForm::of_all_sections(parameters)?;
         let mut names = parameters.list("types")?;
         let is_chosen = !names.is_empty();
+        // `extra` is chosen like a section and is none: alone it leaves the sections empty.
         names.retain(|name| *name != EXTRA);
         form.parts.extra |= names.len() < parameters.list("types")?.len();
         let unknown: Vec<&str> = names.iter().copied().filter(|name| Section::from_name(name).is_none()).collect();
@@ -74,6 +75,7 @@ pub(crate) fn required_date(
 
 /// An answer of one day.
 pub(crate) async fn one_day(day: PatientDay, form: DayForm) -> Result<Response> {
+    // A day with slots is some hundred kilobytes of text.
     let written = runtime::blocking("write a day", move || {
         let mut out = Vec::new();
         day.write_json(&mut out, &form.sections);

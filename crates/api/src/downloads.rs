@@ -39,11 +39,15 @@ async fn download(
     headers: HeaderMap,
 ) -> Result<Response> {
     let text = |key: &str| parameters.one(key).unwrap_or_default().to_owned();
+    // A link that cannot be read is one that has ended long ago: 403 like a forged one, so that nothing tells them
+    // apart.
     let expires_s = text("expires").parse().unwrap_or(0);
     let link = DownloadLink { path: text("object"), name, expires_s, signature: text("signature") };
+    // The signature is checked before anything is said of the file, its size included.
     let size = state.platform.data.open_download(&link).await?;
     // An object is written once, so its path says which it is.
     let tag = format!("\"{}\"", link.path.rsplit('/').next().unwrap_or_default().replace('"', "_"));
+    // A range of another file would be glued to the wrong beginning (RFC 9110, 13.1.5).
     let is_of_this = headers.get(IF_RANGE).is_none_or(|value| value.as_bytes() == tag.as_bytes());
     let range = headers.get(RANGE).filter(|_| is_of_this);
     let asked_for = range.and_then(|value| value.to_str().ok()).and_then(byte_range);
@@ -51,6 +55,7 @@ async fn download(
         None => 0..size,
         Some(range) => match range.within(size) {
             Some(range) => range,
+            // With the size, so that a client that has everything already learns it.
             None => return Ok(not_satisfiable(size)),
         },
     };

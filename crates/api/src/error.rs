@@ -86,6 +86,7 @@ impl ApiError {
     pub(crate) fn of_oauth(error: PlatformError) -> Self {
         match error {
             PlatformError::TooMany { retry_after_s } => ApiError::OauthSlowed { retry_after_s },
+            // Everything else has the right form already, as RFC 6749 names its errors.
             error => error.into(),
         }
     }
@@ -96,6 +97,7 @@ impl ApiError {
             ApiError::Particular { status, code, .. } => (*status, *code),
             ApiError::Call(rejection) => return rejection.status_and_code(),
             ApiError::Body(rejection) => rejection.status_and_code(),
+            // 503 and not 429: the client did nothing wrong, and any other client would get the same.
             ApiError::Overloaded(_) => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
             ApiError::OauthSlowed { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_requests"),
             ApiError::Platform(error) => return platform_status(error),
@@ -159,6 +161,7 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (status, code) = self.status_and_code();
         let mut body = ErrorBody { errors: self.fields(), ..ErrorBody::new(code, self.to_string()) };
+        // Internals go to the log only: an error of the database names tables, and sometimes values.
         if status.is_server_error() {
             // The span around the request carries its id. Overload is told by the metrics: a line for each would add to it.
             if !matches!(self, ApiError::Overloaded(_)) {
@@ -169,6 +172,7 @@ impl IntoResponse for ApiError {
                 _ => "something went wrong on our side".to_owned(),
             };
         }
+        // Libraries of OAuth read `error` (RFC 6749, 5.2), other clients read `code`: one body serves both.
         if let Some(PlatformError::Oauth { code, message }) = self.platform() {
             body.error = Some((*code).to_owned());
             body.error_description = Some((*message).to_owned());
@@ -180,6 +184,7 @@ impl IntoResponse for ApiError {
         let mut response = (status, Json(body)).into_response();
         let headers = response.headers_mut();
         if let Some(seconds) = self.retry_after_s() {
+            // Without it clients try again at once and together, which keeps an overload alive.
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         if let Some(challenge) = self.challenge(status) {

@@ -37,6 +37,7 @@ impl Hosts {
     /// # Errors
     /// More than one `Host` header: whoever passed the request on may have read the other one.
     pub fn place<B>(&self, request: &mut Request<B>) -> Result<(), UnclearHost> {
+        // Checked without names as well: the rule must not depend on how the service was set up.
         if request.headers().get_all(HOST).iter().nth(1).is_some() {
             return Err(UnclearHost);
         }
@@ -44,8 +45,10 @@ impl Hosts {
             return Ok(());
         }
         let Some(name) = host_of(request.uri(), request.headers()) else { return Ok(()) };
+        // Unknown names are served by path: probes and health checks ask by address.
         let Some(part) = self.names.get(&bare_name(name)) else { return Ok(()) };
         let path = request.uri().path();
+        // An OPTIONS request for `*` has no path to put a prefix before.
         if EVERYWHERE.contains(&path) || !path.starts_with('/') {
             return Ok(());
         }
@@ -74,6 +77,7 @@ fn host_of<'request>(uri: &'request Uri, headers: &'request HeaderMap) -> Option
 
 /// A name as it is compared: without port and last dot, in small letters.
 fn bare_name(host: &str) -> String {
+    // Clients behind a proxy keep the port that they connected to, and name servers allow the dot.
     let name = match host.rsplit_once(':') {
         // The colons of an IPv6 address stand in brackets.
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,

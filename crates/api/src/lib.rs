@@ -73,10 +73,13 @@ pub fn router(state: ApiState) -> Router {
 /// The parts that a node serves, with the probes and the OpenAPI document of the whole.
 pub fn router_of(state: ApiState, parts: &[Part]) -> Router {
     let (mut router, _) = open_api_router(parts).split_for_parts();
+    // Below `/.well-known` of the host and not of the cloud, where RFC 8414 makes clients look.
     if parts.contains(&Part::Health) {
         router = router.merge(health_cloud::oauth::at_the_root());
     }
+    // The routes of uploads take a bare body, which has no such limit, and count it themselves.
     let router = router.merge(operations::document_routes()).layer(DefaultBodyLimit::max(LARGEST_BODY));
+    // Last, so that it surrounds the documents as well.
     outer::wrap(router, state.clone()).with_state(state)
 }
 
@@ -96,6 +99,7 @@ pub fn document_text() -> String {
 }
 
 fn open_api_router(parts: &[Part]) -> OpenApiRouter<ApiState> {
+    // Each cloud is nested and not merged: the same paths, such as `/login`, mean different things on each.
     let clouds = parts.iter().fold(OpenApiRouter::with_openapi(Document::openapi()), |router, part| {
         router.nest(part.prefix(), routes_of(*part))
     });

@@ -28,12 +28,15 @@ pub struct NoRoom;
 impl UploadMemory {
     /// Room for so many bytes.
     pub(crate) fn new(bytes: usize) -> Self {
+        // The semaphore panics above its largest number, which a setting in MiB can reach on paper.
         let all = bytes.div_ceil(PIECE).min(Semaphore::MAX_PERMITS);
         UploadMemory { pieces: Arc::new(Semaphore::new(all)), all }
     }
 
     /// No room yet, to grow; refused when what is announced would not fit.
     pub(crate) fn enter(&self, announced: usize) -> Result<Room, NoRoom> {
+        // A look ahead only: nothing is held before bytes arrive, or clients that announce much and send nothing
+        // would lock out the rest.
         if self.pieces.available_permits() < announced.div_ceil(PIECE) {
             return Err(NoRoom);
         }
@@ -54,7 +57,9 @@ impl Room {
         if missing == 0 {
             return Ok(());
         }
+        // tokio counts permits that are taken at once in 32 bits: 16 TiB of pieces.
         let missing = u32::try_from(missing).map_err(|_| NoRoom)?;
+        // Two uploads that both wait for room would wait for each other; one that is refused comes again.
         let more = self.memory.pieces.clone().try_acquire_many_owned(missing).map_err(|_: TryAcquireError| NoRoom)?;
         match &mut self.held {
             Some(held) => held.merge(more),

@@ -54,6 +54,7 @@ impl<S: Sync> FromRequestParts<S> for ClientAddress {
 }
 
 fn client_address(extensions: &Extensions) -> ClientAddress {
+    // The node has looked through its trusted proxies; the peer of the connection may be one of them.
     if let Some(address) = extensions.get::<ClientAddress>() {
         return *address;
     }
@@ -63,6 +64,8 @@ fn client_address(extensions: &Extensions) -> ClientAddress {
 
 /// Surrounds every route, also those that are not there.
 pub(crate) fn wrap(router: Router<ApiState>, state: ApiState) -> Router<ApiState> {
+    // The fallback is inside of the layer, so that unknown addresses are counted, limited and answered like all
+    // others.
     router
         .fallback(async || StatusCode::NOT_FOUND)
         .layer(CatchPanicLayer::custom(panicked))
@@ -87,24 +90,30 @@ async fn surround(State(state): State<ApiState>, mut request: Request, next: Nex
     let route = matched.as_ref().map_or("none", MatchedPath::as_str);
     let span = tracing::info_span!("request", method = %request.method(), route, request_id, status = Empty);
     let method = request.method().clone();
+    // Before anything is done for the request: what is over the limit must cost next to nothing.
     let counted = if PROBES.contains(&route) { None } else { count(&state, &mut request) };
     let response = match &counted {
         Some(Counted { allowance: Allowance { retry_after_s: Some(seconds), .. }, .. }) => too_many_requests(*seconds),
         _ => admit(&state, route, request, next, &span).await,
     };
+    // Refusals of extractors and of the router come as plain text; clients are promised JSON with a code.
     let mut response = shape_error(response);
     span.record("status", response.status().as_u16());
     span.in_scope(|| tracing::debug!(status = response.status().as_u16(), "answered"));
     state.metrics.answered(route, &method, response.status(), began.elapsed());
     let headers = response.headers_mut();
     if let Some(counted) = counted {
+        // Only now: the handler's extractor has said whether the credential is valid.
         let allowance = counted.settled();
         headers.insert(RATE_LIMIT, HeaderValue::from(allowance.limit));
         headers.insert(RATE_REMAINING, HeaderValue::from(allowance.remaining));
     }
+    // On every answer, so that a person who reports a fault can name the log lines.
     if let Ok(value) = HeaderValue::from_str(&request_id) {
         headers.insert(REQUEST_ID, value);
     }
+    // Answers hold health data, and addresses hold keys: nothing of either belongs in a cache or in a Referer. What a
+    // handler has set stays, such as the style of the docs page.
     response
 }
 
@@ -142,6 +151,7 @@ fn count(state: &ApiState, request: &mut Request) -> Option<Counted> {
 /// Answers a request if there is not too much to do already. Probes are always answered: a node that is asked too much
 /// is not a node that has to be started anew.
 async fn admit(state: &ApiState, route: &str, request: Request, next: Next, span: &Span) -> Response {
+    // Refused and not queued: a client that waits for a place holds its connection and its memory meanwhile.
     let permit = match state.requests.clone().try_acquire_owned() {
         Ok(permit) => Some(permit),
         Err(_) if PROBES.contains(&route) => None,
@@ -149,6 +159,7 @@ async fn admit(state: &ApiState, route: &str, request: Request, next: Next, span
     };
     let nowhere = has_nul(request.uri().path());
     let answering = async { if nowhere { StatusCode::NOT_FOUND.into_response() } else { next.run(request).await } };
+    // A panic is the fault of one request: it answers 500, and the process and all other requests go on.
     let response = answering.instrument(span.clone()).await;
     match permit {
         // What is streamed is under way until it has been sent.
@@ -175,6 +186,7 @@ impl HttpBody for Streamed {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let streamed = &mut *self;
+        // The body is polled long after the handler has returned; without this its store operations had no request.
         let _entered = streamed.span.enter();
         Pin::new(&mut streamed.body).poll_frame(context)
     }
@@ -228,6 +240,7 @@ fn shape_error(response: Response) -> Response {
     };
     let (mut parts, _) = response.into_parts();
     let (body_parts, body) = Json(ErrorBody::new(code, message)).into_response().into_parts();
+    // It is that of the text that is thrown away.
     parts.headers.remove(CONTENT_LENGTH);
     parts.headers.extend(body_parts.headers);
     Response::from_parts(parts, Body::new(body))

@@ -15,6 +15,7 @@ pub struct Parameters(Vec<(String, String)>);
 impl Parameters {
     /// The parameters of an address. One that cannot be read has none.
     pub fn of(uri: &Uri) -> Self {
+        // Pairs and not a map: names repeat, and a map would keep one of them.
         Query::<Vec<(String, String)>>::try_from_uri(uri).map(|Query(pairs)| Parameters(pairs)).unwrap_or_default()
     }
 
@@ -41,6 +42,7 @@ impl Parameters {
     pub fn flag(&self, key: &'static str) -> Result<bool, PlatformError> {
         match self.one(key) {
             Some("1" | "true") => Ok(true),
+            // An empty value counts as absent, as clients write parameters that were not set.
             None | Some("0" | "false") => Ok(false),
             Some(_) => Err(malformed(key, "must be 0 or 1")),
         }
@@ -50,6 +52,7 @@ impl Parameters {
     /// number.
     pub fn required_ms(&self, key: &'static str) -> Result<i64, PlatformError> {
         let text = self.one(key).ok_or_else(|| PlatformError::invalid(key, "is required"))?;
+        // Tried first: as a float, times beyond 2^53 would be rounded to a neighbour.
         if let Ok(whole) = text.parse() {
             return Ok(whole);
         }

@@ -99,11 +99,13 @@ impl RateLimit {
     pub(crate) fn take(&self, caller: Caller, now_ms: i64) -> Allowance {
         if let Some(credential) = caller.credential {
             let mut known = shard(&self.credentials, credential);
+            // Known credentials never touch the counts of addresses: a hospital is one address and many keys.
             if let Some(minute) = known.get_mut(&credential) {
                 return minute.take(self.per_minute, now_ms);
             }
         }
         let mut addresses = shard(&self.addresses, caller.address);
+        // Before the entry is made: the table is of a size that an attacker must not choose.
         make_room(&mut addresses, now_ms);
         let minute = addresses.entry(caller.address).or_insert(Minute { begin_ms: now_ms, count: 0 });
         minute.take(self.per_minute, now_ms)
@@ -112,6 +114,7 @@ impl RateLimit {
     /// Settles a request whose credential has proven valid: a first one counts for the credential from here on, and no
     /// longer for the address. Answers what is left for the credential.
     pub(crate) fn settle(&self, caller: Caller, taken: Allowance, now_ms: i64) -> Allowance {
+        // What proves itself in another way, such as a form of OAuth, stays with its address.
         let Some(credential) = caller.credential else { return taken };
         {
             let mut known = shard(&self.credentials, credential);

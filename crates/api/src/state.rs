@@ -32,7 +32,9 @@ impl ApiState {
             platform,
             metrics: Metrics::default(),
             rate_limit: limits.requests_per_minute.map(|per_minute| Arc::new(RateLimit::new(per_minute))),
+            // The semaphore panics above its largest number.
             requests: Arc::new(Semaphore::new(limits.requests_at_once.min(Semaphore::MAX_PERMITS))),
+            // At most half: boards that stay open all day may not shut out the requests of apps.
             streams: Arc::new(Semaphore::new(limits.requests_at_once.min(Semaphore::MAX_PERMITS).div_ceil(2))),
             uploads: UploadMemory::new(limits.upload_memory_bytes),
             limits,

@@ -45,6 +45,8 @@ where
     Write: Fn(&mut Vec<u8>, Item) -> serde_json::Result<()> + Clone + Send + Sync + 'static,
 {
     let mut batches = Box::pin(batches);
+    // Rights and parameters are checked by the first read, and only until the head is sent can an answer have another
+    // status.
     let first = batches.next().await.transpose()?;
     let batches = futures::stream::iter(first.map(Ok)).chain(batches);
     let body = Body::from_stream(written(batches, frame, at_once, write));
@@ -64,9 +66,11 @@ fn written<Item: Send + 'static>(
         while let Some(batch) = batches.next().await {
             let mut items = batch.map_err(broken_off)?.into_iter();
             while items.len() > 0 {
+                // Pieces bound what is in memory at once, however slowly the client reads.
                 let some: Vec<Item> = items.by_ref().take(at_once).collect();
                 let mut piece = std::mem::take(&mut out);
                 let write = write.clone();
+                // A piece takes milliseconds to write, too long for a thread that serves connections.
                 let work = runtime::blocking("write an answer", move || {
                     for item in some {
                         if !std::mem::take(&mut is_first) {
@@ -76,6 +80,7 @@ fn written<Item: Send + 'static>(
                     }
                     Ok::<_, serde_json::Error>(piece)
                 });
+                // The closure has its own copy, which is gone with it.
                 is_first = false;
                 yield Bytes::from(work.await.map_err(std::io::Error::other)??);
             }

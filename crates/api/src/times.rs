@@ -7,6 +7,7 @@ use vitals::zone::LocalDay;
 
 /// ISO 8601 in UTC with milliseconds, such as `2026-01-31T12:00:00.000Z`.
 pub fn iso_ms(time_ms: i64) -> String {
+    // Times in the store were checked when they came; the default is for none of them.
     let timestamp = Timestamp::from_millisecond(time_ms).unwrap_or_default();
     let time = Offset::UTC.to_datetime(timestamp);
     let numbers = [
@@ -42,6 +43,7 @@ pub fn plain_seconds(time_ms: i64) -> String {
 /// else.
 pub fn local_ms(text: &str) -> Option<i64> {
     let text = text.trim();
+    // A zone on a local time would be ignored silently, and the range would be hours off.
     let has_zone = text.ends_with(['Z', 'z']) || text.get(10..).is_none_or(|time| time.contains(['+', '-', '[']));
     let local: DateTime = text.parse().ok().filter(|_| !has_zone && text.len() > 10)?;
     let of_day_ms = i64::from(local.hour()) * 3_600_000

@@ -1,6 +1,10 @@
 //! What was done is written down, also by an operation that was killed halfway.
 
 mod common;
+#[path = "audit_log/details.rs"]
+mod details;
+#[path = "audit_log/readers.rs"]
+mod readers;
 
 use std::sync::Arc;
 

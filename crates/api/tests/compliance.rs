@@ -1,5 +1,7 @@
 //! Compliance: counts that are exact at every edge.
 
+#[path = "compliance/by_hand.rs"]
+mod by_hand;
 mod common;
 
 use common::{Enrolled, START_MS, Story, text};

@@ -1,6 +1,12 @@
 //! Exports: asked for, written, fetched, and who may do so.
 
 mod common;
+#[path = "exports/contents.rs"]
+mod contents;
+#[path = "exports/lake.rs"]
+mod lake;
+#[path = "exports/turns.rs"]
+mod turns;
 
 use std::io::{Cursor, Read};
 use store::{NodeId, PatientId};

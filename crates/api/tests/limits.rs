@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // a test that cannot go on says so by stopping
 
+#[path = "limits/callers.rs"]
+mod callers;
 mod common;
 
 use api::{ClientAddress, Limits, metrics_text};

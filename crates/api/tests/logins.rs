@@ -1,6 +1,10 @@
 //! What becomes of a login: it is refreshed, ended, and outlived by nothing that came from it.
 
+#[path = "logins/back_off.rs"]
+mod back_off;
 mod common;
+#[path = "logins/names.rs"]
+mod names;
 
 use common::{Answer, Enrolled, PASSWORD, Story, text};
 use platform::{Cloud, NewApiKey};

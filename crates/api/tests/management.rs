@@ -1,6 +1,16 @@
 //! What a researcher manages: groups and their members, settings, profiles, alarms, bracelets.
 
 mod common;
+#[path = "management/group_texts.rs"]
+mod group_texts;
+#[path = "management/practitioner.rs"]
+mod practitioner;
+#[path = "management/profile_limits.rs"]
+mod profile_limits;
+#[path = "management/rule_limits.rs"]
+mod rule_limits;
+#[path = "management/vouchers.rs"]
+mod vouchers;
 
 use common::{PASSWORD, START_MS, Story, text};
 use platform::NewApiKey;

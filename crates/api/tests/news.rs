@@ -1,6 +1,10 @@
 //! Latest values, the NEWS entry, and what a person sets for it.
 
+#[path = "news/bands.rs"]
+mod bands;
 mod common;
+#[path = "news/latest.rs"]
+mod latest;
 
 use common::{Enrolled, START_MS, Story, text};
 use serde_json::{Value, json};

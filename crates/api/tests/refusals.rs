@@ -1,6 +1,10 @@
 //! What is not answered, and how: every error has a status, a code, a sentence and a request id.
 
+#[path = "refusals/bodies.rs"]
+mod bodies;
 mod common;
+#[path = "refusals/unknown.rs"]
+mod unknown;
 
 use axum::body::Body;
 use axum::http::Request;

@@ -1,6 +1,10 @@
 //! Daily summaries, from a sync to the answers of both clouds.
 
 mod common;
+#[path = "summaries/pages.rs"]
+mod pages;
+#[path = "summaries/zones.rs"]
+mod zones;
 
 use common::{Enrolled, Story, text};
 use serde_json::{Value, json};

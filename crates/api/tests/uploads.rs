@@ -1,6 +1,12 @@
 //! Uploads at their edges: what rejects a row, what refuses a sync, and when a sync id was used before.
 
+#[path = "uploads/columns.rs"]
+mod columns;
 mod common;
+#[path = "uploads/encodings.rs"]
+mod encodings;
+#[path = "uploads/raw_ranges.rs"]
+mod raw_ranges;
 
 use std::sync::Arc;
 

@@ -9,6 +9,7 @@ mod options;
 
 use std::path::Path;
 
+use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 use figment::Figment;
@@ -48,12 +49,44 @@ fn complete_from_text<T: Section>(given: &T, matches: &ArgMatches, text: &str, p
         }
     }
     let mut explicit: Dict = Figment::from(Serialized::defaults(given)).extract().map_err(broken)?;
+    keys.retain(|name, _| explicit.contains_key(name) && !is_explicit(matches, name));
     explicit.retain(|name, _| is_explicit(matches, name));
+    // Before the values are taken, since this names the key of a wrong one in every case.
+    check_values(&keys, path)?;
     Figment::from(Serialized::defaults(given))
         .merge(file)
         .merge(Serialized::defaults(explicit))
         .extract()
         .map_err(broken)
+}
+
+/// Refuses values of a file that the command line would refuse.
+///
+/// The ranges are declared where `clap` reads them, and `serde` knows nothing of them: without this a file could say
+/// that vouchers end before they are made.
+fn check_values(keys: &Dict, path: &Path) -> Result<(), Failure> {
+    let command = declared().mut_args(|argument| argument.env(None::<&str>));
+    for (key, value) in keys {
+        let Some(text) = as_argument(value) else { continue };
+        let argument = format!("--{}={text}", key.replace('_', "-"));
+        let Err(error) = command.clone().try_get_matches_from(["pulseward", &argument]) else { continue };
+        // What else the command line asks for, such as an option that another one needs, is not of one value.
+        if matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue) {
+            let reason = std::error::Error::source(&error).map(|reason| format!(": {reason}")).unwrap_or_default();
+            let message = format!("configuration: {key} = {text} in {}{reason}", path.display());
+            return Err(Failure::Usage(message));
+        }
+    }
+    Ok(())
+}
+
+/// A value as the command line would have it; none for what has another form there, such as a switch.
+fn as_argument(value: &Value) -> Option<String> {
+    match value {
+        Value::String(_, text) => Some(text.clone()),
+        Value::Num(..) => value.to_i128().map(|number| number.to_string()),
+        _ => None,
+    }
 }
 
 /// Whether the command line or the environment gave this option.
@@ -172,6 +205,18 @@ mod tests {
         let Err(failure) = serve(&[], "lisen = \"127.0.0.1:9000\"") else { panic!() };
         assert_eq!(failure.exit_status(), 2);
         assert_eq!(failure.to_string(), "configuration: unknown key `lisen` in test.toml");
+    }
+
+    #[test]
+    fn ranges_of_the_command_line_hold_in_a_file_unless_a_flag_stands_before_it() {
+        for text in ["voucher_days = 0", "header_kib = 7", "portal_idle_minutes = 1441", "sync_mib = 0"] {
+            let Err(failure) = serve(&[], text) else { panic!("{text}") };
+            assert_eq!(failure.exit_status(), 2);
+            let key = text.split(' ').next().unwrap();
+            assert!(failure.to_string().contains(key) && failure.to_string().contains("not in"), "{failure}");
+        }
+        assert!(serve(&[], "voucher_days = 1\nheader_kib = 8\nportal_idle_minutes = 1440").is_ok());
+        assert_eq!(serve(&["--voucher-days", "5"], "voucher_days = 0").unwrap().voucher_days, 5);
     }
 
     #[test]

@@ -35,6 +35,7 @@ impl MetricsServer {
     pub fn new((listener, address): (TcpListener, SocketAddr), state: ApiState, limits: &LimitOptions) -> Self {
         let router = Router::new().route("/metrics", get(async move || answer(&state).await));
         let patience = Patience::new(limits);
+        // Plain HTTP with the same timers: those who may connect are chosen by the address.
         let server = Server { listener, router, certificate: None, doorway: Doorway::default(), patience };
         MetricsServer { address, server }
     }
@@ -58,6 +59,7 @@ fn write_process(text: &mut String) {
         let kib: u64 = rest.split_whitespace().next()?.parse().ok()?;
         Some(kib * 1024)
     });
+    // Left out elsewhere: a 0 would look like a measurement.
     if let Some(bytes) = resident {
         gauge(text, "process_resident_memory_bytes", "Memory of the process that is in use.", bytes);
     }

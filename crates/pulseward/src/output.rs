@@ -27,6 +27,7 @@ impl Output {
 pub fn write_out(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
+        // The work is done; that somebody reads only the first lines of it is their business.
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::io("write the result", error)),
         _ => Ok(()),
     }

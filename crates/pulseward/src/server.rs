@@ -85,8 +85,10 @@ impl Server {
     /// Serves until `stop` becomes true, then takes no more connections, and returns when the last request has been
     /// answered or the time for draining has run out.
     pub async fn run(self, mut stop: watch::Receiver<bool>) {
+        // Around the routes and not the connection: a connection may rest, a body that was begun may not.
         let router = self.router.layer(RequestBodyTimeoutLayer::new(self.patience.body));
         let doorway = Arc::new(self.doorway);
+        // The semaphore panics above its largest number.
         let places = Arc::new(Semaphore::new(self.patience.connections.min(Semaphore::MAX_PERMITS)));
         let draining = GracefulShutdown::new();
         loop {
@@ -100,6 +102,7 @@ impl Server {
                 Ok(accepted) => accepted,
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
+                    // Mostly too many open files. Trying again at once would take a core until some are closed.
                     runtime::sleep(ACCEPT_PAUSE).await;
                     continue;
                 }
@@ -114,6 +117,7 @@ impl Server {
             };
             runtime::spawn("connection", connection.open(stream, self.certificate.clone()));
         }
+        // Before the draining: new clients are refused at once and go to another node.
         drop(self.listener);
         if runtime::timeout(DRAIN, draining.shutdown()).await.is_err() {
             tracing::warn!("requests were still under way when the time for draining ran out");
@@ -127,6 +131,7 @@ async fn accept(
     listener: &TcpListener,
     places: &Arc<Semaphore>,
 ) -> std::io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+    // The place first: a connection that was accepted has to be served or cut off.
     let place = places.clone().acquire_owned().await.map_err(std::io::Error::other)?;
     let (stream, peer) = listener.accept().await?;
     Ok((stream, peer, place))
@@ -147,8 +152,10 @@ impl Connection {
         // Answers are written whole; waiting for more to send would only delay them.
         let _ = stream.set_nodelay(true);
         let Some(certificate) = certificate else { return self.serve(stream, Protocol::Http1).await };
+        // A client that says nothing would hold its place for good, before any timer of HTTP runs.
         match runtime::timeout(self.patience.header, certificate.accept(stream)).await {
             Ok(Ok((stream, protocol))) => self.serve(stream, protocol).await,
+            // Scanners do this all day; louder it would bury what an operator has to see.
             Ok(Err(error)) => tracing::debug!(%error, "no TLS with a client"),
             Err(_) => tracing::debug!("a client took too long for the TLS handshake"),
         }
@@ -163,10 +170,12 @@ impl Connection {
             async move {
                 match entered {
                     Ok(()) => router.oneshot(request).await,
+                    // Answered and not cut off, so that a client with a broken Host header learns what is wrong.
                     Err(refusal) => Ok(refusal),
                 }
             }
         });
+        // Bodies that come have a timer of their own; this one is for answers that nobody takes.
         let builder = builder(protocol, patience);
         let stream = GivesUpWhenStalled::new(stream, patience.body);
         let connection = builder.serve_connection(TokioIo::new(stream), service);
@@ -180,8 +189,10 @@ fn builder(protocol: Protocol, patience: Patience) -> auto::Builder<Executor> {
     let mut builder = auto::Builder::new(Executor);
     let http1 = &mut builder.http1();
     http1.timer(Timer).header_read_timeout(patience.header).max_buf_size(patience.header_bytes);
+    // HTTP/2 counts heads in 32 bits.
     let largest_head = u32::try_from(patience.header_bytes).unwrap_or(u32::MAX);
     let http2 = &mut builder.http2();
+    // HTTP/2 has no time for a head. Pings find clients that are gone without a word.
     http2.timer(Timer).keep_alive_interval(patience.header).max_header_list_size(largest_head);
     match protocol {
         Protocol::Http1 => builder.http1_only(),

@@ -149,11 +149,13 @@ pub fn parse_until(text: &str) -> Result<Until, String> {
     if text == "none" {
         return Ok(Until::None);
     }
+    // First, because a date alone is no instant and an instant is no date.
     if let Ok(instant) = text.parse::<Timestamp>() {
         return Ok(Until::Instant(instant.as_millisecond()));
     }
     let wrong = |_| format!("`{text}` is neither a date such as 2027-01-31 nor `none`");
     let date: Date = text.parse().map_err(wrong)?;
+    // "Until the 31st" includes the 31st, wherever the reader of it is.
     let next = date.tomorrow().and_then(|day| day.to_zoned(TimeZone::UTC)).map_err(wrong)?;
     Ok(Until::Instant(next.timestamp().as_millisecond() - 1))
 }

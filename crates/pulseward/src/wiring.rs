@@ -25,6 +25,7 @@ pub const UNFINISHED_RESTORE: &str = "restore.unfinished";
 
 /// Opens the stores that the options name, brings their schemas up to date, and builds the service over them.
 pub async fn open(options: &StoreOptions, settings: Settings) -> Result<Platform, Failure> {
+    // Every command passes here, so that none reads whom an erasure has removed since the backup.
     if options.data.join(UNFINISHED_RESTORE).exists() {
         let message = "a restore into this data folder was not finished; run it again";
         return Err(Failure::Usage(message.to_owned()));
@@ -39,6 +40,7 @@ pub async fn with_stores<T>(
 ) -> Result<T, Failure> {
     let platform = open(options, Settings::default()).await?;
     let ended = work(&platform).await;
+    // Also when the work has failed: what it has written lies in the log and not yet in the files.
     close(&platform).await;
     ended
 }
@@ -61,6 +63,7 @@ pub async fn open_restored(options: &StoreOptions, settings: Settings) -> Result
         let message = "PostgreSQL needs --master-key-file, the same file on every node";
         return Err(Failure::Usage(message.to_owned()));
     }
+    // Before anything is written into it: what SQLite makes, others may read unless the folder keeps them out.
     make_private_folder(&options.data)?;
     warn_of_readers(&options.data);
     let key_file = options.master_key_file.clone().unwrap_or_else(|| options.data.join("master.key"));

@@ -32,6 +32,7 @@ pub fn start(
         });
     }
     if let Some(url) = listen_db_url {
+        // A node that only serves wakes others and has nothing to be woken for.
         if works {
             tasks.spawn("listen to other nodes", jobs::listen(platform.upkeep.clone(), url, stop.clone()));
         }
@@ -46,6 +47,7 @@ pub async fn end(mut tasks: TaskSet<()>) {
     let ended = async { while tasks.join_next().await.is_some() {} };
     if runtime::timeout(LONGEST_END, ended).await.is_err() {
         tracing::warn!("background work was still under way and has been left");
+        // Their leases run out, and another node takes up what they had in hand.
         tasks.shutdown().await;
     }
 }

@@ -41,9 +41,11 @@ impl Pages {
         if last < first {
             return Err(PlatformError::invalid("date_to", "must not be before date_from"));
         }
+        // Every day of a range is an element, so that `total` is a number of days whatever is stored.
         if i64::from(last.0) - i64::from(first.0) >= LONGEST_RANGE_DAYS {
             return Err(PlatformError::invalid("date_to", format!("must be within {LONGEST_RANGE_DAYS} days")));
         }
+        // Clamped and not refused: clients of such interfaces ask for a thousand to get everything.
         let per_page = integer(parameters, "per_page")?.unwrap_or(DEFAULT_PER_PAGE).clamp(1, LARGEST_PER_PAGE);
         let page = integer(parameters, "page")?.unwrap_or(1).max(1);
         Ok(Pages { first, last, per_page, page })
@@ -60,6 +62,7 @@ impl Pages {
 
     /// Positions of the page's first and last day in the range, from 1; `None` beyond the last page.
     fn positions(&self) -> Option<(i64, i64)> {
+        // An empty page with the right totals, and no error: the range may have been shortened since the last page.
         if self.page > self.last_page() {
             return None;
         }
@@ -112,6 +115,7 @@ impl Envelope {
             first_page_url: url(1),
             last_page_url: url(last_page),
             next_page_url: (pages.page < last_page).then(|| url(pages.page + 1)),
+            // From far beyond the end the way back leads to the last page that has days.
             prev_page_url: (pages.page > 1).then(|| url((pages.page - 1).min(last_page))),
             path,
         }
@@ -121,6 +125,7 @@ impl Envelope {
 /// The address of a page, with everything that this page was asked for with.
 fn url_of_page(path: &str, pages: &Pages, form: &DayForm, page: i64) -> String {
     let Pages { first, last, per_page, .. } = pages;
+    // Written out although 0 is the default, so that a followed address cannot change its meaning.
     let slots = u8::from(form.parts.slots);
     let mut types = String::new();
     if form.sections.len() < Section::ALL.len() {
@@ -156,8 +161,10 @@ async fn user_summaries(
     if let Some((from, to)) = pages.positions() {
         days = state.platform.data.own_days(&caller, (pages.day(from), pages.day(to)), form.parts).await?;
     } else {
+        // No days are read on this way, and the right would go unchecked with them.
         caller.require("patient.read")?;
     }
+    // From the configured address: the Host header is whatever the client says.
     let path = format!("{}/user-summaries", state.platform.core.settings().health_url.trim_end_matches('/'));
     let envelope = serde_json::to_string(&Envelope::new(&pages, &form, path));
     let envelope = envelope.map_err(|error| PlatformError::Internal(error.to_string()))?;

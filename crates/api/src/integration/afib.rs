@@ -92,6 +92,7 @@ struct AfBody {
 impl AfBody {
     fn of(patient: &PatientId, reading: &AfReading) -> Self {
         let record = &reading.stored.record;
+        // The clock at the window, as it was stored with its beats; the patient's zone of today may be another.
         let local_ms = record.time_ms + i64::from(record.offset_s) * 1000;
         AfBody {
             image_url: format!("/v1/patients/{patient}/afib/{}/strip.svg", reading.id),
@@ -105,8 +106,10 @@ impl AfBody {
             client_date: plain_seconds(local_ms),
             created_at: plain_seconds(reading.stored.created_ms),
             updated_at: plain_seconds(reading.stored.updated_ms),
+            // The strip is drawn when it is asked for, so that there is one for every record.
             has_image_file: true,
             af_detected: record.af_detected,
+            // null unless most of the three windows agree: a single irregular one is mostly a movement.
             af_timestamp: (record.af_detected == Some(true)).then(|| plain_seconds(local_ms)),
             avnn: record.avnn,
             good_ibi_number: record.good_ibi_number,

@@ -52,6 +52,7 @@ fn read_alarm(fields: &mut Fields) -> Alarm {
         vital: fields.required_text("vital"),
         below: fields.number("below"),
         above: fields.number("above"),
+        // Left out it means at once, which alarms too often rather than too late.
         for_s: fields.integer("for_s").unwrap_or(0),
     }
 }
@@ -81,6 +82,7 @@ async fn change(
     Path(PathPatient(uuid)): Path<PathPatient>,
     mut fields: Fields,
 ) -> Result<Json<AlarmsBody>> {
+    // The whole list and no single alarm: clients cannot leave one behind that they did not see.
     let alarms = fields.required_list("alarms", read_alarm);
     fields.finish()?;
     Ok(Json(state.platform.people.set_alarms(&researcher, &uuid, alarms).await?.into()))

@@ -57,6 +57,7 @@ impl From<AuditEntry> for EntryBody {
             primary_entity_type: entry.primary.kind,
             secondary_entity_id,
             secondary_entity_type,
+            // As it was written, byte by byte: the chain covers it so.
             details: entry.details.and_then(|details| RawValue::from_string(details).ok()),
         }
     }
@@ -73,8 +74,10 @@ async fn list(
     ResearcherCall(researcher): ResearcherCall,
     parameters: Parameters,
 ) -> Result<Response> {
+    // Before the parameters: without a subscription the answer is 403 whatever was asked (specification, 7).
     researcher.require_subscription(state.platform.core.now_ms())?;
     let (from_ms, to_ms) = both(parameters.required_ms("from"), parameters.required_ms("to"))?;
+    // An empty answer would be taken for "nothing happened".
     if to_ms < from_ms {
         return Err(PlatformError::invalid("to", "must not be before from").into());
     }
@@ -88,6 +91,7 @@ async fn list(
     params(("uuid" = String, Path)), responses((status = 410, body = ErrorBody)))]
 async fn of_patient() -> ApiError {
     ApiError::Particular {
+        // Without looking at any credential (specification, 7): who still calls this needs to learn it.
         status: StatusCode::GONE,
         code: "gone",
         message: "this address was removed; GET /v1/patients/audit/logs takes its place",

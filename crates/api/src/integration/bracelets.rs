@@ -91,6 +91,7 @@ async fn register(
     let new = NewBracelet {
         serial_number: SerialNumber::new(fields.required_text("serial_number")),
         device_type: fields.required_text("device_type"),
+        // Not known for a bracelet that is still in its box.
         firmware_version: fields.text("firmware_version"),
     };
     fields.finish()?;
@@ -125,6 +126,7 @@ async fn remove(
     ResearcherCall(researcher): ResearcherCall,
     Path(serial): Path<SerialNumber>,
 ) -> Result<StatusCode> {
+    // 409 while it is worn: its rows would name a bracelet that is not in the list.
     state.platform.people.remove_bracelet(&researcher, &serial).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -139,6 +141,7 @@ async fn attach(
     ResearcherCall(researcher): ResearcherCall,
     Path((uuid, serial)): Path<(PathPatient, SerialNumber)>,
 ) -> Result<StatusCode> {
+    // By serial number and not by record id: it is what is printed on the thing that somebody holds.
     state.platform.people.attach_bracelet(&researcher, &uuid.0, &serial).await?;
     Ok(StatusCode::NO_CONTENT)
 }

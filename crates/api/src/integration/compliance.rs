@@ -77,6 +77,7 @@ async fn counts_of_day(
 ) -> Result<Json<CountsBody>> {
     let day = date("date", &day)?;
     let span = match parameters.one("utc") {
+        // The specification has `yes` and nothing else; `no` is what people try for the opposite.
         Some("yes") => CountedSpan::utc_day(day),
         None | Some("no") => CountedSpan::LocalDay(day),
         Some(_) => return Err(malformed("utc", "must be yes or no").into()),
@@ -97,6 +98,7 @@ async fn counts_of_range(
     Path(PathPatient(uuid)): Path<PathPatient>,
     parameters: Parameters,
 ) -> Result<Json<CountsBody>> {
+    // Both are looked at, so that one answer names everything that is wrong.
     let (from_ms, to_ms) = both(utc_ms(&parameters, "utc_date_from"), utc_ms(&parameters, "utc_date_to"))?;
     let span = CountedSpan::Utc { from_ms, to_ms };
     Ok(Json(counts_body(state.platform.data.compliance_counts(&researcher, &uuid, span).await?)))

@@ -84,6 +84,7 @@ async fn create(
     Path(PathPatient(uuid)): Path<PathPatient>,
     fields: Fields,
 ) -> Result<Json<ExportBody>> {
+    // Read whole before the turn is taken: a request that is refused must not cost the patient five minutes.
     let request = read_request(fields, None)?;
     let id = state.platform.data.create_export(&researcher, &uuid, &request).await?;
     Ok(Json(ExportStatus { id, progress: ExportProgress::InProgress }.into()))
@@ -102,6 +103,7 @@ async fn create_of_type(
     Path((uuid, data_type)): Path<(PathPatient, String)>,
     fields: Fields,
 ) -> Result<Json<ExportBody>> {
+    // 404 since it is part of the address; the same name among `types` is 422.
     let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("data type"))?;
     let request = read_request(fields, Some(data_type))?;
     let id = state.platform.data.create_export(&researcher, &uuid.0, &request).await?;
@@ -126,12 +128,14 @@ fn read_request(mut fields: Fields, of_path: Option<DataType>) -> Result<ExportR
     let to_ms = date(&mut fields, "client_date_to");
     let mut types: Vec<DataType> = of_path.into_iter().collect();
     let named = fields.texts("types");
+    // With a type in the path the list may be missing, null or empty.
     if named.as_ref().is_none_or(Vec::is_empty) && types.is_empty() {
         fields.note_once("types", "is required");
     }
     for name in named.into_iter().flatten() {
         match DataType::from_name(&name) {
             Some(data_type) => types.push(data_type),
+            // Without the entry itself: it can be as long as the body.
             None => fields.note("types", "has an entry that is no data type"),
         }
     }

@@ -84,8 +84,10 @@ async fn create(
     mut fields: Fields,
 ) -> Result<Json<Study>> {
     let name = fields.required_text("name");
+    // Required although it may be empty: leaving it out by mistake is told, leaving it empty is a choice.
     let description = fields.required_text("description");
     fields.finish()?;
+    // 200 and not 201: the specification shows the created study as an ordinary answer.
     Ok(Json(state.platform.people.create_group(&researcher, &name, &description).await?.into()))
 }
 
@@ -130,6 +132,7 @@ async fn attach(
     ResearcherCall(researcher): ResearcherCall,
     Path((group_code, uuid)): Path<(GroupCode, PathPatient)>,
 ) -> Result<StatusCode> {
+    // Doing it again is 204 as well, since PUT is repeated by clients that lost an answer.
     state.platform.people.attach_patient(&researcher, &group_code, &uuid.0).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -144,6 +147,7 @@ async fn detach(
     ResearcherCall(researcher): ResearcherCall,
     Path((group_code, uuid)): Path<(GroupCode, PathPatient)>,
 ) -> Result<StatusCode> {
+    // 409 when no other study holds the patient: nobody could reach the data any more, and they would stay for good.
     state.platform.people.detach_patient(&researcher, &group_code, &uuid.0).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -70,6 +70,7 @@ async fn add(
 ) -> Result<Json<HcpBody>> {
     let email = fields.required_text("email");
     fields.finish()?;
+    // The account has to exist: an invitation would send mail to addresses that nobody has checked.
     Ok(Json(state.platform.people.add_hcp(&researcher, &group_code, &email).await?.into()))
 }
 
@@ -83,6 +84,7 @@ async fn remove(
     ResearcherCall(researcher): ResearcherCall,
     Path((group_code, uuid)): Path<(GroupCode, PathUuid)>,
 ) -> Result<StatusCode> {
+    // The last one who manages a study cannot leave it (409): its patients would belong to nobody.
     state.platform.people.remove_hcp(&researcher, &group_code, &AccountId::new(&*uuid)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

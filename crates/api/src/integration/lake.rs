@@ -106,11 +106,13 @@ async fn list(
         None => Ok(None),
         Some(text) => text.parse::<i64>().map(Some).map_err(|_| malformed(key, "must be a whole number")),
     };
+    // Positions begin at 1; a negative one is a client's way to say "from the beginning".
     let since = number("since")?.map(|number| number.max(0));
     let limit = number("per_page")?.unwrap_or(DEFAULT_PAGE).clamp(1, LARGEST_LAKE_PAGE);
     let page = state.platform.data.lake_page(&researcher, &group_code, since, limit).await?;
     Ok(Json(LakeBody {
         files: page.files.into_iter().map(LakeFileBody::from).collect(),
+        // A text: clients in JavaScript would round a large number.
         next_since: page.next_since.to_string(),
         more: page.more,
     }))

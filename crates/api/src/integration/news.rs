@@ -79,6 +79,8 @@ impl From<NewsReading> for NewsBody {
         let value = |parameter| entry.part(parameter).measured.map(|timed| timed.value);
         let taken_ms = |parameter| entry.part(parameter).measured.map(|timed| timed.timestamp_ms);
         let parts = Parameter::ALL.into_iter().map(|parameter| (parameter, entry.part(parameter)));
+        // Stale and poor measurements are listed as well: the total is null because of them, and staff needs to know
+        // what to measure.
         let is_missing = |(_, part): &(Parameter, &EntryPart)| part.availability != Availability::Fresh;
         let missing = parts.filter(is_missing).map(|(parameter, part)| MissingBody {
             parameter: parameter.name(),
@@ -167,6 +169,7 @@ async fn latest(
     Path(PathPatient(uuid)): Path<PathPatient>,
 ) -> Result<Json<NewsBody>> {
     let reading = state.platform.data.latest_news_score(&researcher, &uuid).await?;
+    // 404 and not null: a client that shows a number would show 0.
     let reading = reading.ok_or(ApiError::Particular {
         status: StatusCode::NOT_FOUND,
         code: "no_news_score",
@@ -200,6 +203,8 @@ async fn change_settings(
     mut fields: Fields,
 ) -> Result<Json<SettingsBody>> {
     let change = NewsSettingsChange {
+        // A setting holds from now on and never for the past, so that scores that staff has acted upon stay as they
+        // were.
         spo2_scale: fields.integer("spo2_scale"),
         oxygen: fields.flag("oxygen"),
         consciousness: fields.text("consciousness"),

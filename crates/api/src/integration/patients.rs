@@ -201,7 +201,9 @@ impl Wanted {
         let named: HashSet<String> = parameters.list("fields")?.into_iter().map(str::to_owned).collect();
         let mut unknown: Vec<&str> = named.iter().map(String::as_str).collect();
         unknown.retain(|name| !FIELD_NAMES.contains(name));
+        // The set has no order, and the same request is to have the same answer.
         unknown.sort_unstable();
+        // Refused and not ignored: a misspelt field would look like a patient without it.
         if !unknown.is_empty() {
             return Err(PlatformError::invalid("fields", format!("unknown: {}", unknown.join(", "))));
         }
@@ -209,22 +211,28 @@ impl Wanted {
     }
 
     fn has(&self, field: &str) -> bool {
+        // No name at all asks for everything, as the specification says; `device` is then among it.
         self.named.is_empty() || self.named.contains(field)
     }
 
     fn columns(&self) -> PatientColumns {
         PatientColumns {
+            // Databases are asked only for what is shown: a list of uuids and states never touches the health
+            // database.
             person: PERSON_FIELDS.iter().any(|field| self.has(field)),
             profile: PROFILE_FIELDS.iter().any(|field| self.has(field)),
             device: self.has("device"),
+            // By its own parameter only: it is the one column that changes with every sync.
             latest_values: self.latest_values,
         }
     }
 
     fn body(&self, row: PatientRow) -> PatientBody {
         let PatientRow { patient, person, profile, device, latest_values } = row;
+        // A used voucher is a name to log in with, and no business of staff any more.
         let voucher_code = (patient.state == PatientState::PreCreated).then_some(patient.voucher_code);
         PatientBody {
+            // Always there, also when it is not named: a row without it could not be told from the next.
             uuid: patient.uuid.to_string(),
             id: self.has("_id").then_some(patient.record_id),
             first_name: person.first_name.filter(|_| self.has("first_name")),
@@ -286,6 +294,7 @@ struct VoucherBody {
 impl From<Option<VoucherCheck>> for VoucherBody {
     fn from(found: Option<VoucherCheck>) -> Self {
         VoucherBody {
+            // 200 also for an unknown code: the question was whether it exists.
             exists: found.is_some(),
             created_at: found.as_ref().map(|voucher| iso_ms(voucher.created_ms)),
             state: found.map(|voucher| voucher.state.name()),
@@ -321,7 +330,9 @@ async fn list(
 ) -> Result<Response> {
     let wanted = Wanted::read(&parameters)?;
     let (platform, columns) = (state.platform, wanted.columns());
+    // The right is checked here, for the whole list at once, before the first batch is read.
     let uuids = platform.people.uuids_of_group(&researcher, &group_code).await?;
+    // A study of ten thousand is answered with the memory of a few hundred rows.
     let parts: Vec<Vec<PatientId>> = uuids.chunks(ROWS_AT_ONCE).map(<[PatientId]>::to_vec).collect();
     let read = move |part: Vec<PatientId>| {
         let platform = platform.clone();
@@ -370,6 +381,7 @@ async fn reset_password(
 ) -> Result<StatusCode> {
     let password = fields.required_text("password");
     fields.finish()?;
+    // 204: there is nothing to tell, least of all the password.
     state.platform.identity.reset_password(&researcher, &uuid, &password).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -63,6 +63,7 @@ async fn erase(
     ResearcherCall(researcher): ResearcherCall,
     Path(PathPatient(uuid)): Path<PathPatient>,
 ) -> Result<Json<ReceiptBody>> {
+    // 200 with a receipt and not 204: studies have to show that an erasure was done.
     Ok(Json(state.platform.people.erase_patient(&researcher, &uuid).await?.into()))
 }
 

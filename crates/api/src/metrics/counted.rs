@@ -40,9 +40,11 @@ struct RouteCounters {
 impl Metrics {
     /// Counts an answered request.
     pub(crate) fn answered(&self, route: &str, method: &Method, status: StatusCode, took: Duration) {
+        // Routes as they are declared and never paths, which hold codes and would make labels without end.
         let counters = self.route(route);
         let mut answers = counters.answers.lock().unwrap_or_else(PoisonError::into_inner);
         *answers.entry((method_label(method), status.as_u16())).or_default() += 1;
+        // The buckets are counted without the lock, which all requests of a route share.
         drop(answers);
         let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let bucket = BUCKETS_US.iter().position(|end| took_us <= *end).unwrap_or(BUCKETS_US.len());
@@ -68,6 +70,7 @@ impl Metrics {
     }
 
     fn route(&self, route: &str) -> Arc<RouteCounters> {
+        // Read first: there are a hundred routes, and each is new once.
         let known = self.counters.routes.read().unwrap_or_else(PoisonError::into_inner).get(route).cloned();
         known.unwrap_or_else(|| {
             let mut routes = self.counters.routes.write().unwrap_or_else(PoisonError::into_inner);
@@ -79,6 +82,7 @@ impl Metrics {
 impl Metrics {
     pub(super) fn write_requests(&self, text: &mut String) {
         let routes = self.counters.routes.read().unwrap_or_else(PoisonError::into_inner);
+        // In order, so that two readings can be compared line by line.
         let routes: BTreeMap<_, _> = routes.iter().collect();
         heading(text, "pulseward_requests_total", "counter", "Answered requests.");
         for (route, counters) in &routes {

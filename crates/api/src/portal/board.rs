@@ -180,6 +180,7 @@ impl From<&BoardRow> for RowBody {
 
 fn pressure(latest: &LatestValues) -> Option<PressureBody> {
     let (systolic, diastolic) = (latest.nibp_systolic, latest.nibp_diastolic);
+    // The older of the two: a pressure is only as fresh as its older half.
     let timestamp = [systolic, diastolic].into_iter().flatten().map(|timed| timed.timestamp_ms).min()?;
     let value = |timed: Option<Timed>| timed.map(|timed| timed.value);
     Some(PressureBody { systolic: value(systolic), diastolic: value(diastolic), timestamp })
@@ -194,14 +195,17 @@ fn score(entry: &NewsEntry) -> ScoreBody {
     ScoreBody {
         score: entry.total,
         timestamp: entry.time_ms,
+        // Told apart on the screen: one needs a measurement, the other a look at the bracelet.
         missing: named(|found| matches!(found, Availability::Missing | Availability::LowQuality)),
         stale: named(|found| found == Availability::Stale),
         colour: match entry.total {
             None => "none",
+            // Bands of the total by the Royal College of Physicians (2017), chart 2.
             Some(0..=4) => "low",
             Some(5..=6) => "medium",
             Some(_) => "high",
         },
+        // A single 3 asks for a doctor however low the total is.
         red_parameter: threes || entry.score_oxygen == 3 || entry.score_consciousness == 3,
     }
 }
@@ -243,12 +247,15 @@ async fn events(
     Path(code): Path<GroupCode>,
     headers: HeaderMap,
 ) -> Result<Response> {
+    // Refused and not queued: a page that waits for its stream shows an old board as if it were new.
     let place = state.streams.clone().try_acquire_owned().map_err(|_| NoRoom)?;
+    // Some browsers send it empty the first time.
     let last_seen = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok()).filter(|id| !id.is_empty());
     let listener = state.platform.data.listen_to_board(&caller.researcher()?, &code, last_seen).await?;
     let cookie = session_cookie(&headers)?.unwrap_or_default().to_owned();
     let stream = told(Watched { platform: state.platform, listener, cookie, code });
     let stream = stream.map(move |event| {
+        // The place is given back with the stream, which ends when the page is closed.
         let _held = &place;
         event
     });
@@ -276,6 +283,7 @@ impl Watched {
                 Err(_) => false,
             },
             Ok(None) => false,
+            // A store that is away for a moment must not sign everybody out.
             Err(_) => true,
         }
     }

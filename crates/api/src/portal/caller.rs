@@ -34,6 +34,7 @@ impl FromRequestParts<ApiState> for PortalCall {
         if !is_read(&parts.method) {
             check_writes(&caller)?;
         }
+        // Last, so that a page learns of an ended session before it asks for another password.
         caller.require_own_password()?;
         Ok(PortalCall(caller))
     }
@@ -44,6 +45,7 @@ impl FromRequestParts<ApiState> for OwnCall {
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self> {
         let caller = caller(parts, state, presence(parts)).await?;
+        // Reads need no token: an answer cannot be read by a page of another site.
         if !is_read(&parts.method) {
             check_csrf(parts, &caller)?;
         }
@@ -82,6 +84,7 @@ async fn caller(parts: &Parts, state: &ApiState, presence: Presence) -> Result<P
 
 fn check_csrf(parts: &Parts, caller: &PortalCaller) -> Result<()> {
     match header_text(parts, CSRF_HEADER)? {
+        // Compared in constant time inside, like every secret.
         Some(token) if caller.csrf_fits(token) => Ok(()),
         _ => Err(ApiError::Particular {
             status: StatusCode::FORBIDDEN,
@@ -100,6 +103,7 @@ fn check_writes(caller: &PortalCaller) -> Result<()> {
 
 /// Whether a page only looks again by the clock, which does not keep its session from being locked.
 fn presence(parts: &Parts) -> Presence {
+    // A write is always somebody's doing, whatever its address says.
     let is_peek = is_read(&parts.method) && Parameters::of(&parts.uri).one("peek") == Some("1");
     if is_peek { Presence::Unknown } else { Presence::Shown }
 }

@@ -15,6 +15,8 @@ pub(crate) fn session_cookie(headers: &HeaderMap) -> Result<Option<&str>, CallRe
         let text = header.to_str().map_err(|_| CallRejection::NotText)?;
         for pair in text.split(';') {
             let Some((name, value)) = pair.trim().split_once('=') else { continue };
+            // A neighbouring host can set a second cookie of this name, and browsers say nothing of where each comes
+            // from.
             if name == SESSION_COOKIE && !value.is_empty() && found.replace(value).is_some() {
                 return Err(CallRejection::Repeated);
             }

@@ -74,6 +74,7 @@ async fn open(
     headers: HeaderMap,
     mut fields: Fields,
 ) -> Result<Response> {
+    // Shown in the list of one's sessions, so that a person recognises a device that is not theirs.
     let user_agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
     let (email, password) = (fields.required_text("email"), fields.required_text("password"));
     let (totp, wall_display) = (fields.text("totp"), fields.flag("wall_display").unwrap_or(false));
@@ -81,6 +82,7 @@ async fn open(
     let login = NewPortalLogin { email, password, totp, wall_display, user_agent };
     match state.platform.identity.open_portal(login, &address.text()).await? {
         PortalLogin::Refused => Err(refused("invalid_credentials", "the credentials are not valid")),
+        // Told only after the password was right: before, it would say who has a second factor.
         PortalLogin::TotpRequired => Err(refused("totp_required", "a code of the second factor is needed")),
         PortalLogin::Opened(opened) => {
             let body = session_body(&state, &opened.caller).await?;
@@ -111,6 +113,7 @@ async fn session_body(state: &ApiState, caller: &PortalCaller) -> Result<Session
     Ok(SessionBody {
         csrf_token: caller.csrf_token.clone(),
         account: AccountBody::of(account, state.platform.core.now_ms()),
+        // A display on a wall has nobody to touch it, and cannot write.
         idle_s: (!caller.view_only).then_some(state.platform.core.settings().portal_idle_minutes * 60),
         ends_at: iso_ms(caller.ends_ms),
         must_change_password: caller.must_change_password,
@@ -121,7 +124,9 @@ async fn session_body(state: &ApiState, caller: &PortalCaller) -> Result<Session
 
 /// The cookie's header. Without a lifetime of its own it goes with the browser's session; ours ends it earlier.
 fn cookie(state: &ApiState, value: &str, more: &str) -> String {
+    // By the configured address: behind a proxy the connection itself is plain.
     let secure = if state.platform.core.settings().integration_url.starts_with("https://") { "; Secure" } else { "" };
+    // Strict: no address of another site may open a page as somebody who is signed in.
     format!("{SESSION_COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{more}")
 }
 

@@ -52,6 +52,7 @@ struct OwnPassword {
     responses((status = 200, body = TotpBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 409, body = ErrorBody)))]
 async fn begin(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<TotpBody>> {
+    // Nothing is asked for until a code was shown: somebody whose app failed would be locked out.
     let new = state.platform.identity.begin_totp(&caller).await?;
     Ok(Json(TotpBody { secret: new.secret, otpauth_url: new.otpauth_url }))
 }
@@ -87,6 +88,7 @@ async fn remove(
 ) -> Result<StatusCode> {
     let password = fields.required_text("password");
     fields.finish()?;
+    // The password and not a code: who has lost the phone has no code.
     state.platform.identity.remove_totp(&caller, &password, &address.text()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -32,6 +32,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 async fn refresh(
     State(state): State<ApiState>,
     address: ClientAddress,
+    // Not the extractor of valid tokens: one that has expired is what is refreshed most often.
     BearerToken(token): BearerToken,
 ) -> Result<RefreshedToken> {
     Ok(RefreshedToken(state.platform.identity.users_refresh(&token, &address.text()).await?))
@@ -48,6 +49,7 @@ async fn refresh_by_post(state: State<ApiState>, address: ClientAddress, token: 
 /// Ends the login: its tokens of the Users Cloud, and those of the Health Cloud that they were exchanged for.
 /// A token that has expired is taken as long as it could be refreshed.
 #[utoipa::path(post, path = "/auth/logout", tag = "logins", responses((status = 204), (status = 401, body = ErrorBody)))]
+// Takes expired tokens: who logs out late means the login, whose refresh would still be good.
 async fn logout(State(state): State<ApiState>, BearerToken(token): BearerToken) -> Result<StatusCode> {
     state.platform.identity.users_logout(&token).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -75,6 +77,7 @@ async fn change_password(
 ) -> Result<Json<UsersLoginBody>> {
     let (password, new_password) = (fields.required_text("password"), fields.required_text("new_password"));
     fields.finish()?;
+    // The old password is asked for although there is a token: a phone that lies open must not be enough.
     let login = state.platform.identity.change_password(&caller, &password, &new_password, &address.text()).await?;
     Ok(Json(login.into()))
 }

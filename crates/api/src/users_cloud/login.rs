@@ -78,6 +78,7 @@ impl UserBody {
         let PatientOwner { patient, person, profile, customer_code } = owner;
         UserBody {
             id: patient.record_id,
+            // Patients have no account and so no role in the store.
             uuid: patient.uuid.to_string(),
             role: UserRole::Patient.name(),
             first_name: person.first_name,
@@ -140,6 +141,7 @@ async fn login(
 ) -> Result<Json<UsersLoginBody>> {
     let (email, code) = (fields.text("email"), fields.text("code"));
     let (password, new_password) = (fields.required_text("password"), fields.text("new_password"));
+    // Noted and not returned at once, so that a missing password is told in the same answer.
     let name = match (email, code) {
         (Some(email), None) => LoginName::Email(email),
         (None, Some(code)) => LoginName::Code(code),
@@ -153,8 +155,10 @@ async fn login(
         }
     };
     fields.finish()?;
+    // The address is that of the client and not of a proxy, since it shares a count with all who guess from it.
     let (credentials, address) = (Credentials { name, password }, address.text());
     let login = match new_password {
+        // In one call, so that a password that staff has set can be replaced without a token for it in between.
         Some(new) => state.platform.identity.login_and_change_password(credentials, &new, &address).await?,
         None => state.platform.identity.login(credentials, &address).await?,
     };

@@ -34,6 +34,8 @@ async fn change(
     mut fields: Fields,
 ) -> Result<Json<UserBody>> {
     let mut change = read_profile(&mut fields);
+    // Not among the shared attributes: staff sets the zone with the attributes of the study, and an agreement is the
+    // person's own.
     change.profile.time_zone = fields.text("time_zone");
     change.person.agreement_to_terms_of_use = fields.flag("agreement_to_terms_of_use");
     fields.finish()?;
@@ -45,5 +47,6 @@ async fn change(
 #[utoipa::path(delete, path = "/me", tag = "users",
     responses((status = 200, body = ReceiptBody), (status = 401, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn erase(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<ReceiptBody>> {
+    // 200 with a receipt and not 204: the counts are the proof that is asked for.
     Ok(Json(state.platform.people.erase_self(&caller).await?.into()))
 }

@@ -16,6 +16,8 @@ use store::engine::Address;
 use store::{AccountId, AuditEntry, AuditQuery, HealthDb, Objects, Role, UsersDb};
 use tower::ServiceExt;
 
+pub mod study;
+
 /// When the stories begin, ms: 2025-11-20T00:53:20Z.
 pub const START_MS: i64 = 1_763_600_000_000;
 

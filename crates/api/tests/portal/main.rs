@@ -7,6 +7,7 @@ mod account;
 mod board;
 mod browser;
 mod charts;
+mod limits;
 mod news;
 mod sessions;
 mod totp;

@@ -134,11 +134,7 @@ impl Identity {
     /// The token that takes the place of another, from now on.
     pub(crate) fn successor(&self) -> Successor {
         let now_ms = self.core.now_ms();
-        Successor {
-            id: self.core.new_session_id(),
-            issued_ms: now_ms,
-            expires_ms: self.token_end_ms(now_ms),
-        }
+        Successor { id: self.core.new_session_id(), issued_ms: now_ms, expires_ms: self.token_end_ms(now_ms) }
     }
 }
 

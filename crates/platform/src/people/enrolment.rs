@@ -179,12 +179,13 @@ impl People {
         if now_ms >= patient.voucher_expires_ms {
             return Err(PlatformError::Conflict { code: "voucher_expired", message: "the voucher has expired" });
         }
-        // What staff has entered before stands where the patient says nothing.
+        // What staff has entered before stays where the patient says nothing: an app sends fields that were left blank.
+        let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let known = Person::from_json(&patient.person)?;
         let person = Person {
-            first_name: new.person.first_name.or(known.first_name),
-            last_name: new.person.last_name.or(known.last_name),
-            country: new.person.country.or(known.country),
+            first_name: said(new.person.first_name).or(known.first_name),
+            last_name: said(new.person.last_name).or(known.last_name),
+            country: said(new.person.country).or(known.country),
             external_patient_id: known.external_patient_id,
             customer_tag: known.customer_tag,
             ..new.person

@@ -120,6 +120,9 @@ impl People {
             return Err(PlatformError::Invalid(errors));
         }
         let Person { first_name, last_name, .. } = change.person;
+        // Blanks alone are no name: a person of a study loses theirs in the same way.
+        let named = |name: Option<String>| name.map(|name| if name.trim().is_empty() { String::new() } else { name });
+        let (first_name, last_name) = (named(first_name), named(last_name));
         let account = caller.owner.as_account();
         self.core.users().set_account_names(&account, first_name, last_name, self.core.now_ms()).await?;
         self.identity.owner(&caller.owner).await

@@ -50,6 +50,7 @@ impl Verify {
         let Some(broken) = broken else {
             return self.output.print(&json!({"entries": entries, "intact": true}));
         };
+        // On standard output as well as the failure: monitoring reads one, people the other.
         self.output.print(&json!({"entries": entries, "intact": false, "first_broken": broken}))?;
         Err(Failure::Other(format!("audit log: entry {broken} is missing or not what was written")))
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args};
-use platform::{Platform, PlatformError, Settings};
+use platform::{Cloud, Platform, PlatformError, Settings};
 use serde_json::{Value, json};
 use store::engine::backup::copy_files;
 use store::{ListedObject, PatientId};
@@ -70,6 +70,7 @@ impl Backup {
 
     async fn copy(&self, platform: &Platform, store: &StoreOptions) -> Result<(), Failure> {
         wiring::make_private_folder(&self.folder)?;
+        // A sweep would take the copies for lost objects and delete them.
         if platform.core.objects().as_folder().is_some_and(|objects| lies_in(&self.folder, objects)) {
             let message = format!("{} lies among the objects of the store", self.folder.display());
             return Err(Failure::Usage(message));
@@ -78,14 +79,18 @@ impl Backup {
         if !is_empty {
             return Err(Failure::Usage(format!("{} is not empty", self.folder.display())));
         }
+        // Held before the databases are copied: what they refer to at that moment may not go away afterwards.
         let id = format!("backup-{}", platform.core.now_ms());
         platform.core.health().hold_objects(&id, platform.core.now_ms() + HOLD_MS).await?;
         let copied = copy_all(platform, store, &self.folder, self.without_key).await;
         let is_listed_only = platform.core.objects().as_folder().is_none();
+        // In a folder everything has been linked by now. A list of a bucket needs the objects until somebody has
+        // copied them.
         if copied.is_err() || !is_listed_only {
             platform.core.health().release_objects(&id).await?;
         }
         if copied.is_err() {
+            // Half a backup looks like one, and the key in it opens the store.
             remove_content(&self.folder)?;
         }
         let mut report = copied?;
@@ -110,10 +115,12 @@ async fn copy_all(
         copy_files(&copies)
     });
     copying.await.map_err(|error| Failure::Other(error.to_string()))??;
+    // Without it a backup can be restored and no token of before is good.
     if !without_key {
         let key = store.master_key_file.clone().unwrap_or_else(|| store.data.join(KEY));
         copy_private(&key, &folder.join(KEY))?;
     }
+    // Listed after the databases were copied: objects of rows that came later do no harm, missing ones would.
     let mut objects = Vec::new();
     for name in FOLDERS {
         objects.extend(platform.core.objects().listed(name).await?);
@@ -186,18 +193,20 @@ impl Restore {
         let text = std::fs::read_to_string(&content).map_err(|error| Failure::file("read", &content, error))?;
         let content: Value = serde_json::from_str(&text).map_err(|error| Failure::Other(error.to_string()))?;
         let erased = self.erased.as_deref().map(read_uuids).transpose()?.unwrap_or_default();
+        // Marked before the first file is there, so that a restore that is killed leaves nothing that opens.
         let unfinished = begin_restore(&store.data)?;
         for name in DATABASES {
             copy_private(&self.folder.join(name), &store.data.join(name))?;
         }
         let key = store.master_key_file.clone().unwrap_or_else(|| store.data.join(KEY));
+        // A key that is there stays: operators who keep it apart have put the right one.
         if !key.exists() && self.folder.join(KEY).exists() {
             copy_private(&self.folder.join(KEY), &key)?;
         }
         let has_key = key.exists();
         if !has_key {
             eprintln!(
-                "neither backup nor store has a master key: a new one is made, and everybody has to log in again"
+                "neither backup nor store has a master key: a new one is made; second factors cannot be read any more"
             );
         }
         if content["objects_are_here"] == true {
@@ -210,12 +219,13 @@ impl Restore {
             }
         }
         let platform = wiring::open_restored(&store, Settings::default()).await?;
-        let erased_again = match platform.upkeep.begin_epoch().await {
+        let erased_again = match begin_anew(&platform).await {
             Ok(()) => erase_again(&platform, erased).await,
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         };
         wiring::close(&platform).await;
         let (again, unknown) = erased_again?;
+        // Last, when nobody is left in it who was erased since.
         std::fs::remove_file(&unfinished).map_err(|error| Failure::file("remove", &unfinished, error))?;
         self.output.print(&json!({
             "objects": content["objects"].as_array().map_or(0, Vec::len),
@@ -226,11 +236,26 @@ impl Restore {
     }
 }
 
+/// Begins a new epoch of events, and keys that sign where those of the backup cannot be opened.
+async fn begin_anew(platform: &Platform) -> Result<(), Failure> {
+    // Before anything else: readers of events of before would skip what happens from now on.
+    platform.upkeep.begin_epoch().await?;
+    for cloud in [Cloud::Users, Cloud::Health] {
+        // Tried and not told from the files: the master key can be another one, or have been made by a restore that was
+        // killed. What the old keys have signed is verified by their public halves, and stays good.
+        if platform.identity.public_keys(cloud).await.is_err() {
+            platform.identity.rotate_signing_key(cloud).await?;
+        }
+    }
+    Ok(())
+}
+
 /// Marks a data folder as being restored into, and empties it of what a restore that was killed has left; answers the
 /// mark.
 fn begin_restore(data: &Path) -> Result<PathBuf, Failure> {
     let unfinished = data.join(UNFINISHED_RESTORE);
     let is_again = unfinished.exists();
+    // A write-ahead log of another database would be played into the restored one.
     for name in DATABASES.iter().flat_map(|name| ["", "-wal", "-shm"].map(|end| format!("{name}{end}"))) {
         let path = data.join(name);
         if !path.exists() {
@@ -250,6 +275,7 @@ fn begin_restore(data: &Path) -> Result<PathBuf, Failure> {
 /// how many of those that the caller names they do not know.
 async fn erase_again(platform: &Platform, named: BTreeSet<PatientId>) -> Result<(u64, u64), Failure> {
     let mut erased: BTreeSet<PatientId> = platform.core.objects().erased().await?.into_iter().collect();
+    // The store's own list and the operator's: either may know of erasures that the other does not.
     erased.extend(named.iter().cloned());
     let (mut again, mut unknown) = (0, 0);
     for patient in erased {
@@ -260,6 +286,7 @@ async fn erase_again(platform: &Platform, named: BTreeSet<PatientId>) -> Result<
             continue;
         }
         match platform.people.erase_patient_as_operator(&patient).await {
+            // Not found means that an erasure was under way in the backup and has been finished just now.
             Ok(_) | Err(PlatformError::NotFound(_)) => again += 1,
             Err(error) => return Err(error.into()),
         }
@@ -296,6 +323,7 @@ fn link_or_copy(from: &Path, to: &Path) -> Result<(), Failure> {
     if let Some(folder) = to.parent() {
         std::fs::create_dir_all(folder).map_err(|error| Failure::file("make", folder, error))?;
     }
+    // A restore that goes on after it was killed meets what it has linked before.
     if to.exists() {
         return Ok(());
     }

@@ -53,11 +53,13 @@ impl Demo {
     /// Serves until interrupted.
     pub async fn run(self) -> Result<(), Failure> {
         logging::start(&LogOptions { log: "warn".to_owned(), log_format: LogFormat::Text })?;
+        // Before a folder is made, so that a port that is taken leaves nothing behind.
         let listener = listen(self.listen).await?;
         // Bound to a name so that it is removed at the end and not before.
         let temporary = tempfile::Builder::new().prefix("pulseward-demo-").tempdir();
         let temporary = temporary.map_err(|error| Failure::io("make a temporary folder", error))?;
         let mut store: StoreOptions = defaults()?;
+        // Made and removed also when it is not used: the two ways differ in nothing else.
         store.data = self.data.clone().unwrap_or_else(|| temporary.path().to_owned());
         let service = Service::open(&store, &defaults::<ServeOptions>()?, listener, None).await?;
         let (platform, url) = (service.platform.clone(), service.url.clone());
@@ -84,15 +86,18 @@ impl Demo {
         config.seed = platform.core.now_ms().unsigned_abs();
         config.zones = vec![local_zone()];
         config.days = self.days;
+        // The service shares this machine with the fleet, and somebody is looking at its pages meanwhile.
         config.connections = 4;
         let bar = progress_bar();
         let fleet = Fleet::new(config, Arc::new(wiring::now_ms), Arc::new(bar.clone()))?;
         let sessions = fleet.enrol().await?;
+        // Shown while the history is still being sent: it takes minutes, and the pages work already.
         bar.suspend(|| guide::print(&Guide { url, account: &account, group: &group, sessions: &sessions }))?;
         self.send(&fleet, &sessions, stop).await.inspect(|()| bar.finish_and_clear())
     }
 
     async fn send(&self, fleet: &Fleet, sessions: &[Arc<Session>], stop: watch::Receiver<bool>) -> Result<(), Failure> {
+        // Whole seconds, so that history and live data meet without a gap or an overlap.
         let begin_ms = wiring::now_ms().div_euclid(1000) * 1000;
         fleet.send_history(sessions, begin_ms, &stop).await?;
         if *stop.borrow() {
@@ -116,6 +121,7 @@ async fn account(platform: &Platform) -> Result<DemoAccount, Failure> {
     };
     let (account, password) = match platform.identity.create_account(new).await {
         Ok((account, password)) => (account, Some(password)),
+        // A folder that was used before has the account. Its password is its owner's by now and is not touched.
         Err(PlatformError::Conflict { .. }) => (platform.identity.account_by_email(EMAIL).await?, None),
         Err(error) => return Err(error.into()),
     };

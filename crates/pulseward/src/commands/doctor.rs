@@ -51,11 +51,13 @@ impl Doctor {
         if let Err(error) = platform.upkeep.check_stores().await {
             problems.push(error.to_string());
         }
+        // Also after a problem was found: an operator wants the whole picture in one run.
         let storage = platform.upkeep.storage().await?;
         let free = platform.core.objects().as_folder().and_then(free_bytes);
         let full_in_days = free.and_then(|free| free.checked_div(storage.all.bytes_per_day));
         let mut warnings: Vec<String> = full_in_days.and_then(growth_warning).into_iter().collect();
         let orphans = self.orphans(platform).await?;
+        // A warning and no problem: uploads that were cut off leave some, and they hurt nobody.
         if !orphans.paths.is_empty() && !self.sweep {
             warnings.push(format!("{} objects that no row knows; --sweep deletes them", orphans.paths.len()));
         }
@@ -89,6 +91,7 @@ impl Doctor {
         report["warnings"] = json!(warnings);
         report["problems"] = json!(problems);
         report["ok"] = problems.is_empty().into();
+        // Before the failure, which only repeats the problems: programs read the report in either case.
         self.output.print(&report)?;
         match problems.len() {
             0 => Ok(()),
@@ -98,6 +101,7 @@ impl Doctor {
 
     async fn orphans(&self, platform: &Platform) -> Result<Orphans, Failure> {
         let lost_after_ms = self.lost_after.map_or(LOST_AFTER_MS, |span| span.as_millis() as i64);
+        // Younger ones may belong to a row that is about to be written.
         let before_ms = platform.core.now_ms() - lost_after_ms;
         let orphans = platform.upkeep.orphans(before_ms).await?;
         if self.sweep {

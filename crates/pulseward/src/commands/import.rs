@@ -75,6 +75,7 @@ impl Import {
             sending.bar.set_message(path.display().to_string());
             let mut archive = Archive::open(path)?;
             if let Some(archive) = &mut archive {
+                // A damaged archive must be found before half of it has been stored.
                 archive.verify()?;
             }
             archives.push((path, archive));
@@ -88,6 +89,7 @@ impl Import {
         }
         sending.bar.finish_and_clear();
         if sending.has_sent_lines {
+            // Told after the work and not before: it matters for what is done with the patient next.
             eprintln!("{WHOLE_MILLISECONDS}");
         }
         let counts = sending.counts;
@@ -101,6 +103,7 @@ impl Import {
 
     async fn send_csv(&self, path: &Path, sending: &mut Sending) -> Result<(), Failure> {
         let Some(data_type) = self.data_type else {
+            // The columns of several types overlap, so a guess would be wrong without a sign.
             return Err(Failure::Usage(format!("{}: --type says what the rows of a CSV file are", path.display())));
         };
         let mut rows = Rows::open(path, data_type)?;
@@ -139,6 +142,7 @@ impl Import {
         let mut batch = Batch::new(entry.data_type, rows.columns(), zones.current());
         while let Some(record) = rows.next()? {
             if zones.has_changed(record.get(0), date.and_then(|position| record.get(position))) {
+                // A sync has one zone, so rows of the next zone begin another one.
                 sending.send(&mut batch).await?;
                 batch = Batch::new(entry.data_type, rows.columns(), zones.current());
             }

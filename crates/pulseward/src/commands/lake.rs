@@ -91,6 +91,7 @@ impl Copy {
             for file in page {
                 bar.set_message(file.path.clone());
                 self.copy_file(&target, &listing, &file, &mut done).await?;
+                // After the new file is whole, so that a reader finds one or the other and never none.
                 done.removed += remove_older(&target, &file.path).await?;
                 listed.push(file.path);
                 bar.inc(1);
@@ -99,6 +100,7 @@ impl Copy {
         if is_renewed {
             done.removed += remove_unlisted(&target, &listed).await?;
         }
+        // Only when everything is there: a run that was killed lists the same again and finds most of it present.
         write_state(&target, &self.group, listing.since()).await?;
         bar.finish_and_clear();
         self.output.print(&json!({
@@ -124,6 +126,7 @@ impl Copy {
         file: &File,
         done: &mut Done,
     ) -> Result<(), Failure> {
+        // Reading everything again is what `--full` is for; every other run trusts sizes and takes seconds.
         let is_there = if self.full {
             target.digest(&file.path).await?.is_some_and(|(_, sha256)| sha256 == file.sha256)
         } else {
@@ -140,6 +143,8 @@ impl Copy {
             let piece = match piece {
                 Ok(piece) => piece,
                 Err(error) => {
+                    // An upload that is only dropped stays in a bucket as parts that nobody sees and somebody pays
+                    // for.
                     upload.abort().await?;
                     return Err(error.into());
                 }
@@ -147,6 +152,7 @@ impl Copy {
             hash.update(&piece);
             upload.put(piece).await?;
         }
+        // Compared before the file appears under its name: readers of the mirror may be at work.
         if platform::hex(&hash.finalize()) != file.sha256 {
             upload.abort().await?;
             return Err(Failure::Other(format!("{}: what came is not what was listed", file.path)));
@@ -162,6 +168,7 @@ async fn remove_older(target: &Objects, path: &str) -> Result<u64, Failure> {
     let Some((folder, _)) = path.rsplit_once('/') else { return Ok(0) };
     let mut removed = 0;
     for object in target.listed(folder).await? {
+        // Paths carry a growing number, so that the order of names is the order of sealing.
         if object.path.as_str() < path {
             target.delete(&object.path).await?;
             removed += 1;
@@ -191,6 +198,7 @@ async fn read_state(target: &Objects, group: &str) -> Result<Option<Option<Strin
     while let Some(piece) = bytes.next().await {
         text.extend_from_slice(&piece?);
     }
+    // A damaged state belongs to no group and is refused below: nothing is removed on its word.
     let state: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
     if state["group"] != group {
         return Err(Failure::Usage("the target holds the mirror of another group".to_owned()));

@@ -35,11 +35,14 @@ impl Serve {
         let store = config::complete(self.store, matches, file.as_deref())?;
         let options = config::complete(self.service, matches, file.as_deref())?;
         let log = config::complete(self.log, matches, file.as_deref())?;
+        // Before the log, which hands its spans to it.
         let traces = Traces::start(options.otlp_url.as_deref())?;
         logging::start_with(&log, traces.layer())?;
         let addresses = resolve(&options.listen).await?;
         check_exposure(&addresses, &options)?;
+        // Read before the store is opened: a mistake here must not have made a data folder.
         let certificate = Certificate::from_options(&options)?;
+        // Before the stores as well: a second service on one port ends without having touched the data of the first.
         let listener = TcpListener::bind(&addresses[..]).await;
         let listener = listener.map_err(|error| Failure::io(format!("listen on {}", options.listen), error))?;
         let service = Service::open(&store, &options, listener, certificate).await?;
@@ -48,8 +51,10 @@ impl Serve {
         if let Some(address) = service.metrics_address() {
             eprintln!("metrics on http://{address}/metrics");
         }
+        // The address that is bound and not the one that was asked for: port 0 has become a real one.
         eprintln!("listening on {}", service.url);
         service.run(stop).await;
+        // After the last request, whose spans are still to be sent.
         traces.end().await;
         Ok(())
     }
@@ -89,10 +94,13 @@ impl Service {
         let patience = Patience::new(&options.limits);
         let server = Server { listener, router, certificate, doorway, patience };
         let listen_db_url = options.listen_db_url.clone();
+        // Beside files it would be ignored silently, and nodes would wait for wake-ups that never come.
         if listen_db_url.is_some() && store.health_db.is_none() {
             return Err(Failure::Usage("--listen-db-url needs --health-db on the same server".to_owned()));
         }
         let works = options.roles.contains(&NodeRole::Worker);
+        // The lock is taken before the service says that it is ready, so that two nodes of one name cannot both
+        // start.
         let works_as = if works { Some(wiring::take_name(store)?) } else { None };
         Ok(Service { platform, url: format!("{scheme}://{local}"), server, metrics, works_as, listen_db_url })
     }
@@ -112,6 +120,7 @@ impl Service {
             let _ = stopped.wait_for(|stop| *stop).await;
             platform.data.close_boards();
         });
+        // In this order: first no request needs the stores any more, then no job, and only then are they closed.
         self.server.run(stop).await;
         worker::end(background).await;
         closing.abort();
@@ -131,6 +140,7 @@ fn limits(options: &LimitOptions) -> Result<Limits, Failure> {
         requests_at_once: options.requests_at_once as usize,
         upload_memory_bytes: bytes(options.upload_memory_mib),
     };
+    // Such an upload would be refused with "try again later" for ever.
     if limits.upload_memory_bytes < limits.largest_upload_bytes() {
         let needed = limits.largest_upload_bytes() >> 20;
         let message = format!("--upload-memory-mib must be at least {needed}, or a largest upload would never fit");
@@ -175,6 +185,7 @@ pub fn stop_on_signal() -> Result<watch::Receiver<bool>, Failure> {
         // Nobody listens any more when the work has ended by itself.
         let _ = say_stop.send(true);
         tokio::select! { biased; _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+        // Somebody who asks twice does not want to wait for the draining.
         std::process::exit(1);
     });
     Ok(stop)

@@ -67,6 +67,7 @@ impl Simulate {
         config.group = self.group;
         config.seed = self.seed;
         config.cast = self.scenario;
+        // Days and nights of the patients are then those of the person who looks at them.
         config.zones = vec![self.time_zone.unwrap_or_else(local_zone)];
         config.days = self.days;
         config.connections = usize::from(self.connections);
@@ -83,6 +84,7 @@ impl Simulate {
         let result = result?;
         let value = serde_json::to_value(&result).unwrap_or(Value::Null);
         self.output.print(&value)?;
+        // The figures are printed first: what was sent is worth knowing also when some of it was lost.
         match result.failed {
             0 => Ok(()),
             failed => Err(Failure::Other(format!("{failed} syncs were given up"))),

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 
 /// The socket addresses that `--listen` names.
 pub async fn resolve(listen: &str) -> Result<Vec<SocketAddr>, Failure> {
+    // Names such as `localhost` are allowed and can have addresses of both families.
     let found = tokio::net::lookup_host(listen).await;
     let found: Vec<SocketAddr> =
         found.map_err(|error| Failure::Usage(format!("--listen {listen}: {error}")))?.collect();
@@ -19,14 +20,17 @@ pub async fn resolve(listen: &str) -> Result<Vec<SocketAddr>, Failure> {
 /// Refuses to listen where others than this machine can connect, unless the way to the service is encrypted and the
 /// service knows its own name.
 pub fn check_exposure(addresses: &[SocketAddr], options: &ServeOptions) -> Result<(), Failure> {
+    // All of them: a name may lead to this machine and to its network.
     if addresses.iter().all(|address| address.ip().is_loopback()) {
         return Ok(());
     }
+    // Health data and keys in clear text have to be asked for in as many words.
     if options.tls_cert.is_none() && !options.behind_proxy {
         let message = "an address that others can reach needs --tls-cert and --tls-key, or --behind-proxy when a \
             proxy in front of the service ends TLS";
         return Err(Failure::Usage(message.to_owned()));
     }
+    // Links in answers would name 0.0.0.0, and tokens name the address that they are for.
     if options.public_url.is_none() {
         let message = "an address that others can reach needs --public-url, the address that clients use";
         return Err(Failure::Usage(message.to_owned()));
@@ -53,6 +57,7 @@ impl PublicUrls {
         let base = base.trim_end_matches('/');
         let wrong = || Failure::Usage(format!("--public-url {base}: must look like https://study.example"));
         let url: reqwest::Url = base.parse().map_err(|_| wrong())?;
+        // Paths are appended to it, so nothing may follow the path.
         let has_more = url.query().is_some() || url.fragment().is_some() || !url.username().is_empty();
         if !["http", "https"].contains(&url.scheme()) || url.host_str().is_none() || has_more {
             return Err(wrong());

@@ -29,9 +29,12 @@ impl Doorway {
         ];
         for (names, part) in clouds {
             for name in names {
+                // At the start and not at the first request: a name with a port would never match, and nobody would
+                // know why.
                 if !is_host_name(name) {
                     return Err(Failure::Usage(format!("`{name}` is not a host name such as api.study.example")));
                 }
+                // The same path means different things on each cloud, so one name cannot be two.
                 if !hosts.add(name, part) {
                     return Err(Failure::Usage(format!("the host name {name} is given to two clouds")));
                 }
@@ -44,6 +47,7 @@ impl Doorway {
     /// say which host it is for (RFC 9112, 3.2).
     #[expect(clippy::result_large_err, reason = "the refusal goes out as it is")]
     pub fn enter<B>(&self, peer: IpAddr, request: &mut hyper::Request<B>) -> Result<(), Response> {
+        // Set whatever the request says, so that no header can pretend to have set it.
         let client = self.proxies.client(peer, request.headers());
         request.extensions_mut().insert(ClientAddress(Some(client)));
         if request.version() == Version::HTTP_11 && !request.headers().contains_key(HOST) {

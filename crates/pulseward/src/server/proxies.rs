@@ -34,12 +34,15 @@ impl TrustedProxies {
 
     /// The address of the client behind a connection.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        // A listener on both families sees clients of IPv4 as mapped addresses, which no network of IPv4 contains.
         let mut client = peer.to_canonical();
         if !self.trusts(client) {
             return client;
         }
         let values: Vec<&str> =
             headers.get_all("x-forwarded-for").iter().map(|value| value.to_str().unwrap_or_default()).collect();
+        // From the right: each proxy appends whom it saw, and what stands before the first stranger is that
+        // stranger's word.
         for hop in values.iter().rev().flat_map(|value| value.rsplit(',')) {
             // What cannot be read ends what can be believed.
             let Some(address) = read_hop(hop.trim()) else { break };
@@ -62,6 +65,7 @@ impl Network {
         let base: IpAddr = base.parse().ok()?;
         let longest = if base.is_ipv4() { 32 } else { 128 };
         let prefix_bits = bits.map_or(Some(longest), |bits| bits.parse().ok())?;
+        // A prefix that is too long would match nobody and look as if it worked.
         (prefix_bits <= longest).then_some(Network { base, prefix_bits })
     }
 
@@ -73,6 +77,7 @@ impl Network {
             (IpAddr::V6(base), IpAddr::V6(address)) => {
                 (base.to_bits() ^ address.to_bits()).leading_zeros() >= self.prefix_bits
             }
+            // An address is in no network of the other family, also not in one of no bits.
             _ => false,
         }
     }

@@ -27,6 +27,7 @@ impl<S: AsyncWrite + Unpin> GivesUpWhenStalled<S> {
         context: &mut Context<'_>,
         attempt: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
+        // Every byte that goes out begins the time anew: slow is allowed, still is not.
         if let Poll::Ready(done) = attempt(Pin::new(&mut self.stream), context) {
             self.waiting = None;
             return Poll::Ready(done);
@@ -46,6 +47,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for GivesUpWhenStalled<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        // Without a timer: a connection that waits for a request, or for the answer to it, reads nothing for long.
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }

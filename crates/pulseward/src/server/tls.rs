@@ -29,6 +29,7 @@ impl Certificate {
         match (&options.tls_cert, &options.tls_key) {
             (None, None) => Ok(None),
             (Some(certificate), Some(key)) => Self::from_files(certificate, key).map(Some),
+            // From a file one of them can come alone; `clap` only sees the command line.
             _ => Err(Failure::Usage("--tls-cert and --tls-key go together".to_owned())),
         }
     }
@@ -41,6 +42,7 @@ impl Certificate {
         let private = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, &error))?;
         let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, private);
         let mut config = config.map_err(|error| unreadable(certificate, &error))?;
+        // Without a name in common, clients of HTTP/2 would have to guess.
         config.alpn_protocols = vec![HTTP2.to_vec(), HTTP1.to_vec()];
         Ok(Certificate { acceptor: TlsAcceptor::from(Arc::new(config)) })
     }

@@ -20,8 +20,10 @@ pub fn read_or_make(path: &Path, fill_random: impl Fn(&mut [u8])) -> Result<[u8;
 
 fn read(path: &Path) -> Result<[u8; KEY_BYTES], Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::file("read", path, error))?;
+    // Read first and judged then: a missing file is to be told as missing.
     refuse_public(path)?;
     let count = bytes.len();
+    // A key of another length is cut, padded or the wrong file; made into a key it would open nothing.
     bytes.try_into().map_err(|_| {
         Failure::Other(format!("{}: a master key has {KEY_BYTES} bytes, this file has {count}", path.display()))
     })
@@ -41,11 +43,13 @@ fn make(path: &Path, fill_random: impl Fn(&mut [u8])) -> Result<(), Failure> {
     });
     // A draft that stays behind is one that nobody will read.
     let _ = std::fs::remove_file(&draft);
+    // A key that a loss of power takes away takes every sealed key with it.
     linked.and_then(|()| File::open(folder)?.sync_all()).map_err(|error| Failure::file("make", path, error))
 }
 
 fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
+    // Never over a file that is there: it could be another draft, or a link to somewhere else.
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);

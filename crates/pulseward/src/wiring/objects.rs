@@ -34,18 +34,21 @@ fn place(url: &str) -> Result<Place, Failure> {
         return Ok(Place::Folder(PathBuf::from(path)));
     }
     if let Some(rest) = url.strip_prefix("s3://") {
+        // A prefix is optional: a bucket may belong to the service alone.
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         if !bucket.is_empty() {
             let prefix = prefix.trim_matches('/').to_owned();
             return Ok(Place::Bucket { bucket: bucket.to_owned(), prefix });
         }
     }
+    // The address holds no secret: credentials come from variables only.
     Err(Failure::Usage(format!("{url}: objects lie at file:///DIR or s3://BUCKET/PREFIX")))
 }
 
 fn bucket_at(bucket: String, prefix: String, allow_http: bool) -> Result<Objects, Failure> {
     let endpoint = environment("AWS_ENDPOINT_URL");
     let is_plain = endpoint.as_deref().is_some_and(|url| url.starts_with("http://"));
+    // Samples would cross the network in clear text, and with them the signed addresses of files.
     if is_plain && !allow_http && !endpoint.as_deref().is_some_and(is_loopback) {
         let message = "AWS_ENDPOINT_URL is not encrypted; --objects-allow-http allows that";
         return Err(Failure::Usage(message.to_owned()));
@@ -53,6 +56,7 @@ fn bucket_at(bucket: String, prefix: String, allow_http: bool) -> Result<Objects
     Ok(Objects::bucket(&S3Address {
         bucket,
         prefix,
+        // Both names are in use by the tools of S3, the first is the newer.
         region: environment("AWS_REGION").or_else(|| environment("AWS_DEFAULT_REGION")),
         endpoint,
         access_key_id: environment("AWS_ACCESS_KEY_ID"),

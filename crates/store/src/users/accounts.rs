@@ -68,8 +68,9 @@ sql! {
     LIST = concat!("SELECT ", account_columns!(), " FROM account ORDER BY created_ms, uuid");
     SET_SUBSCRIPTION = "UPDATE account SET subscription_until_ms = $2, updated_ms = $3 WHERE uuid = $1";
     SET_PASSWORD = "UPDATE account SET password_hash = $2, must_change_password = $4, updated_ms = $3 WHERE uuid = $1";
-    SET_NAMES = "UPDATE account SET first_name = COALESCE($2, first_name), last_name = COALESCE($3, last_name),
-        updated_ms = $4 WHERE uuid = $1";
+    /// An empty name takes the name away.
+    SET_NAMES = "UPDATE account SET first_name = NULLIF(COALESCE($2, first_name), ''),
+        last_name = NULLIF(COALESCE($3, last_name), ''), updated_ms = $4 WHERE uuid = $1";
     DISABLE = "UPDATE account SET disabled_ms = $2, updated_ms = $2 WHERE uuid = $1 AND disabled_ms IS NULL";
     /// Makes logins of the account wait for the end of the transaction, and waits for those under way.
     HOLD = "UPDATE account SET updated_ms = updated_ms WHERE uuid = $1";
@@ -145,7 +146,8 @@ impl UsersDb {
             .await
     }
 
-    /// Sets the names of an account, those that are given. Whether there is such an account.
+    /// Sets the names of an account, those that are given; an empty one takes the name away. Whether there is such an
+    /// account.
     pub async fn set_account_names(
         &self,
         uuid: &AccountId,

@@ -39,11 +39,13 @@ async fn ask(State(state): State<ApiState>, browser: Browser, RawQuery(query): R
     let parameters = pairs(query.unwrap_or_default().as_bytes());
     let request = match state.platform.identity.authorization_request(&parameters).await? {
         Asked::Request(request) => request,
+        // Only when client and address have been found to belong together: else this would send people anywhere.
         Asked::Refused(address) => return Ok(redirect(&address)),
         Asked::Unanswerable(what) => {
             return Ok(Page::wrong(nonce(&state.platform), StatusCode::BAD_REQUEST, what).into_response());
         }
     };
+    // The whole request travels in the sealed ticket: no state is kept for people who never come back.
     let ticket = state.platform.identity.begin_authorization((*request).clone(), &browser.id)?;
     let mut page = Page::login(nonce(&state.platform), &request, &ticket, &LoginTry::default()).into_response();
     if let Some(cookie) = browser.cookie() {
@@ -86,6 +88,7 @@ async fn submit(
     let wrong = |status, what: &str| Ok(Page::wrong(nonce(platform), status, what).into_response());
     let answer = async {
         let form = form?;
+        // Beside the ticket, which a page of another site cannot read: browsers that tell the origin are believed.
         if !is_from_our_page(&headers, &platform.core.settings().health_url) {
             return wrong(StatusCode::FORBIDDEN, "The form was sent by another site.");
         }
@@ -112,6 +115,7 @@ async fn take(platform: &Platform, form: &Form, browser: &Browser, address: &str
     };
     match action {
         "login" => login(platform, &request, ticket, browser, form, address).await,
+        // The ticket of the login page opens the login only; a consent needs the one that was made after it.
         "allow" | "deny" if platform.identity.is_logged_in(ticket, &browser.id)? => {
             let decision = if action == "allow" { Decision::Allow } else { Decision::Deny };
             match platform.identity.authorization_decision(ticket, &browser.id, decision).await {
@@ -138,6 +142,7 @@ async fn login(
     let (name, password) = (form.one("name")?.unwrap_or_default(), form.one("password")?.unwrap_or_default());
     let new_password = form.one("new_password")?;
     let login_name =
+        // One field for both: people do not know which of the two the service calls a name.
         if name.contains('@') { LoginName::Email(name.to_owned()) } else { LoginName::Code(name.to_owned()) };
     let credentials = Credentials { name: login_name, password: password.to_owned() };
     let again = |wrong: &str, choose_password| {
@@ -151,6 +156,7 @@ async fn login(
             Ok(again("Your password was set by staff. Choose a new one to go on.", true).into_response())
         }
         Ok(LoginStep::NotAPatient) => Ok(again("Only a patient has data to share.", false).into_response()),
+        // The same page again with what was typed, but for the password.
         Err(PlatformError::Unauthenticated(_)) => {
             Ok(again("The name or the password is not right.", new_password.is_some()).into_response())
         }
@@ -173,6 +179,7 @@ fn is_from_our_page(headers: &HeaderMap, our_url: &str) -> bool {
     let is_ours = |origin: &HeaderValue| {
         let origin = origin.to_str().unwrap_or_default();
         let Some((_, place)) = origin.split_once("://") else { return false };
+        // Behind a proxy the page may be served under a name that the configuration does not have.
         let is_named = headers.get(HOST).is_some_and(|host| host.as_bytes().eq_ignore_ascii_case(place.as_bytes()));
         is_named || our_url.strip_prefix(origin).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };

@@ -25,6 +25,8 @@ impl Browser {
     /// The cookie to set, when the browser does not have it.
     pub(super) fn cookie(&self) -> Option<HeaderValue> {
         let secure = if self.secure { "; Secure" } else { "" };
+        // Lax and not Strict: the person comes from the application's page, and the cookie has to be there already
+        // then.
         let cookie = format!("{}={}; Path=/; HttpOnly; SameSite=Lax{secure}", name(self.secure), self.id);
         self.is_new.then(|| HeaderValue::from_str(&cookie).ok()).flatten()
     }
@@ -39,9 +41,11 @@ impl FromRequestParts<ApiState> for Browser {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
+        // From the configured address: behind a proxy the connection itself is plain.
         let secure = state.platform.core.settings().health_url.starts_with("https:");
         let headers = parts.headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
         let cookies = headers.flat_map(|value| value.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
+        // What is not of our making is replaced, so that nobody else can choose the value.
         let sent = cookies.into_iter().find(|(key, value)| *key == name(secure) && is_ours(value));
         Ok(match sent {
             Some((_, id)) => Browser { id: id.to_owned(), is_new: false, secure },

@@ -13,11 +13,13 @@ use super::form::{Form, invalid_request, pairs};
 /// The credentials of a request. Refused when there are none, two, or unreadable ones.
 pub(super) fn credentials(headers: &HeaderMap, form: &Form) -> Result<ClientCredentials, PlatformError> {
     let (id, secret) = (form.one("client_id")?, form.one("client_secret")?);
+    // A header of any scheme is an attempt at authentication and is judged as one (RFC 6749, 5.2).
     if !headers.contains_key(AUTHORIZATION) {
         let id =
             id.ok_or(PlatformError::Oauth { code: "invalid_client", message: "there are no client credentials" })?;
         return Ok(ClientCredentials { id: ClientId::new(id), secret: secret.map(str::to_owned) });
     }
+    // Two secrets are refused even when they agree (RFC 6749, 2.3): one of them will be in a log.
     if secret.is_some() {
         return Err(invalid_request("the client shows itself in two ways"));
     }
@@ -25,6 +27,7 @@ pub(super) fn credentials(headers: &HeaderMap, form: &Form) -> Result<ClientCred
         code: "invalid_client",
         message: "the Authorization header is not of the Basic scheme, or cannot be read",
     })?;
+    // Many libraries repeat the id in the form, so the same one is let through.
     if id.is_some_and(|id| id != basic.id.as_str()) {
         return Err(invalid_request("client_id is not the one of the Authorization header"));
     }
@@ -44,6 +47,7 @@ fn from_basic(headers: &HeaderMap) -> Option<ClientCredentials> {
 
 /// Both halves are encoded like the fields of a form before they are joined (RFC 6749, 2.3.1).
 fn form_decoded(text: &str) -> Option<String> {
+    // They would split the text into several fields, of which one would be taken for the whole.
     if text.contains(['&', '=']) {
         return None;
     }

@@ -53,6 +53,7 @@ async fn metadata(State(state): State<ApiState>) -> Json<Metadata> {
         revocation_endpoint: at("/oauth/revoke"),
         introspection_endpoint: at("/oauth/introspect"),
         jwks_uri: at("/.well-known/jwks.json"),
+        // Clients set themselves up by what is named here, so nothing is named that is not done.
         scopes_supported: SCOPES,
         response_types_supported: ["code"],
         response_modes_supported: ["query"],
@@ -61,6 +62,7 @@ async fn metadata(State(state): State<ApiState>) -> Json<Metadata> {
         token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
         revocation_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
         introspection_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post"],
+        // Against mixed-up servers (RFC 9207): the client can check who answered.
         authorization_response_iss_parameter_supported: true,
         issuer,
     })

@@ -79,8 +79,10 @@ async fn token(
     headers: HeaderMap,
     form: Form,
 ) -> Result<Json<TokenBody>> {
+    // Before the grant is looked at: who cannot prove to be a client learns nothing of codes.
     let client = credentials(&headers, &form)?;
     let text = |value: Option<&str>| value.map(str::to_owned);
+    // Missing parts are 400 `invalid_request`, which libraries tell apart from a code that is not good.
     let grant = match form.required("grant_type", "grant_type is required")? {
         "authorization_code" => Grant::Code {
             code: form.required("code", "code is required")?.to_owned(),
@@ -97,6 +99,7 @@ async fn token(
         }
     };
     let tokens =
+        // `of_oauth`: a client that is slowed reads `error` as well.
         state.platform.identity.oauth_tokens(&client, grant, &address.text()).await.map_err(ApiError::of_oauth)?;
     Ok(Json(tokens.into()))
 }
@@ -128,6 +131,7 @@ async fn revoke(
     let client = credentials(&headers, &form)?;
     let token = form.required("token", "token is required")?;
     state.platform.identity.give_back(&client, token, &address.text()).await.map_err(ApiError::of_oauth)?;
+    // Also for a token that nobody knows (RFC 7009, 2.2): the caller wants it gone, and gone it is.
     Ok(StatusCode::OK)
 }
 
@@ -161,6 +165,7 @@ struct Introspection {
 
 impl Introspection {
     fn of(inspected: Option<Inspected>, issuer: &str) -> Self {
+        // Nothing but `active` (RFC 7662, 2.2): why a token is not good is nobody's business.
         let Some(found) = inspected else {
             return Introspection {
                 active: false,
@@ -183,6 +188,7 @@ impl Introspection {
             exp: Some(found.expires_s),
             iat: found.issued_s,
             sub: Some(found.patient.to_string()),
+            // The one cloud that takes such tokens.
             aud: Some("health"),
             iss: Some(issuer.to_owned()),
             jti: found.token_id.map(|session| session.to_string()),

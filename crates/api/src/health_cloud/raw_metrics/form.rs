@@ -92,6 +92,7 @@ impl Writer {
                 Writer::Arrow(data_type, writer)
             }
             Form::Parquet => {
+                // The same as of sealed files, so that tools which read the one read the other.
                 let properties = store::segment::file_properties(data_type, patient)?;
                 let writer = ArrowWriter::try_new(Vec::new(), arrow_schema(data_type), Some(properties));
                 Writer::Parquet(data_type, Box::new(writer.map_err(internal)?))
@@ -110,6 +111,7 @@ impl Writer {
             }
             Writer::Arrow(data_type, writer) => {
                 let blocks: Vec<&Block> = blocks.iter().collect();
+                // A batch without rows says nothing, and the schema has been written already.
                 if !blocks.is_empty() {
                     writer.write(&record_batch(*data_type, &blocks)?).map_err(internal)?;
                 }
@@ -129,6 +131,7 @@ impl Writer {
         let mut bytes = Vec::new();
         match self {
             Writer::Json(rows) => rows.finish(&mut bytes),
+            // Without any row the header is still to be written: an empty file has no columns.
             Writer::Csv(_, header) => bytes = header.unwrap_or_default(),
             Writer::Arrow(_, mut writer) => {
                 writer.finish().map_err(internal)?;

@@ -53,9 +53,11 @@ async fn raw_metrics(
     caller.require(READ)?;
     let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("raw metric type"))?;
     let range = range::read(data_type, &parameters)?;
+    // After the range: 406 would send a client looking for another form of an answer that there is not.
     let form = Form::asked_for(&headers)?;
     let pieces = state.platform.data.samples(&caller.patient, data_type, range).await?;
     let writer = Writer::new(form, data_type, &caller.patient)?;
+    // A cache in between must not give CSV to somebody who asked for JSON.
     let headers = [(CONTENT_TYPE, form.content_type()), (VARY, "accept")];
     Ok((headers, Body::from_stream(written(pieces, writer))).into_response())
 }

@@ -15,6 +15,7 @@ const HALF_HOUR_MS: i64 = 30 * 60_000;
 pub(super) fn read(data_type: DataType, parameters: &Parameters) -> Result<Range, PlatformError> {
     let names = ["from_date", "to_date", "from_client_date", "to_client_date"];
     let [from, to, from_client, to_client] = names.map(|name| parameters.one(name));
+    // Any mixture is refused: half a range in each clock has two meanings.
     let (range, from_ms, to_ms) = match (from, to, from_client, to_client) {
         (Some(from), Some(to), None, None) => {
             let (from_ms, to_ms) = (zoned_ms("from_date", from)?, zoned_ms("to_date", to)?);
@@ -29,10 +30,12 @@ pub(super) fn read(data_type: DataType, parameters: &Parameters) -> Result<Range
             return Err(malformed("wrong_range", message.to_owned()));
         }
     };
+    // The answer comes at once and unpaged, and half an hour of a waveform has more rows than days of the rest.
     let largest_ms = if data_type.is_waveform() { HALF_HOUR_MS } else { DAY_MS };
     if to_ms < from_ms {
         return Err(malformed("wrong_range", "the range ends before it begins".to_owned()));
     }
+    // Of local times this is the span of the clock, so that a day of 25 hours can be asked for as one day.
     if to_ms - from_ms > largest_ms {
         let message = format!("at most {} minutes of {} at once", largest_ms / 60_000, data_type.name());
         return Err(malformed("window_too_large", message));
@@ -48,11 +51,14 @@ fn malformed(code: &'static str, message: String) -> PlatformError {
 fn zoned_ms(name: &str, text: &str) -> Result<i64, PlatformError> {
     let text = text.trim();
     let repaired = match text.rfind(' ') {
+        // Only behind the time: between date and time a blank is a blank.
         Some(at) if at > "YYYY-MM-DDT".len() => format!("{}+{}", &text[..at], &text[at + 1..]),
         _ => text.to_owned(),
     };
     let timestamp: Result<Timestamp, _> = repaired.parse();
     let not_a_time = |_| malformed("wrong_range", format!("{name} is not an ISO 8601 date and time with a zone"));
+    // Rows are shown with whole milliseconds, cut off; ends of ranges are cut in the same way, or a shown time would
+    // miss its row.
     Ok(floor_ms(timestamp.map_err(not_a_time)?))
 }
 

@@ -27,18 +27,22 @@ const END_OF_STREAM: &[u8] = &[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 /// The rows of a stream. `zone` is that of rows that name none.
 pub(crate) fn read(data_type: DataType, stream: &Bytes, zone: &ZoneName) -> Result<TypeBatches, BodyError> {
     let at_its_place = |fault: StructureFault| at_its_place(data_type, &fault);
+    // In this order: nothing is decoded before its claims have been held against the bytes.
     claims::check_schema(stream).map_err(not_a_stream)?;
     let schema = guarded(|| StreamReader::try_new(&stream[..], None))?.schema();
     check_schema(data_type, &schema).map_err(at_its_place)?;
     let messages = claims::check_batches(stream, &schema).map_err(not_a_stream)?;
 
+    // Equal texts are kept once: a column of views can point at the same text from every row.
     let mut texts = SharedTexts::within(stream.len());
     let mut batches = Vec::new();
     // Columns stay where they arrived; a reader of streams would copy each message first.
     let mut decoder = StreamDecoder::new();
+    // The decoder hands a batch out when the next message begins, so the last one needs an end behind it.
     for mut buffer in [Buffer::from(stream.slice(..messages)), Buffer::from(END_OF_STREAM)] {
         while let Some(batch) = guarded(|| decoder.decode(&mut buffer))? {
             let batch = read_batch(data_type, &batch, zone, &mut texts).map_err(at_its_place)?;
+            // A batch without rows is allowed and would become an empty chunk.
             if !batch.times_us.is_empty() {
                 batches.push(batch);
             }

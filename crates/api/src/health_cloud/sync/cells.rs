@@ -124,9 +124,12 @@ impl FieldSeed<'_> {
 impl<'de> DeserializeSeed<'de> for FieldSeed<'_> {
     type Value = Field;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Field, D::Error> {
+        // A text can hold brackets and escapes; everything else can be scanned for digits first.
         if self.column().is_text() {
             return deserializer.deserialize_any(self);
         }
+        // Borrowed from the body: the fast path below then reads digits without the parser, which takes most of its
+        // time per number.
         let text = <&RawValue>::deserialize(deserializer)?.get();
         match self.whole_numbers(text) {
             Some(field) => Ok(field),
@@ -139,11 +142,13 @@ impl FieldSeed<'_> {
     /// An array of nothing but whole numbers and nulls.
     fn whole_numbers(self, text: &str) -> Option<Field> {
         let column = self.column();
+        // Outside of this range a product with the steps could leave 32 bits.
         let (range, steps) = (column.whole_range()?, i64::from(column.steps_per_unit()));
         // Two or three digits and a comma are usual, and waveforms have more.
         let mut cells = Vec::with_capacity(text.len() / 4);
         let mut faults = Vec::new();
         let is_read = whole_numbers::for_each(text, |number| {
+            // A bad value rejects its row and not the sync, so its place is kept and the reading goes on.
             let cell = match number {
                 Some(number) if range.contains(&number) => (number * steps) as i32,
                 Some(_) => {
@@ -159,6 +164,7 @@ impl FieldSeed<'_> {
 
     /// What the parser found wrong: with the value, which is noted with its place already, or with the text itself.
     fn as_error_of_body<E: Error>(&self, error: &serde_json::Error) -> E {
+        // `fail` has noted the place already; a second one would be that of the text inside the column.
         if error.is_data() {
             return E::custom(error);
         }
@@ -251,6 +257,7 @@ impl CellSeed<'_> {
     fn number<E: Error>(self, cell: Result<i32, CellError>) -> Result<Result<i32, CellError>, E> {
         match self.column.kind {
             Kind::Number { .. } | Kind::Hex => Ok(cell),
+            // A number where a word belongs is a column of the wrong kind, which no row can be blamed for.
             Kind::TestType | Kind::Text { .. } => Err(self.field.wrong_kind()),
         }
     }
@@ -271,6 +278,7 @@ impl<'de> Visitor<'de> for CellSeed<'_> {
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
+        // Larger than any range there is: a bad value of one row like any other.
         let whole = i64::try_from(value).map_err(|_| CellError::OutOfRange);
         self.number(whole.and_then(|whole| self.column.cell_from_i64(whole)))
     }
@@ -346,6 +354,8 @@ impl<'de> Visitor<'de> for TimeSeed<'_> {
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<TimeField, E> {
+        // Saturates, as the fraction below does: absurd times are rejected row by row, with the reason of times that
+        // are too late.
         Ok(TimeField::One(i64::try_from(value).unwrap_or(i64::MAX).saturating_mul(1000)))
     }
 

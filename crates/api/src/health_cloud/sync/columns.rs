@@ -56,11 +56,13 @@ impl<'de> Visitor<'de> for RowsSeed<'_> {
     type Value = Vec<Batch>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Never shown: the place of the fault is told in words of our own.
         write!(formatter, "columns, blocks of columns, or rows under data.{}", self.data_type.name())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Batch>, A::Error> {
         let mut rows = RowCollector::new(self.data_type);
+        // An object that is not in an array is columns, also with one row: without a time it is a fault of structure.
         let object = ObjectSeed { data_type: self.data_type, place: self.place, rows: &mut rows, in_array: false };
         let block = object.visit_map(map)?;
         Ok(block.or_else(|| rows.take()).into_iter().collect())
@@ -106,18 +108,23 @@ impl<'de> Visitor<'de> for ObjectSeed<'_, '_> {
         while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
             match &*key {
                 "timestamp" => {
+                    // The last one would win otherwise: a body that contradicts itself stores nothing (422).
                     if fields.times.is_some() {
                         return Err(self.fail("timestamp", "is given twice"));
                     }
                     let seed = TimeSeed { data_type: self.data_type, place: self.place };
                     fields.times = Some(map.next_value_seed(seed)?);
                 }
+                // Kept apart from the columns: no type may have a column of these names.
                 "start" if fields.start.is_some() => return Err(self.fail("start", "is given twice")),
                 "start" => fields.start = Some(self.decimal("start", map.next_value()?)?),
                 "rate_hz" if fields.rate_hz.is_some() => return Err(self.fail("rate_hz", "is given twice")),
                 "rate_hz" => fields.rate_hz = Some(self.decimal("rate_hz", map.next_value()?)?),
+                // Raw metrics show it, and what they show can be sent back. It follows from time and
+                // zone.
                 "date" => map.next_value_seed(PassedOver { seed: &self, inside_array: false })?,
                 name => {
+                    // An unknown column is refused and not skipped: a typo would silently lose a signal for good.
                     let Some(index) = self.data_type.column_index(name) else {
                         return Err(self.fail(name, "is not a column of this type"));
                     };
@@ -174,6 +181,7 @@ impl ObjectSeed<'_, '_> {
     fn assemble<E: serde::de::Error>(self, fields: Fields) -> Result<Option<Batch>, E> {
         let times_us = match (fields.times, fields.start, fields.rate_hz) {
             (Some(TimeField::Each(times_us)), None, None) => times_us,
+            // One time with an array cannot be meant: all its values would lie at the same moment.
             (Some(TimeField::One(time_us)), None, None) => {
                 if let Some((index, _)) = fields.columns.iter().find(|(_, field)| field.rows().is_some()) {
                     let name = self.data_type.columns()[*index].name;
@@ -186,9 +194,11 @@ impl ObjectSeed<'_, '_> {
                 let Some(rows) = fields.columns.iter().find_map(|(_, field)| field.rows()) else {
                     return Err(self.fail("start", "needs a column that is an array"));
                 };
+                // The times of a block are made here, eight bytes for each value of two characters.
                 if rows > LONGEST_BLOCK {
                     return Err(self.fail("start", "is the start of a block longer than a day"));
                 }
+                // After the length, so that a block is called too long whatever its rate is.
                 self.check_rate(rate_hz)?;
                 let times_us = EvenSampling { start_ms, rate_hz }.times_us(rows);
                 times_us.ok_or_else(|| self.fail("rate_hz", "gives no times with this start"))?
@@ -210,12 +220,15 @@ impl ObjectSeed<'_, '_> {
             let name = self.data_type.columns()[*index].name;
             return Err(self.fail(name, &format!("has another length than the {rows} times")));
         }
+        // Many short blocks of one sync become one batch here, so that they are stored as one chunk.
         if rows < SHORT_BLOCK {
             self.append(times_us, fields.columns)?;
             return Ok(None);
         }
+        // Before the cells are made: a constant text is repeated for every row.
         self.place.take_room(self.data_type, bytes_of_block(self.data_type, &fields.columns, rows))?;
         let faults = faults_of(self.data_type, &fields.columns, rows);
+        // A column that is left out is null in each row and costs nothing.
         let mut columns = vec![Cells::Constant(NULL); self.data_type.columns().len()];
         for (index, field) in fields.columns {
             columns[index] = field.into_cells(rows);
@@ -280,6 +293,7 @@ impl<'de> Visitor<'de> for PassedOver<'_, '_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
+        // A column may be an array, its elements may not: deeper nesting is only ever an attempt to be slow.
         if self.inside_array {
             return Err(self.wrong_kind());
         }
@@ -300,6 +314,7 @@ fn bytes_of_faults(fields: &[(usize, Field)], rows: usize) -> usize {
     let mut faults = 0;
     for (_, field) in fields {
         if field.fault().is_some() {
+            // The first bad constant is told for every row, and the ones after it for none (`faults_of`).
             faults += rows;
             break;
         }
@@ -375,6 +390,7 @@ impl RowCollector {
 
     /// The batch of what was gathered since the last call.
     fn take(&mut self) -> Option<Batch> {
+        // What comes after a block of columns begins at row 0 of a new batch.
         let gathered = std::mem::replace(self, RowCollector::new(self.data_type));
         let rows = gathered.times_us.len();
         let finish = |cells: Option<Cells>| match cells {

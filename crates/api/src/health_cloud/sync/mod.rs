@@ -123,6 +123,7 @@ async fn sync(
     headers: HeaderMap,
     sent: Body,
 ) -> Result<Json<SyncAnswer>> {
+    // Before the body is looked at: who may only read must not cost memory for an upload.
     caller.require(SYNC)?;
     require_content_type(&headers, &["application/json"], "application/json")?;
     let body = read_off_thread(&state, &headers, sent, |bytes| body::read(&bytes)).await?;
@@ -149,10 +150,13 @@ async fn sync_arrow(
     sent: Body,
 ) -> Result<Json<SyncAnswer>> {
     caller.require(SYNC)?;
+    // In the path the type is part of the address, so an unknown one is 404; in a body it is 422.
     let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("data type"))?;
+    // Some clients of Arrow know no media type for it and send plain bytes.
     require_content_type(&headers, &[ARROW_STREAM, "application/octet-stream"], ARROW_STREAM)?;
     let one = |name: &str| parameters.one(name).map(str::to_owned);
     let (sync_id, time_zone, serial_number) = (one("sync_id"), one("time_zone"), one("serial_number"));
+    // An unknown zone refuses the stream before it is received, however large it is.
     let zone = ingest::zone_of(&caller, time_zone.clone())?;
     let device = serial_number.map(|text| ingest::DeviceReport::new(SerialNumber::new(text)));
     let body = read_off_thread(&state, &headers, sent, move |bytes| {
@@ -164,12 +168,14 @@ async fn sync_arrow(
 
 async fn store(state: &ApiState, caller: &HealthCaller, (body, _room): (SyncBody, Room)) -> Result<Json<SyncAnswer>> {
     let receipt = state.platform.data.store_sync(caller, body).await?;
+    // After the commit: what was refused or lost is no sync.
     state.metrics.synced(&receipt);
     Ok(Json(receipt.into()))
 }
 
 fn require_content_type(headers: &HeaderMap, accepted: &[&str], named: &'static str) -> Result<()> {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    // Parameters such as a charset are allowed: JSON is UTF-8 whatever they say.
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if accepted.iter().any(|accepted| kind.eq_ignore_ascii_case(accepted)) {
         return Ok(());
@@ -179,6 +185,7 @@ fn require_content_type(headers: &HeaderMap, accepted: &[&str], named: &'static 
 
 /// A body as it was sent, up to a limit and as far as there is room.
 async fn receive(sent: Body, announced: usize, limit: usize, room: &mut Room) -> Result<Bytes> {
+    // What was announced may be less than what comes, or nothing with chunked bodies.
     let mut sent = Limited::new(sent, limit);
     // Memory costs nothing before it is written to, but on a machine that is strict about it there may be none.
     let mut received: Vec<u8> = Vec::new();
@@ -186,9 +193,11 @@ async fn receive(sent: Body, announced: usize, limit: usize, room: &mut Room) ->
     while let Some(frame) = sent.frame().await {
         let frame = match frame {
             Ok(frame) => frame,
+            // Only this is the client's doing; everything else is a connection that broke off.
             Err(error) if error.is::<LengthLimitError>() => return Err(BodyRejection::TooLarge.into()),
             Err(_) => return Err(BodyRejection::CutOff.into()),
         };
+        // Trailers mean nothing here.
         let Ok(piece) = frame.into_data() else { continue };
         room.grow_to(received.len() + piece.len())?;
         received.extend_from_slice(&piece);
@@ -212,14 +221,17 @@ where
         message: "the Content-Encoding must be gzip, zstd or identity",
     })?;
     let announced = sent.size_hint().lower();
+    // Refused on its word, before a byte of it is received; who announces nothing is stopped at the limit.
     if announced > state.limits.sync_bytes as u64 {
         return Err(BodyRejection::TooLarge.into());
     }
     let announced = announced as usize;
+    // 503 and not 413: the same upload is welcome when others are done, and an app keeps it until then.
     let mut room = state.uploads.enter(announced)?;
     let receiving = tracing::debug_span!("receive body");
     let bytes = receive(sent, announced, state.limits.sync_bytes, &mut room).instrument(receiving).await?;
     let limit = state.limits.sync_expanded_bytes;
+    // Handing a small body to another thread takes longer than reading it; a packed one of that size can be large.
     let in_place = bytes.len() <= READ_IN_PLACE && encoding == Encoding::Identity;
     let work = move || -> Result<(SyncBody, Room)> {
         // Rows are made of the expanded text while it is still there, and are about as large.
@@ -260,8 +272,10 @@ fn short(mut text: String) -> String {
 impl From<ExpandError> for ApiError {
     fn from(error: ExpandError) -> Self {
         match error {
+            // 413 as for what is sent: a client that is told to split its upload solves both.
             ExpandError::TooLarge { .. } => BodyRejection::TooLarge.into(),
             ExpandError::NoRoom(no_room) => no_room.into(),
+            // A truncated packing is a fault of syntax and stores nothing, although its beginning could be read.
             ExpandError::Damaged(_) => {
                 PlatformError::Malformed { code: "malformed_body", message: error.to_string() }.into()
             }

@@ -31,6 +31,7 @@ impl Operate for CreateApiKey {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
         let account = platform.identity.account_by_email(&self.account).await?;
         let expires_ms = self.expires.map(|span| platform.core.now_ms() + span.as_millis() as i64);
+        // Codes are checked by the operation: a key for a study that there is not would act on all or none.
         let new =
             NewApiKey { name: self.name, expires_ms, groups: self.groups.into_iter().map(GroupCode::new).collect() };
         let (key, token) = platform.identity.create_api_key(&account, new).await?;

@@ -38,6 +38,7 @@ impl Operate for CreateOauthClient {
         let (client, secret) = platform.identity.create_oauth_client(new).await?;
         Ok(match secret {
             Some(secret) => json!({"client_id": client.id, "client_secret": secret}),
+            // Without the field and not null: scripts that put it into a file would write the word null.
             None => json!({"client_id": client.id}),
         })
     }

@@ -87,11 +87,13 @@ impl Archive {
     /// Opens a file; none when it is no ZIP archive.
     pub fn open(path: &Path) -> Result<Option<Self>, Failure> {
         let unreadable = |error| Failure::file("read", path, error);
+        // Standard input cannot be read twice, and the directory of an archive is at its end.
         if path == Path::new("-") {
             return Ok(None);
         }
         let mut magic = Vec::new();
         File::open(path).map_err(unreadable)?.take(4).read_to_end(&mut magic).map_err(unreadable)?;
+        // By its first bytes and not its name: downloads are saved under any.
         if magic != ZIP_MAGIC {
             return Ok(None);
         }
@@ -99,8 +101,10 @@ impl Archive {
         let mut zip = ZipArchive::new(file).map_err(|error| not_an_archive(path, &error))?;
         let manifest = zip.by_name(MANIFEST).map_err(|error| not_an_archive(path, &error))?;
         let mut text = Vec::new();
+        // An archive may come from anybody, and a few bytes of it can unfold to all the memory there is.
         manifest.take(LARGEST_MANIFEST_BYTES).read_to_end(&mut text).map_err(unreadable)?;
         let manifest: Manifest = serde_json::from_slice(&text).map_err(|error| not_an_archive(path, &error))?;
+        // A later version may mean something else by the same names.
         if manifest.version != VERSION {
             return Err(not_an_archive(path, &"its manifest is of another version"));
         }
@@ -130,6 +134,7 @@ impl Archive {
     pub fn streams(&mut self, entry: &Entry, with_zones: bool) -> Result<Streams, Failure> {
         let name = self.path.join(&entry.name);
         let mut packed = self.packed(entry, 0)?;
+        // Without a name, so that nothing is left of a patient's data when the program is killed.
         let unpacked = tempfile::tempfile().and_then(|mut file| {
             std::io::copy(&mut packed, &mut file)?;
             Ok(file)
@@ -152,6 +157,7 @@ impl Archive {
     ) -> Result<impl Read + use<'own>, Failure> {
         let packed = self.zip.by_name(&entry.name);
         let packed = packed.map_err(|error| not_an_archive(&self.path, &format!("`{}`: {error}", entry.name)))?;
+        // Held to the promise of the manifest, which its hash then confirms: no entry unfolds further.
         Ok(packed.take(entry.bytes.saturating_add(more_bytes)))
     }
 

@@ -41,7 +41,9 @@ impl<'bytes> Rows<'bytes> {
         let mut reader = ReaderBuilder::new().from_reader(Bounded { bytes, of_row: 0 });
         let header = reader.headers().map_err(|error| not_csv(path, &error))?.clone();
         let mut columns = Vec::new();
+        // All of the header before the first row: a misspelt column is told before anything has been sent.
         for name in &header {
+            // Spreadsheets put a mark of the byte order before the first name.
             columns.push(column(name.trim_start_matches('\u{feff}').trim(), data_type, path)?);
         }
         if !columns.iter().flatten().any(|name| name == "timestamp") {
@@ -63,6 +65,7 @@ impl<'bytes> Rows<'bytes> {
     /// The next row.
     pub fn next(&mut self) -> Result<Option<StringRecord>, Failure> {
         let mut record = StringRecord::new();
+        // The reader reads ahead, so this bounds what is read while a row is looked for, and not its exact length.
         self.reader.get_mut().of_row = 0;
         let more = self.reader.read_record(&mut record).map_err(|error| not_csv(&self.path, &error))?;
         self.line = record.position().map_or(self.line, csv::Position::line);
@@ -110,6 +113,7 @@ fn column(name: &str, data_type: DataType, path: &Path) -> Result<Option<String>
 
 fn unpack(plain: Box<dyn Read>) -> std::io::Result<Box<dyn Read>> {
     let mut buffered = BufReader::with_capacity(1 << 16, plain);
+    // By content, since standard input has no name; files of several members are what parallel packers write.
     let is_gzip = buffered.fill_buf()?.starts_with(&GZIP_MAGIC);
     Ok(if is_gzip { Box::new(MultiGzDecoder::new(buffered)) } else { Box::new(buffered) })
 }

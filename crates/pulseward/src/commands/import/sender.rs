@@ -42,6 +42,7 @@ impl Counts {
         let mut counts = Counts::default();
         for one in answer["types"].as_object().into_iter().flat_map(|types| types.values()) {
             let count = |name: &str| one[name].as_u64().unwrap_or(0);
+            // What stands now and did not before, from the view of who imports.
             counts.stored += count("stored") + count("replaced");
             counts.duplicate += count("duplicate");
             counts.rejected += count("rejected");
@@ -61,6 +62,7 @@ pub struct Sender {
 impl Sender {
     /// A sender to the service at an address.
     pub fn new(url: &str, bearer: &str, compression: Compression) -> Result<Self, Failure> {
+        // Long: a body of 32 MiB on a slow line is still a good upload.
         let client = Client::builder().timeout(Duration::from_mins(5)).build()?;
         let address = format!("{}/health/v1/sync", url.trim_end_matches('/'));
         Ok(Sender { client, address, bearer: bearer.to_owned(), compression })
@@ -105,8 +107,11 @@ impl Sender {
             };
             let wait = match self.client.execute(again).await {
                 Ok(response) if response.status().is_success() => return Ok(Counts::of(&response.json().await?)),
+                // The same rows again are duplicates at worst, so trying again is safe whatever became of the first
+                // try.
                 Ok(response) if tries < TRIES && passes(response.status()) => retry_after(&response),
                 Ok(response) => return Err(refusal(response).await),
+                // A request that cannot be built will not be built the next time either.
                 Err(error) if tries < TRIES && !error.is_builder() => None,
                 Err(error) => return Err(error.into()),
             };
@@ -140,6 +145,7 @@ fn retry_after(response: &Response) -> Option<Duration> {
 
 async fn refusal(response: Response) -> Failure {
     let status = response.status();
+    // A proxy in between answers with a page; then the status is all there is to tell.
     let text = response.text().await.unwrap_or_default();
     let body: Value = serde_json::from_str(&text).unwrap_or_default();
     let fields = body.get("errors").map(|errors| format!(" {errors}")).unwrap_or_default();

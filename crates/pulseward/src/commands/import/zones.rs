@@ -26,6 +26,7 @@ impl ZoneOfRow {
     /// Goes on to a row, given its timestamp (ms) and date; whether its zone is another than that of the row before. A
     /// zone stays while its clock shows what the dates say: two zones may show the same for long.
     pub fn has_changed(&mut self, timestamp: Option<&str>, date: Option<&str>) -> bool {
+        // Almost every archive has one zone; its rows need no clock.
         if self.zones.len() < 2 {
             return false;
         }
@@ -41,6 +42,7 @@ impl ZoneOfRow {
                 self.current = other;
                 true
             }
+            // No zone of the manifest shows this date: the service is to judge the row.
             None => false,
         }
     }

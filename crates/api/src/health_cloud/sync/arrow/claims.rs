@@ -41,6 +41,7 @@ pub(super) fn check_schema(stream: &[u8]) -> Result<(), &'static str> {
 pub(super) fn check_batches(stream: &[u8], schema: &Schema) -> Result<usize, &'static str> {
     let (header, mut rest) = next_message(stream)?.ok_or("it is empty")?;
     let message = root_as_message(header).map_err(|_| DAMAGED)?;
+    // No writer gives a schema a body, and the reader would step over one of any length.
     if message.bodyLength() != 0 {
         return Err("its schema has a body");
     }
@@ -48,6 +49,7 @@ pub(super) fn check_batches(stream: &[u8], schema: &Schema) -> Result<usize, &'s
     while let Some((header, after)) = next_message(rest)? {
         let message = root_as_message(header).map_err(|_| DAMAGED)?;
         let body_length = usize::try_from(message.bodyLength()).map_err(|_| "a message has no length")?;
+        // The reader takes memory for the claimed length first and reads afterwards.
         let (body, after) = after.split_at_checked(body_length).ok_or("a message ends early")?;
         match message.header_type() {
             MessageHeader::RecordBatch => {
@@ -57,15 +59,18 @@ pub(super) fn check_batches(stream: &[u8], schema: &Schema) -> Result<usize, &'s
             }
             MessageHeader::DictionaryBatch => {
                 let dictionary = message.header_as_dictionary_batch().ok_or(DAMAGED)?;
+                // Small changes of a large dictionary would each make a copy of all of it.
                 if dictionary.isDelta() {
                     return Err("it changes a dictionary instead of replacing it");
                 }
                 let entries = dictionary.data().ok_or(DAMAGED)?;
                 check_batch(entries, body.len(), stream.len())?;
+                // One dictionary can serve several columns, and each of them reads it with its own width.
                 for (_, data_type) in dictionaries.iter().filter(|(id, _)| *id == dictionary.id()) {
                     check_widths(entries, std::iter::once(*data_type))?;
                 }
             }
+            // Tensors and sparse tensors are no rows, and the reader has code for them that nobody has tried.
             _ => return Err("it has a message of another kind"),
         }
         rest = after;
@@ -93,6 +98,7 @@ fn check_widths<'types>(
     let mut counts_of_views = batch.variadicBufferCounts().into_iter().flatten();
     for data_type in columns {
         let (buffers_of_column, width) = match data_type {
+            // Columns of nothing but nulls have no buffers at all.
             DataType::Null => continue,
             DataType::Dictionary(keys, _) => (2, keys.primitive_width().unwrap_or(1)),
             DataType::Utf8 | DataType::Binary => (3, size_of::<i32>()),
@@ -126,10 +132,12 @@ fn next_message(stream: &[u8]) -> Result<Option<Message<'_>>, &'static str> {
         return Ok(None);
     }
     let (mut length, mut rest) = stream.split_first_chunk::<4>().ok_or(ENDS_EARLY)?;
+    // Streams of older writers have the length alone.
     if *length == CONTINUATION {
         (length, rest) = rest.split_first_chunk::<4>().ok_or(ENDS_EARLY)?;
     }
     let length = usize::try_from(i32::from_le_bytes(*length)).map_err(|_| "a message has no length")?;
+    // A sender may write the end of the stream; what follows it is not ours to judge.
     if length == 0 {
         return Ok(None);
     }
@@ -137,9 +145,12 @@ fn next_message(stream: &[u8]) -> Result<Option<Message<'_>>, &'static str> {
 }
 
 fn check_batch(batch: RecordBatch<'_>, body_bytes: usize, stream_bytes: usize) -> Result<(), &'static str> {
+    // Buffers unfold one by one inside of the reader, where no limit of ours reaches. The whole body may be packed
+    // instead.
     if batch.compression().is_some() {
         return Err("its buffers are compressed; compress the whole body instead");
     }
+    // A row has at least a bit in some column, or a stream of a few bytes could claim a billion rows of nulls.
     let rows = usize::try_from(batch.length()).ok().filter(|rows| *rows / 8 <= stream_bytes);
     let rows = rows.ok_or("a batch has more rows than bits")? as i64;
     for node in batch.nodes().into_iter().flatten() {

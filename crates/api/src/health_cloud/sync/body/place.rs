@@ -49,6 +49,7 @@ impl Place {
     /// Counts memory that is about to be taken for rows.
     pub(in super::super) fn take_room<E: Error>(&self, data_type: DataType, bytes: usize) -> Result<(), E> {
         match self.room.get().checked_sub(bytes) {
+            // Never given back: what a body has taken once it may need at the same time as the rest.
             Some(room) => {
                 self.room.set(room);
                 Ok(())
@@ -60,7 +61,9 @@ impl Place {
     /// Notes what is wrong and makes the error that ends the parsing.
     pub(in super::super) fn fail<E: Error>(&self, place: impl Into<String>, message: impl Into<String>) -> E {
         let (place, message) = (place.into(), message.into());
+        // serde carries a text only. It ends the parsing; place and message are taken from beside it.
         let error = E::custom(&message);
+        // The innermost comes first and knows best; outer readers that fail in turn would name a vaguer place.
         self.fault.borrow_mut().get_or_insert((place, message));
         error
     }

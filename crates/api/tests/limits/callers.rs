@@ -1,0 +1,114 @@
+//! The rate limit on every cloud: what it counts, what it leaves out, and what it says.
+
+use axum::body::Body;
+use axum::http::Request;
+use platform::Role;
+use serde_json::{Value, json};
+
+use crate::common::{PASSWORD, Story, text};
+use crate::{get_from, limited, rate};
+
+#[tokio::test]
+async fn each_token_of_a_person_has_its_own_minute_on_its_cloud() {
+    let story = Story::begin_with(limited(30)).await;
+    let key = story.key_of("rita@study.example", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let patient = story.patient(&key, &group, Value::Null).await;
+    let summaries = "/health/user-summaries?date_from=2025-11-20&date_to=2025-11-20";
+    for remaining in ["29", "28", "27"] {
+        assert_eq!(rate(&story.get_as("/users/me", &patient.users_token).await), (200, "30", remaining));
+        assert_eq!(rate(&story.get_as(summaries, &patient.health_token).await), (200, "30", remaining));
+    }
+    let login = json!({"code": patient.code, "password": PASSWORD});
+    let second = text(&story.post("/users/login", login).await.ok()["token"]);
+    assert_eq!(rate(&story.get_as("/users/me", &second).await), (200, "30", "29"), "another token, another minute");
+    assert_eq!(rate(&story.get_as("/users/me", &patient.users_token).await), (200, "30", "26"));
+}
+
+#[tokio::test]
+async fn every_answer_says_what_is_left_also_one_that_refuses() {
+    let story = Story::begin_with(limited(100)).await;
+    let key = story.key_of("rita@study.example", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let mut left = None;
+    for (method, path, body, status) in [
+        ("GET", "/integration/v1/groups".to_owned(), Value::Null, 200),
+        ("POST", "/integration/v1/groups".to_owned(), json!({}), 422),
+        ("GET", "/integration/v1/groups/ZZZZZ/patients".to_owned(), Value::Null, 404),
+        ("DELETE", format!("/integration/v1/groups/{group}"), Value::Null, 204),
+        ("GET", format!("/integration/v1/groups/{group}/patients"), Value::Null, 404),
+        ("GET", "/integration/v1/patients/audit/logs".to_owned(), Value::Null, 422),
+        ("GET", "/integration/v1/patients/audit/logs?from=x&to=1".to_owned(), Value::Null, 400),
+    ] {
+        let answer = story.ask(method, &path, &key, body).await;
+        assert_eq!(answer.status.as_u16(), status, "{method} {path}");
+        assert_eq!(answer.header("x-ratelimit-limit"), "100", "{method} {path}");
+        let remaining: i64 = answer.header("x-ratelimit-remaining").parse().expect("a number");
+        assert!(left.is_none_or(|left| remaining == left - 1), "{method} {path}: {left:?}, then {remaining}");
+        left = Some(remaining);
+    }
+    for path in ["/nowhere", "/users/me", "/health/v1/sync", "/integration/v1/patients/x/audit/logs", "/docs"] {
+        let answer = story.get(path).await;
+        assert!(!answer.header("x-ratelimit-remaining").is_empty(), "{path}: {answer:?}");
+        assert_eq!(answer.header("x-request-id").len(), 16, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn credential_that_ends_is_counted_by_its_address_again() {
+    let story = Story::begin_with(limited(3)).await;
+    let key = story.key_of("rita@study.example", Role::Researcher).await;
+    let path = format!("/integration/v1/groups?token={key}");
+    assert_eq!(rate(&get_from(&story, &path, "192.0.2.1").await), (200, "3", "2"));
+    let account = story.platform.identity.account_by_email("rita@study.example").await.expect("an account");
+    story.platform.identity.disable_account(&account).await.expect("disabled");
+    let mut statuses = Vec::new();
+    for _ in 0..5 {
+        statuses.push(get_from(&story, &path, "192.0.2.1").await.status.as_u16());
+    }
+    assert!(statuses.starts_with(&[401, 401]) && statuses.ends_with(&[429, 429]), "{statuses:?}");
+    // Guesses under new names all count for the address that they come from.
+    for guess in 0..3 {
+        let path = format!("/integration/v1/groups?token=pwk_guess{guess}");
+        assert_eq!(get_from(&story, &path, "192.0.2.9").await.status, 401, "{guess}");
+    }
+    assert_eq!(get_from(&story, "/integration/v1/groups?token=pwk_guess3", "192.0.2.9").await.status, 429);
+}
+
+#[tokio::test]
+async fn refused_request_is_not_carried_out() {
+    let story = Story::begin_with(limited(8)).await;
+    let key = story.key_of("rita@study.example", Role::Researcher).await;
+    let create = async || {
+        let body = json!({"name": "Study", "description": ""});
+        story.post_as("/integration/v1/groups", &key, body).await.status.as_u16()
+    };
+    let mut statuses = Vec::new();
+    for _ in 0..10 {
+        statuses.push(create().await);
+    }
+    assert_eq!(statuses, [200, 200, 200, 200, 200, 200, 200, 200, 429, 429]);
+    story.pass_ms(60_000);
+    let groups = story.get_as("/integration/v1/groups", &key).await.ok();
+    assert_eq!(groups.as_array().map(Vec::len), Some(8));
+}
+
+#[tokio::test]
+async fn key_is_one_caller_in_all_three_places() {
+    let story = Story::begin_with(limited(10)).await;
+    let key = story.key_of("rita@study.example", Role::Researcher).await;
+    let path = "/integration/v1/groups";
+    let with = |name: &'static str, value: &str| {
+        Request::get(path).header(name, value).body(Body::empty()).expect("a request")
+    };
+    let mut left = Vec::new();
+    for _ in 0..2 {
+        let answers = [
+            story.get(&format!("{path}?token={key}")).await,
+            story.send(with("x-api-key", &key)).await,
+            story.send(with("authorization", &format!("Bearer {key}"))).await,
+        ];
+        left.extend(answers.iter().map(|answer| rate(answer).2.parse::<i64>().expect("a number")));
+    }
+    assert_eq!(left, [9, 8, 7, 6, 5, 4]);
+}

@@ -1,0 +1,188 @@
+//! What the pages may ask for at most, and what their forms take.
+
+use platform::Role;
+use serde_json::{Value, json};
+
+use crate::browser::Browser;
+use crate::common::study::wrong_fields;
+use crate::common::{PASSWORD, Story, text};
+
+#[tokio::test]
+async fn names_and_ends_of_keys_have_limits() {
+    let story = Story::begin().await;
+    let (ada, _) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
+    let create = async |body: Value| ada.ask(&story, "POST", "/portal/api/keys", body).await;
+    for name in ["n".to_owned(), "ü".repeat(100), format!("  {}  ", "n".repeat(100))] {
+        let created = create(json!({ "name": name })).await;
+        assert_eq!((created.status.as_u16(), &created.body["name"]), (201, &json!(name.trim())));
+    }
+    for name in [json!(""), json!("   "), json!("ü".repeat(101)), json!("a\tb"), json!(7), json!(null)] {
+        assert_eq!(wrong_fields(&create(json!({ "name": name })).await), ["name"], "{name}");
+    }
+    // The clock says 00:53:20.000.
+    for (expires_at, is_good) in [
+        ("2025-11-20T00:53:20.001Z", true),
+        ("2025-11-20T01:53:20.001+01:00", true),
+        ("2125-01-01T00:00:00Z", true),
+        ("2025-11-20T00:53:20.000Z", false),
+        ("2025-11-20T00:53:20.001+01:00", false),
+        ("2025-11-20", false),
+        ("soon", false),
+        ("", false),
+    ] {
+        let created = create(json!({"name": "n", "expires_at": expires_at})).await;
+        if is_good {
+            assert_eq!(created.status, 201, "{expires_at}: {created:?}");
+        } else {
+            assert_eq!(wrong_fields(&created), ["expires_at"], "{expires_at}");
+        }
+    }
+    let listed = ada.get(&story, "/portal/api/keys").await.ok();
+    assert_eq!(listed.as_array().map(Vec::len), Some(1 + 3 + 3), "refused keys were not made");
+    for key in listed.as_array().expect("keys") {
+        assert!(key.get("key").is_none() && text(&key["prefix"]).starts_with("pwk_"), "{key}");
+    }
+}
+
+#[tokio::test]
+async fn key_ends_to_the_millisecond_and_stays_in_the_list() {
+    let story = Story::begin().await;
+    let (ada, _) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
+    let body = json!({"name": "short", "expires_at": "2025-11-20T00:53:25.000Z"});
+    let key = text(&ada.ask(&story, "POST", "/portal/api/keys", body).await.body["key"]);
+    story.pass_ms(4_999);
+    story.get_as("/integration/v1/groups", &key).await.ok();
+    story.pass_ms(1);
+    assert_eq!(story.get_as("/integration/v1/groups", &key).await.error(), (401, "unauthenticated"));
+    let listed = ada.get(&story, "/portal/api/keys").await.ok();
+    let last = listed.as_array().expect("keys").last().expect("a key");
+    assert_eq!((&last["name"], &last["revoked_at"]), (&json!("short"), &Value::Null));
+}
+
+#[tokio::test]
+async fn clients_name_addresses_that_can_be_answered() {
+    let story = Story::begin().await;
+    let (root, _) = Browser::of(&story, "root@example.org", Role::Admin).await;
+    let create = async |body: Value| root.ask(&story, "POST", "/portal/api/clients", body).await;
+    let with = |uris: Value| json!({"name": "Diary", "redirect_uris": uris, "privacy_policy_url": "https://diary.example/privacy"});
+    for uris in [
+        json!(["https://diary.example/back"]),
+        json!(["http://127.0.0.1:7777/back", "http://localhost/back", "http://[::1]:80/"]),
+        json!(["org.example.diary:/back"]),
+    ] {
+        let created = create(with(uris.clone())).await;
+        assert_eq!((created.status.as_u16(), &created.body["redirect_uris"]), (201, &uris));
+        assert_eq!(created.body["public"], false);
+    }
+    let count = root.get(&story, "/portal/api/clients").await.ok().as_array().map(Vec::len);
+    for uris in [
+        json!([]),
+        json!(["http://diary.example/back"]),
+        json!(["https://diary.example/back#part"]),
+        json!(["javascript:alert(1)"]),
+        json!(["/back"]),
+        json!(["https://"]),
+        json!([7]),
+        json!("https://diary.example/back"),
+    ] {
+        let refused = create(with(uris.clone())).await;
+        assert_eq!(refused.error(), (422, "invalid"), "{uris}");
+    }
+    for (field, value) in [
+        ("name", json!("")),
+        ("name", json!(" ")),
+        ("privacy_policy_url", json!("ftp://diary.example")),
+        ("privacy_policy_url", json!("")),
+        ("public", json!("yes")),
+    ] {
+        let mut body = with(json!(["https://diary.example/back"]));
+        body[field] = value.clone();
+        assert_eq!(create(body).await.error(), (422, "invalid"), "{field} {value}");
+    }
+    assert_eq!(root.get(&story, "/portal/api/clients").await.ok().as_array().map(Vec::len), count);
+}
+
+#[tokio::test]
+async fn heat_map_of_a_study_is_of_ninety_two_days_at_most() {
+    let story = Story::begin().await;
+    let (ada, key) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
+    let group = story.group(&key).await;
+    story.patient(&key, &group, json!({"first_name": "Grace", "last_name": "Hopper"})).await;
+    story.post_as(&format!("/integration/v1/groups/{group}/patients"), &key, Value::Null).await.ok();
+    let ask = async |query: &str| ada.get(&story, &format!("/portal/api/groups/{group}/compliance?{query}")).await;
+    for (query, days) in [
+        ("from=2025-11-20&to=2025-11-20", 1),
+        ("from=2025-08-21&to=2025-11-20", 92),
+        ("from=2024-02-28&to=2024-03-01", 3),
+    ] {
+        let map = ask(query).await.ok();
+        assert_eq!(map["days"].as_array().map(Vec::len), Some(days), "{query}");
+        let patients = map["patients"].as_array().expect("patients");
+        assert_eq!(patients.len(), 2, "{query}");
+        for patient in patients {
+            for name in ["percent", "received", "expected"] {
+                assert_eq!(patient[name].as_array().map(Vec::len), Some(days), "{query} {name}");
+            }
+        }
+        assert!(patients.iter().any(|patient| patient["name"] == "Grace Hopper"), "{map}");
+    }
+    for query in [
+        "from=2025-08-20&to=2025-11-20",
+        "from=2025-11-20&to=2025-11-19",
+        "from=2025-11-20",
+        "to=2025-11-20",
+        "from=yesterday&to=today",
+        "",
+    ] {
+        assert_eq!(ask(query).await.error(), (422, "invalid"), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn series_have_two_to_so_many_points() {
+    let story = Story::begin().await;
+    let (ada, key) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let patient = story.patient(&key, &group, json!({"time_zone": "UTC"})).await;
+    let now_ms = story.now_ms();
+    let times: Vec<i64> = (0..240).map(|minute| now_ms - minute * 60_000).collect();
+    story.sync(&patient, json!({"activity": {"timestamp": times, "bpm": 60}})).await;
+    let from_ms = now_ms - 240 * 60_000;
+    let ask = async |points: &str| {
+        let range = format!("from={from_ms}&to={now_ms}&series[]=activity.bpm{points}");
+        ada.get(&story, &format!("/portal/api/patients/{}/series?{range}", patient.uuid)).await
+    };
+    for points in [2, 3, 60, 239] {
+        let chart = ask(&format!("&points={points}")).await.ok();
+        let shown = chart["series"][0]["t"].as_array().map_or(0, Vec::len);
+        assert!((1..=points).contains(&shown), "{points}: {shown} shown");
+        let bucket_ms = chart["bucket_ms"].as_f64().expect("a length");
+        assert!(bucket_ms * points as f64 >= (now_ms - from_ms) as f64, "{points}: {bucket_ms} ms");
+    }
+    assert_eq!(ask("").await.ok()["series"][0]["raw"], true, "fewer rows than points are shown as they are");
+    for points in ["&points=1", "&points=0", "&points=1000000"] {
+        assert_eq!(wrong_fields(&ask(points).await), ["points"], "{points}");
+    }
+    for points in ["&points=-2", "&points=many", "&points=2.5"] {
+        assert_eq!(ask(points).await.error(), (400, "malformed_parameter"), "{points}");
+    }
+}
+
+#[tokio::test]
+async fn form_of_the_login_is_checked_before_any_password() {
+    let story = Story::begin().await;
+    story.key_of("ada@example.org", Role::Researcher).await;
+    for (body, fields) in [
+        (json!({}), vec!["email", "password"]),
+        (json!({"email": "ada@example.org"}), vec!["password"]),
+        (json!({"password": PASSWORD}), vec!["email"]),
+        (json!({"email": 7, "password": []}), vec!["email", "password"]),
+        (json!({"email": "ada@example.org", "password": PASSWORD, "wall_display": "yes"}), vec!["wall_display"]),
+        (json!({"email": "ada@example.org", "password": PASSWORD, "totp": 123_456}), vec!["totp"]),
+    ] {
+        let refused = story.post("/portal/session", body.clone()).await;
+        assert_eq!(wrong_fields(&refused), fields, "{body}");
+        assert_eq!(refused.header("set-cookie"), "", "{body}");
+    }
+    Browser::sign_in(&story, json!({"email": "ada@example.org", "password": PASSWORD})).await;
+}

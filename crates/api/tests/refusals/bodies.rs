@@ -1,0 +1,198 @@
+//! Every route that takes a body, with bodies that cannot be taken: which status, which code, and that nothing is done.
+
+use axum::body::Body;
+use axum::http::{Method, Request};
+use serde_json::{Value, json};
+
+use crate::common::study::{Study, wrong_fields};
+use crate::common::{Answer, PASSWORD, text};
+
+/// A route with a credential and a body that it would take.
+struct Route {
+    method: &'static str,
+    path: String,
+    credential: String,
+    good: Value,
+}
+
+/// Routes whose bodies are JSON objects, in an order in which each could be carried out.
+fn routes(study: &Study, voucher: &str) -> Vec<Route> {
+    let route =
+        |method, path: String, credential: &str, good| Route { method, path, credential: credential.to_owned(), good };
+    let integration = |method, path: String, good| route(method, format!("/integration{path}"), &study.key, good);
+    let uuid = &study.grace.uuid;
+    let dates = json!({"client_date_from": "2025-11-19T00:00:00", "client_date_to": "2025-11-19T01:00:00"});
+    let login = json!({"code": study.grace.code, "password": PASSWORD});
+    vec![
+        integration("POST", "/v1/groups".to_owned(), json!({"name": "New", "description": ""})),
+        integration("PATCH", study.of_group(""), json!({"name": "Renamed"})),
+        integration("PUT", study.of_group("/settings"), json!({"activity_goal_steps": 77})),
+        integration("POST", study.of_group("/hcps"), json!({"email": "hal@example.org"})),
+        integration("PATCH", study.of_grace(""), json!({"external_patient_id": "7"})),
+        integration("PUT", study.of_grace("/profile"), json!({"weight": 61})),
+        integration("PUT", study.of_grace("/alarms"), json!({"alarms": [{"vital": "spo2", "below": 92}]})),
+        integration("PUT", study.of_grace("/news-settings"), json!({"oxygen": true})),
+        integration("POST", "/v1/bracelets".to_owned(), json!({"serial_number": "PB-2", "device_type": "wrist"})),
+        integration("PATCH", "/v1/bracelets/PB-1".to_owned(), json!({"firmware_version": "9"})),
+        integration("POST", format!("/v1/create-export/{uuid}/acc"), dates.clone()),
+        integration("POST", format!("/v1/create-afib-export/{uuid}"), json!({"timestamp_from": 0, "timestamp_to": 1})),
+        integration("POST", study.of_grace("/reset-password"), json!({"password": "chosen by staff"})),
+        route("POST", "/users/activate".to_owned(), "", json!({"code": voucher, "password": PASSWORD})),
+        route("POST", "/users/login".to_owned(), "", login),
+        route("PATCH", "/users/me".to_owned(), &study.grace.users_token, json!({"first_name": "Grace"})),
+        route(
+            "POST",
+            "/users/auth/password".to_owned(),
+            &study.grace.users_token,
+            json!({"password": PASSWORD, "new_password": "another long password"}),
+        ),
+        route("POST", "/health/login".to_owned(), "", json!({"user_api_token": study.grace.users_token})),
+    ]
+}
+
+async fn send(study: &Study, route: &Route, headers: &[(&str, &str)], body: Vec<u8>) -> Answer {
+    let method: Method = route.method.parse().expect("a method");
+    let mut request = Request::builder().method(method).uri(&route.path);
+    if !route.credential.is_empty() {
+        request = request.header("authorization", format!("Bearer {}", route.credential));
+    }
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    study.story.send(request.body(Body::from(body)).expect("a request")).await
+}
+
+/// What all those routes could change.
+async fn state(study: &Study, voucher: &str) -> Value {
+    let mut told = Vec::new();
+    for path in [
+        "/v1/groups".to_owned(),
+        study.of_group("/patients"),
+        study.of_group("/settings"),
+        study.of_group("/hcps"),
+        study.of_grace("/alarms"),
+        study.of_grace("/news-settings"),
+        "/v1/bracelets".to_owned(),
+        format!("/v1/check-voucher-code/{voucher}"),
+    ] {
+        told.push(study.read(&path).await);
+    }
+    told.push(json!(study.log_as(&study.key).await.len()));
+    told.push(study.story.get_as("/users/me", &study.grace.users_token).await.ok());
+    Value::from(told)
+}
+
+async fn begin() -> (Study, String) {
+    let study = Study::begin().await;
+    study.story.key_of("hal@example.org", platform::Role::Hcp).await;
+    study.ask("POST", "/v1/bracelets", json!({"serial_number": "PB-1", "device_type": "wrist"})).await.ok();
+    let voucher = study.voucher().await;
+    (study, voucher)
+}
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+#[tokio::test]
+async fn bodies_that_cannot_be_read_have_one_answer_on_every_route() {
+    let (study, voucher) = begin().await;
+    let before = state(&study, &voucher).await;
+    for route in routes(&study, &voucher) {
+        let at = format!("{} {}", route.method, route.path);
+        let good = route.good.to_string().into_bytes();
+        let cut = good[..good.len() - 1].to_vec();
+        let large = format!("{}{}", " ".repeat(70_000), route.good).into_bytes();
+        let deep = "{\"a\":".repeat(200).into_bytes();
+        for (headers, body, error) in [
+            (&[JSON][..], cut, (400, "not_json")),
+            (&[JSON][..], Vec::new(), (400, "not_json")),
+            (&[JSON][..], b"\xff\xfe".to_vec(), (400, "not_json")),
+            (&[JSON][..], deep, (400, "not_json")),
+            (&[JSON][..], b"[]".to_vec(), (422, "invalid")),
+            (&[JSON][..], b"\"text\"".to_vec(), (422, "invalid")),
+            (&[JSON][..], large, (413, "too_large")),
+            (&[][..], good.clone(), (415, "unsupported_media_type")),
+            (&[("content-type", "text/plain")][..], good.clone(), (415, "unsupported_media_type")),
+            (&[JSON, ("content-encoding", "gzip")][..], good.clone(), (415, "unsupported_encoding")),
+        ] {
+            let refused = send(&study, &route, headers, body).await;
+            assert_eq!(refused.error(), error, "{at}, {headers:?}");
+            assert_eq!(refused.header("x-request-id").len(), 16, "{at}");
+        }
+    }
+    assert_eq!(state(&study, &voucher).await, before);
+}
+
+#[tokio::test]
+async fn fields_of_the_wrong_kind_are_named_on_every_route() {
+    let (study, voucher) = begin().await;
+    let before = state(&study, &voucher).await;
+    for route in routes(&study, &voucher) {
+        let at = format!("{} {}", route.method, route.path);
+        let names: Vec<String> = route.good.as_object().expect("an object").keys().cloned().collect();
+        for name in &names {
+            // Nothing takes an object in the place of a text, a number, a flag or a list.
+            let mut body = route.good.clone();
+            body[name] = json!({"a": [1]});
+            let refused = send(&study, &route, &[JSON], body.to_string().into_bytes()).await;
+            // A name that cannot be read leaves a login without any, which is told as well.
+            let mut told = wrong_fields(&refused);
+            told.retain(|told| names.contains(told));
+            assert_eq!(told, [name.as_str()], "{at}");
+        }
+        // With all of them wrong, each is told.
+        let all = names.iter().fold(json!({}), |mut body, name| {
+            body[name] = json!({});
+            body
+        });
+        let refused = send(&study, &route, &[JSON], all.to_string().into_bytes()).await;
+        let mut told = wrong_fields(&refused);
+        // Either of two names is told where one of them is needed.
+        told.retain(|name| names.contains(name));
+        assert!(!told.is_empty() && told.len() >= names.len().saturating_sub(1), "{at}: {told:?} of {names:?}");
+    }
+    assert_eq!(state(&study, &voucher).await, before);
+}
+
+#[tokio::test]
+async fn fields_that_nobody_knows_are_ignored() {
+    let (study, voucher) = begin().await;
+    for route in routes(&study, &voucher) {
+        let at = format!("{} {}", route.method, route.path);
+        let mut body = route.good.clone();
+        body["no_such_field"] = json!({"deep": [1, {"er": null}]});
+        body["__proto__"] = json!("polluted");
+        // A new password ends the tokens that later routes need: they have a patient of their own then.
+        let answer = send(&study, &route, &[JSON], body.to_string().into_bytes()).await;
+        if route.path.ends_with("/reset-password") {
+            answer.done();
+            break;
+        }
+        assert_eq!(answer.status, 200, "{at}: {answer:?}");
+    }
+    let groups = study.read("/v1/groups").await;
+    assert!(!groups.to_string().contains("polluted"));
+    assert_eq!(groups.as_array().map(Vec::len), Some(2));
+}
+
+#[tokio::test]
+async fn good_bodies_under_other_credentials_are_not_judged() {
+    let (study, voucher) = begin().await;
+    let before = state(&study, &voucher).await;
+    for route in routes(&study, &voucher) {
+        if route.credential.is_empty() {
+            continue;
+        }
+        let at = format!("{} {}", route.method, route.path);
+        for credential in ["rubbish", study.grace.health_token.as_str()] {
+            let other =
+                Route { credential: credential.to_owned(), path: route.path.clone(), good: Value::Null, ..route };
+            // Not even what is wrong with a body is told.
+            for body in [route.good.to_string(), "{".to_owned(), "[]".to_owned()] {
+                let refused = send(&study, &other, &[JSON], body.into_bytes()).await;
+                assert_eq!(refused.error(), (401, "unauthenticated"), "{at}");
+            }
+        }
+    }
+    assert_eq!(state(&study, &voucher).await, before);
+    assert_eq!(text(&before[0][0]["code"]), study.group);
+}
