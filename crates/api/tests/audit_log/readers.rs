@@ -1,6 +1,6 @@
 //! Who reads which entries, and from when to when.
 
-use platform::Role;
+use store::Role;
 use serde_json::{Value, json};
 
 use crate::common::study::{Study, wrong_fields};

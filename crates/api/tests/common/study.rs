@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each story uses a part of it")]
 
-use platform::Role;
+use store::Role;
 use serde_json::{Value, json};
 
 use super::{Answer, Enrolled, Story, text};

@@ -45,7 +45,7 @@ async fn refused_requests_take_no_turn() {
 async fn turn_is_the_patients_whoever_asks() {
     let study = Study::begin().await;
     let hcps = format!("/integration/v1/groups/{}/hcps", study.group);
-    let bob = study.story.key_of("bob@example.org", platform::Role::Researcher).await;
+    let bob = study.story.key_of("bob@example.org", store::Role::Researcher).await;
     study.story.post_as(&hcps, &study.key, json!({"email": "bob@example.org"})).await.ok();
     let hedy = study.story.patient(&study.key, &study.group, Value::Null).await;
     let ask = async |uuid: &str, key: &str| {

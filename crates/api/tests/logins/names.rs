@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::http::Request;
-use platform::Role;
+use store::Role;
 use serde_json::{Value, json};
 
 use crate::common::study::{Study, wrong_fields};

@@ -1,6 +1,6 @@
 //! Studies: texts and settings at their limits, partial changes, and what a refused change leaves as it was.
 
-use platform::Role;
+use store::Role;
 use serde_json::{Value, json};
 
 use crate::common::study::{Study, wrong_fields};

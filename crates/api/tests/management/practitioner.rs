@@ -1,6 +1,6 @@
 //! What a practitioner may do in a study and what not, and that a refusal changes nothing.
 
-use platform::Role;
+use store::Role;
 use serde_json::{Value, json};
 
 use crate::common::study::Study;

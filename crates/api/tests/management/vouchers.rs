@@ -1,6 +1,6 @@
 //! The life of a voucher: made, checked, used once, expired, withdrawn.
 
-use platform::Role;
+use store::Role;
 use serde_json::{Value, json};
 
 use crate::common::study::{Study, wrong_fields};

@@ -1,6 +1,6 @@
 //! What the pages may ask for at most, and what their forms take.
 
-use platform::Role;
+use store::Role;
 use serde_json::{Value, json};
 
 use crate::browser::Browser;

@@ -84,7 +84,7 @@ async fn state(study: &Study, voucher: &str) -> Value {
 
 async fn begin() -> (Study, String) {
     let study = Study::begin().await;
-    study.story.key_of("hal@example.org", platform::Role::Hcp).await;
+    study.story.key_of("hal@example.org", store::Role::Hcp).await;
     study.ask("POST", "/v1/bracelets", json!({"serial_number": "PB-1", "device_type": "wrist"})).await.ok();
     let voucher = study.voucher().await;
     (study, voucher)

@@ -108,7 +108,7 @@ async fn types_of_content_are_those_of_the_two_routes() {
 async fn limits_are_of_bytes_sent_and_of_bytes_expanded() {
     let limits = api::Limits { sync_bytes: 20_000, sync_expanded_bytes: 100_000, ..api::Limits::default() };
     let story = Story::begin_with(limits).await;
-    let key = story.key_of("ada@example.org", platform::Role::Researcher).await;
+    let key = story.key_of("ada@example.org", store::Role::Researcher).await;
     let group = story.group(&key).await;
     let patient = story.patient(&key, &group, json!({})).await;
     let app = App { story, patient };
