@@ -29,7 +29,7 @@ pub(super) fn event(label: &str) -> NewEvent {
 pub(super) async fn with_patients(stores: &Stores, names: &[&str]) {
     for name in names {
         let change = HealthChange::PutPatient {
-            uuid: PatientId::new((*name)),
+            uuid: PatientId::new(*name),
             record_id: format!("id-{name}"),
             customer_code: None,
             profile: Profile::default(),

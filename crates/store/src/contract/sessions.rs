@@ -59,7 +59,7 @@ pub(super) fn health_session(id: &str, patient: &str) -> HealthSession {
 pub(super) async fn with_patients(stores: &Stores, patients: &[&str]) {
     for patient in patients {
         let change = HealthChange::PutPatient {
-            uuid: PatientId::new((*patient)),
+            uuid: PatientId::new(*patient),
             record_id: format!("id-{patient}"),
             customer_code: None,
             profile: Profile::default(),

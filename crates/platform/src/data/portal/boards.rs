@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use runtime::HashMap;
-use store::PatientId;
 use store::events::Cursor;
 use tokio::sync::{broadcast, watch};
 
@@ -139,6 +138,7 @@ impl BoardListener {
 mod tests {
     use super::*;
 
+    use store::PatientId;
     use store::events::{LogCursor, Place};
 
     fn cursor(position: i64) -> Cursor {
