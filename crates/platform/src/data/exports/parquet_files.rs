@@ -12,7 +12,7 @@ use vitals::registry::DataType;
 use super::archive::Archive;
 use super::filling::{Filling, Rows};
 use super::local_range::TouchedPeriod;
-use crate::core::error::{PlatformError, Result};
+use crate::core::error::Result;
 
 /// Adds the files of a type.
 pub(super) async fn add(filling: &mut Filling<'_>, data_type: DataType) -> Result<()> {
@@ -45,7 +45,7 @@ async fn copy(
     let gone = || StoreError::Unavailable(format!("{} is not there", object.path));
     let mut bytes = found.ok_or_else(gone)?.bytes;
     let name = file_name(data_type, touched);
-    let (begun, patient) = (name.clone(), filling.patient.clone());
+    let begun = name.clone();
     filling.sink.write(move |archive| archive.begin_stored(&begun)).await?;
     while let Some(piece) = bytes.next().await {
         (filling.interruption)()?;

@@ -139,6 +139,7 @@ impl BoardListener {
 mod tests {
     use super::*;
 
+    use store::PatientId;
     use store::events::{LogCursor, Place};
 
     fn cursor(position: i64) -> Cursor {

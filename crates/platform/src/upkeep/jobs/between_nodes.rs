@@ -10,7 +10,6 @@ use tokio::sync::watch;
 
 use super::kinds;
 use crate::upkeep::Upkeep;
-use store::PatientId;
 
 /// The shortest time between two wake-ups that a node sends.
 const SEND_EVERY: Duration = Duration::from_millis(100);
@@ -63,6 +62,7 @@ pub async fn listen(upkeep: Upkeep, url: String, mut stop: watch::Receiver<bool>
 mod tests {
     use runtime::Task;
     use store::Address;
+    use store::PatientId;
     use testkit::Postgres;
 
     use super::*;
