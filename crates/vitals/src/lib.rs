@@ -10,6 +10,8 @@
 
 pub mod activity;
 pub mod af;
+#[cfg(test)]
+mod any_rows;
 pub mod beats;
 pub mod block;
 pub mod cells;

@@ -1,8 +1,6 @@
 //! Recovery of the morning (**ours**): how today's HRV, resting rate, sleep and skin temperature
 //! compare with the person's own past. No outside truth exists for it.
 
-use serde::Serialize;
-
 use crate::activity::Sex;
 use crate::signal::{finite, mean, standard_deviation};
 
@@ -29,8 +27,8 @@ pub struct Day {
     pub skin_temperature: Option<f64>,
 }
 
-/// The `recovery` section, in its names. Deltas in percent, scores 0–100.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// Recovery of a day, in the names of its section. Deltas in percent, scores 0–100.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recovery {
     /// Weighted scores times both factors, 0–100.
     pub value: u8,

@@ -204,6 +204,20 @@ impl std::fmt::Display for LocalDay {
     }
 }
 
+/// `YYYY-MM-DD`.
+impl serde::Serialize for LocalDay {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for LocalDay {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        LocalDay::parse(&text).ok_or_else(|| serde::de::Error::custom("not a day, YYYY-MM-DD"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

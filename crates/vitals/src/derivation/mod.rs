@@ -33,7 +33,7 @@ pub use batch::{Batch, Changes, Progress, Start};
 pub use days::days_around;
 pub use days_ahead::DaysAhead;
 pub use declaration::{Derivation, Input, Work};
-pub use extra::{extra_of_day, figures};
+pub use extra::{Extra, FigureValue, extra_of_day, figures};
 pub use figure::Figure;
 pub use frozen::Frozen;
 pub use list::{DERIVATIONS, common_versions, is_input, of_output, types_to_derive_again, versions};

@@ -3,8 +3,6 @@
 //! Windows are aligned to UTC, so that splitting and order of arrival cannot move them. One is
 //! valid with at least 80 % and at least 60 normal intervals.
 
-use serde::Serialize;
-
 use super::clean::{Cleaned, clean};
 use super::frequency::{FrequencyDomain, frequency_domain};
 use super::time_domain::{TimeDomain, time_domain};
@@ -60,7 +58,7 @@ pub fn window(welch: &mut Welch, beats: &[Beat]) -> Option<Window> {
 
 /// Averages over the valid windows of a day, in the names of the `stress_continuous` section;
 /// each is None when no window has the measure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DayAverages {
     /// Stress index, raw.
     pub avg_si: Option<f64>,

@@ -1,25 +1,29 @@
 //! The section `activity`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::DaySource;
 use super::rounding::{hundredths, tenths};
+use super::slots::StepSlot;
+use super::units::{Kilocalories, Metres, MetresPerSecond, Percent};
 use crate::activity::{ActivityRow, Body, calories_kcal, distance_m, goal_percent, move_every_hour};
 use crate::cells::{ActivityCell, Place, Sum};
+use crate::zone::LocalDay;
 
 /// Steps, distance and energy of a day.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ActivitySection {
-    /// `YYYY-MM-DD`.
-    pub date: String,
+    /// Local day.
+    pub date: LocalDay,
     /// Steps; null when neither a row nor acceleration tells any number of them.
     pub total_steps: Option<u64>,
-    /// Percent of the goal, at most 100; null without steps or with a goal of 0.
-    pub daily_percent: Option<f64>,
-    /// Metres; null when neither speed nor steps with a height are known.
-    pub distance: Option<f64>,
-    /// kcal; null when neither energy nor birthday, height and weight are known.
-    pub calories: Option<f64>,
+    /// Share of the goal, at most 100; null without steps or with a goal of 0.
+    pub daily_percent: Option<Percent>,
+    /// Distance; null when neither speed nor steps with a height are known.
+    pub distance: Option<Metres>,
+    /// Energy; null when neither energy nor birthday, height and weight are known.
+    pub calories: Option<Kilocalories>,
     /// Workouts: 0, nothing feeds them yet.
     pub workouts: u32,
     /// Minutes with at least 60 steps or half of the highest heart rate.
@@ -28,15 +32,32 @@ pub struct ActivitySection {
     pub move_every_hour: u32,
     /// Glasses of water: 0, nothing feeds them yet.
     pub total_glasses: u32,
-    /// Percent; null when no row tells it.
-    pub avg_gait_asymmetry: Option<f64>,
-    /// m/s; null when no row tells it.
-    pub avg_gait_speed: Option<f64>,
-    /// Percent; null when no row tells it.
-    pub avg_gait_var: Option<f64>,
-    /// `acceleration` where no activity row of the day tells steps and they were found there (**ours**); else left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub steps_source: Option<&'static str>,
+    /// Mean of the rows; null when none has it.
+    pub avg_gait_asymmetry: Option<Percent>,
+    /// Mean of the rows; null when none has it.
+    pub avg_gait_speed: Option<MetresPerSecond>,
+    /// Mean of the rows; null when none has it.
+    pub avg_gait_var: Option<Percent>,
+    /// Where no activity row of the day has steps and they were found elsewhere (**ours**); else left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps_source: Option<StepsSource>,
+    /// Slots of five minutes, where an answer has them; never in what is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots_five_minutes: Option<Vec<StepSlot>>,
+    /// Slots of thirty minutes, where an answer has them; never in what is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots_thirty_minutes: Option<Vec<StepSlot>>,
+    /// The slots of thirty minutes again, where an answer has them; never in what is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<Vec<StepSlot>>,
+}
+
+/// Where steps were found that no activity row has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StepsSource {
+    /// In raw acceleration.
+    Acceleration,
 }
 
 impl ActivitySection {
@@ -48,26 +69,31 @@ impl ActivitySection {
             return None;
         }
         let (steps_source, steps) = match steps {
-            Some(Steps { of_windows, is_found }) => (is_found.then_some("acceleration"), Some(of_windows)),
+            Some(Steps { of_windows, is_found }) => (is_found.then_some(StepsSource::Acceleration), Some(of_windows)),
             None => (None, None),
         };
         let total_steps = steps.as_ref().map(|steps| steps.iter().map(|(_, steps)| steps).sum());
         let goal = source.settings.activity_goal_steps;
         let body = body(source);
         Some(ActivitySection {
-            date: source.day.to_string(),
+            date: source.day,
             total_steps,
-            daily_percent: total_steps.and_then(|steps: u64| goal_percent(steps, goal)).map(tenths),
-            distance: sum(cells.iter().map(|cell| distance_metres(cell, source))),
-            calories: sum(cells.iter().map(|cell| kcal(cell, body.as_ref()))),
+            daily_percent: total_steps
+                .and_then(|steps: u64| goal_percent(steps, goal))
+                .map(|percent| Percent(tenths(percent))),
+            distance: sum(cells.iter().map(|cell| distance_metres(cell, source))).map(Metres),
+            calories: sum(cells.iter().map(|cell| kcal(cell, body.as_ref()))).map(Kilocalories),
             workouts: 0,
             active_minutes: cells.iter().map(|cell| cell.active_minutes).sum(),
             move_every_hour: hours_with_movement(&steps.unwrap_or_default()),
             total_glasses: 0,
-            avg_gait_asymmetry: mean_of_rows(cells, |cell| cell.gait_asymmetry),
-            avg_gait_speed: mean_of_rows(cells, |cell| cell.gait_speed),
-            avg_gait_var: mean_of_rows(cells, |cell| cell.gait_var),
+            avg_gait_asymmetry: mean_of_rows(cells, |cell| cell.gait_asymmetry).map(Percent),
+            avg_gait_speed: mean_of_rows(cells, |cell| cell.gait_speed).map(MetresPerSecond),
+            avg_gait_var: mean_of_rows(cells, |cell| cell.gait_var).map(Percent),
             steps_source,
+            slots_five_minutes: None,
+            slots_thirty_minutes: None,
+            slots: None,
         })
     }
 }

@@ -46,11 +46,11 @@ pub struct DayFacts {
 impl DayFacts {
     /// The facts of a day.
     pub fn of(source: &DaySource<'_>, nights: &Nights) -> Self {
-        let continuous = StressSection::of_beats(source).and_then(|section| section.averages.avg_rmssd);
-        let device = || StressSection::of_device(source).and_then(|section| section.averages.avg_rmssd);
+        let continuous = StressSection::of_beats(source).and_then(|section| section.avg_rmssd);
+        let device = || StressSection::of_device(source).and_then(|section| section.avg_rmssd);
         let (night, service_night) = (nights.by_stages, nights.by_movements);
         DayFacts {
-            rmssd_ms: continuous.or_else(device),
+            rmssd_ms: continuous.or_else(device).map(f64::from),
             resting_bpm: heart_rate::resting_bpm(source.cells.activity.cells()),
             skin_temperature: skin_temperature(source, night.or(service_night).as_ref()),
             night,
