@@ -20,6 +20,24 @@ const PI: [u64; 5] =
 /// Rows that are hashed together, so that their sums stay in the nearest cache.
 const ROWS_AT_ONCE: usize = 1024;
 
+/// The zone of a sync, which its rows are in where they name none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncZone<'name> {
+    /// The sync names it: it is content.
+    Named(&'name str),
+    /// The sync leaves it out; it is that of the patient at the time, and no content.
+    Assumed(&'name str),
+}
+
+impl<'name> SyncZone<'name> {
+    /// Returns the name of the zone.
+    pub const fn name(self) -> &'name str {
+        match self {
+            SyncZone::Named(name) | SyncZone::Assumed(name) => name,
+        }
+    }
+}
+
 /// The hash of the rows added so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContentHash {
@@ -28,13 +46,12 @@ pub struct ContentHash {
 }
 
 impl ContentHash {
-    /// Adds the rows of a batch. Rows in `zone`, which is that of the sync, count with it only when the sync names
-    /// it: whoever leaves it out sends the same again after the patient has moved.
-    pub fn add(&mut self, data_type: DataType, batch: &Batch, zone: &str, zone_is_named: bool) {
+    /// Adds the rows of a batch.
+    pub fn add(&mut self, data_type: DataType, batch: &Batch, zone: SyncZone<'_>) {
         let rows = batch.times_us.len();
         let term_of_zone = |name: &str| {
-            let counts = zone_is_named || name != zone;
-            if counts { mix(PI[1], hash_of_text(name)) } else { 0 }
+            // An app that leaves the zone out sends the same again after the patient has moved.
+            if zone == SyncZone::Assumed(name) { 0 } else { mix(PI[1], hash_of_text(name)) }
         };
         let (constants, varied): (Vec<_>, Vec<_>) =
             batch.columns.iter().enumerate().partition(|(_, cells)| matches!(cells, Cells::Constant(_)));
@@ -42,7 +59,7 @@ impl ContentHash {
         let mut same_in_all =
             constants.iter().fold(0_u64, |sum, (column, cells)| sum.wrapping_add(term(seed(*column), cells.get(0))));
         if batch.zones.is_none() {
-            same_in_all = same_in_all.wrapping_add(term_of_zone(zone));
+            same_in_all = same_in_all.wrapping_add(term_of_zone(zone.name()));
         }
         let time_seed = seed(usize::from(u8::MAX));
         let mut hashes = [0_u64; ROWS_AT_ONCE];
@@ -128,7 +145,7 @@ mod tests {
     fn hash(batches: &[Batch]) -> ContentHash {
         let mut hash = ContentHash::default();
         for batch in batches {
-            hash.add(DataType::RrInterval, batch, "UTC", false);
+            hash.add(DataType::RrInterval, batch, SyncZone::Assumed("UTC"));
         }
         hash
     }
@@ -162,10 +179,10 @@ mod tests {
             hash(&[batch(&[(2, 2, 3), (4, 5, 6)])]),
         ];
         let mut other = ContentHash::default();
-        other.add(DataType::Sleep, &batch(&rows), "UTC", false);
+        other.add(DataType::Sleep, &batch(&rows), SyncZone::Assumed("UTC"));
         different.push(other);
         let mut named = ContentHash::default();
-        named.add(DataType::RrInterval, &batch(&rows), "UTC", true);
+        named.add(DataType::RrInterval, &batch(&rows), SyncZone::Named("UTC"));
         different.push(named);
         let seen: BTreeSet<[u8; 16]> = different.iter().map(ContentHash::bytes).collect();
         assert_eq!(seen.len(), different.len());
@@ -174,17 +191,17 @@ mod tests {
     #[test]
     fn a_zone_counts_where_it_is_named() {
         let rows = [(1, 2, 3), (4, 5, 6)];
-        let of = |zones: Option<ZoneRuns>, zone: &str, is_named: bool| {
+        let of = |zones: Option<ZoneRuns>, zone: SyncZone<'_>| {
             let mut hash = ContentHash::default();
-            hash.add(DataType::RrInterval, &Batch { zones, ..batch(&rows) }, zone, is_named);
+            hash.add(DataType::RrInterval, &Batch { zones, ..batch(&rows) }, zone);
             hash
         };
         let runs = |zone: &str| Some(ZoneRuns::constant(zone.into(), 2));
-        assert_eq!(of(None, "UTC", false), of(None, "Asia/Tokyo", false));
-        assert_eq!(of(None, "UTC", false), of(runs("UTC"), "UTC", false));
-        assert_eq!(of(None, "Asia/Tokyo", true), of(runs("Asia/Tokyo"), "UTC", false));
-        assert_ne!(of(None, "Asia/Tokyo", true), of(None, "UTC", true));
-        assert_ne!(of(runs("Asia/Tokyo"), "UTC", false), of(None, "UTC", false));
+        assert_eq!(of(None, SyncZone::Assumed("UTC")), of(None, SyncZone::Assumed("Asia/Tokyo")));
+        assert_eq!(of(None, SyncZone::Assumed("UTC")), of(runs("UTC"), SyncZone::Assumed("UTC")));
+        assert_eq!(of(None, SyncZone::Named("Asia/Tokyo")), of(runs("Asia/Tokyo"), SyncZone::Assumed("UTC")));
+        assert_ne!(of(None, SyncZone::Named("Asia/Tokyo")), of(None, SyncZone::Named("UTC")));
+        assert_ne!(of(runs("Asia/Tokyo"), SyncZone::Assumed("UTC")), of(None, SyncZone::Assumed("UTC")));
     }
 
     #[test]

@@ -130,7 +130,7 @@ impl Fleet {
         let span_ms = delivery::longest_window_ms(&config.data_types, &config.rates);
         let plans: Vec<Vec<Window>> = sessions
             .iter()
-            .map(|session| delivery::history(&session.patient, config.days, end_ms, span_ms, config.newest_first))
+            .map(|session| delivery::history(&session.patient, config.days, end_ms, span_ms, config.order))
             .collect();
         let total: usize = plans.iter().map(Vec::len).sum();
         self.progress.phase("sending history", Some(total as u64));

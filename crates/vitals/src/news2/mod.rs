@@ -15,4 +15,4 @@ pub use bands::{
 pub use evaluation::{
     AGE_LIMIT_MS, Availability, Evaluation, Measurement, Measurements, PRESSURE_AGE_LIMIT_MS, Parameter, Part, evaluate,
 };
-pub use terms::{Consciousness, Risk, Settings, Spo2Scale};
+pub use terms::{Consciousness, Risk, Settings, Spo2Bands, Spo2Scale};
