@@ -70,7 +70,7 @@ impl LatestValues {
         self.respiration_rate = newer(self.respiration_rate, other.respiration_rate, score_respiration);
         self.temperature = newer(self.temperature, other.temperature, score_temperature);
         // Scale 1 for everybody: which of two values is graver must not change with a setting that is changed later,
-        // and on scale 1 the lower one always is.
+        // and on scale 1 a lower value never scores less.
         self.spo2 = newer(self.spo2, other.spo2, |percent| score_spo2(percent, Spo2Bands::ScaleOne));
         // Two totals of one millisecond cannot be, and nothing scores a diastolic pressure.
         self.news_score = newer(self.news_score, other.news_score, |_| None);

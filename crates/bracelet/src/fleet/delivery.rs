@@ -16,6 +16,7 @@ pub(crate) fn history(patient: &Patient, days: u32, end_ms: i64, span_ms: i64, o
     let mut windows = Vec::new();
     let mut day_end_ms = end_ms;
     for _ in 0..days {
+        // Whole UTC days, so that a run that is repeated later sends the same windows and not shifted ones.
         let day_start_ms = (day_end_ms - 1).div_euclid(DAY_MS) * DAY_MS;
         let mut pieces = split(Window::new(day_start_ms, day_end_ms), span_ms);
         pieces.reverse();
@@ -28,9 +29,11 @@ pub(crate) fn history(patient: &Patient, days: u32, end_ms: i64, span_ms: i64, o
     match patient.scenario {
         Scenario::LateSync => {
             let mut random = patient.randomness.stream(Subject::SyncId, end_ms);
+            // Fully out of order, worse than any real app: the service promises that no order matters.
             windows.shuffle(&mut random);
             windows
         }
+        // Right after each other, as an app does whose answer got lost.
         Scenario::DuplicateSync => twice(&windows),
         _ => windows,
     }

@@ -36,6 +36,7 @@ pub struct Window {
 pub fn five_minute_windows(beats: &[Beat]) -> Vec<Window> {
     let mut welch = Welch::default();
     beats
+        // By the clock and not from the first beat: a late row at the start of a day would move every window of it.
         .chunk_by(|one, next| one.time_ms.div_euclid(WINDOW_MS) == next.time_ms.div_euclid(WINDOW_MS))
         .filter_map(|chunk| window(&mut welch, chunk))
         .collect()
@@ -45,6 +46,8 @@ pub fn five_minute_windows(beats: &[Beat]) -> Vec<Window> {
 pub fn window(welch: &mut Welch, beats: &[Beat]) -> Option<Window> {
     let start_ms = beats.first()?.time_ms.div_euclid(WINDOW_MS) * WINDOW_MS;
     let cleaned: Cleaned = clean(beats);
+    // In atrial fibrillation or with a loose bracelet most intervals are dropped, and what remains is the part that
+    // happens to look even.
     if cleaned.share() < LEAST_SHARE || cleaned.nn_ms.len() < LEAST_COUNT {
         return None;
     }

@@ -65,6 +65,7 @@ impl ActivitySection {
     pub fn of(source: &DaySource<'_>) -> Option<Self> {
         let cells = source.cells.activity.cells();
         let steps = steps_by_window(source);
+        // Acceleration that shows no walking for lack of a fast enough stretch is no activity.
         if cells.is_empty() && steps.is_none() {
             return None;
         }
@@ -101,6 +102,7 @@ impl ActivitySection {
 /// The sum of what is known, rounded to two decimals; `None` when nothing is.
 fn sum(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let known: Vec<f64> = values.flatten().collect();
+    // Rounded once, at the end: 288 windows rounded one by one could be off by a metre.
     (!known.is_empty()).then(|| hundredths(known.iter().sum()))
 }
 
@@ -120,6 +122,7 @@ fn distance_metres(cell: &ActivityCell, source: &DaySource<'_>) -> Option<f64> {
     if cell.speed.count == 0 && cell.steps.count == 0 {
         return None;
     }
+    // A window keeps no rows, so which of them had both is not known any more; their share is the fairest guess.
     let with_speed = cell.steps.sum * u64::from(cell.speed.count.min(cell.rows)) / u64::from(cell.rows.max(1));
     let steps = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     let rows = [
@@ -132,6 +135,7 @@ fn distance_metres(cell: &ActivityCell, source: &DaySource<'_>) -> Option<f64> {
         ActivityRow { steps: steps(cell.steps.sum - with_speed), ..ActivityRow::default() },
     ];
     let (height_cm, sex) = (source.profile.height_cm, source.profile.sex());
+    // Without a height the rows with a speed still have a distance.
     let by_speed = || (cell.speed.count > 0).then(|| distance_m(&rows[..1], height_cm, sex)).flatten();
     distance_m(&rows, height_cm, sex).or_else(by_speed)
 }
@@ -139,6 +143,7 @@ fn distance_metres(cell: &ActivityCell, source: &DaySource<'_>) -> Option<f64> {
 /// Energy as uploaded; for the rows without it from the heart rate while the bracelet was worn.
 fn kcal(cell: &ActivityCell, body: Option<&Body>) -> Option<f64> {
     let without = cell.rows.saturating_sub(cell.energy.count);
+    // On the table nobody spends energy, though the row is there.
     let worn = f64::from(cell.worn) * f64::from(without) / f64::from(cell.rows.max(1));
     let rows = [
         ActivityRow { energy_cal: (cell.energy.count > 0).then_some(cell.energy.sum as f64), ..ActivityRow::default() },
@@ -173,6 +178,7 @@ struct Steps {
 /// of the day tells one.
 fn steps_by_window(source: &DaySource<'_>) -> Option<Steps> {
     let activity = source.cells.activity.cells();
+    // A bracelet that counts steps knows better than a filter; both together would count each step twice.
     if activity.iter().any(|cell| cell.steps.count > 0) {
         let of_windows = activity.iter().map(|cell| (cell.place, cell.steps.sum)).collect();
         return Some(Steps { of_windows, is_found: false });

@@ -58,6 +58,7 @@ impl HeartRateSection {
             return None;
         }
         let valid = || cells.iter().filter_map(|cell| cell.bpm.values.mean());
+        // Zones of zero seconds would say that somebody rested; without a highest rate nothing is known.
         let zones = source.max_bpm().filter(|_| !cells.is_empty()).map(|_| zone_seconds(cells));
         let zone = |zone: usize| zones.map(|zones| Seconds(zones[zone]));
         Some(HeartRateSection {
@@ -88,6 +89,7 @@ fn zone_seconds(cells: &[ActivityCell]) -> [i64; ZONES] {
             *total += u64::from(ms);
         }
     }
+    // Rounded per zone, and `all_time` is the sum of these: so the parts add up to the whole exactly.
     zone_ms.map(|ms| ((ms + 500) / 1000) as i64)
 }
 

@@ -49,6 +49,7 @@ impl PressureSection {
             asleep_ms.iter().any(|(from_ms, to_ms)| (*from_ms..*to_ms).contains(&middle_ms))
         };
         let asleep = || slots.iter().filter(is_asleep);
+        // A day whose sleep is not known has no waking average either: it would be that of day and night.
         let awake = || slots.iter().filter(|slot| !asleep_ms.is_empty() && !is_asleep(slot));
         Some(PressureSection {
             date: source.day,

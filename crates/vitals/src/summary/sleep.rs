@@ -81,6 +81,7 @@ impl SleepSection {
             sleep_duration: Seconds(session.sleep_duration_s),
             daily_percent: Percent(percent(night.all_sleep_s as f64, GOAL_S)),
             awake_time: Seconds(session.awake_s),
+            // Null and not 0 where only sleep and wake are known: nobody was without REM sleep.
             rem_time: stages.map(|stages| Seconds(stages.rem_s)),
             light_time: stages.map(|stages| Seconds(stages.light_s)),
             deep_time: stages.map(|stages| Seconds(stages.deep_s)),

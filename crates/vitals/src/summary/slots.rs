@@ -118,7 +118,7 @@ pub struct PressureSlot {
     pub end_timestamp: EpochMs,
     /// What the local clock showed at the start.
     pub start_date: TimeOfDay,
-    /// What the local clock showed thirty minutes later.
+    /// Thirty minutes after `start_date`, whatever the clock does in between.
     pub end_date: TimeOfDay,
 }
 

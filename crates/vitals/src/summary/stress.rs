@@ -67,6 +67,7 @@ impl StressSection {
         for cell in cells {
             total.absorb(cell);
         }
+        // Over the day at once, and not a mean of means: windows count alike, whatever hour they lie in.
         let means: [Option<f64>; MEASURES] = total.0.map(|sum| sum.mean().map(|mean| thousandths(mean / 1000.0)));
         let [si, si_n, mrr, sdnn, rmssd, pnn50, vlf, vlf_percent, lf, lf_percent, hf, hf_percent, hrv, mo, amo] = means;
         StressSection {

@@ -90,6 +90,8 @@ struct VitalDay {
 
 impl VitalDay {
     fn of(cells: &[ActivityCell], vital: impl Fn(&ActivityCell) -> &Vital) -> Option<Self> {
+        // Rows with poor values make a section of nulls: the sensor was there and saw nothing, which differs from no
+        // sensor.
         if cells.iter().all(|cell| vital(cell).measured == 0) {
             return None;
         }

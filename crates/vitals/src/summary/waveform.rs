@@ -43,6 +43,7 @@ impl WaveformQuality {
         let day = source.cells;
         let ecg = check(&day.ecg, &day.activity, |cell| &cell.rates);
         let of_ppg1 = || check(&day.ppg1, &day.activity, |cell| &cell.rates);
+        // The second generation first: its green light shows the pulse best at the wrist.
         let ppg = check(&day.ppg2, &day.activity, |cell| &cell.rates).or_else(of_ppg1);
         (ecg.is_some() || ppg.is_some()).then_some(WaveformQuality { ecg, ppg })
     }
@@ -61,6 +62,7 @@ fn check<C: Kept + WindowCell>(
     let good: u32 = cells.iter().map(|cell| rates(cell).heart.count).sum();
     let per_min = |sum: Sum| sum.mean().map(|tenths| tenths / 10.0);
     let difference = |cell: &C| {
+        // Only windows in which both are known can be compared.
         let own = activity.in_window(cell.place().window())?.bpm.values.mean()?;
         Some((per_min(rates(cell).heart)? - own).abs())
     };
