@@ -43,8 +43,11 @@ pub fn block_at(data_type: DataType, times_us: Vec<i64>, zone: &'static str) -> 
     let rows = times_us.len();
     let column = move |(at, column): (usize, &Column)| {
         let is_of_channel = data_type.channel_columns().contains(&at);
-        if is_of_channel || column.is_text() {
-            return Just(Cells::Constant(if is_of_channel { 0x7e } else { NULL })).boxed();
+        match column.kind {
+            Kind::Text { .. } => return Just(Cells::Constant(NULL)).boxed(),
+            Kind::TestType => return Just(Cells::Constant(0)).boxed(),
+            _ if is_of_channel => return Just(Cells::Constant(0x7e)).boxed(),
+            _ => {}
         }
         prop_oneof![
             1 => Just(Cells::Constant(NULL)),

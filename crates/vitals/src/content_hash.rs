@@ -54,6 +54,8 @@ impl ContentHash {
             if zone == SyncZone::Assumed(name) { 0 } else { mix(PI[1], hash_of_text(name)) }
         };
         let (constants, varied): (Vec<_>, Vec<_>) =
+            // A column that is the same in all rows is hashed once and added to each row: most columns of a waveform
+            // are.
             batch.columns.iter().enumerate().partition(|(_, cells)| matches!(cells, Cells::Constant(_)));
         let seed = |column: usize| mix(PI[2].wrapping_add(column as u64), data_type.number().unsigned_abs());
         let mut same_in_all =
@@ -81,6 +83,7 @@ impl ContentHash {
                 }
             }
             for hash in hashes {
+                // Two sums of differently mixed hashes: rows that cancel each other out in one do not in the other.
                 self.sum = self.sum.wrapping_add(mix(PI[3], *hash));
                 self.other_sum = self.other_sum.wrapping_add(mix(PI[4], *hash));
             }
@@ -221,5 +224,72 @@ mod tests {
         ];
         let seen: BTreeSet<[u8; 16]> = all.map(with).iter().map(ContentHash::bytes).collect();
         assert_eq!(seen.len(), all.len());
+    }
+}
+
+#[cfg(test)]
+mod property_tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::any_rows::{MIDNIGHT_US, any_block};
+    use crate::block::{Block, Pick};
+    use crate::zone::ZoneRuns;
+
+    fn batch(block: &Block) -> Batch {
+        Batch {
+            times_us: block.times_us.clone(),
+            columns: block.columns.clone(),
+            faults: Vec::new(),
+            zones: Some(block.zones.clone()),
+        }
+    }
+
+    fn hash(blocks: &[Block]) -> ContentHash {
+        let mut hash = ContentHash::default();
+        blocks.iter().for_each(|block| hash.add(block.data_type, &batch(block), SyncZone::Assumed("UTC")));
+        hash
+    }
+
+    fn any_rows() -> impl Strategy<Value = Block> {
+        let types = vec![DataType::Activity, DataType::Sleep, DataType::Acc, DataType::Ppg2];
+        proptest::sample::select(types)
+            .prop_flat_map(|data_type| any_block(data_type, MIDNIGHT_US..MIDNIGHT_US + 5_000, 20))
+    }
+
+    proptest! {
+        /// The same rows in any order and in any number of batches are the same content.
+        #[test]
+        fn cuts_and_orders_leave_the_hash(block in any_rows(), cut in 0_usize..21, seed in vec(any::<u32>(), 20)) {
+            let whole = hash(std::slice::from_ref(&block));
+            let cut = cut.min(block.rows());
+            prop_assert_eq!(hash(&[block.slice(cut..block.rows()), block.slice(0..cut)]), whole);
+            let mut picks: Vec<Pick> = (0..block.rows() as u32).map(|row| Pick { block: 0, row }).collect();
+            picks.sort_by_key(|pick| seed[pick.row as usize]);
+            let mut zones = ZoneRuns::default();
+            picks.iter().for_each(|pick| zones.push(block.zone_of(pick.row as usize).clone(), 1));
+            prop_assert_eq!(hash(&[Block::gather(&[&block], &picks, zones)]), whole);
+        }
+
+        /// One cell, one time, one zone or one row more make another content.
+        #[test]
+        fn any_change_is_another_content(block in any_rows(), at in any::<prop::sample::Index>(), which in any::<prop::sample::Index>()) {
+            prop_assume!(!block.is_empty());
+            let whole = hash(std::slice::from_ref(&block));
+            let row = at.index(block.rows());
+            let column = which.index(block.columns.len());
+            let mut cells: Vec<i32> = (0..block.rows()).map(|row| block.columns[column].get(row)).collect();
+            cells[row] = cells[row].wrapping_add(1);
+            let mut other = block.clone();
+            other.columns[column] = Cells::Values(cells);
+            prop_assert_ne!(hash(&[other]), whole);
+            let mut later = block.clone();
+            later.times_us[row] += 1;
+            prop_assert_ne!(hash(&[later]), whole);
+            let moved = Block { zones: ZoneRuns::constant("Asia/Tokyo".into(), block.rows()), ..block.clone() };
+            prop_assert_ne!(hash(&[moved]), whole);
+            prop_assert_ne!(hash(&[block.clone(), block.slice(row..row + 1)]), whole);
+        }
     }
 }

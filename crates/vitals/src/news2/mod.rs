@@ -6,6 +6,8 @@
 
 pub mod bands;
 pub mod evaluation;
+#[cfg(test)]
+mod table_tests;
 mod terms;
 
 pub use bands::{

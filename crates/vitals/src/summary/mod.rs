@@ -44,6 +44,8 @@ pub use vital::{RespirationRateSection, Spo2Section};
 pub use waveform::{WaveformCheck, WaveformQuality};
 
 #[cfg(test)]
+mod reference_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod typed_tests;

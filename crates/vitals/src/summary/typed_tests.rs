@@ -152,7 +152,7 @@ fn computed(summary: DailySummary) -> Vec<SectionBody> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
     fn stored_sections_are_read_and_written_again_byte_for_byte(day in any_day()) {
