@@ -114,7 +114,7 @@ fn patient(index: u64, scenario: Scenario, onset_ms: i64, zone: &str) -> Patient
 fn is_near(name: &str, derived: Option<f64>, truth: Option<f64>, tolerance: f64) {
     match (derived, truth) {
         (Some(derived), Some(truth)) => {
-            assert!((derived - truth).abs() <= tolerance, "{name}: {derived} and not {truth}")
+            assert!((derived - truth).abs() <= tolerance, "{name}: {derived} and not {truth}");
         }
         (derived, truth) => assert_eq!(derived.is_some(), truth.is_some(), "{name}: {derived:?} and not {truth:?}"),
     }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use crate::any_rows::{MIDNIGHT_US, any_block};
 use crate::block::{Block, Cells, Pick};
-use crate::registry::{DataType, NULL};
+use crate::registry::{Channel, DataType, NULL};
 use crate::zone::{ZoneName, ZoneRuns};
 
 const MINUTE_US: i64 = 60_000_000;
@@ -93,7 +93,7 @@ proptest! {
 
 #[test]
 fn the_first_and_last_times_are_those_of_the_rows() {
-    let mut block = Block::empty(DataType::Sleep, Default::default());
+    let mut block = Block::empty(DataType::Sleep, Channel::default());
     assert_eq!((block.first_us(), block.last_us(), block.rows()), (None, None, 0));
     block.times_us = vec![5, 9];
     assert_eq!((block.first_us(), block.last_us(), block.rows()), (Some(5), Some(9), 2));
@@ -111,5 +111,5 @@ fn texts_are_compared_as_texts() {
 #[test]
 #[should_panic(expected = "activity has no column blood_sugar")]
 fn a_column_that_no_type_has_is_a_fault_of_the_program() {
-    Block::empty(DataType::Activity, Default::default()).column("blood_sugar");
+    Block::empty(DataType::Activity, Channel::default()).column("blood_sugar");
 }

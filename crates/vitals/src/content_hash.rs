@@ -248,7 +248,9 @@ mod property_tests {
 
     fn hash(blocks: &[Block]) -> ContentHash {
         let mut hash = ContentHash::default();
-        blocks.iter().for_each(|block| hash.add(block.data_type, &batch(block), SyncZone::Assumed("UTC")));
+        for block in blocks {
+            hash.add(block.data_type, &batch(block), SyncZone::Assumed("UTC"));
+        }
         hash
     }
 
@@ -268,7 +270,9 @@ mod property_tests {
             let mut picks: Vec<Pick> = (0..block.rows() as u32).map(|row| Pick { block: 0, row }).collect();
             picks.sort_by_key(|pick| seed[pick.row as usize]);
             let mut zones = ZoneRuns::default();
-            picks.iter().for_each(|pick| zones.push(block.zone_of(pick.row as usize).clone(), 1));
+            for pick in &picks {
+                zones.push(block.zone_of(pick.row as usize).clone(), 1);
+            }
             prop_assert_eq!(hash(&[Block::gather(&[&block], &picks, zones)]), whole);
         }
 

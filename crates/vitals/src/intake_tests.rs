@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::any_rows::{MIDNIGHT_US, block_at};
-use crate::block::Cells;
+use crate::block::{Block, Cells};
 use crate::intake::{
     Accepted, Batch, EARLIEST_US, FURTHEST_AHEAD_US, Fault, Intake, NAMED_REJECTIONS, NO_TIME, PAST_RETENTION,
 };
@@ -19,7 +19,9 @@ fn utc() -> ZoneName {
 
 fn taken(data_type: DataType, batches: &[Batch]) -> Accepted {
     let mut intake = Intake::new(data_type, NOW_US);
-    batches.iter().for_each(|batch| intake.push(batch.clone(), &utc()));
+    for batch in batches {
+        intake.push(batch.clone(), &utc());
+    }
     intake.finish()
 }
 
@@ -149,7 +151,7 @@ proptest! {
         let whole = (0..8).filter(|row| needed(*row)).count();
         let sent = Batch { times_us: block.times_us.clone(), columns: block.columns.clone(), faults: Vec::new(), zones: None };
         let accepted = taken(block.data_type, &[sent]);
-        prop_assert_eq!(accepted.blocks.iter().map(|block| block.rows()).sum::<usize>(), whole);
+        prop_assert_eq!(accepted.blocks.iter().map(Block::rows).sum::<usize>(), whole);
         prop_assert_eq!(accepted.rejected as usize, 8 - whole);
     }
 }
@@ -183,7 +185,7 @@ fn times_have_sharp_limits_and_reasons() {
 #[test]
 fn spot_measurements_have_the_units_and_ranges_of_their_kind() {
     let judged = |kind: &str, thousandths: i32, unit: Option<&str>| {
-        let text = unit.map(|unit| std::sync::Arc::<str>::from(unit));
+        let text = unit.map(std::sync::Arc::<str>::from);
         let sent = batch(
             DataType::Tests,
             &[NOW_US],
@@ -196,7 +198,7 @@ fn spot_measurements_have_the_units_and_ranges_of_their_kind() {
         let accepted = taken(DataType::Tests, &[sent]);
         match accepted.rejections.first() {
             Some(rejection) => Err(rejection.column),
-            None => Ok(accepted.blocks[0].column("unit").text(0).map(|unit| unit.to_string())),
+            None => Ok(accepted.blocks[0].column("unit").text(0).map(ToString::to_string)),
         }
     };
     let of = |unit: &str| Ok(Some(unit.to_owned()));

@@ -118,7 +118,7 @@ proptest! {
         let of = |sex| Body { sex, ..body };
         let middle = |of: &dyn Fn(&Body) -> Option<f64>, women: f64, men: f64, other: f64| {
             // Energy is never negative: where a formula is cut off, so is its mean.
-            women <= 0.0 || men <= 0.0 || ((women + men) / 2.0 - other).abs() < 1e-6 || of(&body).is_none()
+            women <= 0.0 || men <= 0.0 || (f64::midpoint(women, men) - other).abs() < 1e-6 || of(&body).is_none()
         };
         let resting = |sex| resting_kcal_per_day(&of(sex)).unwrap();
         prop_assert!(middle(&resting_kcal_per_day, resting(Sex::Female), resting(Sex::Male), resting(Sex::Other)));
@@ -167,7 +167,7 @@ fn what_is_no_walking_has_no_steps() {
     let mut tremor = noise(5);
     let still: Vec<f64> = (0..25 * 600).map(|_| 1.0 + 0.02 * tremor()).collect();
     assert_eq!(found(&still, 25.0), 0, "ten minutes at rest");
-    let turned: Vec<f64> = (0..25 * 60).map(|at| 1.0 + 0.1 * (at as f64 / 500.0)).collect();
+    let turned: Vec<f64> = (0..25 * 60).map(|at| 1.0 + 0.1 * (f64::from(at) / 500.0)).collect();
     assert_eq!(found(&turned, 25.0), 0, "a drift of the sensor");
     let mut knocked = vec![1.0; 25 * 60];
     for at in [200, 700, 1200] {

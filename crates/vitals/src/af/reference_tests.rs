@@ -56,7 +56,7 @@ fn slow_features(beats: &[Beat]) -> Option<Features> {
     let median = if differences.len() % 2 == 1 {
         differences[middle]
     } else {
-        (differences[middle - 1] + differences[middle]) / 2.0
+        f64::midpoint(differences[middle - 1], differences[middle])
     };
 
     let mut distances: Vec<(f64, f64)> = Vec::new();

@@ -115,8 +115,12 @@ proptest! {
     #[test]
     fn integers_are_read_as_they_were_written(unsigned in vec(any::<u64>(), 0..8), signed in vec(any::<i64>(), 0..8)) {
         let mut packer = Packer::default();
-        unsigned.iter().for_each(|value| packer.unsigned(*value));
-        signed.iter().for_each(|value| packer.signed(*value));
+        for value in &unsigned {
+            packer.unsigned(*value);
+        }
+        for value in &signed {
+            packer.signed(*value);
+        }
         let bytes = packer.into_bytes();
         let mut unpacker = Unpacker::new(&bytes);
         for value in unsigned {

@@ -69,7 +69,7 @@ fn active_minutes(block: &Block, rows: &[usize]) -> u32 {
         rates.extend(valid(block, ["bpm", "bpm_q"], *row));
     }
     let is_active = |(steps, rates): &&(i64, Vec<i32>)| {
-        let mean = rates.iter().sum::<i32>() as f64 / rates.len() as f64;
+        let mean = f64::from(rates.iter().sum::<i32>()) / rates.len() as f64;
         *steps >= 60 || (!rates.is_empty() && mean >= HIGHEST_BPM / 2.0)
     };
     minutes.values().filter(is_active).count() as u32
@@ -228,7 +228,7 @@ proptest! {
         let range = first..first + length;
         let in_range: Vec<TemperatureCell> = map.range(range.clone()).map(|(_, cell)| cell.clone()).collect();
         prop_assert_eq!(day.in_windows(range.clone()), in_range.as_slice());
-        for window in first - 1..first + length + 1 {
+        for window in first - 1..=first + length {
             prop_assert_eq!(day.in_window(window), map.get(&window));
         }
         day.replace(range.clone(), []);

@@ -45,7 +45,7 @@ fn median_of(mut values: Vec<f64>) -> Option<f64> {
     match values.len() {
         0 => None,
         length if length % 2 == 1 => Some(values[middle]),
-        _ => Some((values[middle - 1] + values[middle]) / 2.0),
+        _ => Some(f64::midpoint(values[middle - 1], values[middle])),
     }
 }
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::any_rows::{MIDNIGHT_US, any_block};
-use crate::registry::DataType;
+use crate::registry::{Channel, DataType};
 
 /// Everything that a row holds but its zone.
 type Row = Vec<(i32, Option<Arc<str>>)>;
@@ -156,7 +156,7 @@ proptest! {
     #[test]
     fn floored_times_find_the_only_sample_of_their_millisecond(steps in vec(100_i64..3000, 1..60)) {
         let times_us: Vec<i64> = steps.iter().scan(MIDNIGHT_US, |time, step| { *time += step; Some(*time) }).collect();
-        let mut stored = Block::empty(DataType::Temperature, Default::default());
+        let mut stored = Block::empty(DataType::Temperature, Channel::default());
         stored.zones = ZoneRuns::constant("UTC".into(), times_us.len());
         stored.times_us = times_us.clone();
         let floored = Block { times_us: times_us.iter().map(|time| time / 1000 * 1000).collect(), ..stored.clone() };
@@ -171,7 +171,7 @@ proptest! {
 
 #[test]
 fn a_sync_of_nothing_changes_nothing() {
-    let none = Block::empty(DataType::Activity, Default::default());
+    let none = Block::empty(DataType::Activity, Channel::default());
     let admission = admit(&none, none.clone(), &none);
     assert_eq!((admission.stored(), admission.duplicate, admission.replaced), (0, 0, 0));
     assert!(overlay(&[&none, &none]).is_empty());

@@ -139,7 +139,7 @@ fn risk_of_every_set_of_sub_scores_is_that_of_the_table() {
     for code in 0..4_u32.pow(7) {
         let scores: [u8; 7] = std::array::from_fn(|at| (code / 4_u32.pow(at as u32) % 4) as u8);
         let total: u32 = scores.iter().map(|score| u32::from(*score)).sum();
-        let has_three = scores.iter().any(|score| *score == 3);
+        let has_three = scores.contains(&3);
         let expected = if total >= 7 {
             "high"
         } else if total >= 5 {

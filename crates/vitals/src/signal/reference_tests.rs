@@ -17,6 +17,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
+#[expect(clippy::float_cmp, reason = "a plateau is of equal values")]
 /// The peaks by their definition: local maxima, the higher of two near ones, prominent enough.
 fn slow_peaks(values: &[f64], distance: usize, prominence: f64) -> Vec<usize> {
     let is_maximum = |at: &usize| {
@@ -53,7 +54,7 @@ proptest! {
     fn medians_and_percentiles_are_those_of_the_sorted_list(values in vec(-1000.0..1000.0_f64, 1..60), percent in 0.0..=100.0_f64) {
         let order = sorted(&values);
         let middle = order.len() / 2;
-        let expected = if order.len() % 2 == 1 { order[middle] } else { (order[middle - 1] + order[middle]) / 2.0 };
+        let expected = if order.len() % 2 == 1 { order[middle] } else { f64::midpoint(order[middle - 1], order[middle]) };
         prop_assert!((median(&mut values.clone()).unwrap() - expected).abs() < 1e-9);
         let place = percent / 100.0 * (order.len() - 1) as f64;
         let (below, above) = (order[place.floor() as usize], order[place.ceil() as usize]);
@@ -202,7 +203,7 @@ proptest! {
                 let squares = sum(&|t, _| wave(t).powi(2));
                 if squares > 1e-9 * n { sum(&|t, v| v * wave(t)).powi(2) / squares } else { 0.0 }
             };
-            let expected = (part(&cos) + part(&sin)) / 2.0 * 2.0 * span_s / (n - 1.0);
+            let expected = (part(&cos) + part(&sin)) * span_s / (n - 1.0);
             prop_assert!((found - expected).abs() < 1e-6 * expected.max(1.0), "bin {}: {} {}", bin, found, expected);
         }
     }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::any_rows::{MIDNIGHT_US, any_block, any_cell};
 use crate::block::Block;
-use crate::registry::{Column, DataType, Kind, NULL};
+use crate::registry::{Channel, Column, DataType, Kind, NULL};
 use crate::sample_time::{Decimal, EvenSampling};
 use crate::zone::{DAY_US, ZoneName};
 
@@ -203,7 +203,7 @@ fn codes_and_texts_are_read_in_their_own_form_only() {
 #[test]
 fn rows_of_several_blocks_are_written_in_the_order_of_time() {
     let block = |times_us: &[i64]| {
-        let mut block = Block::empty(DataType::Sleep, Default::default());
+        let mut block = Block::empty(DataType::Sleep, Channel::default());
         block.zones = crate::zone::ZoneRuns::constant("UTC".into(), times_us.len());
         block.times_us = times_us.to_vec();
         block
