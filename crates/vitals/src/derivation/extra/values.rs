@@ -6,6 +6,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::super::figure::Figure;
+use super::super::output::day_of;
 use super::figures;
 
 /// A figure of a day.
@@ -36,7 +37,7 @@ impl PartialEq for FigureValue {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extra {
-    pub(super) values: Vec<FigureValue>,
+    values: Vec<FigureValue>,
 }
 
 impl Extra {
@@ -49,6 +50,16 @@ impl Extra {
     pub fn value(&self, topic: &str, name: &str) -> Option<f64> {
         self.values.iter().find(|of| of.figure.topic == topic && of.figure.name == name)?.value
     }
+}
+
+/// Reads the figures of a day, of keys and bodies of its rows. Rows of figures that this version does not know are left out.
+pub fn extra_of_day<'rows>(rows: impl IntoIterator<Item = (i64, &'rows [u8])>) -> Extra {
+    let rows: Vec<(i64, &[u8])> = rows.into_iter().map(|(key, body)| (day_of(key).1, body)).collect();
+    let value_of = |figure: &Figure| {
+        let (_, body) = rows.iter().find(|(number, _)| *number == figure.number)?;
+        serde_json::from_slice(body).ok()
+    };
+    Extra { values: figures().map(|figure| FigureValue { figure, value: value_of(figure) }).collect() }
 }
 
 type Topics<Name> = BTreeMap<Name, BTreeMap<Name, Option<f64>>>;
@@ -80,7 +91,7 @@ impl<'de> Deserialize<'de> for Extra {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::{day_and, extra_of_day};
+    use super::super::super::output::day_and;
     use super::*;
     use crate::zone::LocalDay;
 
