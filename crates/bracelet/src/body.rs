@@ -44,6 +44,7 @@ impl Serialize for SyncData {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (data_type, blocks) in &self.0 {
             match blocks.as_slice() {
+                // Both forms are legal, and a service has to take both: lists for waveforms, one block for the rest.
                 [block] if !data_type.is_waveform() => {
                     map.serialize_entry(data_type.name(), block)?;
                 }
@@ -79,6 +80,7 @@ impl SyncBody {
             }
         }
         let patient = course.patient();
+        // The window is half open: at its end the next sync begins.
         let last_minute = (window.to_ms - 1).div_euclid(MINUTE_MS);
         Self {
             sync_id: sync_id(patient, window, data_types, rates),
@@ -144,6 +146,7 @@ fn blocks_of(course: &Course, window: Window, data_type: DataType, rates: &Signa
 /// An identifier drawn from everything that decides about the content of a patient's upload.
 fn sync_id(patient: &Patient, window: Window, data_types: &[DataType], rates: &SignalRates) -> Uuid {
     let mut named: Vec<DataType> = data_types.to_vec();
+    // The same types in another order are the same content, and a sync sent again has to keep its id.
     named.sort_unstable();
     named.dedup();
     let content = format!(

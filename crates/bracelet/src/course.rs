@@ -79,6 +79,8 @@ impl<'p> Course<'p> {
                 .map(|at| at.to_zoned(patient.zone.clone()).date())
                 .map_err(|_| BraceletError::TimeOutOfRange(at_ms))
         };
+        // Nights begin on the eve and effects of effort last: each day is planned with the ones around it, whatever
+        // window is asked for.
         let mut day = day_of(from_ms - 25 * HOUR_MS)?;
         let last_day = day_of(to_ms + 25 * HOUR_MS)?;
         let mut days = Vec::new();
@@ -112,6 +114,7 @@ impl<'p> Course<'p> {
     /// The stage of sleep at `at_ms` and the begin of that night, none when the patient is up.
     pub fn sleep_at(&self, at_ms: i64) -> Option<(Stage, i64)> {
         let today = self.day_index(at_ms);
+        // The night that ends tomorrow may have begun before midnight.
         self.days[today..].iter().take(2).find_map(|day| Some((day.night.stage_at(at_ms)?, day.night.start_ms)))
     }
 
@@ -121,6 +124,7 @@ impl<'p> Course<'p> {
         let is_charging = (day.charge_start_ms..day.charge_end_ms).contains(&at_ms);
         match self.patient.scenario {
             Scenario::Charging if self.patient.is_after_onset(at_ms) => Wear::Charging,
+            // A bracelet that was left on the table is still charged every morning.
             _ if is_charging => Wear::Charging,
             Scenario::NotWorn if self.patient.is_after_onset(at_ms) => Wear::Off,
             _ => Wear::Worn,
@@ -135,6 +139,7 @@ impl<'p> Course<'p> {
             hour: (at_ms - day.start_ms) as f64 / HOUR_MS as f64,
             stage: sleep.map(|(stage, _)| stage),
             in_bed_ms: sleep.map_or(0, |(_, since_ms)| at_ms - since_ms),
+            // The heart follows effort within a minute and comes down within two; warmth takes a quarter of an hour.
             exertion: response(day, at_ms, 1.0, 2.0),
             heat: response(day, at_ms, 15.0, 20.0),
             deterioration: self.patient.deterioration(at_ms),
@@ -153,6 +158,7 @@ impl<'p> Course<'p> {
         let start_ms = minute * MINUTE_MS;
         let moment = self.moment(start_ms);
         let mut random = self.patient.randomness.stream(Subject::Minute, minute);
+        // Drawn before anything depends on the scenario: the same minute has the same errors in every story.
         let noise: [f64; 6] = std::array::from_fn(|_| random.sample(StandardNormal));
         let (movement, steps, speed_mps) = self.movement(&moment, noise[0], random.random());
         let (systolic_mmhg, diastolic_mmhg) = blood_pressure::pressure(self.patient, &moment);
@@ -184,6 +190,7 @@ impl<'p> Course<'p> {
             let steps = if bout.cadence > 0.0 { (bout.cadence + 2.0 * noise).round().max(0.0) as u32 } else { 0 };
             return (bout.movement, steps, bout.speed_mps * (1.0 + 0.03 * noise));
         }
+        // Who is ill does not potter about: a fall in these steps is part of the story.
         let stirs = 0.22 * self.patient.baseline.liveliness * (1.0 - moment.deterioration);
         if moment.stage.is_none() && chance < stirs {
             let steps = 6 + (chance / stirs * 28.0) as u32;
@@ -209,6 +216,7 @@ impl<'p> Course<'p> {
         if at_ms >= day.charge_end_ms {
             return drained(at_ms, day.charge_end_ms);
         }
+        // The first planned day has no yesterday: its battery counts from itself and is never above full.
         let yesterday_ms = self.days[today.saturating_sub(1)].charge_end_ms.min(at_ms);
         if at_ms < day.charge_start_ms {
             return drained(at_ms, yesterday_ms);
@@ -231,5 +239,6 @@ fn response(day: &DayPlan, at_ms: i64, rise_min: f64, fall_min: f64) -> f64 {
             bout.effort * (1.0 - (-active_min / rise_min).exp()) * (-recovering_min / fall_min).exp()
         })
         .sum::<f64>()
+        // Two bouts may still add up after each other; nobody uses more than the whole reserve.
         .min(1.0)
 }

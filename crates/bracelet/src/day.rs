@@ -76,11 +76,14 @@ impl DayPlan {
         let end_ms = midnight_ms(&patient.zone, tomorrow(day)?)?;
         let (bed_ms, wake_ms, mut random) = rhythm(patient, day)?;
         let (last_bed_ms, _, _) = rhythm(patient, eve)?;
+        // A stream of its own: the number of bouts drawn for a day must not change its night.
         let mut night_random = patient.randomness.stream(Subject::Night, day_number(day));
         let night = Night::draw(last_bed_ms, wake_ms, &mut night_random);
+        // After rising: nights and exercise are then on record.
         let charge_start_ms = wake_ms + random.random_range(10..40) * MINUTE_MS;
         let charge_end_ms = charge_start_ms + random.random_range(40..65) * MINUTE_MS;
         let mut bouts = draw_bouts(patient, charge_end_ms, bed_ms, &mut random);
+        // All bouts are drawn first, so that the day before the onset is the same as that of the healthy twin.
         bouts.retain(|bout| patient.deterioration(bout.start_ms) < 0.05);
         Ok(Self { date: day, start_ms, end_ms, night, bed_ms, charge_start_ms, charge_end_ms, bouts })
     }
@@ -116,7 +119,10 @@ fn rhythm(patient: &Patient, day: Date) -> Result<(i64, i64, ChaCha8Rng), Bracel
     let midnight = midnight_ms(&patient.zone, day)?;
     let mut random = patient.randomness.stream(Subject::Day, day_number(day));
     let bed_hour = patient.baseline.bed_hour + random.random_range(-0.5..0.7);
+    // The bedtime is that of the evening before, hence a day less.
     let wake_hour = patient.baseline.bed_hour - 24.0 + patient.baseline.night_hours + random.random_range(-0.6..0.6);
+    // Counted from midnight and not read off the clock: on the day of a change people get up an hour off, and sleep
+    // as long.
     let at = |hour: f64| midnight + (hour * 60.0).round() as i64 * MINUTE_MS;
     Ok((at(bed_hour), at(wake_hour), random))
 }

@@ -15,7 +15,7 @@ mod progress;
 mod session;
 mod tally;
 
-pub use config::{Clock, FleetConfig, Live, LoadPlan};
+pub use config::{Clock, FleetConfig, HistoryOrder, Live, LoadPlan};
 pub use driver::Fleet;
 pub use progress::{Progress, Silent};
 pub use session::Session;

@@ -43,6 +43,7 @@ impl Night {
             push_cycle(&mut stages, cycle, random);
             cycle += 1;
         }
+        // The night is as long as the plan says, wherever its last cycle stands.
         stages.truncate(epochs);
         lie_awake_before_rising(&mut stages, random.random_range(4..16));
         Self { start_ms, stages }
@@ -63,6 +64,7 @@ impl Night {
 /// Appends one cycle: light, deep, light, REM, and sometimes a short awakening.
 fn push_cycle(stages: &mut Vec<Stage>, cycle: usize, random: &mut ChaCha8Rng) {
     let number = cycle as f64;
+    // Deep sleep belongs to the first three cycles; a hypnogram with deep sleep at dawn would teach readers wrong.
     let deep_minutes = (36.0 - 12.0 * number).max(0.0) * random.random_range(0.8..1.2);
     let rem_minutes = (9.0 + 7.0 * number).min(32.0) * random.random_range(0.8..1.2);
     let cycle_minutes: f64 = random.random_range(84.0..98.0);
@@ -71,6 +73,7 @@ fn push_cycle(stages: &mut Vec<Stage>, cycle: usize, random: &mut ChaCha8Rng) {
     push(stages, Stage::Deep, deep_minutes);
     push(stages, Stage::Light, 0.4 * light_minutes);
     push(stages, Stage::Rem, rem_minutes);
+    // Healthy adults wake several times a night without remembering; a night without any would look like a fault.
     if random.random_bool(0.6) {
         push(stages, Stage::Awake, random.random_range(0.5..4.0));
     }

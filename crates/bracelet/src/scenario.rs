@@ -52,7 +52,9 @@ impl Scenario {
     /// The onset (Unix ms) that shows the scenario best to somebody who looks at `now_ms`.
     pub fn onset_before(self, now_ms: i64) -> i64 {
         let hours = match self {
+            // Five of the eight hours: the score is high and still rising.
             Self::Deteriorating => 5,
+            // Two and a half days: a history of two days then shows it throughout.
             Self::AtrialFibrillation => 60,
             Self::NotWorn => 3,
             Self::Charging => 1,
@@ -108,6 +110,7 @@ impl Cast {
             Self::Mixed if index.is_multiple_of(2) => Scenario::Healthy,
             Self::Mixed => {
                 let others = &Scenario::ALL[1..];
+                // By number and not by chance, so that any twelve patients play everything.
                 others[(index / 2) as usize % others.len()]
             }
         }

@@ -81,9 +81,11 @@ impl Truth {
         let window = Window::new(plan.start_ms, plan.end_ms.min(until_ms));
         let course = Course::new(patient, plan.start_ms, plan.end_ms)?;
         let rows = activity::rows(&course, window);
+        // The night may begin on the eve: it is taken whole, unlike the rows of the day.
         let night = Window::new(plan.night.start_ms, plan.night.end_ms().min(until_ms));
         let bpm = slot_means(&rows, |row| row.has_valid_bpm().then_some(row.bpm));
         let respiration = slot_means(&rows, |row| (row.resp_q >= 2).then_some(row.respiration_rate));
+        // Quality alone is asked here: rows off the wrist have quality 0.
         let spo2 = slot_means(&rows, |row| (row.spo2_q >= 2).then_some(row.spo2));
         let pressures: Vec<(i64, i64)> = rows.iter().filter_map(|row| row.pressure_mmhg).collect();
         Ok(Self {

@@ -38,12 +38,14 @@ struct Pool {
 
 impl Pool {
     fn start(threads: usize) -> Self {
+        // Unbounded, because jobs are sent from async functions, which must not block.
         let (jobs, waiting) = mpsc::channel();
         let waiting = Arc::new(Mutex::new(waiting));
         let start = || {
             let waiting = waiting.clone();
             thread("compute", move || work_off(&waiting)).is_ok()
         };
+        // Fewer threads than asked for are enough to go on with; a service that does not start helps nobody.
         let started = (0..threads).filter(|_| start()).count();
         Pool { jobs: (started > 0).then_some(jobs) }
     }
@@ -55,6 +57,7 @@ impl Pool {
     {
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move || {
+            // A caller whose request has timed out must not hold up those behind it.
             if !reply.is_closed() {
                 let done = catch_unwind(AssertUnwindSafe(work));
                 let _ = reply.send(done.map_err(|payload| TaskError::panicked(name, &*payload)));

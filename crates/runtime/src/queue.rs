@@ -58,6 +58,7 @@ impl<Job> Queue<Job> {
 
     /// Returns how many jobs wait, without callers that wait for room.
     pub fn waiting(&self) -> usize {
+        // From the permits and not a counter of our own, which could drift from what really waits.
         self.0.max_capacity() - self.0.capacity()
     }
 }

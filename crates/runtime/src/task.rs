@@ -21,6 +21,7 @@ pub fn run<T>(blocking_threads: usize, main: impl Future<Output = T>) -> io::Res
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder.enable_all().max_blocking_threads(blocking_threads).build()?;
     let ended = runtime.block_on(main);
+    // Waiting for blocking work could take as long as an export; what is durable was made so before.
     runtime.shutdown_background();
     Ok(ended)
 }

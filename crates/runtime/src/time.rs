@@ -47,6 +47,7 @@ impl Sub for Instant {
     type Output = Duration;
 
     fn sub(self, earlier: Instant) -> Duration {
+        // A deadline that lies ahead is asked for too: then nothing has passed, and nothing panics.
         self.0.saturating_duration_since(earlier.0)
     }
 }
@@ -98,6 +99,8 @@ impl std::error::Error for Elapsed {}
 /// # Errors
 /// [`Elapsed`] when the future was not ready in time.
 pub fn timeout<F: Future>(limit: Duration, future: F) -> impl Future<Output = Result<F::Output, Elapsed>> {
+    // Made here and not in the block: the limit counts from the call, as a reader expects, and not from the first
+    // poll.
     let limited = tokio::time::timeout(limit, future);
     async move { limited.await.map_err(|_| Elapsed) }
 }

@@ -35,8 +35,11 @@ pub fn plausible(beat: &Beat) -> bool {
 /// Time in ms that is missing between two successive rows; 0 when the second follows the first
 /// within [`MISSING_ROWS_MS`] of its own length.
 pub fn missing_before(previous: &Beat, beat: &Beat) -> f64 {
+    // Times are whole milliseconds, or whole seconds from some bracelets, while lengths have three decimals: only an
+    // excess above one longest interval proves that rows are missing.
     let step_ms = beat.time_ms.saturating_sub(previous.time_ms) as f64;
     let excess_ms = step_ms - beat.rr_ms;
+    // A row that comes too early is a rounded time and no gap, so nothing below zero is given.
     if excess_ms > MISSING_ROWS_MS { excess_ms } else { 0.0 }
 }
 
@@ -46,6 +49,7 @@ pub fn beats_of(block: &Block, rows: Range<usize>) -> Vec<Beat> {
     let (rr, quality) = (block.column("rr"), block.column("quality"));
     let beat = |row: usize| {
         let thousandths = rr.get(row);
+        // Null lies below zero, so a quality that is not given is not poor.
         let poor = (0..GOOD_QUALITY).contains(&quality.get(row));
         (thousandths != NULL).then(|| Beat {
             time_ms: block.times_us[row].div_euclid(1000),

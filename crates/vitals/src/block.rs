@@ -151,6 +151,7 @@ impl Block {
     pub fn rows_between(&self, from_us: i64, to_us: i64) -> Range<usize> {
         let start = self.times_us.partition_point(|time| *time < from_us);
         let end = self.times_us.partition_point(|time| *time <= to_us);
+        // A reversed range is empty and not a panic: ends come from requests.
         start..end.max(start)
     }
 
@@ -158,6 +159,7 @@ impl Block {
     #[must_use]
     pub fn clipped(self, from_us: i64, to_us: i64) -> Block {
         let rows = self.rows_between(from_us, to_us);
+        // Most blocks lie wholly in the range that is asked for, and are handed on without a copy.
         if rows.len() == self.rows() { self } else { self.slice(rows) }
     }
 
@@ -222,6 +224,7 @@ fn concatenated_column(blocks: &[&Block], column: usize, rows: usize) -> Cells {
     for block in blocks {
         match &block.columns[column] {
             Cells::Values(values) => cells.extend_from_slice(values),
+            // A column that one sync does not name and another does: its rows hold no value there.
             constant => cells.resize(cells.len() + block.rows(), constant.get(0)),
         }
     }

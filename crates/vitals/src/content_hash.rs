@@ -20,6 +20,24 @@ const PI: [u64; 5] =
 /// Rows that are hashed together, so that their sums stay in the nearest cache.
 const ROWS_AT_ONCE: usize = 1024;
 
+/// The zone of a sync, which its rows are in where they name none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncZone<'name> {
+    /// The sync names it: it is content.
+    Named(&'name str),
+    /// The sync leaves it out; it is that of the patient at the time, and no content.
+    Assumed(&'name str),
+}
+
+impl<'name> SyncZone<'name> {
+    /// Returns the name of the zone.
+    pub const fn name(self) -> &'name str {
+        match self {
+            SyncZone::Named(name) | SyncZone::Assumed(name) => name,
+        }
+    }
+}
+
 /// The hash of the rows added so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContentHash {
@@ -28,21 +46,22 @@ pub struct ContentHash {
 }
 
 impl ContentHash {
-    /// Adds the rows of a batch. Rows in `zone`, which is that of the sync, count with it only when the sync names
-    /// it: whoever leaves it out sends the same again after the patient has moved.
-    pub fn add(&mut self, data_type: DataType, batch: &Batch, zone: &str, zone_is_named: bool) {
+    /// Adds the rows of a batch.
+    pub fn add(&mut self, data_type: DataType, batch: &Batch, zone: SyncZone<'_>) {
         let rows = batch.times_us.len();
         let term_of_zone = |name: &str| {
-            let counts = zone_is_named || name != zone;
-            if counts { mix(PI[1], hash_of_text(name)) } else { 0 }
+            // An app that leaves the zone out sends the same again after the patient has moved.
+            if zone == SyncZone::Assumed(name) { 0 } else { mix(PI[1], hash_of_text(name)) }
         };
         let (constants, varied): (Vec<_>, Vec<_>) =
+            // A column that is the same in all rows is hashed once and added to each row: most columns of a waveform
+            // are.
             batch.columns.iter().enumerate().partition(|(_, cells)| matches!(cells, Cells::Constant(_)));
         let seed = |column: usize| mix(PI[2].wrapping_add(column as u64), data_type.number().unsigned_abs());
         let mut same_in_all =
             constants.iter().fold(0_u64, |sum, (column, cells)| sum.wrapping_add(term(seed(*column), cells.get(0))));
         if batch.zones.is_none() {
-            same_in_all = same_in_all.wrapping_add(term_of_zone(zone));
+            same_in_all = same_in_all.wrapping_add(term_of_zone(zone.name()));
         }
         let time_seed = seed(usize::from(u8::MAX));
         let mut hashes = [0_u64; ROWS_AT_ONCE];
@@ -64,6 +83,7 @@ impl ContentHash {
                 }
             }
             for hash in hashes {
+                // Two sums of differently mixed hashes: rows that cancel each other out in one do not in the other.
                 self.sum = self.sum.wrapping_add(mix(PI[3], *hash));
                 self.other_sum = self.other_sum.wrapping_add(mix(PI[4], *hash));
             }
@@ -128,7 +148,7 @@ mod tests {
     fn hash(batches: &[Batch]) -> ContentHash {
         let mut hash = ContentHash::default();
         for batch in batches {
-            hash.add(DataType::RrInterval, batch, "UTC", false);
+            hash.add(DataType::RrInterval, batch, SyncZone::Assumed("UTC"));
         }
         hash
     }
@@ -162,10 +182,10 @@ mod tests {
             hash(&[batch(&[(2, 2, 3), (4, 5, 6)])]),
         ];
         let mut other = ContentHash::default();
-        other.add(DataType::Sleep, &batch(&rows), "UTC", false);
+        other.add(DataType::Sleep, &batch(&rows), SyncZone::Assumed("UTC"));
         different.push(other);
         let mut named = ContentHash::default();
-        named.add(DataType::RrInterval, &batch(&rows), "UTC", true);
+        named.add(DataType::RrInterval, &batch(&rows), SyncZone::Named("UTC"));
         different.push(named);
         let seen: BTreeSet<[u8; 16]> = different.iter().map(ContentHash::bytes).collect();
         assert_eq!(seen.len(), different.len());
@@ -174,17 +194,17 @@ mod tests {
     #[test]
     fn a_zone_counts_where_it_is_named() {
         let rows = [(1, 2, 3), (4, 5, 6)];
-        let of = |zones: Option<ZoneRuns>, zone: &str, is_named: bool| {
+        let of = |zones: Option<ZoneRuns>, zone: SyncZone<'_>| {
             let mut hash = ContentHash::default();
-            hash.add(DataType::RrInterval, &Batch { zones, ..batch(&rows) }, zone, is_named);
+            hash.add(DataType::RrInterval, &Batch { zones, ..batch(&rows) }, zone);
             hash
         };
         let runs = |zone: &str| Some(ZoneRuns::constant(zone.into(), 2));
-        assert_eq!(of(None, "UTC", false), of(None, "Asia/Tokyo", false));
-        assert_eq!(of(None, "UTC", false), of(runs("UTC"), "UTC", false));
-        assert_eq!(of(None, "Asia/Tokyo", true), of(runs("Asia/Tokyo"), "UTC", false));
-        assert_ne!(of(None, "Asia/Tokyo", true), of(None, "UTC", true));
-        assert_ne!(of(runs("Asia/Tokyo"), "UTC", false), of(None, "UTC", false));
+        assert_eq!(of(None, SyncZone::Assumed("UTC")), of(None, SyncZone::Assumed("Asia/Tokyo")));
+        assert_eq!(of(None, SyncZone::Assumed("UTC")), of(runs("UTC"), SyncZone::Assumed("UTC")));
+        assert_eq!(of(None, SyncZone::Named("Asia/Tokyo")), of(runs("Asia/Tokyo"), SyncZone::Assumed("UTC")));
+        assert_ne!(of(None, SyncZone::Named("Asia/Tokyo")), of(None, SyncZone::Named("UTC")));
+        assert_ne!(of(runs("Asia/Tokyo"), SyncZone::Assumed("UTC")), of(None, SyncZone::Assumed("UTC")));
     }
 
     #[test]
@@ -204,5 +224,76 @@ mod tests {
         ];
         let seen: BTreeSet<[u8; 16]> = all.map(with).iter().map(ContentHash::bytes).collect();
         assert_eq!(seen.len(), all.len());
+    }
+}
+
+#[cfg(test)]
+mod property_tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::any_rows::{MIDNIGHT_US, any_block};
+    use crate::block::{Block, Pick};
+    use crate::zone::ZoneRuns;
+
+    fn batch(block: &Block) -> Batch {
+        Batch {
+            times_us: block.times_us.clone(),
+            columns: block.columns.clone(),
+            faults: Vec::new(),
+            zones: Some(block.zones.clone()),
+        }
+    }
+
+    fn hash(blocks: &[Block]) -> ContentHash {
+        let mut hash = ContentHash::default();
+        for block in blocks {
+            hash.add(block.data_type, &batch(block), SyncZone::Assumed("UTC"));
+        }
+        hash
+    }
+
+    fn any_rows() -> impl Strategy<Value = Block> {
+        let types = vec![DataType::Activity, DataType::Sleep, DataType::Acc, DataType::Ppg2];
+        proptest::sample::select(types)
+            .prop_flat_map(|data_type| any_block(data_type, MIDNIGHT_US..MIDNIGHT_US + 5_000, 20))
+    }
+
+    proptest! {
+        /// The same rows in any order and in any number of batches are the same content.
+        #[test]
+        fn cuts_and_orders_leave_the_hash(block in any_rows(), cut in 0_usize..21, seed in vec(any::<u32>(), 20)) {
+            let whole = hash(std::slice::from_ref(&block));
+            let cut = cut.min(block.rows());
+            prop_assert_eq!(hash(&[block.slice(cut..block.rows()), block.slice(0..cut)]), whole);
+            let mut picks: Vec<Pick> = (0..block.rows() as u32).map(|row| Pick { block: 0, row }).collect();
+            picks.sort_by_key(|pick| seed[pick.row as usize]);
+            let mut zones = ZoneRuns::default();
+            for pick in &picks {
+                zones.push(block.zone_of(pick.row as usize).clone(), 1);
+            }
+            prop_assert_eq!(hash(&[Block::gather(&[&block], &picks, zones)]), whole);
+        }
+
+        /// One cell, one time, one zone or one row more make another content.
+        #[test]
+        fn any_change_is_another_content(block in any_rows(), at in any::<prop::sample::Index>(), which in any::<prop::sample::Index>()) {
+            prop_assume!(!block.is_empty());
+            let whole = hash(std::slice::from_ref(&block));
+            let row = at.index(block.rows());
+            let column = which.index(block.columns.len());
+            let mut cells: Vec<i32> = (0..block.rows()).map(|row| block.columns[column].get(row)).collect();
+            cells[row] = cells[row].wrapping_add(1);
+            let mut other = block.clone();
+            other.columns[column] = Cells::Values(cells);
+            prop_assert_ne!(hash(&[other]), whole);
+            let mut later = block.clone();
+            later.times_us[row] += 1;
+            prop_assert_ne!(hash(&[later]), whole);
+            let moved = Block { zones: ZoneRuns::constant("Asia/Tokyo".into(), block.rows()), ..block.clone() };
+            prop_assert_ne!(hash(&[moved]), whole);
+            prop_assert_ne!(hash(&[block.clone(), block.slice(row..row + 1)]), whole);
+        }
     }
 }

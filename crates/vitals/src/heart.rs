@@ -75,6 +75,7 @@ impl ZoneTimes {
 pub fn zone_times(rates: &[(f64, i64)], max_heart_rate: f64) -> ZoneTimes {
     let mut times = ZoneTimes::default();
     for &(per_min, duration_s) in rates {
+        // A highest rate that is not known comes as NaN and ends in no zone.
         let percent = 100.0 * per_min / max_heart_rate;
         if !percent.is_finite() || percent <= 0.0 || duration_s < 1 {
             continue;
@@ -87,6 +88,7 @@ pub fn zone_times(rates: &[(f64, i64)], max_heart_rate: f64) -> ZoneTimes {
             ..90.0 => &mut times.performance_time,
             _ => &mut times.max_time,
         };
+        // A caller may bring any durations; a sum that wraps would be below zero.
         *zone = zone.saturating_add(duration_s);
     }
     times
@@ -118,12 +120,14 @@ pub fn maximum(slots: &[HeartSlot]) -> Option<f64> {
 /// Resting heart rate per minute (**ours**): the lowest mean of 30 consecutive minutes, all six
 /// slots valid and worn, without a step. None under four hours of wear. Slots ascend in time.
 pub fn resting(slots: &[HeartSlot]) -> Option<f64> {
+    // A bracelet put on for a run alone would otherwise make a resting rate of its cool-down.
     if slots.iter().filter(|slot| slot.worn).count() < LEAST_WORN_SLOTS {
         return None;
     }
     let at_rest = |slot: &HeartSlot| slot.worn && slot.steps == 0;
     let mut lowest: Option<f64> = None;
     for half_hour in slots.windows(RESTING_SLOTS) {
+        // Slots without rows are left out of the list: six in a row may span hours.
         let together = half_hour.windows(2).all(|pair| pair[1].start_ms - pair[0].start_ms == SLOT_MS);
         let rates = valid_rates(half_hour);
         if !together || rates.len() < RESTING_SLOTS || !half_hour.iter().all(at_rest) {

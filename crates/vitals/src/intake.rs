@@ -123,11 +123,14 @@ impl Intake {
         let first_index = self.rows_seen;
         self.rows_seen += rows as u64;
         self.rejected += bad.count;
+        // Batches come in order and each names its first rows, so the first hundred of all are those of the earliest
+        // batches.
         let room = NAMED_REJECTIONS - self.rejections.len();
         for (row, (column, reason)) in bad.named.iter().take(room) {
             let index = first_index + u64::from(*row);
             self.rejections.push(Rejection { index, column, reason: reason.clone() });
         }
+        // A batch of nothing but bad rows must not leave an empty block behind.
         if bad.count == rows as u64 {
             return;
         }
@@ -142,6 +145,7 @@ impl Intake {
             self.parts.entry(block.channel).or_default().push(block);
             self.part_count += 1;
         }
+        // A body of a million rows in a million batches is legal JSON.
         if self.part_count > self.most_parts {
             self.join_parts();
         }
@@ -184,6 +188,7 @@ impl Intake {
             bad.reject(row as u32, "timestamp", || reason.to_owned());
         }
         for (column, cells) in self.data_type.columns().iter().zip(&batch.columns) {
+            // Columns that must be given are few, and are filled in nearly every batch.
             if column.nullable || !cells.has_null() {
                 continue;
             }
@@ -220,6 +225,7 @@ impl BadRows {
     }
 
     fn reject(&mut self, row: u32, column: &'static str, reason: impl FnOnce() -> String) {
+        // A row counts once, however much is wrong with it.
         if std::mem::replace(&mut self.is_bad[row as usize], true) {
             return;
         }
@@ -250,6 +256,8 @@ fn check_tests(batch: &mut Batch, bad: &mut BadRows) {
             units.push(None);
             continue;
         };
+        // A temperature in degrees Fahrenheit must never be taken for Celsius: where the unit is not the kind's, the
+        // row is rejected and not converted.
         match kind.check(f64::from(value) / 1000.0, sent.map(AsRef::as_ref)) {
             Ok(unit) => units.push(unit.map(Arc::from).or_else(|| sent.cloned())),
             Err(column) => {
@@ -266,6 +274,7 @@ fn check_tests(batch: &mut Batch, bad: &mut BadRows) {
 fn split_by_channel(all: Block, bad: &BadRows, groups: &mut GroupOfCode) -> Vec<Block> {
     let positions = all.data_type.channel_columns();
     let one_channel = positions.iter().all(|position| matches!(all.columns[*position], Cells::Constant(_)));
+    // The usual case of one channel and no bad row moves the columns and copies nothing.
     if one_channel && bad.count == 0 {
         let channel = channel_of(&all, 0);
         return vec![Block { channel, ..all }];
@@ -306,6 +315,7 @@ fn rows_by_channel(all: &Block, bad: &BadRows, groups: &mut GroupOfCode) -> Vec<
         }
         found[groups.table[code] as usize].1.push(row as u32);
     }
+    // Only the entries that were used are reset: the table of two columns has 66,000 of them.
     for code in codes {
         groups.table[code] = NO_GROUP;
     }

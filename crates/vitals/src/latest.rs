@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
-use crate::news2::{Spo2Scale, score_pulse, score_respiration, score_spo2, score_systolic, score_temperature};
+use crate::news2::{Spo2Bands, score_pulse, score_respiration, score_spo2, score_systolic, score_temperature};
 use crate::registry::DataType;
 use crate::vital_rows::{ActivityRows, Pressure, SpotRows, SpotVital};
 
@@ -69,7 +69,10 @@ impl LatestValues {
         self.heart_rate = newer(self.heart_rate, other.heart_rate, score_pulse);
         self.respiration_rate = newer(self.respiration_rate, other.respiration_rate, score_respiration);
         self.temperature = newer(self.temperature, other.temperature, score_temperature);
-        self.spo2 = newer(self.spo2, other.spo2, |percent| score_spo2(percent, Spo2Scale::One, false));
+        // Scale 1 for everybody: which of two values is graver must not change with a setting that is changed later,
+        // and on scale 1 a lower value never scores less.
+        self.spo2 = newer(self.spo2, other.spo2, |percent| score_spo2(percent, Spo2Bands::ScaleOne));
+        // Two totals of one millisecond cannot be, and nothing scores a diastolic pressure.
         self.news_score = newer(self.news_score, other.news_score, |_| None);
         self.nibp_systolic = newer(self.nibp_systolic, other.nibp_systolic, score_systolic);
         self.nibp_diastolic = newer(self.nibp_diastolic, other.nibp_diastolic, |_| None);
@@ -123,6 +126,7 @@ impl LatestValues {
 /// The later of two values; of the same time the one that scores higher, and of these the larger.
 fn newer(mine: Option<Timed>, other: Option<Timed>, score: impl Fn(f64) -> Option<u8>) -> Option<Timed> {
     let (Some(known), Some(candidate)) = (mine, other) else { return mine.or(other) };
+    // Values that score alike still need an order, or the result would depend on which block was looked at first.
     let of_one_time = || score(candidate.value).cmp(&score(known.value)).then(candidate.value.total_cmp(&known.value));
     let order = candidate.timestamp_ms.cmp(&known.timestamp_ms).then_with(of_one_time);
     if order.is_gt() { other } else { mine }
@@ -132,6 +136,7 @@ fn newer(mine: Option<Timed>, other: Option<Timed>, score: impl Fn(f64) -> Optio
 ///
 /// Blocks of other types than activity and tests have none.
 pub fn newest_of(block: &Block, not_after_us: i64) -> LatestValues {
+    // Samples up to a day ahead of the clock are stored; what lies ahead is nobody's latest value yet.
     let rows = block.times_us.partition_point(|time| *time <= not_after_us);
     newest_in_rows(block, 0..rows)
 }
@@ -142,6 +147,8 @@ pub fn newest_in_rows(block: &Block, rows: std::ops::Range<usize>) -> LatestValu
     let Some(readings) = Readings::of(block) else { return newest };
     for row in rows.rev() {
         let time_ms = block.times_us[row].div_euclid(1000);
+        // Rows are looked at from the end. Equal times have to be looked at too, because of them the graver value
+        // counts.
         if all_later_than(&newest, time_ms) {
             break;
         }

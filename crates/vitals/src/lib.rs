@@ -10,21 +10,33 @@
 
 pub mod activity;
 pub mod af;
+#[cfg(test)]
+mod any_rows;
 pub mod beats;
 pub mod block;
+#[cfg(test)]
+mod block_tests;
 pub mod cells;
 pub mod content_hash;
 pub mod derivation;
 pub mod heart;
+#[cfg(test)]
+mod heart_tests;
 pub mod hrv;
 pub mod intake;
+#[cfg(test)]
+mod intake_tests;
 pub mod latest;
+#[cfg(test)]
+mod latest_tests;
 pub mod merge;
 pub mod news2;
 pub mod news_timeline;
 #[cfg(doctest)]
 mod readme;
 pub mod recovery;
+#[cfg(test)]
+mod recovery_tests;
 pub mod registry;
 pub mod sample_time;
 pub mod signal;
@@ -35,3 +47,5 @@ pub mod text;
 pub mod vital_rows;
 pub mod waveform;
 pub mod zone;
+#[cfg(test)]
+mod zone_tests;

@@ -45,12 +45,14 @@ pub fn overlay(blocks: &[&Block]) -> Block {
     if in_time_order.len() == 1 {
         return (*first).clone();
     }
+    // Segments of different months, the usual case, do not overlap: then nothing has to be compared row by row.
     in_time_order.sort_by_key(|block| block.first_us());
     let disjoint = in_time_order.windows(2).all(|pair| pair[0].last_us() < pair[1].first_us());
     if disjoint {
         return Block::concatenated(&in_time_order);
     }
     let arrived: Vec<&Block> = blocks.iter().copied().filter(|block| !block.is_empty()).collect();
+    // Halves and not one after the other: each row is copied as often as halves are halved, and not once per block.
     let middle = arrived.len() / 2;
     overlay_two(&overlay(&arrived[..middle]), &overlay(&arrived[middle..]))
 }
@@ -59,6 +61,7 @@ fn overlay_two(older: &Block, newer: &Block) -> Block {
     let mut picks = Vec::with_capacity(older.rows() + newer.rows());
     let mut zones = ZoneRuns::default();
     walk(older, newer, |older_row, newer_row| {
+        // The first zone stays: an app that sends a day again after a flight must not move the day.
         let zone = older_row.map_or_else(|| newer.zone_of(newer_row.unwrap_or(0)), |row| older.zone_of(row));
         zones.push(zone.clone(), 1);
         picks.push(match newer_row {
@@ -90,6 +93,7 @@ fn walk(older: &Block, newer: &Block, mut step: impl FnMut(Option<usize>, Option
 /// the first copies of rows that came several times (of [`Ordered`]): the last copy is what is stored, but the first
 /// one met what was stored before, so that one counts.
 pub fn admit(stored: &Block, incoming: Block, firsts: &Block) -> Admission {
+    // Nearly every sync brings only new rows, and then nothing has to be compared.
     let matches = twins(stored, &incoming);
     if matches.is_empty() {
         return Admission::of_new(incoming);
@@ -105,6 +109,8 @@ pub fn admit(stored: &Block, incoming: Block, firsts: &Block) -> Admission {
             .filter(|(_, row)| firsts.times_us.binary_search(&incoming.times_us[*row]).is_ok())
             .collect();
         let (last_duplicate, last_replaced) = counted(&rows_equal(stored, &incoming, &last_matches));
+        // Each time that came several times is counted by its first copy, which met what was stored; the copies after
+        // it are counted by `in_time_order`.
         duplicate = duplicate + first_duplicate - last_duplicate;
         replaced = replaced + first_replaced - last_replaced;
     }
@@ -116,6 +122,7 @@ pub fn admit(stored: &Block, incoming: Block, firsts: &Block) -> Admission {
     for row in 0..incoming.rows() {
         let twin = next_match.next_if(|((_, incoming_row), _)| *incoming_row == row);
         let zone = match twin {
+            // A row that equals what is stored would only make another segment to merge.
             Some((_, true)) => continue,
             Some(((stored_row, _), false)) => stored.zone_of(*stored_row),
             None => incoming.zone_of(row),
@@ -150,6 +157,7 @@ fn counted(equal: &[bool]) -> (u64, u64) {
 fn rows_equal(stored: &Block, incoming: &Block, matches: &[(usize, usize)]) -> Vec<bool> {
     let mut equal = vec![true; matches.len()];
     for (ours, theirs) in stored.columns.iter().zip(&incoming.columns) {
+        // Most columns of a waveform are the same in all rows: one comparison instead of one per row.
         if let (Cells::Constant(one), Cells::Constant(other)) = (ours, theirs)
             && one == other
         {
@@ -177,11 +185,13 @@ pub struct Ordered {
 
 /// Puts the rows of one sync in the order of time. `block.times_us` may be in any order and repeat.
 pub fn in_time_order(block: Block) -> Ordered {
+    // Apps send rows in order nearly always; checking is far cheaper than sorting.
     if block.times_us.is_sorted_by(|earlier, later| earlier < later) {
         let firsts = Block::empty(block.data_type, block.channel);
         return Ordered { block, duplicate: 0, replaced: 0, firsts };
     }
     let mut order: Vec<u32> = (0..block.rows() as u32).collect();
+    // A stable sort: of equal times the one sent later comes later, and stands.
     order.sort_by_key(|row| block.times_us[*row as usize]);
     let mut picks: Vec<Pick> = Vec::with_capacity(order.len());
     let mut firsts: Vec<Pick> = Vec::new();
@@ -225,6 +235,7 @@ pub fn with_exact_times(stored: &Block, mut incoming: Block) -> Block {
     }
     for time in incoming.times_us.iter_mut().filter(|time| **time % 1000 == 0) {
         let same_ms = stored.rows_between(*time, *time + 999);
+        // Above 1 kHz two samples share a millisecond, and which of them is meant cannot be told.
         if same_ms.len() == 1 {
             *time = stored.times_us[same_ms.start];
         }
@@ -232,5 +243,7 @@ pub fn with_exact_times(stored: &Block, mut incoming: Block) -> Block {
     incoming
 }
 
+#[cfg(test)]
+mod model_tests;
 #[cfg(test)]
 mod tests;

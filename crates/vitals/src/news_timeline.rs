@@ -77,6 +77,8 @@ impl From<PartForm> for EntryPart {
 
 impl From<EntryPart> for PartForm {
     fn from(part: EntryPart) -> Self {
+        // Stored as a small number: there are thousands of entries a day and patient, and the position is pinned by
+        // the list.
         let code = AVAILABILITIES.iter().position(|availability| *availability == part.availability);
         (part.score, code.unwrap_or(1) as u8, part.measured)
     }
@@ -112,9 +114,11 @@ impl NewsEntry {
     /// The entry at T from the newest valid values up to T. `previous` is the evaluation before, or any entry equal
     /// to it but for time and values.
     pub fn at(time_ms: i64, known: &LatestValues, settings: &SettingsAt, previous: Option<&NewsEntry>) -> Self {
+        // No entry depends on anything older, so that a late row reaches twelve hours of entries and no further.
         let within = |timed: Option<Timed>| timed.filter(|timed| time_ms - timed.timestamp_ms <= LOOK_BACK_MS);
         let measured = scored(known).map(within);
         let good = |timed: Option<Timed>| {
+            // Poor rows never become a latest value: what is left here is good.
             timed.map(|timed| Measurement { value: timed.value, time_ms: timed.timestamp_ms, good: true })
         };
         let [respiration_rate, spo2, blood_pressure, heart_rate, temperature] = measured.map(good);
@@ -126,6 +130,7 @@ impl NewsEntry {
             *part = EntryPart {
                 score: evaluated.score,
                 availability: evaluated.availability,
+                // A value later than T or one that no body can show is not part of the entry.
                 measured: measured.filter(|_| evaluated.value.is_some()),
             };
         }
@@ -164,6 +169,7 @@ impl NewsEntry {
 
     /// Whether a sub-score, the total, or what is missing and why differs.
     pub fn differs_from(&self, other: &NewsEntry) -> bool {
+        // Not the measurements: each minute has others, and a history of every minute would hide the changes.
         let reasons = |entry: &NewsEntry| entry.parts.map(|part| (part.score, part.availability));
         let set = |entry: &NewsEntry| (entry.total, entry.score_oxygen, entry.score_consciousness);
         reasons(self) != reasons(other) || set(self) != set(other)
@@ -191,6 +197,8 @@ pub fn moments(blocks: &[Block], not_after_us: i64) -> Vec<Moment> {
             }
         }
     }
+    // Blocks of several channels overlap in time. The order among equal times does not matter: merging takes the
+    // graver value.
     moments.sort_by_key(|(time_ms, _)| *time_ms);
     moments.dedup_by(|later, kept| {
         let same = later.0 == kept.0;

@@ -1,8 +1,6 @@
 //! Recovery of the morning (**ours**): how today's HRV, resting rate, sleep and skin temperature
 //! compare with the person's own past. No outside truth exists for it.
 
-use serde::Serialize;
-
 use crate::activity::Sex;
 use crate::signal::{finite, mean, standard_deviation};
 
@@ -29,8 +27,8 @@ pub struct Day {
     pub skin_temperature: Option<f64>,
 }
 
-/// The `recovery` section, in its names. Deltas in percent, scores 0–100.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// Recovery of a day, in the names of its section. Deltas in percent, scores 0–100.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recovery {
     /// Weighted scores times both factors, 0–100.
     pub value: u8,
@@ -87,7 +85,10 @@ pub fn recovery(today: &Day, past: &[Day], sleep_score: Option<f64>, age_gender_
     let hrv_score = past_rmssd.score(rmssd_ms, 1.0);
     let rhr_score = past_resting.score(resting_bpm, -1.0);
     let sleep_score = sleep_score.and_then(finite).map(|score| score.clamp(0.0, 100.0));
+    // Weights are of the parts that are known, so that a missing night does not count as a bad one.
     let score = weighted(&[(0.4, hrv_score), (0.3, rhr_score), (0.3, sleep_score)]);
+    // A temperature that is not known must not lower the score: who wears the bracelet without that sensor would
+    // always be ill.
     let factors = temperature_factor.unwrap_or(1.0) * finite(age_gender_factor)?;
     let hrv_delta = past_rmssd.delta_percent(rmssd_ms);
     Some(Recovery {
@@ -117,6 +118,8 @@ pub fn age_gender_factor(age_years: Option<f64>, sex: Option<Sex>) -> f64 {
     let (Some(age_years), Some(sex)) = (age_years.and_then(finite), sex) else {
         return 1.0;
     };
+    // RMSSD falls with age by itself; the baseline is the same person and already old, so the factor may take at most
+    // a twentieth.
     let from_years = if sex == Sex::Female { 45.0 } else { 40.0 };
     (1.0 - 0.001 * (age_years - from_years)).clamp(0.95, 1.0)
 }
@@ -162,6 +165,7 @@ impl Baseline {
     fn of(days: &[Day], read: impl Fn(&Day) -> Option<f64>) -> Option<Self> {
         let values = valid_values(days, read);
         let mean = mean(&values)?;
+        // The spread of a few days says nothing: a score on it would swing from 40 to 100 in the first week.
         let enough = values.len() >= LEAST_LONG_DAYS;
         let spread = if enough { standard_deviation(&values) } else { None };
         Some(Self { mean, spread: spread.map(|spread| spread.max(LEAST_SPREAD * mean)) })
@@ -174,6 +178,8 @@ impl Baseline {
 
     /// 70 + 30·tanh(z), z the distance in standard deviations with the sign that good is up.
     fn score(&self, value: f64, good_is_up: f64) -> Option<f64> {
+        // tanh flattens both ends: one wild night of artefacts costs no more than a bad one, and no score leaves 40
+        // to 100.
         let z = good_is_up * (value - self.mean) / self.spread?;
         Some((70.0 + 30.0 * z.tanh()).clamp(0.0, 100.0))
     }

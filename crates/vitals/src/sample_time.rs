@@ -27,6 +27,7 @@ impl Decimal {
             None => (false, mantissa),
         };
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        // 1.500 and 1.5 are one number; zeros at the end must not exceed the limit of digits.
         let fraction = fraction.trim_end_matches('0');
         let digit_count = whole.len() + fraction.len();
         if whole.is_empty() || digit_count > MAX_DIGITS {
@@ -99,6 +100,7 @@ impl EvenSampling {
 
         let mut time_us = i64::try_from(first.div_euclid(denominator)).ok()?;
         let mut remainder = first.rem_euclid(denominator);
+        // The remainder is carried along, so that each sample costs an addition and no division of 128 bits.
         let whole_step = i64::try_from(step / denominator).ok()?;
         let step_remainder = step % denominator;
         let mut times = Vec::with_capacity(count);

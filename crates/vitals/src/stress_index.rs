@@ -40,9 +40,12 @@ pub fn stress_index(nn_ms: &[f64]) -> Option<StressIndex> {
     if range_s <= 0.0 {
         return None;
     }
+    // Bins anchored at 0 and not at the shortest interval: one extra beat must not move the mode of all others.
     let bin = |nn: f64| (nn / BIN_MS) as u64;
     let (mut mode_bin, mut mode_count) = (0, 0);
     for same_bin in sorted.chunk_by(|one, next| bin(*one) == bin(*next)) {
+        // Strictly more, in ascending order: of two equally full bins the lower stays, so that the index does not
+        // depend on the order of the intervals.
         if same_bin.len() > mode_count {
             (mode_bin, mode_count) = (bin(same_bin[0]), same_bin.len());
         }

@@ -93,6 +93,7 @@ impl<'block> ActivityRows<'block> {
 
     /// Whether the bracelet was worn.
     pub fn is_worn(&self, row: usize) -> bool {
+        // Wearing need not be sent: taking what is not given for "off" would hide every value of such a patient.
         let wearing = self.wearing.get(row);
         wearing == NULL || wearing >= 1
     }
@@ -130,6 +131,7 @@ impl<'block> ActivityRows<'block> {
 
     /// Core body temperature in hundredths of a °C.
     pub fn core_temp_hundredths(&self, row: usize) -> Option<i32> {
+        // The registry has no column for the quality of a core temperature.
         self.core_temp.get(row).filter(|_| self.is_worn(row))
     }
 
@@ -138,6 +140,7 @@ impl<'block> ActivityRows<'block> {
         if !self.is_worn(row) {
             return None;
         }
+        // One half of each estimate would be a pressure that no method has measured.
         let combined = halves(self.systolic_combine.get(row), self.diastolic_combine.get(row));
         combined.or_else(|| halves(self.systolic.get(row), self.diastolic.get(row)))
     }
@@ -174,6 +177,7 @@ impl<'block> ActivityRows<'block> {
 
     fn valid(&self, values: Measured<'_>, qualities: &Cells, row: usize) -> Option<i32> {
         let value = values.get(row)?;
+        // Off the wrist a sensor still reports values, and some of good quality.
         (is_good(qualities.get(row)) && self.is_worn(row)).then_some(value)
     }
 }
@@ -210,6 +214,7 @@ impl<'block> SpotRows<'block> {
         if block.data_type != DataType::Tests {
             return None;
         }
+        // The channel of a test is its kind plus one; 0 is the channel of types that have only one.
         let kind = i32::try_from(block.channel.0 - 1).ok().and_then(TestKind::of_cell)?;
         let vital = match kind.name {
             "heart_rate" => SpotVital::HeartRate,

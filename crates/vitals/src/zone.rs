@@ -23,6 +23,7 @@ pub type ZoneName = Arc<str>;
 
 /// Whether a name is a zone that this build knows.
 pub fn is_known_zone(name: &str) -> bool {
+    // The name is stored with every row and sent back; names outside ASCII are no IANA zones.
     !name.is_empty() && name.is_ascii() && TimeZone::get(name).is_ok()
 }
 
@@ -117,6 +118,7 @@ impl LocalClock {
 
     /// The offset from UTC at a time, in seconds east.
     pub fn offset_seconds(&mut self, time_us: i64) -> i32 {
+        // Offsets change twice a year: nearly every row is answered by these two comparisons.
         if time_us < self.valid_from_us || time_us >= self.valid_to_us {
             self.look_up(time_us);
         }
@@ -182,6 +184,7 @@ impl LocalDay {
                 4 | 7 => byte == b'-',
                 _ => byte.is_ascii_digit(),
             });
+        // The library reads more forms than one; two texts of one day would be two addresses of one answer.
         strict.then(|| text.parse().ok()).flatten().map(Self::from_date)
     }
 
@@ -201,6 +204,20 @@ impl LocalDay {
 impl std::fmt::Display for LocalDay {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.date().fmt(formatter)
+    }
+}
+
+/// `YYYY-MM-DD`.
+impl serde::Serialize for LocalDay {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for LocalDay {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        LocalDay::parse(&text).ok_or_else(|| serde::de::Error::custom("not a day, YYYY-MM-DD"))
     }
 }
 

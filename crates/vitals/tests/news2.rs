@@ -5,7 +5,7 @@ mod recordings;
 
 use proptest::prelude::*;
 use vitals::news2::{
-    Availability, Consciousness, Measurement, Measurements, Parameter, Risk, Settings, Spo2Scale, evaluate,
+    Availability, Consciousness, Measurement, Measurements, Parameter, Risk, Settings, Spo2Bands, Spo2Scale, evaluate,
     score_consciousness, score_oxygen, score_pulse, score_respiration, score_spo2, score_systolic, score_temperature,
 };
 
@@ -38,9 +38,9 @@ fn every_band_of_the_table() {
         let number = text.parse().unwrap_or(f64::NAN);
         let score = match name {
             "respiration_rate" => score_respiration(number),
-            "spo2_scale1" => score_spo2(number, Spo2Scale::One, false),
-            "spo2_scale2_air" => score_spo2(number, Spo2Scale::Two, false),
-            "spo2_scale2_oxygen" => score_spo2(number, Spo2Scale::Two, true),
+            "spo2_scale1" => score_spo2(number, Spo2Bands::ScaleOne),
+            "spo2_scale2_air" => score_spo2(number, Spo2Bands::ScaleTwoOnAir),
+            "spo2_scale2_oxygen" => score_spo2(number, Spo2Bands::ScaleTwoOnOxygen),
             "oxygen" => Some(score_oxygen(text == "oxygen")),
             "systolic" => score_systolic(number),
             "heart_rate" => score_pulse(number),

@@ -1,7 +1,7 @@
 //! Who reads which entries, and from when to when.
 
-use store::Role;
 use serde_json::{Value, json};
+use store::Role;
 
 use crate::common::study::{Study, wrong_fields};
 use crate::common::{START_MS, text};
@@ -126,7 +126,8 @@ async fn key_of_one_study_reads_the_entries_of_that_study_alone() {
     let other = text(&other["code"]);
     let hedy = study.story.patient(&study.key, &other, Value::Null).await;
     let account = study.story.platform.identity.account_by_email("ada@example.org").await.expect("an account");
-    let scope = platform::NewApiKey { groups: vec![store::GroupCode::new(other.as_str())], ..platform::NewApiKey::default() };
+    let scope =
+        platform::NewApiKey { groups: vec![store::GroupCode::new(other.as_str())], ..platform::NewApiKey::default() };
     let (_, scoped) = study.story.platform.identity.create_api_key(&account, scope).await.expect("a key");
     for (path, body) in [
         (study.of_grace(""), json!({"external_patient_id": "G"})),

@@ -2,8 +2,8 @@
 
 #![allow(dead_code, reason = "each story uses a part of it")]
 
-use store::Role;
 use serde_json::{Value, json};
+use store::Role;
 
 use super::{Answer, Enrolled, Story, text};
 

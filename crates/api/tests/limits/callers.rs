@@ -2,8 +2,8 @@
 
 use axum::body::Body;
 use axum::http::Request;
-use store::Role;
 use serde_json::{Value, json};
+use store::Role;
 
 use crate::common::{PASSWORD, Story, text};
 use crate::{get_from, limited, rate};

@@ -2,8 +2,8 @@
 
 use axum::body::Body;
 use axum::http::Request;
-use store::Role;
 use serde_json::{Value, json};
+use store::Role;
 
 use crate::common::study::{Study, wrong_fields};
 use crate::common::{Answer, PASSWORD, text};

@@ -1,7 +1,7 @@
 //! Studies: texts and settings at their limits, partial changes, and what a refused change leaves as it was.
 
-use store::Role;
 use serde_json::{Value, json};
+use store::Role;
 
 use crate::common::study::{Study, wrong_fields};
 use crate::common::{START_MS, text};

@@ -1,7 +1,7 @@
 //! What a practitioner may do in a study and what not, and that a refusal changes nothing.
 
-use store::Role;
 use serde_json::{Value, json};
+use store::Role;
 
 use crate::common::study::Study;
 use crate::common::{PASSWORD, START_MS, text};

@@ -1,7 +1,7 @@
 //! The life of a voucher: made, checked, used once, expired, withdrawn.
 
-use store::Role;
 use serde_json::{Value, json};
+use store::Role;
 
 use crate::common::study::{Study, wrong_fields};
 use crate::common::{Answer, PASSWORD, START_MS, text};

@@ -1,7 +1,7 @@
 //! What the pages may ask for at most, and what their forms take.
 
-use store::Role;
 use serde_json::{Value, json};
+use store::Role;
 
 use crate::browser::Browser;
 use crate::common::study::wrong_fields;

@@ -39,14 +39,17 @@ impl ActivityRow {
     /// The row of the minute that begins at `minute * 60 s` after the epoch.
     pub fn new(course: &Course, minute: i64) -> Self {
         let truth = course.minute(minute);
+        // Rows are sent off the wrist too, with zeros: a 0 is what must never become a value.
         if truth.wear != Wear::Worn {
             return Self::unworn(&truth);
         }
         let [_, heart, respiration, oxygen, systolic, diastolic] = truth.noise;
         let whole = |value: f64| value.round() as i64;
         let quality = quality(&truth);
+        // Gait is measured while walking and missing otherwise; a zero would drag the average down.
         let is_walking = matches!(truth.movement, Movement::Walk | Movement::Run);
         let while_walking = |value: f64| is_walking.then(|| round_to(value, 2));
+        // Patients measure at different minutes, or a fleet would send all its pressures at once.
         let offset = (course.patient().index % PRESSURE_EVERY_MIN.cast_unsigned()).cast_signed();
         let has_pressure = minute.rem_euclid(PRESSURE_EVERY_MIN) == offset;
         Self {

@@ -36,8 +36,8 @@ pub struct FleetConfig {
     pub rates: SignalRates,
     /// Days of the past to send, the running UTC day included.
     pub days: u32,
-    /// Whether the newest day is sent first, so that there is something to see at once.
-    pub newest_first: bool,
+    /// In which order they are sent.
+    pub order: HistoryOrder,
     /// Requests under way at the same time.
     pub connections: usize,
     /// Whether bodies are compressed.
@@ -62,7 +62,7 @@ impl FleetConfig {
             data_types: DataType::VITALS.to_vec(),
             rates: SignalRates::default(),
             days: 1,
-            newest_first: true,
+            order: HistoryOrder::NewestFirst,
             connections: 64,
             gzip: false,
             patience: Duration::from_mins(10),
@@ -85,6 +85,15 @@ impl fmt::Debug for FleetConfig {
             .field("connections", &self.connections)
             .finish_non_exhaustive()
     }
+}
+
+/// Which end of the past is sent first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HistoryOrder {
+    /// The newest day first, so that there is something to see at once.
+    NewestFirst,
+    /// As it happened.
+    OldestFirst,
 }
 
 /// How the present is sent after the past.

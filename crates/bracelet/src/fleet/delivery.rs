@@ -2,6 +2,7 @@
 
 use rand::seq::SliceRandom;
 
+use super::config::HistoryOrder;
 use crate::{DataType, HOUR_MS, Patient, Scenario, SignalRates, Subject, Window};
 
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -11,25 +12,28 @@ const MAX_WAVEFORM_VALUES: i64 = 400_000;
 const HELD_BACK: usize = 20;
 
 /// The windows of the past `days` UTC days up to `end_ms`, in the order in which the patient's bracelet sends them.
-pub(crate) fn history(patient: &Patient, days: u32, end_ms: i64, span_ms: i64, newest_first: bool) -> Vec<Window> {
+pub(crate) fn history(patient: &Patient, days: u32, end_ms: i64, span_ms: i64, order: HistoryOrder) -> Vec<Window> {
     let mut windows = Vec::new();
     let mut day_end_ms = end_ms;
     for _ in 0..days {
+        // Whole UTC days, so that a run that is repeated later sends the same windows and not shifted ones.
         let day_start_ms = (day_end_ms - 1).div_euclid(DAY_MS) * DAY_MS;
         let mut pieces = split(Window::new(day_start_ms, day_end_ms), span_ms);
         pieces.reverse();
         windows.extend(pieces);
         day_end_ms = day_start_ms;
     }
-    if !newest_first {
+    if order == HistoryOrder::OldestFirst {
         windows.reverse();
     }
     match patient.scenario {
         Scenario::LateSync => {
             let mut random = patient.randomness.stream(Subject::SyncId, end_ms);
+            // Fully out of order, worse than any real app: the service promises that no order matters.
             windows.shuffle(&mut random);
             windows
         }
+        // Right after each other, as an app does whose answer got lost.
         Scenario::DuplicateSync => twice(&windows),
         _ => windows,
     }
@@ -98,31 +102,31 @@ mod tests {
 
     const NOW_MS: i64 = 1_763_640_123_456;
 
-    fn plan(scenario: Scenario, newest_first: bool) -> Vec<Window> {
+    fn plan(scenario: Scenario, order: HistoryOrder) -> Vec<Window> {
         let patient = Patient::new(1, 0, scenario, 0, "UTC").unwrap();
-        history(&patient, 3, NOW_MS, 6 * HOUR_MS, newest_first)
+        history(&patient, 3, NOW_MS, 6 * HOUR_MS, order)
     }
 
     #[test]
     fn history_covers_its_days_without_gap_in_both_orders() {
-        let mut newest_first = plan(Scenario::Healthy, true);
+        let mut newest_first = plan(Scenario::Healthy, HistoryOrder::NewestFirst);
         assert_eq!(newest_first[0].to_ms, NOW_MS / 1_000 * 1_000);
         assert!(newest_first.windows(2).all(|pair| pair[1].to_ms == pair[0].from_ms));
         assert_eq!(newest_first.last().unwrap().from_ms % DAY_MS, 0);
         assert!(newest_first.iter().all(|w| w.to_ms - w.from_ms <= 6 * HOUR_MS));
         newest_first.reverse();
-        assert_eq!(newest_first, plan(Scenario::Healthy, false));
+        assert_eq!(newest_first, plan(Scenario::Healthy, HistoryOrder::OldestFirst));
     }
 
     #[test]
     fn late_and_duplicate_bracelets_send_the_same_windows_otherwise() {
-        let healthy = plan(Scenario::Healthy, true);
-        let late = plan(Scenario::LateSync, true);
+        let healthy = plan(Scenario::Healthy, HistoryOrder::NewestFirst);
+        let late = plan(Scenario::LateSync, HistoryOrder::NewestFirst);
         assert_ne!(late, healthy);
         let mut sorted = late;
         sorted.sort_by_key(|window| -window.from_ms);
         assert_eq!(sorted, healthy);
-        let duplicate = plan(Scenario::DuplicateSync, true);
+        let duplicate = plan(Scenario::DuplicateSync, HistoryOrder::NewestFirst);
         assert_eq!(duplicate.len(), 2 * healthy.len());
         assert!(duplicate.chunks(2).zip(&healthy).all(|(pair, window)| pair == [*window; 2]));
     }

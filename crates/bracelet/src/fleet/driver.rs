@@ -58,6 +58,7 @@ impl Fleet {
     pub async fn run(&self, live: Option<Live>, stop: watch::Receiver<bool>) -> Result<FleetResult, BraceletError> {
         let sessions = self.enrol().await?;
         let end_ms = (self.clock)() - live.map_or(0, |live| live.lag_ms);
+        // Rows lie on whole seconds, and a window that begins within one would lose it.
         let end_ms = end_ms.div_euclid(1_000) * 1_000;
         self.send_history(&sessions, end_ms, &stop).await?;
         if let Some(live) = live {
@@ -91,6 +92,7 @@ impl Fleet {
             sessions.push(Arc::new(joined??));
             self.progress.advance(1);
         }
+        // Tasks end in any order; results have to be the same in every run of a seed.
         sessions.sort_by_key(|session| session.patient.index);
         Ok(sessions)
     }
@@ -130,7 +132,7 @@ impl Fleet {
         let span_ms = delivery::longest_window_ms(&config.data_types, &config.rates);
         let plans: Vec<Vec<Window>> = sessions
             .iter()
-            .map(|session| delivery::history(&session.patient, config.days, end_ms, span_ms, config.newest_first))
+            .map(|session| delivery::history(&session.patient, config.days, end_ms, span_ms, config.order))
             .collect();
         let total: usize = plans.iter().map(Vec::len).sum();
         self.progress.phase("sending history", Some(total as u64));
@@ -171,6 +173,8 @@ impl Fleet {
         };
         match session.send(&self.client, &body.payload).await {
             Ok(answer) if answer.status.is_success() => {
+                // From when it was due and not when it was sent: a slow service delays the requests behind it, and
+                // that is latency too.
                 let latency = due.map_or(answer.latency, |due| due.elapsed());
                 self.tally.record_sync(body.rows, body.values, latency, &answer.json);
             }
@@ -183,6 +187,7 @@ impl Fleet {
 
     fn count_failure(&self, error: &BraceletError) {
         let before = self.tally.record_failure();
+        // A service that is down fails thousands of times for one reason.
         if before < TOLD_FAILURES {
             self.progress.note(&format!("a sync failed: {error}"));
         }
@@ -192,6 +197,7 @@ impl Fleet {
     async fn build(&self, patient: &Patient, window: Window) -> Result<Option<Body>, BraceletError> {
         let config = self.config.clone();
         let patient = patient.clone();
+        // Drawing waveforms takes long, and no answer would be read meanwhile.
         tokio::task::spawn_blocking(move || {
             let sync = SyncBody::new(&patient, window, &config.data_types, &config.rates)?;
             if sync.is_empty() {

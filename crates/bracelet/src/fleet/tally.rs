@@ -65,6 +65,7 @@ impl Tally {
     /// The result after `seconds`.
     pub fn result(&self, patients: u64, seconds: f64) -> FleetResult {
         let mut latencies_us = self.latencies_us.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // All latencies are kept: percentiles of percentiles would be wrong, and a run has a few million at most.
         latencies_us.sort_unstable();
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         FleetResult {
@@ -95,6 +96,7 @@ fn count_over_types(answer: &Value, name: &str) -> u64 {
 
 /// The smallest latency that `percent` of all do not exceed (nearest rank), in ms; 0 without any.
 fn percentile_ms(sorted_us: &[u32], percent: f64) -> f64 {
+    // Nearest rank and not between two: a percentile is then a latency that was measured.
     let rank = (percent / 100.0 * sorted_us.len() as f64).ceil() as usize;
     match sorted_us.get(rank.saturating_sub(1)) {
         Some(latency_us) => f64::from(*latency_us) / 1_000.0,

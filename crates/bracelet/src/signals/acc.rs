@@ -74,6 +74,7 @@ impl Gait {
             Movement::Run => (0.8, 0.08),
             Movement::Other => (0.2, 0.02),
             Movement::Cycle => (0.0, 0.06),
+            // A sleeping arm shows hardly more than the noise of the sensor; sleep without stages is found by that.
             Movement::Rest if minute.stage.is_some_and(|stage| stage != Stage::Awake) => (0.0, 0.003),
             Movement::Rest => (0.0, 0.008),
         };
@@ -109,6 +110,8 @@ impl MinuteOfMotion<'_> {
             let second = sample / self.rate;
             let fraction = (sample - second * self.rate) as f32 / self.rate as f32;
             let bounce = if sample < self.gait.active_samples && self.gait.steps > 0 {
+                // The phase comes from the count of steps, so that a minute holds exactly as many peaks as its row
+                // says.
                 let place = self.gait.steps * sample * TABLE_LEN / self.gait.active_samples;
                 self.gait.bounce_g * self.bounce.at(place)
             } else {
@@ -137,6 +140,7 @@ pub(super) fn directions(patient: &Patient, minute: &Minute, next: &Minute) -> [
         let knot = (second / per_knot).min(KNOTS - 1);
         let fraction = (second - knot * per_knot) as f64 / per_knot as f64;
         let before = own[knot];
+        // Into the next minute without a jump: a step in gravity would be a knock every full minute.
         let after = own.get(knot + 1).copied().unwrap_or(following[0]);
         let elevation = before.0 * (1.0 - fraction) + after.0 * fraction;
         let roll = before.1 * (1.0 - fraction) + after.1 * fraction;
@@ -150,6 +154,8 @@ fn angles(patient: &Patient, minute: &Minute) -> [(f64, f64); KNOTS] {
     const POSTURE_AWAKE_MS: i64 = 6 * MINUTE_MS;
     let is_asleep = minute.stage.is_some_and(|stage| stage != Stage::Awake);
     let (posture_ms, restlessness) = match minute.movement {
+        // Sleepers keep a posture for tens of minutes. Van Hees' rule of five minutes without a change needs that to
+        // be so.
         _ if is_asleep => (POSTURE_ASLEEP_MS, 0.0),
         Movement::Rest | Movement::Other => (POSTURE_AWAKE_MS, 0.30),
         Movement::Walk | Movement::Run | Movement::Cycle => (POSTURE_AWAKE_MS, 0.12),

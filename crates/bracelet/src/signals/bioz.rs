@@ -20,6 +20,7 @@ pub fn bioimpedance(course: &Course, rate_hz: u32, from_s: i64, to_s: i64) -> Ve
         wave.render(&block.beats_ms, rate_hz, first_sample, &mut pulse);
         for (sample, (breath, pulse)) in breath.iter().zip(&pulse).enumerate() {
             let tremor = noise.at(part.block, 12, first_sample + sample);
+            // Air in the chest changes the impedance an order of magnitude more than blood does.
             let value = 20_000.0 + 300.0 * breath + 25.0 * pulse + 6.0 * tremor;
             values.push((value + 0.5) as u16);
         }

@@ -43,6 +43,7 @@ pub fn ecg(course: &Course, rate_hz: u32, from_s: i64, to_s: i64) -> Vec<f32> {
     let before_fibrillation = Waves::new(&[(0.0, 1.1, 0.011), (0.03, -0.12, 0.010)]);
     let after = Waves::new(&[(0.0, 1.1, 0.011), (0.03, -0.22, 0.011)]);
     let recovery = Waves::new(&[(0.29, 0.28, 0.045)]);
+    // Without P waves, but not flat: fibrillating atria leave a fine wave.
     let flutter = Template::new(|phase| (std::f64::consts::TAU * phase).sin());
     let noise = NoiseTable::new(&course.patient().randomness);
     let rate = rate_hz as usize;
@@ -57,6 +58,7 @@ pub fn ecg(course: &Course, rate_hz: u32, from_s: i64, to_s: i64) -> Vec<f32> {
             let rate_per_ms = f64::from(rate_hz) / 1_000.0;
             let from = ((pair[0] * rate_per_ms).ceil() as usize).max(first_sample);
             let to = ((pair[1] * rate_per_ms).ceil() as usize).min(end_sample);
+            // Repolarisation shortens with the square root of the interval (Bazett), while the QRS keeps its width.
             let stretch = (1_000.0 / (pair[1] - pair[0])).sqrt() as f32;
             // Both peaks are near, so single precision is enough after this subtraction.
             let peak = (pair[0] * rate_per_ms).floor();

@@ -59,6 +59,7 @@ pub fn rotation(course: &Course, rate_hz: u32, from_s: i64, to_s: i64) -> Rotati
 /// to that at its end.
 pub fn turns_dps(course: &Course, minute: &Minute) -> Vec<[f32; 3]> {
     let next = course.minute(minute.start_ms / MINUTE_MS + 1);
+    // From the same directions as the acceleration: a filter that fuses both sensors finds them in agreement.
     let gravity = directions(course.patient(), minute, &next);
     gravity.windows(2).map(|pair| turn_dps(pair[0], pair[1])).collect()
 }
@@ -69,6 +70,7 @@ fn turn_dps(from: [f32; 3], to: [f32; 3]) -> [f32; 3] {
     let axis: [f32; 3] = std::array::from_fn(cross);
     let sine = axis.iter().map(|part| part * part).sum::<f32>().sqrt();
     let cosine: f32 = from.iter().zip(to).map(|(one, other)| one * other).sum();
+    // Two equal directions have no axis to turn about.
     if sine < f32::EPSILON {
         return [0.0; 3];
     }

@@ -17,12 +17,16 @@ pub(crate) fn heart_rate(patient: &Patient, moment: &Moment) -> f64 {
     };
     let rest = baseline.heart_rate
         + baseline.heart_rate_swing * circadian(moment.hour, 16.0)
+        // About five beats slower asleep, on top of the daily swing, and again different by stage.
         + moment.sleep_depth() * (stage - 5.0)
         + 1.8 * drift
         + 52.0 * moment.deterioration;
     // Fibrillating atria drive the ventricles faster and less evenly.
     let rest = if moment.fibrillates { rest + 18.0 + 4.0 * drift } else { rest };
+    // Tanaka's formula, while the service uses Fox's by default: zones must be right for hearts that do not follow
+    // its rule.
     let maximum = 208.0 - 0.7 * baseline.age_years;
     let effort = moment.exertion * (maximum - rest).max(0.0);
+    // What the table of NEWS2 and the registry both take for a heart.
     (rest + effort).clamp(38.0, 210.0)
 }

@@ -34,6 +34,8 @@ pub struct HrvRow {
 /// The rows whose timestamps lie in `[from_ms, to_ms)`; a block during which the bracelet was off the wrist has none.
 pub fn hrv_rows(course: &Course, from_ms: i64, to_ms: i64) -> Vec<HrvRow> {
     let mut rows = Vec::new();
+    // A row is stamped with the end of its five minutes, when the device knows it: the row of an earlier block may
+    // fall into this window.
     let first_end = from_ms.div_euclid(BLOCK_MS) + i64::from(from_ms.rem_euclid(BLOCK_MS) != 0);
     let mut end_ms = first_end * BLOCK_MS;
     while end_ms < to_ms {
@@ -61,6 +63,7 @@ pub fn analyse(block: &BeatBlock) -> HrvRow {
     let (mo_s, amo_percent, range_s) = histogram(&intervals);
     HrvRow {
         timestamp_ms: block.start_ms + BLOCK_MS,
+        // A metronome has no range; the device sends a very large index rather than none.
         si: amo_percent / (2.0 * mo_s * range_s.max(0.001)),
         mrr_ms: mean,
         sdnn_ms: (squares / (count - 1.0)).sqrt(),
@@ -111,9 +114,12 @@ fn band_powers(beats_ms: &[f64], intervals_ms: &[f64], mean_ms: f64) -> [f64; 3]
         windowed.push((intervals_ms[beat] - mean_ms) * window);
     }
     let mut bands = [0.0; 3];
+    // Only the bins that are used: 120 of 600, and a whole transform would be most of the cost of a day.
     let last_bin = (EDGES_HZ[3] * seconds) as usize;
     for bin in 1..last_bin {
         let frequency_hz = bin as f64 / seconds;
+        // A step function and a single window, not the spline and segments of the service: agreement between the two
+        // then means something.
         let density = 2.0 * goertzel(&windowed, bin) / (RATE_HZ * window_power);
         let band = EDGES_HZ[1..].iter().position(|edge| frequency_hz < *edge);
         if let Some(band) = band {

@@ -59,6 +59,7 @@ impl Colour {
         const INFRA_RED_DEPTH: f64 = 0.012;
         match self {
             Self::Green => 0.03,
+            // The usual calibration, SpO2 = 110 − 25·R, turned round: R is the ratio of both depths.
             Self::Red => (INFRA_RED_DEPTH * (110.0 - spo2) / 25.0) as f32,
             Self::InfraRed => INFRA_RED_DEPTH as f32,
         }
@@ -100,6 +101,8 @@ pub fn ppg(course: &Course, rate_hz: u32, from_s: i64, to_s: i64) -> Ppg {
                 let depth = base * colour.depth(skin.spo2);
                 let sway = 0.25 * depth;
                 for sample in samples.clone() {
+                    // Light comes back less while the vessels are full. Breathing moves both level and height, which
+                    // is what respiration is found from.
                     let light = base + sway * breath[sample] - depth * (1.0 + 0.12 * breath[sample]) * pulse[sample]
                         + skin.noise * noise.at(part.block, channel, first_sample + sample);
                     values[channel].push((light + 0.5).clamp(0.0, 65_535.0) as u16);
@@ -139,6 +142,7 @@ fn minutes_of(course: &Course, block: i64, from_s: usize, to_s: usize) -> Vec<((
 
 /// Onsets of pulses in ms after the block's begin, from the last pulse of the block before to the first after it.
 fn pulse_onsets(before: &BeatBlock, block: &BeatBlock) -> Vec<f64> {
+    // The pulse arrives after the beat: at the start of a block the wave of the last beat before is still under way.
     let last_before = before.beats_ms.iter().rev().nth(1).map(|beat| beat - BLOCK_MS as f64);
     last_before.iter().chain(&block.beats_ms).map(|beat| beat + TRANSIT_MS).collect()
 }
@@ -146,6 +150,7 @@ fn pulse_onsets(before: &BeatBlock, block: &BeatBlock) -> Vec<f64> {
 /// A pulse over one cycle, 0 to about 1: a steep rise, a slow fall, and the dicrotic wave.
 fn pulse_shape(phase: f64) -> f64 {
     let bump = |centre: f64, width: f64| (-0.5 * ((phase - centre) / width).powi(2)).exp();
+    // Down to zero at both ends, so that waves of any length join.
     let rising = (phase / 0.08).min(1.0);
     let falling = ((1.0 - phase) / 0.2).min(1.0);
     (bump(0.2, 0.09) + 0.45 * bump(0.46, 0.14)) * rising * falling

@@ -36,6 +36,7 @@ impl BeatBlock {
     /// Block number `index` since the epoch.
     pub fn new(course: &Course, index: i64) -> Self {
         let start_ms = index * BLOCK_MS;
+        // A stream for each block: a window of a minute costs one block and not the days before it.
         let mut random = course.patient().randomness.stream(Subject::Beats, index);
         let rates: [(f64, f64); BLOCK_MINUTES + 1] =
             std::array::from_fn(|minute| course.rates_at(start_ms + minute as i64 * MINUTE_MS));
@@ -70,12 +71,15 @@ fn fill_block(mut next_interval_ms: impl FnMut(f64) -> f64) -> Vec<f64> {
     let mut at_ms = 0.0;
     loop {
         let interval_ms = next_interval_ms(at_ms);
+        // To the nearest beat: the stretch is then at most half an interval in five minutes, and no interval stands
+        // out at the seam.
         if at_ms + interval_ms / 2.0 >= block_ms {
             break;
         }
         at_ms += interval_ms;
         times.push(at_ms);
     }
+    // Blocks can be drawn alone and in any order only if each ends exactly where the next begins.
     let stretch = block_ms / at_ms;
     for time in &mut times {
         *time *= stretch;

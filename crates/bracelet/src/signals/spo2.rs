@@ -6,6 +6,7 @@ use crate::{MINUTE_MS, Patient, Subject};
 /// True oxygen saturation in %.
 pub(crate) fn saturation(patient: &Patient, moment: &Moment) -> f64 {
     let drift = patient.randomness.wander(Subject::SpO2Drift, moment.at_ms, 10 * MINUTE_MS);
+    // Breathing is shallower asleep: healthy saturation falls by half a percent or so.
     let saturation = patient.baseline.spo2 - 0.6 * moment.sleep_depth() + 0.35 * drift
         - 0.8 * moment.exertion
         - 8.0 * moment.deterioration;

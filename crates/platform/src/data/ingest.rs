@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 pub use store::DeviceReport;
 use store::{Counts, SyncId, SyncOutcome};
-use vitals::content_hash::ContentHash;
+use vitals::content_hash::{ContentHash, SyncZone};
 use vitals::intake::{Batch, Intake, Rejection};
 use vitals::registry::DataType;
 use vitals::zone::{ZoneName, is_known_zone};
@@ -70,9 +70,10 @@ impl Data {
         let now_ms = self.core.now_ms();
         check_device(body.device.as_ref())?;
         let id = body.sync_id.as_deref().map(clean_sync_id).transpose()?;
-        let zone_is_named = body.time_zone.is_some();
+        let is_named = body.time_zone.is_some();
         let zone = zone_of(caller, body.time_zone)?;
-        let id = id.map(|id| SyncId { id, content_hash: content_hash(&body.data, &zone, zone_is_named) });
+        let sync_zone = if is_named { SyncZone::Named(&zone) } else { SyncZone::Assumed(&zone) };
+        let id = id.map(|id| SyncId { id, content_hash: content_hash(&body.data, sync_zone) });
         let kept_from = kept_from(&caller.intake, now_ms);
         let mut outcomes: BTreeMap<DataType, TypeOutcome> = BTreeMap::new();
         let mut blocks = Vec::new();
@@ -131,11 +132,11 @@ fn clean_sync_id(text: &str) -> Result<String> {
 
 /// What tells whether a sync id comes again with other content. What is said of the bracelet is not content: an app
 /// that sends a sync again may well tell of a battery that has run down meanwhile.
-fn content_hash(data: &[TypeBatches], zone: &ZoneName, zone_is_named: bool) -> Vec<u8> {
+fn content_hash(data: &[TypeBatches], zone: SyncZone<'_>) -> Vec<u8> {
     let mut hash = ContentHash::default();
     for TypeBatches { data_type, batches } in data {
         for batch in batches {
-            hash.add(*data_type, batch, zone, zone_is_named);
+            hash.add(*data_type, batch, zone);
         }
     }
     hash.bytes().to_vec()

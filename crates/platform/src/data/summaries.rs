@@ -61,7 +61,8 @@ impl PatientDay {
             let extra = extra_of_day(rows.iter().map(|(key, body)| (*key, body.as_slice())));
             out.pop();
             out.extend_from_slice(b",\"extra\":");
-            out.extend_from_slice(serde_json::Value::Object(extra).to_string().as_bytes());
+            // Numbers and names, written to memory: it cannot fail.
+            let _ = serde_json::to_writer(&mut *out, &extra);
             out.push(b'}');
         }
     }

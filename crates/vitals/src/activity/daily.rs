@@ -38,6 +38,7 @@ pub fn distance_m(rows: &[ActivityRow], height_cm: Option<f64>, sex: Sex) -> Opt
         sum_m += match speed {
             Some(speed) => speed / 10.0 * row.sound_duration_s(),
             None if row.steps == 0 => 0.0,
+            // Without a height the distance is unknown and not shorter.
             None => f64::from(row.steps) * stride_m?,
         };
     }
@@ -47,6 +48,7 @@ pub fn distance_m(rows: &[ActivityRow], height_cm: Option<f64>, sex: Sex) -> Opt
 /// Minutes of the UTC clock with at least 60 steps or a mean heart rate of at least 50 % of the
 /// greatest. Rows ascend in time.
 pub fn active_minutes(rows: &[ActivityRow], max_heart_rate: Option<f64>) -> u32 {
+    // Rows come every ten seconds or every minute; counting rows would count some minutes six times.
     let minute = |row: &ActivityRow| row.time_ms.div_euclid(60_000);
     let mut active = 0;
     for rows in rows.chunk_by(|one, next| minute(one) == minute(next)) {

@@ -27,6 +27,7 @@ pub struct Body {
 impl Body {
     /// Whether it is a person's: the formulas mean nothing for others.
     fn plausible(&self) -> bool {
+        // Heights in metres or weights in grams would give plausible-looking nonsense.
         (0.0..=130.0).contains(&self.age_years)
             && (30.0..=280.0).contains(&self.height_cm)
             && (1.0..=500.0).contains(&self.weight_kg)
@@ -63,11 +64,13 @@ pub fn calories_kcal(rows: &[ActivityRow], body: Option<&Body>) -> Option<f64> {
             sum_kcal += cal / 1000.0;
             continue;
         }
+        // One unknown part makes the sum unknown: half of a day's energy is not a day's energy.
         let body = body?;
         let minutes = row.sound_duration_s() / 60.0;
         let resting = resting_kcal_per_day(body)? / 1440.0;
         let fast = row.per_min.filter(|per_min| *per_min > KEYTEL_FROM_PER_MIN);
         let moving = fast.and_then(|per_min| keytel_kcal_per_min(body, per_min));
+        // At 90 beats the regression falls below the resting rate for heavy women: nobody spends less than at rest.
         sum_kcal += moving.unwrap_or(0.0).max(resting) * minutes;
     }
     Some(sum_kcal)

@@ -5,6 +5,8 @@
 pub mod daily;
 pub mod energy;
 pub mod movement;
+#[cfg(test)]
+mod reference_tests;
 mod sex;
 pub mod steps;
 

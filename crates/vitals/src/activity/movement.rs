@@ -13,6 +13,8 @@ const LEVEL_FROM_G: [f64; 4] = [0.005, 0.0225, 0.0915, 0.414];
 /// Level of a stretch of vector lengths in g (five seconds or more make sense); None when empty
 /// or when a value is not finite.
 pub fn movement_level(magnitude_g: &[f64]) -> Option<u8> {
+    // Around the mean of the stretch and not around 1 g: sensors are off by a few percent, which would be light
+    // activity.
     let mean_g = mean(magnitude_g)?;
     let distances: Vec<f64> = magnitude_g.iter().map(|length| (length - mean_g).abs()).collect();
     let deviation_g = mean(&distances)?;

@@ -40,11 +40,13 @@ pub fn magnitude(x: &[f64], y: &[f64], z: &[f64]) -> Vec<f64> {
 /// which must be 25 Hz or more. None for a lower rate, a stretch shorter than a second, or a value
 /// that is not finite.
 pub fn find_steps(magnitude_g: &[f64], rate_hz: f64) -> Option<Steps> {
+    // Means and not every n-th sample: vibration above 12 Hz would fold back into the band of walking.
     let even = resample_mean(magnitude_g, rate_hz, RATE_HZ)?;
     let filtered = Filter::band_pass(BAND_HZ.0, BAND_HZ.1, RATE_HZ)?.zero_phase(&even)?;
     let peaks = find_peaks(&filtered, LEAST_DISTANCE, LEAST_PROMINENCE_G);
     let near = |one: &usize, next: &usize| (next - one) as f64 <= LONGEST_GAP_S * RATE_HZ;
     let mut steps = Steps::default();
+    // Gestures make one to three peaks. Four in rhythm are hardly ever anything but walking.
     for bout in peaks.chunk_by(near).filter(|bout| bout.len() >= LEAST_STEPS) {
         steps.times_s.extend(bout.iter().map(|peak| *peak as f64 / RATE_HZ));
         steps.bouts += 1;

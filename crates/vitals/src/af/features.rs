@@ -29,6 +29,7 @@ pub fn features(beats: &[Beat]) -> Option<Features> {
     let pairs: Vec<(f64, f64)> =
         (1..beats.len()).filter(|&i| joined(i)).map(|i| (beats[i - 1].rr_ms, beats[i].rr_ms)).collect();
     let count = good.iter().filter(|good| **good).count();
+    // Published entropies were validated from twelve beats on; below, five matching pairs are chance.
     if count < LEAST_INTERVALS {
         return None;
     }
@@ -38,6 +39,7 @@ pub fn features(beats: &[Beat]) -> Option<Features> {
     let (mut turns, mut triples) = (0u32, 0u32);
     for i in (2..beats.len()).filter(|&i| joined(i - 1) && joined(i)) {
         let (before, after) = (beats[i - 1].rr_ms - beats[i - 2].rr_ms, beats[i].rr_ms - beats[i - 1].rr_ms);
+        // Equal neighbours turn nowhere; devices with a coarse clock have many of them.
         turns += u32::from(before * after < 0.0);
         triples += 1;
     }
@@ -57,11 +59,13 @@ pub fn features(beats: &[Beat]) -> Option<Features> {
 fn cosen(pairs: &[(f64, f64)], mean_ms: f64) -> Option<f64> {
     let mut tolerance_ms = COSEN_TOLERANCE_MS;
     let (mut first_matches, mut both_match) = matches(pairs, tolerance_ms);
+    // An entropy from one or two matches jumps by ln 2 with each beat, so the tolerance grows instead.
     if both_match < COSEN_LEAST_MATCHES {
         tolerance_ms = widened_tolerance(pairs)?;
         (first_matches, both_match) = matches(pairs, tolerance_ms);
     }
     let entropy = (f64::from(first_matches) / f64::from(both_match)).ln();
+    // The tolerance and the mean enter so that windows of other tolerances and other heart rates can be compared.
     finite(entropy + (2.0 * tolerance_ms).ln() - mean_ms.ln())
 }
 

@@ -6,6 +6,8 @@
 
 pub mod features;
 pub mod record;
+#[cfg(test)]
+mod reference_tests;
 pub mod strip;
 pub mod windows;
 

@@ -74,6 +74,7 @@ impl AfRecord {
 
     /// 1 − probability of fibrillation; None when unclassified.
     pub fn nsr_probability(&self) -> Option<f64> {
+        // Unclassified windows carry the probability 0, and its complement would say "surely normal".
         (self.classification != Classification::Unc).then(|| rounded(1.0 - self.afb_probability, MILLIONTHS))
     }
 
@@ -106,6 +107,7 @@ impl AfRecord {
             Some(false) => 1,
             Some(true) => 2,
         };
+        // Both have three values, so one byte holds them.
         packer.byte(class * 3 + detected);
         packer.unsigned(u64::from(self.good_ibi_number));
         packer.decimal(Some(self.afb_probability), MILLIONTHS);
@@ -173,6 +175,8 @@ pub fn records_of_hour(beats: &[Beat], mut offset_s: impl FnMut(i64) -> i32) -> 
 /// unchanged also when it was updated.
 pub fn with_times(new: Vec<AfRecord>, old: &[StoredRecord], now_ms: i64) -> Vec<StoredRecord> {
     let stored = |record: AfRecord| match old.iter().find(|old| old.record.time_ms == record.time_ms) {
+        // Recomputing must not look like news: a client that asks for what was updated would fetch the whole history
+        // again.
         Some(old) if old.record == record => *old,
         Some(old) => StoredRecord { record, created_ms: old.created_ms, updated_ms: now_ms },
         None => StoredRecord { record, created_ms: now_ms, updated_ms: now_ms },
@@ -186,6 +190,7 @@ pub fn pack_hour(records: &[StoredRecord]) -> Vec<u8> {
     let mut packer = Packer::with_capacity(8 + records.len() * 40);
     packer.byte(FORMAT);
     packer.unsigned(records.len() as u64);
+    // Times are written as steps from one to the next: an hour of records costs a few bytes each.
     let mut last_ms = hour_of(first.record.time_ms);
     packer.signed(last_ms);
     let mut last_created_ms = last_ms;

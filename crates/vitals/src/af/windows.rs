@@ -106,6 +106,7 @@ pub fn classify_by_hour(beats: &[Beat]) -> Vec<AfWindow> {
 /// One window alone; its vote is filled in by [`vote`].
 fn window(welch: &mut Welch, beats: &[Beat]) -> AfWindow {
     let good_ibi_number = beats.iter().filter(|beat| plausible(beat)).count();
+    // Noise is as irregular as fibrillation: with many poor intervals no answer is the only safe one.
     let found = if good_ibi_number < LEAST_GOOD { None } else { features(beats) };
     let probability = found.map(|found| af_probability(&found));
     let classification = match probability {
@@ -116,6 +117,7 @@ fn window(welch: &mut Welch, beats: &[Beat]) -> AfWindow {
     let share = good_ibi_number as f64 / WINDOW_BEATS as f64;
     let good = good_intervals(beats);
     let time: Option<TimeDomain> = time_domain(&good);
+    // Two minutes hold nearly five periods of the slowest LF rhythm; the Task Force asks for that much.
     let long_enough = good.nn_ms.iter().sum::<f64>() >= LF_SHORTEST_MS;
     let lf = if long_enough { frequency_domain(welch, &good).map(|bands| bands.lf_ms2) } else { None };
     AfWindow {
@@ -167,6 +169,8 @@ fn good_intervals(beats: &[Beat]) -> Cleaned {
 fn af_probability(found: &Features) -> f64 {
     let difference = (found.relative_difference - DIFFERENCE_THRESHOLD) / 0.02;
     let entropy = (found.cosen - COSEN_THRESHOLD) / 0.25;
+    // Both must speak for fibrillation. Extra beats raise the difference and not the entropy, noise of the clock the
+    // entropy and not the difference.
     let mut margin = difference.min(entropy);
     // Three standard deviations around 2/3 over 62 triples: sqrt((16·64 − 29)/90)/62 = 0.054.
     let random = (found.turning_point_ratio - 2.0 / 3.0).abs() <= 3.0 * 0.054;
@@ -181,9 +185,12 @@ fn af_probability(found: &Features) -> f64 {
 fn vote(windows: &mut [AfWindow]) {
     let count = windows.len();
     for i in 0..count {
+        // Each window has three voters also at the ends of an hour, so that the first and last minutes are not judged
+        // more loosely.
         let start = i.saturating_sub(1).min(count.saturating_sub(3));
         let voters = &windows[start..(start + 3).min(count)];
         let count_of = |class| voters.iter().filter(|one| one.classification == class).count();
+        // More than half of those asked, unclassified ones included: two poor windows must not let one decide.
         let needed = voters.len() / 2 + 1;
         let detected = if count_of(Classification::Af) >= needed {
             Some(true)

@@ -26,6 +26,7 @@ pub struct Sum {
 
 impl Sum {
     pub(super) fn add(&mut self, value: i32) {
+        // Columns that are summed begin at 0; the cell of no value lies below and is left out before.
         self.sum += value.max(0) as u64;
         self.count += 1;
     }
@@ -43,6 +44,7 @@ impl Sum {
     /// The mean times `factor`, rounded half up: hundredths come from here without a float.
     pub fn scaled_mean(self, factor: u64) -> Option<u64> {
         let count = u64::from(self.count);
+        // In whole numbers, so that a slot shows the same digits on every machine.
         (count > 0).then(|| (self.sum * factor * 2 + count) / (2 * count))
     }
 
@@ -153,6 +155,7 @@ pub struct ActivityCell {
 impl ActivityCell {
     /// Whether most rows were on the wrist.
     pub fn is_wearing(&self) -> bool {
+        // More than half, so that a window in which the bracelet was put on at the middle counts as not worn.
         self.worn * 2 > self.rows
     }
 
@@ -242,6 +245,7 @@ impl WindowCell for ActivityCell {
         for vital in [&self.bpm, &self.respiration, &self.spo2] {
             vital.pack(packer);
         }
+        // Most windows have steps alone: one bit for each sum is cheaper than a zero for each.
         let sums = self.sums();
         packer.byte(sums.iter().enumerate().map(|(bit, sum)| u8::from(sum.count > 0) << bit).sum());
         for sum in sums.into_iter().filter(|sum| sum.count > 0) {
@@ -253,6 +257,7 @@ impl WindowCell for ActivityCell {
         for ms in self.zone_ms.into_iter().filter(|ms| *ms > 0) {
             packer.unsigned(u64::from(ms));
         }
+        // Kept beside the sums, so that the newest value before a time is found without the rows.
         packer.newest(&self.newest, self.place.start_ms());
     }
 
@@ -319,6 +324,7 @@ pub fn activity_cells(block: &Block, highest_bpm: impl Fn(LocalDay) -> Option<f6
     let columns = Columns::of(block);
     let mut days = CellsByDay::new();
     for group in groups(block) {
+        // Zones depend on the age on that very day: a birthday moves the cut points at midnight.
         let highest = highest_bpm(group.day);
         let cell = columns.cell(block, &group, highest);
         days.entry(group.day).or_default().push(cell);
@@ -351,6 +357,7 @@ impl<'block> Columns<'block> {
 
     fn cell(&self, block: &Block, group: &Group, highest: Option<f64>) -> ActivityCell {
         let mut cell = ActivityCell::at(group.place);
+        // Of all rows, also those without a pulse: a half-worn window counts half of its time.
         let row_ms = row_ms(group.row_count() as u32);
         let mut rates = Vec::new();
         let mut minutes = Vec::with_capacity(group.row_count());
@@ -358,6 +365,7 @@ impl<'block> Columns<'block> {
             self.add_row(&mut cell, row);
             let per_min = self.vitals.bpm(row).map(f64::from);
             rates.extend(per_min.map(|per_min| (per_min, i64::from(row_ms))));
+            // No value lies below zero and counts as no step here; the sum of steps leaves it out instead.
             let steps = self.last_steps.get(row).max(0) as u32;
             let time_ms = block.times_us[row].div_euclid(1000);
             minutes.push(ActivityRow { time_ms, steps, per_min, ..ActivityRow::default() });
@@ -367,6 +375,7 @@ impl<'block> Columns<'block> {
             // The formula adds up durations of any unit: here milliseconds.
             cell.zone_ms = lowest_first(&zone_times(&rates, highest));
         }
+        // The rows of a window may come in several stretches when the patient travels to and fro within it.
         for rows in &group.rows {
             cell.newest.merge_newer(&newest_in_rows(block, rows.clone()));
         }

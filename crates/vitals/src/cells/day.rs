@@ -122,6 +122,7 @@ impl Day {
     pub fn scored_windows(&self) -> impl Iterator<Item = i64> + '_ {
         let activity = self.activity.cells().iter().map(|cell| (cell.place, &cell.newest));
         let spot = self.spot.cells().iter().map(|cell| (cell.place, &cell.newest));
+        // A diastolic pressure alone is a latest value and no reason for a score.
         activity.chain(spot).filter(|(_, newest)| newest.scored_ms().is_some()).map(|(place, _)| place.window())
     }
 }

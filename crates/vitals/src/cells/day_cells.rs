@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::cell::WindowCell;
 
 use super::pack::{Packer, Unpacker};
-use super::place::Place;
+use super::place::{Place, WINDOW_MS};
 
 /// The cells of one local day, in the order of time.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +56,7 @@ impl<C: WindowCell> DayCells<C> {
         for cell in &self.cells {
             let place = cell.place().half_hour();
             match slots.last_mut() {
+                // By start and offset: where clocks go back, two slots show the same local time and stay two.
                 Some(slot) if slot.place() == place => slot.absorb(cell),
                 _ => {
                     let mut slot = C::at(place);
@@ -75,6 +76,7 @@ impl<C: WindowCell> DayCells<C> {
         let mut last = Place { start_minute: 0, offset_minutes: 0 };
         for cell in &self.cells {
             let place = cell.place();
+            // Steps from one to the next: a full day of cells needs one byte for each place.
             packer.unsigned((place.window() - last.window()) as u64);
             packer.signed(i64::from(place.offset_minutes) - i64::from(last.offset_minutes));
             cell.pack(&mut packer);
@@ -97,9 +99,13 @@ impl<C: WindowCell> DayCells<C> {
             window = window.checked_add_unsigned(unpacker.unsigned()?)?;
             offset_minutes = offset_minutes.checked_add(unpacker.signed()?)?;
             let offset_minutes = i16::try_from(offset_minutes).ok()?;
-            let place = Place { start_minute: window.checked_mul(5)?, offset_minutes };
+            // A damaged window may be so far away that its time does not fit: it is no window.
+            window.checked_mul(WINDOW_MS)?;
+            let place = Place { start_minute: window * 5, offset_minutes };
             cells.push(C::unpack(place, &mut unpacker)?);
         }
+        // Bytes that are left over mean another format or damage: a day that is half right is worse than one computed
+        // again.
         unpacker.is_at_end().then_some(DayCells { cells })
     }
 }

@@ -38,6 +38,7 @@ pub(super) fn groups(block: &Block) -> Vec<Group> {
             let window = window_of(block.times_us[start]);
             let window_end_us = (window + 1) * WINDOW_US;
             let end = start + block.times_us[start..run.end].partition_point(|time| *time < window_end_us);
+            // Of the window and not of each row: clocks change at full quarters of an hour, which no window crosses.
             let offset_seconds = clock.offset_seconds(window * WINDOW_US);
             let local_us = window * WINDOW_US + i64::from(offset_seconds) * SECOND_US;
             let day = LocalDay(local_us.div_euclid(DAY_US) as i32);
@@ -51,6 +52,7 @@ pub(super) fn groups(block: &Block) -> Vec<Group> {
 
 /// Adds rows to the group of their window and day; the zone of the first row gives the offset.
 fn add_rows(groups: &mut Vec<Group>, day: LocalDay, place: Place, rows: Range<usize>) {
+    // From the end: rows ascend in time, so a group of the same window is among the last.
     let same_window = groups.iter_mut().rev().take_while(|group| group.place.window() == place.window());
     for group in same_window {
         if group.day == day {

@@ -35,4 +35,8 @@ pub use variability::{BeatCell, MEASURES, Measures, VariabilityCell, beat_cells,
 pub use waveform::{EcgCell, Ppg1Cell, Ppg2Cell, Rates, ecg_cells, ppg1_cells, ppg2_cells};
 
 #[cfg(test)]
+mod pack_tests;
+#[cfg(test)]
+mod reference_tests;
+#[cfg(test)]
 mod tests;

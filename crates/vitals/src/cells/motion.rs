@@ -64,9 +64,11 @@ impl WindowCell for MotionCell {
 
     fn pack(&self, packer: &mut Packer) {
         packer.unsigned(u64::from(self.rows));
+        // One more, because no steps and steps not looked for are two answers.
         packer.unsigned(self.steps.map_or(0, |steps| u64::from(steps) + 1));
         let mut last = 0;
         for angle in self.angles {
+            // A still arm makes differences of zero, a byte each: nights are most of what is kept.
             packer.signed(i64::from(angle) - last);
             last = i64::from(angle);
         }
@@ -112,6 +114,7 @@ impl Samples {
         let mut samples = Samples { times_us: Vec::with_capacity(group.row_count()), axes: Default::default() };
         for row in group.rows() {
             let cells = columns.map(|column| column.get(row));
+            // Without all three axes there is neither a length nor an angle.
             if cells.contains(&NULL) {
                 continue;
             }
@@ -128,11 +131,13 @@ impl Samples {
         let mut found: Option<u32> = None;
         let mut start = 0;
         for end in 1..=self.times_us.len() {
+            // A filter run across a pause would see a jump, and count it as a step.
             if end < self.times_us.len() && self.times_us[end] - self.times_us[end - 1] <= LONGEST_PAUSE_US {
                 continue;
             }
             let [x, y, z] = self.axes.each_ref().map(|axis| &axis[start..end]);
             let seconds = (self.times_us[end - 1] - self.times_us[start]) as f64 / SECOND_US as f64;
+            // The rate that the rows have, not the one declared: samples can be missing.
             let rate_hz = (end - start - 1) as f64 / seconds;
             if let Some(steps) = find_steps(&magnitude(x, y, z), rate_hz) {
                 found = Some(found.unwrap_or(0) + steps.times_s.len() as u32);
@@ -149,6 +154,7 @@ impl Samples {
         for (epoch, packed) in angles.iter_mut().enumerate() {
             let end_us = (place.start_ms() + (epoch as i64 + 1) * ANGLE_EPOCH_MS) * 1000;
             let end = start + self.times_us[start..].partition_point(|time| *time < end_us);
+            // Medians and not means, as van Hees has it: one knock must not turn the arm.
             let [x, y, z] = self.axes.each_ref().map(|axis| median(&mut axis[start..end].to_vec()));
             if let Some(degrees) = angle(x, y, z) {
                 *packed = (degrees * HUNDREDTHS).round() as i16;

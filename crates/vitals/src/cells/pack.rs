@@ -30,11 +30,13 @@ impl Packer {
 
     /// Writes a number that may be below zero; small ones of either sign are short.
     pub fn signed(&mut self, value: i64) {
+        // Zigzag: without it every number below zero would take ten bytes.
         self.unsigned(((value << 1) ^ (value >> 63)) as u64);
     }
 
     /// Writes a number that may be missing, in steps of 1 / `steps_per_unit`.
     pub fn decimal(&mut self, value: Option<f64>, steps_per_unit: f64) {
+        // A NaN that got this far is no value and must not become a number when it is read.
         match value.filter(|value| value.is_finite()) {
             // One more, so that 0 is free to stand for none.
             Some(value) => {
@@ -48,6 +50,7 @@ impl Packer {
     /// Writes the newest values of a cell that starts at `start_ms`.
     pub fn newest(&mut self, newest: &LatestValues, start_ms: i64) {
         let values = values_of(newest);
+        // One byte says which signs follow: a window of a still patient has two of six.
         let mut mask = 0;
         for (bit, value) in values.iter().enumerate() {
             mask |= u8::from(value.is_some()) << bit;

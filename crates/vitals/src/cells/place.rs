@@ -41,6 +41,7 @@ impl Place {
     /// The thirty-minute slot of the local clock that the cell lies in.
     #[must_use]
     pub fn half_hour(self) -> Place {
+        // On the local clock: zones with quarters of an hour would else have slots at 00:15 and 00:45.
         let into_slot = self.local_minute() % HALF_HOUR_MINUTES;
         Place { start_minute: self.start_minute - into_slot, ..self }
     }

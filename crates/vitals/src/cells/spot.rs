@@ -52,6 +52,7 @@ pub fn spot_cells(blocks: &[Block]) -> CellsByDay<SpotCell> {
     let mut cells: BTreeMap<(LocalDay, i64), SpotCell> = BTreeMap::new();
     for block in blocks.iter().filter(|block| block.data_type == DataType::Tests) {
         for group in groups(block) {
+            // Kinds of tests are channels of their own, so one window meets several blocks.
             let key = (group.day, group.place.window());
             let cell = cells.entry(key).or_insert_with(|| SpotCell::at(group.place));
             cell.rows += group.row_count() as u32;

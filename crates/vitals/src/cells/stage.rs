@@ -68,6 +68,7 @@ pub fn stage_cells(block: &Block) -> CellsByDay<StageCell> {
         for row in group.rows() {
             cell.rows += 1;
             let time_ms = block.times_us[row].div_euclid(1000);
+            // A state that this version does not know is no stage, and its row still counts as a row.
             let stage = Stage::from_state(i64::from(states.get(row)));
             cell.epochs.extend(stage.map(|stage| StageEpoch { time_ms, stage }));
         }

@@ -28,6 +28,7 @@ impl Sensor {
         if other.count == 0 {
             return;
         }
+        // A highest of 0 from nothing would hide frost.
         self.highest = if self.count == 0 { other.highest } else { self.highest.max(other.highest) };
         self.sum += other.sum;
         self.count += other.count;
@@ -36,6 +37,8 @@ impl Sensor {
     /// The mean in hundredths, rounded half up; `None` of nothing.
     pub fn mean_hundredths(self) -> Option<i64> {
         let count = i64::from(self.count);
+        // Temperatures fall below zero in winter; a division that cuts towards zero would round those up and the
+        // others down.
         (count > 0).then(|| (self.sum * 2 + count).div_euclid(2 * count))
     }
 

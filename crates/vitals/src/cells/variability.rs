@@ -45,6 +45,8 @@ impl Measures {
             stress.map(|stress| stress.mode_s),
             stress.map(|stress| stress.mode_share_percent),
         ];
+        // Rounded per window and before summing: the averages can then be computed again from the numbers that an
+        // export shows.
         let sum = |value: Option<f64>| match value.filter(|value| value.is_finite()) {
             Some(value) => Sum { sum: (value * THOUSANDTHS).round() as u64, count: 1 },
             None => Sum::default(),
@@ -60,6 +62,7 @@ impl Measures {
     }
 
     fn pack(&self, packer: &mut Packer) {
+        // Bracelets need not send all fifteen measures: a bit each instead of a zero each.
         let used = self.0.iter().enumerate().map(|(bit, sum)| u64::from(sum.count > 0) << bit).sum();
         packer.unsigned(used);
         for sum in self.0.iter().filter(|sum| sum.count > 0) {
@@ -172,6 +175,7 @@ pub fn variability_cells(block: &Block) -> CellsByDay<VariabilityCell> {
             cell.rows += 1;
             for (sum, column) in cell.measures.0.iter_mut().zip(&block.columns) {
                 let value = column.get(row);
+                // No value lies below zero, and so does no measure.
                 if value >= 0 {
                     sum.add(value);
                 }

@@ -142,6 +142,7 @@ pub fn ppg2_cells(blocks: &[Block]) -> CellsByDay<Ppg2Cell> {
     for colour in [0x7e, 0x7b, 0x7c] {
         let mut of_colour: Vec<&Block> =
             blocks.iter().filter(|block| !block.is_empty() && block.column("metric_id").get(0) == colour).collect();
+        // The same position every time, in whatever order the blocks were stored.
         of_colour.sort_by_key(|block| block.channel);
         for block in of_colour {
             for (day, cells) in cells_of(block, block.column("value"), &used, find_in_ppg, cell) {

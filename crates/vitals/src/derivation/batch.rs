@@ -96,6 +96,8 @@ impl Batch {
     pub fn advance(&mut self) -> Progress {
         let Some(step) = self.steps.get(self.at) else { return Progress::Done };
         let ends_rows = step.ends_rows;
+        // A computation begins again after each read instead of waiting in the middle: it then is a plain function,
+        // and one snapshot serves all reads of a batch.
         while let Err(Missing(needs)) = self.compute() {
             let needs = self.take_from_ahead(needs);
             if !needs.is_empty() {
@@ -114,6 +116,7 @@ impl Batch {
         let Some(ahead) = &self.days_ahead else { return needs };
         let mut answers: Vec<(Need, Answer)> = Vec::new();
         needs.retain(|need| match ahead.answer(*need) {
+            // Two derivations may ask for the same range in one go; taking it twice would be a copy for nothing.
             Some(_) if answers.iter().any(|(answered, _)| answered == need) => false,
             Some(answer) => {
                 answers.push((*need, answer));
@@ -150,6 +153,7 @@ impl Batch {
             self.view.days.need(*days_around(windows).start(), *days_around(windows).end())?;
         }
         let revisited = self.revisited.iter().flat_map(|windows| self.view.days.with_cells_in(windows));
+        // A night begins the evening before: what changes of a day reaches the next.
         let mut days: BTreeSet<LocalDay> = revisited.flat_map(|day| [day, LocalDay(day.0 + 1)]).collect();
         for input in DERIVATIONS.iter().filter(|input| derivation.takes(input)) {
             let changed: Vec<LocalDay> = match input.output {

@@ -68,6 +68,7 @@ impl Days {
     /// Each look beyond reads twice as many days as the one before, so that a search of a long history begins again only
     /// a few times.
     fn look(&self, day: LocalDay) -> Look {
+        // Twice as far each time: a search through a long history costs a handful of reads.
         Look { day, days: (FIRST_LOOK_DAYS << self.looks.min(16)).min(LONGEST_LOOK_DAYS) }
     }
 
@@ -99,12 +100,14 @@ impl Days {
 
     /// Puts new aggregates in the place of all that lie in some windows; takes note of the days that change by it.
     pub fn replace<C: Kept>(&mut self, windows: &Windows, mut cells: CellsByDay<C>) {
+        // Days that had nothing yet must be there before the loop over days, which only meets what exists.
         for day in cells.keys() {
             self.by_date.entry(*day).or_default();
         }
         for (date, day) in self.by_date.range_mut(days_around(windows)) {
             let new = cells.remove(date).unwrap_or_default();
             let kept = C::of_mut(day);
+            // Cells that stay the same must not make sections dirty: most syncs of the past change nothing.
             if kept.in_windows(windows.clone()) != new.as_slice() {
                 kept.replace(windows.clone(), new);
                 self.changed.insert((*date, C::DATA_TYPE));

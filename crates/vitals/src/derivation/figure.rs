@@ -32,6 +32,7 @@ impl Figure {
     pub(super) fn of_days(&self, version: i64, view: &mut View, days: &BTreeSet<LocalDay>) -> Computed {
         let (Some(first), Some(last)) = (days.first(), days.last()) else { return Ok(()) };
         let (from, to) = keys_of_days(*first, *last);
+        // What is stored has to be known before anything is put, so that an unchanged figure is no write.
         view.stored(Output::Extra, from, to).map(drop)?;
         for day in days {
             let value = view.of_day(*day, self.compute)?;

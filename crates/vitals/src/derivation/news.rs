@@ -45,6 +45,8 @@ pub(super) const NEWS: Derivation = Derivation {
 
 /// Entries before the first row from which evaluations can be made again.
 fn frozen(frozen: &Frozen, key: i64, body: &[u8]) -> Option<Vec<u8>> {
+    // An entry follows from both types: where one has expired, computing it again would give a poorer score than the
+    // patient had.
     (key < frozen.whole_from(&VITAL_TYPES).div_euclid(1000)).then(|| body.to_vec())
 }
 
@@ -61,6 +63,7 @@ pub(super) fn vital_intervals(view: &mut View) -> Computed<Vec<Interval>> {
     }
     let touched = view.touched_of(&VITAL_TYPES);
     let reach_of = |windows: &Windows| {
+        // A changed measurement is the newest of its kind for up to twelve hours; beyond, entries cannot know of it.
         let end = windows.end + LOOK_BACK_WINDOWS;
         Ok(if view.days.has_vitals(&(windows.end..end))? { windows.start..end } else { windows.clone() })
     };
@@ -110,6 +113,7 @@ fn compute(view: &mut View, _touched: &[Windows]) -> Computed {
     let whole_from = whole_from(&view.kept_from_us);
     let mut evaluation = Evaluation { view, whole_from, edit: Edit::default(), last: None };
     for (at, (interval, blocks)) in intervals.iter().zip(&rows).enumerate() {
+        // Entries are compared with the one before, so the first moment after an interval has to be looked at too.
         let next_start = intervals.get(at + 1).map(|next| next.0.start);
         evaluation.interval(&interval.0, blocks, next_start)?;
     }
@@ -146,6 +150,7 @@ fn changes(view: &View, edit: &Edit) -> Computed<BTreeMap<i64, Option<NewsEntry>
 fn newest_after(view: &View, edit: &Edit) -> Computed<Option<NewsEntry>> {
     let written = edit.put.values().next_back().copied();
     let mut stored = entry_before(view, i64::MAX)?;
+    // What this batch removes is still stored, and must not count as the newest.
     while let Some(entry) = stored.filter(|entry| edit.removes(entry.time_ms)) {
         stored = entry_before(view, entry.time_ms)?;
     }
@@ -164,6 +169,8 @@ fn entry_before(view: &View, time_ms: i64) -> Computed<Option<NewsEntry>> {
         if let Some(entry) = read(body) {
             return Ok(Some(entry));
         }
+        // Entries of another version of the program cannot be read; their windows are dirty and will be evaluated
+        // again.
         before_ms = key;
     }
     Ok(None)
@@ -197,6 +204,7 @@ impl Evaluation<'_> {
         let previous = later(self.last, stored.filter(|entry| !self.edit.removes(entry.time_ms)));
         let known = self.view.days.newest(&(start - LOOK_BACK_WINDOWS..start))?;
         let mut timeline = Timeline { known, last: previous };
+        // Everything is removed and put again: which entries a late row makes superfluous cannot be said beforehand.
         self.edit.removed.push((start_ms, end * WINDOW_MS - 1));
 
         let mut last = None;
@@ -217,9 +225,11 @@ impl Evaluation<'_> {
             last = Some(self.step(&mut timeline, moment));
         }
         let Some(last) = last else { return self.keep_newest_before(start, previous) };
+        // An entry that says nothing new is there only because it was the newest; now another is.
         if let Some(previous) = previous.filter(|previous| !previous.changed) {
             self.edit.remove(previous.time_ms);
         }
+        // The newest evaluation is kept even when it changes nothing: readers see from it how old the score is.
         if !self.has_entry_after(last.time_ms)? {
             self.edit.put.insert(last.time_ms, last);
         }

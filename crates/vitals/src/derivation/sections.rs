@@ -19,9 +19,9 @@ use crate::summary::{
 use crate::zone::{DAY_US, LocalDay};
 
 /// Version of the definitions of all sections.
-const SECTIONS_VERSION: i64 = 3;
+const SECTIONS_VERSION: i64 = 4;
 /// Version of the day inputs.
-const INPUTS_VERSION: i64 = 1;
+const INPUTS_VERSION: i64 = 2;
 
 /// Aggregates of all types, and what formulas ask about the patient.
 pub(super) const AGGREGATES_OF_A_DAY: &[Input] = &[Input::Aggregates, Input::Body, Input::Settings];

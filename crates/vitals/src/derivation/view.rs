@@ -81,6 +81,7 @@ impl View {
             }
             Answer::Derived { output, keys, rows } => self.know(output, keys, rows),
             Answer::DerivedBefore { output, key, row } => {
+                // No row before a key is knowledge as well: the next search need not ask again.
                 let from = row.as_ref().map_or(i64::MIN, |row| row.key);
                 self.know(output, (from, key.saturating_sub(1)), row.into_iter().collect());
             }
@@ -107,6 +108,7 @@ impl View {
         let Some(found) = self.rows.iter().find(holds) else {
             return Err(Need::Rows { data_type, from_us, to_us }.into());
         };
+        // Rows are read once for the widest derivation; the others see only the windows that they asked for.
         let clipped = found.blocks.iter().map(|block| block.slice(block.rows_between(from_us, to_us)));
         Ok(clipped.filter(|block| !block.is_empty()).collect())
     }
@@ -145,6 +147,7 @@ impl View {
         let is_known = self.known.get(&output).is_some_and(|known| known.has(key, key));
         let is_same = match (self.stored.get(&(output, key)), &body) {
             (Some((stored_version, stored)), Some(body)) => *stored_version == version && stored == body,
+            // Removing what is known not to be there is no change; what was never looked for may be there.
             (None, None) => is_known,
             _ => false,
         };
@@ -194,6 +197,7 @@ impl View {
             profile: &self.subject.profile_on(day),
             settings: &self.subject.summary_settings(day),
         };
+        // Several derivations ask for the same nights, and finding one means walking through the epochs of two days.
         let nights = self.nights.entry(day).or_insert_with(|| Nights::of(&source));
         Ok(compute(&source, nights))
     }

@@ -56,14 +56,18 @@ pub fn clean(beats: &[Beat]) -> Cleaned {
     let mut previous_kept = false;
     for (i, beat) in beats.iter().enumerate() {
         let missing_ms = if i == 0 { 0.0 } else { missing_before(&beats[i - 1], beat) };
+        // Dropped intervals took time as well: without it, the spectrum would see later beats too early.
         if beat.rr_ms.is_finite() && beat.rr_ms > 0.0 {
             elapsed_ms += beat.rr_ms;
         }
         elapsed_ms += missing_ms;
+        // The median is taken over all five, dropped ones too: cleaning in one pass must not depend on where it
+        // began.
         let kept = plausible(beat) && near_median(beats, i);
         if kept {
             cleaned.nn_ms.push(beat.rr_ms);
             cleaned.elapsed_s.push(elapsed_ms / 1000.0);
+            // A difference across a dropped beat would be the sum of two, and RMSSD squares it.
             cleaned.follows.push(previous_kept && missing_ms == 0.0);
         }
         previous_kept = kept;
@@ -73,6 +77,8 @@ pub fn clean(beats: &[Beat]) -> Cleaned {
 
 /// Whether interval `i` lies within the tolerance of the median of the five around it.
 fn near_median(beats: &[Beat], i: usize) -> bool {
+    // Five, because a single early beat with its pause makes two odd intervals, and three good ones then still hold
+    // the median.
     let around = &beats[i.saturating_sub(2)..(i + 3).min(beats.len())];
     // Insertion keeps the five sorted: this runs for every beat of every day.
     let mut sorted = [0.0; 5];

@@ -78,10 +78,13 @@ impl FrequencyDomain {
 pub fn frequency_domain(welch: &mut Welch, intervals: &Cleaned) -> Option<FrequencyDomain> {
     let times_s = from_first(intervals)?;
     let end_s = *times_s.last()?;
+    // None is more honest than a number here: interpolated gaps look like slow waves.
     if end_s < SHORTEST_S || times_s.windows(2).any(|pair| pair[1] - pair[0] > LONGEST_GAP_S) {
         return None;
     }
+    // 4 Hz lies well above twice the fastest band, 0.4 Hz, so that the resampling adds nothing to it.
     let mut even = resample_natural(&times_s, &intervals.nn_ms, 1.0 / RATE_HZ, end_s)?;
+    // A drift over five minutes is no rhythm but would leak into VLF and from there into LF.
     subtract_linear_trend(&mut even);
     Some(FrequencyDomain::of(&welch.density(&even, RATE_HZ, SEGMENT)?))
 }
@@ -93,6 +96,7 @@ pub fn lomb_bands(intervals: &Cleaned) -> Option<FrequencyDomain> {
     if *times_s.last()? < SHORTEST_S {
         return None;
     }
+    // Four bins for each of Welch's, because no window smears them.
     let spectrum = lomb_scargle(&times_s, &intervals.nn_ms, 1.0 / 1024.0, 0.4)?;
     Some(FrequencyDomain::of(&spectrum))
 }

@@ -5,6 +5,8 @@
 
 pub mod clean;
 pub mod frequency;
+#[cfg(test)]
+mod reference_tests;
 pub mod time_domain;
 pub mod windows;
 

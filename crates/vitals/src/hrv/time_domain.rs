@@ -29,6 +29,7 @@ impl TimeDomain {
 /// interval is not positive and finite. Differences are taken only inside unbroken chains, and
 /// pNN50 is over the number of such differences.
 pub fn time_domain(intervals: &Cleaned) -> Option<TimeDomain> {
+    // Callers may bring intervals of their own that no cleaning has seen.
     if intervals.nn_ms.iter().any(|nn| *nn <= 0.0) {
         return None;
     }
@@ -36,6 +37,7 @@ pub fn time_domain(intervals: &Cleaned) -> Option<TimeDomain> {
     for difference in intervals.differences() {
         differences += 1;
         squares += difference * difference;
+        // Above and not from 50 ms on: so the Task Force has it.
         over_50 += u32::from(difference.abs() > 50.0);
     }
     if differences == 0 {
@@ -46,6 +48,7 @@ pub fn time_domain(intervals: &Cleaned) -> Option<TimeDomain> {
         mean_rr_ms: mean(&intervals.nn_ms)?,
         sdnn_ms: standard_deviation(&intervals.nn_ms)?,
         rmssd_ms: finite((squares / f64::from(differences)).sqrt())?,
+        // Of the differences and not of the intervals: gaps would lower the share otherwise.
         pnn50_percent: 100.0 * f64::from(over_50) / f64::from(differences),
     })
 }

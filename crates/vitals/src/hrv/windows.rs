@@ -3,8 +3,6 @@
 //! Windows are aligned to UTC, so that splitting and order of arrival cannot move them. One is
 //! valid with at least 80 % and at least 60 normal intervals.
 
-use serde::Serialize;
-
 use super::clean::{Cleaned, clean};
 use super::frequency::{FrequencyDomain, frequency_domain};
 use super::time_domain::{TimeDomain, time_domain};
@@ -38,6 +36,7 @@ pub struct Window {
 pub fn five_minute_windows(beats: &[Beat]) -> Vec<Window> {
     let mut welch = Welch::default();
     beats
+        // By the clock and not from the first beat: a late row at the start of a day would move every window of it.
         .chunk_by(|one, next| one.time_ms.div_euclid(WINDOW_MS) == next.time_ms.div_euclid(WINDOW_MS))
         .filter_map(|chunk| window(&mut welch, chunk))
         .collect()
@@ -47,6 +46,8 @@ pub fn five_minute_windows(beats: &[Beat]) -> Vec<Window> {
 pub fn window(welch: &mut Welch, beats: &[Beat]) -> Option<Window> {
     let start_ms = beats.first()?.time_ms.div_euclid(WINDOW_MS) * WINDOW_MS;
     let cleaned: Cleaned = clean(beats);
+    // In atrial fibrillation or with a loose bracelet most intervals are dropped, and what remains is the part that
+    // happens to look even.
     if cleaned.share() < LEAST_SHARE || cleaned.nn_ms.len() < LEAST_COUNT {
         return None;
     }
@@ -60,7 +61,7 @@ pub fn window(welch: &mut Welch, beats: &[Beat]) -> Option<Window> {
 
 /// Averages over the valid windows of a day, in the names of the `stress_continuous` section;
 /// each is None when no window has the measure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DayAverages {
     /// Stress index, raw.
     pub avg_si: Option<f64>,

@@ -7,7 +7,7 @@
 
 #![allow(clippy::match_same_arms, reason = "the arms stand in the order of the printed table")]
 
-use super::{Consciousness, Risk, Spo2Scale};
+use super::{Consciousness, Risk, Spo2Bands};
 
 /// Slack for decimals that binary floats miss by a little: 38.05 is stored as 38.04999….
 const DECIMAL_SLACK: f64 = 1e-9;
@@ -32,19 +32,32 @@ pub fn score_respiration(per_min: f64) -> Option<u8> {
     })
 }
 
-/// Sub-score of the oxygen saturation in percent; None outside 1–100. On scale 2 a high
-/// saturation scores only while oxygen is given.
-pub fn score_spo2(percent: f64, scale: Spo2Scale, oxygen: bool) -> Option<u8> {
+/// Sub-score of the oxygen saturation in percent, by one of the printed columns of bands; None outside 1–100.
+pub fn score_spo2(percent: f64, bands: Spo2Bands) -> Option<u8> {
     let percent = round_half_up(percent, 1.0, 1..=100)?;
-    Some(match (scale, percent) {
-        (Spo2Scale::One, ..=91) | (Spo2Scale::Two, ..=83) => 3,
-        (Spo2Scale::One, 92..=93) | (Spo2Scale::Two, 84..=85) => 2,
-        (Spo2Scale::One, 94..=95) | (Spo2Scale::Two, 86..=87) => 1,
-        (Spo2Scale::One, 96..) | (Spo2Scale::Two, 88..=92) => 0,
-        (Spo2Scale::Two, _) if !oxygen => 0,
-        (Spo2Scale::Two, 93..=94) => 1,
-        (Spo2Scale::Two, 95..=96) => 2,
-        (Spo2Scale::Two, 97..) => 3,
+    Some(match bands {
+        Spo2Bands::ScaleOne => match percent {
+            ..=91 => 3,
+            92..=93 => 2,
+            94..=95 => 1,
+            96.. => 0,
+        },
+        Spo2Bands::ScaleTwoOnAir => match percent {
+            ..=83 => 3,
+            84..=85 => 2,
+            86..=87 => 1,
+            // Only given oxygen can take the drive to breathe from these patients; on air no saturation is too high.
+            88.. => 0,
+        },
+        Spo2Bands::ScaleTwoOnOxygen => match percent {
+            ..=83 => 3,
+            84..=85 => 2,
+            86..=87 => 1,
+            88..=92 => 0,
+            93..=94 => 1,
+            95..=96 => 2,
+            97.. => 3,
+        },
     })
 }
 
@@ -92,12 +105,13 @@ pub fn score_temperature(celsius: f64) -> Option<u8> {
     })
 }
 
-/// Clinical risk of a total; `single_three` says whether any one parameter scored 3.
-pub fn risk(total: u8, single_three: bool) -> Risk {
-    match total {
+/// Clinical risk by the sub-scores of all seven parameters.
+pub fn risk(sub_scores: [u8; 7]) -> Risk {
+    match sub_scores.iter().sum::<u8>() {
         7.. => Risk::High,
         5..=6 => Risk::Medium,
-        _ if single_three => Risk::LowMedium,
+        // The chart asks for an urgent look at one parameter that is far off, however good the others are.
+        _ if sub_scores.contains(&3) => Risk::LowMedium,
         _ => Risk::Low,
     }
 }
@@ -111,8 +125,8 @@ mod tests {
         assert_eq!(score_respiration(8.49), Some(3));
         assert_eq!(score_respiration(8.5), Some(1));
         assert_eq!(score_respiration(20.5), Some(2));
-        assert_eq!(score_spo2(95.5, Spo2Scale::One, false), Some(0));
-        assert_eq!(score_spo2(95.49, Spo2Scale::One, false), Some(1));
+        assert_eq!(score_spo2(95.5, Spo2Bands::ScaleOne), Some(0));
+        assert_eq!(score_spo2(95.49, Spo2Bands::ScaleOne), Some(1));
         assert_eq!(score_pulse(90.5), Some(1));
         assert_eq!(score_pulse(90.4), Some(0));
         assert_eq!(score_systolic(219.5), Some(3));
@@ -127,34 +141,36 @@ mod tests {
     #[test]
     fn scale_two_counts_high_saturation_only_on_oxygen() {
         for (percent, on_oxygen) in [(92.0, 0), (93.0, 1), (94.0, 1), (95.0, 2), (96.0, 2), (97.0, 3), (100.0, 3)] {
-            assert_eq!(score_spo2(percent, Spo2Scale::Two, true), Some(on_oxygen));
-            assert_eq!(score_spo2(percent, Spo2Scale::Two, false), Some(0));
+            assert_eq!(score_spo2(percent, Spo2Bands::ScaleTwoOnOxygen), Some(on_oxygen));
+            assert_eq!(score_spo2(percent, Spo2Bands::ScaleTwoOnAir), Some(0));
         }
-        assert_eq!(score_spo2(83.0, Spo2Scale::Two, false), Some(3));
+        assert_eq!(score_spo2(83.0, Spo2Bands::ScaleTwoOnAir), Some(3));
     }
 
     #[test]
     fn what_is_no_measurement_has_no_score() {
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -1.0, 1e300] {
             assert_eq!(score_respiration(value), None);
-            assert_eq!(score_spo2(value, Spo2Scale::One, false), None);
-            assert_eq!(score_spo2(value, Spo2Scale::Two, true), None);
+            assert_eq!(score_spo2(value, Spo2Bands::ScaleOne), None);
+            assert_eq!(score_spo2(value, Spo2Bands::ScaleTwoOnOxygen), None);
             assert_eq!(score_systolic(value), None);
             assert_eq!(score_pulse(value), None);
             assert_eq!(score_temperature(value), None);
         }
         assert_eq!(score_temperature(98.6), None, "degrees Fahrenheit");
-        assert_eq!(score_spo2(101.0, Spo2Scale::One, false), None);
+        assert_eq!(score_spo2(101.0, Spo2Bands::ScaleOne), None);
     }
 
     #[test]
     fn risk_follows_total_then_single_three() {
-        assert_eq!(risk(0, false), Risk::Low);
-        assert_eq!(risk(4, false), Risk::Low);
-        assert_eq!(risk(3, true), Risk::LowMedium);
-        assert_eq!(risk(5, true), Risk::Medium);
-        assert_eq!(risk(6, false), Risk::Medium);
-        assert_eq!(risk(7, false), Risk::High);
-        assert_eq!(risk(20, true), Risk::High);
+        assert_eq!(risk([0; 7]), Risk::Low);
+        assert_eq!(risk([2, 2, 0, 0, 0, 0, 0]), Risk::Low);
+        assert_eq!(risk([0, 0, 0, 3, 0, 0, 0]), Risk::LowMedium);
+        assert_eq!(risk([3, 1, 0, 0, 0, 0, 0]), Risk::LowMedium);
+        assert_eq!(risk([3, 2, 0, 0, 0, 0, 0]), Risk::Medium);
+        assert_eq!(risk([1, 1, 0, 1, 1, 0, 1]), Risk::Medium);
+        assert_eq!(risk([2, 2, 0, 2, 0, 0, 0]), Risk::Medium);
+        assert_eq!(risk([2, 2, 0, 2, 1, 0, 0]), Risk::High);
+        assert_eq!(risk([3, 3, 2, 3, 3, 3, 3]), Risk::High);
     }
 }

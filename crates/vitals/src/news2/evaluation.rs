@@ -174,12 +174,14 @@ impl Evaluation {
 
     /// Clinical risk; None without a total.
     pub fn risk(&self) -> Option<Risk> {
-        self.total.map(|total| risk(total, self.single_three()))
+        self.total?;
+        Some(risk(self.scores().map(Option::unwrap_or_default)))
     }
 
     /// Whether a new entry is due after `previous`: a sub-score, the total, or what is missing
     /// and why has changed.
     pub fn changed_since(&self, previous: &Self) -> bool {
+        // A value that moves within its band changes nothing that somebody would act on; a reason that changes does.
         let reason = |evaluation: &Self| Parameter::ALL.map(|parameter| evaluation.part(parameter).availability);
         self.scores() != previous.scores() || self.total != previous.total || reason(self) != reason(previous)
     }
@@ -204,7 +206,7 @@ impl Evaluation {
 pub fn evaluate(time_ms: i64, measurements: &Measurements, settings: &Settings) -> Evaluation {
     let young = |measurement, score: &dyn Fn(f64) -> Option<u8>| weigh(time_ms, measurement, AGE_LIMIT_MS, score);
     let pressure = measurements.blood_pressure;
-    let spo2 = |percent| score_spo2(percent, settings.spo2_scale, settings.oxygen);
+    let spo2 = |percent| score_spo2(percent, settings.spo2_bands());
     let mut evaluation = Evaluation {
         time_ms,
         respiration_rate: young(measurements.respiration_rate, &score_respiration),
@@ -216,6 +218,7 @@ pub fn evaluate(time_ms: i64, measurements: &Measurements, settings: &Settings) 
         score_consciousness: score_consciousness(settings.consciousness),
         total: None,
     };
+    // A sum of options is none as soon as one of them is: never a partial sum.
     evaluation.total = evaluation.scores().into_iter().sum();
     evaluation
 }
@@ -226,12 +229,16 @@ fn weigh(time_ms: i64, measurement: Option<Measurement>, limit_ms: i64, score: &
         return NOTHING;
     };
     let age_ms = time_ms.saturating_sub(measurement.time_ms);
+    // A value that no body can show, such as a raw 0 or degrees Fahrenheit, was never measured: saying that it is old
+    // or poor would be wrong.
     let Some(score) = score(measurement.value) else {
         return NOTHING;
     };
+    // Rows arrive in any order, and an evaluation must not change with what came to be known later.
     if age_ms < 0 {
         return NOTHING;
     }
+    // Poor comes before stale: waiting for a newer value would not mend a sensor that sits badly.
     let availability = if !measurement.good {
         Availability::LowQuality
     } else if age_ms > limit_ms {

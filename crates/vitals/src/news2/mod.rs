@@ -6,6 +6,8 @@
 
 pub mod bands;
 pub mod evaluation;
+#[cfg(test)]
+mod table_tests;
 mod terms;
 
 pub use bands::{
@@ -15,4 +17,4 @@ pub use bands::{
 pub use evaluation::{
     AGE_LIMIT_MS, Availability, Evaluation, Measurement, Measurements, PRESSURE_AGE_LIMIT_MS, Parameter, Part, evaluate,
 };
-pub use terms::{Consciousness, Risk, Settings, Spo2Scale};
+pub use terms::{Consciousness, Risk, Settings, Spo2Bands, Spo2Scale};

@@ -29,6 +29,17 @@ impl Spo2Scale {
     }
 }
 
+/// Which printed column of SpO2 bands applies: on scale 2 a high saturation scores only while oxygen is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Spo2Bands {
+    /// Scale 1, whatever the patient breathes.
+    ScaleOne,
+    /// Scale 2, on air.
+    ScaleTwoOnAir,
+    /// Scale 2, on supplemental oxygen.
+    ScaleTwoOnOxygen,
+}
+
 /// Level of consciousness, ACVPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Consciousness {
@@ -79,6 +90,17 @@ pub struct Settings {
     pub oxygen: bool,
     /// Level of consciousness.
     pub consciousness: Consciousness,
+}
+
+impl Settings {
+    /// Returns the bands that an oxygen saturation is scored by.
+    pub fn spo2_bands(&self) -> Spo2Bands {
+        match (self.spo2_scale, self.oxygen) {
+            (Spo2Scale::One, _) => Spo2Bands::ScaleOne,
+            (Spo2Scale::Two, false) => Spo2Bands::ScaleTwoOnAir,
+            (Spo2Scale::Two, true) => Spo2Bands::ScaleTwoOnOxygen,
+        }
+    }
 }
 
 /// Clinical risk as the RCP names it.

@@ -80,10 +80,12 @@ impl Filter {
     /// more samples than the reflection at the ends needs, or one that is not finite.
     pub fn zero_phase(&self, values: &[f64]) -> Option<Vec<f64>> {
         let padding = self.padding();
+        // One NaN would stay in the delays and spoil everything after it.
         if values.len() <= padding || values.iter().any(|value| !value.is_finite()) {
             return None;
         }
         let (first, last) = (values[0], values[values.len() - 1]);
+        // Mirrored through the end point: level and slope go on, so that the filter meets no corner.
         let head = values[1..=padding].iter().rev().map(|value| 2.0 * first - value);
         let tail = values[values.len() - 1 - padding..values.len() - 1].iter().rev();
         let tail = tail.map(|value| 2.0 * last - value);
@@ -104,6 +106,7 @@ impl Filter {
         let mut level = first;
         let mut delayed: Vec<[f64; 2]> = Vec::with_capacity(self.sections.len());
         for Section { b, a } in &self.sections {
+            // Gravity is a level of 1 g: starting from zero, the first seconds would be one large step.
             let settled = level * (b[0] + b[1] + b[2]) / (1.0 + a[0] + a[1]);
             let second = b[2] * level - a[1] * settled;
             delayed.push([b[1] * level - a[0] * settled + second, second]);

@@ -23,6 +23,7 @@ fn local_maxima(values: &[f64]) -> Vec<usize> {
         while end + 1 < values.len() && values[end + 1].total_cmp(&values[i]).is_eq() {
             end += 1;
         }
+        // A rise that the data end in is no peak: what follows is not known.
         if end + 1 < values.len() && values[end + 1] < values[i] {
             maxima.push(usize::midpoint(i, end));
         }
@@ -34,6 +35,7 @@ fn local_maxima(values: &[f64]) -> Vec<usize> {
 /// Goes from the highest peak down and drops those nearer than `distance` to one that stays.
 fn keep_distant(peaks: &mut Vec<usize>, values: &[f64], distance: usize) {
     let mut order: Vec<usize> = (0..peaks.len()).collect();
+    // From the highest down, so that a small peak never displaces a large one near it.
     order.sort_by(|&one, &other| values[peaks[other]].total_cmp(&values[peaks[one]]));
     let mut keep = vec![true; peaks.len()];
     for place in order {

@@ -69,11 +69,13 @@ impl Welch {
         let mut scratch = plan.make_scratch_vec();
         let mut density = vec![0.0; output.len()];
         let mut segments = 0.0;
+        // Half an overlap: a Hann window weighs its ends with nothing, and they would else not count.
         let step = length - length / 2;
         for start in (0..=values.len() - length).step_by(step) {
             let segment = &values[start..start + length];
             let mean = segment.iter().sum::<f64>() / length as f64;
             for (slot, (value, weight)) in input.iter_mut().zip(segment.iter().zip(&self.window)) {
+                // The mean would leak into the lowest bins, where VLF lies.
                 *slot = (value - mean) * weight;
             }
             plan.process_with_scratch(&mut input, &mut output, &mut scratch).ok()?;
@@ -173,6 +175,7 @@ fn lomb_power(angles: &[Complex<f64>], values: &[f64], mean: f64) -> f64 {
     let turned = first * Complex::from_polar(1.0, -second.arg() / 2.0);
     let cos_squares = f64::midpoint(count, second.norm());
     let sin_squares = count - cos_squares;
+    // At half the sampling rate all sines are zero, and the division would be of rounding by rounding.
     let sin_part = if sin_squares > 1e-9 * count { turned.im * turned.im / sin_squares } else { 0.0 };
     f64::midpoint(turned.re * turned.re / cos_squares, sin_part)
 }

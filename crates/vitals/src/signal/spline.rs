@@ -11,6 +11,7 @@ pub fn resample_natural(times: &[f64], values: &[f64], step: f64, end: f64) -> O
         && times.len() >= 3
         && step.is_finite()
         && step > 0.0
+        // Beyond its last point a spline runs away as a cubic.
         && end <= *times.last()?
         && *times.first()? <= 0.0
         && times.windows(2).all(|pair| pair[1] - pair[0] > 0.0)

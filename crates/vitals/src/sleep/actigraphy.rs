@@ -17,6 +17,7 @@ const EPOCHS_PER_MINUTE: f64 = 30.0;
 pub fn cole_kripke(counts: &[f64]) -> Vec<Option<bool>> {
     let score = |i: usize| -> Option<bool> {
         let around = counts.get(i.checked_sub(4)?..i + 3)?;
+        // The weights look further back than ahead: sleep is told by how long it has been still.
         let weighted: f64 = around.iter().zip(COLE_KRIPKE_WEIGHTS).map(|(count, weight)| count * weight).sum();
         let score = weighted / 1000.0 / EPOCHS_PER_MINUTE;
         score.is_finite().then_some(score < 1.0)
@@ -38,6 +39,8 @@ pub fn sadeh(counts: &[f64]) -> Vec<Option<bool>> {
             - 0.065 * mean(around)?
             - 1.08 * active as f64
             - 0.056 * standard_deviation(&around[..6])?
+            // The published text has the scored minute here; the scorings that this one is compared with have the
+            // next one.
             - 0.703 * (around[6] + 1.0).ln();
         (!score.is_nan()).then_some(score > 0.0)
     };

@@ -6,6 +6,8 @@
 
 pub mod actigraphy;
 pub mod night;
+#[cfg(test)]
+mod reference_tests;
 pub mod scores;
 pub mod stages;
 pub mod wrist;

@@ -12,6 +12,7 @@ use jiff::tz::TimeZone;
 /// The sleep day that holds a time (Unix epoch milliseconds); None beyond the calendar.
 pub fn sleep_day(time_ms: i64, time_zone: &TimeZone) -> Option<Date> {
     let local = time_zone.to_datetime(Timestamp::from_millisecond(time_ms).ok()?);
+    // By the wall clock and not twelve hours after midnight: on the day of a clock change these differ by an hour.
     if local.hour() >= 12 { local.date().tomorrow().ok() } else { Some(local.date()) }
 }
 
@@ -21,6 +22,7 @@ pub fn main_session(sessions: &[Session], day: Date, time_zone: &TimeZone) -> Op
     let mut longest: Option<Session> = None;
     for session in sessions {
         let length_ms = session.end_ms - session.start_ms;
+        // Strictly longer, so that the first of two equal ones stays.
         let longer = longest.is_none_or(|other| length_ms > other.end_ms - other.start_ms);
         if longer && sleep_day(session.midpoint_ms(), time_zone) == Some(day) {
             longest = Some(*session);

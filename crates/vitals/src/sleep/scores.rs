@@ -38,6 +38,7 @@ pub fn circular_deviation_min(minutes: &[f64]) -> Option<f64> {
     const TURN_MIN: f64 = 1440.0;
     let (mut cosines, mut sines) = (0.0, 0.0);
     for minute in minutes {
+        // On a circle, because 23:50 and 0:10 are twenty minutes apart and not a day.
         let (sin, cos) = (std::f64::consts::TAU * minute / TURN_MIN).sin_cos();
         cosines += cos;
         sines += sin;
@@ -59,6 +60,7 @@ pub fn tranquility(session: &Session) -> Option<f64> {
         return None;
     }
     let wake_share = session.wake_after_onset_s as f64 / period_s;
+    // Per hour of sleep and not per night: who sleeps longer also wakes more often.
     let per_hour = f64::from(session.awakenings) * 3600.0 / session.sleep_duration_s as f64;
     let quiet = 1.0 - (wake_share / WORST_WAKE_SHARE).min(1.0);
     let unbroken = 1.0 - (per_hour / WORST_AWAKENINGS_PER_H).min(1.0);

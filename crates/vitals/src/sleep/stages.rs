@@ -109,17 +109,22 @@ impl Session {
         let spent_s = |epochs: &[(i64, bool)], wanted: bool| {
             let lengths = lengths_ms(epoch_ms, epochs.iter().map(|(time_ms, _)| *time_ms));
             let of_kind = epochs.iter().zip(lengths).filter(|((_, asleep), _)| *asleep == wanted);
+            // Added up in milliseconds first: cutting each epoch to seconds loses up to a second per epoch.
             of_kind.map(|(_, length_ms)| length_ms).sum::<i64>() / 1000
         };
+        // Somebody who lay awake for the whole session has no night, and no onset to measure from.
         let first_asleep = epochs.iter().position(|(_, asleep)| *asleep)?;
         let last_asleep = epochs.iter().rposition(|(_, asleep)| *asleep)?;
         let between = &epochs[first_asleep..=last_asleep];
+        // Somebody who wakes within an epoch sleeps until then and not for the rest of it.
+        let next_ms = epochs.get(last_asleep + 1).map_or(i64::MAX, |(time_ms, _)| *time_ms);
+        // Only changes from sleep to wake: a wake of an hour is one awakening, as the patient would tell it.
         let awakenings = between.windows(2).filter(|pair| pair[0].1 && !pair[1].1).count();
         Some(Self {
             start_ms: epochs.first()?.0,
             end_ms: epochs.last()?.0.saturating_add(epoch_ms),
             onset_ms: epochs[first_asleep].0,
-            offset_ms: epochs[last_asleep].0.saturating_add(epoch_ms),
+            offset_ms: epochs[last_asleep].0.saturating_add(epoch_ms).min(next_ms),
             sleep_duration_s: spent_s(epochs, true),
             awake_s: spent_s(epochs, false),
             wake_after_onset_s: spent_s(between, false),
@@ -136,6 +141,7 @@ pub fn sessions(epochs: &[StageEpoch]) -> Vec<Session> {
 
 /// Whether an epoch and the one after it can be of one session.
 pub(crate) fn are_near(one: &StageEpoch, next: &StageEpoch) -> bool {
+    // Counted from the end of an epoch: an hour in which nothing was sent is a gap, whatever the length of epochs.
     next.time_ms.saturating_sub(one.time_ms.saturating_add(EPOCH_MS)) < SESSION_GAP_MS
 }
 

@@ -29,6 +29,7 @@ pub fn z_angles(x: &[f64], y: &[f64], z: &[f64], rate_hz: f64) -> Vec<Option<f64
     if x.len() != y.len() || x.len() != z.len() || !per_epoch.is_finite() || per_epoch < 1.0 {
         return Vec::new();
     }
+    // Edges are rounded one by one: with 12.5 samples an epoch, a rounded length would drift by minutes an hour.
     let edge = |epoch: usize| (epoch as f64 * per_epoch).round() as usize;
     let mut angles = Vec::new();
     let mut epoch = 0;
@@ -55,6 +56,7 @@ pub fn angle(x: Option<f64>, y: Option<f64>, z: Option<f64>) -> Option<f64> {
 fn changes(angles: &[Option<f64>]) -> Vec<f64> {
     let change = |i: usize| match (i.checked_sub(1).and_then(|before| angles[before]), angles[i]) {
         (Some(before), Some(now)) => (now - before).abs(),
+        // An infinite change ends every rest, whatever the threshold.
         _ => f64::INFINITY,
     };
     (0..angles.len()).map(change).collect()
@@ -70,6 +72,7 @@ pub fn sustained_inactivity(angles: &[Option<f64>]) -> Vec<bool> {
         if end < angles.len() && changes[end] <= CHANGE_DEG {
             continue;
         }
+        // Epochs are compared with the one before, so a run includes the one that it starts from.
         if end - start >= SUSTAINED {
             inactive[start..end].fill(true);
         }
@@ -87,6 +90,8 @@ pub fn sustained_inactivity(angles: &[Option<f64>]) -> Vec<bool> {
 pub fn sleep_period(angles: &[Option<f64>]) -> Option<std::ops::Range<usize>> {
     let smooth = rolling_median(&changes(angles));
     let mut known: Vec<f64> = smooth.iter().copied().filter(|change| change.is_finite()).collect();
+    // The threshold is the person's own, because still wrists differ; the limits of the paper keep a day on a table
+    // and a day of work from ruling it.
     let threshold = (15.0 * percentile(&mut known, 10.0)?).clamp(0.13, 0.5);
     let mut blocks: Vec<std::ops::Range<usize>> = Vec::new();
     let mut start = 0;
@@ -94,14 +99,17 @@ pub fn sleep_period(angles: &[Option<f64>]) -> Option<std::ops::Range<usize>> {
         if end < smooth.len() && smooth[end] < threshold {
             continue;
         }
+        // Half an hour on the sofa is rest and no sleep period.
         if end - start > SHORT_BLOCK {
             match blocks.last_mut() {
+                // Who gets up at night for less than an hour has one night and not two.
                 Some(last) if start - last.end < BLOCK_GAP => last.end = end,
                 _ => blocks.push(start..end),
             }
         }
         start = end + 1;
     }
+    // Reversed, because of equal ones the last is taken: the first of the two longest stands.
     blocks.into_iter().rev().max_by_key(ExactSizeIterator::len)
 }
 

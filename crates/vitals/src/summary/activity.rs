@@ -1,25 +1,29 @@
 //! The section `activity`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::DaySource;
 use super::rounding::{hundredths, tenths};
+use super::slots::StepSlot;
+use super::units::{Kilocalories, Metres, MetresPerSecond, Percent};
 use crate::activity::{ActivityRow, Body, calories_kcal, distance_m, goal_percent, move_every_hour};
 use crate::cells::{ActivityCell, Place, Sum};
+use crate::zone::LocalDay;
 
 /// Steps, distance and energy of a day.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ActivitySection {
-    /// `YYYY-MM-DD`.
-    pub date: String,
+    /// Local day.
+    pub date: LocalDay,
     /// Steps; null when neither a row nor acceleration tells any number of them.
     pub total_steps: Option<u64>,
-    /// Percent of the goal, at most 100; null without steps or with a goal of 0.
-    pub daily_percent: Option<f64>,
-    /// Metres; null when neither speed nor steps with a height are known.
-    pub distance: Option<f64>,
-    /// kcal; null when neither energy nor birthday, height and weight are known.
-    pub calories: Option<f64>,
+    /// Share of the goal, at most 100; null without steps or with a goal of 0.
+    pub daily_percent: Option<Percent>,
+    /// Distance; null when neither speed nor steps with a height are known.
+    pub distance: Option<Metres>,
+    /// Energy; null when neither energy nor birthday, height and weight are known.
+    pub calories: Option<Kilocalories>,
     /// Workouts: 0, nothing feeds them yet.
     pub workouts: u32,
     /// Minutes with at least 60 steps or half of the highest heart rate.
@@ -28,15 +32,32 @@ pub struct ActivitySection {
     pub move_every_hour: u32,
     /// Glasses of water: 0, nothing feeds them yet.
     pub total_glasses: u32,
-    /// Percent; null when no row tells it.
-    pub avg_gait_asymmetry: Option<f64>,
-    /// m/s; null when no row tells it.
-    pub avg_gait_speed: Option<f64>,
-    /// Percent; null when no row tells it.
-    pub avg_gait_var: Option<f64>,
-    /// `acceleration` where no activity row of the day tells steps and they were found there (**ours**); else left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub steps_source: Option<&'static str>,
+    /// Mean of the rows; null when none has it.
+    pub avg_gait_asymmetry: Option<Percent>,
+    /// Mean of the rows; null when none has it.
+    pub avg_gait_speed: Option<MetresPerSecond>,
+    /// Mean of the rows; null when none has it.
+    pub avg_gait_var: Option<Percent>,
+    /// Where no activity row of the day has steps and they were found elsewhere (**ours**); else left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps_source: Option<StepsSource>,
+    /// Slots of five minutes, where an answer has them; never in what is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots_five_minutes: Option<Vec<StepSlot>>,
+    /// Slots of thirty minutes, where an answer has them; never in what is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots_thirty_minutes: Option<Vec<StepSlot>>,
+    /// The slots of thirty minutes again, where an answer has them; never in what is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<Vec<StepSlot>>,
+}
+
+/// Where steps were found that no activity row has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StepsSource {
+    /// In raw acceleration.
+    Acceleration,
 }
 
 impl ActivitySection {
@@ -44,30 +65,36 @@ impl ActivitySection {
     pub fn of(source: &DaySource<'_>) -> Option<Self> {
         let cells = source.cells.activity.cells();
         let steps = steps_by_window(source);
+        // Acceleration that shows no walking for lack of a fast enough stretch is no activity.
         if cells.is_empty() && steps.is_none() {
             return None;
         }
         let (steps_source, steps) = match steps {
-            Some(Steps { of_windows, is_found }) => (is_found.then_some("acceleration"), Some(of_windows)),
+            Some(Steps { of_windows, is_found }) => (is_found.then_some(StepsSource::Acceleration), Some(of_windows)),
             None => (None, None),
         };
         let total_steps = steps.as_ref().map(|steps| steps.iter().map(|(_, steps)| steps).sum());
         let goal = source.settings.activity_goal_steps;
         let body = body(source);
         Some(ActivitySection {
-            date: source.day.to_string(),
+            date: source.day,
             total_steps,
-            daily_percent: total_steps.and_then(|steps: u64| goal_percent(steps, goal)).map(tenths),
-            distance: sum(cells.iter().map(|cell| distance_metres(cell, source))),
-            calories: sum(cells.iter().map(|cell| kcal(cell, body.as_ref()))),
+            daily_percent: total_steps
+                .and_then(|steps: u64| goal_percent(steps, goal))
+                .map(|percent| Percent(tenths(percent))),
+            distance: sum(cells.iter().map(|cell| distance_metres(cell, source))).map(Metres),
+            calories: sum(cells.iter().map(|cell| kcal(cell, body.as_ref()))).map(Kilocalories),
             workouts: 0,
             active_minutes: cells.iter().map(|cell| cell.active_minutes).sum(),
             move_every_hour: hours_with_movement(&steps.unwrap_or_default()),
             total_glasses: 0,
-            avg_gait_asymmetry: mean_of_rows(cells, |cell| cell.gait_asymmetry),
-            avg_gait_speed: mean_of_rows(cells, |cell| cell.gait_speed),
-            avg_gait_var: mean_of_rows(cells, |cell| cell.gait_var),
+            avg_gait_asymmetry: mean_of_rows(cells, |cell| cell.gait_asymmetry).map(Percent),
+            avg_gait_speed: mean_of_rows(cells, |cell| cell.gait_speed).map(MetresPerSecond),
+            avg_gait_var: mean_of_rows(cells, |cell| cell.gait_var).map(Percent),
             steps_source,
+            slots_five_minutes: None,
+            slots_thirty_minutes: None,
+            slots: None,
         })
     }
 }
@@ -75,6 +102,7 @@ impl ActivitySection {
 /// The sum of what is known, rounded to two decimals; `None` when nothing is.
 fn sum(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let known: Vec<f64> = values.flatten().collect();
+    // Rounded once, at the end: 288 windows rounded one by one could be off by a metre.
     (!known.is_empty()).then(|| hundredths(known.iter().sum()))
 }
 
@@ -94,6 +122,7 @@ fn distance_metres(cell: &ActivityCell, source: &DaySource<'_>) -> Option<f64> {
     if cell.speed.count == 0 && cell.steps.count == 0 {
         return None;
     }
+    // A window keeps no rows, so which of them had both is not known any more; their share is the fairest guess.
     let with_speed = cell.steps.sum * u64::from(cell.speed.count.min(cell.rows)) / u64::from(cell.rows.max(1));
     let steps = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     let rows = [
@@ -106,6 +135,7 @@ fn distance_metres(cell: &ActivityCell, source: &DaySource<'_>) -> Option<f64> {
         ActivityRow { steps: steps(cell.steps.sum - with_speed), ..ActivityRow::default() },
     ];
     let (height_cm, sex) = (source.profile.height_cm, source.profile.sex());
+    // Without a height the rows with a speed still have a distance.
     let by_speed = || (cell.speed.count > 0).then(|| distance_m(&rows[..1], height_cm, sex)).flatten();
     distance_m(&rows, height_cm, sex).or_else(by_speed)
 }
@@ -113,6 +143,7 @@ fn distance_metres(cell: &ActivityCell, source: &DaySource<'_>) -> Option<f64> {
 /// Energy as uploaded; for the rows without it from the heart rate while the bracelet was worn.
 fn kcal(cell: &ActivityCell, body: Option<&Body>) -> Option<f64> {
     let without = cell.rows.saturating_sub(cell.energy.count);
+    // On the table nobody spends energy, though the row is there.
     let worn = f64::from(cell.worn) * f64::from(without) / f64::from(cell.rows.max(1));
     let rows = [
         ActivityRow { energy_cal: (cell.energy.count > 0).then_some(cell.energy.sum as f64), ..ActivityRow::default() },
@@ -147,6 +178,7 @@ struct Steps {
 /// of the day tells one.
 fn steps_by_window(source: &DaySource<'_>) -> Option<Steps> {
     let activity = source.cells.activity.cells();
+    // A bracelet that counts steps knows better than a filter; both together would count each step twice.
     if activity.iter().any(|cell| cell.steps.count > 0) {
         let of_windows = activity.iter().map(|cell| (cell.place, cell.steps.sum)).collect();
         return Some(Steps { of_windows, is_found: false });

@@ -35,8 +35,8 @@ pub struct DailySummary {
     pub temperature: Option<TemperatureSection>,
 }
 
-/// A section and its stored form: JSON without slots, `None` where the section is empty.
-pub type SectionBody = (Section, Option<String>);
+/// A section and its stored form: JSON without slots, `None` where the section is empty. [`Section::read`] reads it.
+pub type StoredSection = (Section, Option<String>);
 
 impl DailySummary {
     /// Computes the day, whose nights are [`Nights::of`] the same source.
@@ -54,7 +54,7 @@ impl DailySummary {
     }
 
     /// The sections, as JSON without slots.
-    pub fn bodies(&self) -> [SectionBody; 8] {
+    pub fn bodies(&self) -> [StoredSection; 8] {
         [
             (Section::Activity, body(self.activity.as_ref())),
             (Section::HeartRate, body(self.heart_rate.as_ref())),
@@ -69,7 +69,7 @@ impl DailySummary {
 }
 
 /// The sections of a day that follow from its facts and those of the days before it.
-pub fn bodies_of_facts(day: LocalDay, facts: &FactsByDay, profile: &Profile) -> [SectionBody; 3] {
+pub fn bodies_of_facts(day: LocalDay, facts: &FactsByDay, profile: &Profile) -> [StoredSection; 3] {
     [
         (Section::ServiceSleep, body(SleepSection::of_movements(day, facts).as_ref())),
         (Section::Recovery, body(RecoverySection::of(day, facts, profile).as_ref())),

@@ -15,6 +15,7 @@ pub(super) fn put_two(out: &mut Vec<u8>, value: usize) {
 pub(super) fn put_unsigned(out: &mut Vec<u8>, mut value: u64) {
     let mut digits = [0; 20];
     let mut start = digits.len();
+    // Two digits at a time halve the divisions, which are what formatting costs.
     while value >= 100 {
         let pair = (value % 100) as usize * 2;
         value /= 100;

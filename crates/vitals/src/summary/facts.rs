@@ -46,11 +46,12 @@ pub struct DayFacts {
 impl DayFacts {
     /// The facts of a day.
     pub fn of(source: &DaySource<'_>, nights: &Nights) -> Self {
-        let continuous = StressSection::of_beats(source).and_then(|section| section.averages.avg_rmssd);
-        let device = || StressSection::of_device(source).and_then(|section| section.averages.avg_rmssd);
+        let continuous = StressSection::of_beats(source).and_then(|section| section.avg_rmssd);
+        let device = || StressSection::of_device(source).and_then(|section| section.avg_rmssd);
         let (night, service_night) = (nights.by_stages, nights.by_movements);
         DayFacts {
-            rmssd_ms: continuous.or_else(device),
+            // Beats first, because their figure is computed here and is the same for every firmware.
+            rmssd_ms: continuous.or_else(device).map(f64::from),
             resting_bpm: heart_rate::resting_bpm(source.cells.activity.cells()),
             skin_temperature: skin_temperature(source, night.or(service_night).as_ref()),
             night,
@@ -65,6 +66,7 @@ impl DayFacts {
 
     /// The facts as bytes; empty when nothing is known.
     pub fn pack(&self) -> Vec<u8> {
+        // Nothing is kept of a day without anything: sixty empty rows per patient would be read for every night.
         if self.is_empty() {
             return Vec::new();
         }
@@ -114,6 +116,7 @@ fn skin_temperature(source: &DaySource<'_>, night: Option<&Night>) -> Option<f64
             let start_ms = cell.place.start_ms();
             let counts = match night {
                 Some(night) => (night.session.onset_ms..night.session.offset_ms).contains(&start_ms),
+                // Without a night only the day itself counts: the evening before belongs to another day.
                 None => std::ptr::eq(day, source.cells),
             };
             if counts && temperature::is_worn(cell, &day.activity) {
@@ -151,6 +154,7 @@ pub(super) fn consistency_on(day: LocalDay, facts: &FactsByDay, kind: Kind) -> O
 /// How good a night was, 0 to 100 (**ours**): the mean of performance, tranquility and consistency, as far as known.
 fn sleep_score(day: LocalDay, facts: &FactsByDay) -> Option<f64> {
     let today = facts.get(&day)?;
+    // One kind for the whole score: nights by stages and by movements are not comparable.
     let kind = if today.night.is_some() { Kind::Stages } else { Kind::Movements };
     let night = kind.of(today)?;
     let parts = [
@@ -164,6 +168,7 @@ fn sleep_score(day: LocalDay, facts: &FactsByDay) -> Option<f64> {
 /// Recovery of a day; `None` when today's RMSSD or resting heart rate is not known, or no day before knows them.
 pub(super) fn recovery_on(day: LocalDay, facts: &FactsByDay, profile: &Profile) -> Option<recovery::Recovery> {
     let today = facts.get(&day)?.for_recovery();
+    // Days without data stay in their place, so that "seven days" means a week and not the last seven that were worn.
     let past_of = |back: i32| facts.get(&LocalDay(day.0 - back)).map(DayFacts::for_recovery).unwrap_or_default();
     let past: Vec<recovery::Day> = (1..=RECOVERY_REACH_DAYS).map(past_of).collect();
     let age_years = profile.age_on(day).map(f64::from);

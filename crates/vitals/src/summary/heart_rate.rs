@@ -1,42 +1,52 @@
 //! The section `heart_rate`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::rounding::{hundredths, mean, percent};
+use super::slots::HeartRateSlot;
+use super::units::{BeatsPerMinute, Percent, Seconds};
 use super::{DaySource, WaveformQuality};
 use crate::cells::{ActivityCell, ZONES};
 use crate::heart::{HeartSlot, resting};
+use crate::zone::LocalDay;
 
 /// Heart rate of a day and the time in its zones.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct HeartRateSection {
-    /// `YYYY-MM-DD`.
-    pub date: String,
-    /// /min, mean over the valid five-minute slots; null without one.
-    pub avg_daily_heart_rate: Option<f64>,
-    /// /min, highest valid row; null without one.
+    /// Local day.
+    pub date: LocalDay,
+    /// Mean over the valid five-minute slots; null without one.
+    pub avg_daily_heart_rate: Option<BeatsPerMinute>,
+    /// Highest valid row, a whole number of beats per minute; null without one.
     pub max_daily_heart_rate: Option<u32>,
-    /// /min, lowest mean of thirty minutes without steps; null under four hours of wear or without such minutes.
-    pub rest_daily_heart_rate: Option<f64>,
-    /// Percent of the day's five-minute slots with a valid heart rate, at most 100.
-    pub daily_percent: f64,
-    /// Seconds in all zones: their sum. The times are null without a birthday.
-    pub all_time: Option<u64>,
-    /// Seconds at 90 % of the highest heart rate and above.
-    pub max_time: Option<u64>,
-    /// Seconds at 80 to 90 %.
-    pub performance_time: Option<u64>,
-    /// Seconds at 70 to 80 %.
-    pub endurance_time: Option<u64>,
-    /// Seconds at 60 to 70 %.
-    pub fat_burn_time: Option<u64>,
-    /// Seconds at 50 to 60 %.
-    pub warm_up_time: Option<u64>,
-    /// Seconds below 50 %.
-    pub rest_time: Option<u64>,
+    /// Lowest mean of thirty minutes without steps; null under four hours of wear or without such minutes.
+    pub rest_daily_heart_rate: Option<BeatsPerMinute>,
+    /// Share of the day's five-minute slots with a valid heart rate, at most 100.
+    pub daily_percent: Percent,
+    /// Time in all zones: their sum. The times are null without a birthday.
+    pub all_time: Option<Seconds>,
+    /// Time at 90 % of the highest heart rate and above.
+    pub max_time: Option<Seconds>,
+    /// Time at 80 to 90 %.
+    pub performance_time: Option<Seconds>,
+    /// Time at 70 to 80 %.
+    pub endurance_time: Option<Seconds>,
+    /// Time at 60 to 70 %.
+    pub fat_burn_time: Option<Seconds>,
+    /// Time at 50 to 60 %.
+    pub warm_up_time: Option<Seconds>,
+    /// Time below 50 %.
+    pub rest_time: Option<Seconds>,
     /// What raw waveforms say of it (**ours**); left out where none were sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waveform_quality: Option<WaveformQuality>,
+    /// Slots of five minutes, where an answer has them; never in what is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<Vec<HeartRateSlot>>,
+    /// Slots of thirty minutes, where an answer has them; never in what is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots_thirty_minutes: Option<Vec<HeartRateSlot>>,
 }
 
 impl HeartRateSection {
@@ -48,15 +58,16 @@ impl HeartRateSection {
             return None;
         }
         let valid = || cells.iter().filter_map(|cell| cell.bpm.values.mean());
+        // Zones of zero seconds would say that somebody rested; without a highest rate nothing is known.
         let zones = source.max_bpm().filter(|_| !cells.is_empty()).map(|_| zone_seconds(cells));
-        let zone = |zone: usize| zones.map(|zones| zones[zone]);
+        let zone = |zone: usize| zones.map(|zones| Seconds(zones[zone]));
         Some(HeartRateSection {
-            date: source.day.to_string(),
-            avg_daily_heart_rate: mean(valid()),
+            date: source.day,
+            avg_daily_heart_rate: mean(valid()).map(BeatsPerMinute),
             max_daily_heart_rate: cells.iter().map(|cell| cell.highest_bpm).max().filter(|bpm| *bpm > 0),
-            rest_daily_heart_rate: resting_bpm(cells),
-            daily_percent: percent(valid().count() as f64, f64::from(source.slot_count)),
-            all_time: zones.map(|zones| zones.iter().sum()),
+            rest_daily_heart_rate: resting_bpm(cells).map(BeatsPerMinute),
+            daily_percent: Percent(percent(valid().count() as f64, f64::from(source.slot_count))),
+            all_time: zones.map(|zones| Seconds(zones.iter().sum())),
             max_time: zone(5),
             performance_time: zone(4),
             endurance_time: zone(3),
@@ -64,19 +75,22 @@ impl HeartRateSection {
             warm_up_time: zone(1),
             rest_time: zone(0),
             waveform_quality,
+            slots: None,
+            slots_thirty_minutes: None,
         })
     }
 }
 
 /// Whole seconds in each zone, lowest first.
-fn zone_seconds(cells: &[ActivityCell]) -> [u64; ZONES] {
+fn zone_seconds(cells: &[ActivityCell]) -> [i64; ZONES] {
     let mut zone_ms = [0_u64; ZONES];
     for cell in cells {
         for (total, ms) in zone_ms.iter_mut().zip(cell.zone_ms) {
             *total += u64::from(ms);
         }
     }
-    zone_ms.map(|ms| (ms + 500) / 1000)
+    // Rounded per zone, and `all_time` is the sum of these: so the parts add up to the whole exactly.
+    zone_ms.map(|ms| ((ms + 500) / 1000) as i64)
 }
 
 pub(super) fn resting_bpm(cells: &[ActivityCell]) -> Option<f64> {

@@ -1,31 +1,37 @@
 //! A patient's day: one typed section for each part of the specification's daily summary.
 //!
 //! The fields carry the specification's names, the one exception to the rule that JSON names live in the API. A
-//! section is kept as JSON without slots; the slots are formatted from the day's cells while an answer is streamed
+//! section is kept as JSON without slots, which [`Section::read`] reads back; the slots are formatted from the day's cells while an answer is streamed
 //! ([`slots_json`]). docs/summary-fields.md lists each field with its definition, unit and when it is null.
 
 mod activity;
+mod body;
 mod daily;
 mod digits;
 mod facts;
 mod heart_rate;
+mod local_time;
 mod night;
 mod pressure;
 mod recovery;
 mod rounding;
 mod section;
 mod sleep;
+pub mod slots;
 pub mod slots_json;
 mod source;
 mod stress;
 mod temperature;
+pub mod units;
 mod vital;
 mod waveform;
 
-pub use activity::ActivitySection;
-pub use daily::{DailySummary, SectionBody, bodies_of_facts};
+pub use activity::{ActivitySection, StepsSource};
+pub use body::{SectionBody, SectionError};
+pub use daily::{DailySummary, StoredSection, bodies_of_facts};
 pub use facts::{CONSISTENCY_REACH_DAYS, DayFacts, FactsByDay, RECOVERY_REACH_DAYS};
 pub use heart_rate::HeartRateSection;
+pub use local_time::{OffsetTime, TimeOfDay};
 pub use night::{Night, Nights};
 pub use pressure::PressureSection;
 pub use recovery::RecoverySection;
@@ -38,4 +44,8 @@ pub use vital::{RespirationRateSection, Spo2Section};
 pub use waveform::{WaveformCheck, WaveformQuality};
 
 #[cfg(test)]
+mod reference_tests;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod typed_tests;

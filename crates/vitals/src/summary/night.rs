@@ -43,6 +43,7 @@ pub struct Night {
 impl Night {
     /// Half-way between falling asleep and waking up, minutes since local midnight.
     pub fn mid_sleep_minute(&self) -> f64 {
+        // By the clock of the morning, which the alarm goes by.
         let local_ms = self.session.mid_sleep_ms() + i64::from(self.end_offset_min) * MINUTE_MS;
         local_ms.rem_euclid(DAY_MINUTES * MINUTE_MS) as f64 / MINUTE_MS as f64
     }
@@ -73,6 +74,7 @@ impl Night {
     /// Reads what [`Night::pack`] wrote.
     pub fn unpack(unpacker: &mut Unpacker<'_>) -> Option<Self> {
         let start_ms = unpacker.signed()?;
+        // Damaged bytes must end as no night and not as a sum that does not fit.
         let mut later = || start_ms.checked_add(unpacker.signed()?);
         let (end_ms, onset_ms, offset_ms) = (later()?, later()?, later()?);
         let (sleep_duration_s, awake_s) = (unpacker.signed()?, unpacker.signed()?);
@@ -181,18 +183,21 @@ fn movement_night(source: &DaySource<'_>) -> Option<Night> {
     let early = source.cells.motion.cells().iter().filter(|cell| cell.place.local_minute() < NOON_MINUTE);
     let mut cells: Vec<_> = late.chain(early).collect();
     cells.sort_by_key(|cell| cell.place);
+    // A window in which the patient travelled lies on two local days, once in each.
     cells.dedup_by_key(|cell| cell.place.window());
     let start_window = cells.first()?.place.window();
     let mut angles = Vec::new();
     let mut known_ms = 0;
     for cell in &cells {
         let window = cell.place.window();
+        // Windows without samples keep their place: the rolling median counts in epochs and not in rows.
         angles.resize((window - start_window) as usize * crate::cells::ANGLES, None);
         if is_worn(source, window) {
             angles.extend(cell.angles());
             known_ms += cell.angles().flatten().count() as i64 * crate::sleep::wrist::ANGLE_EPOCH_MS;
         }
     }
+    // The 10th percentile of an hour of movement is no measure of how still the person can lie.
     if known_ms < LEAST_MOVEMENT_MS {
         return None;
     }
@@ -218,6 +223,7 @@ fn night(source: &DaySource<'_>, session: Session, all_sleep_s: i64, offsets: &O
     Night {
         session,
         start_offset_min: offsets.at(session.start_ms),
+        // The end is exclusive: a session that ends at the change of the clock still has the old offset.
         end_offset_min: offsets.at(session.end_ms - 1),
         all_sleep_s,
         heart_rate: mean(&rates).map(hundredths),
@@ -244,6 +250,7 @@ impl Nights {
         let by_movements = movement_night(source);
         let span = |session: &Session| (session.onset_ms, session.offset_ms);
         let mut asleep_ms: Vec<(i64, i64)> = sessions.iter().map(span).collect();
+        // Stages come from the bracelet and are trusted more; movements stand in for nights without any.
         if asleep_ms.is_empty() {
             asleep_ms.extend(by_movements.map(|night| span(&night.session)));
         }

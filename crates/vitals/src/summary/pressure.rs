@@ -1,29 +1,36 @@
 //! The section `non_invasive_blood_pressure`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::DaySource;
 use super::night::Nights;
 use super::rounding::mean;
+use super::slots::PressureSlot;
+use super::units::MmHg;
 use crate::cells::{ActivityCell, DayCells};
+use crate::zone::LocalDay;
 
 /// Blood pressure of a day. All averages are means over thirty-minute slots.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PressureSection {
-    /// `YYYY-MM-DD`.
-    pub date: String,
-    /// mmHg; null without a systolic value.
-    pub daily_average_systolic_pressure: Option<f64>,
-    /// mmHg; null without a diastolic value.
-    pub daily_average_diastolic_pressure: Option<f64>,
-    /// mmHg, asleep; null when the sleep of the day is not known or has no value.
-    pub sleeping_average_systolic_pressure: Option<f64>,
-    /// mmHg, asleep; null when the sleep of the day is not known or has no value.
-    pub sleeping_average_diastolic_pressure: Option<f64>,
-    /// mmHg, awake; null when the sleep of the day is not known or no value lies outside it.
-    pub awaken_average_systolic_pressure: Option<f64>,
-    /// mmHg, awake; null when the sleep of the day is not known or no value lies outside it.
-    pub awaken_average_diastolic_pressure: Option<f64>,
+    /// Local day.
+    pub date: LocalDay,
+    /// All slots; null without a systolic value.
+    pub daily_average_systolic_pressure: Option<MmHg>,
+    /// All slots; null without a diastolic value.
+    pub daily_average_diastolic_pressure: Option<MmHg>,
+    /// Asleep; null when the sleep of the day is not known or has no value.
+    pub sleeping_average_systolic_pressure: Option<MmHg>,
+    /// Asleep; null when the sleep of the day is not known or has no value.
+    pub sleeping_average_diastolic_pressure: Option<MmHg>,
+    /// Awake; null when the sleep of the day is not known or no value lies outside it.
+    pub awaken_average_systolic_pressure: Option<MmHg>,
+    /// Awake; null when the sleep of the day is not known or no value lies outside it.
+    pub awaken_average_diastolic_pressure: Option<MmHg>,
+    /// Slots of thirty minutes, where an answer has them; never in what is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<Vec<PressureSlot>>,
 }
 
 impl PressureSection {
@@ -42,15 +49,17 @@ impl PressureSection {
             asleep_ms.iter().any(|(from_ms, to_ms)| (*from_ms..*to_ms).contains(&middle_ms))
         };
         let asleep = || slots.iter().filter(is_asleep);
+        // A day whose sleep is not known has no waking average either: it would be that of day and night.
         let awake = || slots.iter().filter(|slot| !asleep_ms.is_empty() && !is_asleep(slot));
         Some(PressureSection {
-            date: source.day.to_string(),
-            daily_average_systolic_pressure: mean(slots.iter().filter_map(|slot| systolic(&slot))),
-            daily_average_diastolic_pressure: mean(slots.iter().filter_map(|slot| diastolic(&slot))),
-            sleeping_average_systolic_pressure: mean(asleep().filter_map(|slot| systolic(&slot))),
-            sleeping_average_diastolic_pressure: mean(asleep().filter_map(|slot| diastolic(&slot))),
-            awaken_average_systolic_pressure: mean(awake().filter_map(|slot| systolic(&slot))),
-            awaken_average_diastolic_pressure: mean(awake().filter_map(|slot| diastolic(&slot))),
+            date: source.day,
+            daily_average_systolic_pressure: mean(slots.iter().filter_map(|slot| systolic(&slot))).map(MmHg),
+            daily_average_diastolic_pressure: mean(slots.iter().filter_map(|slot| diastolic(&slot))).map(MmHg),
+            sleeping_average_systolic_pressure: mean(asleep().filter_map(|slot| systolic(&slot))).map(MmHg),
+            sleeping_average_diastolic_pressure: mean(asleep().filter_map(|slot| diastolic(&slot))).map(MmHg),
+            awaken_average_systolic_pressure: mean(awake().filter_map(|slot| systolic(&slot))).map(MmHg),
+            awaken_average_diastolic_pressure: mean(awake().filter_map(|slot| diastolic(&slot))).map(MmHg),
+            slots: None,
         })
     }
 }

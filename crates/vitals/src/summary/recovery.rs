@@ -1,21 +1,53 @@
 //! The section `recovery`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Profile;
 use super::facts::{FactsByDay, recovery_on};
 use super::rounding::{hundredths, thousandths};
-use crate::recovery::Recovery;
+use super::units::{BeatsPerMinute, Celsius, CelsiusDifference, Milliseconds, Percent};
 use crate::zone::LocalDay;
 
-/// Recovery of a day (**ours** throughout). Deltas in percent, scores 0 to 100.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Recovery of a day (**ours** throughout). Scores are 0 to 100.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RecoverySection {
-    /// `YYYY-MM-DD`.
-    pub date: String,
-    /// The rest of it.
-    #[serde(flatten)]
-    pub recovery: Recovery,
+    /// Local day.
+    pub date: LocalDay,
+    /// Weighted scores times both factors, 0–100.
+    pub value: u8,
+    /// Mean RMSSD over the 60 days before.
+    pub avg_rmssd_past_60_days: Milliseconds,
+    /// RMSSD today.
+    pub avg_rmssd_today: Milliseconds,
+    /// Resting heart rate today.
+    pub resting_bpm_today: BeatsPerMinute,
+    /// Mean resting heart rate over the 60 days before.
+    pub resting_bpm_past_60_days: BeatsPerMinute,
+    /// See [`age_gender_factor`](crate::recovery::age_gender_factor).
+    pub age_gender_factor: f64,
+    /// Today's resting rate against the 60 days.
+    pub resting_bpm_delta: Option<Percent>,
+    /// Score of the resting rate; lower is better.
+    pub recovery_rhr_score: Option<f64>,
+    /// Today's RMSSD against the 60 days.
+    pub avg_hrv_delta: Option<Percent>,
+    /// Today's RMSSD over its 60-day mean.
+    pub avg_hrv_delta_factor: Option<f64>,
+    /// Score of the RMSSD; higher is better.
+    pub recovery_hrv_score: Option<f64>,
+    /// Today's skin temperature minus the mean of 7 days.
+    pub temperature_deviation: Option<CelsiusDifference>,
+    /// 1 within ±0.5 °C, falling to 0.7 at ±1.5 °C.
+    pub temperature_deviation_factor: Option<f64>,
+    /// Skin temperature today.
+    pub avg_temperature_today: Option<Celsius>,
+    /// Mean skin temperature over the 7 days before.
+    pub avg_temperature_past_7_days: Option<Celsius>,
+    /// Mean RMSSD over the 7 days before.
+    pub avg_rmssd_past_7_days: Option<Milliseconds>,
+    /// Score of the night, 0–100.
+    pub sleep_score: Option<f64>,
 }
 
 impl RecoverySection {
@@ -23,25 +55,25 @@ impl RecoverySection {
     /// them.
     pub fn of(day: LocalDay, facts: &FactsByDay, profile: &Profile) -> Option<Self> {
         let found = recovery_on(day, facts, profile)?;
-        let recovery = Recovery {
+        Some(RecoverySection {
+            date: day,
             value: found.value,
-            avg_rmssd_past_60_days: thousandths(found.avg_rmssd_past_60_days),
-            avg_rmssd_today: thousandths(found.avg_rmssd_today),
-            resting_bpm_today: hundredths(found.resting_bpm_today),
-            resting_bpm_past_60_days: hundredths(found.resting_bpm_past_60_days),
+            avg_rmssd_past_60_days: Milliseconds(thousandths(found.avg_rmssd_past_60_days)),
+            avg_rmssd_today: Milliseconds(thousandths(found.avg_rmssd_today)),
+            resting_bpm_today: BeatsPerMinute(hundredths(found.resting_bpm_today)),
+            resting_bpm_past_60_days: BeatsPerMinute(hundredths(found.resting_bpm_past_60_days)),
             age_gender_factor: thousandths(found.age_gender_factor),
-            resting_bpm_delta: found.resting_bpm_delta.map(hundredths),
+            resting_bpm_delta: found.resting_bpm_delta.map(hundredths).map(Percent),
             recovery_rhr_score: found.recovery_rhr_score.map(hundredths),
-            avg_hrv_delta: found.avg_hrv_delta.map(hundredths),
+            avg_hrv_delta: found.avg_hrv_delta.map(hundredths).map(Percent),
             avg_hrv_delta_factor: found.avg_hrv_delta_factor.map(thousandths),
             recovery_hrv_score: found.recovery_hrv_score.map(hundredths),
-            temperature_deviation: found.temperature_deviation.map(hundredths),
+            temperature_deviation: found.temperature_deviation.map(hundredths).map(CelsiusDifference),
             temperature_deviation_factor: found.temperature_deviation_factor.map(thousandths),
-            avg_temperature_today: found.avg_temperature_today.map(hundredths),
-            avg_temperature_past_7_days: found.avg_temperature_past_7_days.map(hundredths),
-            avg_rmssd_past_7_days: found.avg_rmssd_past_7_days.map(thousandths),
+            avg_temperature_today: found.avg_temperature_today.map(hundredths).map(Celsius),
+            avg_temperature_past_7_days: found.avg_temperature_past_7_days.map(hundredths).map(Celsius),
+            avg_rmssd_past_7_days: found.avg_rmssd_past_7_days.map(thousandths).map(Milliseconds),
             sleep_score: found.sleep_score.map(hundredths),
-        };
-        Some(RecoverySection { date: day.to_string(), recovery })
+        })
     }
 }

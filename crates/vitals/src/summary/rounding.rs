@@ -12,6 +12,7 @@ pub(super) fn thousandths(value: f64) -> f64 {
 
 /// A percentage with one decimal, at most 100.
 pub(super) fn percent(part: f64, whole: f64) -> f64 {
+    // A day that a zone has skipped has no slots.
     if whole <= 0.0 {
         return 0.0;
     }

@@ -1,56 +1,58 @@
 //! The sections `sleep` and `service_sleep`.
 
-use jiff::tz::Offset;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::facts::{FactsByDay, Kind, consistency_on};
+use super::local_time::OffsetTime;
 use super::night::Night;
 use super::rounding::{percent, tenths};
+use super::units::{BeatsPerMinute, Percent, Seconds};
 use crate::sleep::{performance, tranquility};
-use crate::zone::{LocalDay, timestamp_of};
+use crate::zone::LocalDay;
 
 /// Eight hours, s: what a night is measured by.
 const GOAL_S: f64 = 8.0 * 3600.0;
 
-/// The night that ends on a day. All durations are whole seconds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// The night that ends on a day.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SleepSection {
-    /// `YYYY-MM-DD`.
-    pub date: String,
-    /// /min, mean over the valid five-minute slots between onset and offset; null without one.
-    pub heart_rate: Option<f64>,
+    /// Local day.
+    pub date: LocalDay,
+    /// Mean over the valid five-minute slots between onset and offset; null without one.
+    pub heart_rate: Option<BeatsPerMinute>,
     /// Mean quality of their rows, 0 to 4; null where none is given.
     pub heart_rate_quality: Option<f64>,
     /// From the start of the session to the first epoch asleep.
-    pub time_to_sleep: i64,
+    pub time_to_sleep: Seconds,
     /// From the last epoch asleep to the end of the session.
-    pub time_to_wake_up: i64,
+    pub time_to_wake_up: Seconds,
     /// Start of the session.
-    pub start_session_original_ph: String,
+    pub start_session_original_ph: OffsetTime,
     /// End of the session.
-    pub stop_session_original_ph: String,
+    pub stop_session_original_ph: OffsetTime,
     /// Asleep: rem + light + deep.
-    pub sleep_duration: i64,
-    /// Percent of eight hours slept in the sleep day, naps included, at most 100 (**ours**).
-    pub daily_percent: f64,
+    pub sleep_duration: Seconds,
+    /// Share of eight hours slept in the sleep day, naps included, at most 100 (**ours**).
+    pub daily_percent: Percent,
     /// Awake, from start to end.
-    pub awake_time: i64,
+    pub awake_time: Seconds,
     /// REM; null where only sleep and wake are known.
-    pub rem_time: Option<i64>,
+    pub rem_time: Option<Seconds>,
     /// Light; null where only sleep and wake are known.
-    pub light_time: Option<i64>,
+    pub light_time: Option<Seconds>,
     /// Deep; null where only sleep and wake are known.
-    pub deep_time: Option<i64>,
-    /// Percent of eight hours slept in the session, at most 100.
-    pub performance: f64,
+    pub deep_time: Option<Seconds>,
+    /// Share of eight hours slept in the session, at most 100.
+    pub performance: Percent,
     /// 0 to 100, from wake after onset and awakenings (**ours**).
     pub tranquility: Option<f64>,
     /// 0 to 100, from the spread of mid-sleep over seven nights; null below three (**ours**).
     pub consistency: Option<f64>,
     /// First epoch asleep.
-    pub start_date: String,
+    pub start_date: OffsetTime,
     /// End of the last epoch asleep.
-    pub end_date: String,
+    pub end_date: OffsetTime,
 }
 
 impl SleepSection {
@@ -69,33 +71,25 @@ impl SleepSection {
         let session = &night.session;
         let stages = session.stages;
         Some(SleepSection {
-            date: day.to_string(),
-            heart_rate: night.heart_rate,
+            date: day,
+            heart_rate: night.heart_rate.map(BeatsPerMinute),
             heart_rate_quality: night.heart_rate_quality,
-            time_to_sleep: session.time_to_sleep_s(),
-            time_to_wake_up: session.time_to_wake_up_s(),
-            start_session_original_ph: local_time(session.start_ms, night.start_offset_min),
-            stop_session_original_ph: local_time(session.end_ms, night.end_offset_min),
-            sleep_duration: session.sleep_duration_s,
-            daily_percent: percent(night.all_sleep_s as f64, GOAL_S),
-            awake_time: session.awake_s,
-            rem_time: stages.map(|stages| stages.rem_s),
-            light_time: stages.map(|stages| stages.light_s),
-            deep_time: stages.map(|stages| stages.deep_s),
-            performance: tenths(performance(session.sleep_duration_s)),
+            time_to_sleep: Seconds(session.time_to_sleep_s()),
+            time_to_wake_up: Seconds(session.time_to_wake_up_s()),
+            start_session_original_ph: OffsetTime::new(session.start_ms, night.start_offset_min),
+            stop_session_original_ph: OffsetTime::new(session.end_ms, night.end_offset_min),
+            sleep_duration: Seconds(session.sleep_duration_s),
+            daily_percent: Percent(percent(night.all_sleep_s as f64, GOAL_S)),
+            awake_time: Seconds(session.awake_s),
+            // Null and not 0 where only sleep and wake are known: nobody was without REM sleep.
+            rem_time: stages.map(|stages| Seconds(stages.rem_s)),
+            light_time: stages.map(|stages| Seconds(stages.light_s)),
+            deep_time: stages.map(|stages| Seconds(stages.deep_s)),
+            performance: Percent(tenths(performance(session.sleep_duration_s))),
             tranquility: tranquility(session).map(tenths),
             consistency: consistency_on(day, facts, kind),
-            start_date: local_time(session.onset_ms, night.start_offset_min),
-            end_date: local_time(session.offset_ms, night.end_offset_min),
+            start_date: OffsetTime::new(session.onset_ms, night.start_offset_min),
+            end_date: OffsetTime::new(session.offset_ms, night.end_offset_min),
         })
     }
-}
-
-/// `2025-11-20T23:05:30+01:00`.
-fn local_time(time_ms: i64, offset_minutes: i16) -> String {
-    let offset = Offset::from_seconds(i32::from(offset_minutes) * 60).unwrap_or(Offset::UTC);
-    let local = offset.to_datetime(timestamp_of(time_ms.saturating_mul(1000)));
-    let sign = if offset_minutes < 0 { '-' } else { '+' };
-    let minutes = offset_minutes.unsigned_abs();
-    format!("{}{sign}{:02}:{:02}", local.strftime("%Y-%m-%dT%H:%M:%S"), minutes / 60, minutes % 60)
 }

@@ -101,6 +101,7 @@ fn put_time_of_day(out: &mut Vec<u8>, local_minute: i64) {
 impl DaySlots {
     /// Prepares the cells of a day.
     pub fn new(activity: DayCells<ActivityCell>, temperature: DayCells<TemperatureCell>) -> Self {
+        // Five sections show the same half hours.
         let half_hours = activity.half_hours();
         DaySlots {
             five_minutes: Stems::of(activity.cells()),
@@ -161,6 +162,7 @@ impl DaySlots {
             if is_worn { cell.clone() } else { TemperatureCell { rows: cell.rows, ..TemperatureCell::at(cell.place) } }
         });
         for (at, cell) in half_hours_of(worn).iter().enumerate() {
+            // Flags of a half hour come from activity rows; temperature rows have none.
             let found = self.half_hours.iter().find(|slot| slot.place == cell.place);
             // The values are those of worn windows already.
             let flags = found.map_or(UNKNOWN, Flags::of);
@@ -269,6 +271,7 @@ fn put_pressures(out: &mut Vec<u8>, slots: &[ActivityCell]) {
             out.push(b',');
         }
         let hundredths = |sum: Sum| sum.scaled_mean(100).map(|hundredths| hundredths as i64);
+        // A slot from 23:30 ends at 00:00.
         let end_minute = (slot.place.local_minute() + HALF_HOUR_MINUTES) % 1440;
         out.extend_from_slice(b"{\"systolic_pressure_combine\":");
         put_hundredths_or_null(out, hundredths(slot.systolic));
@@ -289,6 +292,8 @@ fn put_pressures(out: &mut Vec<u8>, slots: &[ActivityCell]) {
 
 /// Appends a section: its stored body, and its slots where they are asked for.
 pub fn write_section(out: &mut Vec<u8>, section: Section, body: &str, slots: Option<&DaySlots>) {
+    // Bodies are stored as they are sent, so slots are put in before the last brace instead of parsing thousands of
+    // bodies.
     let (Some(slots), Some(open)) = (slots, body.strip_suffix('}')) else {
         out.extend_from_slice(body.as_bytes());
         return;

@@ -30,6 +30,7 @@ impl Profile {
     pub fn age_on(&self, day: LocalDay) -> Option<i32> {
         let birthday = self.birthday?;
         let date = day.date();
+        // By the calendar and not by days: somebody born on 29 February is a year older on 1 March.
         let had_birthday = (date.month(), date.day()) >= (birthday.month(), birthday.day());
         let age = i32::from(date.year()) - i32::from(birthday.year()) - i32::from(!had_birthday);
         (age >= 0).then_some(age)

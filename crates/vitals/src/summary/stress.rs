@@ -1,22 +1,50 @@
 //! The sections `stress` and `stress_continuous`: averages of heart-rate variability over a day.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::DaySource;
 use super::rounding::thousandths;
+use super::units::{Milliseconds, Percent, SquareMilliseconds};
 use crate::cells::{MEASURES, Measures};
-use crate::hrv::DayAverages;
 use crate::zone::LocalDay;
 
 /// Heart-rate variability of a day. Averages have three decimals, as the columns of `heart-rate-variability`; each is
 /// null where no row or window has the measure.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StressSection {
-    /// `YYYY-MM-DD`.
-    pub date: String,
-    /// The averages.
-    #[serde(flatten)]
-    pub averages: DayAverages,
+    /// Local day.
+    pub date: LocalDay,
+    /// Stress index, %/s².
+    pub avg_si: Option<f64>,
+    /// Normalised stress index, %^½/s.
+    pub avg_si_n: Option<f64>,
+    /// Mean interval.
+    pub avg_mrr: Option<Milliseconds>,
+    /// Standard deviation of the intervals.
+    pub avg_sdnn: Option<Milliseconds>,
+    /// Root mean square of successive differences.
+    pub avg_rmssd: Option<Milliseconds>,
+    /// Share of successive differences above 50 ms.
+    pub avg_pnn50: Option<Percent>,
+    /// Power from 0.003 to 0.04 Hz.
+    pub avg_vlf: Option<SquareMilliseconds>,
+    /// Its share of the three bands.
+    pub avg_vlf_percent: Option<Percent>,
+    /// Power from 0.04 to 0.15 Hz.
+    pub avg_lf: Option<SquareMilliseconds>,
+    /// Its share of the three bands.
+    pub avg_lf_percent: Option<Percent>,
+    /// Power from 0.15 to 0.4 Hz.
+    pub avg_hf: Option<SquareMilliseconds>,
+    /// Its share of the three bands.
+    pub avg_hf_percent: Option<Percent>,
+    /// As the bracelet summarises it; of intervals the RMSSD (**ours**).
+    pub avg_hrv: Option<Milliseconds>,
+    /// Mode of the intervals, s.
+    pub avg_mo: Option<f64>,
+    /// Share of the intervals in the modal bin.
+    pub avg_amo: Option<Percent>,
 }
 
 impl StressSection {
@@ -39,25 +67,26 @@ impl StressSection {
         for cell in cells {
             total.absorb(cell);
         }
+        // Over the day at once, and not a mean of means: windows count alike, whatever hour they lie in.
         let means: [Option<f64>; MEASURES] = total.0.map(|sum| sum.mean().map(|mean| thousandths(mean / 1000.0)));
         let [si, si_n, mrr, sdnn, rmssd, pnn50, vlf, vlf_percent, lf, lf_percent, hf, hf_percent, hrv, mo, amo] = means;
-        let averages = DayAverages {
+        StressSection {
+            date: day,
             avg_si: si,
             avg_si_n: si_n,
-            avg_mrr: mrr,
-            avg_sdnn: sdnn,
-            avg_rmssd: rmssd,
-            avg_pnn50: pnn50,
-            avg_vlf: vlf,
-            avg_vlf_percent: vlf_percent,
-            avg_lf: lf,
-            avg_lf_percent: lf_percent,
-            avg_hf: hf,
-            avg_hf_percent: hf_percent,
-            avg_hrv: hrv,
+            avg_mrr: mrr.map(Milliseconds),
+            avg_sdnn: sdnn.map(Milliseconds),
+            avg_rmssd: rmssd.map(Milliseconds),
+            avg_pnn50: pnn50.map(Percent),
+            avg_vlf: vlf.map(SquareMilliseconds),
+            avg_vlf_percent: vlf_percent.map(Percent),
+            avg_lf: lf.map(SquareMilliseconds),
+            avg_lf_percent: lf_percent.map(Percent),
+            avg_hf: hf.map(SquareMilliseconds),
+            avg_hf_percent: hf_percent.map(Percent),
+            avg_hrv: hrv.map(Milliseconds),
             avg_mo: mo,
-            avg_amo: amo,
-        };
-        StressSection { date: day.to_string(), averages }
+            avg_amo: amo.map(Percent),
+        }
     }
 }

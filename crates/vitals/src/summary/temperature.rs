@@ -1,31 +1,41 @@
 //! The section `temperature`: of the skin, never of the body.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::DaySource;
 use super::rounding::mean;
+use super::slots::TemperatureSlot;
+use super::units::{Celsius, EpochMs};
 use crate::cells::{ActivityCell, DayCells, Sensor, TemperatureCell, WINDOW_MS};
+use crate::zone::LocalDay;
 
 /// Hundredths in one °C.
 const HUNDREDTHS: f64 = 100.0;
 
 /// Skin temperatures of a day. Windows in which the bracelet was mostly off the wrist do not enter.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TemperatureSection {
-    /// `YYYY-MM-DD`.
-    pub date: String,
-    /// °C, sensor 1, mean over the valid five-minute slots; null without one.
-    pub avg_temp_sk1: Option<f64>,
-    /// °C, sensor 2, mean over the valid five-minute slots; null without one.
-    pub avg_temp_sk2: Option<f64>,
-    /// °C, highest row of sensor 1; null without one.
-    pub max_temp_sk1: Option<f64>,
-    /// °C, highest row of sensor 2; null without one.
-    pub max_temp_sk2: Option<f64>,
-    /// Start of the first valid five-minute slot, ms; null without one.
-    pub start_timestamp: Option<i64>,
-    /// End of the last valid five-minute slot, ms; null without one.
-    pub end_timestamp: Option<i64>,
+    /// Local day.
+    pub date: LocalDay,
+    /// Sensor 1, mean over the valid five-minute slots; null without one.
+    pub avg_temp_sk1: Option<Celsius>,
+    /// Sensor 2, mean over the valid five-minute slots; null without one.
+    pub avg_temp_sk2: Option<Celsius>,
+    /// Highest row of sensor 1; null without one.
+    pub max_temp_sk1: Option<Celsius>,
+    /// Highest row of sensor 2; null without one.
+    pub max_temp_sk2: Option<Celsius>,
+    /// Start of the first valid five-minute slot; null without one.
+    pub start_timestamp: Option<EpochMs>,
+    /// End of the last valid five-minute slot; null without one.
+    pub end_timestamp: Option<EpochMs>,
+    /// Slots of five minutes, where an answer has them; never in what is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots_five_minutes: Option<Vec<TemperatureSlot>>,
+    /// Slots of thirty minutes, where an answer has them; never in what is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots_thirty_minutes: Option<Vec<TemperatureSlot>>,
 }
 
 impl TemperatureSection {
@@ -39,20 +49,22 @@ impl TemperatureSection {
         let valid = || worn.iter().filter(|cell| cell.sk1.count > 0 || cell.sk2.count > 0);
         let average = |sensor: fn(&TemperatureCell) -> Sensor| {
             let means = worn.iter().filter_map(|cell| sensor(cell).mean_hundredths());
-            mean(means.map(|hundredths| hundredths as f64 / HUNDREDTHS))
+            mean(means.map(|hundredths| hundredths as f64 / HUNDREDTHS)).map(Celsius)
         };
         let highest = |sensor: fn(&TemperatureCell) -> Sensor| {
             let sensors = worn.iter().map(|cell| sensor(cell)).filter(|sensor| sensor.count > 0);
-            sensors.map(|sensor| sensor.highest).max().map(|hundredths| f64::from(hundredths) / HUNDREDTHS)
+            sensors.map(|sensor| sensor.highest).max().map(|hundredths| Celsius(f64::from(hundredths) / HUNDREDTHS))
         };
         Some(TemperatureSection {
-            date: source.day.to_string(),
+            date: source.day,
             avg_temp_sk1: average(|cell| cell.sk1),
             avg_temp_sk2: average(|cell| cell.sk2),
             max_temp_sk1: highest(|cell| cell.sk1),
             max_temp_sk2: highest(|cell| cell.sk2),
-            start_timestamp: valid().next().map(|cell| cell.place.start_ms()),
-            end_timestamp: valid().next_back().map(|cell| cell.place.start_ms() + WINDOW_MS),
+            start_timestamp: valid().next().map(|cell| EpochMs(cell.place.start_ms())),
+            end_timestamp: valid().next_back().map(|cell| EpochMs(cell.place.start_ms() + WINDOW_MS)),
+            slots_five_minutes: None,
+            slots_thirty_minutes: None,
         })
     }
 }

@@ -1,6 +1,7 @@
 use jiff::civil::Date;
 
 use super::slots_json::{DaySlots, write_day};
+use super::units::{Kilocalories, Metres, MetresPerSecond, MmHg, Percent, Seconds};
 use super::*;
 use crate::activity::Sex;
 use crate::block::{Block, Cells};
@@ -256,8 +257,9 @@ fn the_times_of_the_zones_add_up() {
         section.performance_time,
         section.max_time,
     ];
-    assert_eq!(zones.map(Option::unwrap), [86, 43, 43, 43, 43, 43]);
-    assert_eq!(section.all_time, Some(zones.iter().flatten().sum()));
+    let seconds = zones.map(|zone| zone.unwrap().0);
+    assert_eq!(seconds, [86, 43, 43, 43, 43, 43]);
+    assert_eq!(section.all_time, Some(Seconds(seconds.iter().sum())));
     assert_eq!(section.max_daily_heart_rate, Some(170));
 
     let mut unknown = Patient::new("2025-11-20", "UTC");
@@ -275,7 +277,13 @@ fn resting_heart_rate_wants_four_hours_of_wear_and_half_an_hour_without_steps() 
         let bpm = (0..windows).map(|window| if (20..26).contains(&window) { 52 } else { 70 }).collect();
         let steps = (0..windows).map(steps).collect();
         let rows = block(DataType::Activity, times, "UTC", &[("bpm", bpm), ("last_steps", steps)]);
-        Patient::new("2025-11-20", "UTC").with_activity(&rows).summary().heart_rate.unwrap().rest_daily_heart_rate
+        Patient::new("2025-11-20", "UTC")
+            .with_activity(&rows)
+            .summary()
+            .heart_rate
+            .unwrap()
+            .rest_daily_heart_rate
+            .map(f64::from)
     };
     assert_eq!(resting(48, |_| 0), Some(52.0));
     assert_eq!(resting(47, |_| 0), None);
@@ -302,10 +310,10 @@ fn energy_distance_and_steps_fall_back_as_documented() {
         ],
     );
     let section = day.with_activity(&rows).summary().activity.unwrap();
-    assert_eq!(section.distance, Some(90.0 + 83.0));
-    assert_eq!(section.calories, Some(2.5));
-    assert_eq!((section.total_steps, section.daily_percent), (Some(200), Some(2.0)));
-    assert_eq!((section.avg_gait_speed, section.avg_gait_var), (Some(1.3), None));
+    assert_eq!(section.distance, Some(Metres(90.0 + 83.0)));
+    assert_eq!(section.calories, Some(Kilocalories(2.5)));
+    assert_eq!((section.total_steps, section.daily_percent), (Some(200), Some(Percent(2.0))));
+    assert_eq!((section.avg_gait_speed, section.avg_gait_var), (Some(MetresPerSecond(1.3)), None));
     assert_eq!((section.active_minutes, section.move_every_hour), (2, 0));
 }
 
@@ -328,9 +336,9 @@ fn a_row_that_tells_speed_or_energy_does_not_silence_the_others_of_its_window() 
         ],
     );
     let section = day.with_activity(&rows).summary().activity.unwrap();
-    assert_eq!(section.distance, Some(60.0 + 298.8));
+    assert_eq!(section.distance, Some(Metres(60.0 + 298.8)));
     // 1,730 kcal a day at rest, for the four minutes that tell none.
-    assert_eq!(section.calories, Some(5.81));
+    assert_eq!(section.calories, Some(Kilocalories(5.81)));
 }
 
 #[test]
@@ -341,13 +349,16 @@ fn pressures_are_split_by_sleep_where_it_is_known() {
     let columns = [("nibp_systolic_combine", vec![110, 112, 130]), ("nibp_diastolic_combine", vec![70, 72, 0])];
     let day = day.with_activity(&block(DataType::Activity, times, "UTC", &columns));
     let unknown = day.summary().non_invasive_blood_pressure.unwrap();
-    assert_eq!(unknown.daily_average_systolic_pressure, Some(117.33));
+    assert_eq!(unknown.daily_average_systolic_pressure, Some(MmHg(117.33)));
     assert_eq!(unknown.awaken_average_systolic_pressure, None);
     let midnight_ms = start_us / 1000;
     let known = day.summary_asleep(&[(midnight_ms, midnight_ms + 3_600_000)]).non_invasive_blood_pressure.unwrap();
-    assert_eq!(known.sleeping_average_systolic_pressure, Some(111.0));
-    assert_eq!(known.sleeping_average_diastolic_pressure, Some(71.0));
-    assert_eq!((known.awaken_average_systolic_pressure, known.awaken_average_diastolic_pressure), (Some(130.0), None));
+    assert_eq!(known.sleeping_average_systolic_pressure, Some(MmHg(111.0)));
+    assert_eq!(known.sleeping_average_diastolic_pressure, Some(MmHg(71.0)));
+    assert_eq!(
+        (known.awaken_average_systolic_pressure, known.awaken_average_diastolic_pressure),
+        (Some(MmHg(130.0)), None)
+    );
 }
 
 #[test]
@@ -393,8 +404,11 @@ fn nights_of_a_clock_change_lose_or_gain_no_sleep() {
         let facts = facts_of_stages(times_us, vec![1; 960], "Europe/Zurich");
         let date = LocalDay::parse(date).unwrap();
         let section = SleepSection::of_stages(date, &facts).unwrap();
-        assert_eq!((section.sleep_duration, section.awake_time, section.time_to_sleep), (8 * 3600, 0, 0));
-        assert_eq!((section.start_date.as_str(), section.end_date.as_str()), (from, to));
+        assert_eq!(
+            (section.sleep_duration, section.awake_time, section.time_to_sleep),
+            (Seconds(8 * 3600), Seconds(0), Seconds(0))
+        );
+        assert_eq!((section.start_date.to_string(), section.end_date.to_string()), (from.to_owned(), to.to_owned()));
         assert_eq!(SleepSection::of_stages(LocalDay(date.0 - 1), &facts), None);
         assert_eq!(SleepSection::of_stages(LocalDay(date.0 + 1), &facts), None);
         assert_eq!(DayFacts::unpack(&facts[&date].pack()), Some(facts[&date]));
@@ -410,7 +424,11 @@ fn the_hours_between_two_nights_are_no_stretch_awake() {
     let facts = facts_of_stages(of_night(0).chain(of_night(1)).collect(), states.repeat(2), "UTC");
     for date in ["2026-06-02", "2026-06-03"] {
         let night = SleepSection::of_stages(LocalDay::parse(date).unwrap(), &facts).unwrap();
-        assert_eq!((night.time_to_sleep, night.time_to_wake_up, night.awake_time), (600, 300, 900), "{date}");
+        assert_eq!(
+            (night.time_to_sleep, night.time_to_wake_up, night.awake_time),
+            (Seconds(600), Seconds(300), Seconds(900)),
+            "{date}"
+        );
     }
 }
 
@@ -421,7 +439,7 @@ fn an_evening_asleep_belongs_to_the_next_sleep_day() {
     let date = LocalDay::parse("2026-06-01").unwrap();
     assert_eq!(SleepSection::of_stages(date, &facts), None);
     let night = SleepSection::of_stages(LocalDay(date.0 + 1), &facts).unwrap();
-    assert_eq!((night.deep_time, night.consistency), (Some(1800), None));
+    assert_eq!((night.deep_time, night.consistency), (Some(Seconds(1800)), None));
     assert!(DayFacts::unpack(&[]).is_none() && DayFacts::default().pack().is_empty());
 }
 

@@ -1,25 +1,35 @@
 //! The sections `respiration_rate` and `spo2`: an average, and when its slots begin and end.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::DaySource;
 use super::rounding::mean;
+use super::slots::{RespirationRateSlot, Spo2Slot};
+use super::units::{BreathsPerMinute, EpochMs, Percent};
 use crate::cells::{ActivityCell, Vital, WINDOW_MS};
+use crate::zone::LocalDay;
 
 /// Tenths in one: respiration rate and oxygen saturation are kept with one decimal.
 const TENTHS: f64 = 10.0;
 
 /// Respiration rate of a day.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RespirationRateSection {
-    /// `YYYY-MM-DD`.
-    pub date: String,
-    /// /min, mean over the valid five-minute slots; null without one.
-    pub avg_respiration_rate: Option<f64>,
-    /// Start of the first valid five-minute slot, ms; null without one.
-    pub start_timestamp: Option<i64>,
-    /// End of the last valid five-minute slot, ms; null without one.
-    pub end_timestamp: Option<i64>,
+    /// Local day.
+    pub date: LocalDay,
+    /// Mean over the valid five-minute slots; null without one.
+    pub avg_respiration_rate: Option<BreathsPerMinute>,
+    /// Start of the first valid five-minute slot; null without one.
+    pub start_timestamp: Option<EpochMs>,
+    /// End of the last valid five-minute slot; null without one.
+    pub end_timestamp: Option<EpochMs>,
+    /// Slots of five minutes, where an answer has them; never in what is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots_five_minutes: Option<Vec<RespirationRateSlot>>,
+    /// Slots of thirty minutes, where an answer has them; never in what is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots_thirty_minutes: Option<Vec<RespirationRateSlot>>,
 }
 
 impl RespirationRateSection {
@@ -27,25 +37,34 @@ impl RespirationRateSection {
     pub fn of(source: &DaySource<'_>) -> Option<Self> {
         let day = VitalDay::of(source.cells.activity.cells(), |cell| &cell.respiration)?;
         Some(RespirationRateSection {
-            date: source.day.to_string(),
-            avg_respiration_rate: day.average,
+            date: source.day,
+            avg_respiration_rate: day.average.map(BreathsPerMinute),
             start_timestamp: day.start_ms,
             end_timestamp: day.end_ms,
+            slots_five_minutes: None,
+            slots_thirty_minutes: None,
         })
     }
 }
 
 /// Oxygen saturation of a day.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Spo2Section {
-    /// `YYYY-MM-DD`.
-    pub date: String,
-    /// Percent, mean over the valid five-minute slots; null without one.
-    pub avg_spo2: Option<f64>,
-    /// Start of the first valid five-minute slot, ms; null without one.
-    pub start_timestamp: Option<i64>,
-    /// End of the last valid five-minute slot, ms; null without one.
-    pub end_timestamp: Option<i64>,
+    /// Local day.
+    pub date: LocalDay,
+    /// Mean over the valid five-minute slots; null without one.
+    pub avg_spo2: Option<Percent>,
+    /// Start of the first valid five-minute slot; null without one.
+    pub start_timestamp: Option<EpochMs>,
+    /// End of the last valid five-minute slot; null without one.
+    pub end_timestamp: Option<EpochMs>,
+    /// Slots of five minutes, where an answer has them; never in what is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots_five_minutes: Option<Vec<Spo2Slot>>,
+    /// Slots of thirty minutes, where an answer has them; never in what is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots_thirty_minutes: Option<Vec<Spo2Slot>>,
 }
 
 impl Spo2Section {
@@ -53,30 +72,34 @@ impl Spo2Section {
     pub fn of(source: &DaySource<'_>) -> Option<Self> {
         let day = VitalDay::of(source.cells.activity.cells(), |cell| &cell.spo2)?;
         Some(Spo2Section {
-            date: source.day.to_string(),
-            avg_spo2: day.average,
+            date: source.day,
+            avg_spo2: day.average.map(Percent),
             start_timestamp: day.start_ms,
             end_timestamp: day.end_ms,
+            slots_five_minutes: None,
+            slots_thirty_minutes: None,
         })
     }
 }
 
 struct VitalDay {
     average: Option<f64>,
-    start_ms: Option<i64>,
-    end_ms: Option<i64>,
+    start_ms: Option<EpochMs>,
+    end_ms: Option<EpochMs>,
 }
 
 impl VitalDay {
     fn of(cells: &[ActivityCell], vital: impl Fn(&ActivityCell) -> &Vital) -> Option<Self> {
+        // Rows with poor values make a section of nulls: the sensor was there and saw nothing, which differs from no
+        // sensor.
         if cells.iter().all(|cell| vital(cell).measured == 0) {
             return None;
         }
         let valid = || cells.iter().filter(|cell| vital(cell).values.count > 0);
         Some(VitalDay {
             average: mean(valid().filter_map(|cell| vital(cell).values.mean()).map(|tenths| tenths / TENTHS)),
-            start_ms: valid().next().map(|cell| cell.place.start_ms()),
-            end_ms: valid().last().map(|cell| cell.place.start_ms() + WINDOW_MS),
+            start_ms: valid().next().map(|cell| EpochMs(cell.place.start_ms())),
+            end_ms: valid().last().map(|cell| EpochMs(cell.place.start_ms() + WINDOW_MS)),
         })
     }
 }

@@ -2,36 +2,39 @@
 //!
 //! A check on the bracelet's own values, which it never replaces. Nothing here feeds NEWS.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::DaySource;
 use super::rounding::{mean, percent};
+use super::units::{BeatsPerMinute, BreathsPerMinute, Percent};
 use crate::cells::{ActivityCell, DayCells, Kept, Rates, Sum, WindowCell};
 
 /// Checks of a day by raw waveform; a kind that was not sent is left out.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WaveformQuality {
     /// By R peaks in the ECG.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecg: Option<WaveformCheck>,
     /// By pulses in the PPG: of `ppg2`, else of `ppg1`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ppg: Option<WaveformCheck>,
 }
 
 /// What one kind of waveform showed, in pieces of thirty seconds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WaveformCheck {
     /// Pieces with any sample.
     pub pieces: u32,
-    /// Percent of them that are good enough for a heart rate.
-    pub good_percent: f64,
-    /// /min, mean over the windows that have one; null without any.
-    pub heart_rate: Option<f64>,
-    /// Breaths per minute, mean over the windows that have them; null without any, and always by ECG.
-    pub respiration_rate: Option<f64>,
-    /// /min, mean distance from the bracelet's own heart rate in the same windows; null without any.
-    pub heart_rate_difference: Option<f64>,
+    /// Share of them that is good enough for a heart rate.
+    pub good_percent: Percent,
+    /// Mean over the windows that have one; null without any.
+    pub heart_rate: Option<BeatsPerMinute>,
+    /// Mean over the windows that have them; null without any, and always by ECG.
+    pub respiration_rate: Option<BreathsPerMinute>,
+    /// Mean distance from the bracelet's own heart rate in the same windows; null without any.
+    pub heart_rate_difference: Option<BeatsPerMinute>,
 }
 
 impl WaveformQuality {
@@ -40,6 +43,7 @@ impl WaveformQuality {
         let day = source.cells;
         let ecg = check(&day.ecg, &day.activity, |cell| &cell.rates);
         let of_ppg1 = || check(&day.ppg1, &day.activity, |cell| &cell.rates);
+        // The second generation first: its green light shows the pulse best at the wrist.
         let ppg = check(&day.ppg2, &day.activity, |cell| &cell.rates).or_else(of_ppg1);
         (ecg.is_some() || ppg.is_some()).then_some(WaveformQuality { ecg, ppg })
     }
@@ -58,14 +62,15 @@ fn check<C: Kept + WindowCell>(
     let good: u32 = cells.iter().map(|cell| rates(cell).heart.count).sum();
     let per_min = |sum: Sum| sum.mean().map(|tenths| tenths / 10.0);
     let difference = |cell: &C| {
+        // Only windows in which both are known can be compared.
         let own = activity.in_window(cell.place().window())?.bpm.values.mean()?;
         Some((per_min(rates(cell).heart)? - own).abs())
     };
     Some(WaveformCheck {
         pieces,
-        good_percent: percent(f64::from(good), f64::from(pieces)),
-        heart_rate: mean(cells.iter().filter_map(|cell| per_min(rates(cell).heart))),
-        respiration_rate: mean(cells.iter().filter_map(|cell| per_min(rates(cell).respiration))),
-        heart_rate_difference: mean(cells.iter().filter_map(difference)),
+        good_percent: Percent(percent(f64::from(good), f64::from(pieces))),
+        heart_rate: mean(cells.iter().filter_map(|cell| per_min(rates(cell).heart))).map(BeatsPerMinute),
+        respiration_rate: mean(cells.iter().filter_map(|cell| per_min(rates(cell).respiration))).map(BreathsPerMinute),
+        heart_rate_difference: mean(cells.iter().filter_map(difference)).map(BeatsPerMinute),
     })
 }

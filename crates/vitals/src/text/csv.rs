@@ -33,6 +33,7 @@ impl CsvRows {
     pub fn write(&mut self, blocks: &[Block], text: &mut Vec<u8>) {
         let lines: Vec<Vec<Part<'_>>> = blocks.iter().map(layout).collect();
         let mut zones: Vec<Zone> = blocks.iter().map(|_| Zone::default()).collect();
+        // Channels are blocks of their own, but a reader of the file wants one line of time.
         in_time_order(blocks, |block, row| {
             let zone = zones[block].of_row(&blocks[block], row);
             self.times.push(text, blocks[block].times_us[row], zone);
@@ -129,6 +130,7 @@ fn push_constant(text: &mut Vec<u8>, column: &Column, kind: Kind, cell: i32) {
 
 /// Text as RFC 4180 has it: quoted where it must be.
 fn push_text(text: &mut Vec<u8>, value: &str) {
+    // Nearly no text needs quotes, and those that do not are copied as they are.
     if !value.contains(['"', ',', '\n', '\r']) {
         text.extend_from_slice(value.as_bytes());
         return;
@@ -165,6 +167,7 @@ impl Times {
         if !TEN_DIGITS.contains(&second) {
             return self.push_any(text, time_us, zone);
         }
+        // Rows of one run share the name, so a pointer tells; two names that are equal only cost a second look.
         let same_zone = self.zone.as_ref().is_some_and(|known| std::sync::Arc::ptr_eq(known, zone));
         if second != self.second || !same_zone {
             self.second = second;

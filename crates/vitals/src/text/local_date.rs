@@ -34,6 +34,7 @@ impl LocalDates {
             self.second = i64::MIN;
         }
         let second = time_us.div_euclid(1_000_000);
+        // A waveform has hundreds of rows in a second that differ in their milliseconds only.
         if second != self.second {
             self.second = second;
             self.write_second(time_us);

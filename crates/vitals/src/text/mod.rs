@@ -3,6 +3,8 @@
 //! Whole milliseconds are shown; Arrow and Parquet carry the microseconds.
 
 mod csv;
+#[cfg(test)]
+mod format_tests;
 mod local_date;
 mod number;
 mod time_order;

@@ -11,6 +11,7 @@ pub fn push_number(text: &mut Vec<u8>, column: &Column, cell: i32) {
         return;
     }
     let steps = column.steps_per_unit().unsigned_abs();
+    // The sign is written apart: -0.5 has a whole part of 0, which has no sign.
     let magnitude = cell.unsigned_abs();
     if cell < 0 {
         text.push(b'-');

@@ -30,6 +30,7 @@ pub fn find_r_peaks(ecg: &[f64], rate_hz: f64) -> Option<Vec<usize>> {
     if !rate_hz.is_finite() || rate_hz < 50.0 || (ecg.len() as f64) < rate_hz {
         return None;
     }
+    // Zero phase, because a delay of the filter would move every peak.
     let qrs_band = Filter::band_pass(BAND_HZ.0, BAND_HZ.1, rate_hz)?.zero_phase(ecg)?;
     let strength: Vec<f64> = qrs_band.iter().map(|value| value.abs()).collect();
     let energy: Vec<f64> = qrs_band.iter().map(|value| value * value).collect();
@@ -39,6 +40,8 @@ pub fn find_r_peaks(ecg: &[f64], rate_hz: f64) -> Option<Vec<usize>> {
         let peak = greatest(&strength, block);
         match peaks.last_mut() {
             Some(last) if peak - *last < samples(REFRACTORY_S) => {
+                // Nothing can beat again within 0.2 s. Of two blocks that close the stronger is the QRS, the other
+                // its slope or a T wave.
                 if strength[peak] > strength[*last] {
                     *last = peak;
                 }
@@ -54,6 +57,7 @@ fn drop_weak(peaks: &[usize], strength: &[f64]) -> Vec<usize> {
     let strengths: Vec<f64> = peaks.iter().map(|peak| strength[*peak]).collect();
     let strong = |i: &usize| {
         let around = i.saturating_sub(NEIGHBOURS)..(i + NEIGHBOURS + 1).min(peaks.len());
+        // Against neighbours and not the whole record: a lead that comes loose halves the signal from there on.
         let usual = median(&mut strengths[around].to_vec()).unwrap_or(0.0);
         strengths[*i] >= LEAST_STRENGTH * usual
     };

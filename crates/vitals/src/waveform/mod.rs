@@ -6,6 +6,8 @@ mod blocks;
 pub mod ecg;
 pub mod ppg;
 pub mod respiration;
+#[cfg(test)]
+mod synthetic_tests;
 
 pub use ecg::find_r_peaks;
 pub use ppg::{Pulse, find_pulses, pulse_rate};

@@ -38,6 +38,7 @@ pub fn find_pulses(ppg: &[f64], rate_hz: f64) -> Option<Vec<Pulse>> {
         return None;
     }
     let band = Filter::band_pass(BAND_HZ.0, BAND_HZ.1, rate_hz)?.zero_phase(ppg)?;
+    // Only the positive half: the dip after the notch would make a second pulse.
     let energy: Vec<f64> = band.iter().map(|value| value.max(0.0).powi(2)).collect();
     let samples = |seconds: f64| (seconds * rate_hz).round() as usize;
     let mut peaks: Vec<usize> = Vec::new();
@@ -64,6 +65,7 @@ pub fn pulse_rate(pulses: &[Pulse]) -> Option<f64> {
         return None;
     }
     let usual = median(&mut intervals)?;
+    // A hand that moves makes peaks of any distance; a heart, even one with extra beats, does not.
     let near = |interval: &&f64| (**interval - usual).abs() <= 0.2 * usual;
     let regular = intervals.iter().filter(near).count() as f64 / intervals.len() as f64;
     (regular >= LEAST_REGULAR && usual > 0.0).then(|| 60.0 / usual)

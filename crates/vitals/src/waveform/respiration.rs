@@ -75,6 +75,7 @@ fn strongest(times_s: &[f64], mut values: Vec<f64>) -> Option<Rhythm> {
     subtract_linear_trend(&mut values);
     let span_s = times_s.last()? - times_s.first()?;
     let pulse_hz = (times_s.len() - 1) as f64 / span_s;
+    // One value per pulse samples breathing at the pulse rate: faster breaths would show as slower ones.
     let top_hz = BAND_HZ.1.min(pulse_hz / 2.0);
     let spectrum = lomb_scargle(times_s, &values, STEP_HZ, top_hz)?;
     let peak_hz = spectrum.peak_hz(BAND_HZ.0, top_hz)?;

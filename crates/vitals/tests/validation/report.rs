@@ -8,8 +8,8 @@ use vitals::af::{AfWindow, Classification, classify};
 use vitals::beats::Beat;
 use vitals::hrv::{Cleaned, clean, frequency_domain, lomb_bands, time_domain};
 use vitals::news2::{
-    Consciousness, Measurement, Measurements, Settings, Spo2Scale, evaluate, score_consciousness, score_oxygen,
-    score_pulse, score_respiration, score_spo2, score_systolic, score_temperature,
+    Consciousness, Measurement, Measurements, Settings, Spo2Bands, Spo2Scale, evaluate, score_consciousness,
+    score_oxygen, score_pulse, score_respiration, score_spo2, score_systolic, score_temperature,
 };
 use vitals::signal::median;
 use vitals::signal::spectrum::Welch;
@@ -182,9 +182,9 @@ fn news() -> Option<Rows> {
         let number = text.parse().unwrap_or(f64::NAN);
         let score = match row[0].as_str() {
             "respiration_rate" => score_respiration(number),
-            "spo2_scale1" => score_spo2(number, Spo2Scale::One, false),
-            "spo2_scale2_air" => score_spo2(number, Spo2Scale::Two, false),
-            "spo2_scale2_oxygen" => score_spo2(number, Spo2Scale::Two, true),
+            "spo2_scale1" => score_spo2(number, Spo2Bands::ScaleOne),
+            "spo2_scale2_air" => score_spo2(number, Spo2Bands::ScaleTwoOnAir),
+            "spo2_scale2_oxygen" => score_spo2(number, Spo2Bands::ScaleTwoOnOxygen),
             "oxygen" => Some(score_oxygen(text == "oxygen")),
             "systolic" => score_systolic(number),
             "heart_rate" => score_pulse(number),

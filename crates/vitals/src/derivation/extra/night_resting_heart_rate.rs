@@ -21,11 +21,12 @@ pub(in super::super) const DERIVATION: Derivation = Figure {
     range: (0.0, 255.0),
     compute,
 }
-.derivation("extra.night.resting_heart_rate", 1);
+.derivation("extra.night.resting_heart_rate", 2);
 
 /// A window counts when all of it was slept: a night is from falling asleep to waking up for good, of the stages where
 /// there are any, else of the movements.
 fn compute(source: &DaySource<'_>, nights: &Nights) -> Option<f64> {
+    // By stages first, as the sections of sleep have it: both must speak of the same night.
     let night = nights.by_stages.or(nights.by_movements)?.session;
     let (onset_ms, offset_ms) = (night.onset_ms, night.offset_ms);
     let is_awake = |start_ms: i64| {
@@ -36,6 +37,7 @@ fn compute(source: &DaySource<'_>, nights: &Nights) -> Option<f64> {
     let cells = [source.before, source.cells].into_iter().flat_map(|day| day.activity.cells());
     let asleep = cells.filter(|cell| {
         let start_ms = cell.place().start_ms();
+        // The window of falling asleep holds minutes awake, which would decide a minimum.
         onset_ms <= start_ms && start_ms + WINDOW_MS <= offset_ms && !is_awake(start_ms)
     });
     let mut means: Vec<f64> = asleep.filter_map(|cell| cell.bpm.values.mean()).collect();

@@ -1,0 +1,142 @@
+//! Slots of the daily summary as types: what [`slots_json`](super::slots_json) writes.
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::local_time::TimeOfDay;
+use super::units::{BeatsPerMinute, BreathsPerMinute, Celsius, EpochMs, MmHg, Percent};
+
+/// Steps in a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepSlot {
+    /// Start.
+    pub timestamp: EpochMs,
+    /// What the local clock showed at the start.
+    pub date: TimeOfDay,
+    /// Steps; null when no row of the slot has any number of them.
+    pub step_count: Option<u64>,
+}
+
+/// Heart rate in a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeartRateSlot {
+    /// Whether most rows were measured on the wrist.
+    pub is_wearing: bool,
+    /// Whether the bracelet was charging in most rows.
+    pub is_charging: bool,
+    /// Whether the battery was at 15 % or less in most rows.
+    pub is_low_battery: bool,
+    /// Start.
+    pub timestamp: EpochMs,
+    /// What the local clock showed at the start.
+    pub date: TimeOfDay,
+    /// Mean of the valid rows; null without one.
+    #[serde(serialize_with = "shortest")]
+    pub bpm: Option<BeatsPerMinute>,
+    /// Mean quality of these rows, 0 to 4; null where none is given.
+    pub bpm_q: Option<u64>,
+}
+
+/// Respiration rate in a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RespirationRateSlot {
+    /// Whether most rows were measured on the wrist.
+    pub is_wearing: bool,
+    /// Whether the bracelet was charging in most rows.
+    pub is_charging: bool,
+    /// Whether the battery was at 15 % or less in most rows.
+    pub is_low_battery: bool,
+    /// Start.
+    pub timestamp: EpochMs,
+    /// What the local clock showed at the start.
+    pub date: TimeOfDay,
+    /// Mean of the valid rows; null without one.
+    #[serde(serialize_with = "shortest")]
+    pub respiration_rate: Option<BreathsPerMinute>,
+    /// Mean quality of these rows, 0 to 4; null where none is given.
+    pub quality: Option<u64>,
+}
+
+/// Oxygen saturation in a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spo2Slot {
+    /// Whether most rows were measured on the wrist.
+    pub is_wearing: bool,
+    /// Whether the bracelet was charging in most rows.
+    pub is_charging: bool,
+    /// Whether the battery was at 15 % or less in most rows.
+    pub is_low_battery: bool,
+    /// Start.
+    pub timestamp: EpochMs,
+    /// What the local clock showed at the start.
+    pub date: TimeOfDay,
+    /// Mean of the valid rows; null without one.
+    #[serde(serialize_with = "shortest")]
+    pub spo2: Option<Percent>,
+    /// Mean quality of these rows, 0 to 4; null where none is given.
+    pub spo2_q: Option<u64>,
+}
+
+/// Skin temperatures in a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TemperatureSlot {
+    /// Whether most rows were measured on the wrist.
+    pub is_wearing: bool,
+    /// Whether the bracelet was charging in most rows.
+    pub is_charging: bool,
+    /// Whether the battery was at 15 % or less in most rows.
+    pub is_low_battery: bool,
+    /// Start.
+    pub timestamp: EpochMs,
+    /// What the local clock showed at the start.
+    pub date: TimeOfDay,
+    /// Mean of sensor 1; null without a value or off the wrist.
+    #[serde(serialize_with = "shortest")]
+    pub temp_sk1: Option<Celsius>,
+    /// Mean of sensor 2; null without a value or off the wrist.
+    #[serde(serialize_with = "shortest")]
+    pub temp_sk2: Option<Celsius>,
+}
+
+/// Blood pressure in a slot of thirty minutes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PressureSlot {
+    /// Mean; null when no row of the slot has a systolic value.
+    #[serde(serialize_with = "shortest")]
+    pub systolic_pressure_combine: Option<MmHg>,
+    /// Mean; null when no row of the slot has a diastolic value.
+    #[serde(serialize_with = "shortest")]
+    pub diastolic_pressure_combine: Option<MmHg>,
+    /// Start.
+    pub start_timestamp: EpochMs,
+    /// End.
+    pub end_timestamp: EpochMs,
+    /// What the local clock showed at the start.
+    pub start_date: TimeOfDay,
+    /// Thirty minutes after `start_date`, whatever the clock does in between.
+    pub end_date: TimeOfDay,
+}
+
+/// Largest whole number up to which every whole number is an f64: 2^53.
+const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// Writes a whole number without `.0`, as slots have it: there are hundreds of thousands of them in an answer.
+#[expect(clippy::ref_option, reason = "the signature that serde calls")]
+fn shortest<S, Q>(quantity: &Option<Q>, serializer: S) -> Result<S::Ok, S::Error>
+where
+    S: Serializer,
+    Q: Copy + Into<f64>,
+{
+    match quantity.map(Into::<f64>::into) {
+        None => serializer.serialize_none(),
+        Some(number) if number.fract() == 0.0 && number.abs() < LARGEST_EXACT => {
+            serializer.serialize_i64(number as i64)
+        }
+        Some(number) => serializer.serialize_f64(number),
+    }
+}
