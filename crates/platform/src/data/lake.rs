@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use store::GroupCode;
+use store::PatientId;
 use store::segment::{LakeSegment, SealedPeriod};
-use store::{Entity, PatientId};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, hcp_admin_entity, patient_entity};

@@ -1,8 +1,6 @@
 //! Sessions on the Users Cloud: what a login begins, a refresh prolongs and a logout ends.
 
-use store::{
-    FamilyId, HealthChange, HealthMessage, NewAuditEntry, Refreshed, Session, SessionId, Successor, UserId, UserRole,
-};
+use store::{FamilyId, HealthChange, HealthMessage, NewAuditEntry, Refreshed, Session, Successor, UserId, UserRole};
 
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use runtime::HashMap;
+use store::GroupCode;
 use store::events::Cursor;
-use store::{GroupCode, PatientId};
 use tokio::sync::{broadcast, watch};
 
 use super::board_row::BoardRow;

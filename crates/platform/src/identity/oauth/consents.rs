@@ -1,6 +1,6 @@
 //! What a patient has consented to: to see, and to withdraw.
 
-use store::{Consent, ConsentId, HealthChange, HealthMessage, PatientId};
+use store::{Consent, ConsentId, HealthChange, HealthMessage};
 
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
