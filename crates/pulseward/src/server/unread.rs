@@ -12,6 +12,7 @@ use axum::http::Request;
 use axum::http::header::EXPECT;
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt as _;
+use runtime::Instant;
 
 /// The most that is read for nothing, bytes: as much as a client sends before it looks up, and no gift to one that never ends.
 const MOST_BYTES: u64 = 64 << 20;
@@ -22,8 +23,10 @@ where
     B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
 {
     body: Option<B>,
-    /// How long to wait for more.
+    /// How long a client may pause.
     patience: Duration,
+    /// Since when it has paused.
+    since: Instant,
     /// Whether the client waits for leave to send (`Expect: 100-continue`): then there is nothing to read unless it was given.
     awaits_leave: bool,
 }
@@ -35,7 +38,7 @@ where
     /// The same request with such a body.
     pub fn of(request: Request<B>, patience: Duration) -> Request<Self> {
         let awaits_leave = request.headers().contains_key(EXPECT);
-        request.map(|body| ReadToTheEnd { body: Some(body), patience, awaits_leave })
+        request.map(|body| ReadToTheEnd { body: Some(body), patience, since: Instant::now(), awaits_leave })
     }
 }
 
@@ -51,9 +54,11 @@ where
         self.awaits_leave = false;
         let Some(body) = &mut self.body else { return Poll::Ready(None) };
         let polled = Pin::new(body).poll_frame(context);
-        // A body that has failed has nothing more to give.
-        if let Poll::Ready(Some(Err(_))) = polled {
-            self.body = None;
+        match polled {
+            // A body that has failed has nothing more to give.
+            Poll::Ready(Some(Err(_))) => self.body = None,
+            Poll::Ready(_) => self.since = Instant::now(),
+            Poll::Pending => {}
         }
         polled
     }
@@ -73,15 +78,20 @@ where
 {
     fn drop(&mut self) {
         let Some(body) = self.body.take().filter(|body| !body.is_end_stream() && !self.awaits_leave) else { return };
-        runtime::spawn("rest of a body", read(body, self.patience));
+        // One that was given up because its client paused for too long is not waited for again.
+        let left = self.patience.saturating_sub(self.since.elapsed());
+        if !left.is_zero() {
+            runtime::spawn("rest of a body", read(body, left, self.patience));
+        }
     }
 }
 
 /// Reads until the end, until the client pauses for too long, or until it is too much.
-async fn read(mut body: impl HttpBody<Data = Bytes> + Unpin, patience: Duration) {
-    let mut bytes = 0;
+async fn read(mut body: impl HttpBody<Data = Bytes> + Unpin, first: Duration, patience: Duration) {
+    let (mut bytes, mut wait) = (0, first);
     while bytes < MOST_BYTES {
-        let Ok(Some(Ok(frame))) = runtime::timeout(patience, body.frame()).await else { return };
+        let Ok(Some(Ok(frame))) = runtime::timeout(wait, body.frame()).await else { return };
         bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+        wait = patience;
     }
 }
