@@ -14,9 +14,9 @@ use store::ByteRange;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::ApiState;
 use crate::error::{ApiError, ErrorBody, Result, broken_off};
 use crate::parameters::Parameters;
+use crate::state::ApiState;
 
 /// The routes.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {

@@ -10,8 +10,8 @@ use axum::http::{HeaderMap, Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use runtime::HashMap;
 
-use crate::Part;
 use crate::error::ErrorBody;
+use crate::part::Part;
 
 /// What is served under every name, beside the clouds.
 const EVERYWHERE: [&str; 5] = ["/livez", "/readyz", "/openapi.json", "/docs", "/docs/style.css"];

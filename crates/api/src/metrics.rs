@@ -2,7 +2,7 @@
 //!
 //! Labels are routes as they are written in the code, methods, statuses, data types: nothing of a request itself.
 
-mod counted;
+pub(crate) mod counted;
 mod events;
 mod jobs;
 mod stores;
@@ -11,7 +11,7 @@ mod text;
 pub use counted::Metrics;
 pub use text::gauge;
 
-use crate::ApiState;
+use crate::state::ApiState;
 
 /// The metrics of a node in the text format of Prometheus, version 0.0.4. What it asks the stores for is left out when
 /// they do not answer.

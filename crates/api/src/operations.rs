@@ -12,9 +12,9 @@ use tokio::sync::OnceCell;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::ApiState;
 use crate::document::{DOCUMENT, STYLE, page};
 use crate::error::Result;
+use crate::state::ApiState;
 
 /// The page shows text and its style, and nothing else can be made to run or load in it.
 const PAGE_POLICY: &str =

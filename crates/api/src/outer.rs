@@ -22,11 +22,11 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
-use crate::ApiState;
 use crate::compression;
 use crate::error::{ApiError, ErrorBody};
 use crate::load::NoRoom;
 use crate::rate_limit::{Allowance, Caller, Proven, RateLimit};
+use crate::state::ApiState;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");

@@ -6,7 +6,7 @@ use platform::Platform;
 use tokio::sync::Semaphore;
 
 use super::load::UploadMemory;
-use super::metrics::Metrics;
+use super::metrics::counted::Metrics;
 use super::rate_limit::RateLimit;
 
 /// What every handler may use.

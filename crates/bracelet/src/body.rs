@@ -14,7 +14,12 @@ use uuid::Uuid;
 pub use block::{Block, SignalRates, Window};
 pub use column::Column;
 
-use crate::{BraceletError, Course, DataType, MINUTE_MS, Patient, Subject};
+use crate::course::Course;
+use crate::data_type::DataType;
+use crate::error::BraceletError;
+use crate::patient::Patient;
+use crate::randomness::Subject;
+use crate::time::MINUTE_MS;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Bracelet {

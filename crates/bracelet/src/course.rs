@@ -7,10 +7,15 @@ use jiff::Timestamp;
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
+use crate::day::{DayPlan, Movement};
+use crate::error::BraceletError;
 use crate::moment::Moment;
 use crate::night::Stage;
+use crate::patient::Patient;
+use crate::randomness::Subject;
+use crate::scenario::Scenario;
 use crate::signals::{blood_pressure, heart_rate, respiration, spo2, temperature};
-use crate::{BraceletError, DayPlan, HOUR_MS, MINUTE_MS, Movement, Patient, Scenario, Subject};
+use crate::time::{HOUR_MS, MINUTE_MS};
 
 /// Where the bracelet is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

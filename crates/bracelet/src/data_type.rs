@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::BraceletError;
+use crate::error::BraceletError;
 
 /// A data type that this crate can generate: the specification's, then those beyond it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

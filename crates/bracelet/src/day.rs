@@ -5,8 +5,11 @@ use jiff::tz::TimeZone;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
+use crate::error::BraceletError;
 use crate::night::Night;
-use crate::{BraceletError, HOUR_MS, MINUTE_MS, Patient, Subject};
+use crate::patient::Patient;
+use crate::randomness::Subject;
+use crate::time::{HOUR_MS, MINUTE_MS};
 
 /// A kind of movement, with the number that the column `activity_type` uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,7 @@
 //! What a moment of a course is made of.
 
-use crate::MINUTE_MS;
 use crate::night::Stage;
+use crate::time::MINUTE_MS;
 
 /// What the signals need to know of one moment.
 #[derive(Debug, Clone)]

@@ -4,7 +4,9 @@ use jiff::tz::TimeZone;
 use rand::RngExt;
 use serde::Serialize;
 
-use crate::{BraceletError, Randomness, Scenario, Subject};
+use crate::error::BraceletError;
+use crate::randomness::{Randomness, Subject};
+use crate::scenario::Scenario;
 
 /// What an activation tells the service about a person. Nobody real.
 #[derive(Debug, Clone, PartialEq, Serialize)]

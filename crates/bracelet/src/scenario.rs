@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{BraceletError, HOUR_MS};
+use crate::error::BraceletError;
+use crate::time::HOUR_MS;
 
 /// The story of one patient. Before its onset every patient is healthy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

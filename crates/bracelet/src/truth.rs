@@ -11,10 +11,12 @@ use serde::Serialize;
 use crate::body::Window;
 use crate::body::activity::{self, ActivityRow};
 use crate::body::rows::sleep_epochs;
+use crate::course::Course;
 use crate::day::DayPlan;
+use crate::error::BraceletError;
 use crate::night::{EPOCH_MS, Stage};
+use crate::patient::Patient;
 use crate::signals::rr::BLOCK_MS;
-use crate::{BraceletError, Course, Patient};
 
 /// What is true of one patient on one local day. Averages are none when nothing was measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]

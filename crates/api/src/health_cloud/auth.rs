@@ -5,11 +5,11 @@ use axum::http::StatusCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::ApiState;
 use crate::error::{ErrorBody, Result};
 use crate::extract::BearerToken;
 use crate::outer::ClientAddress;
 use crate::refreshed::{RefreshBody, RefreshedToken};
+use crate::state::ApiState;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {

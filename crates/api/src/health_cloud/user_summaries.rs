@@ -9,11 +9,11 @@ use utoipa_axum::routes;
 use vitals::summary::Section;
 use vitals::zone::LocalDay;
 
-use crate::ApiState;
 use crate::days::{DayForm, EXTRA, many_days, required_date};
 use crate::error::{ErrorBody, Result};
 use crate::extract::HealthCall;
 use crate::parameters::{Parameters, both, malformed};
+use crate::state::ApiState;
 use crate::streamed::Frame;
 
 /// The most days of a range: ten years. Pages beyond that are not what anybody means.

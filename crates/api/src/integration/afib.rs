@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result, broken_off};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
+use crate::state::ApiState;
 use crate::times::plain_seconds;
 use store::PatientId;
 

@@ -10,10 +10,10 @@ use store::AuditEntry;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::ApiState;
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::parameters::{Parameters, both};
+use crate::state::ApiState;
 use crate::streamed::{Frame, streamed};
 
 /// Entries that are written in one go.

@@ -9,11 +9,11 @@ use store::{Bracelet, SerialNumber};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
+use crate::state::ApiState;
 use crate::times::iso_ms;
 
 /// The routes.

@@ -11,12 +11,12 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vitals::registry::DataType;
 
-use crate::ApiState;
 use crate::days::date;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::parameters::{Parameters, both, malformed};
 use crate::path_uuid::PathPatient;
+use crate::state::ApiState;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {

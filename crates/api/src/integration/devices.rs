@@ -9,10 +9,10 @@ use store::Device;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::ApiState;
 use crate::call_rejection::{CallRejection, header_text};
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::rate_limit::prove;
+use crate::state::ApiState;
 use crate::times::iso_ms;
 
 /// The routes.

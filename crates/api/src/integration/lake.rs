@@ -8,10 +8,10 @@ use store::GroupCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::ApiState;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::parameters::{Parameters, malformed};
+use crate::state::ApiState;
 use crate::times::iso_ms;
 
 /// Files of a page where nothing is asked for.

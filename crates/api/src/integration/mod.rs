@@ -18,7 +18,7 @@ mod summaries;
 
 use utoipa_axum::router::OpenApiRouter;
 
-use crate::ApiState;
+use crate::state::ApiState;
 
 pub(crate) use patients::FIELD_NAMES;
 

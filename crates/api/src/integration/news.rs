@@ -10,11 +10,11 @@ use utoipa_axum::routes;
 use vitals::news_timeline::{Assumed, EntryPart, SettingsAt};
 use vitals::news2::{Availability, Parameter};
 
-use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
+use crate::state::ApiState;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {

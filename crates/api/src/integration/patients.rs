@@ -16,12 +16,12 @@ use utoipa_axum::routes;
 use vitals::latest::{LatestValues, Timed};
 
 use super::devices::DeviceBody;
-use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::parameters::Parameters;
 use crate::path_uuid::PathPatient;
+use crate::state::ApiState;
 use crate::streamed::{Frame, streamed};
 use crate::times::iso_ms;
 use store::PatientId;

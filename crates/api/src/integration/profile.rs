@@ -8,12 +8,12 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::patients::PatientBody;
-use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
 use crate::person::{ProfileFields, ReceiptBody, read_profile};
+use crate::state::ApiState;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {

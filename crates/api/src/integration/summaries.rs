@@ -8,12 +8,12 @@ use store::GroupCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::ApiState;
 use crate::days::{DayForm, date, many_days, one_day, required_date};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::parameters::Parameters;
 use crate::path_uuid::PathPatient;
+use crate::state::ApiState;
 use crate::streamed::Frame;
 use store::PatientId;
 

@@ -9,10 +9,10 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::caller::{OwnCall, PortalCall};
-use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::outer::ClientAddress;
+use crate::state::ApiState;
 use crate::times::iso_ms;
 
 /// The routes.

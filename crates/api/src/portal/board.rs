@@ -21,9 +21,9 @@ use vitals::news2::{Availability, Parameter};
 
 use super::caller::{PortalCall, UnattendedCall};
 use super::cookie::session_cookie;
-use crate::ApiState;
 use crate::error::{ErrorBody, Result};
 use crate::load::NoRoom;
+use crate::state::ApiState;
 use crate::streamed::{Frame, streamed};
 use store::PatientId;
 

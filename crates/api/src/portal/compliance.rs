@@ -13,11 +13,11 @@ use utoipa_axum::routes;
 use vitals::zone::LocalDay;
 
 use super::caller::PortalCall;
-use crate::ApiState;
 use crate::days::date;
 use crate::error::{ErrorBody, Result};
 use crate::parameters::Parameters;
 use crate::path_uuid::PathPatient;
+use crate::state::ApiState;
 use crate::streamed::{Frame, streamed};
 use store::PatientId;
 

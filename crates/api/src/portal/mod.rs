@@ -15,7 +15,7 @@ mod totp;
 
 use utoipa_axum::router::OpenApiRouter;
 
-use crate::ApiState;
+use crate::state::ApiState;
 
 pub(crate) use caller::researcher_of_cookie;
 

@@ -11,10 +11,10 @@ use vitals::news_timeline::NewsEntry;
 use vitals::news2::Parameter;
 
 use super::caller::PortalCall;
-use crate::ApiState;
 use crate::error::{ErrorBody, Result};
 use crate::parameters::Parameters;
 use crate::path_uuid::PathPatient;
+use crate::state::ApiState;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {

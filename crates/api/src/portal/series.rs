@@ -9,10 +9,10 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::caller::PortalCall;
-use crate::ApiState;
 use crate::error::{ErrorBody, Result};
 use crate::parameters::{Parameters, malformed};
 use crate::path_uuid::PathPatient;
+use crate::state::ApiState;
 
 /// Points of a series when nothing is said of them.
 const POINTS: usize = 1200;

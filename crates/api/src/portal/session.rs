@@ -13,10 +13,10 @@ use utoipa_axum::routes;
 use super::account::AccountBody;
 use super::caller::OwnCall;
 use super::cookie::SESSION_COOKIE;
-use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::outer::ClientAddress;
+use crate::state::ApiState;
 use crate::times::iso_ms;
 
 /// The routes.

@@ -9,9 +9,9 @@ use store::ConsentId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::ApiState;
 use crate::error::{ErrorBody, Result};
 use crate::extract::UsersCall;
+use crate::state::ApiState;
 use crate::times::iso_ms;
 
 /// The routes.

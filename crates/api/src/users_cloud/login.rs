@@ -8,10 +8,10 @@ use store::{Gender, UserRole};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::ApiState;
 use crate::body::Fields;
 use crate::error::{ErrorBody, Result};
 use crate::outer::ClientAddress;
+use crate::state::ApiState;
 use crate::times::iso_ms;
 
 /// The routes.

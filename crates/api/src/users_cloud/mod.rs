@@ -12,8 +12,8 @@ use platform::Cloud;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::ApiState;
 use crate::error::Result;
+use crate::state::ApiState;
 use crate::well_known::{JsonWebKeys, public_keys};
 
 /// The routes.

@@ -1,9 +1,12 @@
 //! Rows of the data type `activity`, one per minute.
 
+use super::block::{Block, Window};
 use super::column::{Column, round_to};
-use super::{Block, Window};
 use crate::course::{Course, Minute, Wear};
-use crate::{MINUTE_MS, Movement, Patient, Stage};
+use crate::day::Movement;
+use crate::night::Stage;
+use crate::patient::Patient;
+use crate::time::MINUTE_MS;
 
 /// Minutes between two readings of the blood pressure.
 const PRESSURE_EVERY_MIN: i64 = 30;

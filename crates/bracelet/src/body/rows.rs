@@ -1,13 +1,13 @@
 //! Blocks of the data types that have a timestamp per row: beats, variability, sleep, temperature, spot tests.
 
 use super::activity::minutes;
+use super::block::{Block, Window};
 use super::column::{Column, round_to};
-use super::{Block, Window};
 use crate::course::{Course, Wear};
-use crate::night::EPOCH_MS;
+use crate::night::{EPOCH_MS, Stage};
 use crate::signals::hrv::{HrvRow, hrv_rows};
 use crate::signals::rr::rr_intervals;
-use crate::{MINUTE_MS, Stage};
+use crate::time::MINUTE_MS;
 
 /// `rr-interval`: one row per beat.
 pub(super) fn rr_interval(course: &Course, window: Window) -> Vec<Block> {

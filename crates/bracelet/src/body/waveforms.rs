@@ -1,16 +1,18 @@
 //! Blocks of the waveforms: `start` and `rate_hz` instead of timestamps, one block per stretch of wear and channel.
 
 use super::activity::ActivityRow;
+use super::block::{Block, SignalRates, Window};
 use super::column::{Column, round_to};
 use super::rows::is_worn;
-use super::{Block, SignalRates, Window};
+use crate::course::Course;
+use crate::data_type::DataType;
 use crate::signals::acc::acceleration;
 use crate::signals::bioz::bioimpedance;
 use crate::signals::ecg::ecg;
 use crate::signals::eda::skin_conductance;
 use crate::signals::gyro::rotation;
 use crate::signals::ppg::{Colour, ppg};
-use crate::{Course, DataType, MINUTE_MS};
+use crate::time::MINUTE_MS;
 
 /// The blocks of a waveform type in the window; none for other types.
 pub(super) fn blocks(course: &Course, window: Window, data_type: DataType, rates: &SignalRates) -> Vec<Block> {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::tally::Tally;
-use crate::BraceletError;
+use crate::error::BraceletError;
 
 /// How a request proves who sends it. No credential ever stands in an address.
 #[derive(Clone, Copy)]

@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Cast, DataType, Scenario, SignalRates};
+use crate::body::SignalRates;
+use crate::data_type::DataType;
+use crate::scenario::{Cast, Scenario};
 
 /// The wall clock: Unix ms.
 pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;

@@ -3,7 +3,12 @@
 use rand::seq::SliceRandom;
 
 use super::config::HistoryOrder;
-use crate::{DataType, HOUR_MS, Patient, Scenario, SignalRates, Subject, Window};
+use crate::body::{SignalRates, Window};
+use crate::data_type::DataType;
+use crate::patient::Patient;
+use crate::randomness::Subject;
+use crate::scenario::Scenario;
+use crate::time::HOUR_MS;
 
 const DAY_MS: i64 = 24 * HOUR_MS;
 /// Values of waveforms in one sync: a few megabytes of JSON, far below what a service must take.

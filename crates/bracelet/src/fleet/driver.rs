@@ -17,7 +17,9 @@ use super::delivery;
 use super::progress::Progress;
 use super::session::{Session, text};
 use super::tally::{FleetResult, Tally};
-use crate::{BraceletError, Patient, SyncBody, Window};
+use crate::body::{SyncBody, Window};
+use crate::error::BraceletError;
+use crate::patient::Patient;
 
 /// Failures that are told one by one; more are only counted.
 const TOLD_FAILURES: u64 = 5;

@@ -10,7 +10,8 @@ use super::config::Live;
 use super::delivery;
 use super::driver::{Fleet, finish};
 use super::session::Session;
-use crate::{BraceletError, Window};
+use crate::body::Window;
+use crate::error::BraceletError;
 
 impl Fleet {
     /// Sends the present from `begin_ms` on, one sync per tick and patient, until `stop` becomes true or all ticks are done.

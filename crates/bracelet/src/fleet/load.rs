@@ -10,7 +10,8 @@ use super::config::LoadPlan;
 use super::driver::{Fleet, finish};
 use super::session::Session;
 use super::tally::FleetResult;
-use crate::{BraceletError, Window};
+use crate::body::Window;
+use crate::error::BraceletError;
 
 /// A patient and the begin of his next sync, Unix ms.
 struct Lane {

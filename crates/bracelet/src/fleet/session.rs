@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use tokio::sync::RwLock;
 
 use super::client::{Answer, Credential, Payload, ServiceClient};
-use crate::{BraceletError, Patient};
+use crate::error::BraceletError;
+use crate::patient::Patient;
 
 /// An enrolled patient.
 #[derive(Debug)]

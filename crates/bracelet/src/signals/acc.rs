@@ -10,7 +10,11 @@ use rand::RngExt;
 use super::cycles::{NoiseTable, TABLE_LEN, Template, block_parts};
 use super::rr::BLOCK_MS;
 use crate::course::{Course, Minute};
-use crate::{MINUTE_MS, Movement, Patient, Stage, Subject};
+use crate::day::Movement;
+use crate::night::Stage;
+use crate::patient::Patient;
+use crate::randomness::Subject;
+use crate::time::MINUTE_MS;
 
 /// Counts per g.
 pub const COUNTS_PER_G: f32 = 512.0;

@@ -1,7 +1,9 @@
 //! Blood pressure: lower in sleep, higher in effort, with slow drift.
 
 use crate::moment::Moment;
-use crate::{MINUTE_MS, Patient, Subject};
+use crate::patient::Patient;
+use crate::randomness::Subject;
+use crate::time::MINUTE_MS;
 
 /// True systolic and diastolic pressure in mmHg.
 pub(crate) fn pressure(patient: &Patient, moment: &Moment) -> (f64, f64) {

@@ -8,7 +8,7 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 
 use super::rr::BLOCK_MS;
-use crate::{Randomness, Subject};
+use crate::randomness::{Randomness, Subject};
 
 /// Entries of a template; a power of two.
 pub const TABLE_LEN: usize = 2_048;

@@ -8,7 +8,11 @@ use rand::RngExt;
 
 use super::cycles::{NoiseTable, block_parts};
 use super::rr::BLOCK_MS;
-use crate::{Course, MINUTE_MS, Movement, Stage, Subject};
+use crate::course::Course;
+use crate::day::Movement;
+use crate::night::Stage;
+use crate::randomness::Subject;
+use crate::time::MINUTE_MS;
 
 /// How a response rises, s.
 const RISE_S: f64 = 0.75;

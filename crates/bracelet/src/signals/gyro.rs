@@ -8,8 +8,9 @@ use std::f64::consts::TAU;
 use super::acc::{Gait, directions};
 use super::cycles::{NoiseTable, TABLE_LEN, Template, block_parts};
 use super::rr::BLOCK_MS;
-use crate::course::Minute;
-use crate::{Course, MINUTE_MS, Movement};
+use crate::course::{Course, Minute};
+use crate::day::Movement;
+use crate::time::MINUTE_MS;
 
 /// What the sensor can show to either side, °/s.
 const LIMIT_DPS: f32 = 2_000.0;

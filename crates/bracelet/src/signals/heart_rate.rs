@@ -3,7 +3,9 @@
 use super::circadian;
 use crate::moment::Moment;
 use crate::night::Stage;
-use crate::{MINUTE_MS, Patient, Subject};
+use crate::patient::Patient;
+use crate::randomness::Subject;
+use crate::time::MINUTE_MS;
 
 /// True heart rate in beats per minute.
 pub(crate) fn heart_rate(patient: &Patient, moment: &Moment) -> f64 {

@@ -7,7 +7,8 @@
 use super::cycles::{NoiseTable, Template, block_parts};
 use super::rr::{BLOCK_MS, BeatBlock};
 use crate::course::Course;
-use crate::{MINUTE_MS, Movement};
+use crate::day::Movement;
+use crate::time::MINUTE_MS;
 
 /// From the R peak to the pulse at the wrist, ms.
 pub const TRANSIT_MS: f64 = 180.0;

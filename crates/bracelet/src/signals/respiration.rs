@@ -2,7 +2,9 @@
 
 use crate::moment::Moment;
 use crate::night::Stage;
-use crate::{MINUTE_MS, Patient, Subject};
+use crate::patient::Patient;
+use crate::randomness::Subject;
+use crate::time::MINUTE_MS;
 
 /// True respiration rate in breaths per minute.
 pub(crate) fn respiration_rate(patient: &Patient, moment: &Moment) -> f64 {

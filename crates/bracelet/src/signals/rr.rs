@@ -11,7 +11,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
 use crate::course::{Course, Wear};
-use crate::{MINUTE_MS, Subject};
+use crate::randomness::Subject;
+use crate::time::MINUTE_MS;
 
 /// Length of a block in milliseconds.
 pub const BLOCK_MS: i64 = 300_000;

@@ -1,7 +1,9 @@
 //! Oxygen saturation.
 
 use crate::moment::Moment;
-use crate::{MINUTE_MS, Patient, Subject};
+use crate::patient::Patient;
+use crate::randomness::Subject;
+use crate::time::MINUTE_MS;
 
 /// True oxygen saturation in %.
 pub(crate) fn saturation(patient: &Patient, moment: &Moment) -> f64 {

@@ -5,7 +5,9 @@
 
 use super::circadian;
 use crate::moment::Moment;
-use crate::{MINUTE_MS, Patient, Subject};
+use crate::patient::Patient;
+use crate::randomness::Subject;
+use crate::time::MINUTE_MS;
 
 fn drift(patient: &Patient, moment: &Moment) -> f64 {
     patient.randomness.wander(Subject::TemperatureDrift, moment.at_ms, 30 * MINUTE_MS)

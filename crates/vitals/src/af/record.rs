@@ -3,7 +3,7 @@
 //! Counting begins anew in each UTC hour, so the records of an hour are a pure function of its intervals and are
 //! stored in one piece.
 
-use super::windows::{AfWindow, Classification, HOUR_MS, classify};
+use super::windows::{AfWindow, Classification, HOUR_MS, WINDOW_BEATS, classify};
 use crate::beats::Beat;
 use crate::cells::{Packer, Unpacker};
 
@@ -80,7 +80,7 @@ impl AfRecord {
 
     /// Share of good intervals.
     pub fn good_quality_probability(&self) -> f64 {
-        rounded(f64::from(self.good_ibi_number) / super::WINDOW_BEATS as f64, MILLIONTHS)
+        rounded(f64::from(self.good_ibi_number) / WINDOW_BEATS as f64, MILLIONTHS)
     }
 
     /// 60,000 / `avnn`, per minute.

@@ -1,7 +1,9 @@
 //! What five minutes of activity rows hold.
 
-use super::groups::{Group, groups};
-use super::{CellsByDay, Packer, Place, Unpacker, WindowCell};
+use super::cell::WindowCell;
+use super::groups::{CellsByDay, Group, groups};
+use super::pack::{Packer, Unpacker};
+use super::place::{Place, WINDOW_MS};
 use crate::activity::{ActivityRow, active_minutes};
 use crate::block::{Block, Cells};
 use crate::heart::{ZoneTimes, zone_times};
@@ -176,7 +178,7 @@ impl ActivityCell {
 }
 
 fn row_ms(rows: u32) -> u32 {
-    LONGEST_ROW_MS.min(super::WINDOW_MS as u32 / rows.max(1))
+    LONGEST_ROW_MS.min(WINDOW_MS as u32 / rows.max(1))
 }
 
 impl WindowCell for ActivityCell {

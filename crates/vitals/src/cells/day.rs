@@ -2,10 +2,15 @@
 
 use std::ops::Range;
 
-use super::{
-    ActivityCell, BeatCell, DayCells, EcgCell, MotionCell, Ppg1Cell, Ppg2Cell, SpotCell, StageCell, TemperatureCell,
-    VariabilityCell, WindowCell,
-};
+use super::activity::ActivityCell;
+use super::cell::WindowCell;
+use super::day_cells::DayCells;
+use super::motion::MotionCell;
+use super::spot::SpotCell;
+use super::stage::StageCell;
+use super::temperature::TemperatureCell;
+use super::variability::{BeatCell, VariabilityCell};
+use super::waveform::{EcgCell, Ppg1Cell, Ppg2Cell};
 use crate::latest::LatestValues;
 use crate::registry::DataType;
 

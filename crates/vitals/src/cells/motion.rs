@@ -2,8 +2,10 @@
 //!
 //! The angles are what sleep without stages is found from; the steps stand in where no activity row tells any.
 
-use super::groups::{Group, groups};
-use super::{CellsByDay, Packer, Place, Unpacker, WindowCell};
+use super::cell::WindowCell;
+use super::groups::{CellsByDay, Group, groups};
+use super::pack::{Packer, Unpacker};
+use super::place::{Place, WINDOW_MS};
 use crate::activity::{find_steps, magnitude};
 use crate::block::{Block, Cells};
 use crate::registry::{DataType, NULL};
@@ -12,7 +14,7 @@ use crate::sleep::wrist::{ANGLE_EPOCH_MS, angle};
 use crate::zone::SECOND_US;
 
 /// Epochs of angles in a window.
-pub const ANGLES: usize = (super::WINDOW_MS / ANGLE_EPOCH_MS) as usize;
+pub const ANGLES: usize = (WINDOW_MS / ANGLE_EPOCH_MS) as usize;
 /// Steps of the acceleration columns in one g.
 const STEPS_PER_G: f64 = 512.0;
 /// A longer pause between samples breaks a stretch, µs.

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::groups::groups;
-use super::{CellsByDay, Packer, Place, Unpacker, WindowCell};
+use super::cell::WindowCell;
+use super::groups::{CellsByDay, groups};
+use super::pack::{Packer, Unpacker};
+use super::place::Place;
 use crate::block::Block;
 use crate::latest::{LatestValues, newest_in_rows};
 use crate::registry::DataType;

@@ -1,7 +1,9 @@
 //! What five minutes of sleep rows hold: the stage of each epoch.
 
-use super::groups::groups;
-use super::{CellsByDay, Packer, Place, Unpacker, WindowCell};
+use super::cell::WindowCell;
+use super::groups::{CellsByDay, groups};
+use super::pack::{Packer, Unpacker};
+use super::place::Place;
 use crate::block::Block;
 use crate::registry::DataType;
 use crate::sleep::{Stage, StageEpoch};

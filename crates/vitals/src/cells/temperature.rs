@@ -1,7 +1,9 @@
 //! What five minutes of skin temperatures hold. They never become a body temperature.
 
-use super::groups::groups;
-use super::{CellsByDay, Packer, Place, Unpacker, WindowCell};
+use super::cell::WindowCell;
+use super::groups::{CellsByDay, groups};
+use super::pack::{Packer, Unpacker};
+use super::place::Place;
 use crate::block::Block;
 use crate::registry::{DataType, NULL};
 

@@ -5,8 +5,10 @@
 //! averages are made in the same way, and an outsider can make them from the numbers of the windows.
 
 use super::activity::Sum;
-use super::groups::groups;
-use super::{CellsByDay, Packer, Place, Unpacker, WindowCell};
+use super::cell::WindowCell;
+use super::groups::{CellsByDay, groups};
+use super::pack::{Packer, Unpacker};
+use super::place::Place;
 use crate::beats::beats_of;
 use crate::block::Block;
 use crate::hrv::{FrequencyDomain, Window, window};

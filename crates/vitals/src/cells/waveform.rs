@@ -6,8 +6,10 @@
 use std::collections::BTreeSet;
 
 use super::activity::Sum;
-use super::groups::groups;
-use super::{CellsByDay, Packer, Place, Unpacker, WindowCell};
+use super::cell::WindowCell;
+use super::groups::{CellsByDay, groups};
+use super::pack::{Packer, Unpacker};
+use super::place::Place;
 use crate::block::{Block, Cells};
 use crate::registry::{DataType, NULL};
 use crate::waveform::{find_pulses, find_r_peaks, pulse_rate, respiration_rate};

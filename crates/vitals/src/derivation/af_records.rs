@@ -4,11 +4,12 @@
 use std::ops::Range;
 
 use super::aggregates::{BEAT_WINDOWS, HOUR_WINDOWS};
+use super::declaration::{Derivation, Input, Work};
+use super::frozen::Frozen;
 use super::need::{Computed, Missing};
 use super::output::Output;
 use super::view::View;
 use super::windows::{Windows, cut};
-use super::{Derivation, Frozen, Input, Work};
 use crate::af::{AfRecord, hour_of, pack_hour, records_of_hour, unpack_hour, with_times};
 use crate::beats::beats_of;
 use crate::block::Block;

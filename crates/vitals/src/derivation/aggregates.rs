@@ -1,12 +1,12 @@
 //! Window aggregates: rows of five minutes to what is kept of them, packed, a data type at a time.
 
-use super::declaration::is_equal;
+use super::declaration::{Derivation, Input, Work, is_equal};
+use super::frozen::Frozen;
 use super::need::{Computed, Missing};
 use super::news::{is_inside, vital_intervals};
 use super::output::{Output, day_of};
 use super::view::{View, vital_rows};
 use super::windows::{Windows, joined, widened};
-use super::{Derivation, Frozen, Input, Work};
 use crate::block::Block;
 use crate::cells::{
     CellsByDay, Day, Kept, activity_cells, beat_cells, ecg_cells, motion_cells, ppg1_cells, ppg2_cells, spot_cells,

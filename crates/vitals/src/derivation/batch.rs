@@ -2,14 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::aggregates;
 use super::days::days_around;
 use super::days_ahead::DaysAhead;
+use super::declaration::{Derivation, Work};
+use super::list::DERIVATIONS;
 use super::need::{Answer, Computed, Missing, Need, Rows};
 use super::output::{DerivedRow, Output, day_of};
 use super::subject::Subject;
 use super::view::View;
+use super::vital::VITAL_TYPES;
 use super::windows::{Windows, cut, joined, widened};
-use super::{DERIVATIONS, Derivation, Work, aggregates};
 use crate::latest::LatestValues;
 use crate::registry::DataType;
 use crate::zone::LocalDay;
@@ -223,8 +226,8 @@ fn steps(view: &View) -> Vec<Step> {
 /// The types whose rows are read with those of a derivation.
 fn rest_types(derivation: &Derivation) -> Vec<DataType> {
     let own: Vec<DataType> = derivation.row_types().collect();
-    let is_vital = own.iter().any(|data_type| super::VITAL_TYPES.contains(data_type));
-    if is_vital { super::VITAL_TYPES.to_vec() } else { own }
+    let is_vital = own.iter().any(|data_type| VITAL_TYPES.contains(data_type));
+    if is_vital { VITAL_TYPES.to_vec() } else { own }
 }
 
 fn steps_of_group(view: &View, group: &'static [Derivation], at_once: Option<i64>) -> Vec<Step> {

@@ -3,13 +3,12 @@
 //! A newer value among the touched rows simply takes over. A value whose own row lies in a touched window may be gone
 //! or replaced; it is looked for again, in the touched rows and then backwards through the aggregates.
 
-use super::declaration::is_equal;
+use super::declaration::{Derivation, Input, Work, is_equal};
 use super::need::{Computed, Missing};
 use super::news::vital_intervals;
 use super::view::{View, vital_rows};
-use super::vital::Interval;
+use super::vital::{Interval, VITAL_TYPES};
 use super::windows::Windows;
-use super::{Derivation, Input, VITAL_TYPES, Work};
 use crate::block::Block;
 use crate::cells::{Day, WINDOW_MS, window_of};
 use crate::latest::{LatestValues, Timed, newest_of};

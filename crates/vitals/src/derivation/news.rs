@@ -6,13 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use super::declaration::is_equal;
+use super::declaration::{Derivation, Input, Work, is_equal};
+use super::frozen::Frozen;
 use super::need::{Computed, Missing};
 use super::output::Output;
 use super::view::{View, vital_rows};
-use super::vital::Interval;
+use super::vital::{Interval, VITAL_TYPES};
 use super::windows::{Windows, joined};
-use super::{Derivation, Frozen, Input, VITAL_TYPES, Work};
 use crate::block::Block;
 use crate::cells::{WINDOW_MS, window_of};
 use crate::latest::Timed;

@@ -7,11 +7,11 @@
 
 use std::collections::BTreeSet;
 
-use super::declaration::is_equal;
+use super::declaration::{Derivation, Input, Work, is_equal};
+use super::frozen::Frozen;
 use super::need::Computed;
 use super::output::{Output, day_and, day_of, keys_of_days};
 use super::view::View;
-use super::{Derivation, Frozen, Input, Work};
 use crate::cells::Day;
 use crate::summary::{
     CONSISTENCY_REACH_DAYS, DailySummary, DayFacts, FactsByDay, RECOVERY_REACH_DAYS, Section, bodies_of_facts,

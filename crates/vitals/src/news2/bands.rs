@@ -7,7 +7,7 @@
 
 #![allow(clippy::match_same_arms, reason = "the arms stand in the order of the printed table")]
 
-use super::{Consciousness, Risk, Spo2Bands};
+use super::terms::{Consciousness, Risk, Spo2Bands};
 
 /// Slack for decimals that binary floats miss by a little: 38.05 is stored as 38.04999….
 const DECIMAL_SLACK: f64 = 1e-9;

@@ -8,7 +8,7 @@ use super::bands::{
     risk, score_consciousness, score_oxygen, score_pulse, score_respiration, score_spo2, score_systolic,
     score_temperature,
 };
-use super::{Risk, Settings};
+use super::terms::{Risk, Settings};
 
 /// One of the five measured parameters, in the order of the RCP chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

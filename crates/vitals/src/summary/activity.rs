@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::DaySource;
 use super::rounding::{hundredths, tenths};
 use super::slots::StepSlot;
+use super::source::DaySource;
 use super::units::{Kilocalories, Metres, MetresPerSecond, Percent};
 use crate::activity::{ActivityRow, Body, calories_kcal, distance_m, goal_percent, move_every_hour};
 use crate::cells::{ActivityCell, Place, Sum};

@@ -1,9 +1,14 @@
 //! Sections read back: the typed form of what is stored and answered.
 
-use super::{
-    ActivitySection, HeartRateSection, PressureSection, RecoverySection, RespirationRateSection, Section, SleepSection,
-    Spo2Section, StressSection, TemperatureSection,
-};
+use super::activity::ActivitySection;
+use super::heart_rate::HeartRateSection;
+use super::pressure::PressureSection;
+use super::recovery::RecoverySection;
+use super::section::Section;
+use super::sleep::SleepSection;
+use super::stress::StressSection;
+use super::temperature::TemperatureSection;
+use super::vital::{RespirationRateSection, Spo2Section};
 use crate::zone::LocalDay;
 
 /// A section of a daily summary with its content.

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 
 use super::night::{Night, Nights};
 use super::rounding::{hundredths, tenths};
-use super::{DaySource, Profile, StressSection, heart_rate, temperature};
+use super::source::{DaySource, Profile};
+use super::stress::StressSection;
+use super::{heart_rate, temperature};
 use crate::cells::{Packer, Unpacker};
 use crate::recovery::{self, LONG_BASELINE_DAYS};
 use crate::signal::mean;

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::rounding::{hundredths, mean, percent};
 use super::slots::HeartRateSlot;
+use super::source::DaySource;
 use super::units::{BeatsPerMinute, Percent, Seconds};
-use super::{DaySource, WaveformQuality};
+use super::waveform::WaveformQuality;
 use crate::cells::{ActivityCell, ZONES};
 use crate::heart::{HeartSlot, resting};
 use crate::zone::LocalDay;

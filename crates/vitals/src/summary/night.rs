@@ -4,8 +4,8 @@
 //! midnights around them: none is longer than two days, and a change reaches no further than the next day. A session
 //! belongs to the sleep day that holds its middle, by the local clock of its samples; the longest stands for the night.
 
-use super::DaySource;
 use super::rounding::hundredths;
+use super::source::DaySource;
 use crate::cells::{ActivityCell, Packer, Place, Unpacker, WindowCell};
 use crate::signal::mean;
 use crate::sleep::stages::{EPOCH_MS, are_near};

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::DaySource;
 use super::night::Nights;
 use super::rounding::mean;
 use super::slots::PressureSlot;
+use super::source::DaySource;
 use super::units::MmHg;
 use crate::cells::{ActivityCell, DayCells};
 use crate::zone::LocalDay;

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Profile;
 use super::facts::{FactsByDay, recovery_on};
 use super::rounding::{hundredths, thousandths};
+use super::source::Profile;
 use super::units::{BeatsPerMinute, Celsius, CelsiusDifference, Milliseconds, Percent};
 use crate::zone::LocalDay;
 

@@ -5,7 +5,8 @@
 
 use super::digits::{put_hundredths_or_null, put_signed, put_two, put_unsigned_or_null};
 use super::pressure::pressure_slots;
-use super::{Section, temperature};
+use super::section::Section;
+use super::temperature;
 use crate::cells::{ActivityCell, DayCells, Place, Sum, TemperatureCell, WindowCell};
 use crate::zone::LocalDay;
 

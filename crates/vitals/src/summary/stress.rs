@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::DaySource;
 use super::rounding::thousandths;
+use super::source::DaySource;
 use super::units::{Milliseconds, Percent, SquareMilliseconds};
 use crate::cells::{MEASURES, Measures};
 use crate::zone::LocalDay;

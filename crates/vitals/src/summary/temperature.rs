@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::DaySource;
 use super::rounding::mean;
 use super::slots::TemperatureSlot;
+use super::source::DaySource;
 use super::units::{Celsius, EpochMs};
 use crate::cells::{ActivityCell, DayCells, Sensor, TemperatureCell, WINDOW_MS};
 use crate::zone::LocalDay;

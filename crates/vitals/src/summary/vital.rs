@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::DaySource;
 use super::rounding::mean;
 use super::slots::{RespirationRateSlot, Spo2Slot};
+use super::source::DaySource;
 use super::units::{BreathsPerMinute, EpochMs, Percent};
 use crate::cells::{ActivityCell, Vital, WINDOW_MS};
 use crate::zone::LocalDay;

@@ -4,8 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::DaySource;
 use super::rounding::{mean, percent};
+use super::source::DaySource;
 use super::units::{BeatsPerMinute, BreathsPerMinute, Percent};
 use crate::cells::{ActivityCell, DayCells, Kept, Rates, Sum, WindowCell};
 

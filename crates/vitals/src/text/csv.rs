@@ -6,7 +6,9 @@
 
 use itoa::Buffer;
 
-use super::{LocalDates, in_time_order, push_number};
+use super::local_date::LocalDates;
+use super::number::push_number;
+use super::time_order::in_time_order;
 use crate::block::{Block, Cells};
 use crate::registry::{Column, DataType, Kind, NULL};
 use crate::zone::ZoneName;

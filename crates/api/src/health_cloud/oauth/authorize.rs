@@ -15,9 +15,9 @@ use utoipa_axum::routes;
 use super::browser::Browser;
 use super::form::{Form, pairs};
 use super::pages::{LoginTry, Page};
-use crate::ApiState;
 use crate::error::{ApiError, Result};
 use crate::outer::ClientAddress;
+use crate::state::ApiState;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {

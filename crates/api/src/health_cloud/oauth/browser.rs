@@ -7,7 +7,7 @@ use axum::http::HeaderValue;
 use axum::http::header::COOKIE;
 use axum::http::request::Parts;
 
-use crate::ApiState;
+use crate::state::ApiState;
 
 /// Characters of 32 bytes as base64url.
 const LENGTH: usize = 43;

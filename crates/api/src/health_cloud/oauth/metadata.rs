@@ -8,7 +8,7 @@ use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::ApiState;
+use crate::state::ApiState;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {

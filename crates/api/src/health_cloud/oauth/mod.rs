@@ -12,7 +12,7 @@ mod token;
 
 use utoipa_axum::router::OpenApiRouter;
 
-use crate::ApiState;
+use crate::state::ApiState;
 
 pub(crate) use metadata::at_the_root;
 

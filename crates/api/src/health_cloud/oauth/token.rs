@@ -11,9 +11,9 @@ use utoipa_axum::routes;
 
 use super::client::credentials;
 use super::form::Form;
-use crate::ApiState;
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::outer::ClientAddress;
+use crate::state::ApiState;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {

@@ -16,10 +16,10 @@ use vitals::block::Block;
 use vitals::registry::DataType;
 
 use self::form::{Form, Writer};
-use crate::ApiState;
 use crate::error::{ErrorBody, Result, broken_off};
 use crate::extract::HealthCall;
 use crate::parameters::Parameters;
+use crate::state::ApiState;
 
 /// The scope of a token that may read.
 const READ: &str = "patient.read";

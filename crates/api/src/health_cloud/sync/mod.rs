@@ -27,12 +27,12 @@ use vitals::registry::DataType;
 
 use self::body::BodyError;
 use self::encoding::{Encoding, ExpandError};
-use crate::ApiState;
 use crate::body::rejection::BodyRejection;
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::HealthCall;
 use crate::load::{NoRoom, Room};
 use crate::parameters::Parameters;
+use crate::state::ApiState;
 use store::SerialNumber;
 
 /// The readers of bodies, for the fuzz targets.

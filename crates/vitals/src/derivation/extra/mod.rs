@@ -3,11 +3,11 @@
 pub(super) mod night_resting_heart_rate;
 pub(super) mod values;
 
-use super::declaration::is_equal;
+use super::declaration::{Derivation, Work, is_equal};
 use super::figure::Figure;
+use super::list::DERIVATIONS;
 use super::output::Output;
 use super::sections::{AGGREGATES_OF_A_DAY, frozen_day};
-use super::{DERIVATIONS, Derivation, Work};
 
 impl Figure {
     /// The derivation of the figure.

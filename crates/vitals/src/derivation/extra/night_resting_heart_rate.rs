@@ -3,9 +3,9 @@
 //! The lowest mean alone would follow a single odd window; the mean of a whole night follows dreams and alcohol. Five
 //! windows are 25 minutes of calm sleep.
 
-use super::super::Derivation;
 use super::super::figure::Figure;
 use crate::cells::{WINDOW_MS, WindowCell as _};
+use crate::derivation::declaration::Derivation;
 use crate::summary::{DaySource, Nights};
 
 /// Lowest windows whose median counts. With fewer there is no figure.
