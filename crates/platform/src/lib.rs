@@ -2,7 +2,8 @@
 //!
 //! Four services over one core ([`Core`]: the two databases, the objects, the clock, randomness, settings) hold the
 //! operations: [`Upkeep`] may call [`Data`], [`Data`] may call [`People`], [`People`] may call [`Identity`], and none the
-//! other way. [`Platform`] bundles them. Access is checked inside each operation, so a caller cannot forget it.
+//! other way. [`Platform`] bundles them. Access is checked before a patient's data is read:
+//! what reads them demands a [`Readable`], which nothing but a check makes.
 
 mod core;
 mod data;

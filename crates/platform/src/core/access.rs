@@ -2,7 +2,7 @@
 //!
 //! What is not known answers "not found"; what is known but not the caller's answers "forbidden".
 
-use store::{AccountId, ApiKeyId, Group, GroupCode, PatientAccess, PatientId, Role};
+use store::{AccountId, ApiKeyId, Claim, ExportJob, Group, GroupCode, PatientAccess, PatientId, Role};
 
 use crate::core::Core;
 use crate::core::error::{PlatformError, Result};
@@ -204,12 +204,28 @@ impl Readable<PatientId> {
         require_scope(scope, READ_SCOPE)?;
         Ok(Readable(patient.clone()))
     }
+
+    /// The patient of an export that is being written, by right of the account that asked for it: access was checked
+    /// then, and is checked again before the archive is handed out.
+    pub(crate) fn for_export(job: &ExportJob) -> Self {
+        Readable(job.patient.clone())
+    }
+
+    /// The patient of a claim, by right of the service: what it derives is stored and shown to nobody here.
+    pub(crate) fn for_derivation(claim: &Claim) -> Self {
+        Readable(claim.patient.clone())
+    }
 }
 
 impl Readable<Vec<PatientId>> {
     /// The patients, in their order.
     pub fn uuids(&self) -> &[PatientId] {
         &self.0
+    }
+
+    /// Gives the right up for the patients alone.
+    pub(crate) fn into_uuids(self) -> Vec<PatientId> {
+        self.0
     }
 
     /// The same right in parts of at most so many patients, in their order.
