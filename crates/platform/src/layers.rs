@@ -1,10 +1,18 @@
-//! Services call one another in one order only.
+//! Services call one another in one order only, and rights to read that no caller shows are made in few places.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each calls only what stands before it.
 const ORDER: [&str; 6] = ["core", "identity", "people", "data", "upkeep", "platform"];
+
+/// What makes a right to read where no caller's access is looked up, and the sources that may.
+const DOORS: [(&str, &[&str]); 4] = [
+    ("Readable::by_scope(", &["identity/health_sessions.rs"]),
+    ("Readable::for_board_listeners(", &["data/portal/follower.rs"]),
+    ("Readable::for_derivation(", &["data/derivations/derive.rs", "data/derivations/recompute.rs"]),
+    ("Readable::for_export(", &["data/exports/worker.rs"]),
+];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -36,4 +44,22 @@ fn no_service_names_one_that_stands_above_it() {
 fn climb_is_seen() {
     assert_eq!(climbs("use crate::core::Core;\nuse crate::upkeep::jobs::job::Job;", 3), ["upkeep"]);
     assert_eq!(climbs("use crate::core::Core;\nuse crate::people::People;", 3), [""; 0]);
+}
+
+#[test]
+fn rights_without_a_caller_are_made_where_they_are_meant_to_be() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let texts: Vec<(String, String)> = ORDER[..5]
+        .iter()
+        .flat_map(|folder| sources(&src.join(folder)))
+        .map(|file| (file.strip_prefix(&src).unwrap().display().to_string(), fs::read_to_string(&file).unwrap()))
+        // Where they are defined and tested.
+        .filter(|(name, _)| name != "core/access.rs")
+        .collect();
+    for (door, allowed) in DOORS {
+        let mut users: Vec<&str> =
+            texts.iter().filter(|(_, text)| text.contains(door)).map(|(name, _)| name.as_str()).collect();
+        users.sort_unstable();
+        assert_eq!(users, allowed, "{door}");
+    }
 }

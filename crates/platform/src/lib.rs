@@ -2,7 +2,8 @@
 //!
 //! Four services over one core ([`Core`]: the two databases, the objects, the clock, randomness, settings) hold the
 //! operations: [`Upkeep`] may call [`Data`], [`Data`] may call [`People`], [`People`] may call [`Identity`], and none the
-//! other way. [`Platform`] bundles them. Access is checked inside each operation, so a caller cannot forget it.
+//! other way. [`Platform`] bundles them. Access is checked before a patient's data is read:
+//! what reads them demands a [`Readable`], which nothing but a check makes.
 
 mod core;
 mod data;
@@ -15,7 +16,7 @@ mod platform;
 mod test_service;
 mod upkeep;
 
-pub use crate::core::access::{Entrance, Researcher};
+pub use crate::core::access::{Entrance, Readable, Researcher, SCOPE_MISSING};
 pub use crate::core::audit::Action;
 pub use crate::core::error::{PlatformError, Result};
 pub use crate::core::ids::hex;
@@ -32,7 +33,7 @@ pub use crate::data::summaries::{DayParts, PATIENTS_AT_ONCE, PatientDay};
 pub use crate::data::{Data, derivations, exports, ingest, samples};
 pub use crate::identity::Identity;
 pub use crate::identity::accounts::{NewAccount, NewApiKey, SubscriptionStart};
-pub use crate::identity::health_sessions::{HealthCaller, HealthLogin, SCOPE_MISSING};
+pub use crate::identity::health_sessions::{HealthCaller, HealthLogin};
 pub use crate::identity::login::{Credentials, LoginName, Owner, PatientOwner, UsersLogin};
 pub use crate::identity::oauth;
 pub use crate::identity::tokens::{Cloud, Issued, UsersCaller};

@@ -10,6 +10,7 @@ use vitals::summary::Section;
 use vitals::zone::{LocalDay, ZoneRuns};
 
 use crate::core::Environment;
+use crate::core::access::Readable;
 use crate::core::settings::Settings;
 use crate::data::summaries::DayParts;
 use crate::platform::Platform;
@@ -97,7 +98,7 @@ impl Service {
     }
 
     pub async fn heart_rate(&self, patient: &PatientId) -> Option<(f64, i64)> {
-        let found = self.platform.data.latest_values(vec![patient.to_owned()]).await.unwrap();
+        let found = self.platform.data.latest_values(&Readable::for_test(&[patient.to_owned()])).await.unwrap();
         found.get(patient).and_then(|values| values.heart_rate).map(Into::into)
     }
 
@@ -106,7 +107,7 @@ impl Service {
         let days = self
             .platform
             .data
-            .days_of_patients(&[patient.to_owned()], day, DayParts { slots: true, extra: true })
+            .days_of_patients(&Readable::for_test(&[patient.to_owned()]), day, DayParts { slots: true, extra: true })
             .await
             .unwrap();
         let mut out = Vec::new();

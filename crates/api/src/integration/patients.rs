@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use futures::StreamExt;
-use platform::{Enrolled, PatientColumns, PatientRow, PlatformError, ROWS_AT_ONCE, VoucherCheck};
+use platform::{Enrolled, PatientColumns, PatientRow, PlatformError, ROWS_AT_ONCE, Readable, VoucherCheck};
 use runtime::HashSet;
 use serde::{Deserialize, Serialize};
 use store::{Gender, GroupCode, PatientState};
@@ -331,10 +331,10 @@ async fn list(
     let wanted = Wanted::read(&parameters)?;
     let (platform, columns) = (state.platform, wanted.columns());
     // The right is checked here, for the whole list at once, before the first batch is read.
-    let uuids = platform.people.uuids_of_group(&researcher, &group_code).await?;
+    let patients = platform.people.readable_members(&researcher, &group_code).await?;
     // A study of ten thousand is answered with the memory of a few hundred rows.
-    let parts: Vec<Vec<PatientId>> = uuids.chunks(ROWS_AT_ONCE).map(<[PatientId]>::to_vec).collect();
-    let read = move |part: Vec<PatientId>| {
+    let parts = patients.into_parts(ROWS_AT_ONCE);
+    let read = move |part: Readable<Vec<PatientId>>| {
         let platform = platform.clone();
         async move { platform.data.patient_rows(&part, columns).await }
     };

@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use axum::response::Response;
 use futures::StreamExt;
-use platform::PATIENTS_AT_ONCE;
+use platform::{PATIENTS_AT_ONCE, Readable};
 use store::GroupCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -44,9 +44,9 @@ async fn of_group(
     let form = DayForm::of_all_sections(&parameters)?;
     let parts = form.parts;
     let platform = state.platform;
-    let patients = platform.people.uuids_of_group(&researcher, &group_code).await?;
-    let batches: Vec<Vec<PatientId>> = patients.chunks(PATIENTS_AT_ONCE).map(<[PatientId]>::to_vec).collect();
-    let read = move |part: Vec<PatientId>| {
+    let patients = platform.people.readable_members(&researcher, &group_code).await?;
+    let batches = patients.into_parts(PATIENTS_AT_ONCE);
+    let read = move |part: Readable<Vec<PatientId>>| {
         let platform = platform.clone();
         async move { platform.data.days_of_patients(&part, day, parts).await }
     };

@@ -9,7 +9,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::{Stream, StreamExt as _};
 use platform::portal::{BoardEvent, BoardListener, BoardRow, Presence, SPARK_SLOTS};
-use platform::{Platform, ROWS_AT_ONCE};
+use platform::{Platform, ROWS_AT_ONCE, Readable};
 use serde::Serialize;
 use store::GroupCode;
 use utoipa_axum::router::OpenApiRouter;
@@ -222,10 +222,10 @@ async fn board(
     Path(code): Path<GroupCode>,
 ) -> Result<Response> {
     let platform = state.platform;
-    let uuids = platform.data.board_patients(&caller.researcher()?, &code).await?;
-    let parts: Vec<Vec<PatientId>> = uuids.chunks(ROWS_AT_ONCE).map(<[PatientId]>::to_vec).collect();
+    let patients = platform.data.board_patients(&caller.researcher()?, &code).await?;
+    let parts = patients.into_parts(ROWS_AT_ONCE);
     let before = format!("{{\"at\":{},\"patients\":[", platform.core.now_ms()).into_bytes();
-    let read = move |part: Vec<PatientId>| {
+    let read = move |part: Readable<Vec<PatientId>>| {
         let platform = platform.clone();
         async move { platform.data.board_rows(&part).await }
     };

@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use futures::StreamExt as _;
-use platform::PlatformError;
 use platform::portal::{PatientDays, TypeHours};
+use platform::{PlatformError, Readable};
 use serde::Serialize;
 use store::GroupCode;
 use utoipa_axum::router::OpenApiRouter;
@@ -115,11 +115,11 @@ async fn of_group(
 ) -> Result<Response> {
     let (first, last) = (day(&parameters, "from")?, day(&parameters, "to")?);
     let platform = state.platform;
-    let uuids = platform.data.heat_map_patients(&caller.researcher()?, &code, first, last).await?;
+    let patients = platform.data.heat_map_patients(&caller.researcher()?, &code, first, last).await?;
     let days: Vec<String> = (first.0..=last.0).map(|day| format!("\"{}\"", LocalDay(day))).collect();
     let before = format!("{{\"days\":[{}],\"patients\":[", days.join(",")).into_bytes();
-    let parts: Vec<Vec<PatientId>> = uuids.chunks(PATIENTS_AT_ONCE).map(<[PatientId]>::to_vec).collect();
-    let read = move |part: Vec<PatientId>| {
+    let parts = patients.into_parts(PATIENTS_AT_ONCE);
+    let read = move |part: Readable<Vec<PatientId>>| {
         let platform = platform.clone();
         async move { platform.data.heat_map(&part, first, last).await }
     };

@@ -15,7 +15,7 @@ use vitals::block::Block;
 use vitals::registry::{DataType, NULL};
 use vitals::zone::DAY_US;
 
-use crate::core::access::Researcher;
+use crate::core::access::{Readable, Researcher};
 use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
 use crate::core::error::{PlatformError, Result};
 use crate::core::ids::hex;
@@ -55,7 +55,7 @@ impl Data {
         if to_ms.saturating_sub(from_ms) > LONGEST_AF_RANGE_MS {
             return Err(PlatformError::invalid("timestamp_to", "must be at most 31 days after timestamp_from"));
         }
-        self.core.managed_patient(researcher, patient).await?;
+        let readable = Arc::new(self.core.managed_patient(researcher, patient).await?);
         let secondary = Some(hcp_admin_entity(&researcher.account));
         let mut entry = self.core.entry(
             Action::export_through(researcher.entrance),
@@ -65,16 +65,22 @@ impl Data {
         );
         entry.details = Some(json!({"types": ["afib"], "from": from_ms, "to": to_ms}).to_string());
         self.core.users().record(self.core.audit(vec![entry])).await?;
-        let (data, patient) = (self.clone(), patient.to_owned());
+        let data = self.clone();
         let read = move |day: i64| {
-            let (data, patient) = (data.clone(), patient.clone());
+            let (data, patient) = (data.clone(), readable.clone());
             let range = (from_ms.max(day * DAY_MS), to_ms.min((day + 1) * DAY_MS - 1));
             async move { data.af_records_of_day(&patient, range.0, range.1).await }
         };
         Ok(stream::iter(from_ms.div_euclid(DAY_MS)..=to_ms.div_euclid(DAY_MS)).then(read))
     }
 
-    async fn af_records_of_day(&self, patient: &PatientId, from_ms: i64, to_ms: i64) -> Result<Vec<AfReading>> {
+    async fn af_records_of_day(
+        &self,
+        patient: &Readable<PatientId>,
+        from_ms: i64,
+        to_ms: i64,
+    ) -> Result<Vec<AfReading>> {
+        let patient = patient.uuid();
         let hours = self.core.health().af_hours(patient, hour_of(from_ms), hour_of(to_ms)).await?;
         // Records of another version of the program cannot be read; their hour is due and will have some again.
         let records = hours.iter().flat_map(|hour| unpack_hour(&hour.records).unwrap_or_default());
@@ -94,9 +100,9 @@ impl Data {
     /// The strip of a record as an SVG. Not found when there is no such record of the patient.
     pub async fn af_strip(&self, researcher: &Researcher, patient: &PatientId, id: &str) -> Result<String> {
         const UNKNOWN: PlatformError = PlatformError::NotFound("afib record");
-        self.core.patient_access(researcher, patient).await?;
+        let readable = self.core.readable_patient(researcher, patient).await?;
         let time_ms = time_of_id(id).filter(|time_ms| af_record_id(patient, *time_ms) == id).ok_or(UNKNOWN)?;
-        let readings = self.af_records_of_day(patient, time_ms, time_ms).await?;
+        let readings = self.af_records_of_day(&readable, time_ms, time_ms).await?;
         let record = readings.first().ok_or(UNKNOWN)?.stored.record;
         let hour_end_us = (hour_of(time_ms) + HOUR_MS) * 1000 - 1;
         let blocks = self.core.health().rows(patient, DataType::RrInterval, time_ms * 1000, hour_end_us).await?;

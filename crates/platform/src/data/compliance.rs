@@ -12,7 +12,7 @@ use vitals::registry::DataType;
 use vitals::summary::Section;
 use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US, WINDOW_US};
 
-use crate::core::access::Researcher;
+use crate::core::access::{Readable, Researcher};
 use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
 
@@ -64,7 +64,8 @@ impl Data {
         span: CountedSpan,
     ) -> Result<ComplianceCounts> {
         check_range(span)?;
-        self.core.patient_access(researcher, patient).await?;
+        let readable = self.core.readable_patient(researcher, patient).await?;
+        let patient = readable.uuid();
         let (rows, slots) = match span {
             CountedSpan::LocalDay(day) => {
                 let rows = self.core.health().count_local_day(patient, day).await?.into_iter().collect();
@@ -77,7 +78,7 @@ impl Data {
                 let first = day_of(from_us - FURTHEST_OFFSET_US);
                 let cells = self.core.health().slots(patient, first, day_of(to_us + FURTHEST_OFFSET_US)).await?;
                 let slots = count_slots(&cells, |start_ms| (from_ms..=to_ms).contains(&start_ms));
-                (self.count_rows(patient, from_us, to_us).await?, slots)
+                (self.count_rows(&readable, from_us, to_us).await?, slots)
             }
         };
         let mut counts = ComplianceCounts { rows, slots };
@@ -97,7 +98,8 @@ impl Data {
         patient: &PatientId,
         day: LocalDay,
     ) -> Result<f64> {
-        self.core.patient_access(researcher, patient).await?;
+        let readable = self.core.readable_patient(researcher, patient).await?;
+        let patient = readable.uuid();
         let body = self.core.health().patient(patient).await?.map(|found| found.profile).unwrap_or_default();
         let clock = LocalClock::new(body.time_zone.as_deref().unwrap_or("UTC"));
         let cells = self.core.health().slots(patient, day, day).await?;
@@ -106,7 +108,13 @@ impl Data {
     }
 
     /// Rows from a time to another, µs, both included.
-    async fn count_rows(&self, patient: &PatientId, from_us: i64, to_us: i64) -> Result<BTreeMap<DataType, u64>> {
+    async fn count_rows(
+        &self,
+        patient: &Readable<PatientId>,
+        from_us: i64,
+        to_us: i64,
+    ) -> Result<BTreeMap<DataType, u64>> {
+        let patient = patient.uuid();
         let mut counts: BTreeMap<DataType, u64> = BTreeMap::new();
         let parts = Parts::of(from_us, to_us);
         if let Some((start_us, end_us)) = parts.quarters {

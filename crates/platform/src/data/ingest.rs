@@ -92,7 +92,7 @@ impl Data {
         }
         let sync_id = body.sync_id.unwrap_or_else(|| self.core.new_uuid());
         let sync =
-            store::Sync { patient: caller.patient.clone(), received_ms: now_ms, id, device: body.device, blocks };
+            store::Sync { patient: caller.patient().clone(), received_ms: now_ms, id, device: body.device, blocks };
         match self.core.health().store_sync(sync).await? {
             SyncOutcome::Stored(counts) => {
                 for (data_type, counts) in counts {

@@ -52,15 +52,14 @@ impl Data {
         since: Option<i64>,
         limit: i64,
     ) -> Result<LakePage> {
-        let group = self.core.group_access(researcher, group_code).await?;
+        let patients = self.core.readable_members(researcher, group_code).await?;
         researcher.require_manager()?;
         let limit = limit.clamp(1, LARGEST_LAKE_PAGE);
         let after = since.unwrap_or(-1);
-        let patients = self.core.users().uuids_of(&group.code).await?;
-        let segments = self.core.health().lake_segments(patients, after, limit).await?;
+        let segments = self.core.health().lake_segments(patients.into_uuids(), after, limit).await?;
         let more = segments.len() as i64 == limit;
         let next_since = segments.last().map_or(after.max(0), |last| last.published);
-        self.note_listing(researcher, &group.code, &segments).await?;
+        self.note_listing(researcher, group_code, &segments).await?;
         let mut files = Vec::with_capacity(segments.len());
         for segment in segments {
             let data_type = segment.data_type;

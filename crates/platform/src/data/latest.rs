@@ -4,7 +4,7 @@ use runtime::HashMap;
 use vitals::latest::LatestValues;
 use vitals::news_timeline::{EntryPart, NewsEntry};
 
-use crate::core::access::Researcher;
+use crate::core::access::{Readable, Researcher};
 use crate::core::error::Result;
 use crate::data::Data;
 use store::PatientId;
@@ -37,19 +37,18 @@ fn age_s(read_ms: i64, time_ms: i64) -> i64 {
 }
 
 impl Data {
-    /// Latest values with the NEWS score of patients whom the caller has been found to have access to; those without
-    /// any value are left out.
-    pub async fn latest_values(&self, patients: Vec<PatientId>) -> Result<HashMap<PatientId, LatestValues>> {
-        Ok(self.core.health().latest_of_patients(patients).await?)
+    /// Latest values of patients with their NEWS scores; those without any value are left out.
+    pub async fn latest_values(&self, patients: &Readable<Vec<PatientId>>) -> Result<HashMap<PatientId, LatestValues>> {
+        Ok(self.core.health().latest_of_patients(patients.uuids().to_vec()).await?)
     }
 
     /// The newest NEWS entry of a patient; `None` when nothing has been scored yet.
     pub async fn latest_news_score(&self, researcher: &Researcher, patient: &PatientId) -> Result<Option<NewsReading>> {
-        self.core.patient_access(researcher, patient).await?;
+        let readable = self.core.readable_patient(researcher, patient).await?;
         let Some(mut entry) = self.core.health().newest_news(patient).await? else { return Ok(None) };
         let known = self.core.health().latest_of_patients(vec![patient.to_owned()]).await?.remove(patient);
         entry.name_forgotten(&known.unwrap_or_default());
-        let movement_level = self.movement_at(patient, entry.time_ms).await?;
+        let movement_level = self.movement_at(&readable, entry.time_ms).await?;
         Ok(Some(NewsReading { entry, read_ms: self.core.now_ms(), movement_level }))
     }
 }

@@ -5,6 +5,7 @@ use vitals::block::Block;
 use vitals::registry::{DataType, NULL};
 use vitals::zone::SECOND_US;
 
+use crate::core::access::Readable;
 use crate::core::error::Result;
 use crate::data::Data;
 use store::PatientId;
@@ -16,9 +17,9 @@ const STEPS_PER_G: f64 = 512.0;
 
 impl Data {
     /// Movement level, 0 to 4, of a patient at a time, ms; `None` without acceleration in the minute before.
-    pub(crate) async fn movement_at(&self, patient: &PatientId, time_ms: i64) -> Result<Option<u8>> {
+    pub(crate) async fn movement_at(&self, patient: &Readable<PatientId>, time_ms: i64) -> Result<Option<u8>> {
         let to_us = time_ms * 1000 + 999;
-        let blocks = self.core.health().rows(patient, DataType::Acc, to_us - SPAN_US + 1, to_us).await?;
+        let blocks = self.core.health().rows(patient.uuid(), DataType::Acc, to_us - SPAN_US + 1, to_us).await?;
         let lengths: Vec<f64> = blocks.iter().flat_map(lengths_g).collect();
         Ok(movement_level(&lengths))
     }

@@ -4,6 +4,7 @@ use runtime::HashMap;
 use store::{Device, HealthPatient, Patient, PatientId};
 use vitals::latest::LatestValues;
 
+use crate::core::access::Readable;
 use crate::core::error::Result;
 use crate::core::person::Person;
 use crate::data::Data;
@@ -27,14 +28,17 @@ pub struct PatientColumns {
 }
 
 impl Data {
-    /// The rows of patients whom the caller has been found to have access to, in their order. Best called with
-    /// [`ROWS_AT_ONCE`]; who has been removed meanwhile is left out.
-    pub async fn patient_rows(&self, uuids: &[PatientId], columns: PatientColumns) -> Result<Vec<PatientRow>> {
+    /// The rows of patients, in their order. Best called with [`ROWS_AT_ONCE`]; who has been removed meanwhile is left out.
+    pub async fn patient_rows(
+        &self,
+        wanted: &Readable<Vec<PatientId>>,
+        columns: PatientColumns,
+    ) -> Result<Vec<PatientRow>> {
         let (mut patients, mut bodies, mut devices, mut latest) = tokio::try_join!(
-            self.persons_of(uuids),
-            self.bodies_of(columns.profile, uuids),
-            self.newest_devices_of(columns.device, uuids),
-            self.latest_of(columns.latest_values, uuids),
+            self.persons_of(wanted),
+            self.bodies_of(columns.profile, wanted),
+            self.newest_devices_of(columns.device, wanted),
+            self.latest_of(columns.latest_values, wanted),
         )?;
         let row_of = |patient: Patient| {
             let person = if columns.person { Person::from_json(&patient.person)? } else { Person::default() };
@@ -46,31 +50,43 @@ impl Data {
                 patient,
             })
         };
-        uuids.iter().filter_map(|uuid| patients.remove(uuid)).map(row_of).collect()
+        wanted.uuids().iter().filter_map(|uuid| patients.remove(uuid)).map(row_of).collect()
     }
 
-    async fn persons_of(&self, uuids: &[PatientId]) -> Result<HashMap<PatientId, Patient>> {
-        Ok(self.core.users().patients(uuids.to_vec()).await?)
+    async fn persons_of(&self, patients: &Readable<Vec<PatientId>>) -> Result<HashMap<PatientId, Patient>> {
+        Ok(self.core.users().patients(patients.uuids().to_vec()).await?)
     }
 
-    async fn bodies_of(&self, wanted: bool, uuids: &[PatientId]) -> Result<HashMap<PatientId, HealthPatient>> {
+    async fn bodies_of(
+        &self,
+        wanted: bool,
+        patients: &Readable<Vec<PatientId>>,
+    ) -> Result<HashMap<PatientId, HealthPatient>> {
         if !wanted {
             return Ok(HashMap::default());
         }
-        Ok(self.core.health().patients(uuids.to_vec()).await?)
+        Ok(self.core.health().patients(patients.uuids().to_vec()).await?)
     }
 
-    async fn newest_devices_of(&self, wanted: bool, uuids: &[PatientId]) -> Result<HashMap<PatientId, Device>> {
+    async fn newest_devices_of(
+        &self,
+        wanted: bool,
+        patients: &Readable<Vec<PatientId>>,
+    ) -> Result<HashMap<PatientId, Device>> {
         if !wanted {
             return Ok(HashMap::default());
         }
-        Ok(self.core.health().newest_devices(uuids.to_vec()).await?)
+        Ok(self.core.health().newest_devices(patients.uuids().to_vec()).await?)
     }
 
-    async fn latest_of(&self, wanted: bool, uuids: &[PatientId]) -> Result<HashMap<PatientId, LatestValues>> {
+    async fn latest_of(
+        &self,
+        wanted: bool,
+        patients: &Readable<Vec<PatientId>>,
+    ) -> Result<HashMap<PatientId, LatestValues>> {
         if !wanted {
             return Ok(HashMap::default());
         }
-        self.latest_values(uuids.to_vec()).await
+        self.latest_values(patients).await
     }
 }

@@ -7,6 +7,7 @@ use vitals::registry::DataType;
 use vitals::zone::{LocalClock, SECOND_US};
 
 use crate::core::Core;
+use crate::core::access::Readable;
 use crate::core::error::Result;
 use crate::data::Data;
 use store::PatientId;
@@ -47,7 +48,7 @@ impl Data {
     /// The samples of a range in the order of time: a stream of pieces, each with one block for a channel.
     pub async fn samples(
         &self,
-        patient: &PatientId,
+        patient: &Readable<PatientId>,
         data_type: DataType,
         range: Range,
     ) -> Result<impl Stream<Item = Result<Vec<Block>>> + Send + use<>> {
@@ -59,7 +60,7 @@ impl Data {
         };
         let steps: Vec<Part> = parts.into_iter().flat_map(|part| in_steps(part, step_us(data_type))).collect();
         let health = self.core.health().clone();
-        let patient = patient.clone();
+        let patient = patient.uuid().clone();
         let read = move |part: Part| {
             let (health, patient) = (health.clone(), patient.clone());
             async move {
@@ -89,13 +90,13 @@ fn in_steps(part: Part, step_us: i64) -> impl Iterator<Item = Part> {
 
 async fn local_parts(
     core: &Core,
-    patient: &PatientId,
+    patient: &Readable<PatientId>,
     data_type: DataType,
     from_ms: i64,
     to_ms: i64,
 ) -> Result<Vec<Part>> {
     let (from_local_us, to_local_us) = (from_ms * 1000, to_ms * 1000 + 999);
-    let quarters = core.health().local_quarters(patient, data_type, from_local_us, to_local_us).await?;
+    let quarters = core.health().local_quarters(patient.uuid(), data_type, from_local_us, to_local_us).await?;
     let mut parts: Vec<Part> = Vec::new();
     for quarter in quarters {
         let offset_us = i64::from(quarter.offset_s) * SECOND_US;

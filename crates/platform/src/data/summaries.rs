@@ -9,10 +9,9 @@ use vitals::summary::Section;
 use vitals::summary::slots_json::{DaySlots, write_day};
 use vitals::zone::LocalDay;
 
-use crate::core::access::Researcher;
+use crate::core::access::{Readable, Researcher};
 use crate::core::error::Result;
 use crate::data::Data;
-use crate::identity::health_sessions::HealthCaller;
 
 /// Patients whose days are best read together: an answer over more is streamed in such parts.
 pub const PATIENTS_AT_ONCE: usize = 32;
@@ -77,14 +76,15 @@ fn day_slots(rows: &[SlotRow]) -> DaySlots {
 }
 
 impl Data {
-    /// The same day of several patients whom the caller has been found to have access to, in their order; also of
-    /// those who have no data. Best called with [`PATIENTS_AT_ONCE`].
+    /// The same day of several patients, in their order; also of those who have no data. Best called with
+    /// [`PATIENTS_AT_ONCE`].
     pub async fn days_of_patients(
         &self,
-        patients: &[PatientId],
+        patients: &Readable<Vec<PatientId>>,
         day: LocalDay,
         parts: DayParts,
     ) -> Result<Vec<PatientDay>> {
+        let patients = patients.uuids();
         let mut sections = self.core.health().summaries_of_patients(patients.to_vec(), day).await?;
         let mut slots: HashMap<PatientId, Vec<SlotRow>> = HashMap::default();
         if parts.slots {
@@ -110,28 +110,19 @@ impl Data {
         day: LocalDay,
         parts: DayParts,
     ) -> Result<PatientDay> {
-        self.core.patient_access(researcher, patient).await?;
-        let days = self.days(patient, (day, day), parts).await?;
+        let readable = self.core.readable_patient(researcher, patient).await?;
+        let days = self.days_of_patient(&readable, (day, day), parts).await?;
         Ok(days.into_iter().next().unwrap_or_else(|| PatientDay::new(patient, day, Vec::new())))
     }
 
-    /// Days of the patient whose data the token opens, first and last included, also those without data.
-    pub async fn own_days(
+    /// Days of a patient, first and last included, also those without data.
+    pub async fn days_of_patient(
         &self,
-        caller: &HealthCaller,
-        days: (LocalDay, LocalDay),
-        parts: DayParts,
-    ) -> Result<Vec<PatientDay>> {
-        caller.require("patient.read")?;
-        self.days(&caller.patient, days, parts).await
-    }
-
-    async fn days(
-        &self,
-        patient: &PatientId,
+        patient: &Readable<PatientId>,
         (first, last): (LocalDay, LocalDay),
         parts: DayParts,
     ) -> Result<Vec<PatientDay>> {
+        let patient = patient.uuid();
         let mut sections = by_day(self.core.health().summaries(patient, first, last).await?, |row| row.day);
         let mut slots = HashMap::default();
         if parts.slots {

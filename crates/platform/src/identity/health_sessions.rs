@@ -9,7 +9,7 @@ use store::{
     StoreError, UserId, UserRole,
 };
 
-use crate::core::access::Researcher;
+use crate::core::access::{READ_SCOPE, Readable, Researcher, require_scope};
 use crate::core::error::{PlatformError, Result};
 use crate::core::settings::RETENTION_SETTING;
 use crate::identity::Identity;
@@ -18,19 +18,29 @@ use crate::identity::users_sessions::{REFRESH_GRACE_MS, replaced_long_ago};
 
 /// What a patient's own token allows.
 const OWN_SCOPE: &str = "patient.read patient.sync";
-/// What a token of someone who reads in the patient's stead allows.
-const READ_SCOPE: &str = "patient.read";
-
-/// What is told of a token that does not allow what it was brought for.
-pub const SCOPE_MISSING: &str = "the token does not have the scope for this";
-
-/// Who calls the Health Cloud, and whose data the token opens.
+/// Who calls the Health Cloud, and whose data the token opens. Only the gate makes it, so that patient and scope are those
+/// of a session:
+///
+/// ```
+/// use platform::HealthCaller;
+///
+/// fn change(mut caller: HealthCaller, other: HealthCaller) {
+///     caller.client = other.client;
+/// }
+/// ```
+///
+/// ```compile_fail
+/// use platform::HealthCaller;
+///
+/// fn change(mut caller: HealthCaller, other: HealthCaller) {
+///     caller.patient = other.patient;
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthCaller {
-    /// The patient.
-    pub patient: PatientId,
+    patient: PatientId,
     /// What the token allows, words with blanks between.
-    pub scope: String,
+    scope: String,
     /// The account that reads in the patient's stead.
     pub actor: Option<AccountId>,
     /// The OAuth client that the token was issued to.
@@ -44,12 +54,19 @@ pub struct HealthCaller {
 }
 
 impl HealthCaller {
+    /// Whose data the token opens.
+    pub fn patient(&self) -> &PatientId {
+        &self.patient
+    }
+
+    /// The right to read the patient's data. Forbidden unless the token allows it.
+    pub fn readable(&self) -> Result<Readable<PatientId>> {
+        Readable::by_scope(&self.patient, &self.scope)
+    }
+
     /// Forbidden unless the token allows this.
     pub fn require(&self, scope: &str) -> Result<()> {
-        if self.scope.split(' ').any(|word| word == scope) {
-            return Ok(());
-        }
-        Err(PlatformError::Forbidden(SCOPE_MISSING))
+        require_scope(&self.scope, scope)
     }
 }
 

@@ -23,8 +23,8 @@ const LONGEST_FOR_S: i64 = 24 * 3600;
 impl People {
     /// The alarms of a patient, in the order in which they were set.
     pub async fn alarms(&self, researcher: &Researcher, patient: &PatientId) -> Result<Vec<Alarm>> {
-        self.core.patient_access(researcher, patient).await?;
-        Ok(self.core.health().alarms(patient).await?)
+        let patient = self.core.readable_patient(researcher, patient).await?;
+        Ok(self.core.health().alarms(patient.uuid()).await?)
     }
 
     /// Puts alarms in the place of those that a patient has; answers them. A practitioner may do this too.

@@ -10,7 +10,7 @@ use store::{HealthChange, HealthMessage, PatientId};
 use vitals::news_timeline::SettingsAt;
 use vitals::news2::{Consciousness, Spo2Scale};
 
-use crate::core::access::Researcher;
+use crate::core::access::{Readable, Researcher};
 use crate::core::audit::{Action, patient_entity};
 use crate::core::checks::note;
 use crate::core::error::{PlatformError, Result};
@@ -59,8 +59,8 @@ impl NewsSettingsChange {
 impl People {
     /// What is valid for a patient now.
     pub async fn news_settings(&self, researcher: &Researcher, patient: &PatientId) -> Result<SettingsAt> {
-        self.core.patient_access(researcher, patient).await?;
-        self.news_settings_at(patient, self.core.now_ms()).await
+        let patient = self.core.readable_patient(researcher, patient).await?;
+        self.news_settings_at(&patient, self.core.now_ms()).await
     }
 
     /// Changes what is valid for a patient from now on; answers what is valid then. A practitioner may do this too.
@@ -71,7 +71,7 @@ impl People {
         change: &NewsSettingsChange,
     ) -> Result<SettingsAt> {
         let fields = change.fields()?;
-        self.core.patient_access(researcher, patient).await?;
+        let readable = self.core.readable_patient(researcher, patient).await?;
         let now_ms = self.core.now_ms();
         let mut entry = self.core.entry(Action::PatientUpdate, researcher, patient_entity(patient), None);
         entry.details =
@@ -87,11 +87,11 @@ impl People {
         self.core.users().enqueue(message.clone()).await?;
         self.core.deliver(message).await?;
         self.core.wake_derivations();
-        self.news_settings_at(patient, now_ms).await
+        self.news_settings_at(&readable, now_ms).await
     }
 
-    async fn news_settings_at(&self, patient: &PatientId, time_ms: i64) -> Result<SettingsAt> {
-        let settings = self.core.health().patient_settings(patient).await?;
+    async fn news_settings_at(&self, patient: &Readable<PatientId>, time_ms: i64) -> Result<SettingsAt> {
+        let settings = self.core.health().patient_settings(patient.uuid()).await?;
         Ok(Subject::new(Profile::default(), "UTC", settings).news_settings(time_ms))
     }
 }

@@ -3,7 +3,7 @@
 use store::{Device, GroupCode, Patient, PatientId, Profile};
 use vitals::latest::LatestValues;
 
-use crate::core::access::Researcher;
+use crate::core::access::{Readable, Researcher};
 use crate::core::error::{PlatformError, Result};
 use crate::core::person::Person;
 use crate::identity::health_sessions::HealthCaller;
@@ -27,19 +27,22 @@ pub struct PatientRow {
 impl People {
     /// The bracelets of the patient whose data the token opens, newest first.
     pub async fn devices(&self, caller: &HealthCaller) -> Result<Vec<Device>> {
-        caller.require("patient.read")?;
-        Ok(self.core.health().devices(&caller.patient).await?)
+        Ok(self.core.health().devices(caller.readable()?.uuid()).await?)
     }
 
-    /// The uuids of the patients of a group, in the order in which they joined. What is shown of them is then read
-    /// part by part, so that a study of thousands takes no more memory than a small one.
-    pub async fn uuids_of_group(&self, researcher: &Researcher, group_code: &GroupCode) -> Result<Vec<PatientId>> {
-        let group = self.core.group_access(researcher, group_code).await?;
-        Ok(self.core.users().uuids_of(&group.code).await?)
+    /// The patients of a group, in the order in which they joined. What is shown of them is then read part by part, so that
+    /// a study of thousands takes no more memory than a small one.
+    pub async fn readable_members(
+        &self,
+        researcher: &Researcher,
+        group_code: &GroupCode,
+    ) -> Result<Readable<Vec<PatientId>>> {
+        self.core.readable_members(researcher, group_code).await
     }
 
-    /// A patient whom the caller has been found to have access to.
-    pub(crate) async fn patient_row(&self, uuid: &PatientId) -> Result<PatientRow> {
+    /// A patient as a list shows them, without latest values.
+    pub(crate) async fn patient_row(&self, patient: &Readable<PatientId>) -> Result<PatientRow> {
+        let uuid = patient.uuid();
         let patient = self.core.users().patient(uuid).await?.ok_or(PlatformError::NotFound("patient"))?;
         let profile = self.core.health().patient(uuid).await?.map(|body| body.profile).unwrap_or_default();
         let device = self.core.health().devices(uuid).await?.into_iter().next();

@@ -70,7 +70,7 @@ impl People {
         uuid: &PatientId,
         change: PatientChange,
     ) -> Result<PatientRow> {
-        self.core.managed_patient(researcher, uuid).await?;
+        let readable = self.core.managed_patient(researcher, uuid).await?;
         let change = ProfileChange {
             person: Person {
                 external_patient_id: change.external_patient_id,
@@ -82,7 +82,7 @@ impl People {
         };
         let entry = self.core.entry(Action::PatientUpdate, researcher, patient_entity(uuid), None);
         self.write_profile(uuid, change, entry, "external_patient_id").await?;
-        self.patient_row(uuid).await
+        self.patient_row(&readable).await
     }
 
     /// Changes person and body of a patient; answers him as he then stands.
@@ -92,11 +92,11 @@ impl People {
         uuid: &PatientId,
         change: ProfileChange,
     ) -> Result<PatientRow> {
-        self.core.managed_patient(researcher, uuid).await?;
+        let readable = self.core.managed_patient(researcher, uuid).await?;
         let secondary = Some(hcp_admin_entity(&researcher.account));
         let entry = self.core.entry(Action::PatientProfileUpdate, researcher, patient_entity(uuid), secondary);
         self.write_profile(uuid, change, entry, "first_name").await?;
-        self.patient_row(uuid).await
+        self.patient_row(&readable).await
     }
 
     /// Changes what the caller has told of himself; an account has only names. Answers him as he then stands.

@@ -21,9 +21,6 @@ use crate::extract::HealthCall;
 use crate::parameters::Parameters;
 use crate::state::ApiState;
 
-/// The scope of a token that may read.
-const READ: &str = "patient.read";
-
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(raw_metrics))
@@ -50,13 +47,13 @@ async fn raw_metrics(
     parameters: Parameters,
     headers: HeaderMap,
 ) -> Result<Response> {
-    caller.require(READ)?;
+    let patient = caller.readable()?;
     let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("raw metric type"))?;
     let range = range::read(data_type, &parameters)?;
     // After the range: 406 would send a client looking for another form of an answer that there is not.
     let form = Form::asked_for(&headers)?;
-    let pieces = state.platform.data.samples(&caller.patient, data_type, range).await?;
-    let writer = Writer::new(form, data_type, &caller.patient)?;
+    let pieces = state.platform.data.samples(&patient, data_type, range).await?;
+    let writer = Writer::new(form, data_type, patient.uuid())?;
     // A cache in between must not give CSV to somebody who asked for JSON.
     let headers = [(CONTENT_TYPE, form.content_type()), (VARY, "accept")];
     Ok((headers, Body::from_stream(written(pieces, writer))).into_response())

@@ -1,6 +1,6 @@
 //! What a batch is likely to need, read at once and in one snapshot. What it needs beyond that is read when it asks.
 
-use store::{DerivationInputs, HealthDb, InputRange, PatientId};
+use store::{DerivationInputs, InputRange};
 use vitals::cells::WINDOW_MS;
 use vitals::derivation::{
     Answer, Batch, DaysAhead, LOOK_BACK_WINDOWS, Output, Rows, VITAL_TYPES, Windows, days_around, keys_of_days,
@@ -9,6 +9,7 @@ use vitals::registry::DataType;
 use vitals::zone::{LocalDay, WINDOW_US};
 
 use super::plan::Plan;
+use super::reader::StoredPatient;
 
 /// Windows of which rows are read ahead: more are read as they are computed, so that memory does not grow with a history.
 const LONGEST_ROWS_WINDOWS: i64 = 12;
@@ -16,14 +17,9 @@ const LONGEST_ROWS_WINDOWS: i64 = 12;
 const HOUR_WINDOWS: i64 = 12;
 
 /// Reads what a plan is likely to need, and gives it to the batch.
-pub(super) async fn read_ahead(
-    health: &HealthDb,
-    patient: &PatientId,
-    plan: &Plan,
-    batch: &mut Batch,
-) -> store::Result<()> {
+pub(super) async fn read_ahead(stored: &StoredPatient, plan: &Plan, batch: &mut Batch) -> store::Result<()> {
     let Some(range) = plan.span().map(|span| range_of(plan, &span)) else { return Ok(()) };
-    let inputs = health.derivation_inputs(patient, range.clone()).await?;
+    let inputs = stored.health.derivation_inputs(stored.patient.uuid(), range.clone()).await?;
     give(batch, &range, inputs);
     Ok(())
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use store::{
-    AHEAD_MS, Claim, CommitOutcome, DerivationCommit, Dirty, DueRange, EventType, Gender, HealthDb, LatestChange,
-    NewEvent, PatientId,
+    AHEAD_MS, Claim, CommitOutcome, DerivationCommit, Dirty, DueRange, EventType, Gender, LatestChange, NewEvent,
+    PatientId,
 };
 use vitals::activity::Sex;
 use vitals::derivation::{
@@ -21,6 +21,7 @@ use super::counts::DerivationCounts;
 use super::plan::Plan;
 use super::reader::{Reader, StoredPatient, read_all};
 use crate::core::Core;
+use crate::core::access::Readable;
 
 /// Windows up to which a batch is computed where it is: to hand a live sync over to another thread costs more.
 const FEW_WINDOWS: i64 = 12;
@@ -53,8 +54,8 @@ pub(super) async fn derive(core: &Core, counts: &DerivationCounts, claim: Claim)
         now_ms,
     };
     let (plan, mut batch) = begin(input);
-    read_ahead(health, &claim.patient, &plan, &mut batch).await?;
-    let stored = StoredPatient { health: health.clone(), patient: claim.patient.clone() };
+    let stored = StoredPatient { health: health.clone(), patient: Readable::for_derivation(&claim) };
+    read_ahead(&stored, &plan, &mut batch).await?;
     let changes = run(&stored, batch, &plan, counts).await?;
     let mut commit = commit_of(claim, &plan, changes, start.latest, now_ms);
     commit.due = marks(&commit, &start.dirty);
@@ -174,7 +175,8 @@ pub(super) fn commit_of(
 }
 
 /// Returns what formulas ask about a patient.
-pub(super) async fn subject_of(health: &HealthDb, patient: &PatientId) -> store::Result<Subject> {
+pub(super) async fn subject_of(stored: &StoredPatient) -> store::Result<Subject> {
+    let (health, patient) = (&stored.health, stored.patient.uuid());
     let body = health.patient(patient).await?.map(|found| found.profile).unwrap_or_default();
     Ok(subject(&body, health.patient_settings(patient).await?))
 }

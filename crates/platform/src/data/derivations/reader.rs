@@ -9,6 +9,8 @@ use store::{HealthDb, PatientId};
 use vitals::derivation::{Answer, Batch, Need, Rows, VITAL_TYPES};
 use vitals::registry::DataType;
 
+use crate::core::access::Readable;
+
 /// Where a batch reads.
 pub(crate) trait Reader: Sync {
     /// Reads what a batch needs.
@@ -16,15 +18,15 @@ pub(crate) trait Reader: Sync {
 }
 
 /// A patient in the health database.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct StoredPatient {
     pub health: HealthDb,
-    pub patient: PatientId,
+    pub patient: Readable<PatientId>,
 }
 
 impl Reader for StoredPatient {
     async fn read(&self, need: Need) -> store::Result<Answer> {
-        let StoredPatient { health, patient } = self;
+        let (health, patient) = (&self.health, self.patient.uuid());
         Ok(match need {
             Need::Rows { data_type, from_us, to_us } => {
                 let blocks = health.rows(patient, data_type, from_us, to_us).await?;

@@ -16,6 +16,7 @@ use super::derive::{Input, begin, commit_due, run, subject_of};
 use super::reader::{Reader, StoredPatient};
 use super::values::{Values, is_known};
 use crate::core::Core;
+use crate::core::access::Readable;
 use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
 
@@ -127,7 +128,7 @@ async fn compare(
     let seen = health.stored_latest(patient).await?;
     let kept_from_us = health.retired(patient).await?;
     let frozen = frozen_of(&due, &kept_from_us);
-    let rows = StoredPatient { health: health.clone(), patient: patient.clone() };
+    let rows = StoredPatient { health: health.clone(), patient: Readable::for_derivation(&claim) };
     let mut again = Again { rows, values: stored.frozen(&frozen), latest: seen, due };
     let first_vital_ms = frozen.whole_from(&VITAL_TYPES).div_euclid(1000);
     again.latest.retain(|timed| timed.timestamp_ms < first_vital_ms);
@@ -135,7 +136,7 @@ async fn compare(
         let input = Input {
             due: std::mem::take(&mut again.due),
             seen: again.latest,
-            subject: subject_of(health, patient).await?,
+            subject: subject_of(&again.rows).await?,
             kept_from_us: kept_from_us.clone(),
             now_ms,
         };

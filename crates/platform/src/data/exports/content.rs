@@ -15,6 +15,7 @@ use super::request::{ArchiveFormat, ExportRequest};
 use super::sink::Sink;
 use super::{csv_files, parquet_files};
 use crate::core::Core;
+use crate::core::access::Readable;
 use crate::core::error::Result;
 
 const DICTIONARY: &str = "data_dictionary.csv";
@@ -24,7 +25,7 @@ const MANIFEST: &str = "manifest.json";
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub path: &'a str,
-    pub patient: &'a PatientId,
+    pub patient: &'a Readable<PatientId>,
 }
 
 /// Writes an archive to a path; answers its size. When this answers, the object is durable.
@@ -65,7 +66,7 @@ async fn fill(filling: &mut Filling<'_>) -> Result<()> {
     let dictionary = data_dictionary(&types, filling.request.format);
     let dictionary = add_text(filling, DICTIONARY, dictionary).await?;
     let manifest =
-        manifest(filling.patient, filling.request, &filling.zones, &filling.files, (DICTIONARY, &dictionary))?;
+        manifest(filling.patient.uuid(), filling.request, &filling.zones, &filling.files, (DICTIONARY, &dictionary))?;
     add_text(filling, MANIFEST, manifest).await?;
     Ok(())
 }

@@ -20,7 +20,7 @@ pub(super) async fn add(filling: &mut Filling<'_>, data_type: DataType) -> Resul
     let mut channels: BTreeSet<Channel> = BTreeSet::new();
     for touched in &periods {
         let Filling { core, patient, verified, .. } = &*filling;
-        channels.extend(core.health().channels_of_period(patient, data_type, touched.period, verified).await?);
+        channels.extend(core.health().channels_of_period(patient.uuid(), data_type, touched.period, verified).await?);
     }
     for channel in channels {
         add_file(filling, data_type, &periods, Some(channel)).await?;
@@ -42,8 +42,9 @@ async fn add_file(
     for touched in periods {
         let health = filling.core.health();
         let (period, times_us) = (touched.period, touched.times_us.clone());
-        let mut pieces =
-            health.period_rows(filling.patient, data_type, period, times_us, channel).verifying(&filling.verified);
+        let mut pieces = health
+            .period_rows(filling.patient.uuid(), data_type, period, times_us, channel)
+            .verifying(&filling.verified);
         while let Some(blocks) = pieces.next().await? {
             (filling.interruption)()?;
             let blocks = filling.within(blocks, touched.is_whole);

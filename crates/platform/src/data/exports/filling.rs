@@ -13,12 +13,13 @@ use super::manifest::FileOfArchive;
 use super::request::ExportRequest;
 use super::sink::Sink;
 use crate::core::Core;
+use crate::core::access::Readable;
 use crate::core::error::{PlatformError, Result};
 
 /// An archive that is being filled.
 pub(super) struct Filling<'a> {
     pub core: &'a Core,
-    pub patient: &'a PatientId,
+    pub patient: &'a Readable<PatientId>,
     pub request: &'a ExportRequest,
     pub range: LocalRange,
     pub sink: Sink,

@@ -15,6 +15,7 @@ use vitals::zone::{DAY_US, LocalClock, QUARTER_US, SECOND_US};
 
 use super::request::ExportRequest;
 use crate::core::Core;
+use crate::core::access::Readable;
 use crate::core::error::Result;
 
 /// A stored period and what is asked for of it.
@@ -44,7 +45,7 @@ impl LocalRange {
     pub(super) async fn touched_periods(
         self,
         core: &Core,
-        patient: &PatientId,
+        patient: &Readable<PatientId>,
         data_type: DataType,
     ) -> Result<Vec<TouchedPeriod>> {
         // Wide enough to see all quarters of every period that is touched.
@@ -53,7 +54,7 @@ impl LocalRange {
             Period::Month => 33 * DAY_US,
         };
         let (from_us, to_us) = (self.from_us.saturating_sub(around_us), self.to_us.saturating_add(around_us));
-        let quarters = core.health().local_quarters(patient, data_type, from_us, to_us).await?;
+        let quarters = core.health().local_quarters(patient.uuid(), data_type, from_us, to_us).await?;
         Ok(self.periods(data_type, &quarters))
     }
 

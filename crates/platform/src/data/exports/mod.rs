@@ -109,13 +109,13 @@ impl Data {
         if job.actor != researcher.account {
             return Err(PlatformError::Forbidden("the caller has not asked for this export"));
         }
-        self.core.patient_access(researcher, &job.patient).await?;
+        let patient = self.core.readable_patient(researcher, &job.patient).await?;
         researcher.require_manager()?;
         let progress = match job.state {
             ExportState::InProgress => ExportProgress::InProgress,
             ExportState::Failed { error } => ExportProgress::Failed { error },
             ExportState::Done { path, .. } => {
-                let name = file_name::archive(&job.patient, &job.id);
+                let name = file_name::archive(patient.uuid(), &job.id);
                 ExportProgress::Done { download_url: self.download_url(&path, &name, LINK_LIFETIME).await? }
             }
         };

@@ -18,7 +18,7 @@ use crate::core::error::Result;
 pub(super) async fn add(filling: &mut Filling<'_>, data_type: DataType) -> Result<()> {
     for touched in filling.range.touched_periods(filling.core, filling.patient, data_type).await? {
         let health = filling.core.health();
-        let content = health.period_content(filling.patient, data_type, touched.period).await?;
+        let content = health.period_content(filling.patient.uuid(), data_type, touched.period).await?;
         match content.segment {
             Some(segment) if touched.is_whole && content.chunks.is_empty() => {
                 copy(filling, data_type, &touched, &segment).await?;
@@ -67,7 +67,7 @@ async fn encode(filling: &mut Filling<'_>, data_type: DataType, touched: &Touche
     let health = filling.core.health();
     let (period, times_us) = (touched.period, touched.times_us.clone());
     let mut pieces =
-        health.period_rows(filling.patient, data_type, period, times_us, None).verifying(&filling.verified);
+        health.period_rows(filling.patient.uuid(), data_type, period, times_us, None).verifying(&filling.verified);
     let name = file_name(data_type, touched);
     let mut rows = Rows::default();
     let mut file: Option<PeriodFile> = None;
@@ -78,7 +78,7 @@ async fn encode(filling: &mut Filling<'_>, data_type: DataType, touched: &Touche
             continue;
         }
         rows.add(&blocks);
-        let (begun, patient) = (name.clone(), filling.patient.clone());
+        let (begun, patient) = (name.clone(), filling.patient.uuid().clone());
         let open = file.take();
         let written = filling.sink.write(move |archive| {
             let mut file = if let Some(file) = open {

@@ -4,6 +4,7 @@ use store::{ExportJob, ExportState, StoreError};
 
 use super::content::{Place, write_archive};
 use super::request::ExportRequest;
+use crate::core::access::Readable;
 use crate::core::error::{PlatformError, Result};
 use crate::core::work::{Ended, Work};
 use crate::data::Data;
@@ -43,7 +44,7 @@ impl Data {
             return Err(StoreError::LeaseLost.into());
         }
         let interruption = || work.check();
-        let place = Place { path: &path, patient: &job.patient };
+        let place = Place { path: &path, patient: &Readable::for_export(job) };
         let bytes = write_archive(&self.core, place, &request, &interruption).await?;
         Ok((path, bytes))
     }

@@ -12,7 +12,7 @@ use vitals::registry::DataType;
 use vitals::zone::{LocalClock, LocalDay};
 
 use super::board_row::{BoardRow, SPARK_SLOTS, Spark};
-use crate::core::access::Researcher;
+use crate::core::access::{Readable, Researcher};
 use crate::core::error::{PlatformError, Result};
 use crate::core::person::Person;
 use crate::data::Data;
@@ -26,9 +26,10 @@ struct Recent {
 }
 
 impl Data {
-    /// The board's rows of patients whom the caller has been found to have access to, in their order. Best called with
-    /// [`crate::ROWS_AT_ONCE`]; who has been removed meanwhile is left out.
-    pub async fn board_rows(&self, uuids: &[PatientId]) -> Result<Vec<BoardRow>> {
+    /// The board's rows of patients, in their order. Best called with [`crate::ROWS_AT_ONCE`]; who has been removed
+    /// meanwhile is left out.
+    pub async fn board_rows(&self, patients: &Readable<Vec<PatientId>>) -> Result<Vec<BoardRow>> {
+        let uuids = patients.uuids();
         let all = || uuids.to_vec();
         let (mut persons, bodies, mut devices, mut latest, mut news) = tokio::try_join!(
             self.core.users().patients(all()),
@@ -37,7 +38,7 @@ impl Data {
             self.core.health().latest_of_patients(all()),
             self.core.health().newest_news_of_patients(all()),
         )?;
-        let mut recent = self.recent(uuids, &bodies).await?;
+        let mut recent = self.recent(patients, &bodies).await?;
         let mut rows = Vec::with_capacity(uuids.len());
         for uuid in uuids {
             let Some(patient) = persons.remove(uuid) else { continue };
@@ -66,16 +67,21 @@ impl Data {
     }
 
     /// The rows of a study's board are of these patients, in the order in which they joined.
-    pub async fn board_patients(&self, researcher: &Researcher, group_code: &GroupCode) -> Result<Vec<PatientId>> {
-        self.people.uuids_of_group(researcher, group_code).await
+    pub async fn board_patients(
+        &self,
+        researcher: &Researcher,
+        group_code: &GroupCode,
+    ) -> Result<Readable<Vec<PatientId>>> {
+        self.people.readable_members(researcher, group_code).await
     }
 
     /// The last hours of patients, from the cells of the local days that they lie on.
     async fn recent(
         &self,
-        uuids: &[PatientId],
+        patients: &Readable<Vec<PatientId>>,
         bodies: &HashMap<PatientId, HealthPatient>,
     ) -> Result<HashMap<PatientId, Recent>> {
+        let uuids = patients.uuids();
         let last_window = window_of(self.core.now_ms() * 1000);
         let first_window = last_window + 1 - SPARK_SLOTS;
         let types = [DataType::Activity, DataType::Activity];

@@ -12,6 +12,7 @@ use store::{EventType, GroupCode, PatientId, StoreError};
 
 use super::board_row::BoardRow;
 use super::boards::BoardEvent;
+use crate::core::access::Readable;
 use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
 use crate::data::events::LogPage;
@@ -194,8 +195,8 @@ async fn rows_of(
     let mut uuids: Vec<PatientId> = held.iter().map(|(patient, _)| patient.clone()).collect();
     uuids.dedup();
     let mut changed = Vec::with_capacity(uuids.len());
-    for part in uuids.chunks(ROWS_AT_ONCE) {
-        for row in readable_rows(data, part).await? {
+    for part in Readable::for_board_listeners(uuids).into_parts(ROWS_AT_ONCE) {
+        for row in rows_without_faults(data, part).await? {
             let of_patient = held.iter().filter(|(patient, _)| *patient == row.uuid);
             let studies = of_patient.map(|(_, code)| code.clone()).collect();
             changed.push(ChangedRow { row: Arc::new(row), studies });
@@ -205,17 +206,17 @@ async fn rows_of(
 }
 
 /// Rows of patients; one that cannot be read holds up nothing else, unless the store is away.
-async fn readable_rows(data: &Data, uuids: &[PatientId]) -> Result<Vec<BoardRow>> {
-    match data.board_rows(uuids).await {
+async fn rows_without_faults(data: &Data, patients: Readable<Vec<PatientId>>) -> Result<Vec<BoardRow>> {
+    match data.board_rows(&patients).await {
         Err(error) if !is_away(&error) => {}
         rows => return rows,
     }
     let mut rows = Vec::new();
-    for uuid in uuids {
-        match data.board_rows(std::slice::from_ref(uuid)).await {
+    for patient in patients.into_parts(1) {
+        match data.board_rows(&patient).await {
             Ok(row) => rows.extend(row),
             Err(error) if is_away(&error) => return Err(error),
-            Err(error) => tracing::warn!(patient = %uuid, %error, "a row of a board cannot be read"),
+            Err(error) => tracing::warn!(patient = ?patient.uuids(), %error, "a row of a board cannot be read"),
         }
     }
     Ok(rows)

@@ -13,6 +13,7 @@ use vitals::cells::{ActivityCell, DayCells, WINDOW_MS};
 use vitals::registry::DataType;
 use vitals::zone::{DAY_US, LocalDay, QUARTER_US, WINDOW_US};
 
+use crate::core::access::Readable;
 use crate::core::error::Result;
 use crate::data::Data;
 
@@ -65,7 +66,13 @@ struct Window {
 
 impl Data {
     /// The gaps of what is shown of a patient in a range of µs, whose end is excluded.
-    pub(super) async fn gaps(&self, patient: &PatientId, span_us: (i64, i64), types: &[DataType]) -> Result<Vec<Gap>> {
+    pub(super) async fn gaps(
+        &self,
+        patient: &Readable<PatientId>,
+        span_us: (i64, i64),
+        types: &[DataType],
+    ) -> Result<Vec<Gap>> {
+        let patient = patient.uuid();
         let (from_us, end_us) = span_us;
         let day = |time_us: i64| LocalDay(time_us.div_euclid(DAY_US) as i32);
         let activity = [DataType::Activity, DataType::Activity];

@@ -9,7 +9,7 @@ use store::{GroupCode, LocalQuarter, PatientId, TallyRow};
 use vitals::registry::{DataType, Role};
 use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US};
 
-use crate::core::access::Researcher;
+use crate::core::access::{Readable, Researcher};
 use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
 use crate::data::compliance::{activity_of, percent, slots_so_far, with_heart_rate};
@@ -65,22 +65,27 @@ impl Data {
         group_code: &GroupCode,
         first: LocalDay,
         last: LocalDay,
-    ) -> Result<Vec<PatientId>> {
+    ) -> Result<Readable<Vec<PatientId>>> {
         if last < first || last.0 - first.0 >= MOST_DAYS {
             return Err(PlatformError::invalid(
                 "to",
                 format!("must not be before from, nor {MOST_DAYS} days after it"),
             ));
         }
-        self.people.uuids_of_group(researcher, group_code).await
+        self.people.readable_members(researcher, group_code).await
     }
 
-    /// The days of patients whom the caller has been found to have access to, in their order.
-    pub async fn heat_map(&self, uuids: &[PatientId], first: LocalDay, last: LocalDay) -> Result<Vec<PatientDays>> {
+    /// The days of patients, in their order.
+    pub async fn heat_map(
+        &self,
+        patients: &Readable<Vec<PatientId>>,
+        first: LocalDay,
+        last: LocalDay,
+    ) -> Result<Vec<PatientDays>> {
         let columns = PatientColumns { person: true, profile: true, device: false, latest_values: false };
         let now_ms = self.core.now_ms();
-        let mut all = Vec::with_capacity(uuids.len());
-        for row in self.patient_rows(uuids, columns).await? {
+        let mut all = Vec::with_capacity(patients.uuids().len());
+        for row in self.patient_rows(patients, columns).await? {
             let clock = LocalClock::new(row.profile.time_zone.as_deref().unwrap_or("UTC"));
             let types = [DataType::Activity, DataType::Activity];
             let cells = self.core.health().slots_of_types(&row.patient.uuid, first, last, types).await?;
@@ -110,7 +115,8 @@ impl Data {
         patient: &PatientId,
         day: LocalDay,
     ) -> Result<(usize, Vec<TypeHours>)> {
-        self.core.patient_access(researcher, patient).await?;
+        let readable = self.core.readable_patient(researcher, patient).await?;
+        let patient = readable.uuid();
         let body = self.core.health().patient(patient).await?.map(|found| found.profile).unwrap_or_default();
         let clock = LocalClock::new(body.time_zone.as_deref().unwrap_or("UTC"));
         let (start_us, end_us) = day.span_us(&clock);

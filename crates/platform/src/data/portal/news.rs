@@ -29,7 +29,8 @@ impl Data {
         if to_ms < from_ms || to_ms - from_ms > LONGEST_SERIES_MS {
             return Err(PlatformError::invalid("to", "must not be before from, nor more than 400 days after it"));
         }
-        self.core.patient_access(researcher, patient).await?;
+        let readable = self.core.readable_patient(researcher, patient).await?;
+        let patient = readable.uuid();
         let mut entries: Vec<NewsEntry> = self.core.health().news_before(patient, from_ms).await?.into_iter().collect();
         entries.extend(self.core.health().news_between(patient, from_ms, to_ms).await?);
         Ok(NewsHistory { time_zone: self.core.health().time_zone(patient).await?, entries })

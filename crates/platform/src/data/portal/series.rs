@@ -13,7 +13,7 @@ use vitals::registry::{Channel, ChannelRule, Colour, DataType, NULL, TestKind};
 use vitals::zone::SECOND_US;
 
 use super::gaps::Gap;
-use crate::core::access::Researcher;
+use crate::core::access::{Readable, Researcher};
 use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
 use store::PatientId;
@@ -179,26 +179,26 @@ impl Data {
     /// Series of a patient.
     pub async fn chart(&self, researcher: &Researcher, patient: &PatientId, request: &SeriesRequest) -> Result<Chart> {
         request.check()?;
-        self.core.patient_access(researcher, patient).await?;
+        let patient = self.core.readable_patient(researcher, patient).await?;
         let mut types: Vec<DataType> = request.columns.iter().map(|column| column.data_type).collect();
         types.sort_unstable();
         types.dedup();
         let mut found: BTreeMap<(usize, Channel), Extremes> = BTreeMap::new();
         for data_type in &types {
-            self.read_type(patient, *data_type, request, &mut found).await?;
+            self.read_type(&patient, *data_type, request, &mut found).await?;
         }
         let series = found.into_iter().map(|((at, channel), extremes)| extremes.series(request.columns[at], channel));
         Ok(Chart {
             bucket_us: request.bucket_us(),
             series: series.collect(),
-            gaps: self.gaps(patient, request.span_us(), &types).await?,
+            gaps: self.gaps(&patient, request.span_us(), &types).await?,
         })
     }
 
     /// Looks at all rows of a type.
     async fn read_type(
         &self,
-        patient: &PatientId,
+        patient: &Readable<PatientId>,
         data_type: DataType,
         request: &SeriesRequest,
         found: &mut BTreeMap<(usize, Channel), Extremes>,
@@ -207,7 +207,7 @@ impl Data {
         let starts = (from_us..end_us).step_by(piece_us(data_type) as usize);
         let read = |start_us: i64| {
             let last_us = (start_us + piece_us(data_type)).min(end_us) - 1;
-            self.core.health().rows(patient, data_type, start_us, last_us)
+            self.core.health().rows(patient.uuid(), data_type, start_us, last_us)
         };
         let mut pieces = stream::iter(starts).map(read).buffered(PIECES_AHEAD);
         while let Some(blocks) = pieces.try_next().await? {

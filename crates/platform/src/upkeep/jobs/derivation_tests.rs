@@ -10,6 +10,7 @@ use vitals::registry::{Channel, DataType, TestKind};
 use vitals::zone::ZoneRuns;
 
 use super::membership::NodeName;
+use crate::core::access::Readable;
 use crate::jobs;
 use crate::test_service::{MINUTE_MS, NOON_MS, Service, minutes_to_noon};
 
@@ -29,8 +30,12 @@ async fn a_sync_becomes_latest_values_a_score_and_a_day() {
     assert_eq!(drain(&service).await, 0);
 
     assert_eq!(service.heart_rate(&PatientId::new("ada")).await, Some((62.0, NOON_MS)));
-    let latest =
-        service.platform.data.latest_values(vec![PatientId::new("ada"), PatientId::new("grace")]).await.unwrap();
+    let latest = service
+        .platform
+        .data
+        .latest_values(&Readable::for_test(&[PatientId::new("ada"), PatientId::new("grace")]))
+        .await
+        .unwrap();
     assert_eq!(latest[&PatientId::new("ada")].news_score.map(Into::into), Some((0.0, NOON_MS)));
     assert_eq!(latest[&PatientId::new("grace")].news_score.map(Into::into), Some((1.0, NOON_MS)));
     let day = service.day_json(&PatientId::new("ada")).await;
