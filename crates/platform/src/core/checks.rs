@@ -17,7 +17,10 @@ pub(crate) fn clean_email(email: &str) -> Result<String> {
     Ok(clean)
 }
 
+/// What is not valid of a request, by field.
+pub type FieldFaults = BTreeMap<String, Vec<String>>;
+
 /// Notes what is not valid of a field.
-pub(crate) fn note(errors: &mut BTreeMap<String, Vec<String>>, field: &str, message: &str) {
+pub(crate) fn note(errors: &mut FieldFaults, field: &str, message: &str) {
     errors.entry(field.to_owned()).or_default().push(message.to_owned());
 }
