@@ -13,6 +13,8 @@ mod people;
 mod platform;
 #[cfg(test)]
 mod test_service;
+#[cfg(test)]
+mod tests;
 mod upkeep;
 
 pub use crate::core::access::{Entrance, Researcher};
