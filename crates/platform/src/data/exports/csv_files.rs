@@ -46,7 +46,7 @@ async fn add_file(
             health.period_rows(filling.patient, data_type, period, times_us, channel).verifying(&filling.verified);
         while let Some(blocks) = pieces.next().await? {
             (filling.interruption)()?;
-            let blocks = filling.within(blocks, touched.is_whole);
+            let blocks = filling.within(blocks, touched);
             if blocks.is_empty() {
                 continue;
             }
