@@ -152,6 +152,7 @@ impl People {
     /// none of them holds its patient.
     pub async fn check_voucher(&self, researcher: &Researcher, voucher_code: &str) -> Result<Option<VoucherCheck>> {
         let mut patient = self.core.users().patient_by_voucher(&clean_voucher(voucher_code)).await?;
+        // A key for named groups must not find out which codes there are elsewhere.
         if researcher.key_scoped
             && let Some(found) = &patient
         {
