@@ -19,8 +19,7 @@ mod upkeep;
 
 pub use crate::core::access::{Entrance, Researcher};
 pub use crate::core::audit::Action;
-pub use crate::core::checks::FieldFaults;
-pub use crate::core::error::{PlatformError, Result};
+pub use crate::core::error::{FieldFaults, PlatformError, Result};
 pub use crate::core::ids::hex;
 pub use crate::core::person::Person;
 pub use crate::core::settings::{RETENTION_SETTING, Settings};

@@ -1,8 +1,6 @@
 //! What is checked of texts in more than one service.
 
-use std::collections::BTreeMap;
-
-use crate::core::error::{PlatformError, Result};
+use crate::core::error::{FieldFaults, PlatformError, Result};
 
 /// An e-mail as it is stored and looked up: trimmed, in lower case. Invalid when it cannot be one.
 pub(crate) fn clean_email(email: &str) -> Result<String> {
@@ -16,9 +14,6 @@ pub(crate) fn clean_email(email: &str) -> Result<String> {
     }
     Ok(clean)
 }
-
-/// What is not valid of a request, by field.
-pub type FieldFaults = BTreeMap<String, Vec<String>>;
 
 /// Notes what is not valid of a field.
 pub(crate) fn note(errors: &mut FieldFaults, field: &str, message: &str) {

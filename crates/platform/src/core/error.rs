@@ -1,8 +1,11 @@
 //! What an operation can answer instead of its result. The API gives each a status and a code.
 
+use std::collections::BTreeMap;
+
 use store::StoreError;
 
-use crate::core::checks::FieldFaults;
+/// What is not valid of a request, by field.
+pub type FieldFaults = BTreeMap<String, Vec<String>>;
 
 /// Why an operation was not done.
 #[derive(Debug, thiserror::Error)]

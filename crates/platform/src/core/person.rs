@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::checks::{FieldFaults, note};
-use crate::core::error::{PlatformError, Result};
+use crate::core::checks::note;
+use crate::core::error::{FieldFaults, PlatformError, Result};
 
 /// The longest text that an attribute holds, in characters.
 const LONGEST_TEXT: usize = 200;

@@ -7,8 +7,8 @@ use store::{
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, Actor, group_entity, patient_entity, user_entity};
-use crate::core::checks::{FieldFaults, clean_email, note};
-use crate::core::error::{PlatformError, Result};
+use crate::core::checks::{clean_email, note};
+use crate::core::error::{FieldFaults, PlatformError, Result};
 use crate::core::person::Person;
 use crate::identity::accounts::email_taken;
 use crate::identity::login::clean_voucher;

@@ -6,8 +6,8 @@ use store::{HealthChange, HealthMessage, NewAuditEntry, PatientId, PersonChange,
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
-use crate::core::checks::{FieldFaults, clean_email, note};
-use crate::core::error::{PlatformError, Result};
+use crate::core::checks::{clean_email, note};
+use crate::core::error::{FieldFaults, PlatformError, Result};
 use crate::core::person::Person;
 use crate::identity::accounts::email_taken;
 use crate::identity::login::Owner;
