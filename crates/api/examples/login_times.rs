@@ -11,7 +11,9 @@ use api::{ApiState, ClientAddress, Limits};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
-use platform::{Environment, NewAccount, NewActivation, NewApiKey, Person, Platform, Settings, SubscriptionStart};
+use platform::{
+    Environment, FieldFaults, NewAccount, NewActivation, NewApiKey, Person, Platform, Settings, SubscriptionStart,
+};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
@@ -154,6 +156,7 @@ async fn people(platform: &Platform) -> Result<[String; 2], Failure> {
         email: Some("grace@example.org".to_owned()),
         person: Person::default(),
         profile: Profile::default(),
+        unreadable: FieldFaults::new(),
     };
     platform.people.activate(activation, "10.0.0.1").await?;
     Ok([grace.voucher_code, hedy.voucher_code])

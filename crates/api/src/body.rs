@@ -6,12 +6,10 @@
 
 pub(crate) mod rejection;
 
-use std::collections::BTreeMap;
-
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use platform::PlatformError;
+use platform::{FieldFaults, PlatformError};
 use serde_json::{Map, Value};
 
 use rejection::BodyRejection;
@@ -21,7 +19,7 @@ use crate::error::ApiError;
 /// The fields of a JSON object, taken out one by one.
 pub struct Fields {
     values: Map<String, Value>,
-    errors: BTreeMap<String, Vec<String>>,
+    errors: FieldFaults,
 }
 
 /// Where a text ceases to be JSON. The parser's own words are those of its inside.
@@ -102,7 +100,7 @@ impl Fields {
             None => Err(error),
         });
         match read {
-            Ok(Value::Object(values)) => Ok(Fields { values, errors: BTreeMap::new() }),
+            Ok(Value::Object(values)) => Ok(Fields { values, errors: FieldFaults::new() }),
             Ok(_) => Err(BodyRejection::NotAnObject),
             Err(error) => Err(BodyRejection::NotJson(place_of(&error))),
         }
@@ -217,7 +215,7 @@ impl Fields {
                 self.note(&format!("{field}.{at}"), "must be an object");
                 continue;
             };
-            let mut inner = Fields { values, errors: BTreeMap::new() };
+            let mut inner = Fields { values, errors: FieldFaults::new() };
             list.push(read(&mut inner));
             self.errors.extend(inner.errors.into_iter().map(|(name, what)| (format!("{field}.{at}.{name}"), what)));
         }
@@ -232,6 +230,11 @@ impl Fields {
     /// Invalid when any field was; fields that nobody asked for are no error.
     pub fn finish(self) -> Result<(), PlatformError> {
         if self.errors.is_empty() { Ok(()) } else { Err(PlatformError::Invalid(self.errors)) }
+    }
+
+    /// What is wrong of the fields so far, for an operation that refuses it together with what it finds itself.
+    pub fn into_faults(self) -> FieldFaults {
+        self.errors
     }
 
     fn wrong<T>(&mut self, field: &str, message: &str) -> Option<T> {

@@ -85,19 +85,26 @@ pub(crate) async fn one_day(day: PatientDay, form: DayForm) -> Result<Response> 
     Ok(([(CONTENT_TYPE, "application/json")], out).into_response())
 }
 
-/// An answer of many days, which come batch by batch: an object by patient, or else elements in the frame.
-pub(crate) async fn many_days<Batches>(
-    batches: Batches,
-    form: DayForm,
-    frame: Frame,
-    by_patient: bool,
-) -> Result<Response>
+/// How many days stand in one answer.
+pub(crate) enum Arrangement {
+    /// An object with a member for each patient.
+    ByPatient,
+    /// Elements of a list in a frame.
+    Listed(Frame),
+}
+
+/// An answer of many days, which come batch by batch.
+pub(crate) async fn many_days<Batches>(batches: Batches, form: DayForm, arrangement: Arrangement) -> Result<Response>
 where
     Batches: Stream<Item = platform::Result<Vec<PatientDay>>> + Send + 'static,
 {
     let at_once = form.at_once();
+    let (frame, is_by_patient) = match arrangement {
+        Arrangement::ByPatient => (Frame::object(), true),
+        Arrangement::Listed(frame) => (frame, false),
+    };
     let write = move |out: &mut Vec<u8>, day: PatientDay| {
-        if by_patient {
+        if is_by_patient {
             // A uuid needs no escaping.
             out.extend_from_slice(format!("\"{}\":", day.patient).as_bytes());
         }

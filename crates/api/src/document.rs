@@ -73,7 +73,6 @@ fn complete_operation(path: &str, method: &str, operation: &mut Map<String, Valu
     let is_secured = complete_security(path, operation);
     let has_query = parameters::complete(operation);
     let has_body = complete_request_body(operation, schemas);
-    let is_probe = ["/livez", "/readyz"].contains(&path);
     let mut own: Vec<u16> = vec![500];
     if path.contains('{') || has_query {
         own.push(400);
@@ -84,7 +83,7 @@ fn complete_operation(path: &str, method: &str, operation: &mut Map<String, Valu
     if is_secured {
         own.push(401);
     }
-    if !is_probe {
+    if !is_probe(path) {
         own.extend([429, 503]);
     }
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
@@ -92,7 +91,7 @@ fn complete_operation(path: &str, method: &str, operation: &mut Map<String, Valu
         responses.entry(status.to_string()).or_insert_with(|| json!({}));
     }
     for (status, response) in responses.iter_mut() {
-        complete_response(path, status, is_probe, response, schemas);
+        complete_response(path, status, response, schemas);
     }
 }
 
@@ -166,7 +165,12 @@ fn complete_request_body(operation: &mut Map<String, Value>, schemas: &Value) ->
     }
 }
 
-fn complete_response(path: &str, status: &str, is_probe: bool, response: &mut Value, schemas: &Value) {
+/// Whether a path only says how the service is, which is neither limited nor refused.
+fn is_probe(path: &str) -> bool {
+    ["/livez", "/readyz"].contains(&path)
+}
+
+fn complete_response(path: &str, status: &str, response: &mut Value, schemas: &Value) {
     let is_error = status.starts_with('4') || status.starts_with('5');
     if response["description"].as_str().is_none_or(str::is_empty) {
         response["description"] = json!(meaning(status));
@@ -185,15 +189,19 @@ fn complete_response(path: &str, status: &str, is_probe: bool, response: &mut Va
         }
         add_example(kind, media, schemas);
     }
-    let mut headers = json!({"X-Request-Id": header("names the request in the log of the service", true, "text")});
-    if !is_probe {
+    let mut headers =
+        json!({"X-Request-Id": header("names the request in the log of the service", Presence::Always, "text")});
+    if !is_probe(path) {
         let absent = "; absent when the operator has switched the limit off";
-        headers["X-RateLimit-Limit"] = header(&format!("requests a minute{absent}"), false, "number");
-        headers["X-RateLimit-Remaining"] = header(&format!("requests left in this minute{absent}"), false, "number");
+        headers["X-RateLimit-Limit"] = header(&format!("requests a minute{absent}"), Presence::Sometimes, "number");
+        headers["X-RateLimit-Remaining"] =
+            header(&format!("requests left in this minute{absent}"), Presence::Sometimes, "number");
     }
     match status {
-        "401" => headers["WWW-Authenticate"] = header("the scheme", true, "text"),
-        "429" | "503" => headers["Retry-After"] = header("seconds until it may be tried again", true, "number"),
+        "401" => headers["WWW-Authenticate"] = header("the scheme", Presence::Always, "text"),
+        "429" | "503" => {
+            headers["Retry-After"] = header("seconds until it may be tried again", Presence::Always, "number")
+        }
         _ => {}
     }
     if let Some(given) = response["headers"].as_object().cloned() {
@@ -202,7 +210,15 @@ fn complete_response(path: &str, status: &str, is_probe: bool, response: &mut Va
     response["headers"] = headers;
 }
 
-fn header(description: &str, required: bool, kind: &str) -> Value {
+/// Whether every answer of a status has a header.
+#[derive(PartialEq, Eq)]
+enum Presence {
+    Always,
+    Sometimes,
+}
+
+fn header(description: &str, presence: Presence, kind: &str) -> Value {
+    let required = presence == Presence::Always;
     let schema = if kind == "number" { json!({"type": "integer", "minimum": 0}) } else { json!({"type": "string"}) };
     json!({"description": description, "required": required, "schema": schema})
 }

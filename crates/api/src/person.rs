@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use platform::{Person, ProfileChange, Receipt};
+use platform::{FieldFaults, Person, ProfileChange, Receipt};
 use serde::{Deserialize, Serialize};
 use store::{Gender, Profile};
 
@@ -52,7 +52,7 @@ pub(crate) fn read_gender(fields: &mut Fields) -> Option<Gender> {
     gender
 }
 
-/// Reads the attributes of [`ProfileFields`].
+/// Reads the attributes of [`ProfileFields`]; those that cannot be read stay noted in `fields`.
 pub(crate) fn read_profile(fields: &mut Fields) -> ProfileChange {
     ProfileChange {
         email: fields.text("email"),
@@ -73,6 +73,7 @@ pub(crate) fn read_profile(fields: &mut Fields) -> ProfileChange {
             // two ways.
             time_zone: None,
         },
+        unreadable: FieldFaults::new(),
     }
 }
 

@@ -14,11 +14,13 @@ mod people;
 mod platform;
 #[cfg(test)]
 mod test_service;
+#[cfg(test)]
+mod tests;
 mod upkeep;
 
 pub use crate::core::access::{Entrance, Readable, Researcher, SCOPE_MISSING};
 pub use crate::core::audit::Action;
-pub use crate::core::error::{PlatformError, Result};
+pub use crate::core::error::{FieldFaults, PlatformError, Result};
 pub use crate::core::ids::hex;
 pub use crate::core::person::Person;
 pub use crate::core::settings::{RETENTION_SETTING, Settings};

@@ -1,5 +1,6 @@
 //! A service over databases of a test, whose time passes when the test says so.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 
@@ -92,6 +93,16 @@ impl Service {
         self.sync(patient, vec![block]).await;
     }
 
+    /// Takes the object store away: neither writes nor reads reach it.
+    pub fn take_objects_away(&self) -> TakenAway {
+        let place = self.platform.core.objects().as_folder().unwrap().to_owned();
+        let kept = place.with_extension("away");
+        std::fs::rename(&place, &kept).unwrap();
+        // A file where the folder was, so that no folder can be made in its place.
+        std::fs::write(&place, "").unwrap();
+        TakenAway { place, kept }
+    }
+
     /// Lets time pass.
     pub fn pass_ms(&self, ms: i64) {
         self.now_ms.fetch_add(ms, Ordering::Relaxed);
@@ -113,6 +124,20 @@ impl Service {
         let mut out = Vec::new();
         days[0].write_json(&mut out, &Section::ALL);
         serde_json::from_slice(&out).unwrap()
+    }
+}
+
+/// An object store that is away.
+#[must_use]
+pub(crate) struct TakenAway {
+    place: PathBuf,
+    kept: PathBuf,
+}
+
+impl TakenAway {
+    pub fn bring_back(self) {
+        std::fs::remove_file(&self.place).unwrap();
+        std::fs::rename(&self.kept, &self.place).unwrap();
     }
 }
 

@@ -30,6 +30,8 @@ mod texts;
 mod users;
 
 pub use audit_entry::{Entity, NewAuditEntry};
+#[cfg(feature = "planned-failures")]
+pub use engine::FailureMoment;
 pub use engine::{
     Address, BUCKETS_US, DbCounts, DurationCounts, Limits, OperationCounts, PoolCounts, listen_for_wake_ups,
 };

@@ -9,7 +9,7 @@ use utoipa_axum::routes;
 use vitals::summary::Section;
 use vitals::zone::LocalDay;
 
-use crate::days::{DayForm, EXTRA, many_days, required_date};
+use crate::days::{Arrangement, DayForm, EXTRA, many_days, required_date};
 use crate::error::{ErrorBody, Result};
 use crate::extract::HealthCall;
 use crate::parameters::{Parameters, both, malformed};
@@ -169,7 +169,7 @@ async fn user_summaries(
     // The members of the envelope follow the days in the same object.
     let after = format!("],{}", &envelope[1..]).into_bytes();
     let frame = Frame { before: b"{\"data\":[".to_vec(), after };
-    many_days(futures::stream::iter([Ok(days)]), form, frame, false).await
+    many_days(futures::stream::iter([Ok(days)]), form, Arrangement::Listed(frame)).await
 }
 
 #[cfg(test)]

@@ -48,8 +48,8 @@ async fn change(
         external_patient_id: fields.text("external_patient_id"),
         customer_tag: fields.text("customer_tag"),
         time_zone: fields.text("time_zone"),
+        unreadable: fields.into_faults(),
     };
-    fields.finish()?;
     Ok(Json(state.platform.people.change_patient(&researcher, &uuid, change).await?.into()))
 }
 
@@ -79,7 +79,7 @@ async fn change_profile(
     Path(PathPatient(uuid)): Path<PathPatient>,
     mut fields: Fields,
 ) -> Result<Json<PatientBody>> {
-    let change = read_profile(&mut fields);
-    fields.finish()?;
+    let mut change = read_profile(&mut fields);
+    change.unreadable = fields.into_faults();
     Ok(Json(state.platform.people.change_profile(&researcher, &uuid, change).await?.into()))
 }

@@ -8,13 +8,12 @@ use store::GroupCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::days::{DayForm, date, many_days, one_day, required_date};
+use crate::days::{Arrangement, DayForm, date, many_days, one_day, required_date};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::parameters::Parameters;
 use crate::path_uuid::PathPatient;
 use crate::state::ApiState;
-use crate::streamed::Frame;
 use store::PatientId;
 
 /// Batches that are read ahead while one is written.
@@ -51,7 +50,7 @@ async fn of_group(
         async move { platform.data.days_of_patients(&part, day, parts).await }
     };
     let batches = futures::stream::iter(batches).map(read).buffered(BATCHES_AHEAD);
-    many_days(batches, form, Frame::object(), true).await
+    many_days(batches, form, Arrangement::ByPatient).await
 }
 
 /// The daily summary of a patient. Sections without data are empty objects.

@@ -9,7 +9,7 @@ use axum::http::{Method, StatusCode};
 use platform::ingest::Receipt;
 use runtime::HashMap;
 
-use super::text::{heading, histogram, line};
+use super::text::{Counted, heading, histogram, line};
 
 /// Upper ends of the histogram's buckets, µs. The last bucket has none.
 const BUCKETS_US: [u64; 11] =
@@ -98,7 +98,8 @@ impl Metrics {
             let counts = counters.buckets.each_ref().map(|count| count.load(Ordering::Relaxed));
             let ends_s = BUCKETS_US.map(|end_us| end_us as f64 / 1e6);
             let sum_us = counters.sum_us.load(Ordering::Relaxed);
-            histogram(text, name, &format!("route=\"{route}\""), &ends_s, &counts, sum_us);
+            let counted = Counted { ends_s: &ends_s, counts: &counts, sum_us };
+            histogram(text, name, &format!("route=\"{route}\""), &counted);
         }
     }
 

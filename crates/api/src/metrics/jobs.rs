@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use platform::Platform;
 use platform::jobs::{BUCKETS_MS, KindCounts};
 
-use super::text::{heading, histogram, line};
+use super::text::{Counted, heading, histogram, line};
 
 /// Writes what this node has run, and what waits or fails on all nodes; the latter is left out when the database does
 /// not answer.
@@ -65,7 +65,8 @@ fn write_runs(kinds: &BTreeMap<&'static str, KindCounts>, text: &mut String) {
     heading(text, name, "histogram", "Time of a run, until its end is stored.");
     for (kind, counts) in kinds {
         let ends_s = BUCKETS_MS.map(|end_ms| end_ms as f64 / 1e3);
-        histogram(text, name, &format!("kind=\"{kind}\""), &ends_s, &counts.buckets, counts.sum_us);
+        let counted = Counted { ends_s: &ends_s, counts: &counts.buckets, sum_us: counts.sum_us };
+        histogram(text, name, &format!("kind=\"{kind}\""), &counted);
     }
 }
 

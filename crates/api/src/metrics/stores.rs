@@ -2,7 +2,7 @@
 
 use store::{BUCKETS_US, DbCounts, PoolCounts};
 
-use super::text::{heading, histogram, line};
+use super::text::{Counted, heading, histogram, line};
 
 /// Writes what each database has been asked on this node, and what waits for its connections.
 pub(super) fn write(databases: &[DbCounts], text: &mut String) {
@@ -24,7 +24,8 @@ fn write_operations(databases: &[DbCounts], text: &mut String) {
         for operation in &counts.operations {
             let labels = format!("database=\"{}\",operation=\"{}\"", counts.database, operation.name);
             let durations = &operation.durations;
-            histogram(text, name, &labels, &ends_s(), &durations.buckets, durations.sum_us);
+            let counted = Counted { ends_s: &ends_s(), counts: &durations.buckets, sum_us: durations.sum_us };
+            histogram(text, name, &labels, &counted);
         }
     }
     let name = "pulseward_store_operation_failures_total";
@@ -64,7 +65,8 @@ fn write_pools(databases: &[DbCounts], text: &mut String) {
     heading(text, name, "histogram", "Time that an operation waited for a connection.");
     for counts in databases {
         let (labels, waits) = (format!("database=\"{}\"", counts.database), &counts.pool.waits);
-        histogram(text, name, &labels, &ends_s(), &waits.buckets, waits.sum_us);
+        let counted = Counted { ends_s: &ends_s(), counts: &waits.buckets, sum_us: waits.sum_us };
+        histogram(text, name, &labels, &counted);
     }
 }
 

@@ -17,8 +17,19 @@ pub(super) fn line(text: &mut String, line: &str) {
     let _ = writeln!(text, "{line}");
 }
 
-/// Writes the lines of one histogram: `counts` are those of each bucket by itself, one more than `ends_s` has.
-pub(super) fn histogram(text: &mut String, name: &str, labels: &str, ends_s: &[f64], counts: &[u64], sum_us: u64) {
+/// What a histogram has counted.
+pub(super) struct Counted<'a> {
+    /// Upper ends of the buckets, s. The last bucket has none.
+    pub ends_s: &'a [f64],
+    /// Counts of each bucket by itself, one more than there are ends.
+    pub counts: &'a [u64],
+    /// Sum of what was counted, µs.
+    pub sum_us: u64,
+}
+
+/// Writes the lines of one histogram.
+pub(super) fn histogram(text: &mut String, name: &str, labels: &str, counted: &Counted<'_>) {
+    let Counted { ends_s, counts, sum_us } = *counted;
     let mut below = 0;
     for (end_s, count) in ends_s.iter().zip(counts) {
         below += count;

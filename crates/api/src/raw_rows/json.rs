@@ -47,7 +47,7 @@ impl JsonRows {
                 continue;
             }
             text.extend_from_slice(key);
-            push_value(text, column, cells, row, b"null", push_text);
+            push_value(text, column, cells, row, push_text);
         }
         text.push(b'}');
     }

@@ -10,7 +10,6 @@ pub(super) fn push_value(
     column: &Column,
     cells: &Cells,
     row: usize,
-    null: &[u8],
     push_text: impl Fn(&mut Vec<u8>, &str),
 ) {
     if let Some(value) = cells.text(row) {
@@ -19,7 +18,7 @@ pub(super) fn push_value(
     }
     let cell = cells.get(row);
     if cell == NULL {
-        text.extend_from_slice(null);
+        text.extend_from_slice(b"null");
         return;
     }
     match column.kind {

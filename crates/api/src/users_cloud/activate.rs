@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use platform::{NewActivation, Person};
+use platform::{FieldFaults, NewActivation, Person};
 use serde::Deserialize;
 use store::Profile;
 use utoipa_axum::router::OpenApiRouter;
@@ -58,7 +58,7 @@ async fn activate(
     address: ClientAddress,
     mut fields: Fields,
 ) -> Result<Json<UsersLoginBody>> {
-    let activation = NewActivation {
+    let mut activation = NewActivation {
         code: fields.required_text("code"),
         password: fields.required_text("password"),
         email: fields.text("email"),
@@ -78,8 +78,9 @@ async fn activate(
             hair_density: fields.integer("hair_density"),
             time_zone: fields.text("time_zone"),
         },
+        unreadable: FieldFaults::new(),
     };
-    fields.finish()?;
+    activation.unreadable = fields.into_faults();
     // No token is asked for: the voucher is the credential, and guessing it is slowed like guessing a password.
     let patient = state.platform.people.activate(activation, &address.text()).await?;
     // The app would otherwise ask for the password that was chosen a second ago.

@@ -38,7 +38,7 @@ async fn change(
     // person's own.
     change.profile.time_zone = fields.text("time_zone");
     change.person.agreement_to_terms_of_use = fields.flag("agreement_to_terms_of_use");
-    fields.finish()?;
+    change.unreadable = fields.into_faults();
     Ok(Json(state.platform.people.change_self(&caller, change).await?.into()))
 }
 

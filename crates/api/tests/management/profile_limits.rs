@@ -120,6 +120,29 @@ async fn activation_takes_the_same_values_and_names_every_wrong_one_at_once() {
 }
 
 #[tokio::test]
+async fn unreadable_fields_and_fields_out_of_range_are_refused_together() {
+    let study = Study::begin().await;
+    let before = study.row().await;
+    let body = json!({"birthday": "2030-01-01", "gender": "unknown", "height": 3, "weight": "61 kg", "email": 5});
+    let fields = ["birthday", "email", "gender", "height", "weight"];
+    let by_staff = study.ask("PUT", &study.of_grace("/profile"), body.clone()).await;
+    assert_eq!(wrong_fields(&by_staff), fields);
+    let own = study.story.ask("PATCH", "/users/me", &study.grace.users_token, body.clone()).await;
+    assert_eq!(wrong_fields(&own), fields);
+    let mut activation = body;
+    activation["code"] = json!(study.voucher().await);
+    let refused = study.story.post("/users/activate", activation).await;
+    assert_eq!(wrong_fields(&refused), ["birthday", "email", "gender", "height", "password", "weight"]);
+    assert_eq!(refused.body["errors"]["password"], json!(["is required"]), "one reason for one field");
+    let body = json!({"external_patient_id": 7, "customer_tag": "AB", "time_zone": "Nowhere"});
+    let refused = study.ask("PATCH", &study.of_grace(""), body).await;
+    assert_eq!(wrong_fields(&refused), ["customer_tag", "external_patient_id", "time_zone"]);
+    let alone = study.ask("PUT", &study.of_grace("/profile"), json!({"gender": "unknown"})).await;
+    assert_eq!(wrong_fields(&alone), ["gender"], "an unreadable field is not a missing one");
+    assert_eq!(study.row().await, before);
+}
+
+#[tokio::test]
 async fn several_wrong_attributes_leave_the_right_ones_unstored() {
     let study = Study::begin().await;
     let before = study.row().await;

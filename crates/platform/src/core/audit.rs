@@ -220,6 +220,7 @@ impl Core {
             primary,
             secondary,
             details: None,
+            // Without it, short details could be guessed from their hash after they were erased.
             salt: self.random_bytes(),
         }
     }

@@ -1,8 +1,6 @@
 //! What is checked of texts in more than one service.
 
-use std::collections::BTreeMap;
-
-use crate::core::error::{PlatformError, Result};
+use crate::core::error::{FieldFaults, PlatformError, Result};
 
 /// An e-mail as it is stored and looked up: trimmed, in lower case. Invalid when it cannot be one.
 pub(crate) fn clean_email(email: &str) -> Result<String> {
@@ -18,6 +16,6 @@ pub(crate) fn clean_email(email: &str) -> Result<String> {
 }
 
 /// Notes what is not valid of a field.
-pub(crate) fn note(errors: &mut BTreeMap<String, Vec<String>>, field: &str, message: &str) {
+pub(crate) fn note(errors: &mut FieldFaults, field: &str, message: &str) {
     errors.entry(field.to_owned()).or_default().push(message.to_owned());
 }

@@ -46,6 +46,7 @@ impl Core {
         let messages = self.users().messages_of(patient).await?;
         let count = messages.len();
         for message in messages {
+            // The first that fails ends it: no change may be made before an earlier one.
             self.make(message).await?;
         }
         Ok(count)
@@ -62,6 +63,7 @@ impl Core {
         let messages = self.health().entries_of(patient).await?;
         let count = messages.len();
         for message in messages {
+            // In this order: an entry that comes twice is known by its identifier, one that is forgotten is lost.
             self.users().take_entries(self.audit(message.entries)).await?;
             self.health().entries_taken(&message.key).await?;
         }
@@ -93,6 +95,7 @@ impl Core {
                 return first_failure.map_or(Ok(delivered), Err);
             }
             for key in keys {
+                // Keys of a patient lie together, and the first try goes through all messages of that patient.
                 let is_tried = key.patient().is_some() && last.as_ref().is_some_and(|last| last.patient == key.patient);
                 if !is_tried {
                     match self.deliver_at(direction, &key).await {

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use store::StoreError;
 
+/// What is not valid of a request, by field.
+pub type FieldFaults = BTreeMap<String, Vec<String>>;
+
 /// Why an operation was not done.
 #[derive(Debug, thiserror::Error)]
 pub enum PlatformError {
@@ -42,7 +45,7 @@ pub enum PlatformError {
     },
     /// The request is well-formed but not valid; what is wrong, by field.
     #[error("the request is not valid")]
-    Invalid(BTreeMap<String, Vec<String>>),
+    Invalid(FieldFaults),
     /// Too many tries; seconds to wait.
     #[error("too many requests")]
     TooMany {
@@ -63,6 +66,6 @@ pub type Result<T> = std::result::Result<T, PlatformError>;
 impl PlatformError {
     /// One field that is not valid.
     pub fn invalid(field: &str, message: impl Into<String>) -> Self {
-        PlatformError::Invalid(BTreeMap::from([(field.to_owned(), vec![message.into()])]))
+        PlatformError::Invalid(FieldFaults::from([(field.to_owned(), vec![message.into()])]))
     }
 }

@@ -1,11 +1,9 @@
 //! What is told of a person, as the users database holds it.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::core::checks::note;
-use crate::core::error::{PlatformError, Result};
+use crate::core::error::{FieldFaults, PlatformError, Result};
 
 /// The longest text that an attribute holds, in characters.
 const LONGEST_TEXT: usize = 200;
@@ -46,7 +44,7 @@ impl Person {
     }
 
     /// Notes what is not valid, by field.
-    pub(crate) fn check(&self, errors: &mut BTreeMap<String, Vec<String>>) {
+    pub(crate) fn check(&self, errors: &mut FieldFaults) {
         let texts = [
             ("first_name", &self.first_name),
             ("last_name", &self.last_name),

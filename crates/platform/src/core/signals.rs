@@ -69,6 +69,15 @@ impl Outcome {
     }
 }
 
+/// A run that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EndedRun {
+    pub outcome: Outcome,
+    pub took: Duration,
+    /// Whether its subject was put aside.
+    pub is_put_aside: bool,
+}
+
 impl JobSignals {
     /// Wakes the engine of this node: work of a kind may have become due.
     pub(crate) fn ring(&self, kind: &'static str) {
@@ -122,16 +131,16 @@ impl JobSignals {
         self.lock().kinds.entry(kind).or_default().running += 1;
     }
 
-    pub(crate) fn ended(&self, kind: &'static str, outcome: Outcome, took: Duration, put_aside: bool) {
+    pub(crate) fn ended(&self, kind: &'static str, run: EndedRun) {
         let mut counts = self.lock();
         let counts = counts.kinds.entry(kind).or_default();
         counts.running = counts.running.saturating_sub(1);
-        *counts.runs.entry(outcome).or_default() += 1;
-        counts.put_aside += u64::from(put_aside);
-        let took_ms = took.as_millis();
+        *counts.runs.entry(run.outcome).or_default() += 1;
+        counts.put_aside += u64::from(run.is_put_aside);
+        let took_ms = run.took.as_millis();
         let bucket = BUCKETS_MS.iter().position(|end| took_ms <= u128::from(*end)).unwrap_or(BUCKETS_MS.len());
         counts.buckets[bucket] += 1;
-        counts.sum_us += u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        counts.sum_us += u64::try_from(run.took.as_micros()).unwrap_or(u64::MAX);
     }
 
     pub(crate) fn engine_restarted(&self) {

@@ -107,6 +107,7 @@ impl Identity {
         let token = format!("pwk_{}", URL_SAFE_NO_PAD.encode(self.core.random_bytes::<32>()));
         let key = ApiKey {
             id: ApiKeyId::new(self.core.new_record_id()),
+            // Nothing else is kept: a copy of the database opens nothing.
             key_hash: hash_api_key(&token),
             prefix: token[..VISIBLE_PREFIX].to_owned(),
             account: account.uuid.clone(),

@@ -77,6 +77,8 @@ impl Backoff {
         if failures.len() >= REMEMBERED {
             failures.retain(|_, failed| now_ms - failed.last_ms < LONGEST_WAIT_MS);
             if failures.len() >= REMEMBERED {
+                // Memory stays within its limit; failures from so many addresses are not held up by counting them
+                // anyway.
                 failures.clear();
             }
         }

@@ -170,6 +170,7 @@ impl Identity {
             LoginName::Code(_) => self.core.users().patient_by_voucher(&name).await?.map(Found::Patient),
         };
         let hash = found.as_ref().and_then(Found::password_hash).map(str::to_owned);
+        // Also where nobody has the name: an answer that comes sooner would say so.
         let fits = self.password_fits(&name, address, &credentials.password, hash).await?;
         found.filter(|_| fits).ok_or(PlatformError::Unauthenticated("the credentials are not valid"))
     }
@@ -178,6 +179,7 @@ impl Identity {
     /// erase accounts.
     async fn check_second_factor(&self, found: &Found) -> Result<()> {
         let Found::Account(account) = found else { return Ok(()) };
+        // One that was never confirmed may not be in any app yet, and would lock its owner out.
         match self.core.users().totp(&account.uuid).await?.filter(|totp| totp.confirmed_ms.is_some()) {
             Some(_) => Err(PlatformError::Forbidden("an account with a second factor signs in on the portal only")),
             None => Ok(()),
@@ -186,6 +188,7 @@ impl Identity {
 
     /// Gives someone the password that he has chosen himself, which ends his tokens. Answers him as he then stands.
     pub(crate) async fn choose_password(&self, found: Found, password: &str, new_password: &str) -> Result<Found> {
+        // Otherwise a password that staff knows could go on as the one that the patient has chosen.
         if password == new_password {
             return Err(PlatformError::invalid("new_password", "must differ from the present password"));
         }

@@ -36,6 +36,7 @@ impl Identity {
         if keys.verifying.contains_key(kid) {
             return Ok(keys);
         }
+        // Another node may have made it since. Made-up names cost one look a second at most.
         self.fresh_keys(cloud).await
     }
 
@@ -86,6 +87,7 @@ impl Identity {
                 Cloud::Users => self.core.users().rotate_signing_key(key).await?,
                 Cloud::Health => self.core.health().rotate_signing_key(key).await?,
             }
+            // Two nodes that start at once make two keys; each then signs with the newer one, which both read here.
             stored = self.stored_keys(cloud).await?;
         }
         let newest = stored.iter().rfind(|key| key.retired_ms.is_none());

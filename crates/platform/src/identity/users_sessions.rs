@@ -40,6 +40,7 @@ impl Identity {
             replaced_ms: None,
             ended_ms: None,
         };
+        // Before the session is stored: where signing fails, no session and no entry of a login may stay.
         let issued = self.sign_users_token(&session, new.role).await?;
         if !self.core.users().add_session(session, new.password_hash, self.core.audit(vec![entry])).await? {
             return Err(PlatformError::Unauthenticated("the credentials are not valid"));

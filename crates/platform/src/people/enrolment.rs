@@ -1,7 +1,5 @@
 //! How people come into a study: a group, an anonymous patient with a voucher, and the patient who uses it.
 
-use std::collections::BTreeMap;
-
 use store::{
     Activation, Group, GroupCode, HealthChange, HealthMessage, Patient, PatientId, PatientState, Profile, StoreError,
     UserId, UserRole,
@@ -10,7 +8,7 @@ use store::{
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, Actor, group_entity, patient_entity, user_entity};
 use crate::core::checks::{clean_email, note};
-use crate::core::error::{PlatformError, Result};
+use crate::core::error::{FieldFaults, PlatformError, Result};
 use crate::core::person::Person;
 use crate::identity::accounts::email_taken;
 use crate::identity::login::clean_voucher;
@@ -59,6 +57,8 @@ pub struct NewActivation {
     pub person: Person,
     /// His body.
     pub profile: Profile,
+    /// Fields that could not be read; they are refused together with those whose values are not valid.
+    pub unreadable: FieldFaults,
 }
 
 impl People {
@@ -152,6 +152,7 @@ impl People {
     /// none of them holds its patient.
     pub async fn check_voucher(&self, researcher: &Researcher, voucher_code: &str) -> Result<Option<VoucherCheck>> {
         let mut patient = self.core.users().patient_by_voucher(&clean_voucher(voucher_code)).await?;
+        // A key for named groups must not find out which codes there are elsewhere.
         if researcher.key_scoped
             && let Some(found) = &patient
         {
@@ -223,7 +224,7 @@ impl People {
 
     /// The e-mail of a valid activation, as it is stored. Invalid with everything that is wrong at once.
     fn check_activation(&self, new: &NewActivation) -> Result<Option<String>> {
-        let mut errors = BTreeMap::new();
+        let mut errors = FieldFaults::new();
         new.person.check(&mut errors);
         check_profile(&new.profile, self.today(), &mut errors);
         let email = new.email.as_deref().map(clean_email).transpose();
@@ -234,6 +235,8 @@ impl People {
                 errors.extend(found.clone());
             }
         }
+        // Last, so that a password that is missing or no text is not called too short.
+        errors.extend(new.unreadable.clone());
         if !errors.is_empty() {
             return Err(PlatformError::Invalid(errors));
         }
@@ -246,7 +249,7 @@ fn voucher_used() -> PlatformError {
 }
 
 pub(crate) fn check_group_texts(name: &str, description: &str) -> Result<()> {
-    let mut errors = BTreeMap::new();
+    let mut errors = FieldFaults::new();
     if name.trim().is_empty() {
         note(&mut errors, "name", "must not be empty");
     }

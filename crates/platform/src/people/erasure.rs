@@ -32,6 +32,7 @@ impl People {
     /// Erases a patient. A member who manages one of his groups may do this, and an administrator.
     pub async fn erase_patient(&self, researcher: &Researcher, patient: &PatientId) -> Result<Receipt> {
         if researcher.role == Role::Admin && !researcher.key_scoped {
+            // A patient whom no group holds any more has no other who could do it.
             self.core.users().patient(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
         } else {
             self.core.patient_access(researcher, patient).await?;
@@ -44,6 +45,7 @@ impl People {
     pub async fn erase_patient_as_operator(&self, patient: &PatientId) -> Result<Receipt> {
         let entry = self.core.entry_by(Action::PatientDelete, Actor::operator(), patient_entity(patient), None);
         match self.erase(patient, entry).await {
+            // An earlier call may have broken off after its first commit; what it left is finished here.
             Err(PlatformError::Store(StoreError::Gone(_))) if self.core.users().erasure(patient).await?.is_some() => {
                 self.core.deliver_changes_of(patient).await?;
                 self.receipt(patient).await

@@ -52,6 +52,7 @@ impl People {
     /// Adds a patient, whom a group of the caller holds, to another group of his. Doing it again changes nothing.
     pub async fn attach_patient(&self, researcher: &Researcher, code: &GroupCode, patient: &PatientId) -> Result<()> {
         let group = self.core.managed_group(researcher, code).await?;
+        // With the group alone, a member could take in patients of other studies by their uuids.
         self.core.patient_access(researcher, patient).await?;
         let secondary = Some(group_entity(&group.id));
         let entry = self.core.entry(Action::PatientAttachGroup, researcher, patient_entity(patient), secondary);

@@ -1,7 +1,5 @@
 //! What is told of a person: names for the users database, his body for the health database; and how it is changed.
 
-use std::collections::BTreeMap;
-
 use jiff::civil::Date;
 use serde_json::json;
 use store::{HealthChange, HealthMessage, NewAuditEntry, PatientId, PersonChange, Profile, StoreError, UserRole};
@@ -9,7 +7,7 @@ use store::{HealthChange, HealthMessage, NewAuditEntry, PatientId, PersonChange,
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
 use crate::core::checks::{clean_email, note};
-use crate::core::error::{PlatformError, Result};
+use crate::core::error::{FieldFaults, PlatformError, Result};
 use crate::core::person::Person;
 use crate::identity::accounts::email_taken;
 use crate::identity::login::Owner;
@@ -29,6 +27,8 @@ pub struct PatientChange {
     pub customer_tag: Option<String>,
     /// IANA name.
     pub time_zone: Option<String>,
+    /// Fields that could not be read; they are refused together with those whose values are not valid.
+    pub unreadable: FieldFaults,
 }
 
 /// Attributes of a person to change; what is absent stays as it is, an empty text takes away.
@@ -40,6 +40,8 @@ pub struct ProfileChange {
     pub email: Option<String>,
     /// His body.
     pub profile: Profile,
+    /// Fields that could not be read; they are refused together with those whose values are not valid.
+    pub unreadable: FieldFaults,
 }
 
 impl ProfileChange {
@@ -60,6 +62,11 @@ impl ProfileChange {
         fields.extend(more.into_iter().filter(|(_, is_set)| *is_set).map(|(field, _)| field));
         fields
     }
+
+    /// Whether no attribute is named. An unreadable one is named all the same.
+    fn is_empty(&self) -> bool {
+        self.fields().is_empty() && self.unreadable.is_empty()
+    }
 }
 
 impl People {
@@ -79,6 +86,7 @@ impl People {
             },
             profile: Profile { time_zone: change.time_zone, ..Profile::default() },
             email: None,
+            unreadable: change.unreadable,
         };
         let entry = self.core.entry(Action::PatientUpdate, researcher, patient_entity(uuid), None);
         self.write_profile(uuid, change, entry, "external_patient_id").await?;
@@ -108,12 +116,12 @@ impl People {
             self.write_profile(&patient, change, entry, "first_name").await?;
             return self.identity.owner(&caller.owner).await;
         }
-        let mut errors = BTreeMap::new();
+        let mut errors = change.unreadable.clone();
         change.person.check(&mut errors);
         for field in change.fields().into_iter().filter(|field| !["first_name", "last_name"].contains(field)) {
             note(&mut errors, field, "is an attribute of patients only");
         }
-        if change.fields().is_empty() {
+        if change.is_empty() {
             note(&mut errors, "first_name", "or another attribute is required");
         }
         if !errors.is_empty() {
@@ -173,10 +181,10 @@ impl People {
 
     /// The e-mail of a valid change, as it is stored. Invalid with everything that is wrong at once.
     fn check_change(&self, change: &ProfileChange, first: &str) -> Result<Option<String>> {
-        let mut errors = BTreeMap::new();
+        let mut errors = change.unreadable.clone();
         change.person.check(&mut errors);
         check_profile(&change.profile, self.today(), &mut errors);
-        if change.fields().is_empty() {
+        if change.is_empty() {
             note(&mut errors, first, "or another attribute is required");
         }
         let email = change.email.as_deref().map(clean_email).transpose();
@@ -193,7 +201,7 @@ impl People {
 }
 
 /// Notes what is not valid of a body, by field. `today` bounds the birthday.
-pub(crate) fn check_profile(profile: &Profile, today: Date, errors: &mut BTreeMap<String, Vec<String>>) {
+pub(crate) fn check_profile(profile: &Profile, today: Date, errors: &mut FieldFaults) {
     if let Some(birthday) = &profile.birthday {
         match birthday.parse::<Date>() {
             Ok(date) if birthday.len() == 10 && date <= today && date.year() >= 1880 => {}

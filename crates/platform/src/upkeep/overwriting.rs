@@ -8,12 +8,14 @@ impl Upkeep {
     /// completes. Uploads wait meanwhile.
     pub async fn overwrite_erased(&self) -> Result<usize> {
         let erased = self.core.users().erasures_to_overwrite().await?;
+        // Rewriting holds up every writer.
         if erased.is_empty() {
             return Ok(0);
         }
         self.core.users().overwrite_deleted().await?;
         self.core.health().overwrite_deleted().await?;
         let count = erased.len();
+        // Last, so that a crash before leads to one rewriting more and not to one less.
         self.core.users().note_overwritten(erased, self.core.now_ms()).await?;
         Ok(count)
     }

@@ -69,6 +69,7 @@ impl Upkeep {
                     }
                 };
                 failures_in_a_row = 0;
+                // Otherwise the next look would find it again, and so on without end.
                 if sealed.segments == 0 {
                     given_up.insert(key(&period));
                 }
@@ -85,6 +86,7 @@ impl Upkeep {
         for _ in 0..TRIES {
             let random = u64::from_be_bytes(self.core.random_bytes());
             match self.core.health().seal_period(period, self.core.now_ms(), random).await {
+                // Another worker has changed the period meanwhile, and it may need sealing still.
                 Err(StoreError::LeaseLost) => {}
                 sealed => return Ok(sealed?),
             }
@@ -94,6 +96,7 @@ impl Upkeep {
 
     /// Deletes objects that nobody can be reading any more; answers how many.
     pub async fn sweep_dead_objects(&self) -> Result<usize> {
+        // A backup links or copies what its rows name, one after the other.
         if self.core.health().objects_held_until(self.core.now_ms()).await?.is_some() {
             return Ok(0);
         }

@@ -31,6 +31,8 @@ impl Upkeep {
             listed.retain(|object| object.modified_ms < written_before_ms);
             for some in listed.chunks(AT_ONCE) {
                 let known =
+                    // After the listing: an object whose row is committed in between is known, and the other way round
+                    // it would seem lost.
                     self.core.health().known_paths(some.iter().map(|object| object.path.clone()).collect()).await?;
                 for object in some.iter().filter(|object| !known.contains(&object.path)) {
                     orphans.paths.push(object.path.clone());

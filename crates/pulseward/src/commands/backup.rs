@@ -82,7 +82,8 @@ impl Backup {
         // Held before the databases are copied: what they refer to at that moment may not go away afterwards.
         let id = format!("backup-{}", platform.core.now_ms());
         platform.core.health().hold_objects(&id, platform.core.now_ms() + HOLD_MS).await?;
-        let copied = copy_all(platform, store, &self.folder, self.without_key).await;
+        let key = if self.without_key { MasterKey::LeftOut } else { MasterKey::Copied };
+        let copied = copy_all(platform, store, &self.folder, key).await;
         let is_listed_only = platform.core.objects().as_folder().is_none();
         // In a folder everything has been linked by now. A list of a bucket needs the objects until somebody has
         // copied them.
@@ -101,12 +102,14 @@ impl Backup {
     }
 }
 
-async fn copy_all(
-    platform: &Platform,
-    store: &StoreOptions,
-    folder: &Path,
-    without_key: bool,
-) -> Result<Value, Failure> {
+/// Whether the key that signs tokens is in the backup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MasterKey {
+    Copied,
+    LeftOut,
+}
+
+async fn copy_all(platform: &Platform, store: &StoreOptions, folder: &Path, key: MasterKey) -> Result<Value, Failure> {
     let from = DATABASES.map(|name| store.data.join(name));
     let to = DATABASES.map(|name| folder.join(name));
     let copies: Vec<(PathBuf, PathBuf)> = from.into_iter().zip(to).collect();
@@ -116,7 +119,7 @@ async fn copy_all(
     });
     copying.await.map_err(|error| Failure::Other(error.to_string()))??;
     // Without it a backup can be restored and no token of before is good.
-    if !without_key {
+    if key == MasterKey::Copied {
         let key = store.master_key_file.clone().unwrap_or_else(|| store.data.join(KEY));
         copy_private(&key, &folder.join(KEY))?;
     }

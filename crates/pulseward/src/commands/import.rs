@@ -18,6 +18,7 @@ use vitals::registry::DataType;
 
 use self::archive::{Archive, Entry, Form};
 use self::batch::Batch;
+use self::columnar::RowZones;
 use self::compression::Compression;
 use self::reader::Rows;
 use self::sender::{Counts, Sender};
@@ -154,7 +155,8 @@ impl Import {
 
     async fn send_columns(&self, archive: &mut Archive, entry: &Entry, sending: &mut Sending) -> Result<(), Failure> {
         let zone = self.time_zone.as_deref();
-        let mut streams = archive.streams(entry, zone.is_none())?;
+        let row_zones = if zone.is_none() { RowZones::Kept } else { RowZones::LeftOut };
+        let mut streams = archive.streams(entry, row_zones)?;
         while let Some(stream) = streams.next()? {
             let answer = sending.sender.send_columns(entry.data_type, zone, stream.bytes).await?;
             sending.add(stream.rows, answer);

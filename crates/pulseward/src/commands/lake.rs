@@ -14,7 +14,7 @@ use self::listing::{File, Listing};
 use crate::commands::simulate::progress_bar;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::wiring::objects;
+use crate::wiring::objects::{self, Transport};
 
 /// The object that says how far a mirror is.
 const STATE: &str = "pulseward-lake.json";
@@ -110,7 +110,7 @@ impl Copy {
 
     fn open_target(&self) -> Result<Objects, Failure> {
         if self.target.contains("://") {
-            return objects::at(&self.target, self.objects_allow_http);
+            return objects::at(&self.target, Transport::of(self.objects_allow_http));
         }
         let path = std::path::absolute(Path::new(&self.target));
         let path: PathBuf = path.map_err(|error| Failure::file("find", Path::new(&self.target), error))?;

@@ -11,15 +11,31 @@ use crate::failure::Failure;
 pub(super) fn open(options: &StoreOptions) -> Result<Objects, Failure> {
     match &options.objects {
         None => Ok(Objects::folder(&options.data.join("objects"))?),
-        Some(url) => at(url, options.objects_allow_http),
+        Some(url) => at(url, Transport::of(options.objects_allow_http)),
+    }
+}
+
+/// How a bucket may be reached over the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// Over TLS only.
+    Encrypted,
+    /// In clear text too.
+    AlsoPlain,
+}
+
+impl Transport {
+    /// What the option `--objects-allow-http` says.
+    pub fn of(allow_http: bool) -> Self {
+        if allow_http { Transport::AlsoPlain } else { Transport::Encrypted }
     }
 }
 
 /// Opens the object store at an address: `file:///DIR` or `s3://BUCKET/PREFIX`.
-pub fn at(url: &str, allow_http: bool) -> Result<Objects, Failure> {
+pub fn at(url: &str, transport: Transport) -> Result<Objects, Failure> {
     match place(url)? {
         Place::Folder(path) => Ok(Objects::folder(&path)?),
-        Place::Bucket { bucket, prefix } => bucket_at(bucket, prefix, allow_http),
+        Place::Bucket { bucket, prefix } => bucket_at(bucket, prefix, transport),
     }
 }
 
@@ -45,11 +61,11 @@ fn place(url: &str) -> Result<Place, Failure> {
     Err(Failure::Usage(format!("{url}: objects lie at file:///DIR or s3://BUCKET/PREFIX")))
 }
 
-fn bucket_at(bucket: String, prefix: String, allow_http: bool) -> Result<Objects, Failure> {
+fn bucket_at(bucket: String, prefix: String, transport: Transport) -> Result<Objects, Failure> {
     let endpoint = environment("AWS_ENDPOINT_URL");
     let is_plain = endpoint.as_deref().is_some_and(|url| url.starts_with("http://"));
     // Samples would cross the network in clear text, and with them the signed addresses of files.
-    if is_plain && !allow_http && !endpoint.as_deref().is_some_and(is_loopback) {
+    if is_plain && transport == Transport::Encrypted && !endpoint.as_deref().is_some_and(is_loopback) {
         let message = "AWS_ENDPOINT_URL is not encrypted; --objects-allow-http allows that";
         return Err(Failure::Usage(message.to_owned()));
     }

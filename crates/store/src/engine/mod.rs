@@ -14,6 +14,8 @@ mod durations;
 mod migrate;
 mod operations;
 pub(crate) mod param;
+#[cfg(any(test, feature = "planned-failures"))]
+mod planned_failures;
 mod postgres;
 mod row;
 mod row_texts;
@@ -32,6 +34,8 @@ pub use durations::{BUCKETS_US, DurationCounts};
 pub use migrate::Migrations;
 pub use operations::OperationCounts;
 pub use param::{Owned, Param};
+#[cfg(any(test, feature = "planned-failures"))]
+pub use planned_failures::FailureMoment;
 pub use row::{Columns, FromColumn, Row};
 pub use statement::Tx;
 
@@ -161,6 +165,18 @@ impl Db {
             Engine::Sqlite(_) => Ok(()),
             Engine::Postgres(postgres) => postgres.notify(message).await,
         }
+    }
+
+    /// Lets the next operation of a name fail, for tests; the names are those of [`OperationCounts`].
+    #[cfg(feature = "planned-failures")]
+    pub(crate) fn plan_failure(&self, operation: &str, moment: FailureMoment) {
+        self.operations.planned_failures.plan(operation, moment);
+    }
+
+    /// The operations whose planned failure has not come yet.
+    #[cfg(feature = "planned-failures")]
+    pub(crate) fn failures_to_come(&self) -> Vec<String> {
+        self.operations.planned_failures.outstanding()
     }
 
     /// Whether statements run inline on a thread of this process.

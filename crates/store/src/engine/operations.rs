@@ -13,6 +13,8 @@ use runtime::Instant;
 use tracing::Instrument as _;
 
 use super::durations::{DurationCounts, Durations};
+#[cfg(any(test, feature = "planned-failures"))]
+use super::planned_failures::PlannedFailures;
 use crate::error::{Result, StoreError};
 
 /// Places in the table: a few times as many as a database has operations. Where they are used up, what comes later is
@@ -35,6 +37,8 @@ pub(super) struct Operations {
     places: Box<[OnceLock<Place>]>,
     by_name: Mutex<BTreeMap<String, Arc<Operation>>>,
     other: Operation,
+    #[cfg(any(test, feature = "planned-failures"))]
+    pub(super) planned_failures: PlannedFailures,
 }
 
 #[derive(Debug)]
@@ -67,7 +71,14 @@ impl Operations {
     pub fn new(database: &'static str) -> Self {
         let other = Operation { name: OTHER.to_owned(), ..Operation::default() };
         let places = std::iter::repeat_with(OnceLock::new).take(PLACES).collect();
-        Operations { database, places, by_name: Mutex::default(), other }
+        Operations {
+            database,
+            places,
+            by_name: Mutex::default(),
+            other,
+            #[cfg(any(test, feature = "planned-failures"))]
+            planned_failures: PlannedFailures::default(),
+        }
     }
 
     /// The name of the database.
@@ -78,6 +89,8 @@ impl Operations {
     /// Runs an operation, counted and in a span under the name of the function that wrote the closure `F`.
     pub async fn observe<F, T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
         let operation = self.of_type(std::any::type_name::<F>());
+        #[cfg(any(test, feature = "planned-failures"))]
+        let work = self.planned_failures.run(&operation.name, work);
         let span = tracing::debug_span!("store", database = self.database, operation = operation.name);
         let running = Running { operation, has_ended: false };
         let begun = Instant::now();

@@ -1,5 +1,7 @@
 //! The users database: opening, checking, closing.
 
+#[cfg(feature = "planned-failures")]
+use crate::engine::FailureMoment;
 use crate::engine::{Address, Db, DbCounts, Limits, Migrations};
 use crate::error::Result;
 use crate::events::{EventLog, delete_events};
@@ -45,6 +47,18 @@ impl UsersDb {
     /// What has been done since the database was opened, for metrics.
     pub fn counts(&self) -> DbCounts {
         self.db.counts()
+    }
+
+    /// Lets the next operation of a name fail, for tests; the names are those of [`DbCounts`].
+    #[cfg(feature = "planned-failures")]
+    pub fn plan_failure(&self, operation: &str, moment: FailureMoment) {
+        self.db.plan_failure(operation, moment);
+    }
+
+    /// The operations whose planned failure has not come yet.
+    #[cfg(feature = "planned-failures")]
+    pub fn failures_to_come(&self) -> Vec<String> {
+        self.db.failures_to_come()
     }
 
     /// Whether the database answers.

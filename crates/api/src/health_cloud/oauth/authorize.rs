@@ -114,7 +114,7 @@ async fn take(platform: &Platform, form: &Form, browser: &Browser, address: &str
         Err(error) => return Err(error.into()),
     };
     match action {
-        "login" => login(platform, &request, ticket, browser, form, address).await,
+        "login" => login(platform, &request, LoginForm { ticket, browser, form }, address).await,
         // The ticket of the login page opens the login only; a consent needs the one that was made after it.
         "allow" | "deny" if platform.identity.is_logged_in(ticket, &browser.id)? => {
             let decision = if action == "allow" { Decision::Allow } else { Decision::Deny };
@@ -131,14 +131,21 @@ async fn take(platform: &Platform, form: &Form, browser: &Browser, address: &str
     }
 }
 
+/// A login page as it comes back.
+struct LoginForm<'a> {
+    /// The state that the page carried.
+    ticket: &'a str,
+    browser: &'a Browser,
+    form: &'a Form,
+}
+
 async fn login(
     platform: &Platform,
     request: &AuthorizationRequest,
-    ticket: &str,
-    browser: &Browser,
-    form: &Form,
+    sent: LoginForm<'_>,
     address: &str,
 ) -> Result<Response> {
+    let LoginForm { ticket, browser, form } = sent;
     let (name, password) = (form.one("name")?.unwrap_or_default(), form.one("password")?.unwrap_or_default());
     let new_password = form.one("new_password")?;
     let login_name =

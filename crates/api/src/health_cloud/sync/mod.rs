@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::body::{Body, Bytes, HttpBody as _};
-use axum::extract::{Path, State};
+use axum::extract::{Path, Request, State};
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use platform::ingest::{self, Receipt, SyncBody, TypeOutcome};
@@ -146,9 +147,9 @@ async fn sync_arrow(
     HealthCall(caller): HealthCall,
     Path(data_type): Path<String>,
     parameters: Parameters,
-    headers: HeaderMap,
-    sent: Body,
+    request: Request,
 ) -> Result<Json<SyncAnswer>> {
+    let (Parts { headers, .. }, sent) = request.into_parts();
     caller.require(SYNC)?;
     // In the path the type is part of the address, so an unknown one is 404; in a body it is 422.
     let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("data type"))?;

@@ -47,7 +47,7 @@ async fn add_file(
             .verifying(&filling.verified);
         while let Some(blocks) = pieces.next().await? {
             (filling.interruption)()?;
-            let blocks = filling.within(blocks, touched.is_whole);
+            let blocks = filling.within(blocks, touched);
             if blocks.is_empty() {
                 continue;
             }

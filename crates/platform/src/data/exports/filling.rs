@@ -8,7 +8,7 @@ use vitals::block::Block;
 use vitals::zone::ZoneName;
 
 use super::archive::WrittenEntry;
-use super::local_range::LocalRange;
+use super::local_range::{LocalRange, TouchedPeriod};
 use super::manifest::FileOfArchive;
 use super::request::ExportRequest;
 use super::sink::Sink;
@@ -32,10 +32,10 @@ pub(super) struct Filling<'a> {
 }
 
 impl Filling<'_> {
-    /// Of blocks, the rows in the range; notes their zones.
-    pub(super) fn within(&mut self, blocks: Vec<Block>, is_whole: bool) -> Vec<Block> {
+    /// Of blocks of a period, the rows in the range; notes their zones.
+    pub(super) fn within(&mut self, blocks: Vec<Block>, touched: &TouchedPeriod) -> Vec<Block> {
         let range = self.range;
-        let keep = |block: Block| if is_whole { Some(block) } else { range.clipped(block) };
+        let keep = |block: Block| if touched.is_whole { Some(block) } else { range.clipped(block) };
         let blocks: Vec<Block> = blocks.into_iter().filter_map(keep).collect();
         for zone in blocks.iter().flat_map(|block| block.zones.iter()).map(|(_, zone)| zone) {
             if !self.zones.contains(zone) {

@@ -73,7 +73,7 @@ async fn encode(filling: &mut Filling<'_>, data_type: DataType, touched: &Touche
     let mut file: Option<PeriodFile> = None;
     while let Some(blocks) = pieces.next().await? {
         (filling.interruption)()?;
-        let blocks: Vec<Block> = filling.within(blocks, touched.is_whole);
+        let blocks: Vec<Block> = filling.within(blocks, touched);
         if blocks.is_empty() {
             continue;
         }

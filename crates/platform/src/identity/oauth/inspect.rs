@@ -52,6 +52,7 @@ impl Identity {
             Some(Found::Refresh { inspected, .. }) => inspected.filter(|found| now_ms / 1000 < found.expires_s),
             None => None,
         };
+        // RFC 7662, 4: of tokens of others a client learns nothing, not even that they are good.
         Ok(inspected.filter(|found| found.client == client.id))
     }
 
@@ -61,6 +62,7 @@ impl Identity {
         let (family, owner) = match self.find_token(token).await? {
             Some(Found::Access(session)) => (session.family, session.client),
             Some(Found::Refresh { family, client, .. }) => (family, client),
+            // RFC 7009, 2.2: what the client wants is so already.
             None => return Ok(()),
         };
         if owner.as_ref() != Some(&client.id) {
@@ -74,6 +76,7 @@ impl Identity {
         if let Some(found) = self.core.health().oauth_refresh_token(&hash_of(token)).await? {
             let good = found.ended_ms.is_none() && found.replaced_ms.is_none();
             let client = found.client;
+            // One that has ended still leads to its family, so that giving it back ends what is left of that.
             let of_client = client.clone().filter(|_| good);
             let inspected = of_client.map(|client| Inspected {
                 scope: found.scope,

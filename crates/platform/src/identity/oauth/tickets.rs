@@ -61,6 +61,7 @@ impl Identity {
         let mut sealed = serde_json::to_vec(&ticket).map_err(broken)?;
         let nonce = self.core.random_bytes::<NONCE_LEN>();
         self.ticket_key()?
+            // Tied to the browser: a form that was filled in one place cannot be sent from another.
             .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(browser.as_bytes()), &mut sealed)
             .map_err(broken)?;
         Ok(URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat()))
@@ -86,6 +87,7 @@ impl Identity {
     pub(super) fn use_ticket(&self, ticket: &Ticket) -> bool {
         let now_ms = self.core.now_ms();
         let mut used = self.memory.used_tickets.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that has expired is refused when it is opened, and need not be remembered.
         used.retain(|_, expires_ms| now_ms < *expires_ms);
         used.insert(ticket.id.clone(), ticket.expires_ms).is_none()
     }

@@ -77,6 +77,7 @@ impl Identity {
         if found.client != client.id {
             return Err(invalid_grant("the code was issued to another client"));
         }
+        // Before the expiry: a code that comes twice was stolen, however late it comes.
         if found.family.is_some() {
             return self.replayed(found).await;
         }
@@ -97,6 +98,7 @@ impl Identity {
         let refresh_token = self.new_secret("pwr_");
         let redeemed = match self.core.health().redeem_code(&code_hash, session.clone(), hash_of(&refresh_token)).await
         {
+            // Gone between the look and this; the next look says whether it was used.
             Err(StoreError::Gone(_)) => false,
             redeemed => redeemed?,
         };
@@ -204,6 +206,7 @@ fn check_verifier(challenge: Option<&str>, verifier: Option<&str>) -> Result<()>
         (None, Some(_)) => Err(invalid_grant("there was no code_challenge to this code_verifier")),
         (Some(challenge), Some(verifier)) => {
             let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+            // RFC 7636, 4.1: a shorter one could be guessed.
             if !(43..=128).contains(&verifier.len()) || !verifier.bytes().all(is_unreserved) {
                 return Err(invalid_request("code_verifier must have 43 to 128 letters, digits, or -._~"));
             }

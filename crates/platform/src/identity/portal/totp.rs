@@ -41,6 +41,7 @@ impl Identity {
         self.check_backoff(&name, address)?;
         let secret = self.open_totp_secret(account, &totp.sealed_secret)?;
         let now_ms = self.core.now_ms();
+        // Later than the last one: a code that was watched while it was typed opens nothing.
         let step = step_of(&secret, code, now_ms).filter(|step| *step > totp.last_step);
         match step {
             Some(_) => self.memory.backoff.succeeded(&name, address),
@@ -60,14 +61,17 @@ impl Identity {
 
 /// The step around now whose code this is.
 fn step_of(secret: &[u8], code: &str, now_ms: i64) -> Option<i64> {
+    // Apps show a code in two groups, and people copy the blank between them.
     let digits: Vec<u8> = code.bytes().filter(|byte| *byte != b' ').collect();
     let now = now_ms.div_euclid(STEP_MS);
     let fits = |step: &i64| verify_slices_are_equal(code_at(secret, *step).as_bytes(), &digits).is_ok();
+    // RFC 6238, 5.2: clocks of telephones differ, and typing takes time.
     [now, now - 1, now + 1].into_iter().find(fits)
 }
 
 /// The code of a step (RFC 4226, 5.3).
 fn code_at(secret: &[u8], step: i64) -> String {
+    // Apps take SHA-1 where an address names no other, and some take no other.
     let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, secret);
     let tag = hmac::sign(&key, &step.to_be_bytes());
     let tag = tag.as_ref();

@@ -10,7 +10,7 @@ use tracing::Instrument as _;
 use super::job::{Kind, Run};
 use super::queue;
 use super::verdict::{Cause, judge};
-use crate::core::signals::Outcome;
+use crate::core::signals::{EndedRun, Outcome};
 use crate::core::work::Ended;
 
 /// How often the end of a lease is written when the database is away, and the pause between.
@@ -38,8 +38,8 @@ pub(super) async fn attempt(kind: Kind, run: Run, version: &str) -> Report {
     let guarded = AssertUnwindSafe(guarded(kind, run, version)).catch_unwind().instrument(span).await;
     // A panic outside the guarded work is one of the engine: the lease runs out by itself.
     let lost = (Report { outcome: Outcome::Panicked, is_partial: false }, false);
-    let (report, is_aside) = guarded.unwrap_or(lost);
-    jobs.ended(spec.name, report.outcome, begun.elapsed(), is_aside);
+    let (report, is_put_aside) = guarded.unwrap_or(lost);
+    jobs.ended(spec.name, EndedRun { outcome: report.outcome, took: begun.elapsed(), is_put_aside });
     report
 }
 

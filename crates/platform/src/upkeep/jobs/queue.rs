@@ -45,6 +45,7 @@ pub(super) async fn finish(
 ) -> store::Result<bool> {
     let now_ms = core.now_ms();
     match kind.spec.turn {
+        // The commit of what was derived has ended it.
         Turn::PatientDue => Ok(true),
         Turn::Every(period) => {
             let wait_ms = again_in_ms.unwrap_or(i64::try_from(period.as_millis()).unwrap_or(NEVER_MS));

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use vitals::registry::DataType;
 use zip::ZipArchive;
 
-use super::columnar::Streams;
+use super::columnar::{RowZones, Streams};
 use super::reader::Rows;
 use crate::failure::Failure;
 
@@ -131,7 +131,7 @@ impl Archive {
     }
 
     /// The rows of a data file of columns. It is taken out of the archive first: Parquet is read from its end.
-    pub fn streams(&mut self, entry: &Entry, with_zones: bool) -> Result<Streams, Failure> {
+    pub fn streams(&mut self, entry: &Entry, zones: RowZones) -> Result<Streams, Failure> {
         let name = self.path.join(&entry.name);
         let mut packed = self.packed(entry, 0)?;
         // Without a name, so that nothing is left of a patient's data when the program is killed.
@@ -139,7 +139,7 @@ impl Archive {
             std::io::copy(&mut packed, &mut file)?;
             Ok(file)
         });
-        Streams::read(unpacked.map_err(|error| Failure::file("unpack", &name, error))?, &name, with_zones)
+        Streams::read(unpacked.map_err(|error| Failure::file("unpack", &name, error))?, &name, zones)
     }
 
     /// The rows of a data file of lines.

@@ -15,12 +15,21 @@ const ROWS: usize = 100_000;
 /// The column of the rows' zones.
 const ZONE: &str = "zone";
 
+/// What becomes of the zones that the rows of a file have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowZones {
+    /// They go with the rows.
+    Kept,
+    /// They are left out, in favour of one that was asked for.
+    LeftOut,
+}
+
 /// The rows of one Parquet file.
 pub struct Streams {
     path: PathBuf,
     reader: ParquetRecordBatchReader,
     rows: u64,
-    with_zones: bool,
+    zones: RowZones,
 }
 
 /// Some rows as an Arrow IPC stream.
@@ -32,12 +41,12 @@ pub struct Stream {
 }
 
 impl Streams {
-    /// Reads a file; `path` is what it is called in messages. `with_zones` keeps the zones that the rows have.
-    pub fn read(file: File, path: &Path, with_zones: bool) -> Result<Self, Failure> {
+    /// Reads a file; `path` is what it is called in messages.
+    pub fn read(file: File, path: &Path, zones: RowZones) -> Result<Self, Failure> {
         let found = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| not_parquet(path, &error))?;
         let rows = u64::try_from(found.metadata().file_metadata().num_rows()).unwrap_or(0);
         let reader = found.with_batch_size(ROWS).build().map_err(|error| not_parquet(path, &error))?;
-        Ok(Streams { path: path.to_owned(), reader, rows, with_zones })
+        Ok(Streams { path: path.to_owned(), reader, rows, zones })
     }
 
     /// How many rows the file has.
@@ -50,7 +59,7 @@ impl Streams {
         let Some(batch) = self.reader.next() else { return Ok(None) };
         let encoded = batch.and_then(|batch| {
             // A zone that was asked for on the command line stands before those in the file.
-            let batch = if self.with_zones { batch } else { without_zones(&batch)? };
+            let batch = if self.zones == RowZones::Kept { batch } else { without_zones(&batch)? };
             let mut writer = StreamWriter::try_new(Vec::new(), batch.schema_ref())?;
             writer.write(&batch)?;
             Ok(Stream { rows: batch.num_rows() as u64, bytes: writer.into_inner()? })
@@ -101,8 +110,8 @@ mod tests {
     #[test]
     fn many_rows_become_several_streams_and_zones_can_be_left_out() {
         let rows = ROWS + 7;
-        for (with_zones, columns) in [(true, &["timestamp", ZONE][..]), (false, &["timestamp"])] {
-            let mut streams = Streams::read(file(rows as i64), Path::new("a.parquet"), with_zones).unwrap();
+        for (zones, columns) in [(RowZones::Kept, &["timestamp", ZONE][..]), (RowZones::LeftOut, &["timestamp"])] {
+            let mut streams = Streams::read(file(rows as i64), Path::new("a.parquet"), zones).unwrap();
             for expected in [ROWS, 7] {
                 let stream = streams.next().unwrap().unwrap();
                 assert_eq!(stream.rows, expected as u64);
@@ -119,7 +128,8 @@ mod tests {
     fn another_file_is_named() {
         let mut other = tempfile::tempfile().unwrap();
         other.write_all(b"PAR1 but no more").unwrap();
-        let error = Streams::read(other, Path::new("archive.zip/ppg2/2025-11-19.parquet"), true).err().unwrap();
+        let error =
+            Streams::read(other, Path::new("archive.zip/ppg2/2025-11-19.parquet"), RowZones::Kept).err().unwrap();
         assert!(error.to_string().starts_with("archive.zip/ppg2/2025-11-19.parquet: "), "{error}");
     }
 }

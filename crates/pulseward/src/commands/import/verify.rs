@@ -7,6 +7,7 @@ use std::io::{Read, sink};
 use sha2::{Digest, Sha256};
 
 use super::archive::{Archive, Entry, Form};
+use super::columnar::RowZones;
 use super::reader::Rows;
 use crate::failure::Failure;
 
@@ -54,7 +55,7 @@ impl Archive {
         std::io::copy(&mut bytes, &mut sink()).map_err(|error| Failure::file("unpack", &name, error))?;
         let found = bytes.end();
         self.compare(entry, &found)?;
-        Ok(self.streams(entry, true)?.rows())
+        Ok(self.streams(entry, RowZones::Kept)?.rows())
     }
 
     fn compare(&self, entry: &Entry, (bytes, sha256): &(u64, String)) -> Result<(), Failure> {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::engine::planned_failures::FailureMoment;
 
 async fn names_of<F: AsyncFn() -> Result<()>>(operations: &Operations, work: F) -> Result<()> {
     operations.observe::<F, _>(work()).await
@@ -67,4 +68,24 @@ fn copies_of_one_name_are_one_operation() {
     }
     let counts = operations.counts();
     assert_eq!((counts.len(), counts[0].durations.count(), counts[0].durations.sum_us), (1, 3, 3_000));
+}
+
+#[tokio::test]
+async fn planned_failure_is_of_one_operation_once_and_tells_whether_it_was_committed() {
+    let operations = Operations::new("users");
+    let name = "engine.operations.tests.planned_failure_is_of_one_operation_once_and_tells_whether_it_was_committed";
+    let committed = std::cell::Cell::new(0);
+    let work = async || {
+        committed.set(committed.get() + 1);
+        Ok(())
+    };
+    operations.planned_failures.plan("another.operation", FailureMoment::BeforeItBegins);
+    operations.planned_failures.plan(name, FailureMoment::BeforeItBegins);
+    operations.planned_failures.plan(name, FailureMoment::AfterItCommits);
+    for (is_ok, commits) in [(false, 0), (false, 1), (true, 2)] {
+        assert_eq!(names_of(&operations, work).await.is_ok(), is_ok);
+        assert_eq!(committed.get(), commits);
+    }
+    assert_eq!(operations.planned_failures.outstanding(), ["another.operation"]);
+    assert_eq!(operations.counts()[0].failures, [("unavailable", 2)], "it is counted as any other");
 }

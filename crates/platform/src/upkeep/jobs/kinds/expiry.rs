@@ -28,6 +28,7 @@ impl Job for ExpireEvents {
         let mut expired = 0;
         for log in [run.upkeep.core.users().events(), run.upkeep.core.health().events()] {
             loop {
+                // Each page is a transaction of its own, so the work can end between any two.
                 run.work.check()?;
                 match log.expire(before_ms, EVENTS_AT_ONCE).await? {
                     0 => break,

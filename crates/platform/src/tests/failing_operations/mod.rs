@@ -1,0 +1,9 @@
+//! Services over stores of which one operation fails, once, in the middle of what they do.
+
+mod delivery;
+mod derivations;
+mod erasure;
+mod exports;
+mod reads;
+mod sealing;
+mod study;

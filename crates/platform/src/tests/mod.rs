@@ -1,0 +1,3 @@
+//! Tests of several services together.
+
+mod failing_operations;
