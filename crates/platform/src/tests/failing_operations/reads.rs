@@ -3,6 +3,7 @@
 use store::FailureMoment::BeforeItBegins;
 
 use super::study::Study;
+use crate::core::access::Readable;
 use crate::data::patient_rows::PatientColumns;
 use crate::data::summaries::DayParts;
 use vitals::zone::LocalDay;
@@ -20,12 +21,12 @@ async fn list_of_patients_fails_with_whichever_read_fails_and_then_is_whole() {
     }
     study.drain(&["derive"]).await;
     study.break_users("patients.patients", BeforeItBegins);
-    study.assert_unavailable(data.patient_rows(&patients, ALL).await.map(|rows| rows.len()));
+    study.assert_unavailable(data.patient_rows(&Readable::for_test(&patients), ALL).await.map(|rows| rows.len()));
     for operation in ["patients.patients", "devices.newest_devices", "latest.latest_of_patients"] {
         study.break_health(operation, BeforeItBegins);
-        study.assert_unavailable(data.patient_rows(&patients, ALL).await.map(|rows| rows.len()));
+        study.assert_unavailable(data.patient_rows(&Readable::for_test(&patients), ALL).await.map(|rows| rows.len()));
         // A list that does not ask for the column would not have failed; nothing of the failure stays.
-        let rows = data.patient_rows(&patients, ALL).await.unwrap();
+        let rows = data.patient_rows(&Readable::for_test(&patients), ALL).await.unwrap();
         assert_eq!(rows.len(), 2);
         for row in rows {
             assert_eq!(row.profile.weight, Some(60.0), "{operation}");
@@ -42,7 +43,7 @@ async fn read_that_is_not_asked_for_cannot_fail_a_list() {
         study.break_health(operation, BeforeItBegins);
     }
     let names = PatientColumns { profile: false, device: false, latest_values: false, ..ALL };
-    assert_eq!(study.service.platform.data.patient_rows(&patients, names).await.unwrap().len(), 1);
+    assert_eq!(study.service.platform.data.patient_rows(&Readable::for_test(&patients), names).await.unwrap().len(), 1);
     assert_eq!(study.service.platform.core.health().failures_to_come().len(), 3, "none of them was read");
 }
 
@@ -59,7 +60,7 @@ async fn days_of_patients_fail_with_the_second_read_and_then_are_whole() {
     assert!(before["heart_rate"]["slots"].is_array(), "{before}");
     for operation in ["slots.slots_of_patients", "derived.extra_of_patients", "summaries.summaries_of_patients"] {
         study.break_health(operation, BeforeItBegins);
-        let patients = [grace.clone()];
+        let patients = Readable::for_test(&[grace.clone()]);
         study.assert_unavailable(data.days_of_patients(&patients, day, parts).await.map(|days| days.len()));
         assert_eq!(study.service.day_json(&grace).await, before, "{operation}");
     }
@@ -68,11 +69,11 @@ async fn days_of_patients_fail_with_the_second_read_and_then_are_whole() {
 #[tokio::test]
 async fn access_that_cannot_be_checked_is_not_granted() {
     let study = Study::begin().await;
-    let people = &study.service.platform.people;
+    let (core, people) = (&study.service.platform.core, &study.service.platform.people);
     let grace = study.patient().await;
     study.break_users("memberships.patient_access", BeforeItBegins);
     study.assert_unavailable(people.news_settings(&study.researcher, &grace).await.map(drop));
     study.break_users("memberships.group_access", BeforeItBegins);
-    study.assert_unavailable(people.uuids_of_group(&study.researcher, &study.group).await);
+    study.assert_unavailable(core.readable_members(&study.researcher, &study.group).await.map(drop));
     assert_eq!(study.patients().await, [grace]);
 }

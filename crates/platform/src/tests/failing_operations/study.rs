@@ -48,7 +48,7 @@ impl Study {
 
     /// The patients of the study, as the users database knows them.
     pub async fn patients(&self) -> Vec<PatientId> {
-        self.service.platform.people.uuids_of_group(&self.researcher, &self.group).await.unwrap()
+        self.service.platform.core.readable_members(&self.researcher, &self.group).await.unwrap().into_uuids()
     }
 
     /// Sets the weight of a patient.
