@@ -200,7 +200,7 @@ fn complete_response(path: &str, status: &str, response: &mut Value, schemas: &V
     match status {
         "401" => headers["WWW-Authenticate"] = header("the scheme", Presence::Always, "text"),
         "429" | "503" => {
-            headers["Retry-After"] = header("seconds until it may be tried again", Presence::Always, "number")
+            headers["Retry-After"] = header("seconds until it may be tried again", Presence::Always, "number");
         }
         _ => {}
     }
@@ -211,7 +211,7 @@ fn complete_response(path: &str, status: &str, response: &mut Value, schemas: &V
 }
 
 /// Whether every answer of a status has a header.
-#[derive(PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Presence {
     Always,
     Sometimes,

@@ -42,9 +42,9 @@ async fn enrolment_that_breaks_off_after_its_first_commit_is_finished_by_deliver
         let study = Study::begin().await;
         let platform = &study.service.platform;
         if is_of_users {
-            study.break_users(operation, moment)
+            study.break_users(operation, moment);
         } else {
-            study.break_health(operation, moment)
+            study.break_health(operation, moment);
         }
         study.assert_unavailable(platform.people.enrol_patient(&study.researcher, &study.group).await);
         // Others are enrolled meanwhile.

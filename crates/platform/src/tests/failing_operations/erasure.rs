@@ -14,7 +14,7 @@ async fn erasure_whose_first_commit_fails_erases_nothing_later() {
     study.break_users("erasure.erase_patient", BeforeItBegins);
     study.assert_unavailable(study.service.platform.people.erase_patient(&study.researcher, &grace).await);
     assert_eq!(study.deliver_left().await, 0);
-    assert_eq!(study.patients().await, [grace.clone()]);
+    assert_eq!(study.patients().await, std::slice::from_ref(&grace));
     assert_eq!(study.drain(&["derive"]).await, 1);
     assert!(study.service.heart_rate(&grace).await.is_some());
     assert_eq!(study.entries(PATIENT_DELETE).await, 0);
@@ -36,12 +36,12 @@ async fn erasure_that_breaks_off_is_finished_by_delivery_with_one_entry() {
             study.service.sync_minute(patient).await;
         }
         if database == "users" {
-            study.break_users(operation, moment)
+            study.break_users(operation, moment);
         } else {
-            study.break_health(operation, moment)
+            study.break_health(operation, moment);
         }
         study.assert_unavailable(platform.people.erase_patient(&study.researcher, &grace).await);
-        assert_eq!(study.patients().await, [hedy.clone()], "{operation}: out of the study at once");
+        assert_eq!(study.patients().await, std::slice::from_ref(&hedy), "{operation}: out of the study at once");
         assert_eq!(study.entries(PATIENT_DELETE).await, 0, "{operation}: no proof of what is not done");
 
         assert_eq!(study.deliver_left().await, 0, "{operation}");
@@ -71,7 +71,7 @@ async fn erasure_without_the_object_store_deletes_no_row_until_the_list_is_writt
     assert_eq!(study.entries(PATIENT_DELETE).await, 0);
     away.bring_back();
     assert_eq!(study.deliver_left().await, 0);
-    assert_eq!(platform.core.objects().erased().await.unwrap(), [grace.clone()]);
+    assert_eq!(platform.core.objects().erased().await.unwrap(), std::slice::from_ref(&grace));
     assert!(platform.core.health().erased_patient(&grace).await.unwrap().is_some());
     assert_eq!(study.entries(PATIENT_DELETE).await, 1);
 }

@@ -53,9 +53,9 @@ async fn export_is_written_only_after_its_entry_and_the_entry_once() {
         let study = Study::begin().await;
         let grace = patient_with_rows(&study).await;
         if database == "users" {
-            study.break_users(operation, moment)
+            study.break_users(operation, moment);
         } else {
-            study.break_health(operation, moment)
+            study.break_health(operation, moment);
         }
         study.assert_unavailable(ask(&study, &grace).await);
         let expected = (0, entries_before);
