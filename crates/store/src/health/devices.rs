@@ -107,15 +107,17 @@ pub(super) async fn report(
     tx.put(REPORT, &[&patient, serial_number, device_type, firmware_version, battery_level, &now_ms]).await
 }
 
+/// What the inventory of a study says of a bracelet that a patient wears.
+pub(super) struct WornDevice<'change> {
+    pub serial_number: &'change SerialNumber,
+    /// Model.
+    pub device_type: &'change str,
+    pub firmware_version: Option<&'change str>,
+}
+
 /// Adds a bracelet of a patient, or changes what is known of it.
-pub(super) async fn put(
-    tx: &Tx<'_>,
-    patient: &PatientId,
-    serial_number: &SerialNumber,
-    device_type: &str,
-    firmware_version: Option<&str>,
-    at_ms: i64,
-) -> Result<()> {
+pub(super) async fn put(tx: &Tx<'_>, patient: &PatientId, worn: WornDevice<'_>, at_ms: i64) -> Result<()> {
+    let WornDevice { serial_number, device_type, firmware_version } = worn;
     tx.execute(PUT, &[&patient, &serial_number, &device_type, &firmware_version, &at_ms]).await.map(drop)
 }
 

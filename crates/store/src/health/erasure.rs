@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use vitals::registry::DataType;
 
-use super::patients::{self, Profile};
+use super::patients::{self, KnownAs, Profile};
 use super::{HealthDb, exports, messages, patient_tables};
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
@@ -128,7 +128,8 @@ async fn find_mark(tx: &Tx<'_>, patient: &PatientId) -> Result<Option<ErasedPati
 
 async fn erase_rows(tx: &Tx<'_>, patient: &PatientId, at_ms: i64) -> Result<()> {
     // Holds his row, also when there is none yet: a change that would add it waits, and then finds the mark.
-    patients::put(tx, patient, "", None, &Profile::default(), at_ms).await?;
+    let unknown = KnownAs { record_id: "", customer_code: None, profile: &Profile::default() };
+    patients::put(tx, patient, unknown, at_ms).await?;
     if find_mark(tx, patient).await?.is_some() {
         return Ok(());
     }

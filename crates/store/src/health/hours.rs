@@ -62,6 +62,19 @@ impl NotedHours {
     }
 }
 
+/// An hour of UTC in which chunks of a type lie.
+#[derive(Clone, Copy)]
+struct Hour {
+    data_type: DataType,
+    start_us: i64,
+}
+
+impl Hour {
+    const fn end_us(self) -> i64 {
+        self.start_us + HOUR_US
+    }
+}
+
 /// A chunk of an hour, and where it stands.
 struct Found {
     channel: Channel,
@@ -84,17 +97,18 @@ impl HealthDb {
     /// Merges the small chunks of an hour. Doing so again changes nothing.
     pub async fn merge_hour(&self, patient: &PatientId, data_type: DataType, hour_us: i64) -> Result<()> {
         let patient = patient.clone();
-        self.db.write(async move |tx| merge_hour(tx, &patient, data_type, hour_us).await).await
+        let hour = Hour { data_type, start_us: hour_us };
+        self.db.write(async move |tx| merge_hour(tx, &patient, hour).await).await
     }
 }
 
-async fn merge_hour(tx: &Tx<'_>, patient: &PatientId, data_type: DataType, hour_us: i64) -> Result<()> {
+async fn merge_hour(tx: &Tx<'_>, patient: &PatientId, hour: Hour) -> Result<()> {
+    let number = hour.data_type.number();
     tx.put(HOLD_SYNCS, &[&patient]).await?;
-    tx.put(FORGET, &[&patient, &data_type.number(), &hour_us]).await?;
-    let hour_end_us = hour_us + HOUR_US;
-    let latest_end_us = hour_end_us + 24 * HOUR_US;
+    tx.put(FORGET, &[&patient, &number, &hour.start_us]).await?;
+    let latest_end_us = hour.end_us() + 24 * HOUR_US;
     let found = tx
-        .query(FIND_CHUNKS, &[&patient, &data_type.number(), &hour_us, &latest_end_us, &hour_end_us], |row| {
+        .query(FIND_CHUNKS, &[&patient, &number, &hour.start_us, &latest_end_us, &hour.end_us()], |row| {
             Ok(Found {
                 channel: Channel(row.get(0)?),
                 arrival: row.get(1)?,
@@ -109,7 +123,7 @@ async fn merge_hour(tx: &Tx<'_>, patient: &PatientId, data_type: DataType, hour_
         channels.entry(chunk.channel).or_default().push(chunk);
     }
     for (channel, chunks) in channels {
-        merge_channel(tx, patient, data_type, channel, hour_us, &chunks).await?;
+        merge_channel(tx, patient, hour, channel, &chunks).await?;
     }
     Ok(())
 }
@@ -117,12 +131,12 @@ async fn merge_hour(tx: &Tx<'_>, patient: &PatientId, data_type: DataType, hour_
 async fn merge_channel(
     tx: &Tx<'_>,
     patient: &PatientId,
-    data_type: DataType,
+    hour: Hour,
     channel: Channel,
-    hour_us: i64,
     arrived: &[Found],
 ) -> Result<()> {
-    let inside = |chunk: &Found| chunk.first_us >= hour_us && chunk.last_us < hour_us + HOUR_US;
+    let data_type = hour.data_type;
+    let inside = |chunk: &Found| chunk.first_us >= hour.start_us && chunk.last_us < hour.end_us();
     // A chunk that reaches beyond the hour may have arrived between two of its small ones: merging those past it
     // would let an older row stand over a newer one.
     let Some(last) = arrived.last().filter(|_| arrived.len() > 1 && arrived.iter().all(inside)) else {

@@ -5,7 +5,7 @@ use super::{HealthDb, HealthSession};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::ids::{ClientId, ConsentId, FamilyId, PatientId};
-use crate::refresh::{Refreshed, Successor, verdict};
+use crate::refresh::{Refreshed, Successor, TokenTimes, verdict};
 use crate::texts::sql;
 
 /// An authorization code, bound to the request that it answers.
@@ -48,6 +48,12 @@ pub struct OauthRefreshToken {
     pub patient: PatientId,
     /// When the family was ended, ms.
     pub ended_ms: Option<i64>,
+}
+
+impl OauthRefreshToken {
+    fn times(&self) -> TokenTimes {
+        TokenTimes { ended_ms: self.ended_ms, refresh_until_ms: self.refresh_until_ms, replaced_ms: self.replaced_ms }
+    }
 }
 
 sql! {
@@ -145,7 +151,7 @@ impl HealthDb {
                 tx.put(HOLD_TOKEN, &[&token_hash]).await?;
                 let Some(old) = find_token(tx, &token_hash).await? else { return Ok(Refreshed::Ended) };
                 let now_ms = successor.issued_ms;
-                match verdict(old.ended_ms.is_some(), old.refresh_until_ms, old.replaced_ms, now_ms, 0) {
+                match verdict(old.times(), now_ms, 0) {
                     Refreshed::Ended => Ok(Refreshed::Ended),
                     Refreshed::Late => Ok(Refreshed::Late),
                     Refreshed::Reused => {

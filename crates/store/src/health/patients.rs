@@ -86,16 +86,18 @@ impl HealthDb {
     }
 }
 
-/// Adds a patient, or changes those attributes of his that are named; marks due what follows from a changed body. One
-/// who was erased does not come back.
-pub(super) async fn put(
-    tx: &Tx<'_>,
-    uuid: &PatientId,
-    record_id: &str,
-    customer_code: Option<&GroupCode>,
-    profile: &Profile,
-    at_ms: i64,
-) -> Result<()> {
+/// What the users database says of a patient.
+pub(super) struct KnownAs<'change> {
+    /// Record identifier; kept from the first time on.
+    pub record_id: &'change str,
+    pub customer_code: Option<&'change GroupCode>,
+    pub profile: &'change Profile,
+}
+
+/// Adds a patient, or changes those attributes that are named; marks due what follows from a changed body. One who was
+/// erased does not come back.
+pub(super) async fn put(tx: &Tx<'_>, uuid: &PatientId, known: KnownAs<'_>, at_ms: i64) -> Result<()> {
+    let KnownAs { record_id, customer_code, profile } = known;
     let before = tx.query_opt(FIND, &[&uuid], read_patient).await?;
     tx.put(
         PUT,

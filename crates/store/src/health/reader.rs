@@ -22,7 +22,7 @@ impl HealthDb {
         let patient = patient.clone();
         let found = self.db.read(async move |tx| {
             let segments = segments_between(tx, &patient, data_type, from_us, to_us).await?;
-            let chunks = chunks::overlapping(tx, &patient, data_type, None, from_us, to_us).await?;
+            let chunks = chunks::overlapping(tx, &patient, data_type, from_us, to_us).await?;
             if segments.is_empty() {
                 return Ok((segments, merge(chunks, from_us, to_us)));
             }

@@ -14,7 +14,7 @@ use crate::audit_entry::NewAuditEntry;
 use crate::engine::{Param, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
-use crate::segment::{SealedPeriod, segments_between};
+use crate::segment::{SealedPeriod, UnsealedPeriod, segments_between};
 use crate::texts::sql;
 
 sql! {
@@ -100,7 +100,8 @@ impl HealthDb {
         if segment.is_none_or(|segment| segment.object.first_us >= before_us) {
             return Ok(());
         }
-        self.reseal_from(patient, data_type, period, before_us, now_ms, random).await
+        let whole = UnsealedPeriod { patient: patient.clone(), data_type, period };
+        self.reseal_from(&whole, before_us, now_ms, random).await
     }
 }
 

@@ -11,7 +11,7 @@ use super::HealthDb;
 use crate::engine::{Columns, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::ids::{AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, PatientId, SessionId};
-use crate::refresh::{Refreshed, Successor, verdict};
+use crate::refresh::{Refreshed, Successor, TokenTimes, verdict};
 use crate::texts::{record, sql};
 
 /// What stands behind a token of the Health Cloud.
@@ -47,6 +47,12 @@ pub struct HealthSession {
     pub replaced_ms: Option<i64>,
     /// When it or its family was ended, ms.
     pub ended_ms: Option<i64>,
+}
+
+impl HealthSession {
+    fn times(&self) -> TokenTimes {
+        TokenTimes { ended_ms: self.ended_ms, refresh_until_ms: self.refresh_until_ms, replaced_ms: self.replaced_ms }
+    }
 }
 
 /// What decides how rows of a patient are taken in.
@@ -146,7 +152,7 @@ impl HealthDb {
                 tx.put(HOLD, &[&id]).await?;
                 let Some(old) = find(tx, &id).await? else { return Ok(Refreshed::Ended) };
                 let now_ms = successor.issued_ms;
-                match verdict(old.ended_ms.is_some(), old.refresh_until_ms, old.replaced_ms, now_ms, grace_ms) {
+                match verdict(old.times(), now_ms, grace_ms) {
                     Refreshed::Ended => Ok(Refreshed::Ended),
                     Refreshed::Late => Ok(Refreshed::Late),
                     Refreshed::Reused => {

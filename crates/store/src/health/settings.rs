@@ -54,15 +54,16 @@ impl HealthDb {
     }
 }
 
+/// Fields of a setting that are set from a time on; those that are not named keep what was valid.
+pub(super) struct FieldChange<'change> {
+    pub name: &'change str,
+    pub valid_from_ms: i64,
+    pub fields: &'change Map<String, Value>,
+}
+
 /// Sets fields of a setting from a time on, and marks due what was measured since. Doing it twice is doing it once.
-pub(super) async fn set_fields(
-    tx: &Tx<'_>,
-    patient: &PatientId,
-    name: &str,
-    valid_from_ms: i64,
-    fields: &Map<String, Value>,
-    at_ms: i64,
-) -> Result<()> {
+pub(super) async fn set_fields(tx: &Tx<'_>, patient: &PatientId, change: FieldChange<'_>, at_ms: i64) -> Result<()> {
+    let FieldChange { name, valid_from_ms, fields } = change;
     // Syncs of the patient wait, or are done: their rows are either marked here or folded with what is set here.
     tx.execute(HOLD, &[&patient, &at_ms]).await?;
     let unreadable = |error: serde_json::Error| StoreError::Damaged(format!("setting: {error}"));

@@ -79,20 +79,19 @@ impl HealthDb {
         Ok(sealed)
     }
 
-    /// Seals a period anew without what lies before a time. What has come since the last sealing stays as it is.
+    /// Seals a period once more without what lies before a time. What has come since the last sealing stays as it is.
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`] when another worker seals the period meanwhile; nothing is changed then.
     pub(crate) async fn reseal_from(
         &self,
-        patient: &PatientId,
-        data_type: DataType,
-        period: SealedPeriod,
+        whole: &UnsealedPeriod,
         from_us: i64,
         now_ms: i64,
         random: u64,
     ) -> Result<()> {
-        let Some(segment) = self.segment_of(patient, data_type, period).await? else { return Ok(()) };
+        let UnsealedPeriod { patient, data_type, period } = whole.clone();
+        let Some(segment) = self.segment_of(&patient, data_type, period).await? else { return Ok(()) };
         let expected_generation = segment.generation;
         let name =
             SegmentName { patient: patient.clone(), data_type, period, generation: expected_generation + 1, random };
@@ -104,11 +103,17 @@ impl HealthDb {
             return Err(error);
         }
         let Some(object) = writer.finish().await? else {
-            return self.drop_segment(patient, data_type, segment, now_ms).await;
+            return self.drop_segment(&patient, data_type, segment, now_ms).await;
         };
-        let (patient, chunks) = (patient.clone(), Vec::new());
-        let publication =
-            Publication { patient, data_type, period, expected_generation, object, chunks, sealed_ms: now_ms };
+        let publication = Publication {
+            patient,
+            data_type,
+            period,
+            expected_generation,
+            object,
+            chunks: Vec::new(),
+            sealed_ms: now_ms,
+        };
         self.publish_written(publication).await
     }
 

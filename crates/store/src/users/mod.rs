@@ -30,7 +30,7 @@ pub use groups::{Group, GroupDeletion};
 pub use memberships::{GroupAccess, Member, MemberRemoval, PatientAccess, PatientDetachment};
 pub use messages::{HealthMessage, PendingHealthMessage};
 pub use oauth::{Consent, OauthClient};
-pub use patients::{Activation, Patient, PersonChange};
+pub use patients::{Activation, NewPatientPassword, Patient, PersonChange};
 pub use portal_sessions::{PortalHolder, PortalSession};
 pub use sessions::Session;
 pub use totp::Totp;

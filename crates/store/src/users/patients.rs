@@ -63,6 +63,17 @@ pub struct Activation {
     pub now_ms: i64,
 }
 
+/// A password that takes the place of a patient's.
+#[derive(Clone)]
+pub struct NewPatientPassword {
+    /// Argon2id hash in PHC form.
+    pub hash: String,
+    /// Whether staff chose it, so that the patient has to choose another.
+    pub must_change: bool,
+    /// The time, ms.
+    pub now_ms: i64,
+}
+
 /// Personal attributes to write.
 #[derive(Clone)]
 pub struct PersonChange {
@@ -262,19 +273,18 @@ impl UsersDb {
     pub async fn set_patient_password(
         &self,
         uuid: &PatientId,
-        password_hash: &str,
-        must_change: bool,
-        now_ms: i64,
+        new: NewPatientPassword,
         message: HealthMessage,
     ) -> Result<bool> {
-        let (uuid, password_hash) = (uuid.clone(), password_hash.to_owned());
+        let uuid = uuid.clone();
         self.db
             .write(async move |tx| {
-                if tx.execute(SET_PASSWORD, &[&uuid, &password_hash, &must_change, &now_ms]).await? == 0 {
+                let NewPatientPassword { hash, must_change, now_ms } = &new;
+                if tx.execute(SET_PASSWORD, &[&uuid, hash, must_change, now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                tx.put(END_SESSIONS, &[&uuid, &now_ms]).await?;
-                tx.put(END_CONSENTS, &[&uuid, &now_ms]).await?;
+                tx.put(END_SESSIONS, &[&uuid, now_ms]).await?;
+                tx.put(END_CONSENTS, &[&uuid, now_ms]).await?;
                 message.enqueue(tx).await?;
                 Ok(true)
             })

@@ -10,7 +10,7 @@ use super::totp::use_step;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::ids::{AccountId, FamilyId, PatientId, SessionId, UserId};
-use crate::refresh::{Refreshed, Successor, verdict};
+use crate::refresh::{Refreshed, Successor, TokenTimes, verdict};
 use crate::texts::sql;
 
 /// What stands behind a token of the Users Cloud.
@@ -34,6 +34,12 @@ pub struct Session {
     pub replaced_ms: Option<i64>,
     /// When it or its family was ended, ms.
     pub ended_ms: Option<i64>,
+}
+
+impl Session {
+    fn times(&self) -> TokenTimes {
+        TokenTimes { ended_ms: self.ended_ms, refresh_until_ms: self.refresh_until_ms, replaced_ms: self.replaced_ms }
+    }
 }
 
 sql! {
@@ -107,8 +113,7 @@ impl UsersDb {
                 tx.put(HOLD, &[&id]).await?;
                 let Some(old) = find(tx, &id).await? else { return Ok(Refreshed::Ended) };
                 let now_ms = successor.issued_ms;
-                let verdict = verdict(old.ended_ms.is_some(), old.refresh_until_ms, old.replaced_ms, now_ms, grace_ms);
-                match verdict {
+                match verdict(old.times(), now_ms, grace_ms) {
                     Refreshed::Ended => Ok(Refreshed::Ended),
                     Refreshed::Late => Ok(Refreshed::Late),
                     Refreshed::Reused => {

@@ -44,6 +44,22 @@ sql! {
     HOLD_PATIENT = "UPDATE patient SET arrivals = arrivals WHERE uuid = $1";
 }
 
+/// What a sync keeps others from changing while it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// Nothing: where another takes the number of its event, it is stored once more.
+    Nothing,
+    /// The patient's row: it cannot fail again, and whatever else changes the patient waits.
+    Patient,
+}
+
+/// What a statement asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    Rows,
+    RowsAndPatient,
+}
+
 /// What decides what a sync writes.
 #[derive(Debug, Default)]
 pub(super) struct Around {
@@ -141,12 +157,13 @@ impl HealthDb {
 }
 
 /// Asks for everything around the rows of a sync, as one group.
-pub(super) async fn look(tx: &Tx<'_>, sync: &Sync, channels: &[ChannelChunks], holds_patient: bool) -> Result<Around> {
-    if holds_patient {
+pub(super) async fn look(tx: &Tx<'_>, sync: &Sync, channels: &[ChannelChunks], hold: Hold) -> Result<Around> {
+    if hold == Hold::Patient {
         tx.put(HOLD_PATIENT, &[&sync.patient]).await?;
     }
     let spans = spans(channels);
-    let asked = spans.iter().enumerate().map(|(at, span)| ask(tx, sync, span, at == 0));
+    let of_span = |at: usize| if at == 0 { Asked::RowsAndPatient } else { Asked::Rows };
+    let asked = spans.iter().enumerate().map(|(at, span)| ask(tx, sync, span, of_span(at)));
     let mut around = Around::default();
     for rows in futures::future::try_join_all(asked).await? {
         rows.into_iter().try_for_each(|row| around.take(row))?;
@@ -205,7 +222,7 @@ struct Found {
     text: Option<String>,
 }
 
-async fn ask(tx: &Tx<'_>, sync: &Sync, span: &Span, with_patient: bool) -> Result<Vec<Found>> {
+async fn ask(tx: &Tx<'_>, sync: &Sync, span: &Span, asked: Asked) -> Result<Vec<Found>> {
     const NO_TYPE: i64 = -1;
     let number = |at: usize| span.types.get(at).map_or(NO_TYPE, |data_type| data_type.number());
     let types: [i64; TYPES_AT_ONCE] = std::array::from_fn(number);
@@ -219,11 +236,14 @@ async fn ask(tx: &Tx<'_>, sync: &Sync, span: &Span, with_patient: bool) -> Resul
     };
     let sync_id = sync.id.as_ref().map(|id| id.id.as_str());
     let serial_number = sync.device.as_ref().map(|device| device.serial_number.as_str());
-    if with_patient {
-        params.extend([&sync_id as &dyn Param, &serial_number]);
-        return tx.query(ALL_AROUND, &params, read).await;
-    }
-    tx.query(ROWS_AROUND, &params, read).await
+    let text = match asked {
+        Asked::Rows => ROWS_AROUND,
+        Asked::RowsAndPatient => {
+            params.extend([&sync_id as &dyn Param, &serial_number]);
+            ALL_AROUND
+        }
+    };
+    tx.query(text, &params, read).await
 }
 
 impl Around {

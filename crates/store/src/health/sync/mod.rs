@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub(super) use self::event::{TouchedRange, touched_ranges};
 pub use request::{Counts, Sync, SyncId, SyncOutcome};
 
-use self::around::SealedRows;
+use self::around::{Hold, SealedRows};
 use self::prepare::prepare_all;
 use self::write::Written;
 use super::HealthDb;
@@ -34,12 +34,11 @@ impl HealthDb {
         let channels = Arc::new(prepare_all(blocks).await?);
         let sync = Arc::new(sync);
         let mut sealed = Arc::new(SealedRows::default());
-        let mut holds_patient = false;
+        let mut hold = Hold::Nothing;
         for _ in 0..LOOKS {
             let (sync, channels, known) = (sync.clone(), channels.clone(), sealed.clone());
             let patient = sync.patient.clone();
-            let written =
-                self.db.write(async move |tx| write::write(tx, &sync, &channels, &known, holds_patient).await).await;
+            let written = self.db.write(async move |tx| write::write(tx, &sync, &channels, &known, hold).await).await;
             match written {
                 Ok(Written::Done(outcome)) => return Ok(outcome),
                 Ok(Written::NeedsSealed(ranges)) => match self.read_sealed(ranges).await {
@@ -49,7 +48,7 @@ impl HealthDb {
                     Err(error) => return Err(error),
                 },
                 // Another transaction has taken the number.
-                Err(StoreError::Conflict(_)) if !holds_patient => holds_patient = true,
+                Err(StoreError::Conflict(_)) if hold == Hold::Nothing => hold = Hold::Patient,
                 Err(error) => return Err(error),
             }
         }

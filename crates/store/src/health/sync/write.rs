@@ -10,10 +10,10 @@ use vitals::registry::DataType;
 
 use super::super::chunks::{self, Prepared};
 use super::super::{AHEAD_MS, devices, latest, tally};
-use super::around::{self, Around, SealedRange, SealedRows};
+use super::around::{self, Around, Hold, SealedRange, SealedRows};
 use super::event::SyncBody;
 use super::prepare::ChannelChunks;
-use super::{Counts, Sync, SyncOutcome};
+use super::request::{Counts, Sync, SyncId, SyncOutcome};
 use crate::engine::{Param, Tx};
 use crate::error::{Result, StoreError};
 use crate::events::{EventType, raise_event_position};
@@ -53,13 +53,12 @@ pub(super) async fn write(
     sync: &Sync,
     channels: &[ChannelChunks],
     sealed: &SealedRows,
-    holds_patient: bool,
+    hold: Hold,
 ) -> Result<Written> {
-    let around = around::look(tx, sync, channels, holds_patient).await?;
+    let around = around::look(tx, sync, channels, hold).await?;
     let Some((events, stored_latest)) = &around.patient else {
         return Ok(Written::Done(SyncOutcome::UnknownPatient));
     };
-    let is_repeated = around.known_hash.is_some();
     if let (Some(hash), Some(id)) = (&around.known_hash, &sync.id)
         && *hash != id.content_hash
     {
@@ -77,7 +76,9 @@ pub(super) async fn write(
     raise_patient(tx, sync, number, stored_latest.as_deref(), &additions).await?;
     chunks::insert_all(tx, &sync.patient, number, &additions.chunks).await?;
     additions.counts.add(tx, &sync.patient).await?;
-    add_event(tx, sync, number, additions.body, is_repeated).await?;
+    // The id of a repeated sync stays with the event that it came with first.
+    let new_id = sync.id.as_ref().filter(|_| around.known_hash.is_none());
+    add_event(tx, sync, number, additions.body, new_id).await?;
     if let Some(device) = &sync.device {
         devices::report(tx, &sync.patient, device, around.battery_level, sync.received_ms).await?;
     }
@@ -179,12 +180,10 @@ async fn raise_patient(
     tx.put(RAISE, &params).await
 }
 
-async fn add_event(tx: &Tx<'_>, sync: &Sync, number: i64, mut body: SyncBody, is_repeated: bool) -> Result<()> {
+async fn add_event(tx: &Tx<'_>, sync: &Sync, number: i64, mut body: SyncBody, new_id: Option<&SyncId>) -> Result<()> {
     let event_type = if body.types.is_empty() { EventType::SyncRepeated } else { EventType::SyncStored };
     body.device = sync.device.is_some();
     let body = serde_json::to_string(&body).map_err(|error| StoreError::Damaged(error.to_string()))?;
-    // The id of a repeated sync stays with the event that it came with first.
-    let id = sync.id.as_ref().filter(|_| !is_repeated);
-    let (sync_id, hash) = (id.map(|id| &id.id), id.map(|id| &id.content_hash));
+    let (sync_id, hash) = (new_id.map(|id| &id.id), new_id.map(|id| &id.content_hash));
     tx.put(ADD_EVENT, &[&sync.patient, &number, &sync.received_ms, &event_type.name(), &body, &sync_id, &hash]).await
 }
