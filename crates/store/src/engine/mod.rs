@@ -193,6 +193,7 @@ impl Db {
     {
         let work = async move |tx: &Tx<'_>| {
             let mut found = HashMap::default();
+            // All lists in one snapshot, so that what changes between two of them is neither missed nor found twice.
             in_lists(&values, async |list| {
                 found.extend(tx.query(text, list, &read).await?);
                 Ok(())
