@@ -180,6 +180,7 @@ sql! {
 impl HealthDb {
     /// Makes a change that is owed, also when it is made already.
     pub async fn apply(&self, change: HealthChange) -> Result<()> {
+        // It reaches into the object store, which no transaction may wait for.
         if let HealthChange::ErasePatient { uuid, at_ms } = &change {
             return self.erase_patient(uuid, *at_ms).await;
         }
@@ -198,6 +199,8 @@ impl HealthDb {
                 if tx.execute(TAKE_NUMBER, &[&patient, &number]).await? == 1 {
                     return apply(tx, &change).await;
                 }
+                // No row was raised: either the number was made before, or the patient is not here yet, which only the
+                // change that adds one can help.
                 let is_new = tx.execute(HOLD, &[&patient]).await? == 0;
                 if is_new && matches!(change, HealthChange::PutPatient { .. }) {
                     apply(tx, &change).await?;

@@ -48,6 +48,7 @@ pub(crate) fn cut(block: Block) -> Result<Vec<Prepared>> {
     while start < block.rows() {
         let day_end_us = (block.times_us[start].div_euclid(DAY_US) + 1) * DAY_US;
         let end = block.times_us.partition_point(|time| *time < day_end_us).min(start + most);
+        // A live sync is one chunk: it is encoded as it is and not copied.
         if start == 0 && end == block.rows() {
             prepared.push(prepare(block)?);
             return Ok(prepared);
@@ -111,6 +112,8 @@ pub(crate) async fn overlapping(
     from_us: i64,
     to_us: i64,
 ) -> Result<Vec<Block>> {
+    // The key is ordered by the end of a chunk, so an upper bound of the end keeps the search from reading all that is
+    // newer.
     let latest_end_us = to_us.saturating_add(DAY_US);
     let found = tx
         .query(FIND_OVERLAPPING, &[&patient, &data_type.number(), &from_us, &latest_end_us, &to_us], |row| {

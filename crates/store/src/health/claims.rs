@@ -135,6 +135,7 @@ impl HealthDb {
 
     /// Puts a fold off until a time, or gives the patient back at once with a time past.
     pub async fn hold_claim(&self, claim: Claim, until_ms: i64) -> Result<()> {
+        // With the token: a node that claimed since must not find its lease ended by the one that lost it.
         self.db.write(async move |tx| tx.execute(HOLD_UNTIL, &[&claim.patient, &claim.token, &until_ms]).await).await?;
         Ok(())
     }

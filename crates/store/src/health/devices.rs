@@ -95,6 +95,7 @@ pub(super) async fn report(
 ) -> Result<()> {
     let DeviceReport { serial_number, device_type, firmware_version, battery_level } = report;
     if let Some(level) = battery_level {
+        // Told at the change and not with each report: a bracelet reports every minute.
         let is_low = *level <= LOW_BATTERY_PERCENT.into();
         let was_low = known_battery.is_some_and(|known| known <= LOW_BATTERY_PERCENT.into());
         if is_low != was_low {

@@ -158,6 +158,8 @@ impl HealthDb {
         let (lease, path) = (lease.clone(), path.to_owned());
         self.db
             .write(async move |tx| {
+                // Confirmed in the same transaction: a node that has lost the job would otherwise name its own object
+                // over that of the next one.
                 let is_held = jobs::confirm(tx, &lease).await?;
                 Ok(is_held && tx.execute(SET_PATH, &[&lease.subject, &path]).await? == 1)
             })
@@ -211,6 +213,7 @@ impl HealthDb {
         let id = id.clone();
         self.db
             .write(async move |tx| {
+                // One that is in progress has a writer, whose object would be left behind.
                 if tx.query_opt(FIND_FINISHED, &[&id], |_| Ok(())).await?.is_some() {
                     bury_path(tx, &id, now_ms).await?;
                     tx.put(REMOVE, &[&id]).await?;
@@ -227,6 +230,7 @@ fn export_of(lease: &JobLease) -> ExportId {
 }
 
 async fn begin(tx: &Tx<'_>, new: &NewExport) -> Result<ExportTurn> {
+    // Before the limit is read: two requests at once would both find that it is the patient's turn.
     if tx.execute(HOLD_PATIENT, &[&new.patient]).await? == 0 {
         return Ok(ExportTurn::UnknownPatient);
     }
@@ -242,6 +246,7 @@ async fn begin(tx: &Tx<'_>, new: &NewExport) -> Result<ExportTurn> {
     tx.put(NOTE_TURN, &[&new.patient, &new.now_ms]).await?;
     let params: [&dyn Param; 5] = [&new.id, &new.patient, &new.actor, &new.request, &new.now_ms];
     tx.put(ADD, &params).await?;
+    // In the same transaction, so that no archive is ever written without an entry that says who asked for it.
     messages::enqueue(tx, &new.patient, &new.entry, Some(&new.id), new.now_ms).await?;
     Ok(ExportTurn::Begun)
 }

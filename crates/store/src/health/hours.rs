@@ -36,6 +36,7 @@ const HOUR_US: i64 = 3600 * SECOND_US;
 /// How long after the end of an hour, or after an arrival for an hour long past, the chunks are left alone.
 const SETTLING_MS: i64 = 10 * 60 * 1000;
 /// A chunk with at least as many rows is not small.
+// Merging costs a rewrite of its rows, which pays only where rows in the table become much fewer.
 const SMALL_ROWS: usize = 2_000;
 
 impl NotedHours {
@@ -46,6 +47,7 @@ impl NotedHours {
         let noted = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         for (received_ms, range) in touched {
             let hour_us = range.last_us.div_euclid(HOUR_US) * HOUR_US;
+            // What spans hours came from a phone that was away, in large chunks.
             if range.rows >= SMALL_ROWS as u64 || range.first_us < hour_us {
                 continue;
             }
@@ -104,7 +106,9 @@ impl HealthDb {
 
 async fn merge_hour(tx: &Tx<'_>, patient: &PatientId, hour: Hour) -> Result<()> {
     let number = hour.data_type.number();
+    // A sync that looked at the small chunks would otherwise store rows by what it saw, after these have gone.
     tx.put(HOLD_SYNCS, &[&patient]).await?;
+    // Before the chunks are read: a chunk that comes after this transaction notes the hour again.
     tx.put(FORGET, &[&patient, &number, &hour.start_us]).await?;
     let latest_end_us = hour.end_us() + 24 * HOUR_US;
     let found = tx
@@ -152,5 +156,7 @@ async fn merge_channel(
             [&patient, &data_type.number(), &chunk.last_us, &channel.0, &chunk.arrival, &chunk.first_us];
         tx.put(DELETE_CHUNK, &key).await?;
     }
+    // As the last of them arrived: readers lay chunks over one another in this order, and nothing of the hour came
+    // later.
     chunks::insert(tx, patient, last.arrival, &Prepared { block, payload }).await
 }

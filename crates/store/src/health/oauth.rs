@@ -118,6 +118,7 @@ impl HealthDb {
         self.db
             .write(async move |tx| {
                 hold_patient(tx, &session.patient).await?;
+                // The update decides: of two requests with one code the second finds a family.
                 if tx.execute(REDEEM, &[&code_hash, &session.family]).await? == 0 {
                     return Ok(false);
                 }
@@ -146,11 +147,14 @@ impl HealthDb {
         let (token_hash, scope) = (token_hash.to_owned(), scope.to_owned());
         self.db
             .write(async move |tx| {
+                // Read once to know the patient, who is held before the token as in an erasure; the other order could
+                // deadlock with it.
                 let Some(before) = find_token(tx, &token_hash).await? else { return Ok(Refreshed::Ended) };
                 hold_patient(tx, &before.patient).await?;
                 tx.put(HOLD_TOKEN, &[&token_hash]).await?;
                 let Some(old) = find_token(tx, &token_hash).await? else { return Ok(Refreshed::Ended) };
                 let now_ms = successor.issued_ms;
+                // Without a grace: RFC 9700 (4.14.2) asks for the end of the family at a second use.
                 match verdict(old.times(), now_ms, 0) {
                     Refreshed::Ended => Ok(Refreshed::Ended),
                     Refreshed::Late => Ok(Refreshed::Late),
@@ -161,6 +165,8 @@ impl HealthDb {
                     Refreshed::Done(()) => {
                         let Some(first) = find(tx, &old.family.first()).await? else { return Ok(Refreshed::Ended) };
                         tx.put(REPLACE_TOKEN, &[&token_hash, &now_ms]).await?;
+                        // From the family's first session, which knows client and consent; the refresh token knows its
+                        // own scope alone.
                         let new = HealthSession { scope: scope.clone(), ..succeed(first, &successor) };
                         add(tx, &new).await?;
                         add_token(tx, &new_token_hash, &old.scope, &new).await?;

@@ -98,6 +98,7 @@ pub(super) struct KnownAs<'change> {
 /// erased does not come back.
 pub(super) async fn put(tx: &Tx<'_>, uuid: &PatientId, known: KnownAs<'_>, at_ms: i64) -> Result<()> {
     let KnownAs { record_id, customer_code, profile } = known;
+    // What is known is compared below: a change that repeats it must not have all days computed again.
     let before = tx.query_opt(FIND, &[&uuid], read_patient).await?;
     tx.put(
         PUT,

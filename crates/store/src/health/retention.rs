@@ -92,6 +92,8 @@ impl HealthDb {
         random: u64,
     ) -> Result<()> {
         let whole = retirement.clone();
+        // Rows and catalog before the object that straddles the time: after a crash between them the next run finds the
+        // time noted and seals again, while the other order would count rows that are gone.
         self.db.write(async move |tx| retire_whole(tx, &whole, entry.as_ref(), now_ms).await).await?;
         let Retirement { patient, data_type, before_us } = retirement;
         let (data_type, before_us) = (*data_type, *before_us);
@@ -129,6 +131,7 @@ async fn retire_whole(tx: &Tx<'_>, retirement: &Retirement, entry: Option<&NewAu
         if SealedPeriod::of(*data_type, segment.period_start_us).end_us > *before_us {
             continue;
         }
+        // Not deleted here: a reader that found the row a moment ago may still be reading the object.
         tx.put(ADD_DEAD, &[&segment.object.path, &now_ms]).await?;
         tx.put(DELETE_SEGMENT, &[patient, &number, &segment.period_start_us]).await?;
     }

@@ -125,6 +125,7 @@ impl HealthDb {
             Ok((session, time_zone, retention, expired.0.zip(expired.1)))
         };
         let found = self.db.look_up(async move |tx| tx.query(FIND_CALLER, &[&id, &setting, &now_ms], read).await);
+        // The session comes once for each type of which rows have expired.
         let mut caller: Option<(HealthSession, IntakeFacts)> = None;
         for (session, time_zone, retention, expired) in found.await? {
             let facts = IntakeFacts { time_zone, retention, expired_us: BTreeMap::new() };
@@ -150,12 +151,15 @@ impl HealthDb {
                 let Some(before) = find(tx, &id).await? else { return Ok(Refreshed::Ended) };
                 hold_patient(tx, &before.patient).await?;
                 tx.put(HOLD, &[&id]).await?;
+                // Once more under the lock: another refresh of the same token may have replaced it meanwhile.
                 let Some(old) = find(tx, &id).await? else { return Ok(Refreshed::Ended) };
                 let now_ms = successor.issued_ms;
                 match verdict(old.times(), now_ms, grace_ms) {
                     Refreshed::Ended => Ok(Refreshed::Ended),
                     Refreshed::Late => Ok(Refreshed::Late),
                     Refreshed::Reused => {
+                        // The copy may have been refreshed by now, so all tokens of the login end and not this one
+                        // alone.
                         end(tx, &old.family, now_ms).await?;
                         Ok(Refreshed::Reused)
                     }

@@ -75,6 +75,7 @@ pub(super) async fn set_fields(tx: &Tx<'_>, patient: &PatientId, change: FieldCh
     body.extend(fields.clone());
     let body = serde_json::to_string(&body).map_err(unreadable)?;
     tx.put(PUT, &[&patient, &name, &valid_from_ms, &body]).await?;
+    // Settings of several fields are those of NEWS, and these are the types whose rows carry its signs.
     for data_type in [DataType::Activity, DataType::Tests] {
         due::mark_since(tx, patient, data_type, valid_from_ms * 1000, at_ms).await?;
     }
@@ -90,6 +91,8 @@ pub(super) async fn keep_weight(
     at_ms: i64,
 ) -> Result<()> {
     const FROM_THE_BEGINNING_MS: i64 = 0;
+    // Weights before the first change were never written down; without this, days of before would be computed with the
+    // new one.
     let is_kept = tx.query_opt(FIND_VALID, &[&patient, &WEIGHT_SETTING, &at_ms], |_| Ok(())).await?.is_some();
     if let Some(before_kg) = before_kg.filter(|_| !is_kept) {
         tx.put(PUT, &[&patient, &WEIGHT_SETTING, &FROM_THE_BEGINNING_MS, &Value::from(before_kg).to_string()]).await?;
@@ -106,6 +109,7 @@ pub(super) async fn set_values(
     values: &Map<String, Value>,
     at_ms: i64,
 ) -> Result<()> {
+    // Somebody who was erased has no settings; without the row nothing would ever remove them.
     if tx.execute(HOLD, &[&patient, &at_ms]).await? == 0 {
         return Ok(());
     }

@@ -133,6 +133,7 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
     let damaged = || StoreError::Damaged("a day's cells cannot be read".to_owned());
     let (length, packed) = bytes.split_first_chunk::<4>().ok_or_else(damaged)?;
     let length = u32::from_le_bytes(*length);
+    // The length comes from the row: damaged bytes must not ask for gigabytes.
     if length > LARGEST_DAY {
         return Err(damaged());
     }

@@ -19,6 +19,7 @@ use crate::segment::{SegmentRow, segments_between};
 use crate::texts::sql;
 
 /// Types that one statement asks for.
+// A constant number of parameters makes one text, which every connection has prepared.
 const TYPES_AT_ONCE: usize = 4;
 
 macro_rules! rows_around {
@@ -132,6 +133,7 @@ impl SealedRows {
         };
         let (_, read, rows) = self.read.iter().find(is_of)?;
         let is_same = |(read, found): (&SegmentRow, &SealedKey)| {
+            // Of another generation the rows may be others: it was sealed while they were read.
             (read.period_start_us, read.generation) == (found.period_start_us, found.generation)
         };
         (read.len() == segments.len() && read.iter().zip(segments).all(is_same)).then_some(rows)
@@ -169,6 +171,7 @@ pub(super) async fn look(tx: &Tx<'_>, sync: &Sync, channels: &[ChannelChunks], h
         rows.into_iter().try_for_each(|row| around.take(row))?;
     }
     for chunks in around.chunks.values_mut() {
+        // Later arrivals lie over earlier ones, and rows of a UNION come in no order.
         chunks.sort_by_key(|chunk| chunk.arrival);
     }
     around.segments.sort_by_key(|segment| (segment.first_us, segment.data_type, segment.period_start_us));
@@ -199,6 +202,8 @@ fn spans(channels: &[ChannelChunks]) -> Vec<Span> {
         let mut of_type: Vec<Span> = Vec::new();
         for (first_us, last_us) in ranges {
             match of_type.last_mut() {
+                // Ranges further apart are asked for by themselves: everything that is stored between them would be
+                // read and thrown away.
                 Some(span) if first_us - span.last_us < DAY_US => span.last_us = span.last_us.max(last_us),
                 _ => of_type.push(Span { types: vec![data_type], first_us, last_us }),
             }

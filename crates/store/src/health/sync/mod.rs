@@ -31,6 +31,7 @@ impl HealthDb {
     /// Stores a sync. When this returns, the counted rows are durable and every reader sees them.
     pub async fn store_sync(&self, mut sync: Sync) -> Result<SyncOutcome> {
         let blocks = std::mem::take(&mut sync.blocks);
+        // Ordered, encoded and compressed before the transaction, which holds up everybody who writes on SQLite.
         let channels = Arc::new(prepare_all(blocks).await?);
         let sync = Arc::new(sync);
         let mut sealed = Arc::new(SealedRows::default());
@@ -41,6 +42,7 @@ impl HealthDb {
             let written = self.db.write(async move |tx| write::write(tx, &sync, &channels, &known, hold).await).await;
             match written {
                 Ok(Written::Done(outcome)) => return Ok(outcome),
+                // Objects are read between transactions: an object store takes milliseconds to seconds.
                 Ok(Written::NeedsSealed(ranges)) => match self.read_sealed(ranges).await {
                     Ok(rows) => sealed = Arc::new(rows),
                     // The objects of an erased patient go after the rows, so a look may find them named and then gone.

@@ -65,6 +65,7 @@ pub(super) async fn write(
         return Ok(Written::Done(SyncOutcome::IdReused));
     }
     let unknown = around.unknown_sealed(&sync.patient, channels, sealed);
+    // Nothing has been written yet, so the transaction ends without effects.
     if !unknown.is_empty() {
         return Ok(Written::NeedsSealed(unknown));
     }
@@ -72,12 +73,16 @@ pub(super) async fn write(
     for channel in channels {
         additions.add_channel(sync, channel, &around, sealed)?;
     }
+    // Not taken under a lock: the statement that raises the row names the number before, and fails where it is another.
     let number = events + 1;
+    // The patient's row before everything that refers to it: from here on transactions of this patient wait for this
+    // one.
     raise_patient(tx, sync, number, stored_latest.as_deref(), &additions).await?;
     chunks::insert_all(tx, &sync.patient, number, &additions.chunks).await?;
     additions.counts.add(tx, &sync.patient).await?;
     // The id of a repeated sync stays with the event that it came with first.
     let new_id = sync.id.as_ref().filter(|_| around.known_hash.is_none());
+    // Always, also where nothing was new: the event carries the id by which a repetition of the sync is known.
     add_event(tx, sync, number, additions.body, new_id).await?;
     if let Some(device) = &sync.device {
         devices::report(tx, &sync.patient, device, around.battery_level, sync.received_ms).await?;
