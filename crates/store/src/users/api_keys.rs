@@ -142,6 +142,7 @@ impl UsersDb {
                 if tx.execute(REVOKE, &[&id, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
+                // Health tokens that were asked for with the key live in the other database, and end there.
                 message.enqueue(tx).await?;
                 Ok(true)
             })

@@ -234,6 +234,7 @@ impl UsersDb {
         self.db
             .write(async move |tx| {
                 let wanted = &activation;
+                // A login asks for an e-mail alone, and must not find two people by it.
                 if tx.query_opt(EMAIL_OF_ACCOUNT, &[&wanted.email], |_| Ok(())).await?.is_some() {
                     return Err(StoreError::Conflict("an account has this e-mail".to_owned()));
                 }
@@ -259,6 +260,7 @@ impl UsersDb {
                 if tx.query_opt(EMAIL_OF_ACCOUNT, &[email], |_| Ok(())).await?.is_some() {
                     return Err(StoreError::Conflict("an account has this e-mail".to_owned()));
                 }
+                // Compared with what was read: of two changes at once, the second would undo what the first has set.
                 if tx.execute(CHANGE_PERSON, &[uuid, email, person, now_ms, known]).await? == 0 {
                     return Ok(false);
                 }
@@ -280,6 +282,7 @@ impl UsersDb {
         self.db
             .write(async move |tx| {
                 let NewPatientPassword { hash, must_change, now_ms } = &new;
+                // The patient's row first: a login holds it while it begins a session, which is then ended below.
                 if tx.execute(SET_PASSWORD, &[&uuid, hash, must_change, now_ms]).await? == 0 {
                     return Ok(false);
                 }

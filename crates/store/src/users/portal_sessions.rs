@@ -79,6 +79,8 @@ impl UsersDb {
         let password_hash = password_hash.to_owned();
         self.db
             .write(async move |tx| {
+                // Held with the password that the login has checked: one that was changed meanwhile has ended sessions
+                // that this one would escape.
                 if !hold_account(tx, &session.account, &password_hash).await?
                     || !totp::use_step(tx, &session.account, totp_step).await?
                 {

@@ -110,6 +110,7 @@ impl UsersDb {
         let id = id.clone();
         self.db
             .write(async move |tx| {
+                // Two refreshes of one token follow each other: the second finds it replaced.
                 tx.put(HOLD, &[&id]).await?;
                 let Some(old) = find(tx, &id).await? else { return Ok(Refreshed::Ended) };
                 let now_ms = successor.issued_ms;
@@ -117,7 +118,10 @@ impl UsersDb {
                     Refreshed::Ended => Ok(Refreshed::Ended),
                     Refreshed::Late => Ok(Refreshed::Late),
                     Refreshed::Reused => {
+                        // The copy may have been refreshed by now, so all tokens of the login end and not this one
+                        // alone.
                         tx.put(END, &[&old.family, &now_ms]).await?;
+                        // Tokens of the Health Cloud that were exchanged for one of these end too.
                         reused.enqueue(tx).await?;
                         Ok(Refreshed::Reused)
                     }
