@@ -59,6 +59,7 @@ impl HealthDb {
             .read(async move |tx| {
                 let mut known = HashSet::default();
                 in_lists(&paths, async |list| {
+                    // In one snapshot: a path that moves from one table to another meanwhile is known all the time.
                     for text in [SEGMENT_PATHS, DEAD_PATHS, EXPORT_PATHS] {
                         known.extend(tx.query(text, list, |row| row.get::<String>(0)).await?);
                     }

@@ -44,6 +44,8 @@ impl HealthDb {
                     Ok(())
                 })
                 .await?;
+                // Each list of patients came in order by itself. Cut only now, since the first of all can be in any of
+                // them.
                 found.sort_unstable_by_key(|segment| segment.published);
                 found.truncate(limit as usize);
                 Ok(found)

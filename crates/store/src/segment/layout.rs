@@ -49,6 +49,7 @@ pub fn file_properties(data_type: DataType, patient: &PatientId) -> Result<Write
         (SOFTWARE_KEY, env!("CARGO_PKG_VERSION").to_owned()),
     ];
     let mut builder = WriterProperties::builder()
+        // Pages of the second version are refused by some readers that analysts use.
         .set_writer_version(WriterVersion::PARQUET_1_0)
         .set_created_by(concat!("pulseward ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_compression(Compression::ZSTD(level))
@@ -152,6 +153,7 @@ pub(super) fn read_pieces(metadata: Option<&Vec<KeyValue>>, file_rows: usize) ->
         let entry = metadata.into_iter().flatten().find(|entry| entry.key == key);
         entry.and_then(|entry| entry.value.as_deref())
     };
+    // The list of another format could have the same shape and mean something else.
     if value(FORMAT_KEY) != Some(FORMAT_VERSION) {
         return Err(wrong("format"));
     }
@@ -170,5 +172,6 @@ pub(super) fn read_pieces(metadata: Option<&Vec<KeyValue>>, file_rows: usize) ->
         pieces.push(Piece { first_us, last_us: first_us + span_us, runs });
         before_us = first_us;
     }
+    // Rows are told apart by this list alone: a wrong count would give rows of one channel to another.
     if rows == file_rows { Ok(pieces) } else { Err(wrong("list of pieces")) }
 }

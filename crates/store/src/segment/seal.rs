@@ -151,6 +151,7 @@ impl HealthDb {
         };
         let mut from_us = period.start_us;
         while from_us < period.end_us {
+            // A step at a time: a day of a waveform in memory would be hundreds of megabytes.
             let to_us = (from_us + step_us(data_type)).min(period.end_us) - 1;
             let mut arrived: Vec<Block> = Vec::new();
             if let Some(reader) = &reader {

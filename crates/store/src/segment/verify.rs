@@ -27,6 +27,7 @@ impl Verified {
         if size != object.bytes || sha256 != object.sha256 {
             return Err(StoreError::Damaged(format!("{} is not what was sealed", object.path)));
         }
+        // For the life of this value: an object is never written a second time under its name.
         self.paths().insert(object.path.clone());
         Ok(())
     }
