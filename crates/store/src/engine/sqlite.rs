@@ -341,6 +341,11 @@ fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Trans
     while let Some(mut transaction) = next.take() {
         run_behind_savepoint(connection, &mut transaction);
         finished.push(transaction.finish);
+        // A disk that is full undoes the whole group at once. What came after it would be committed by itself, and its
+        // caller be told that it was not.
+        if connection.is_autocommit() {
+            break;
+        }
         if started.elapsed() < GROUP_TIME {
             match waiting.take() {
                 Some(Job::Transaction(transaction)) => next = Some(transaction),
