@@ -42,6 +42,8 @@ pub use changes::HealthChange;
 pub use claims::{Claim, DueRange};
 pub use commit::{CommitOutcome, DerivationCommit, LatestChange};
 pub use db::HealthDb;
+#[cfg(test)]
+pub(crate) use db::MIGRATIONS;
 pub use devices::{Device, DeviceReport};
 pub use due::AHEAD_MS;
 pub use erasure::ErasedPatient;

@@ -23,6 +23,8 @@ pub use api_keys::{ApiKey, KeyHolder};
 pub use audit::{Audit, AuditEntry, AuditQuery};
 pub use audit_reader::AuditReader;
 pub use bracelets::{Attachment, Bracelet, Completion};
+#[cfg(test)]
+pub(crate) use db::MIGRATIONS;
 pub use db::UsersDb;
 pub use erasure::{AccountErasure, Counts as ErasureCounts, Erasure};
 pub use group_settings::{EffectiveSettings, GroupSetting, SettingsOfGroup};
