@@ -15,7 +15,7 @@ mod migrate;
 mod operations;
 pub(crate) mod param;
 mod postgres;
-mod row;
+pub(crate) mod row;
 mod row_texts;
 mod sqlite;
 mod statement;

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::EventType;
 use super::cursor::{LogCursor, Place};
+use super::event::EventType;
 use crate::engine::{Db, Param, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;

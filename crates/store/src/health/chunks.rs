@@ -6,7 +6,7 @@ use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::DAY_US;
 
-use super::HealthDb;
+use super::db::HealthDb;
 use crate::engine::{Param, Tx};
 use crate::error::Result;
 use crate::ids::PatientId;

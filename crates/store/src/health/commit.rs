@@ -8,9 +8,10 @@ use vitals::derivation::DerivedRow;
 use vitals::latest::LatestValues;
 
 use super::claims::{self, Claim, DueRange};
+use super::db::HealthDb;
 use super::inputs::Dirty;
 use super::open_hours::{self, OpenHour};
-use super::{HealthDb, derived, latest};
+use super::{derived, latest};
 use crate::engine::{Param, Tx};
 use crate::error::Result;
 use crate::events::{NewEvent, raise_event_position};
@@ -175,7 +176,7 @@ async fn hold_and_free(tx: &Tx<'_>, made: &DerivationCommit) -> Result<bool> {
     let Some(dirty) = &made.dirty else { return Ok(false) };
     let text_of = |values: fn(&LatestChange) -> LatestValues| {
         let values = made.latest.as_ref().map(values);
-        Ok::<_, crate::StoreError>(values.as_ref().map(latest::to_text).transpose()?.flatten())
+        Ok::<_, crate::error::StoreError>(values.as_ref().map(latest::to_text).transpose()?.flatten())
     };
     // Settled as if nothing had come between: the statement changes nothing where something has.
     let latest = text_of(|change| settle(&change.seen, change))?;

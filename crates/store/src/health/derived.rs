@@ -11,8 +11,8 @@ use vitals::derivation::{DerivedRow, Look, Output, keys_of_days};
 use vitals::registry::DataType;
 use vitals::zone::LocalDay;
 
-use super::HealthDb;
 use super::claims::{self, DueRange};
+use super::db::HealthDb;
 use super::slots;
 use crate::engine::{Param, Row, Tx};
 use crate::error::{Result, StoreError};

@@ -7,7 +7,7 @@ use runtime::HashMap;
 use serde_json::json;
 use vitals::vital_rows::LOW_BATTERY_PERCENT;
 
-use super::HealthDb;
+use super::db::HealthDb;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::events::{self, EventType, NewEvent};

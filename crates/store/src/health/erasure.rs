@@ -12,12 +12,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use vitals::registry::DataType;
 
+use super::db::HealthDb;
 use super::patients::{self, KnownAs, Profile};
-use super::{HealthDb, exports, messages, patient_tables};
+use super::{exports, messages, patient_tables};
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
-use crate::segment::{SealedPeriod, patient_folder};
+use crate::segment::name::patient_folder;
+use crate::segment::period::SealedPeriod;
 use crate::texts::sql;
 
 sql! {

@@ -7,12 +7,13 @@
 
 use serde_json::json;
 
+use super::db::HealthDb;
 use crate::audit_entry::NewAuditEntry;
 use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
 use crate::events::{self, EventType, NewEvent};
 use crate::health::jobs::{self, JobLease};
-use crate::health::{HealthDb, messages};
+use crate::health::messages;
 use crate::ids::{AccountId, ExportId, PatientId};
 use crate::names::ExportStage;
 use crate::texts::sql;

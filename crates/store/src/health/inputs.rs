@@ -10,8 +10,10 @@ use vitals::registry::{Channel, DataType};
 use vitals::zone::{DAY_US, LocalDay};
 
 use super::claims::DueRange;
-use super::sync::{TouchedRange, touched_ranges};
-use super::{HealthDb, Profile, derived, latest, reader};
+use super::db::HealthDb;
+use super::patients::Profile;
+use super::sync::event::{TouchedRange, touched_ranges};
+use super::{derived, latest, reader};
 use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
 use crate::ids::PatientId;

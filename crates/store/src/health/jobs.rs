@@ -5,8 +5,8 @@
 //! holds it has died ([`super::nodes`]). Whatever ends a run names the token, so of two nodes that both believe that
 //! they hold the work only the last one to claim it changes anything.
 
-use super::HealthDb;
 use super::claims::Claim;
+use super::db::HealthDb;
 use super::failures::Failures;
 use crate::engine::{Row, Tx};
 use crate::error::Result;

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{HealthDb, jobs};
+use super::db::HealthDb;
+use super::jobs;
 use crate::audit_entry::NewAuditEntry;
 use crate::engine::Tx;
 use crate::error::Result;

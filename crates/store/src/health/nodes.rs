@@ -5,7 +5,7 @@
 //! its leases in one transaction. A node that was only slow finds its row gone, stops what it was doing and enters
 //! anew; until then the tokens of its leases keep it from changing anything.
 
-use super::HealthDb;
+use super::db::HealthDb;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::ids::NodeId;

@@ -1,7 +1,8 @@
 //! Authorization codes and refresh tokens of OAuth, by their hashes. The access tokens are sessions.
 
+use super::db::HealthDb;
+use super::sessions::HealthSession;
 use super::sessions::{add, end, find, hold_patient, succeed};
-use super::{HealthDb, HealthSession};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::ids::{ClientId, ConsentId, FamilyId, PatientId};

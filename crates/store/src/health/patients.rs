@@ -3,7 +3,8 @@
 use runtime::HashMap;
 use serde::{Deserialize, Serialize};
 
-use super::{HealthDb, due, settings};
+use super::db::HealthDb;
+use super::{due, settings};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::ids::{GroupCode, PatientId};

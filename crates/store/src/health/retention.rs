@@ -9,12 +9,14 @@ use std::collections::BTreeMap;
 
 use vitals::registry::DataType;
 
-use super::{HealthDb, messages};
+use super::db::HealthDb;
+use super::messages;
 use crate::audit_entry::NewAuditEntry;
 use crate::engine::{Param, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
-use crate::segment::{SealedPeriod, UnsealedPeriod, segments_between};
+use crate::segment::catalog::{UnsealedPeriod, segments_between};
+use crate::segment::period::SealedPeriod;
 use crate::texts::sql;
 
 sql! {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use vitals::registry::DataType;
 
-use super::HealthDb;
+use super::db::HealthDb;
 use crate::engine::{Columns, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::ids::{AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, PatientId, SessionId};

@@ -8,7 +8,8 @@ use vitals::derivation::{Setting, WEIGHT_SETTING};
 use vitals::registry::DataType;
 use vitals::zone::SECOND_US;
 
-use super::{HealthDb, due};
+use super::db::HealthDb;
+use super::due;
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;

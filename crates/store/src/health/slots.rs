@@ -5,7 +5,7 @@ use vitals::derivation::{day_and_type, day_of, keys_of_days};
 use vitals::registry::DataType;
 use vitals::zone::LocalDay;
 
-use super::HealthDb;
+use super::db::HealthDb;
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;

@@ -9,7 +9,7 @@ use super::period::SealedPeriod;
 use super::write::WrittenSegment;
 use crate::engine::{Columns, Param, Tx};
 use crate::error::{Result, StoreError};
-use crate::health::HealthDb;
+use crate::health::db::HealthDb;
 use crate::ids::PatientId;
 use crate::texts::sql;
 

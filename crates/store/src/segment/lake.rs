@@ -5,7 +5,7 @@ use vitals::registry::DataType;
 use super::catalog::{SegmentRow, read_segment, segment_columns};
 use crate::engine::{Columns, Param, Row};
 use crate::error::{Result, StoreError};
-use crate::health::HealthDb;
+use crate::health::db::HealthDb;
 use crate::ids::PatientId;
 use crate::texts::{LIST_LENGTH, in_lists, list_of_64, sql};
 

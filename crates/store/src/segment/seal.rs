@@ -8,14 +8,16 @@ use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::SECOND_US;
 
+use super::catalog::SegmentRow;
 use super::catalog::{ChunkKey, Publication, UnsealedPeriod, segment_of};
 use super::name::SegmentName;
 use super::period::SealedPeriod;
+use super::read::SegmentReader;
 use super::write::SegmentWriter;
-use super::{SegmentReader, SegmentRow};
 use crate::engine::{Tx, blocking};
 use crate::error::{Result, StoreError};
-use crate::health::{HealthDb, merge};
+use crate::health::db::HealthDb;
+use crate::health::reader::merge;
 use crate::ids::PatientId;
 use crate::payload;
 use crate::texts::sql;

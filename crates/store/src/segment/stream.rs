@@ -10,13 +10,16 @@ use std::ops::RangeInclusive;
 use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 
+use super::catalog::SegmentRow;
 use super::catalog::{ChunkKey, segment_of};
 use super::period::SealedPeriod;
+use super::read::{SegmentPieces, SegmentReader};
 use super::seal::{chunk_block, chunks_of_period, step_us};
-use super::{SegmentPieces, SegmentReader, SegmentRow, Verified};
+use super::verify::Verified;
 use crate::engine::blocking;
 use crate::error::{Result, StoreError};
-use crate::health::{HealthDb, merge};
+use crate::health::db::HealthDb;
+use crate::health::reader::merge;
 use crate::ids::PatientId;
 
 /// How often the catalog is looked at anew without having got further.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use runtime::HashSet;
 
-use super::WrittenSegment;
+use super::write::WrittenSegment;
 use crate::error::{Result, StoreError};
 use crate::objects::Objects;
 

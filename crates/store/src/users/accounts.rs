@@ -1,6 +1,6 @@
 //! Accounts: the people who read and run studies. Patients are not accounts.
 
-use super::UsersDb;
+use super::db::UsersDb;
 use super::messages::HealthMessage;
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::UsersDb;
+use super::db::UsersDb;
 use crate::audit_entry::{Entity, NewAuditEntry};
 use crate::engine::{Row, Tx};
 use crate::error::Result;

@@ -9,8 +9,8 @@
 //! first of them all. Only then it looks at action codes and at what a key is limited to, so a page is bounded in time
 //! as well; it may have few entries, or none, and others follow.
 
-use super::UsersDb;
 use super::audit::{AuditEntry, AuditQuery, read_entry};
+use super::db::UsersDb;
 use crate::engine::{Db, Row, Tx};
 use crate::error::Result;
 use crate::texts::sql;

@@ -4,8 +4,8 @@
 //! shared by the groups of the account that registered it; a key for named groups does not reach it, for it belongs to
 //! none of them.
 
-use super::UsersDb;
 use super::audit::Audit;
+use super::db::UsersDb;
 use super::messages::HealthMessage;
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};

@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::UsersDb;
 use super::audit;
+use super::db::UsersDb;
 use super::group_settings::hold_group;
 use super::messages::{self, HealthMessage};
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
-use crate::health::HealthChange;
+use crate::health::changes::HealthChange;
 use crate::ids::{AccountId, BraceletId, GroupCode, PatientId};
 use crate::texts::sql;
 

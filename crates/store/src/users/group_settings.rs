@@ -6,12 +6,12 @@
 
 use serde_json::{Map, Value};
 
-use super::UsersDb;
 use super::audit::Audit;
+use super::db::UsersDb;
 use super::messages::HealthMessage;
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
-use crate::health::HealthChange;
+use crate::health::changes::HealthChange;
 use crate::ids::{GroupCode, PatientId};
 use crate::texts::sql;
 

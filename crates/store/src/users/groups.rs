@@ -1,7 +1,7 @@
 //! Groups: the studies.
 
-use super::UsersDb;
 use super::audit::Audit;
+use super::db::UsersDb;
 use super::group_settings;
 use crate::engine::Row;
 use crate::error::{Result, StoreError};

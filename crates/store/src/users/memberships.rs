@@ -1,7 +1,7 @@
 //! Who belongs to which group, and what follows from it: one look-up per question of access.
 
-use super::UsersDb;
 use super::audit::Audit;
+use super::db::UsersDb;
 use super::group_settings::{EffectiveSettings, hold_group};
 use super::groups::{Group, read_group};
 use super::messages::HealthMessage;

@@ -10,13 +10,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::UsersDb;
 use super::audit::Audit;
+use super::db::UsersDb;
 use crate::audit_entry::NewAuditEntry;
 use crate::engine::Tx;
 use crate::error::Result;
 use crate::events::{MessageKey, StoredMessage, outbox};
-use crate::health::HealthChange;
+use crate::health::changes::HealthChange;
 use crate::ids::PatientId;
 use crate::texts::sql;
 

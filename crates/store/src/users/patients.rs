@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use runtime::HashMap;
 
-use super::UsersDb;
+use super::db::UsersDb;
 use super::group_settings::{EffectiveSettings, hold_group};
 use super::messages::HealthMessage;
 use crate::engine::Row;

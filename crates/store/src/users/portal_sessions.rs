@@ -1,7 +1,7 @@
 //! Sessions of the portal's pages: what stands behind the cookie.
 
-use super::UsersDb;
 use super::audit::Audit;
+use super::db::UsersDb;
 use super::sessions::hold_account;
 use super::totp;
 use crate::engine::Row;

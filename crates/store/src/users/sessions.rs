@@ -3,8 +3,8 @@
 //! A login begins a family of tokens; each refresh adds one. A family ends by its first row, which every look-up
 //! reads as well: so it ends at once and as a whole, also for a token that another transaction is just adding.
 
-use super::UsersDb;
 use super::audit::Audit;
+use super::db::UsersDb;
 use super::messages::HealthMessage;
 use super::totp::use_step;
 use crate::engine::{Row, Tx};

@@ -1,7 +1,7 @@
 //! Second factors of accounts. A secret counts once a first code has shown that it has arrived.
 
-use super::UsersDb;
 use super::accounts::{end_sessions, hold_account};
+use super::db::UsersDb;
 use crate::engine::Tx;
 use crate::error::Result;
 use crate::ids::{AccountId, PortalSessionId};

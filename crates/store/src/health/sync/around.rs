@@ -7,15 +7,15 @@ use vitals::merge::overlay;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::DAY_US;
 
-use super::super::HealthDb;
 use super::super::chunks::Prepared;
-use super::Sync;
 use super::prepare::ChannelChunks;
+use super::request::Sync;
 use crate::engine::{Param, Row, Tx};
 use crate::error::{Result, StoreError};
+use crate::health::db::HealthDb;
 use crate::ids::PatientId;
 use crate::payload;
-use crate::segment::{SegmentRow, segments_between};
+use crate::segment::catalog::{SegmentRow, segments_between};
 use crate::texts::sql;
 
 /// Types that one statement asks for.

@@ -8,11 +8,11 @@ use vitals::derivation::is_input;
 use vitals::registry::DataType;
 use vitals::zone::WINDOW_US;
 
-use super::super::AHEAD_MS;
 use super::super::claims::DueRange;
 use super::super::due::SETTLING_MS;
-use super::Counts;
+use super::request::Counts;
 use crate::error::{Result, StoreError};
+use crate::health::due::AHEAD_MS;
 
 /// Data of `sync.stored`.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]

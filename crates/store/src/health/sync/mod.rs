@@ -7,20 +7,19 @@
 //! fails and is made again, then with the patient's row held from the start.
 
 mod around;
-mod event;
+pub(super) mod event;
 mod prepare;
 mod request;
 mod write;
 
 use std::sync::Arc;
 
-pub(super) use self::event::{TouchedRange, touched_ranges};
 pub use request::{Counts, Sync, SyncId, SyncOutcome};
 
 use self::around::{Hold, SealedRows};
 use self::prepare::prepare_all;
 use self::write::Written;
-use super::HealthDb;
+use super::db::HealthDb;
 use crate::error::{Result, StoreError};
 
 /// How often a sync reads sealed rows: each time another one has sealed the period meanwhile, which takes longer than a

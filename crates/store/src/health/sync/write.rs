@@ -9,7 +9,7 @@ use vitals::merge::{Ordered, admit, in_time_order, overlay, with_exact_times};
 use vitals::registry::DataType;
 
 use super::super::chunks::{self, Prepared};
-use super::super::{AHEAD_MS, devices, latest, tally};
+use super::super::{devices, latest, tally};
 use super::around::{self, Around, Hold, SealedRange, SealedRows};
 use super::event::SyncBody;
 use super::prepare::ChannelChunks;
@@ -17,6 +17,7 @@ use super::request::{Counts, Sync, SyncId, SyncOutcome};
 use crate::engine::{Param, Tx};
 use crate::error::{Result, StoreError};
 use crate::events::{EventType, raise_event_position};
+use crate::health::due::AHEAD_MS;
 use crate::texts::sql;
 
 sql! {
