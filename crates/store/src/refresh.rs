@@ -28,6 +28,7 @@ pub enum Refreshed<T> {
 
 /// The times of a token, ms, that say whether it may be replaced.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_field_names, reason = "every time says its unit")]
 pub(crate) struct TokenTimes {
     pub ended_ms: Option<i64>,
     pub refresh_until_ms: i64,

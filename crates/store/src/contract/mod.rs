@@ -67,7 +67,7 @@ impl Stores {
         let objects = Objects::folder(&folder.path().join("objects")).expect("a folder");
         let users = UsersDb::open(users).await.expect("a database");
         let health = HealthDb::open(health, objects).await.expect("a database");
-        Stores { users, health, folder: folder }
+        Stores { users, health, folder }
     }
 }
 

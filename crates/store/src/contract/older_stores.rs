@@ -97,7 +97,7 @@ async fn a_health_store_of_before_derivations_keeps_every_row(stores: Stores) {
         let row = |output, key, body: &[u8]| DerivedRow { output, key, version: 3, body: Some(body.to_vec()) };
         let facts = row(Output::DayInputs, day_and(DAY, 0), b"facts");
         let of_day = health.derived(&ada, Output::DayInputs, keys_of_days(DAY, DAY)).await.expect("rows");
-        assert_eq!(of_day, [facts.clone()]);
+        assert_eq!(of_day, std::slice::from_ref(&facts));
         let all = [
             row(Output::Section, day_and(DAY, 2), b"{\"a\":1}"),
             row(Output::DayInputs, day_and(LocalDay(DAY.0 - 1), 0), b"before"),

@@ -47,7 +47,7 @@ impl NotedHours {
         let noted = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         for (received_ms, range) in touched {
             let hour_us = range.last_us.div_euclid(HOUR_US) * HOUR_US;
-            // What spans hours came from a phone that was away, in large chunks.
+            // What reaches over the beginning of an hour is not merged, and keeps the hour from being merged.
             if range.rows >= SMALL_ROWS as u64 || range.first_us < hour_us {
                 continue;
             }
