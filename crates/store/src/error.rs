@@ -47,6 +47,8 @@ impl From<rusqlite::Error> for StoreError {
             return StoreError::Damaged(format!("a row: {cause}"));
         }
         match error.sqlite_error_code() {
+            // Rows are made to refuse what another transaction has overtaken, so a constraint is an answer and no fault
+            // of the program.
             Some(ConstraintViolation) => StoreError::Conflict(error.to_string()),
             Some(DatabaseBusy | DatabaseLocked | DiskFull | SystemIoFailure | CannotOpen | OutOfMemory) => {
                 StoreError::Unavailable(error.to_string())
@@ -67,6 +69,7 @@ impl From<tokio_postgres::Error> for StoreError {
         match error.code() {
             Some(state) => of_sqlstate(state.code(), message),
             None if is_of_our_values(&error) => StoreError::Database(message),
+            // The server has said nothing: the connection broke.
             None => StoreError::Unavailable(message),
         }
     }

@@ -56,7 +56,7 @@ pub use signing_key::SigningKey;
 pub use users::{
     Account, AccountErasure, Activation, ApiKey, Attachment, Audit, AuditEntry, AuditQuery, AuditReader, Bracelet,
     Completion, Consent, EffectiveSettings, Erasure, ErasureCounts, Group, GroupAccess, GroupDeletion, GroupSetting,
-    HealthMessage, KeyHolder, Member, MemberRemoval, NewPassword, OauthClient, Patient, PatientAccess,
-    PatientDetachment, PendingHealthMessage, PersonChange, PortalHolder, PortalSession, Session, SettingsOfGroup, Totp,
-    UsersDb,
+    HealthMessage, KeyHolder, Member, MemberRemoval, NewPassword, NewPatientPassword, OauthClient, Patient,
+    PatientAccess, PatientDetachment, PendingHealthMessage, PersonChange, PortalHolder, PortalSession, Session,
+    SettingsOfGroup, Totp, UsersDb,
 };

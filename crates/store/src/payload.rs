@@ -54,6 +54,7 @@ pub fn encode(block: &Block) -> Result<Vec<u8>> {
         put_text(&mut body, zone);
     }
 
+    // Refused here, because it could never be read again.
     if body.len() > LONGEST_BODY {
         return Err(StoreError::Damaged("a chunk has too long texts".to_owned()));
     }
@@ -79,6 +80,7 @@ pub fn decode(data_type: DataType, channel: Channel, bytes: &[u8]) -> Result<Blo
         [FORMAT, STORED, body @ ..] => body.to_vec(),
         [FORMAT, ZSTD, a, b, c, d, body @ ..] => {
             let length = u32::from_le_bytes([*a, *b, *c, *d]) as usize;
+            // The length is allocated before a byte is decompressed.
             if length > LONGEST_BODY {
                 return Err(damaged());
             }
@@ -100,6 +102,7 @@ fn read_block(data_type: DataType, channel: Channel, reader: &mut Reader<'_>) ->
     let mut zones = ZoneRuns::default();
     for _ in 0..reader.varint()? {
         let run = usize::try_from(reader.varint()?).ok()?;
+        // Held to the rows as it grows: the sum of claimed runs could overflow.
         if run > rows - zones.rows() as usize {
             return None;
         }

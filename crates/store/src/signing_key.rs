@@ -42,6 +42,7 @@ pub(crate) async fn list(db: &Db) -> Result<Vec<SigningKey>> {
 /// harmless: either verifies everywhere.
 pub(crate) async fn rotate(db: &Db, key: SigningKey) -> Result<()> {
     db.write(async move |tx| {
+        // In one transaction with the new key: without any that signs, nobody could log in.
         tx.put(RETIRE, &[&key.created_ms]).await?;
         tx.put(ADD, &[&key.kid, &key.sealed_key, &key.public_key, &key.created_ms, &key.retired_ms]).await?;
         Ok(())

@@ -79,7 +79,7 @@ macro_rules! text_column {
             }
         }
 
-        impl $crate::engine::Owned for $name {
+        impl $crate::engine::param::Owned for $name {
             type Kept = $name;
 
             fn owned(&self) -> $name {

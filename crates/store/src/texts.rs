@@ -25,8 +25,8 @@ macro_rules! record {
     ($columns:ident!($prefix:literal), $read:ident(row) -> $record:ident { $($fields:tt)* }) => {
         record! { $columns!($prefix), read_columns(columns) -> $record { $($fields)* } }
 
-        fn $read(row: &$crate::engine::Row<'_>) -> $crate::error::Result<$record> {
-            read_columns(&mut $crate::engine::Columns::of(row))
+        fn $read(row: &$crate::engine::row::Row<'_>) -> $crate::error::Result<$record> {
+            read_columns(&mut $crate::engine::row::Columns::of(row))
         }
     };
     ($columns:ident!($prefix:literal), $read:ident(columns) -> $record:ident {
@@ -41,7 +41,7 @@ macro_rules! record {
             };
         }
 
-        fn $read(columns: &mut $crate::engine::Columns<'_, '_>) -> $crate::error::Result<$record> {
+        fn $read(columns: &mut $crate::engine::row::Columns<'_, '_>) -> $crate::error::Result<$record> {
             // Fields are computed in the order in which they are written.
             Ok($record { $first: columns.take()? $(, $field: columns.take()?)* })
         }

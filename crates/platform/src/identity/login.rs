@@ -3,8 +3,8 @@
 //! An unknown name and a wrong password answer the same after the same work.
 
 use store::{
-    Account, GroupCode, HealthChange, HealthMessage, NewAuditEntry, NewPassword, Patient, PatientId, PatientState,
-    Profile, UserId, UserRole,
+    Account, GroupCode, HealthChange, HealthMessage, NewAuditEntry, NewPassword, NewPatientPassword, Patient,
+    PatientId, PatientState, Profile, UserId, UserRole,
 };
 
 use crate::core::access::Researcher;
@@ -230,7 +230,6 @@ impl Identity {
 
     /// Sets the password of a confirmed patient and ends his tokens on both clouds, and what he has consented to.
     async fn set_patient_password(&self, patient: &PatientId, password_hash: &str, chosen_by: ChosenBy) -> Result<()> {
-        let must_change = chosen_by == ChosenBy::Staff;
         let now_ms = self.core.now_ms();
         let message = HealthMessage {
             id: self.core.new_record_id(),
@@ -238,8 +237,9 @@ impl Identity {
             entries: Vec::new(),
             created_ms: now_ms,
         };
-        if !self.core.users().set_patient_password(patient, password_hash, must_change, now_ms, message.clone()).await?
-        {
+        let new =
+            NewPatientPassword { hash: password_hash.to_owned(), must_change: chosen_by == ChosenBy::Staff, now_ms };
+        if !self.core.users().set_patient_password(patient, new, message.clone()).await? {
             return Err(not_confirmed());
         }
         self.core.deliver(message).await

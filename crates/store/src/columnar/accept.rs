@@ -33,6 +33,7 @@ pub fn read_batch(
     zone: &ZoneName,
     texts: &mut SharedTexts,
 ) -> Result<Batch, StructureFault> {
+    // Before any cell is read: a column that nobody knows is more often misspelled than meant to be lost.
     check_schema(data_type, batch.schema_ref())?;
     let timestamp = batch.column_by_name(TIMESTAMP).ok_or(StructureFault::NoTimestamp)?;
     let times_us = times::read(timestamp.as_ref());
@@ -41,6 +42,7 @@ pub fn read_batch(
     let mut faults = Faults::default();
     let mut columns = Vec::with_capacity(data_type.columns().len());
     for column in data_type.columns() {
+        // A bad value rejects its row alone, and the row is told by its column.
         faults.turn_to(column.name);
         let read = match batch.column_by_name(column.name) {
             Some(array) if column.is_text() => texts::read(column, array.as_ref(), texts, &mut faults),

@@ -148,6 +148,7 @@ fn add_zones(zones: &mut ZoneRuns, part: &RowsOfBatch<'_>) -> Result<()> {
     let coded = column_of(part, ZONE)?.as_dictionary_opt::<Int32Type>().ok_or_else(wrong)?;
     let names = coded.values().as_string_opt::<i32>().ok_or_else(wrong)?;
     for run in coded.keys().values()[part.rows.clone()].chunk_by(|one, other| one == other) {
+        // Files lie in a store that others can write to, so a key is not believed.
         let key = usize::try_from(run[0]).ok().filter(|key| *key < names.len()).ok_or_else(wrong)?;
         zones.push(names.value(key).into(), run.len());
     }

@@ -24,6 +24,7 @@ fn picked_zones(blocks: &[&Block], picks: &[Pick]) -> ZoneRuns {
     let Some(first) = distinct.next() else {
         return ZoneRuns::default();
     };
+    // Somebody who does not travel has one zone, which need not be picked row by row.
     if distinct.all(|zone| zone == first) {
         return ZoneRuns::constant(first.clone(), picks.len());
     }

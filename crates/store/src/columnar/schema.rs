@@ -40,6 +40,7 @@ const WIDE_DIGITS: u8 = 18;
 
 /// The schema of a data type: `timestamp`, the registry's columns in their order, `zone`.
 pub fn arrow_schema(data_type: DataType) -> SchemaRef {
+    // Built once: an answer of many batches would otherwise build one for each.
     static SCHEMAS: LazyLock<Vec<SchemaRef>> =
         LazyLock::new(|| DataType::ALL.into_iter().map(|data_type| Arc::new(build(data_type))).collect());
     SCHEMAS[data_type as usize].clone()

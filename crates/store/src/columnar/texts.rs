@@ -35,6 +35,7 @@ impl SharedTexts {
         if let Some(known) = self.known.get(text) {
             return Some(known.clone());
         }
+        // A dictionary that many rows name would otherwise become gigabytes of an upload of kilobytes.
         self.room = self.room.checked_sub(text.len())?;
         let shared: Arc<str> = text.into();
         self.known.insert(shared.clone());
@@ -60,6 +61,7 @@ pub(super) fn text_reader<'array>(array: &'array dyn Array) -> Option<Box<dyn Fn
         ArrowType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary_opt()?;
             let text = text_reader(dictionary.values().as_ref())?;
+            // Keys of nulls mean nothing, and without values there is none that they could be normalised to.
             let keys = if dictionary.values().is_empty() { Vec::new() } else { dictionary.normalized_keys() };
             Box::new(move |row| text(keys[row]))
         }
@@ -110,6 +112,8 @@ pub(super) fn read_zones(
     for row in 0..rows {
         let is_null = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
         let name = if is_null { otherwise } else { text(row) };
+        // Compared with the row before: zones come in long runs, and looking each of them up would cost more than the
+        // row.
         if *name != *run {
             zones.push(run, run_rows);
             (run, run_rows) = (known_zone(name, otherwise)?, 0);

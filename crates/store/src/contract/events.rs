@@ -288,7 +288,7 @@ async fn moved_log_goes_on_behind_its_newest_event() {
     let objects = crate::Objects::folder(folder.path()).expect("a folder");
     let users = Stores::sqlite().await.users;
     let health = HealthDb::open(address.clone(), objects.clone()).await.expect("a database");
-    let stores = Stores { users, health, _folder: folder };
+    let stores = Stores { users, health, folder };
     with_patients(&stores, &["grace"]).await;
     append(&stores.health, "grace", &["one"]).await;
     stores.health.db.write(async |tx| tx.execute(MOVE, &[]).await).await.expect("moved");

@@ -18,6 +18,7 @@ mod jobs;
 mod messages;
 mod nodes;
 mod oauth;
+mod older_stores;
 mod people;
 mod portal;
 mod sealing;
@@ -45,7 +46,7 @@ use crate::{
 pub(crate) struct Stores {
     pub users: UsersDb,
     pub health: HealthDb,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Stores {
@@ -66,7 +67,7 @@ impl Stores {
         let objects = Objects::folder(&folder.path().join("objects")).expect("a folder");
         let users = UsersDb::open(users).await.expect("a database");
         let health = HealthDb::open(health, objects).await.expect("a database");
-        Stores { users, health, _folder: folder }
+        Stores { users, health, folder }
     }
 }
 

@@ -1,7 +1,7 @@
 //! OAuth: clients, consents, codes and refresh tokens.
 
 use super::people::{activation, message, patient, with_ada_in};
-use super::sessions::{health_session, successor, with_patients};
+use super::sessions::{health_session, staff_password, successor, with_patients};
 use super::{Stores, no_settings, on_both_engines};
 use crate::ids::{FamilyId, PatientId, SessionId};
 use crate::{
@@ -111,7 +111,8 @@ async fn a_consent_ends_with_client_password_and_withdrawal(stores: Stores) {
     stores.users.remove_oauth_client(&ClientId::new("c1"), 21, message("i5", 0)).await.expect("an answer");
     assert!(!stands("g2").await && stands("g3").await);
     assert!(!give("g4", "c1", "hash").await);
-    let set = stores.users.set_patient_password(&PatientId::new("uuid-grace"), "new", true, 22, message("i6", 0)).await;
+    let set =
+        stores.users.set_patient_password(&PatientId::new("uuid-grace"), staff_password(22), message("i6", 0)).await;
     assert!(set.expect("an answer"));
     assert!(!stands("g3").await);
     assert!(stores.users.consents_of(&PatientId::new("uuid-grace")).await.expect("a list").is_empty());

@@ -52,7 +52,7 @@ async fn object_stays_when_the_answer_to_its_publication_is_lost() {
     let health = HealthDb::open(address, objects).await.expect("a database");
     let users = Address::File(folder.path().join("users.sqlite"));
     let users = crate::UsersDb::open(users).await.expect("a database");
-    let stores = Stores { users, health, _folder: folder };
+    let stores = Stores { users, health, folder };
     enrol(&stores, PATIENT).await;
     let health = &stores.health;
     let sync = Sync {

@@ -5,7 +5,7 @@ use super::{Stores, audit, no_settings, on_both_engines};
 use crate::ids::PatientId;
 use crate::{
     AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, GroupCode, HealthChange, HealthSession, NewPassword,
-    PortalSessionId, Profile, Refreshed, Session, SessionId, StoreError, Successor, UserId,
+    NewPatientPassword, PortalSessionId, Profile, Refreshed, Session, SessionId, StoreError, Successor, UserId,
 };
 
 on_both_engines! {
@@ -36,6 +36,11 @@ fn session(id: &str, owner: &str) -> Session {
 
 pub(super) fn new_password(hash: &str) -> NewPassword {
     NewPassword { hash: hash.to_owned(), ..NewPassword::default() }
+}
+
+/// A password of a patient that staff chose at a time, ms.
+pub(super) fn staff_password(now_ms: i64) -> NewPatientPassword {
+    NewPatientPassword { hash: "new".to_owned(), must_change: true, now_ms }
 }
 
 pub(super) fn health_session(id: &str, patient: &str) -> HealthSession {
@@ -129,7 +134,7 @@ async fn a_password_ends_sessions_and_consents(stores: Stores) {
         .expect("a patient");
     let set = async |id: &str| {
         let set =
-            stores.users.set_patient_password(&PatientId::new("uuid-grace"), "new", true, 20, message(id, 0)).await;
+            stores.users.set_patient_password(&PatientId::new("uuid-grace"), staff_password(20), message(id, 0)).await;
         set.expect("an answer")
     };
     assert!(!set("i2").await);

@@ -27,8 +27,10 @@ pub fn copy_files(copies: &[(&Path, &Path)]) -> Result<()> {
     for holder in &holders {
         holder.execute_batch("BEGIN IMMEDIATE")?;
     }
+    // Other connections than the holders: a snapshot keeps no writer waiting, so copying may take as long as it does.
     let sources: Vec<Connection> = copies.iter().map(|(from, _)| open(from)).collect::<Result<_>>()?;
     for source in &sources {
+        // BEGIN alone takes no snapshot; the first read does.
         source.execute_batch("BEGIN; SELECT version FROM schema_version;")?;
     }
     for holder in &holders {
@@ -37,8 +39,10 @@ pub fn copy_files(copies: &[(&Path, &Path)]) -> Result<()> {
     for (source, (_, to)) in sources.iter().zip(copies) {
         let mut copy = Connection::open(to)?;
         Backup::new(source, &mut copy)?.run_to_completion(PAGES, Duration::ZERO, None)?;
+        // The copy is one file: a write-ahead log beside it would be forgotten when it is moved.
         copy.execute_batch("PRAGMA journal_mode = DELETE;")?;
         drop(copy);
+        // A backup that is said to be made has to outlive a loss of power.
         let synced = std::fs::File::open(to).and_then(|file| file.sync_all());
         synced.map_err(|error| StoreError::Unavailable(error.to_string()))?;
     }

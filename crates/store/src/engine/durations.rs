@@ -27,6 +27,7 @@ impl Durations {
     pub fn add(&self, took: Duration) {
         let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let bucket = BUCKETS_US.iter().position(|end| took_us <= *end).unwrap_or(BUCKETS_US.len());
+        // Nobody reads the counts in step with one another; only each has to be right.
         self.buckets[bucket].fetch_add(1, Ordering::Relaxed);
         self.sum_us.fetch_add(took_us, Ordering::Relaxed);
     }

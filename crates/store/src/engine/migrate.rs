@@ -33,9 +33,11 @@ impl Migrations {
              INSERT INTO schema_version SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM schema_version);",
             )
             .await?;
+        // Read under the caller's lock: another process may have migrated while this one waited.
         let found = target.version().await?;
         let known = self.0.len() as i64;
         let Some(missing) = usize::try_from(found).ok().and_then(|found| self.0.get(found..)) else {
+            // What rows of a newer schema mean is not known here, so nothing may be read or written by it.
             return Err(StoreError::SchemaVersion { found, known });
         };
         for text in missing {

@@ -17,7 +17,7 @@ pub(crate) mod param;
 #[cfg(any(test, feature = "planned-failures"))]
 mod planned_failures;
 mod postgres;
-mod row;
+pub(crate) mod row;
 mod row_texts;
 mod sqlite;
 mod statement;
@@ -209,6 +209,7 @@ impl Db {
     {
         let work = async move |tx: &Tx<'_>| {
             let mut found = HashMap::default();
+            // All lists in one snapshot, so that what changes between two of them is neither missed nor found twice.
             in_lists(&values, async |list| {
                 found.extend(tx.query(text, list, &read).await?);
                 Ok(())

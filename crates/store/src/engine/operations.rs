@@ -92,6 +92,8 @@ impl Operations {
         #[cfg(any(test, feature = "planned-failures"))]
         let work = self.planned_failures.run(&operation.name, work);
         let span = tracing::debug_span!("store", database = self.database, operation = operation.name);
+        // Dropped without an end where the caller goes away at the await below, which no statement after it could
+        // count.
         let running = Running { operation, has_ended: false };
         let begun = Instant::now();
         let answer = work.instrument(span).await;
@@ -117,11 +119,13 @@ impl Operations {
                 return &place.operation;
             }
         }
+        // A full table must not cost more and more steps, and what is counted together is better than not counted.
         &self.other
     }
 
     fn named(&self, name: &str) -> Arc<Operation> {
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._".contains(letter);
+        // Names become labels of metrics, which are written without escapes.
         debug_assert!(name.chars().all(is_plain), "the compiler writes types otherwise: {name}");
         let mut by_name = self.by_name.lock().unwrap_or_else(PoisonError::into_inner);
         let operation = by_name.entry(name.to_owned());

@@ -42,6 +42,7 @@ const TRIES: usize = 4;
 /// Threads that drive connections: more than a few do not help, since the server does the work.
 const MOST_LANES: usize = 4;
 /// The advisory lock under which one node at a time changes the schema.
+// The letters `pulse`: it has to differ from what other programs in the same database lock.
 const MIGRATION_LOCK: i64 = 0x70_75_6c_73_65;
 
 /// A PostgreSQL database. Clones share its connections.
@@ -70,6 +71,7 @@ impl Postgres {
     pub(super) async fn open(url: &str, migrations: Migrations, limits: Limits) -> Result<Self> {
         let config = connection::config(url)?;
         let lanes = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, MOST_LANES);
+        // A lane without a connection would keep its operations waiting for ever.
         let lanes = lanes.min(limits.connections.max(1));
         let counters: Arc<Counters> = Arc::default();
         let pools = (0..lanes).map(|lane| {
@@ -111,6 +113,8 @@ impl Postgres {
         F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
     {
         self.on_a_lane(async move |place| match read_once(&place, mode, &work).await {
+            // A read has no effects, so a second one is as good as the first. Once is enough: the broken connection
+            // took those of its age with it, so the next one is new.
             Err(StoreError::Unavailable(_)) => read_once(&place, mode, &work).await,
             answer => answer,
         })
@@ -144,6 +148,8 @@ impl Postgres {
     {
         let work = async move |place: Arc<Place>| {
             let mut last = StoreError::Unavailable("not tried".to_owned());
+            // At once and without a pause: the one that was met has ended by the time this is told, and waits for row
+            // locks are in the server.
             for _ in 0..TRIES {
                 match write_once(&place, &mut work).await {
                     Attempt::Ended(ended) => return ended,
@@ -173,6 +179,7 @@ impl Postgres {
         F: AsyncFnOnce(Arc<Place>) -> Result<T> + Send + 'static,
     {
         let place = self.lanes.place().await?;
+        // Otherwise a request that was broken off would leave a long read running, and a place taken.
         joined(AbortOnDropHandle::new(self.spawn(place, work)).await)
     }
 
@@ -220,6 +227,7 @@ async fn read_once<T>(place: &Arc<Place>, mode: Mode, work: &impl AsyncFn(&Tx<'_
 async fn write_once<T>(place: &Arc<Place>, work: &mut impl AsyncFnMut(&Tx<'_>) -> Result<T>) -> Attempt<T> {
     let client = match connect(place).await {
         Ok(client) => client,
+        // Not again: waiting for a connection has already taken as long as an operation may wait.
         Err(error) => return Attempt::Ended(Err(error)),
     };
     let flight = Flight::begin(client.clone(), Mode::Write);
@@ -241,6 +249,8 @@ async fn ended<T>(flight: Flight, worked: Result<T>) -> Attempt<T> {
             Err(failure) => Attempt::Ended(Err(failure.error)),
         },
         Err(error) => {
+            // A statement that was only sent may have failed first. Its error says what happened, while later ones say
+            // that the transaction is aborted.
             let error = flight.cause(error).await;
             flight.end();
             again_or_ended(error)
@@ -279,9 +289,12 @@ async fn migrate(place: &Arc<Place>, migrations: Migrations) -> Result<()> {
     let client = connect(place).await?;
     // Another node's migration may be waited for longer than for any other lock.
     client.batch_execute("BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0").await?;
+    // A lock of the transaction: one of the session would stay, behind a pooler, on a connection that somebody else is
+    // given.
     client.execute("SELECT pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK]).await?;
     let mut target: &tokio_postgres::Client = &client;
     let migrated = migrations.apply(&mut target).await;
+    // In either case, so that the pool does not get back a connection with an open transaction.
     client.batch_execute(if migrated.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
     migrated
 }

@@ -22,6 +22,7 @@ static MADE: LazyLock<Mutex<HashMap<(&'static str, usize), &'static str>>> = Laz
 pub(super) fn rows_at_once(rows: usize) -> usize {
     match rows.min(MOST_ROWS) {
         few if few <= FEW_ROWS => few,
+        // Each number of rows is another statement, which the server plans and every connection keeps.
         many => 1 << many.ilog2(),
     }
 }
@@ -32,6 +33,7 @@ pub(super) fn with_rows(text: &'static str, width: usize, rows: usize) -> &'stat
         return text;
     }
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    // Statements are texts of the whole life of the program, and there are few of these.
     made.entry((text, rows)).or_insert_with(|| repeat(text, width, rows).leak())
 }
 

@@ -20,6 +20,7 @@ use super::migrate::{Migrations, Target, text_for};
 use super::statement::Tx;
 use crate::error::{Result, StoreError};
 
+// Each has a page cache of its own, and more than a few only wait for the same disk.
 const READERS: usize = 4;
 const PREPARED_STATEMENTS: usize = 256;
 /// How long the writer keeps adding waiting transactions to the group at hand.
@@ -83,9 +84,12 @@ struct Transaction {
 impl Sqlite {
     pub(super) fn open(path: &Path, migrations: Migrations) -> Result<Self> {
         let mut connection = connect(path)?;
+        // The writer's lock from the start: two processes that first read the version could both find it old, and one
+        // of them would fail where it now waits.
         connection.execute_batch("BEGIN IMMEDIATE")?;
         at_once(migrations.apply(&mut connection))?;
         connection.execute_batch("COMMIT")?;
+        // Only now: a migration may rewrite a whole table, and what undoes that need not fit into memory.
         connection.execute_batch(UNDO_IN_MEMORY)?;
 
         let mut connection = Some(connection);
@@ -111,9 +115,12 @@ impl Sqlite {
         blocking(move || {
             let _permit = permit;
             let connection = self.readers.idle.take()?;
+            // All statements of the work see one state, while the writer goes on beside it.
             connection.execute_batch("BEGIN")?;
             let answer = at_once(work(&Tx::on_sqlite(&connection)));
             connection.execute_batch("COMMIT")?;
+            // Not after a failure of BEGIN or COMMIT, nor after a panic: the connection is dropped then, so the next
+            // operation never finds a transaction open.
             self.readers.idle.put_back(connection);
             answer
         })
@@ -136,6 +143,7 @@ impl Sqlite {
         let outcome: Arc<Mutex<Option<Result<T>>>> = Arc::new(Mutex::new(None));
         let written = outcome.clone();
         let run = Box::new(move |tx: &Tx<'_>| {
+            // One operation that panics must not end the thread that everybody writes through.
             let result = catch_unwind(AssertUnwindSafe(|| at_once(work(tx))))
                 .unwrap_or_else(|_| Err(StoreError::Database("store work panicked".to_owned())));
             let ended = if result.is_ok() { Ok(()) } else { Err(()) };
@@ -144,8 +152,10 @@ impl Sqlite {
         });
         let finish = Box::new(move |committed: Result<()>| {
             let result = outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
+            // Nothing is there where the savepoint failed, since the work was then not begun.
             let result = result.unwrap_or_else(|| Err(StoreError::Unavailable("not run".to_owned())));
             // A caller that no longer listens has been cut off; the work is done all the same.
+            // The commit decides: what worked in a group that was not committed has no effects.
             let _ = reply.send(committed.and(result));
         });
         self.writer.add(Job::Transaction(Transaction { run, finish })).await.map_err(|_| stopped())?;
@@ -183,6 +193,7 @@ impl Sqlite {
     pub(super) async fn close(&self) -> Result<()> {
         // A log that is read cannot be emptied. Reads that go on for longer lose: the log then stays, whole.
         let ended = runtime::timeout(LONGEST_READ, self.readers.permits.acquire_many(READERS as u32)).await;
+        // Readers end before the writer empties the log: a snapshot that is open keeps it from being emptied.
         self.readers.permits.close();
         self.readers.idle.close();
         self.readers.idle_for_look_ups.close();
@@ -277,6 +288,10 @@ fn connect(path: &Path) -> Result<Connection> {
     // The time-out comes first: the pragmas below can meet another process that holds the file.
     connection.busy_timeout(Duration::from_secs(10))?;
     connection.execute_batch(
+        // Size first, since it cannot be changed once there is a write-ahead log. With synchronous below FULL the last
+        // commits would not outlive a loss of power, and 200 has been answered for them. Checkpoints are rare, so that
+        // a page that many syncs write is moved into the file once. What is deleted is overwritten where that costs no
+        // write of its own; erasure asks for more. SQLite leaves foreign keys unchecked unless each connection asks.
         "PRAGMA page_size = 8192;
          PRAGMA journal_mode = WAL;
          PRAGMA synchronous = FULL;
@@ -312,7 +327,10 @@ fn serve(connection: &mut Option<Connection>, job: Job, waiting: &mut Waiting<Jo
 
 /// Runs one group, which ends with the first transaction that does not wait yet; answers what came instead of one.
 fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Transaction) -> Option<Job> {
+    // The lock before the first look: a transaction that begins by reading could find at its first write that another
+    // process has written since, and fail however long it would wait.
     if let Err(error) = connection.execute_batch("BEGIN IMMEDIATE") {
+        // Only the one at hand: those that wait have a group of their own, which may find the file free.
         (first.finish)(Err(error.into()));
         return None;
     }
@@ -323,6 +341,11 @@ fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Trans
     while let Some(mut transaction) = next.take() {
         run_behind_savepoint(connection, &mut transaction);
         finished.push(transaction.finish);
+        // A disk that is full undoes the whole group at once. What came after it would be committed by itself, and its
+        // caller be told that it was not.
+        if connection.is_autocommit() {
+            break;
+        }
         if started.elapsed() < GROUP_TIME {
             match waiting.take() {
                 Some(Job::Transaction(transaction)) => next = Some(transaction),
@@ -335,6 +358,8 @@ fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Trans
         // The commit may have rolled back by itself; a second rollback then fails and changes nothing.
         let _ = connection.execute_batch("ROLLBACK");
     }
+    // Everybody in the group is told, also those whose work had failed anyway: each asks for its own answer only after
+    // the commit.
     let failure = committed.err().map(|error| StoreError::from(error).to_string());
     for finish in finished {
         finish(failure.clone().map_or(Ok(()), |message| Err(StoreError::Unavailable(message))));
@@ -377,6 +402,7 @@ fn run_behind_savepoint(connection: &Connection, job: &mut Transaction) {
     if (job.run)(&Tx::on_sqlite(connection)).is_err() {
         let _ = step("ROLLBACK TO job");
     }
+    // After ROLLBACK TO the savepoint is still open, and the next one would lie inside it.
     let _ = step("RELEASE job");
 }
 

@@ -61,6 +61,7 @@ impl<'connection> Tx<'connection> {
             On::Postgres(flight) => {
                 let mut rows = rows;
                 while !rows.is_empty() {
+                    // Of a few lengths only: each length is a text that the server prepares and every connection keeps.
                     let (some, rest) = rows.split_at(row_texts::rows_at_once(rows.len()));
                     let several = row_texts::with_rows(text, WIDTH, some.len());
                     flight.put_rows(text, several, some.len(), some.as_flattened()).await?;

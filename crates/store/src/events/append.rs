@@ -30,6 +30,7 @@ pub(crate) async fn append(tx: &Tx<'_>, patient: &PatientId, events: &[NewEvent]
     if events.is_empty() {
         return Ok(());
     }
+    // The patient's row before the events: it holds the patient, so numbers and positions rise together.
     tx.put(RAISE, &[&patient, &(events.len() as i64)]).await?;
     append_raised(tx, patient, events, 0).await
 }

@@ -65,11 +65,13 @@ impl FromStr for Cursor {
             let epoch = parts.next().ok_or(NotACursor)?.to_owned();
             let mut number = || {
                 let number: i64 = parts.next().ok_or(NotACursor)?.parse().map_err(|_| NotACursor)?;
+                // The database would refuse a negative offset, which is no fault of the server.
                 if number < 0 { Err(NotACursor) } else { Ok(number) }
             };
             Ok(LogCursor { epoch, place: Place { position: number()?, offset: number()? } })
         };
         let cursor = Cursor { users: log()?, health: log()? };
+        // A text that goes on is of a later form.
         if parts.next().is_some() { Err(NotACursor) } else { Ok(cursor) }
     }
 }

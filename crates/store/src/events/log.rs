@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::EventType;
 use super::cursor::{LogCursor, Place};
+use super::event::EventType;
 use crate::engine::{Db, Param, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
@@ -160,10 +160,13 @@ async fn read_after(tx: &Tx<'_>, cursor: &LogCursor, limit: usize, reader: Reade
     // One more than asked for shows whether the last one's position has further rows.
     let rows = i64::try_from(limit.max(1)).unwrap_or(i64::MAX - 1) + 1;
     let params: [&dyn Param; 3] = [&position, &offset, &rows];
+    // Asked together and judged afterwards: nearly every cursor is good, and the second question would cost a round
+    // trip.
     let (life, mut found) = futures::try_join!(life(tx), tx.query(AFTER, &params, read_event))?;
     if life.epoch != cursor.epoch {
         return Ok(Followed::AnotherStore);
     }
+    // Told and not passed over: a reader that missed events has to read everything once more.
     if position < life.retained_from {
         return Ok(Followed::Expired);
     }

@@ -63,6 +63,7 @@ impl MessageKey {
         let hash = Sha256::digest(id);
         let mut start = [0; 8];
         start.copy_from_slice(&hash[..8]);
+        // By a hash and without a counter: a row that all such operations raise would make them wait for each other.
         MessageKey { patient: PatientId::new(NO_PATIENT), sequence: i64::from_be_bytes(start) & i64::MAX }
     }
 
@@ -74,6 +75,7 @@ impl MessageKey {
 
 /// Writes a message about a patient, in the transaction that owes it. [`StoreError::Gone`] when the patient is not there.
 pub(crate) async fn enqueue(tx: &Tx<'_>, patient: &PatientId, created_ms: i64, text: &str) -> Result<()> {
+    // Waited for, unlike an event: an operation about somebody who is not there must fail.
     if tx.execute(RAISE, &[&patient]).await? == 0 {
         return Err(StoreError::Gone("patient"));
     }

@@ -47,10 +47,13 @@ impl EventLog {
         self.db
             .write(async move |tx| {
                 let first_kept = match position(tx, FIRST_KEPT, &[&before_ms, &limit]).await? {
+                    // All that were looked at are too old. The last of them stays for the next time, so the log never
+                    // becomes empty.
                     None => position(tx, LAST_OF_OLDEST, &[&limit]).await?,
                     first_kept => first_kept,
                 };
                 let Some(first_kept) = first_kept else { return Ok(0) };
+                // Noted before the deletion, in its transaction: no reader sees a gap that its cursor is not told of.
                 tx.put(RETAIN_FROM, &[&first_kept]).await?;
                 tx.execute(delete, &[&first_kept]).await
             })

@@ -1,6 +1,6 @@
 //! Atrial-fibrillation records, an hour in one row.
 
-use super::HealthDb;
+use super::db::HealthDb;
 use crate::error::Result;
 use crate::ids::PatientId;
 use crate::texts::sql;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::HealthDb;
+use super::db::HealthDb;
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;

@@ -6,8 +6,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::patients::{self, Profile};
-use super::{Alarm, HealthDb, alarms, devices, settings};
+use super::alarms::{self, Alarm};
+use super::db::HealthDb;
+use super::devices::{self, WornDevice};
+use super::patients::{self, KnownAs, Profile};
+use super::settings::{self, FieldChange};
 use crate::engine::Tx;
 use crate::error::Result;
 use crate::ids::{AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, GroupCode, PatientId, SerialNumber};
@@ -177,6 +180,7 @@ sql! {
 impl HealthDb {
     /// Makes a change that is owed, also when it is made already.
     pub async fn apply(&self, change: HealthChange) -> Result<()> {
+        // It reaches into the object store, which no transaction may wait for.
         if let HealthChange::ErasePatient { uuid, at_ms } = &change {
             return self.erase_patient(uuid, *at_ms).await;
         }
@@ -195,6 +199,8 @@ impl HealthDb {
                 if tx.execute(TAKE_NUMBER, &[&patient, &number]).await? == 1 {
                     return apply(tx, &change).await;
                 }
+                // No row was raised: either the number was made before, or the patient is not here yet, which only the
+                // change that adds one can help.
                 let is_new = tx.execute(HOLD, &[&patient]).await? == 0;
                 if is_new && matches!(change, HealthChange::PutPatient { .. }) {
                     apply(tx, &change).await?;
@@ -209,17 +215,20 @@ impl HealthDb {
 async fn apply(tx: &Tx<'_>, change: &HealthChange) -> Result<()> {
     match change {
         HealthChange::PutPatient { uuid, record_id, customer_code, profile, at_ms } => {
-            return patients::put(tx, uuid, record_id, customer_code.as_ref(), profile, *at_ms).await;
+            let known = KnownAs { record_id, customer_code: customer_code.as_ref(), profile };
+            return patients::put(tx, uuid, known, *at_ms).await;
         }
         HealthChange::SetSetting { uuid, name, valid_from_ms, fields, at_ms } => {
-            return settings::set_fields(tx, uuid, name, *valid_from_ms, fields, *at_ms).await;
+            let change = FieldChange { name, valid_from_ms: *valid_from_ms, fields };
+            return settings::set_fields(tx, uuid, change, *at_ms).await;
         }
         HealthChange::SetSettings { uuid, values, at_ms } => {
             return settings::set_values(tx, uuid, values, *at_ms).await;
         }
         HealthChange::SetAlarms { uuid, alarms } => return alarms::put(tx, uuid, alarms).await,
         HealthChange::PutDevice { uuid, serial_number, device_type, firmware_version, at_ms } => {
-            return devices::put(tx, uuid, serial_number, device_type, firmware_version.as_deref(), *at_ms).await;
+            let worn = WornDevice { serial_number, device_type, firmware_version: firmware_version.as_deref() };
+            return devices::put(tx, uuid, worn, *at_ms).await;
         }
         HealthChange::RemoveDevice { uuid, serial_number } => return devices::remove(tx, uuid, serial_number).await,
         HealthChange::EndSessionsOfPatient { uuid, at_ms } => {

@@ -6,7 +6,7 @@ use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::DAY_US;
 
-use super::HealthDb;
+use super::db::HealthDb;
 use crate::engine::{Param, Tx};
 use crate::error::Result;
 use crate::ids::PatientId;
@@ -19,7 +19,6 @@ sql! {
     /// A chunk lies within one UTC day, so none that reaches into a range ends more than a day after it.
     FIND_OVERLAPPING = "SELECT channel, arrival, payload FROM chunk
         WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND last_us <= $4 AND first_us <= $5
-            AND channel BETWEEN $6 AND $7
         ORDER BY arrival";
     COUNT_CHUNKS = "SELECT COUNT(*) FROM chunk WHERE patient = $1";
 }
@@ -49,6 +48,7 @@ pub(crate) fn cut(block: Block) -> Result<Vec<Prepared>> {
     while start < block.rows() {
         let day_end_us = (block.times_us[start].div_euclid(DAY_US) + 1) * DAY_US;
         let end = block.times_us.partition_point(|time| *time < day_end_us).min(start + most);
+        // A live sync is one chunk: it is encoded as it is and not copied.
         if start == 0 && end == block.rows() {
             prepared.push(prepare(block)?);
             return Ok(prepared);
@@ -103,24 +103,22 @@ fn key_of(block: &Block) -> [i64; 5] {
     [block.data_type.number(), block.channel.0, first_us, last_us, block.rows() as i64]
 }
 
-/// The chunks that reach into a range (µs, both ends included), of one channel or of all, in the order they arrived:
-/// whole, not clipped.
+/// The chunks of all channels that reach into a range (µs, both ends included), in the order they arrived: whole, not
+/// clipped.
 pub(crate) async fn overlapping(
     tx: &Tx<'_>,
     patient: &PatientId,
     data_type: DataType,
-    channel: Option<Channel>,
     from_us: i64,
     to_us: i64,
 ) -> Result<Vec<Block>> {
+    // The key is ordered by the end of a chunk, so an upper bound of the end keeps the search from reading all that is
+    // newer.
     let latest_end_us = to_us.saturating_add(DAY_US);
-    let (lowest, highest) = channel.map_or((i64::MIN, i64::MAX), |channel| (channel.0, channel.0));
     let found = tx
-        .query(
-            FIND_OVERLAPPING,
-            &[&patient, &data_type.number(), &from_us, &latest_end_us, &to_us, &lowest, &highest],
-            |row| Ok((Channel(row.get(0)?), row.get::<Vec<u8>>(2)?)),
-        )
+        .query(FIND_OVERLAPPING, &[&patient, &data_type.number(), &from_us, &latest_end_us, &to_us], |row| {
+            Ok((Channel(row.get(0)?), row.get::<Vec<u8>>(2)?))
+        })
         .await?;
     found.into_iter().map(|(channel, payload)| payload::decode(data_type, channel, &payload)).collect()
 }

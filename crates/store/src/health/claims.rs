@@ -6,8 +6,9 @@
 
 use vitals::zone::QUARTER_US;
 
+use super::db::HealthDb;
+use super::due;
 use super::failures::Failures;
-use super::{HealthDb, due};
 use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
 use crate::ids::{NodeId, PatientId};
@@ -135,6 +136,7 @@ impl HealthDb {
 
     /// Puts a fold off until a time, or gives the patient back at once with a time past.
     pub async fn hold_claim(&self, claim: Claim, until_ms: i64) -> Result<()> {
+        // With the token: a node that claimed since must not find its lease ended by the one that lost it.
         self.db.write(async move |tx| tx.execute(HOLD_UNTIL, &[&claim.patient, &claim.token, &until_ms]).await).await?;
         Ok(())
     }
@@ -153,7 +155,7 @@ impl HealthDb {
 
 /// The failures that come with a claim.
 fn read_failures(row: &Row<'_>) -> Result<Failures> {
-    let count = |column: usize| Ok::<_, crate::StoreError>(row.get::<Option<i64>>(column)?.unwrap_or(0));
+    let count = |column: usize| Ok::<_, crate::error::StoreError>(row.get::<Option<i64>>(column)?.unwrap_or(0));
     Ok(Failures { runs: count(1)?, panics: count(2)? })
 }
 

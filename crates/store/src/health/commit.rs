@@ -8,9 +8,10 @@ use vitals::derivation::DerivedRow;
 use vitals::latest::LatestValues;
 
 use super::claims::{self, Claim, DueRange};
+use super::db::HealthDb;
 use super::inputs::Dirty;
 use super::open_hours::{self, OpenHour};
-use super::{HealthDb, derived, latest};
+use super::{derived, latest};
 use crate::engine::{Param, Tx};
 use crate::error::Result;
 use crate::events::{NewEvent, raise_event_position};
@@ -110,6 +111,7 @@ impl HealthDb {
     /// Commits commits of several patients in one transaction; each is judged by its own lease. When this returns, what
     /// is committed is durable.
     pub async fn commit_derivations(&self, mut commits: Vec<DerivationCommit>) -> Result<Vec<CommitOutcome>> {
+        // Outside the transaction, so that nobody waits while a day is compressed.
         commits.iter_mut().flat_map(|commit| &mut commit.rows).try_for_each(derived::encode)?;
         let hours: Vec<Vec<OpenHour>> = commits.iter().map(|made| self.open_hours.new_of(made)).collect();
         let written = hours.clone();
@@ -120,6 +122,7 @@ impl HealthDb {
         for (hours, _) in
             written.into_iter().zip(&outcomes).filter(|(_, outcome)| **outcome == CommitOutcome::Committed)
         {
+            // Only what is durable: an hour that was remembered and not written would never be merged.
             self.open_hours.remember(hours);
         }
         Ok(outcomes)
@@ -134,6 +137,8 @@ impl HealthDb {
 async fn commit(tx: &Tx<'_>, made: &DerivationCommit, hours: &[OpenHour]) -> Result<CommitOutcome> {
     let Claim { patient, token, .. } = &made.claim;
     let done = done_marks(made);
+    // The live case: one statement judges the lease and changes the row, where holding first would be a round trip
+    // more.
     if done.is_empty() && made.due.is_empty() && hold_and_free(tx, made).await? {
         derived::put(tx, patient, &made.rows).await?;
         open_hours::note(tx, hours).await?;
@@ -151,6 +156,7 @@ async fn commit(tx: &Tx<'_>, made: &DerivationCommit, hours: &[OpenHour]) -> Res
     let latest = made.latest.as_ref().map_or(known, |change| settle(&known, change));
     let through = made.dirty.as_ref().map(|dirty| dirty.through);
     let events = made.events.len() as i64;
+    // After the marks, since it asks when the next of them is ready.
     tx.put(FREE, &[patient, &through, &latest::to_text(&latest)?, &made.now_ms, &events, &made.versions]).await?;
     add_events(tx, patient, &made.events).await?;
     Ok(CommitOutcome::Committed)
@@ -158,6 +164,7 @@ async fn commit(tx: &Tx<'_>, made: &DerivationCommit, hours: &[OpenHour]) -> Res
 
 /// Marks that end with a derivation. Ranges of events that come with its commit were never written down.
 fn done_marks(made: &DerivationCommit) -> Vec<DueRange> {
+    // Without dirty ranges every mark that was seen has a row.
     let from = made.dirty.as_ref().map_or(i64::MAX, |dirty| dirty.from);
     made.done.iter().filter(|range| range.arrival <= from).copied().collect()
 }
@@ -169,8 +176,9 @@ async fn hold_and_free(tx: &Tx<'_>, made: &DerivationCommit) -> Result<bool> {
     let Some(dirty) = &made.dirty else { return Ok(false) };
     let text_of = |values: fn(&LatestChange) -> LatestValues| {
         let values = made.latest.as_ref().map(values);
-        Ok::<_, crate::StoreError>(values.as_ref().map(latest::to_text).transpose()?.flatten())
+        Ok::<_, crate::error::StoreError>(values.as_ref().map(latest::to_text).transpose()?.flatten())
     };
+    // Settled as if nothing had come between: the statement changes nothing where something has.
     let latest = text_of(|change| settle(&change.seen, change))?;
     let (seen, changes, events) = (text_of(|change| change.seen)?, made.latest.is_some(), made.events.len() as i64);
     let params: [&dyn Param; 10] = [
@@ -194,6 +202,7 @@ async fn add_events(tx: &Tx<'_>, patient: &PatientId, events: &[NewEvent]) -> Re
     let bodies = events.iter().map(NewEvent::body_text).collect::<Result<Vec<_>>>()?;
     let names: Vec<&str> = events.iter().map(|event| event.event_type.name()).collect();
     let rows = events.iter().zip(&after).zip(bodies.iter().zip(&names)).map(|((event, after), (body, name))| {
+        // Numbered from the end, because the patient's row has been raised past all of them already.
         let row: [&dyn Param; 5] = [patient, after, &event.time_ms, name, body];
         row
     });

@@ -11,7 +11,7 @@ use crate::events::{EventLog, delete_events};
 use crate::objects::Objects;
 use crate::texts::sql;
 
-const MIGRATIONS: Migrations = Migrations(&[
+pub(crate) const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0001_spine.sql"),
     include_str!("../../migrations/health/0002_identity.sql"),
     include_str!("../../migrations/health/0003_operations.sql"),

@@ -11,8 +11,8 @@ use vitals::derivation::{DerivedRow, Look, Output, keys_of_days};
 use vitals::registry::DataType;
 use vitals::zone::LocalDay;
 
-use super::HealthDb;
 use super::claims::{self, DueRange};
+use super::db::HealthDb;
 use super::slots;
 use crate::engine::{Param, Row, Tx};
 use crate::error::{Result, StoreError};
@@ -155,6 +155,7 @@ impl HealthDb {
 
 /// A row of an output that this version knows.
 fn read_row(row: &Row<'_>) -> Result<Option<DerivedRow>> {
+    // A newer program may have written to the same store before it was replaced by this one.
     let Some(output) = Output::from_number(row.get(0)?) else { return Ok(None) };
     Ok(Some(DerivedRow { output, key: row.get(1)?, version: row.get(2)?, body: Some(row.get(3)?) }))
 }
@@ -207,6 +208,7 @@ pub(crate) async fn put(tx: &Tx<'_>, patient: &PatientId, rows: &[DerivedRow]) -
             None => removed.push([&patient, number, &row.key]),
         }
     }
+    // Two statements however many outputs there are: on PostgreSQL each is a message, and a live commit has few.
     tx.put_rows(DELETE, &removed).await?;
     tx.put_rows(PUT, &written).await
 }

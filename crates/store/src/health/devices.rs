@@ -7,7 +7,7 @@ use runtime::HashMap;
 use serde_json::json;
 use vitals::vital_rows::LOW_BATTERY_PERCENT;
 
-use super::HealthDb;
+use super::db::HealthDb;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::events::{self, EventType, NewEvent};
@@ -95,6 +95,7 @@ pub(super) async fn report(
 ) -> Result<()> {
     let DeviceReport { serial_number, device_type, firmware_version, battery_level } = report;
     if let Some(level) = battery_level {
+        // Told at the change and not with each report: a bracelet reports every minute.
         let is_low = *level <= LOW_BATTERY_PERCENT.into();
         let was_low = known_battery.is_some_and(|known| known <= LOW_BATTERY_PERCENT.into());
         if is_low != was_low {
@@ -107,15 +108,17 @@ pub(super) async fn report(
     tx.put(REPORT, &[&patient, serial_number, device_type, firmware_version, battery_level, &now_ms]).await
 }
 
+/// What the inventory of a study says of a bracelet that a patient wears.
+pub(super) struct WornDevice<'change> {
+    pub serial_number: &'change SerialNumber,
+    /// Model.
+    pub device_type: &'change str,
+    pub firmware_version: Option<&'change str>,
+}
+
 /// Adds a bracelet of a patient, or changes what is known of it.
-pub(super) async fn put(
-    tx: &Tx<'_>,
-    patient: &PatientId,
-    serial_number: &SerialNumber,
-    device_type: &str,
-    firmware_version: Option<&str>,
-    at_ms: i64,
-) -> Result<()> {
+pub(super) async fn put(tx: &Tx<'_>, patient: &PatientId, worn: WornDevice<'_>, at_ms: i64) -> Result<()> {
+    let WornDevice { serial_number, device_type, firmware_version } = worn;
     tx.execute(PUT, &[&patient, &serial_number, &device_type, &firmware_version, &at_ms]).await.map(drop)
 }
 

@@ -50,6 +50,7 @@ pub(super) async fn mark_since(
     ready_ms: i64,
 ) -> Result<()> {
     let data_type = data_type.number();
+    // Marks end with what is stored: an open end would be derived again for all days to come.
     let last_quarter_us = tx.query_opt(LAST_QUARTER, &[&patient, &data_type], |row| row.get::<i64>(0)).await?;
     let last_us = last_quarter_us.map(|quarter_us| quarter_us + QUARTER_US - 1);
     if let Some(last_us) = last_us.filter(|last_us| *last_us >= first_us) {

@@ -12,12 +12,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use vitals::registry::DataType;
 
-use super::patients::{self, Profile};
-use super::{HealthDb, exports, messages, patient_tables};
+use super::db::HealthDb;
+use super::patients::{self, KnownAs, Profile};
+use super::{exports, messages, patient_tables};
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
-use crate::segment::{SealedPeriod, patient_folder};
+use crate::segment::name::patient_folder;
+use crate::segment::period::SealedPeriod;
 use crate::texts::sql;
 
 sql! {
@@ -48,6 +50,8 @@ impl HealthDb {
     pub(crate) async fn erase_patient(&self, patient: &PatientId, at_ms: i64) -> Result<()> {
         // Before anything is gone: a backup from before knows him, the list does not depend on the databases.
         self.objects.note_erased(patient, at_ms).await?;
+        // Rows before objects: a reader finds no row of an object that is gone, and a crash between leaves periods to
+        // look through.
         self.erase_rows(patient, at_ms).await?;
         self.erase_objects(patient).await?;
         Ok(())
@@ -103,6 +107,7 @@ impl HealthDb {
 
     /// Looks once more through the folders of an erased patient; returns how many objects had come since.
     pub async fn check_erasure(&self, patient: &PatientId) -> Result<u64> {
+        // Folders first and the note of them last, so that a crash between leaves something to look through.
         let found = self.erase_objects(patient).await?;
         let patient = patient.clone();
         self.db.write(async move |tx| tx.execute(FORGET_PERIODS, &[&patient]).await).await?;
@@ -128,7 +133,9 @@ async fn find_mark(tx: &Tx<'_>, patient: &PatientId) -> Result<Option<ErasedPati
 
 async fn erase_rows(tx: &Tx<'_>, patient: &PatientId, at_ms: i64) -> Result<()> {
     // Holds his row, also when there is none yet: a change that would add it waits, and then finds the mark.
-    patients::put(tx, patient, "", None, &Profile::default(), at_ms).await?;
+    let unknown = KnownAs { record_id: "", customer_code: None, profile: &Profile::default() };
+    patients::put(tx, patient, unknown, at_ms).await?;
+    // A second erasure would count nothing; the receipt is that of the first.
     if find_mark(tx, patient).await?.is_some() {
         return Ok(());
     }
@@ -137,7 +144,9 @@ async fn erase_rows(tx: &Tx<'_>, patient: &PatientId, at_ms: i64) -> Result<()> 
     }
     // Archives have no period; this one is of no type, so that they are looked for again in any case.
     tx.execute(ADD_PERIOD, &[&patient, &0_i64, &0_i64, &at_ms]).await?;
+    // Entries that are still to be delivered survive the erasure, without what tells of the person.
     messages::drop_details(tx, patient).await?;
+    // From the tally, before it goes: counting the rows themselves would open every chunk and segment.
     let samples = tx.query_opt(SAMPLES, &[&patient], |row| row.get::<i64>(0)).await?.unwrap_or(0);
     let mut counts = BTreeMap::from([("samples", samples as u64)]);
     for (kind, delete) in patient_tables::DELETE {

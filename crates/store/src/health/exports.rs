@@ -7,12 +7,13 @@
 
 use serde_json::json;
 
+use super::db::HealthDb;
 use crate::audit_entry::NewAuditEntry;
 use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
 use crate::events::{self, EventType, NewEvent};
 use crate::health::jobs::{self, JobLease};
-use crate::health::{HealthDb, messages};
+use crate::health::messages;
 use crate::ids::{AccountId, ExportId, PatientId};
 use crate::names::ExportStage;
 use crate::texts::sql;
@@ -158,6 +159,8 @@ impl HealthDb {
         let (lease, path) = (lease.clone(), path.to_owned());
         self.db
             .write(async move |tx| {
+                // Confirmed in the same transaction: a node that has lost the job would otherwise name its own object
+                // over that of the next one.
                 let is_held = jobs::confirm(tx, &lease).await?;
                 Ok(is_held && tx.execute(SET_PATH, &[&lease.subject, &path]).await? == 1)
             })
@@ -211,6 +214,7 @@ impl HealthDb {
         let id = id.clone();
         self.db
             .write(async move |tx| {
+                // One that is in progress has a writer, whose object would be left behind.
                 if tx.query_opt(FIND_FINISHED, &[&id], |_| Ok(())).await?.is_some() {
                     bury_path(tx, &id, now_ms).await?;
                     tx.put(REMOVE, &[&id]).await?;
@@ -227,6 +231,7 @@ fn export_of(lease: &JobLease) -> ExportId {
 }
 
 async fn begin(tx: &Tx<'_>, new: &NewExport) -> Result<ExportTurn> {
+    // Before the limit is read: two requests at once would both find that it is the patient's turn.
     if tx.execute(HOLD_PATIENT, &[&new.patient]).await? == 0 {
         return Ok(ExportTurn::UnknownPatient);
     }
@@ -242,6 +247,7 @@ async fn begin(tx: &Tx<'_>, new: &NewExport) -> Result<ExportTurn> {
     tx.put(NOTE_TURN, &[&new.patient, &new.now_ms]).await?;
     let params: [&dyn Param; 5] = [&new.id, &new.patient, &new.actor, &new.request, &new.now_ms];
     tx.put(ADD, &params).await?;
+    // In the same transaction, so that no archive is ever written without an entry that says who asked for it.
     messages::enqueue(tx, &new.patient, &new.entry, Some(&new.id), new.now_ms).await?;
     Ok(ExportTurn::Begun)
 }

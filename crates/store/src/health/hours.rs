@@ -36,6 +36,7 @@ const HOUR_US: i64 = 3600 * SECOND_US;
 /// How long after the end of an hour, or after an arrival for an hour long past, the chunks are left alone.
 const SETTLING_MS: i64 = 10 * 60 * 1000;
 /// A chunk with at least as many rows is not small.
+// Merging costs a rewrite of its rows, which pays only where rows in the table become much fewer.
 const SMALL_ROWS: usize = 2_000;
 
 impl NotedHours {
@@ -46,6 +47,7 @@ impl NotedHours {
         let noted = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         for (received_ms, range) in touched {
             let hour_us = range.last_us.div_euclid(HOUR_US) * HOUR_US;
+            // What reaches over the beginning of an hour is not merged, and keeps the hour from being merged.
             if range.rows >= SMALL_ROWS as u64 || range.first_us < hour_us {
                 continue;
             }
@@ -59,6 +61,19 @@ impl NotedHours {
             }
         }
         hours
+    }
+}
+
+/// An hour of UTC in which chunks of a type lie.
+#[derive(Clone, Copy)]
+struct Hour {
+    data_type: DataType,
+    start_us: i64,
+}
+
+impl Hour {
+    const fn end_us(self) -> i64 {
+        self.start_us + HOUR_US
     }
 }
 
@@ -84,17 +99,20 @@ impl HealthDb {
     /// Merges the small chunks of an hour. Doing so again changes nothing.
     pub async fn merge_hour(&self, patient: &PatientId, data_type: DataType, hour_us: i64) -> Result<()> {
         let patient = patient.clone();
-        self.db.write(async move |tx| merge_hour(tx, &patient, data_type, hour_us).await).await
+        let hour = Hour { data_type, start_us: hour_us };
+        self.db.write(async move |tx| merge_hour(tx, &patient, hour).await).await
     }
 }
 
-async fn merge_hour(tx: &Tx<'_>, patient: &PatientId, data_type: DataType, hour_us: i64) -> Result<()> {
+async fn merge_hour(tx: &Tx<'_>, patient: &PatientId, hour: Hour) -> Result<()> {
+    let number = hour.data_type.number();
+    // A sync that looked at the small chunks would otherwise store rows by what it saw, after these have gone.
     tx.put(HOLD_SYNCS, &[&patient]).await?;
-    tx.put(FORGET, &[&patient, &data_type.number(), &hour_us]).await?;
-    let hour_end_us = hour_us + HOUR_US;
-    let latest_end_us = hour_end_us + 24 * HOUR_US;
+    // Before the chunks are read: a chunk that comes after this transaction notes the hour again.
+    tx.put(FORGET, &[&patient, &number, &hour.start_us]).await?;
+    let latest_end_us = hour.end_us() + 24 * HOUR_US;
     let found = tx
-        .query(FIND_CHUNKS, &[&patient, &data_type.number(), &hour_us, &latest_end_us, &hour_end_us], |row| {
+        .query(FIND_CHUNKS, &[&patient, &number, &hour.start_us, &latest_end_us, &hour.end_us()], |row| {
             Ok(Found {
                 channel: Channel(row.get(0)?),
                 arrival: row.get(1)?,
@@ -109,7 +127,7 @@ async fn merge_hour(tx: &Tx<'_>, patient: &PatientId, data_type: DataType, hour_
         channels.entry(chunk.channel).or_default().push(chunk);
     }
     for (channel, chunks) in channels {
-        merge_channel(tx, patient, data_type, channel, hour_us, &chunks).await?;
+        merge_channel(tx, patient, hour, channel, &chunks).await?;
     }
     Ok(())
 }
@@ -117,12 +135,12 @@ async fn merge_hour(tx: &Tx<'_>, patient: &PatientId, data_type: DataType, hour_
 async fn merge_channel(
     tx: &Tx<'_>,
     patient: &PatientId,
-    data_type: DataType,
+    hour: Hour,
     channel: Channel,
-    hour_us: i64,
     arrived: &[Found],
 ) -> Result<()> {
-    let inside = |chunk: &Found| chunk.first_us >= hour_us && chunk.last_us < hour_us + HOUR_US;
+    let data_type = hour.data_type;
+    let inside = |chunk: &Found| chunk.first_us >= hour.start_us && chunk.last_us < hour.end_us();
     // A chunk that reaches beyond the hour may have arrived between two of its small ones: merging those past it
     // would let an older row stand over a newer one.
     let Some(last) = arrived.last().filter(|_| arrived.len() > 1 && arrived.iter().all(inside)) else {
@@ -138,5 +156,7 @@ async fn merge_channel(
             [&patient, &data_type.number(), &chunk.last_us, &channel.0, &chunk.arrival, &chunk.first_us];
         tx.put(DELETE_CHUNK, &key).await?;
     }
+    // As the last of them arrived: readers lay chunks over one another in this order, and nothing of the hour came
+    // later.
     chunks::insert(tx, patient, last.arrival, &Prepared { block, payload }).await
 }

@@ -10,8 +10,10 @@ use vitals::registry::{Channel, DataType};
 use vitals::zone::{DAY_US, LocalDay};
 
 use super::claims::DueRange;
-use super::sync::{TouchedRange, touched_ranges};
-use super::{HealthDb, Profile, derived, latest, reader};
+use super::db::HealthDb;
+use super::patients::Profile;
+use super::sync::event::{TouchedRange, touched_ranges};
+use super::{derived, latest, reader};
 use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
 use crate::ids::PatientId;
@@ -19,6 +21,8 @@ use crate::payload;
 use crate::texts::sql;
 
 /// Events of syncs that one derivation takes in.
+// A patient whose phone was away for weeks comes back with thousands: memory and the length of one commit stay bounded,
+// and the rest is taken in by the next derivation.
 const MOST_EVENTS: i64 = 256;
 /// Types that one statement asks for the rows of.
 const MOST_TYPES: usize = 4;
@@ -153,6 +157,8 @@ async fn start(tx: &Tx<'_>, patient: &PatientId, now_ms: i64) -> Result<Option<D
         }
         Ok(())
     };
+    // One statement of many parts, because each question of its own would be a round trip on PostgreSQL, and the parts
+    // would not be of one moment.
     tx.query(START, &[&patient, &now_ms, &MOST_EVENTS], read).await?;
     start.dirty.through = start.dirty.from;
     for (sequence, time_ms, body, event_type) in events {
@@ -164,6 +170,7 @@ async fn start(tx: &Tx<'_>, patient: &PatientId, now_ms: i64) -> Result<Option<D
 
 impl Dirty {
     fn take_event(&mut self, sequence: i64, time_ms: i64, body: &str, event_type: &str, now_ms: i64) -> Result<()> {
+        // Also past events of other types: the next derivation begins behind them.
         self.through = self.through.max(sequence);
         if event_type != crate::events::EventType::SyncStored.name() {
             return Ok(());
@@ -214,6 +221,7 @@ async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result
         std::array::from_fn(|at| wanted.types.get(at).map_or(NO_TYPE, |data_type| data_type.number()));
     let [one, two, three, four] = &types;
     let (from_us, to_us) = wanted.rows_us;
+    // A chunk lies within one UTC day, so this bounds the part of the index that is read.
     let latest_end_us = to_us.saturating_add(DAY_US);
     let params: [&dyn Param; 12] = [
         &patient,
@@ -245,6 +253,8 @@ async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result
     };
     tx.query(AROUND, &params, read).await?;
     chunks.sort_by_key(|(arrival, ..)| *arrival);
+    // Rows of a sealed period lie in an object, which is not read within a statement; the caller reads such types by
+    // `rows`.
     for data_type in wanted.types.iter().filter(|data_type| !sealed.contains(&data_type.number())) {
         let of_type = chunks.iter().filter(|(_, number, ..)| *number == data_type.number());
         let blocks = of_type.map(|(_, _, channel, bytes)| payload::decode(*data_type, Channel(*channel), bytes));

@@ -5,8 +5,8 @@
 //! holds it has died ([`super::nodes`]). Whatever ends a run names the token, so of two nodes that both believe that
 //! they hold the work only the last one to claim it changes anything.
 
-use super::HealthDb;
 use super::claims::Claim;
+use super::db::HealthDb;
 use super::failures::Failures;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
@@ -58,6 +58,7 @@ sql! {
 }
 
 /// Later than any job is ready: work that waits for a person or a newer version.
+// The end of the year 9999: it sorts behind all times, and JSON and calendars can still write it.
 pub const NEVER_MS: i64 = 253_402_300_799_000;
 
 /// The kind under which failures of derivations are noted.
@@ -144,6 +145,7 @@ impl HealthDb {
             .write(async move |tx| {
                 let mut added = 0;
                 for job in &jobs {
+                    // One by one, since a statement of several rows does not tell which of them were there already.
                     added += tx.execute(ENQUEUE, &[&kind, &job.subject, &job.patient, &now_ms]).await?;
                 }
                 Ok(added)
@@ -156,6 +158,7 @@ impl HealthDb {
         self.db
             .write(async move |tx| {
                 for (kind, period_ms) in &kinds {
+                    // Every node does so at its start, and only the first finds no row.
                     tx.put(SCHEDULE, &[kind, &now_ms, &(now_ms + period_ms)]).await?;
                 }
                 Ok(())
@@ -253,6 +256,7 @@ impl HealthDb {
         self.db
             .write(async move |tx| {
                 let JobFailure { failures, error, failed_ms, retry_ms, put_aside } = &failure;
+                // The patient's row first: it knows whether the lease still stands.
                 if tx.execute(HOLD_PATIENT, &[&claim.patient, &claim.token, retry_ms]).await? == 0 {
                     return Ok(false);
                 }
@@ -305,6 +309,8 @@ impl HealthDb {
                 aside.retain(|job| except_version.as_ref() != Some(&job.version));
                 for PutAside { kind, subject, .. } in &aside {
                     if kind == DERIVE_KIND {
+                        // The row of a derivation is nothing but its failures; the work itself is due by the patient's
+                        // row.
                         tx.put(FORGET_FAILURE, &[kind, subject]).await?;
                         tx.put(TAKE_UP_PATIENT, &[subject, &now_ms]).await?;
                     } else {

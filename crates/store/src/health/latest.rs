@@ -6,7 +6,7 @@
 use runtime::HashMap;
 use vitals::latest::LatestValues;
 
-use super::HealthDb;
+use super::db::HealthDb;
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{HealthDb, jobs};
+use super::db::HealthDb;
+use super::jobs;
 use crate::audit_entry::NewAuditEntry;
 use crate::engine::Tx;
 use crate::error::Result;
@@ -44,6 +45,7 @@ pub(super) async fn drop_details(tx: &Tx<'_>, patient: &PatientId) -> Result<()>
     for stored in outbox::of_patient(tx, patient).await? {
         let mut content: Content = outbox::from_text(&stored.text)?;
         for entry in &mut content.entries {
+            // That something was done stays; the details may hold what was asked for of the person.
             entry.details = None;
         }
         outbox::replace(tx, &stored.key, &outbox::to_text(&content)?).await?;
@@ -68,8 +70,11 @@ impl HealthDb {
         let key = key.clone();
         self.db
             .write(async move |tx| {
+                // Another node has delivered it.
                 let Some(stored) = outbox::find(tx, &key).await? else { return Ok(()) };
                 if let Content { export: Some(export), .. } = outbox::from_text(&stored.text)? {
+                    // In one transaction with emptying the message: after a crash between the two the export would
+                    // never begin.
                     jobs::enqueue(tx, jobs::EXPORT_KIND, export.as_str(), key.patient(), stored.created_ms).await?;
                 }
                 outbox::empty(tx, &key).await.map(drop)

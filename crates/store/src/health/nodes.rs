@@ -5,7 +5,7 @@
 //! its leases in one transaction. A node that was only slow finds its row gone, stops what it was doing and enters
 //! anew; until then the tokens of its leases keep it from changing anything.
 
-use super::HealthDb;
+use super::db::HealthDb;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::ids::NodeId;
@@ -59,6 +59,8 @@ impl HealthDb {
             .write(async move |tx| {
                 let earlier = tx.query(NAMED, &[&name], |row| row.get::<NodeId>(0)).await?;
                 for dead in &earlier {
+                    // The new process knows that the old one has ended, since they share a data folder; waiting for its
+                    // beat to stop would leave its work undone for seconds.
                     tx.put(LEAVE, &[dead]).await?;
                     free(tx, dead, now_ms).await?;
                 }
@@ -98,6 +100,7 @@ impl HealthDb {
         let id = id.clone();
         self.db
             .write(async move |tx| {
+                // With the beat: a node that gave a sign of life after it was looked at keeps its leases.
                 let is_dead = tx.execute(REMOVE, &[&id, &seen_beat]).await? == 1;
                 if is_dead {
                     free(tx, &id, now_ms).await?;

@@ -1,11 +1,12 @@
 //! Authorization codes and refresh tokens of OAuth, by their hashes. The access tokens are sessions.
 
+use super::db::HealthDb;
+use super::sessions::HealthSession;
 use super::sessions::{add, end, find, hold_patient, succeed};
-use super::{HealthDb, HealthSession};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::ids::{ClientId, ConsentId, FamilyId, PatientId};
-use crate::refresh::{Refreshed, Successor, verdict};
+use crate::refresh::{Refreshed, Successor, TokenTimes, verdict};
 use crate::texts::sql;
 
 /// An authorization code, bound to the request that it answers.
@@ -48,6 +49,12 @@ pub struct OauthRefreshToken {
     pub patient: PatientId,
     /// When the family was ended, ms.
     pub ended_ms: Option<i64>,
+}
+
+impl OauthRefreshToken {
+    fn times(&self) -> TokenTimes {
+        TokenTimes { ended_ms: self.ended_ms, refresh_until_ms: self.refresh_until_ms, replaced_ms: self.replaced_ms }
+    }
 }
 
 sql! {
@@ -112,6 +119,7 @@ impl HealthDb {
         self.db
             .write(async move |tx| {
                 hold_patient(tx, &session.patient).await?;
+                // The update decides: of two requests with one code the second finds a family.
                 if tx.execute(REDEEM, &[&code_hash, &session.family]).await? == 0 {
                     return Ok(false);
                 }
@@ -140,12 +148,15 @@ impl HealthDb {
         let (token_hash, scope) = (token_hash.to_owned(), scope.to_owned());
         self.db
             .write(async move |tx| {
+                // Read once to know the patient, who is held before the token as in an erasure; the other order could
+                // deadlock with it.
                 let Some(before) = find_token(tx, &token_hash).await? else { return Ok(Refreshed::Ended) };
                 hold_patient(tx, &before.patient).await?;
                 tx.put(HOLD_TOKEN, &[&token_hash]).await?;
                 let Some(old) = find_token(tx, &token_hash).await? else { return Ok(Refreshed::Ended) };
                 let now_ms = successor.issued_ms;
-                match verdict(old.ended_ms.is_some(), old.refresh_until_ms, old.replaced_ms, now_ms, 0) {
+                // Without a grace: RFC 9700 (4.14.2) asks for the end of the family at a second use.
+                match verdict(old.times(), now_ms, 0) {
                     Refreshed::Ended => Ok(Refreshed::Ended),
                     Refreshed::Late => Ok(Refreshed::Late),
                     Refreshed::Reused => {
@@ -155,6 +166,8 @@ impl HealthDb {
                     Refreshed::Done(()) => {
                         let Some(first) = find(tx, &old.family.first()).await? else { return Ok(Refreshed::Ended) };
                         tx.put(REPLACE_TOKEN, &[&token_hash, &now_ms]).await?;
+                        // From the family's first session, which knows client and consent; the refresh token knows its
+                        // own scope alone.
                         let new = HealthSession { scope: scope.clone(), ..succeed(first, &successor) };
                         add(tx, &new).await?;
                         add_token(tx, &new_token_hash, &old.scope, &new).await?;

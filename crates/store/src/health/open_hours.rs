@@ -48,6 +48,7 @@ impl NotedHours {
     pub fn remember(&self, hours: Vec<OpenHour>) {
         let mut noted = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if noted.len() + hours.len() > MOST_NOTED {
+            // Forgetting costs no more than noting an hour a second time; keeping account of ages would cost more.
             noted.clear();
         }
         noted.extend(hours.into_iter().map(|hour| ((hour.patient, hour.data_type, hour.hour_us), hour.ready_ms)));

@@ -3,7 +3,8 @@
 use runtime::HashMap;
 use serde::{Deserialize, Serialize};
 
-use super::{HealthDb, due, settings};
+use super::db::HealthDb;
+use super::{due, settings};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::ids::{GroupCode, PatientId};
@@ -86,16 +87,19 @@ impl HealthDb {
     }
 }
 
-/// Adds a patient, or changes those attributes of his that are named; marks due what follows from a changed body. One
-/// who was erased does not come back.
-pub(super) async fn put(
-    tx: &Tx<'_>,
-    uuid: &PatientId,
-    record_id: &str,
-    customer_code: Option<&GroupCode>,
-    profile: &Profile,
-    at_ms: i64,
-) -> Result<()> {
+/// What the users database says of a patient.
+pub(super) struct KnownAs<'change> {
+    /// Record identifier; kept from the first time on.
+    pub record_id: &'change str,
+    pub customer_code: Option<&'change GroupCode>,
+    pub profile: &'change Profile,
+}
+
+/// Adds a patient, or changes those attributes that are named; marks due what follows from a changed body. One who was
+/// erased does not come back.
+pub(super) async fn put(tx: &Tx<'_>, uuid: &PatientId, known: KnownAs<'_>, at_ms: i64) -> Result<()> {
+    let KnownAs { record_id, customer_code, profile } = known;
+    // What is known is compared below: a change that repeats it must not have all days computed again.
     let before = tx.query_opt(FIND, &[&uuid], read_patient).await?;
     tx.put(
         PUT,

@@ -6,11 +6,12 @@ use vitals::block::Block;
 use vitals::merge::overlay;
 use vitals::registry::{Channel, DataType};
 
-use super::{HealthDb, chunks};
+use super::chunks;
+use super::db::HealthDb;
 use crate::engine::blocking;
 use crate::error::Result;
 use crate::ids::PatientId;
-use crate::segment::segments_between;
+use crate::segment::catalog::segments_between;
 
 impl HealthDb {
     /// The samples of a patient and type in a range (µs, both ends included): one block for each channel that has
@@ -22,7 +23,7 @@ impl HealthDb {
         let patient = patient.clone();
         let found = self.db.read(async move |tx| {
             let segments = segments_between(tx, &patient, data_type, from_us, to_us).await?;
-            let chunks = chunks::overlapping(tx, &patient, data_type, None, from_us, to_us).await?;
+            let chunks = chunks::overlapping(tx, &patient, data_type, from_us, to_us).await?;
             if segments.is_empty() {
                 return Ok((segments, merge(chunks, from_us, to_us)));
             }

@@ -9,12 +9,14 @@ use std::collections::BTreeMap;
 
 use vitals::registry::DataType;
 
-use super::{HealthDb, messages};
+use super::db::HealthDb;
+use super::messages;
 use crate::audit_entry::NewAuditEntry;
 use crate::engine::{Param, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
-use crate::segment::{SealedPeriod, segments_between};
+use crate::segment::catalog::{UnsealedPeriod, segments_between};
+use crate::segment::period::SealedPeriod;
 use crate::texts::sql;
 
 sql! {
@@ -92,6 +94,8 @@ impl HealthDb {
         random: u64,
     ) -> Result<()> {
         let whole = retirement.clone();
+        // Rows and catalog before the object that straddles the time: after a crash between them the next run finds the
+        // time noted and seals again, while the other order would count rows that are gone.
         self.db.write(async move |tx| retire_whole(tx, &whole, entry.as_ref(), now_ms).await).await?;
         let Retirement { patient, data_type, before_us } = retirement;
         let (data_type, before_us) = (*data_type, *before_us);
@@ -100,7 +104,8 @@ impl HealthDb {
         if segment.is_none_or(|segment| segment.object.first_us >= before_us) {
             return Ok(());
         }
-        self.reseal_from(patient, data_type, period, before_us, now_ms, random).await
+        let whole = UnsealedPeriod { patient: patient.clone(), data_type, period };
+        self.reseal_from(&whole, before_us, now_ms, random).await
     }
 }
 
@@ -128,6 +133,7 @@ async fn retire_whole(tx: &Tx<'_>, retirement: &Retirement, entry: Option<&NewAu
         if SealedPeriod::of(*data_type, segment.period_start_us).end_us > *before_us {
             continue;
         }
+        // Not deleted here: a reader that found the row a moment ago may still be reading the object.
         tx.put(ADD_DEAD, &[&segment.object.path, &now_ms]).await?;
         tx.put(DELETE_SEGMENT, &[patient, &number, &segment.period_start_us]).await?;
     }

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use vitals::registry::DataType;
 
-use super::HealthDb;
+use super::db::HealthDb;
 use crate::engine::{Columns, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::ids::{AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, PatientId, SessionId};
-use crate::refresh::{Refreshed, Successor, verdict};
+use crate::refresh::{Refreshed, Successor, TokenTimes, verdict};
 use crate::texts::{record, sql};
 
 /// What stands behind a token of the Health Cloud.
@@ -47,6 +47,12 @@ pub struct HealthSession {
     pub replaced_ms: Option<i64>,
     /// When it or its family was ended, ms.
     pub ended_ms: Option<i64>,
+}
+
+impl HealthSession {
+    fn times(&self) -> TokenTimes {
+        TokenTimes { ended_ms: self.ended_ms, refresh_until_ms: self.refresh_until_ms, replaced_ms: self.replaced_ms }
+    }
 }
 
 /// What decides how rows of a patient are taken in.
@@ -119,6 +125,7 @@ impl HealthDb {
             Ok((session, time_zone, retention, expired.0.zip(expired.1)))
         };
         let found = self.db.look_up(async move |tx| tx.query(FIND_CALLER, &[&id, &setting, &now_ms], read).await);
+        // The session comes once for each type of which rows have expired.
         let mut caller: Option<(HealthSession, IntakeFacts)> = None;
         for (session, time_zone, retention, expired) in found.await? {
             let facts = IntakeFacts { time_zone, retention, expired_us: BTreeMap::new() };
@@ -144,12 +151,15 @@ impl HealthDb {
                 let Some(before) = find(tx, &id).await? else { return Ok(Refreshed::Ended) };
                 hold_patient(tx, &before.patient).await?;
                 tx.put(HOLD, &[&id]).await?;
+                // Once more under the lock: another refresh of the same token may have replaced it meanwhile.
                 let Some(old) = find(tx, &id).await? else { return Ok(Refreshed::Ended) };
                 let now_ms = successor.issued_ms;
-                match verdict(old.ended_ms.is_some(), old.refresh_until_ms, old.replaced_ms, now_ms, grace_ms) {
+                match verdict(old.times(), now_ms, grace_ms) {
                     Refreshed::Ended => Ok(Refreshed::Ended),
                     Refreshed::Late => Ok(Refreshed::Late),
                     Refreshed::Reused => {
+                        // The copy may have been refreshed by now, so all tokens of the login end and not this one
+                        // alone.
                         end(tx, &old.family, now_ms).await?;
                         Ok(Refreshed::Reused)
                     }

@@ -8,7 +8,8 @@ use vitals::derivation::{Setting, WEIGHT_SETTING};
 use vitals::registry::DataType;
 use vitals::zone::SECOND_US;
 
-use super::{HealthDb, due};
+use super::db::HealthDb;
+use super::due;
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
@@ -54,15 +55,16 @@ impl HealthDb {
     }
 }
 
+/// Fields of a setting that are set from a time on; those that are not named keep what was valid.
+pub(super) struct FieldChange<'change> {
+    pub name: &'change str,
+    pub valid_from_ms: i64,
+    pub fields: &'change Map<String, Value>,
+}
+
 /// Sets fields of a setting from a time on, and marks due what was measured since. Doing it twice is doing it once.
-pub(super) async fn set_fields(
-    tx: &Tx<'_>,
-    patient: &PatientId,
-    name: &str,
-    valid_from_ms: i64,
-    fields: &Map<String, Value>,
-    at_ms: i64,
-) -> Result<()> {
+pub(super) async fn set_fields(tx: &Tx<'_>, patient: &PatientId, change: FieldChange<'_>, at_ms: i64) -> Result<()> {
+    let FieldChange { name, valid_from_ms, fields } = change;
     // Syncs of the patient wait, or are done: their rows are either marked here or folded with what is set here.
     tx.execute(HOLD, &[&patient, &at_ms]).await?;
     let unreadable = |error: serde_json::Error| StoreError::Damaged(format!("setting: {error}"));
@@ -74,6 +76,7 @@ pub(super) async fn set_fields(
     body.extend(fields.clone());
     let body = serde_json::to_string(&body).map_err(unreadable)?;
     tx.put(PUT, &[&patient, &name, &valid_from_ms, &body]).await?;
+    // Settings of several fields are those of NEWS, and these are the types whose rows carry its signs.
     for data_type in [DataType::Activity, DataType::Tests] {
         due::mark_since(tx, patient, data_type, valid_from_ms * 1000, at_ms).await?;
     }
@@ -89,6 +92,8 @@ pub(super) async fn keep_weight(
     at_ms: i64,
 ) -> Result<()> {
     const FROM_THE_BEGINNING_MS: i64 = 0;
+    // Weights before the first change were never written down; without this, days of before would be computed with the
+    // new one.
     let is_kept = tx.query_opt(FIND_VALID, &[&patient, &WEIGHT_SETTING, &at_ms], |_| Ok(())).await?.is_some();
     if let Some(before_kg) = before_kg.filter(|_| !is_kept) {
         tx.put(PUT, &[&patient, &WEIGHT_SETTING, &FROM_THE_BEGINNING_MS, &Value::from(before_kg).to_string()]).await?;
@@ -105,6 +110,7 @@ pub(super) async fn set_values(
     values: &Map<String, Value>,
     at_ms: i64,
 ) -> Result<()> {
+    // Somebody who was erased has no settings; without the row nothing would ever remove them.
     if tx.execute(HOLD, &[&patient, &at_ms]).await? == 0 {
         return Ok(());
     }

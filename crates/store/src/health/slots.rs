@@ -5,7 +5,7 @@ use vitals::derivation::{day_and_type, day_of, keys_of_days};
 use vitals::registry::DataType;
 use vitals::zone::LocalDay;
 
-use super::HealthDb;
+use super::db::HealthDb;
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
@@ -133,6 +133,7 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
     let damaged = || StoreError::Damaged("a day's cells cannot be read".to_owned());
     let (length, packed) = bytes.split_first_chunk::<4>().ok_or_else(damaged)?;
     let length = u32::from_le_bytes(*length);
+    // The length comes from the row: damaged bytes must not ask for gigabytes.
     if length > LARGEST_DAY {
         return Err(damaged());
     }

@@ -5,7 +5,7 @@ use vitals::derivation::{day_of, keys_of_days};
 use vitals::summary::Section;
 use vitals::zone::LocalDay;
 
-use super::HealthDb;
+use super::db::HealthDb;
 use super::derived::text_of;
 use crate::engine::Row;
 use crate::error::Result;

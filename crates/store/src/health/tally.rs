@@ -9,7 +9,7 @@ use vitals::block::Block;
 use vitals::registry::DataType;
 use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US, ZoneRuns};
 
-use super::HealthDb;
+use super::db::HealthDb;
 use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
 use crate::ids::PatientId;

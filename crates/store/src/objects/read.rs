@@ -61,6 +61,7 @@ impl Objects {
         let options = GetOptions::new().with_range(range.map(GetRange::Bounded));
         let found = match self.store.get_opts(&location(path)?, options).await {
             Ok(found) => found,
+            // Not a fault: retention or a sealing may have replaced the object since its row was read.
             Err(object_store::Error::NotFound { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
@@ -103,6 +104,7 @@ fn file_bytes(file: File, range: std::ops::Range<u64>) -> BoxStream<'static, Res
             let mut bytes = Vec::with_capacity(count as usize);
             file.seek(SeekFrom::Start(range.start)).map_err(unreadable)?;
             file.by_ref().take(count).read_to_end(&mut bytes).map_err(unreadable)?;
+            // A file that became shorter must not end as if it had been sent whole.
             if bytes.len() as u64 != count {
                 return Err(unreadable(std::io::ErrorKind::UnexpectedEof.into()));
             }

@@ -51,6 +51,7 @@ impl Objects {
         let retry = RetryConfig { retry_timeout: LONGEST_RETRY, ..RetryConfig::default() };
         let client = ClientOptions::new()
             .with_connect_timeout(LONGEST_CONNECT)
+            // A limit to the whole request would break off large archives on slow lines.
             .with_timeout_disabled()
             .with_read_timeout(LONGEST_SILENCE)
             .with_allow_http(address.allow_http);

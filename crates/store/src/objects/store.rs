@@ -57,6 +57,7 @@ impl Objects {
     pub fn folder(path: &Path) -> Result<Self> {
         std::fs::create_dir_all(path)
             .map_err(|error| StoreError::Unavailable(format!("{}: {error}", path.display())))?;
+        // A row of the catalog may outlive a loss of power only together with its object.
         let store = LocalFileSystem::new_with_prefix(path)?.with_fsync(true);
         Ok(Objects { store: Arc::new(store), place: Place::Folder(path.to_owned()) })
     }
@@ -112,6 +113,7 @@ impl Objects {
     /// empty, or not there, stays as it is.
     pub(crate) fn remove_empty_folder(&self, folder: &str) {
         if let Place::Folder(root) = &self.place {
+            // Objects may have come meanwhile, and a folder that stays does no harm.
             let _ = std::fs::remove_dir(root.join(folder));
         }
     }

@@ -30,6 +30,7 @@ fn sweep(folder: &Path, untouched_since_ms: i64) -> std::io::Result<u64> {
             continue;
         }
         let touched = entry.metadata()?.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        // A file that is being written is touched again and again; one that was not for long has no writer.
         if (touched.as_millis() as i64) < untouched_since_ms {
             std::fs::remove_file(entry.path())?;
             removed += 1;

@@ -12,6 +12,7 @@ const PART_BYTES: usize = 16 << 20;
 /// Bytes of one part of a file, which may have any number of them. Few, so that the same memory serves all.
 const PART_OF_FILE_BYTES: usize = 1 << 20;
 /// Parts that may be under way while the next is filled.
+// One is sent while the next is filled; more would only take memory, for archives are written in the background.
 const PARTS_UNDER_WAY: usize = 1;
 
 /// An object that is being written. Needs the memory of a few parts.
@@ -47,6 +48,7 @@ impl Upload {
 
     /// Ends the object; answers its size. When this answers, the object is durable.
     pub async fn finish(mut self) -> Result<u64> {
+        // A part that could not be sent shows here at the latest; before, no object has been there.
         self.writer.shutdown().await.map_err(|error| StoreError::Unavailable(error.to_string()))?;
         Ok(self.bytes)
     }

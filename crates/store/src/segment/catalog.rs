@@ -9,7 +9,7 @@ use super::period::SealedPeriod;
 use super::write::WrittenSegment;
 use crate::engine::{Columns, Param, Tx};
 use crate::error::{Result, StoreError};
-use crate::health::HealthDb;
+use crate::health::db::HealthDb;
 use crate::ids::PatientId;
 use crate::texts::sql;
 
@@ -150,6 +150,7 @@ impl HealthDb {
             .write(async move |tx| {
                 let params: [&dyn Param; 4] =
                     [&patient, &data_type.number(), &segment.period_start_us, &segment.generation];
+                // Of another generation it holds rows that were not looked at.
                 if tx.execute(DROP_SEGMENT, &params).await? == 0 {
                     return Err(StoreError::LeaseLost);
                 }
@@ -165,6 +166,8 @@ impl HealthDb {
 
     /// Deletes a dead object and forgets it. Doing so again changes nothing.
     pub async fn delete_dead_object(&self, path: &str) -> Result<()> {
+        // The object first: a crash between leaves a row that names nothing, which the next deletion removes. The other
+        // order would leave an object that nobody knows.
         self.objects.delete(path).await?;
         self.forget_dead_object(path).await
     }
@@ -179,6 +182,7 @@ impl HealthDb {
     /// only the oldest. A period that was sealed before is among them when later data have come for it.
     pub async fn unsealed_periods(&self, ended_by_us: i64, limit: i64) -> Result<Vec<UnsealedPeriod>> {
         let daily = types_sealed_by_the_day();
+        // One type of each kind of period stands for all of it.
         let day_us = SealedPeriod::of(DataType::Ppg2, ended_by_us).start_us;
         let month_us = SealedPeriod::of(DataType::Activity, ended_by_us).start_us;
         let read = async move |tx: &Tx<'_>| {
@@ -303,11 +307,14 @@ async fn publish(tx: &Tx<'_>, publication: &Publication) -> Result<()> {
         Err(error) => return Err(error),
     }
     if let Some(replaced) = replaced {
+        // Kept for a while: readers that have looked at the catalog before are still reading it.
         tx.put(INSERT_DEAD, &[&replaced.object.path, &publication.sealed_ms]).await?;
     }
     for chunk in &publication.chunks {
         let key: [&dyn Param; 6] =
             [patient, &data_type.number(), &chunk.last_us, &chunk.channel.0, &chunk.arrival, &chunk.first_us];
+        // Each is counted: a chunk that another worker has merged lives on in its successor, and its rows would be
+        // there twice.
         if tx.execute(DELETE_CHUNK, &key).await? != 1 {
             return Err(StoreError::LeaseLost);
         }

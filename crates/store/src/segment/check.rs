@@ -5,7 +5,7 @@ use runtime::HashSet;
 use super::catalog::{SegmentRow, read_segment, segment_columns};
 use crate::engine::{Columns, Param, Row};
 use crate::error::Result;
-use crate::health::HealthDb;
+use crate::health::db::HealthDb;
 use crate::ids::PatientId;
 use crate::texts::{in_lists, list_of_64, sql};
 
@@ -59,6 +59,7 @@ impl HealthDb {
             .read(async move |tx| {
                 let mut known = HashSet::default();
                 in_lists(&paths, async |list| {
+                    // In one snapshot: a path that moves from one table to another meanwhile is known all the time.
                     for text in [SEGMENT_PATHS, DEAD_PATHS, EXPORT_PATHS] {
                         known.extend(tx.query(text, list, |row| row.get::<String>(0)).await?);
                     }
@@ -104,7 +105,7 @@ impl HealthDb {
 }
 
 fn read_amount(row: &Row<'_>) -> Result<StoredAmount> {
-    let number = |column| Ok::<_, crate::StoreError>(row.get::<Option<i64>>(column)?.unwrap_or(0) as u64);
+    let number = |column| Ok::<_, crate::error::StoreError>(row.get::<Option<i64>>(column)?.unwrap_or(0) as u64);
     let (bytes, rows, recent_bytes) = (number(1)?, number(2)?, number(3)?);
     Ok(StoredAmount { patient: row.get(0)?, bytes, rows, recent_bytes, recent_from_us: row.get(4)? })
 }

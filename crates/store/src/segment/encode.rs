@@ -41,12 +41,14 @@ impl Encoder {
         while let Some(cut_us) = self.pending.next_cut_us() {
             self.write_piece(cut_us)?;
         }
+        // Taken out at once, so that the file is never whole in memory.
         Ok(std::mem::take(self.writer.inner_mut()))
     }
 
     /// Ends the file; answers its last bytes and its pieces.
     pub(super) fn finish(mut self) -> Result<(Vec<u8>, Vec<Piece>)> {
         self.write_piece(i64::MAX)?;
+        // At the end of the file, where readers begin: the pieces are known only now.
         self.writer.append_key_value_metadata(write_pieces(&self.pieces)?);
         self.writer.append_key_value_metadata(write_zones(&self.zones)?);
         let bytes = self.writer.into_inner()?;

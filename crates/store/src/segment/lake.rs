@@ -5,7 +5,7 @@ use vitals::registry::DataType;
 use super::catalog::{SegmentRow, read_segment, segment_columns};
 use crate::engine::{Columns, Param, Row};
 use crate::error::{Result, StoreError};
-use crate::health::HealthDb;
+use crate::health::db::HealthDb;
 use crate::ids::PatientId;
 use crate::texts::{LIST_LENGTH, in_lists, list_of_64, sql};
 
@@ -44,6 +44,8 @@ impl HealthDb {
                     Ok(())
                 })
                 .await?;
+                // Each list of patients came in order by itself. Cut only now, since the first of all can be in any of
+                // them.
                 found.sort_unstable_by_key(|segment| segment.published);
                 found.truncate(limit as usize);
                 Ok(found)

@@ -49,6 +49,7 @@ pub fn file_properties(data_type: DataType, patient: &PatientId) -> Result<Write
         (SOFTWARE_KEY, env!("CARGO_PKG_VERSION").to_owned()),
     ];
     let mut builder = WriterProperties::builder()
+        // Pages of the second version are refused by some readers that analysts use.
         .set_writer_version(WriterVersion::PARQUET_1_0)
         .set_created_by(concat!("pulseward ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_compression(Compression::ZSTD(level))
@@ -152,23 +153,80 @@ pub(super) fn read_pieces(metadata: Option<&Vec<KeyValue>>, file_rows: usize) ->
         let entry = metadata.into_iter().flatten().find(|entry| entry.key == key);
         entry.and_then(|entry| entry.value.as_deref())
     };
+    // The list of another format could have the same shape and mean something else.
     if value(FORMAT_KEY) != Some(FORMAT_VERSION) {
         return Err(wrong("format"));
     }
     let list: Option<PieceList> = value(PIECES_KEY).and_then(|text| serde_json::from_str(text).ok());
     let list = list.ok_or_else(|| wrong("list of pieces"))?;
     let mut pieces = Vec::with_capacity(list.pieces.len());
-    let (mut before_us, mut rows) = (0, 0);
+    let (mut before_us, mut rows) = (0, 0_usize);
     for entry in list.pieces {
         let [step_us, span_us, counts @ ..] = entry.as_slice() else {
             return Err(wrong("list of pieces"));
         };
-        let first_us = before_us + step_us;
-        let runs = list.channels.iter().zip(counts).filter(|(_, rows)| **rows > 0);
-        let runs: Vec<_> = runs.map(|(channel, rows)| (Channel(*channel), *rows as usize)).collect();
-        rows += runs.iter().map(|(_, rows)| rows).sum::<usize>();
-        pieces.push(Piece { first_us, last_us: first_us + span_us, runs });
+        let (piece, piece_rows) =
+            piece_of(before_us, (*step_us, *span_us), &list.channels, counts).ok_or_else(|| wrong("list of pieces"))?;
+        rows = piece_rows.checked_add(rows).ok_or_else(|| wrong("list of pieces"))?;
+        let first_us = piece.first_us;
+        pieces.push(piece);
         before_us = first_us;
     }
+    // Rows are told apart by this list alone: a wrong count would give rows of one channel to another.
     if rows == file_rows { Ok(pieces) } else { Err(wrong("list of pieces")) }
+}
+
+/// One entry of the list, and how many rows it has; `None` where its numbers lead beyond what a file can hold.
+fn piece_of(
+    before_us: i64,
+    (step_us, span_us): (i64, i64),
+    channels: &[i64],
+    counts: &[i64],
+) -> Option<(Piece, usize)> {
+    let first_us = before_us.checked_add(step_us)?;
+    let last_us = first_us.checked_add(span_us)?;
+    let mut rows = 0_usize;
+    let mut runs = Vec::new();
+    for (channel, count) in channels.iter().zip(counts).filter(|(_, count)| **count > 0) {
+        let count = usize::try_from(*count).ok()?;
+        // Sums that wrap could come to the number of rows by chance.
+        rows = rows.checked_add(count)?;
+        runs.push((Channel(*channel), count));
+    }
+    Some((Piece { first_us, last_us, runs }, rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(list: &str, file_rows: usize) -> Result<Vec<Piece>> {
+        let entry = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
+        read_pieces(Some(&vec![entry(FORMAT_KEY, FORMAT_VERSION), entry(PIECES_KEY, list)]), file_rows)
+    }
+
+    #[test]
+    fn list_of_pieces_is_read_back() {
+        let pieces = [
+            Piece { first_us: 10, last_us: 20, runs: vec![(Channel(0), 2), (Channel(3), 1)] },
+            Piece { first_us: 21, last_us: 21, runs: vec![(Channel(3), 1)] },
+        ];
+        let list = write_pieces(&pieces).expect("a list").value.expect("a text");
+        assert_eq!(read(&list, 4).expect("pieces"), pieces);
+        assert!(matches!(read(&list, 5), Err(StoreError::Damaged(_))));
+    }
+
+    #[test]
+    fn numbers_that_no_file_can_hold_are_damage() {
+        let most = i64::MAX;
+        for list in [
+            // Sums that wrap to 1, the number of rows of the file.
+            format!(r#"{{"channels":[0,1,2],"pieces":[[0,1,{most},{most},3]]}}"#),
+            format!(r#"{{"channels":[0],"pieces":[[0,1,{most}],[2,1,{most}],[4,1,3]]}}"#),
+            format!(r#"{{"channels":[0],"pieces":[[{most},1,1]]}}"#),
+            format!(r#"{{"channels":[0],"pieces":[[1,0,1],[{most},0,0]]}}"#),
+        ] {
+            assert!(matches!(read(&list, 1), Err(StoreError::Damaged(_))), "{list}");
+        }
+    }
 }

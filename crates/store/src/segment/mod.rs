@@ -8,14 +8,14 @@
 //! 40 % larger (measured on three noisy colours); channel after channel over the whole day, nobody could read the file
 //! in the order of time without holding all of it. A file of a type with one channel is simply in the order of time.
 
-mod catalog;
+pub(crate) mod catalog;
 mod check;
 mod encode;
 mod file;
 mod lake;
 mod layout;
-mod name;
-mod period;
+pub(crate) mod name;
+pub(crate) mod period;
 mod pieces;
 mod read;
 mod seal;
@@ -23,14 +23,12 @@ mod stream;
 mod verify;
 mod write;
 
-pub(crate) use catalog::segments_between;
 pub use catalog::{ChunkKey, Publication, SegmentRow, UnsealedPeriod};
 pub use check::StoredAmount;
 pub use file::PeriodFile;
 pub use lake::LakeSegment;
 pub use layout::file_properties;
 pub use name::SegmentName;
-pub(crate) use name::patient_folder;
 pub use period::SealedPeriod;
 pub use read::{SegmentPieces, SegmentReader};
 pub use seal::Sealed;

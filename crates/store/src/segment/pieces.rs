@@ -45,6 +45,8 @@ impl Pending {
             };
             let queue = self.queues.entry(block.channel).or_default();
             let follows = queue.blocks.back().and_then(Block::last_us).is_none_or(|last_us| last_us < first_us);
+            // Pieces are cut by time, and what is handed over is gone: a row that comes late would lie behind its place
+            // and not be found.
             if !follows || before_us.is_some_and(|before_us| first_us <= before_us) {
                 return Err(StoreError::Conflict("blocks of a segment are not in the order of time".to_owned()));
             }

@@ -80,6 +80,7 @@ impl SegmentReader {
                 if overlaps && channels.is_none_or(|channels| channels.contains(channel)) {
                     wanted.push((*channel, *rows));
                     match ranges.last_mut() {
+                        // Neighbouring runs are one range: each range of a selection is a jump of the decoder.
                         Some(range) if range.end == row => range.end += rows,
                         _ => ranges.push(row..row + rows),
                     }
@@ -121,6 +122,7 @@ impl SegmentPieces {
     /// The next rows: one block for each channel that has any, all later than what was answered before. `None` at
     /// the end. A block has at most 16,384 rows, all blocks together 262,144.
     pub async fn next(&mut self) -> Result<Option<Vec<Block>>> {
+        // Not put back after an error: a decoder that has failed in the middle would go on with other rows.
         let mut state = self.state.take().ok_or_else(|| StoreError::Damaged("reading has failed before".to_owned()))?;
         loop {
             let (back, step) = blocking(move || {
@@ -139,6 +141,7 @@ impl SegmentPieces {
                     return Ok(None);
                 }
                 Step::Fetch(ranges) => {
+                    // Fetched outside the blocking half, whose threads are few.
                     let data = self.objects.store.get_ranges(&self.location, &ranges).await?;
                     state.decoder.push_ranges(ranges, data)?;
                 }

@@ -8,14 +8,16 @@ use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::SECOND_US;
 
+use super::catalog::SegmentRow;
 use super::catalog::{ChunkKey, Publication, UnsealedPeriod, segment_of};
 use super::name::SegmentName;
 use super::period::SealedPeriod;
+use super::read::SegmentReader;
 use super::write::SegmentWriter;
-use super::{SegmentReader, SegmentRow};
 use crate::engine::{Tx, blocking};
 use crate::error::{Result, StoreError};
-use crate::health::{HealthDb, merge};
+use crate::health::db::HealthDb;
+use crate::health::reader::merge;
 use crate::ids::PatientId;
 use crate::payload;
 use crate::texts::sql;
@@ -79,20 +81,19 @@ impl HealthDb {
         Ok(sealed)
     }
 
-    /// Seals a period anew without what lies before a time. What has come since the last sealing stays as it is.
+    /// Seals a period once more without what lies before a time. What has come since the last sealing stays as it is.
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`] when another worker seals the period meanwhile; nothing is changed then.
     pub(crate) async fn reseal_from(
         &self,
-        patient: &PatientId,
-        data_type: DataType,
-        period: SealedPeriod,
+        whole: &UnsealedPeriod,
         from_us: i64,
         now_ms: i64,
         random: u64,
     ) -> Result<()> {
-        let Some(segment) = self.segment_of(patient, data_type, period).await? else { return Ok(()) };
+        let UnsealedPeriod { patient, data_type, period } = whole.clone();
+        let Some(segment) = self.segment_of(&patient, data_type, period).await? else { return Ok(()) };
         let expected_generation = segment.generation;
         let name =
             SegmentName { patient: patient.clone(), data_type, period, generation: expected_generation + 1, random };
@@ -104,11 +105,17 @@ impl HealthDb {
             return Err(error);
         }
         let Some(object) = writer.finish().await? else {
-            return self.drop_segment(patient, data_type, segment, now_ms).await;
+            return self.drop_segment(&patient, data_type, segment, now_ms).await;
         };
-        let (patient, chunks) = (patient.clone(), Vec::new());
-        let publication =
-            Publication { patient, data_type, period, expected_generation, object, chunks, sealed_ms: now_ms };
+        let publication = Publication {
+            patient,
+            data_type,
+            period,
+            expected_generation,
+            object,
+            chunks: Vec::new(),
+            sealed_ms: now_ms,
+        };
         self.publish_written(publication).await
     }
 
@@ -146,6 +153,7 @@ impl HealthDb {
         };
         let mut from_us = period.start_us;
         while from_us < period.end_us {
+            // A step at a time: a day of a waveform in memory would be hundreds of megabytes.
             let to_us = (from_us + step_us(data_type)).min(period.end_us) - 1;
             let mut arrived: Vec<Block> = Vec::new();
             if let Some(reader) = &reader {

@@ -10,13 +10,16 @@ use std::ops::RangeInclusive;
 use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 
+use super::catalog::SegmentRow;
 use super::catalog::{ChunkKey, segment_of};
 use super::period::SealedPeriod;
+use super::read::{SegmentPieces, SegmentReader};
 use super::seal::{chunk_block, chunks_of_period, step_us};
-use super::{SegmentPieces, SegmentReader, SegmentRow, Verified};
+use super::verify::Verified;
 use crate::engine::blocking;
 use crate::error::{Result, StoreError};
-use crate::health::{HealthDb, merge};
+use crate::health::db::HealthDb;
+use crate::health::reader::merge;
 use crate::ids::PatientId;
 
 /// How often the catalog is looked at anew without having got further.
@@ -87,6 +90,7 @@ impl HealthDb {
             let content = self.period_content(patient, data_type, period).await?;
             let mut channels: Vec<Channel> = content.chunks.iter().map(|chunk| chunk.channel).collect();
             if let Some(row) = &content.segment {
+                // Before a row is handed out: an export cannot take rows back.
                 verified.check(&self.objects, &row.object).await?;
                 match SegmentReader::open(&self.objects, &row.object.path, row.object.bytes, data_type).await {
                     Ok(reader) => channels.extend(reader.channels()),
@@ -147,6 +151,8 @@ impl PeriodRows {
                     return Ok(Some(blocks));
                 }
                 Ok(None) => {}
+                // Bounded, since a period that is sealed again and again would never end; a look that got further
+                // counts from the beginning.
                 Err(StoreError::LeaseLost) if self.looks < LOOKS => self.source = None,
                 Err(error) => return Err(error),
             }
@@ -163,12 +169,15 @@ impl PeriodRows {
         let Some(source) = &mut self.source else { return Ok(None) };
         if let Some(pieces) = &mut source.straight {
             let blocks = pieces.next().await?;
+            // What was answered is noted by time, so that a later look goes on behind it whatever the file then looks
+            // like.
             let last_us = blocks.iter().flatten().filter_map(Block::last_us).max();
             self.times_us = last_us.map_or(i64::MAX, |last_us| last_us + 1)..=*self.times_us.end();
             return Ok(blocks);
         }
         let from_us = *self.times_us.start();
         let step_us = step_us(self.data_type);
+        // Ends of steps are the same wherever reading begins, so that it may be broken off and taken up again.
         let to_us = (from_us.div_euclid(step_us) * step_us + step_us - 1).min(*self.times_us.end());
         let mut arrived: Vec<Block> = Vec::new();
         if let Some(reader) = &source.reader {
@@ -225,6 +234,7 @@ impl Source {
         from_us: i64,
         to_us: i64,
     ) -> Result<Vec<Block>> {
+        // A chunk may reach over several steps and is decoded once.
         self.decoded.retain(|(key, _)| key.last_us >= from_us);
         let overlaps = |key: &&ChunkKey| key.first_us <= to_us && key.last_us >= from_us;
         let wanted: Vec<ChunkKey> = self.chunks.iter().filter(overlaps).copied().collect();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use runtime::HashSet;
 
-use super::WrittenSegment;
+use super::write::WrittenSegment;
 use crate::error::{Result, StoreError};
 use crate::objects::Objects;
 
@@ -27,6 +27,7 @@ impl Verified {
         if size != object.bytes || sha256 != object.sha256 {
             return Err(StoreError::Damaged(format!("{} is not what was sealed", object.path)));
         }
+        // For the life of this value: an object is never written a second time under its name.
         self.paths().insert(object.path.clone());
         Ok(())
     }

@@ -75,6 +75,7 @@ impl SegmentWriter {
     /// # Errors
     /// [`StoreError::Conflict`] when they do not.
     pub async fn push(&mut self, blocks: Vec<Block>) -> Result<()> {
+        // Not put back after an error: what was encoded by halves must not become an object.
         let mut encoder = self.encoder.take().ok_or_else(failed)?;
         let (encoder, bytes) = blocking(move || {
             let bytes = encoder.add(blocks)?;
@@ -95,6 +96,7 @@ impl SegmentWriter {
         };
         let (first_us, last_us) = (first.first_us, last.last_us);
         self.send(bytes).await?;
+        // Only a shutdown that has ended makes the object durable, and only then may a row name it.
         self.upload.shutdown().await.map_err(|error| StoreError::Unavailable(error.to_string()))?;
         let rows = pieces.iter().flat_map(|piece: &Piece| &piece.runs).map(|(_, rows)| *rows as u64).sum();
         let sha256 = crate::objects::hexadecimal(&self.hash.finalize());
@@ -110,6 +112,7 @@ impl SegmentWriter {
         if bytes.is_empty() {
             return Ok(());
         }
+        // While they pass, so that nothing has to be read back.
         self.hash.update(&bytes);
         self.bytes += bytes.len() as u64;
         Ok(self.upload.put(Bytes::from(bytes)).await?)

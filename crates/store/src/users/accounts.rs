@@ -1,6 +1,6 @@
 //! Accounts: the people who read and run studies. Patients are not accounts.
 
-use super::UsersDb;
+use super::db::UsersDb;
 use super::messages::HealthMessage;
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
@@ -83,6 +83,8 @@ impl UsersDb {
     pub async fn add_account(&self, account: Account) -> Result<()> {
         self.db
             .write(async move |tx| {
+                // A login asks for an e-mail alone, and must not find two people by it. No index can span the two
+                // tables.
                 if tx.query_opt(EMAIL_OF_PATIENT, &[&account.email], |_| Ok(())).await?.is_some() {
                     return Err(StoreError::Conflict("a patient has this e-mail".to_owned()));
                 }
@@ -139,6 +141,8 @@ impl UsersDb {
         let kept = new.kept_session;
         self.db
             .write(async move |tx| {
+                // A login that looked at the old password either has its session by now, and it is ended here, or waits
+                // and finds the new one.
                 hold_account(tx, &uuid).await?;
                 end_sessions(tx, &uuid, kept.as_ref(), now_ms).await?;
                 Ok(tx.execute(SET_PASSWORD, &[&uuid, &new.hash, &now_ms, &new.must_change]).await? > 0)
@@ -167,6 +171,7 @@ impl UsersDb {
         let uuid = uuid.clone();
         self.db
             .write(async move |tx| {
+                // The account's row first: a login that begins a session holds the same row.
                 if tx.execute(DISABLE, &[&uuid, &now_ms]).await? == 0 {
                     return Ok(false);
                 }

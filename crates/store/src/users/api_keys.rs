@@ -1,12 +1,12 @@
 //! API keys: stored as a hash with a visible prefix; the key itself is never here.
 
-use super::UsersDb;
+use super::db::UsersDb;
+use super::messages::HealthMessage;
 use crate::engine::Row;
 use crate::error::Result;
 use crate::ids::{AccountId, ApiKeyId, GroupCode};
 use crate::names::Role;
 use crate::texts::{record, sql};
-use crate::users::HealthMessage;
 
 /// An API key, without what would let anyone use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,6 +142,7 @@ impl UsersDb {
                 if tx.execute(REVOKE, &[&id, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
+                // Health tokens that were asked for with the key live in the other database, and end there.
                 message.enqueue(tx).await?;
                 Ok(true)
             })

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::UsersDb;
+use super::db::UsersDb;
 use crate::audit_entry::{Entity, NewAuditEntry};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
@@ -116,6 +116,7 @@ impl UsersDb {
 pub(super) async fn forget_details(tx: &Tx<'_>, uuid: &PatientId, mentioned_by: &[BraceletId]) -> Result<u64> {
     tx.put(HOLD, &[]).await?;
     let mut forgotten = tx.execute(FORGET_DETAILS, &[&uuid]).await?;
+    // A uuid has no sign that LIKE reads as another.
     let mention = format!("%{uuid}%");
     for entity in mentioned_by {
         forgotten += tx.execute(FORGET_MENTIONS, &[entity, &mention]).await?;
@@ -136,12 +137,15 @@ async fn without_erased(tx: &Tx<'_>, new: &NewAuditEntry) -> Result<NewAuditEntr
 }
 
 async fn append(tx: &Tx<'_>, new: &NewAuditEntry, now_ms: i64) -> Result<()> {
+    // The head first: from here on entries follow each other, and an erasure that is under way has either committed or
+    // waits.
     let head = tx.query_opt(NEXT, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).await?;
     let new = &without_erased(tx, new).await?;
     let (number, last_ms, last_hash): (i64, i64, Option<Vec<u8>>) = head.unwrap_or_default();
     let last_hash = last_hash.unwrap_or_default();
     let entry = AuditEntry {
         number,
+        // Clocks of two nodes differ; the order of the log is that of its times.
         time_ms: now_ms.max(last_ms),
         id: new.id.clone(),
         action_type: new.action_type.clone(),
@@ -199,6 +203,7 @@ impl UsersDb {
                         last_hash = link.entry_hash;
                     }
                 }
+                // Entries that were cut off at the end leave a chain that holds; the head says where it ended.
                 let end = tx.query_opt(END_OF_CHAIN, &[], |row| Ok((row.get(0)?, row.get(1)?))).await?;
                 let (end_number, end_hash): (i64, Option<Vec<u8>>) = end.unwrap_or_default();
                 let broken = end_number != number || end_hash.unwrap_or_default() != last_hash;

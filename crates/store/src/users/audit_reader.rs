@@ -9,8 +9,8 @@
 //! first of them all. Only then it looks at action codes and at what a key is limited to, so a page is bounded in time
 //! as well; it may have few entries, or none, and others follow.
 
-use super::UsersDb;
 use super::audit::{AuditEntry, AuditQuery, read_entry};
+use super::db::UsersDb;
 use crate::engine::{Db, Row, Tx};
 use crate::error::Result;
 use crate::texts::sql;
@@ -70,6 +70,7 @@ impl UsersDb {
     /// Begins to read the entries that a query asks for. What lies before `now_ms` never gains an entry afterwards.
     pub async fn read_audit(&self, query: AuditQuery, now_ms: i64) -> Result<AuditReader> {
         let begin = async move |tx: &Tx<'_>| {
+            // Waits for entries that are being written, and stamps those that come later with a later time.
             tx.put(RAISE, &[&now_ms]).await?;
             tx.query_opt(LAST, &[], |row| row.get(0)).await
         };
@@ -93,6 +94,7 @@ impl AuditReader {
             tx.query(NEXT, &[&appears, &time_ms, &number, &to_ms, &last, &PAGE, &action_type, &scoped_key], read).await
         };
         let seen: Vec<(AuditEntry, bool)> = self.db.read_single(next).await?;
+        // By what was looked at and not by what is asked for, of which a page may have none.
         let is_last = (seen.len() as i64) < PAGE;
         self.after = seen.last().filter(|_| !is_last).map(|(entry, _)| (entry.time_ms, entry.number));
         Ok(Some(seen.into_iter().filter_map(|(entry, is_asked_for)| is_asked_for.then_some(entry)).collect()))

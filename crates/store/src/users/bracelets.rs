@@ -4,8 +4,8 @@
 //! shared by the groups of the account that registered it; a key for named groups does not reach it, for it belongs to
 //! none of them.
 
-use super::UsersDb;
 use super::audit::Audit;
+use super::db::UsersDb;
 use super::messages::HealthMessage;
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
@@ -138,6 +138,7 @@ impl UsersDb {
         self.db
             .write(async move |tx| {
                 let Bracelet { id, device_type, firmware_version, worn_by, .. } = &bracelet;
+                // The message was made for this wearer: for another one it would tell the wrong patient's row.
                 if wearer(tx, id).await? != *worn_by
                     || tx.execute(CHANGE, &[id, device_type, firmware_version]).await? == 0
                 {

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::events::{EventLog, delete_events};
 use crate::texts::sql;
 
-const MIGRATIONS: Migrations = Migrations(&[
+pub(crate) const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/users/0001_spine.sql"),
     include_str!("../../migrations/users/0002_identity.sql"),
     include_str!("../../migrations/users/0003_operations.sql"),

@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::UsersDb;
 use super::audit;
+use super::db::UsersDb;
 use super::group_settings::hold_group;
 use super::messages::{self, HealthMessage};
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
-use crate::health::HealthChange;
+use crate::health::changes::HealthChange;
 use crate::ids::{AccountId, BraceletId, GroupCode, PatientId};
 use crate::texts::sql;
 
@@ -136,11 +136,13 @@ impl UsersDb {
 async fn erase_patient(tx: &Tx<'_>, patient: &PatientId, at_ms: i64, message: &HealthMessage) -> Result<()> {
     // First, because it tells whether the patient is there and holds him.
     message.enqueue(tx).await?;
+    // Before the details are dropped: an entry that is written from now on finds that the patient is erased.
     tx.put(ADD, &[&patient, &at_ms]).await?;
     let bracelets: Vec<BraceletId> = tx.query(BRACELETS, &[&patient], |row| row.get(0)).await?;
     let audit_details = audit::forget_details(tx, patient, &bracelets).await?;
     strip_messages(tx, patient, at_ms).await?;
     tx.put(EMPTY_EVENTS, &[&patient]).await?;
+    // Read before they go: members of these groups are told, who afterwards could not be found.
     let groups: Vec<GroupCode> = tx.query(GROUPS, &[&patient], |row| row.get(0)).await?;
     let body = json!({ "groups": groups });
     events::append(tx, patient, &[NewEvent { event_type: EventType::PatientErased, time_ms: at_ms, body }]).await?;
@@ -159,6 +161,7 @@ async fn erase_patient(tx: &Tx<'_>, patient: &PatientId, at_ms: i64, message: &H
 /// What earlier operations still owe becomes the erasure too, and keeps its entries without their details.
 async fn strip_messages(tx: &Tx<'_>, patient: &PatientId, at_ms: i64) -> Result<()> {
     for mut pending in messages::of_patient(tx, patient).await? {
+        // A change that was delivered after the erasure would otherwise carry personal data until then.
         pending.change = HealthChange::ErasePatient { uuid: patient.clone(), at_ms };
         for entry in &mut pending.entries {
             entry.details = None;
@@ -171,12 +174,16 @@ async fn strip_messages(tx: &Tx<'_>, patient: &PatientId, at_ms: i64) -> Result<
 async fn erase_account(tx: &Tx<'_>, account: &AccountId, message: &HealthMessage) -> Result<AccountErasure> {
     let groups: Vec<GroupCode> = tx.query(GROUPS_OF_ACCOUNT, &[&account], |row| row.get(0)).await?;
     for group in &groups {
+        // Two managers of one study that are erased at once would each find the other one still there. Held in the
+        // order of the codes, so that they do not wait for each other.
         hold_group(tx, group).await?;
         if tx.query_opt(ALONE_WITH_PATIENTS, &[&account, group], |_| Ok(())).await?.is_some() {
             return Ok(AccountErasure::LastManager);
         }
     }
+    // While the memberships still say who shares the bracelets.
     tx.put(HAND_BRACELETS_ON, &[&account]).await?;
+    // From the rows that refer to those that are referred to, as foreign keys ask.
     tx.put(DELETE_KEY_GROUPS, &[&account]).await?;
     let counts = Counts::from([
         ("api_keys".to_owned(), tx.execute(DELETE_KEYS, &[&account]).await?),

@@ -6,12 +6,12 @@
 
 use serde_json::{Map, Value};
 
-use super::UsersDb;
 use super::audit::Audit;
+use super::db::UsersDb;
 use super::messages::HealthMessage;
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
-use crate::health::HealthChange;
+use crate::health::changes::HealthChange;
 use crate::ids::{GroupCode, PatientId};
 use crate::texts::sql;
 
@@ -94,6 +94,7 @@ impl EffectiveSettings {
     /// The same for one who has just been enrolled, when anything holds at all.
     pub(super) async fn enqueue_if_any(&self, tx: &Tx<'_>, patient: &PatientId) -> Result<()> {
         let values = self.of(tx, patient).await?;
+        // A new patient has no settings that would have to end.
         if values.values().all(Value::is_null) {
             return Ok(());
         }
@@ -141,6 +142,7 @@ impl UsersDb {
                 for (name, value) in &values {
                     tx.put(PUT, &[&code, name, &value.to_string(), &effective.at_ms]).await?;
                 }
+                // After the group is held: a patient who joins meanwhile waits, and gets what is set here.
                 let patients: Vec<PatientId> = tx.query(PATIENTS, &[&code], |row| row.get(0)).await?;
                 for patient in &patients {
                     effective.enqueue(tx, patient).await?;

@@ -1,7 +1,7 @@
 //! Groups: the studies.
 
-use super::UsersDb;
 use super::audit::Audit;
+use super::db::UsersDb;
 use super::group_settings;
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
@@ -108,6 +108,7 @@ impl UsersDb {
         let code = code.clone();
         self.db
             .write(async move |tx| {
+                // Before the look at its patients: one who joins meanwhile waits, and then finds no group.
                 if !group_settings::hold_group(tx, &code).await? {
                     return Err(StoreError::Gone("group"));
                 }

@@ -1,7 +1,7 @@
 //! Who belongs to which group, and what follows from it: one look-up per question of access.
 
-use super::UsersDb;
 use super::audit::Audit;
+use super::db::UsersDb;
 use super::group_settings::{EffectiveSettings, hold_group};
 use super::groups::{Group, read_group};
 use super::messages::HealthMessage;
@@ -184,6 +184,7 @@ impl UsersDb {
                 if tx.query_opt(IS_MEMBER, &[&account, &group_code], |_| Ok(())).await?.is_none() {
                     return Ok(MemberRemoval::NoMember);
                 }
+                // After the group is held: of two managers who remove each other at once, the second stays.
                 if tx.query_opt(OTHER_MANAGER, &[&account, &group_code], |_| Ok(())).await?.is_none() {
                     return Ok(MemberRemoval::LastManager);
                 }
@@ -215,6 +216,7 @@ impl UsersDb {
                 if tx.execute(HOLD_PATIENT, &[&patient]).await? == 0 {
                     return Err(StoreError::Gone("patient"));
                 }
+                // Before the settings are reckoned, which follow from all groups that the patient is in by then.
                 tx.put(ATTACH, &[&group_code, &patient, &effective.at_ms]).await?;
                 let attached = NewEvent::of_group(EventType::PatientAttached, &group_code, effective.at_ms);
                 events::append(tx, &patient, &[attached]).await?;
@@ -248,6 +250,7 @@ impl UsersDb {
                 if tx.query_opt(HELD_ELSEWHERE, &[&group_code, &patient], |_| Ok(())).await?.is_none() {
                     return Ok(PatientDetachment::LastGroup);
                 }
+                // Before the settings are reckoned: those of the group that was left count no more.
                 tx.put(DETACH, &[&group_code, &patient]).await?;
                 let detached = NewEvent::of_group(EventType::PatientDetached, &group_code, effective.at_ms);
                 events::append(tx, &patient, &[detached]).await?;

@@ -10,13 +10,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::UsersDb;
 use super::audit::Audit;
+use super::db::UsersDb;
 use crate::audit_entry::NewAuditEntry;
 use crate::engine::Tx;
 use crate::error::Result;
 use crate::events::{MessageKey, StoredMessage, outbox};
-use crate::health::HealthChange;
+use crate::health::changes::HealthChange;
 use crate::ids::PatientId;
 use crate::texts::sql;
 
@@ -65,6 +65,7 @@ impl HealthMessage {
         let text = outbox::to_text(&content)?;
         match self.change.patient() {
             Some(patient) => outbox::enqueue(tx, patient, self.created_ms, &text).await,
+            // Ends of tokens, which come to the same in any order.
             None => outbox::enqueue_of_no_patient(tx, &self.id, self.created_ms, &text).await,
         }
     }
@@ -107,6 +108,8 @@ impl UsersDb {
         let key = key.clone();
         self.db
             .write(async move |tx| {
+                // Emptying decides which of several nodes writes the entries: they are chained, so a second copy could
+                // not be taken out.
                 if !outbox::empty(tx, &key).await? {
                     return Ok(false);
                 }

@@ -23,6 +23,8 @@ pub use api_keys::{ApiKey, KeyHolder};
 pub use audit::{Audit, AuditEntry, AuditQuery};
 pub use audit_reader::AuditReader;
 pub use bracelets::{Attachment, Bracelet, Completion};
+#[cfg(test)]
+pub(crate) use db::MIGRATIONS;
 pub use db::UsersDb;
 pub use erasure::{AccountErasure, Counts as ErasureCounts, Erasure};
 pub use group_settings::{EffectiveSettings, GroupSetting, SettingsOfGroup};
@@ -30,7 +32,7 @@ pub use groups::{Group, GroupDeletion};
 pub use memberships::{GroupAccess, Member, MemberRemoval, PatientAccess, PatientDetachment};
 pub use messages::{HealthMessage, PendingHealthMessage};
 pub use oauth::{Consent, OauthClient};
-pub use patients::{Activation, Patient, PersonChange};
+pub use patients::{Activation, NewPatientPassword, Patient, PersonChange};
 pub use portal_sessions::{PortalHolder, PortalSession};
 pub use sessions::Session;
 pub use totp::Totp;

@@ -1,6 +1,6 @@
 //! OAuth clients, and what patients have consented to. Codes and tokens are in the health database.
 
-use super::UsersDb;
+use super::db::UsersDb;
 use super::messages::HealthMessage;
 use super::sessions::hold_patient;
 use crate::error::Result;

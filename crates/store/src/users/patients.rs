@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use runtime::HashMap;
 
-use super::UsersDb;
+use super::db::UsersDb;
 use super::group_settings::{EffectiveSettings, hold_group};
 use super::messages::HealthMessage;
 use crate::engine::Row;
@@ -59,6 +59,17 @@ pub struct Activation {
     pub password_hash: String,
     /// Personal attributes, as JSON.
     pub person: String,
+    /// The time, ms.
+    pub now_ms: i64,
+}
+
+/// A password that takes the place of a patient's.
+#[derive(Clone)]
+pub struct NewPatientPassword {
+    /// Argon2id hash in PHC form.
+    pub hash: String,
+    /// Whether staff chose it, so that the patient has to choose another.
+    pub must_change: bool,
     /// The time, ms.
     pub now_ms: i64,
 }
@@ -223,6 +234,7 @@ impl UsersDb {
         self.db
             .write(async move |tx| {
                 let wanted = &activation;
+                // A login asks for an e-mail alone, and must not find two people by it.
                 if tx.query_opt(EMAIL_OF_ACCOUNT, &[&wanted.email], |_| Ok(())).await?.is_some() {
                     return Err(StoreError::Conflict("an account has this e-mail".to_owned()));
                 }
@@ -248,6 +260,7 @@ impl UsersDb {
                 if tx.query_opt(EMAIL_OF_ACCOUNT, &[email], |_| Ok(())).await?.is_some() {
                     return Err(StoreError::Conflict("an account has this e-mail".to_owned()));
                 }
+                // Compared with what was read: of two changes at once, the second would undo what the first has set.
                 if tx.execute(CHANGE_PERSON, &[uuid, email, person, now_ms, known]).await? == 0 {
                     return Ok(false);
                 }
@@ -262,19 +275,19 @@ impl UsersDb {
     pub async fn set_patient_password(
         &self,
         uuid: &PatientId,
-        password_hash: &str,
-        must_change: bool,
-        now_ms: i64,
+        new: NewPatientPassword,
         message: HealthMessage,
     ) -> Result<bool> {
-        let (uuid, password_hash) = (uuid.clone(), password_hash.to_owned());
+        let uuid = uuid.clone();
         self.db
             .write(async move |tx| {
-                if tx.execute(SET_PASSWORD, &[&uuid, &password_hash, &must_change, &now_ms]).await? == 0 {
+                let NewPatientPassword { hash, must_change, now_ms } = &new;
+                // The patient's row first: a login holds it while it begins a session, which is then ended below.
+                if tx.execute(SET_PASSWORD, &[&uuid, hash, must_change, now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                tx.put(END_SESSIONS, &[&uuid, &now_ms]).await?;
-                tx.put(END_CONSENTS, &[&uuid, &now_ms]).await?;
+                tx.put(END_SESSIONS, &[&uuid, now_ms]).await?;
+                tx.put(END_CONSENTS, &[&uuid, now_ms]).await?;
                 message.enqueue(tx).await?;
                 Ok(true)
             })

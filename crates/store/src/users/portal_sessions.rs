@@ -1,7 +1,7 @@
 //! Sessions of the portal's pages: what stands behind the cookie.
 
-use super::UsersDb;
 use super::audit::Audit;
+use super::db::UsersDb;
 use super::sessions::hold_account;
 use super::totp;
 use crate::engine::Row;
@@ -79,6 +79,8 @@ impl UsersDb {
         let password_hash = password_hash.to_owned();
         self.db
             .write(async move |tx| {
+                // Held with the password that the login has checked: one that was changed meanwhile has ended sessions
+                // that this one would escape.
                 if !hold_account(tx, &session.account, &password_hash).await?
                     || !totp::use_step(tx, &session.account, totp_step).await?
                 {

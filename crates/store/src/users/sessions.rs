@@ -3,14 +3,14 @@
 //! A login begins a family of tokens; each refresh adds one. A family ends by its first row, which every look-up
 //! reads as well: so it ends at once and as a whole, also for a token that another transaction is just adding.
 
-use super::UsersDb;
 use super::audit::Audit;
+use super::db::UsersDb;
 use super::messages::HealthMessage;
 use super::totp::use_step;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::ids::{AccountId, FamilyId, PatientId, SessionId, UserId};
-use crate::refresh::{Refreshed, Successor, verdict};
+use crate::refresh::{Refreshed, Successor, TokenTimes, verdict};
 use crate::texts::sql;
 
 /// What stands behind a token of the Users Cloud.
@@ -34,6 +34,12 @@ pub struct Session {
     pub replaced_ms: Option<i64>,
     /// When it or its family was ended, ms.
     pub ended_ms: Option<i64>,
+}
+
+impl Session {
+    fn times(&self) -> TokenTimes {
+        TokenTimes { ended_ms: self.ended_ms, refresh_until_ms: self.refresh_until_ms, replaced_ms: self.replaced_ms }
+    }
 }
 
 sql! {
@@ -104,15 +110,18 @@ impl UsersDb {
         let id = id.clone();
         self.db
             .write(async move |tx| {
+                // Two refreshes of one token follow each other: the second finds it replaced.
                 tx.put(HOLD, &[&id]).await?;
                 let Some(old) = find(tx, &id).await? else { return Ok(Refreshed::Ended) };
                 let now_ms = successor.issued_ms;
-                let verdict = verdict(old.ended_ms.is_some(), old.refresh_until_ms, old.replaced_ms, now_ms, grace_ms);
-                match verdict {
+                match verdict(old.times(), now_ms, grace_ms) {
                     Refreshed::Ended => Ok(Refreshed::Ended),
                     Refreshed::Late => Ok(Refreshed::Late),
                     Refreshed::Reused => {
+                        // The copy may have been refreshed by now, so all tokens of the login end and not this one
+                        // alone.
                         tx.put(END, &[&old.family, &now_ms]).await?;
+                        // Tokens of the Health Cloud that were exchanged for one of these end too.
                         reused.enqueue(tx).await?;
                         Ok(Refreshed::Reused)
                     }

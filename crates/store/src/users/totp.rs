@@ -1,7 +1,7 @@
 //! Second factors of accounts. A secret counts once a first code has shown that it has arrived.
 
-use super::UsersDb;
 use super::accounts::{end_sessions, hold_account};
+use super::db::UsersDb;
 use crate::engine::Tx;
 use crate::error::Result;
 use crate::ids::{AccountId, PortalSessionId};
@@ -65,6 +65,7 @@ impl UsersDb {
                 if tx.execute(CONFIRM, &[&account, &step, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
+                // Sessions that began without the second factor end; the one that confirms it has just shown a code.
                 end_sessions(tx, &account, Some(&kept), now_ms).await?;
                 Ok(true)
             })
@@ -81,6 +82,7 @@ impl UsersDb {
 /// Uses the code of a step up; without a code, true only where none is asked for.
 pub(super) async fn use_step(tx: &Tx<'_>, account: &AccountId, step: Option<i64>) -> Result<bool> {
     match step {
+        // The update decides: of two logins with one code the second finds the step used.
         Some(step) => Ok(tx.execute(USE, &[&account, &step]).await? > 0),
         None => Ok(tx.query_opt(IS_CONFIRMED, &[&account], |_| Ok(())).await?.is_none()),
     }

@@ -22,8 +22,13 @@ use crate::engine::row_texts;
 use crate::error::{Result, StoreError};
 
 /// Deadlines travel with BEGIN, so that they hold behind a pooler too.
+// Read committed, which is the default: a statement that waited for another transaction goes on with the row as that
+// one left it. Holding a patient's row by an UPDATE rests on this; at a stricter level such a wait would end in a
+// conflict each time.
 const BEGIN_WRITE: &str = "BEGIN; SET LOCAL statement_timeout = '60s'; SET LOCAL lock_timeout = '10s'; \
     SET LOCAL idle_in_transaction_session_timeout = '30s'";
+// Repeatable read: statements of one operation would otherwise see different states, such as a segment's row and the
+// chunks that were merged into it. What only reads cannot fail by it.
 const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '60s'; \
     SET LOCAL idle_in_transaction_session_timeout = '5min'";
 

@@ -80,6 +80,7 @@ impl Lanes {
         if let Ok(Ok(permit)) = permit {
             return Ok((permit, begun.elapsed()));
         }
+        // Waits are otherwise counted where a connection is got, which this one never comes to.
         self.counters.add_wait(begun.elapsed());
         Err(StoreError::Unavailable("no database connection became free in time".to_owned()))
     }
@@ -127,6 +128,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
+        // Before the permit is given back with the fields: the next one to hold it has to find a free lane.
         self.lanes.free().of_lanes[self.lane] += 1;
     }
 }

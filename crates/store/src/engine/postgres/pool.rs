@@ -69,6 +69,7 @@ impl Pool {
             .max_size(connections)
             .wait_timeout(Some(wait))
             .create_timeout(Some(connection::LONGEST_CONNECT))
+            // Without limits a server that takes connections and says nothing would keep an operation for ever.
             .recycle_timeout(Some(connection::LONGEST_CONNECT))
             .runtime(deadpool_postgres::Runtime::Tokio1)
             .post_create(count_opened)

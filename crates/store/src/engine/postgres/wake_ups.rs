@@ -20,6 +20,7 @@ const CHANNEL: &str = "pulseward_jobs";
 /// Statement that sends a message of letters, digits, `_` and spaces.
 pub(super) fn notify(message: &str) -> Result<String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b' ';
+    // NOTIFY takes no parameters, so the message becomes part of the text.
     if !message.bytes().all(is_plain) {
         return Err(StoreError::Database("a wake-up has characters that cannot be sent".to_owned()));
     }
@@ -51,6 +52,7 @@ async fn listen_over<T: MakeTlsConnect<Socket>>(config: &Config, tls: T, wake: i
                 Poll::Ready(None) => {
                     return Poll::Ready(Err(StoreError::Unavailable("the server closed the connection".to_owned())));
                 }
+                // The connection is polled before the statement: its answer comes by way of the connection.
                 Poll::Pending if is_listening => return Poll::Pending,
                 Poll::Pending => match begun.as_mut().poll(context) {
                     Poll::Ready(Ok(())) => is_listening = true,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use rusqlite::Connection;
 use tempfile::{TempDir, tempdir};
 
-use super::READERS;
+use super::{GROUP_TIME, READERS};
 use crate::engine::{Address, Db, Engine, Limits, Migrations, Tx};
 use crate::error::{Result, StoreError};
 
@@ -144,4 +144,45 @@ async fn reads_beyond_the_readers_wait_and_are_counted() {
     let pool = scene.db.counts().pool;
     assert_eq!((pool.in_use, pool.waiting, pool.opened), (0, 0, READERS as u64));
     assert_eq!((pool.waits.count(), scene.db.counts().writer_queue), (READERS as u64 + 1, Some(0)));
+}
+
+#[tokio::test]
+async fn a_full_disk_undoes_its_group_and_what_follows_is_told_the_truth() {
+    let scene = Scene::begin().await;
+    // No page more than there are now.
+    let limit = async |tx: &Tx<'_>| tx.query("PRAGMA max_page_count = 1", &[], |_| Ok(())).await.map(drop);
+    scene.db.write(limit).await.expect("limited");
+    let (begun, has_begun) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel();
+    let may_go_on = Mutex::new(may_go_on);
+    let db = scene.db.clone();
+    let holding = tokio::spawn(async move {
+        let work = async move |_: &Tx<'_>| {
+            begun.send(()).expect("awaited");
+            may_go_on.lock().expect("one writer").recv().expect("the test goes on");
+            // Those that wait are a group of their own.
+            std::thread::sleep(GROUP_TIME);
+            Ok(())
+        };
+        db.write(work).await
+    });
+    tokio::task::spawn_blocking(move || has_begun.recv()).await.expect("joined").expect("begun");
+    let (small, large) =
+        ("INSERT INTO thing (number) VALUES (8)", "INSERT INTO thing (number) VALUES (zeroblob(1000000))");
+    let mut waiting = Vec::new();
+    for (before, text) in [small, large, small].into_iter().enumerate() {
+        let db = scene.db.clone();
+        waiting.push(tokio::spawn(async move { db.write(async move |tx| tx.execute(text, &[]).await).await }));
+        while scene.db.counts().writer_queue <= Some(before) {
+            tokio::task::yield_now().await;
+        }
+    }
+    go_on.send(()).expect("the writer waits");
+    holding.await.expect("joined").expect("written");
+    let mut stored = Vec::new();
+    for task in waiting {
+        stored.push(task.await.expect("joined").is_ok());
+    }
+    assert_eq!(stored, [false, false, true]);
+    assert_eq!(scene.db.read(async |tx| count(tx).await).await.expect("read"), Some(2));
 }

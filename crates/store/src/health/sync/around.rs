@@ -7,18 +7,19 @@ use vitals::merge::overlay;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::DAY_US;
 
-use super::super::HealthDb;
 use super::super::chunks::Prepared;
-use super::Sync;
 use super::prepare::ChannelChunks;
+use super::request::Sync;
 use crate::engine::{Param, Row, Tx};
 use crate::error::{Result, StoreError};
+use crate::health::db::HealthDb;
 use crate::ids::PatientId;
 use crate::payload;
-use crate::segment::{SegmentRow, segments_between};
+use crate::segment::catalog::{SegmentRow, segments_between};
 use crate::texts::sql;
 
 /// Types that one statement asks for.
+// A constant number of parameters makes one text, which every connection has prepared.
 const TYPES_AT_ONCE: usize = 4;
 
 macro_rules! rows_around {
@@ -42,6 +43,22 @@ sql! {
             WHERE patient = $1 AND serial_number = $10 AND battery_level IS NOT NULL");
     /// Makes whatever else changes the patient wait for the end of this transaction.
     HOLD_PATIENT = "UPDATE patient SET arrivals = arrivals WHERE uuid = $1";
+}
+
+/// What a sync keeps others from changing while it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// Nothing: where another takes the number of its event, it is stored once more.
+    Nothing,
+    /// The patient's row: it cannot fail again, and whatever else changes the patient waits.
+    Patient,
+}
+
+/// What a statement asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    Rows,
+    RowsAndPatient,
 }
 
 /// What decides what a sync writes.
@@ -116,6 +133,7 @@ impl SealedRows {
         };
         let (_, read, rows) = self.read.iter().find(is_of)?;
         let is_same = |(read, found): (&SegmentRow, &SealedKey)| {
+            // Of another generation the rows may be others: it was sealed while they were read.
             (read.period_start_us, read.generation) == (found.period_start_us, found.generation)
         };
         (read.len() == segments.len() && read.iter().zip(segments).all(is_same)).then_some(rows)
@@ -141,17 +159,19 @@ impl HealthDb {
 }
 
 /// Asks for everything around the rows of a sync, as one group.
-pub(super) async fn look(tx: &Tx<'_>, sync: &Sync, channels: &[ChannelChunks], holds_patient: bool) -> Result<Around> {
-    if holds_patient {
+pub(super) async fn look(tx: &Tx<'_>, sync: &Sync, channels: &[ChannelChunks], hold: Hold) -> Result<Around> {
+    if hold == Hold::Patient {
         tx.put(HOLD_PATIENT, &[&sync.patient]).await?;
     }
     let spans = spans(channels);
-    let asked = spans.iter().enumerate().map(|(at, span)| ask(tx, sync, span, at == 0));
+    let of_span = |at: usize| if at == 0 { Asked::RowsAndPatient } else { Asked::Rows };
+    let asked = spans.iter().enumerate().map(|(at, span)| ask(tx, sync, span, of_span(at)));
     let mut around = Around::default();
     for rows in futures::future::try_join_all(asked).await? {
         rows.into_iter().try_for_each(|row| around.take(row))?;
     }
     for chunks in around.chunks.values_mut() {
+        // Later arrivals lie over earlier ones, and rows of a UNION come in no order.
         chunks.sort_by_key(|chunk| chunk.arrival);
     }
     around.segments.sort_by_key(|segment| (segment.first_us, segment.data_type, segment.period_start_us));
@@ -182,6 +202,8 @@ fn spans(channels: &[ChannelChunks]) -> Vec<Span> {
         let mut of_type: Vec<Span> = Vec::new();
         for (first_us, last_us) in ranges {
             match of_type.last_mut() {
+                // Ranges further apart are asked for by themselves: everything that is stored between them would be
+                // read and thrown away.
                 Some(span) if first_us - span.last_us < DAY_US => span.last_us = span.last_us.max(last_us),
                 _ => of_type.push(Span { types: vec![data_type], first_us, last_us }),
             }
@@ -205,7 +227,7 @@ struct Found {
     text: Option<String>,
 }
 
-async fn ask(tx: &Tx<'_>, sync: &Sync, span: &Span, with_patient: bool) -> Result<Vec<Found>> {
+async fn ask(tx: &Tx<'_>, sync: &Sync, span: &Span, asked: Asked) -> Result<Vec<Found>> {
     const NO_TYPE: i64 = -1;
     let number = |at: usize| span.types.get(at).map_or(NO_TYPE, |data_type| data_type.number());
     let types: [i64; TYPES_AT_ONCE] = std::array::from_fn(number);
@@ -219,11 +241,14 @@ async fn ask(tx: &Tx<'_>, sync: &Sync, span: &Span, with_patient: bool) -> Resul
     };
     let sync_id = sync.id.as_ref().map(|id| id.id.as_str());
     let serial_number = sync.device.as_ref().map(|device| device.serial_number.as_str());
-    if with_patient {
-        params.extend([&sync_id as &dyn Param, &serial_number]);
-        return tx.query(ALL_AROUND, &params, read).await;
-    }
-    tx.query(ROWS_AROUND, &params, read).await
+    let text = match asked {
+        Asked::Rows => ROWS_AROUND,
+        Asked::RowsAndPatient => {
+            params.extend([&sync_id as &dyn Param, &serial_number]);
+            ALL_AROUND
+        }
+    };
+    tx.query(text, &params, read).await
 }
 
 impl Around {

@@ -8,11 +8,11 @@ use vitals::derivation::is_input;
 use vitals::registry::DataType;
 use vitals::zone::WINDOW_US;
 
-use super::super::AHEAD_MS;
 use super::super::claims::DueRange;
 use super::super::due::SETTLING_MS;
-use super::Counts;
+use super::request::Counts;
 use crate::error::{Result, StoreError};
+use crate::health::due::AHEAD_MS;
 
 /// Data of `sync.stored`.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -98,6 +98,7 @@ fn touch(one: &RangeBody, other: &RangeBody) -> bool {
 
 fn touched(body: &SyncBody) -> impl Iterator<Item = TouchedRange> + '_ {
     body.types.iter().flat_map(|(name, of_type)| {
+        // A type of a newer program, from which nothing is derived here.
         let data_type = DataType::from_name(name);
         of_type.ranges.iter().filter_map(move |range| {
             let RangeBody(first_us, last_us, rows, ahead_us) = *range;
@@ -123,6 +124,7 @@ impl TouchedRange {
                 return Vec::new();
             }
             let end_ms = (last_us.div_euclid(WINDOW_US) + 1) * WINDOW_US / 1000;
+            // Phones send waveforms in blocks of seconds: a window that still runs would be computed dozens of times.
             let ready_ms = if end_ms <= received_ms { received_ms } else { end_ms + SETTLING_MS };
             return vec![DueRange { ready_ms, ..range }];
         }

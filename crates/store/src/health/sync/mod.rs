@@ -7,20 +7,19 @@
 //! fails and is made again, then with the patient's row held from the start.
 
 mod around;
-mod event;
+pub(super) mod event;
 mod prepare;
 mod request;
 mod write;
 
 use std::sync::Arc;
 
-pub(super) use self::event::{TouchedRange, touched_ranges};
 pub use request::{Counts, Sync, SyncId, SyncOutcome};
 
-use self::around::SealedRows;
+use self::around::{Hold, SealedRows};
 use self::prepare::prepare_all;
 use self::write::Written;
-use super::HealthDb;
+use super::db::HealthDb;
 use crate::error::{Result, StoreError};
 
 /// How often a sync reads sealed rows: each time another one has sealed the period meanwhile, which takes longer than a
@@ -31,17 +30,18 @@ impl HealthDb {
     /// Stores a sync. When this returns, the counted rows are durable and every reader sees them.
     pub async fn store_sync(&self, mut sync: Sync) -> Result<SyncOutcome> {
         let blocks = std::mem::take(&mut sync.blocks);
+        // Ordered, encoded and compressed before the transaction, which holds up everybody who writes on SQLite.
         let channels = Arc::new(prepare_all(blocks).await?);
         let sync = Arc::new(sync);
         let mut sealed = Arc::new(SealedRows::default());
-        let mut holds_patient = false;
+        let mut hold = Hold::Nothing;
         for _ in 0..LOOKS {
             let (sync, channels, known) = (sync.clone(), channels.clone(), sealed.clone());
             let patient = sync.patient.clone();
-            let written =
-                self.db.write(async move |tx| write::write(tx, &sync, &channels, &known, holds_patient).await).await;
+            let written = self.db.write(async move |tx| write::write(tx, &sync, &channels, &known, hold).await).await;
             match written {
                 Ok(Written::Done(outcome)) => return Ok(outcome),
+                // Objects are read between transactions: an object store takes milliseconds to seconds.
                 Ok(Written::NeedsSealed(ranges)) => match self.read_sealed(ranges).await {
                     Ok(rows) => sealed = Arc::new(rows),
                     // The objects of an erased patient go after the rows, so a look may find them named and then gone.
@@ -49,7 +49,7 @@ impl HealthDb {
                     Err(error) => return Err(error),
                 },
                 // Another transaction has taken the number.
-                Err(StoreError::Conflict(_)) if !holds_patient => holds_patient = true,
+                Err(StoreError::Conflict(_)) if hold == Hold::Nothing => hold = Hold::Patient,
                 Err(error) => return Err(error),
             }
         }

@@ -25,6 +25,7 @@ const FEW_ROWS: usize = 512;
 pub(super) async fn prepare_all(blocks: Vec<Block>) -> Result<Vec<ChannelChunks>> {
     let rows: usize = blocks.iter().map(Block::rows).sum();
     let prepare_blocks = move || blocks.into_iter().map(prepare).collect();
+    // A trip to a blocking thread costs more than to encode a minute of one bracelet.
     if rows <= FEW_ROWS { prepare_blocks() } else { crate::engine::blocking(prepare_blocks).await }
 }
 

@@ -9,14 +9,15 @@ use vitals::merge::{Ordered, admit, in_time_order, overlay, with_exact_times};
 use vitals::registry::DataType;
 
 use super::super::chunks::{self, Prepared};
-use super::super::{AHEAD_MS, devices, latest, tally};
-use super::around::{self, Around, SealedRange, SealedRows};
+use super::super::{devices, latest, tally};
+use super::around::{self, Around, Hold, SealedRange, SealedRows};
 use super::event::SyncBody;
 use super::prepare::ChannelChunks;
-use super::{Counts, Sync, SyncOutcome};
+use super::request::{Counts, Sync, SyncId, SyncOutcome};
 use crate::engine::{Param, Tx};
 use crate::error::{Result, StoreError};
 use crate::events::{EventType, raise_event_position};
+use crate::health::due::AHEAD_MS;
 use crate::texts::sql;
 
 sql! {
@@ -53,19 +54,19 @@ pub(super) async fn write(
     sync: &Sync,
     channels: &[ChannelChunks],
     sealed: &SealedRows,
-    holds_patient: bool,
+    hold: Hold,
 ) -> Result<Written> {
-    let around = around::look(tx, sync, channels, holds_patient).await?;
+    let around = around::look(tx, sync, channels, hold).await?;
     let Some((events, stored_latest)) = &around.patient else {
         return Ok(Written::Done(SyncOutcome::UnknownPatient));
     };
-    let is_repeated = around.known_hash.is_some();
     if let (Some(hash), Some(id)) = (&around.known_hash, &sync.id)
         && *hash != id.content_hash
     {
         return Ok(Written::Done(SyncOutcome::IdReused));
     }
     let unknown = around.unknown_sealed(&sync.patient, channels, sealed);
+    // Nothing has been written yet, so the transaction ends without effects.
     if !unknown.is_empty() {
         return Ok(Written::NeedsSealed(unknown));
     }
@@ -73,11 +74,17 @@ pub(super) async fn write(
     for channel in channels {
         additions.add_channel(sync, channel, &around, sealed)?;
     }
+    // Not taken under a lock: the statement that raises the row names the number before, and fails where it is another.
     let number = events + 1;
+    // The patient's row before everything that refers to it: from here on transactions of this patient wait for this
+    // one.
     raise_patient(tx, sync, number, stored_latest.as_deref(), &additions).await?;
     chunks::insert_all(tx, &sync.patient, number, &additions.chunks).await?;
     additions.counts.add(tx, &sync.patient).await?;
-    add_event(tx, sync, number, additions.body, is_repeated).await?;
+    // The id of a repeated sync stays with the event that it came with first.
+    let new_id = sync.id.as_ref().filter(|_| around.known_hash.is_none());
+    // Always, also where nothing was new: the event carries the id by which a repetition of the sync is known.
+    add_event(tx, sync, number, additions.body, new_id).await?;
     if let Some(device) = &sync.device {
         devices::report(tx, &sync.patient, device, around.battery_level, sync.received_ms).await?;
     }
@@ -179,12 +186,10 @@ async fn raise_patient(
     tx.put(RAISE, &params).await
 }
 
-async fn add_event(tx: &Tx<'_>, sync: &Sync, number: i64, mut body: SyncBody, is_repeated: bool) -> Result<()> {
+async fn add_event(tx: &Tx<'_>, sync: &Sync, number: i64, mut body: SyncBody, new_id: Option<&SyncId>) -> Result<()> {
     let event_type = if body.types.is_empty() { EventType::SyncRepeated } else { EventType::SyncStored };
     body.device = sync.device.is_some();
     let body = serde_json::to_string(&body).map_err(|error| StoreError::Damaged(error.to_string()))?;
-    // The id of a repeated sync stays with the event that it came with first.
-    let id = sync.id.as_ref().filter(|_| !is_repeated);
-    let (sync_id, hash) = (id.map(|id| &id.id), id.map(|id| &id.content_hash));
+    let (sync_id, hash) = (new_id.map(|id| &id.id), new_id.map(|id| &id.content_hash));
     tx.put(ADD_EVENT, &[&sync.patient, &number, &sync.received_ms, &event_type.name(), &body, &sync_id, &hash]).await
 }
