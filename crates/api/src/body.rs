@@ -166,7 +166,8 @@ impl Fields {
     /// A list of texts, which may be absent or null.
     pub fn texts(&mut self, field: &str) -> Option<Vec<String>> {
         let text = |value: Value| match value {
-            Value::String(text) => Some(text),
+            // PostgreSQL refuses NUL, also in what is only looked up.
+            Value::String(text) if !text.contains('\0') => Some(text),
             _ => None,
         };
         match self.values.remove(field)? {
@@ -249,6 +250,13 @@ mod tests {
 
     fn fields(body: &str) -> Fields {
         Fields::read(body.as_bytes()).expect("an object")
+    }
+
+    #[test]
+    fn a_list_with_a_nul_character_is_wrong() {
+        let mut fields = fields(r#"{"groups": ["ABCDE", "AB\u0000DE"], "others": ["ABCDE"]}"#);
+        assert_eq!((fields.texts("groups"), fields.texts("others")), (None, Some(vec!["ABCDE".to_owned()])));
+        assert!(fields.finish().is_err());
     }
 
     #[test]

@@ -6,8 +6,8 @@ use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 
-/// Below this an answer is not worth the work. It also keeps answers out that hold a token: what is compressed beside a
-/// secret tells of it by its size.
+/// Below this an answer is not worth the work. Answers that hold a token are smaller, which is as well: the size of what is
+/// compressed beside a secret says something of it. Streams have no size beforehand and hold no tokens.
 const WORTH_BYTES: u64 = 2048;
 
 /// Compresses texts. Archives, Parquet files and Arrow streams stay as they are, since they are compressed within or are

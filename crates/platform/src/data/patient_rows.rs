@@ -2,7 +2,6 @@
 
 use runtime::HashMap;
 use store::{Device, HealthPatient, Patient, PatientId};
-use vitals::latest::LatestValues;
 
 use crate::core::access::Readable;
 use crate::core::error::Result;
@@ -36,9 +35,9 @@ impl Data {
     ) -> Result<Vec<PatientRow>> {
         let (mut patients, mut bodies, mut devices, mut latest) = tokio::try_join!(
             self.persons_of(wanted),
-            self.bodies_of(columns.profile, wanted),
-            self.newest_devices_of(columns.device, wanted),
-            self.latest_of(columns.latest_values, wanted),
+            async { if columns.profile { self.bodies_of(wanted).await } else { Ok(HashMap::default()) } },
+            async { if columns.device { self.newest_devices_of(wanted).await } else { Ok(HashMap::default()) } },
+            async { if columns.latest_values { self.latest_values(wanted).await } else { Ok(HashMap::default()) } },
         )?;
         let row_of = |patient: Patient| {
             let person = if columns.person { Person::from_json(&patient.person)? } else { Person::default() };
@@ -57,36 +56,11 @@ impl Data {
         Ok(self.core.users().patients(patients.uuids().to_vec()).await?)
     }
 
-    async fn bodies_of(
-        &self,
-        wanted: bool,
-        patients: &Readable<Vec<PatientId>>,
-    ) -> Result<HashMap<PatientId, HealthPatient>> {
-        if !wanted {
-            return Ok(HashMap::default());
-        }
+    async fn bodies_of(&self, patients: &Readable<Vec<PatientId>>) -> Result<HashMap<PatientId, HealthPatient>> {
         Ok(self.core.health().patients(patients.uuids().to_vec()).await?)
     }
 
-    async fn newest_devices_of(
-        &self,
-        wanted: bool,
-        patients: &Readable<Vec<PatientId>>,
-    ) -> Result<HashMap<PatientId, Device>> {
-        if !wanted {
-            return Ok(HashMap::default());
-        }
+    async fn newest_devices_of(&self, patients: &Readable<Vec<PatientId>>) -> Result<HashMap<PatientId, Device>> {
         Ok(self.core.health().newest_devices(patients.uuids().to_vec()).await?)
-    }
-
-    async fn latest_of(
-        &self,
-        wanted: bool,
-        patients: &Readable<Vec<PatientId>>,
-    ) -> Result<HashMap<PatientId, LatestValues>> {
-        if !wanted {
-            return Ok(HashMap::default());
-        }
-        self.latest_values(patients).await
     }
 }

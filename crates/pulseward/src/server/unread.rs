@@ -8,14 +8,30 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Bytes, HttpBody};
-use axum::http::Request;
 use axum::http::header::EXPECT;
+use axum::http::{Request, Version};
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use runtime::Instant;
+use tokio::sync::Semaphore;
 
-/// The most that is read for nothing, bytes: as much as a client sends before it looks up, and no gift to one that never ends.
-const MOST_BYTES: u64 = 64 << 20;
+/// The most that is read for nothing, bytes: more than a client sends before it looks up, and no gift to one that never ends.
+const MOST_BYTES: u64 = 8 << 20;
+
+/// Bodies that are read for nothing at the same time. Beyond these a connection just closes, so that refusing stays cheap
+/// however many are refused.
+static PLACES: Semaphore = Semaphore::const_new(64);
+
+/// What becomes of the rest of a body that nobody wants.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    /// It is read and thrown away.
+    Read,
+    /// The client waits for leave to send (`Expect: 100-continue`): there is nothing to read unless it was given.
+    NotSent,
+    /// HTTP/2 ends the one stream and keeps the connection.
+    Reset,
+}
 
 /// A body whose rest is read and thrown away when it is dropped.
 pub struct ReadToTheEnd<B>
@@ -23,12 +39,11 @@ where
     B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
 {
     body: Option<B>,
+    rest: Rest,
     /// How long a client may pause.
     patience: Duration,
     /// Since when it has paused.
     since: Instant,
-    /// Whether the client waits for leave to send (`Expect: 100-continue`): then there is nothing to read unless it was given.
-    awaits_leave: bool,
 }
 
 impl<B> ReadToTheEnd<B>
@@ -37,8 +52,12 @@ where
 {
     /// The same request with such a body.
     pub fn of(request: Request<B>, patience: Duration) -> Request<Self> {
-        let awaits_leave = request.headers().contains_key(EXPECT);
-        request.map(|body| ReadToTheEnd { body: Some(body), patience, since: Instant::now(), awaits_leave })
+        let rest = match request.version() {
+            Version::HTTP_2 => Rest::Reset,
+            _ if request.headers().contains_key(EXPECT) => Rest::NotSent,
+            _ => Rest::Read,
+        };
+        request.map(|body| ReadToTheEnd { body: Some(body), rest, patience, since: Instant::now() })
     }
 }
 
@@ -51,13 +70,15 @@ where
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         // The first look is the leave.
-        self.awaits_leave = false;
+        if self.rest == Rest::NotSent {
+            self.rest = Rest::Read;
+        }
         let Some(body) = &mut self.body else { return Poll::Ready(None) };
         let polled = Pin::new(body).poll_frame(context);
         match polled {
-            // A body that has failed has nothing more to give.
-            Poll::Ready(Some(Err(_))) => self.body = None,
-            Poll::Ready(_) => self.since = Instant::now(),
+            // At its end, or after a failure, it has nothing more to give.
+            Poll::Ready(None | Some(Err(_))) => self.body = None,
+            Poll::Ready(Some(Ok(_))) => self.since = Instant::now(),
             Poll::Pending => {}
         }
         polled
@@ -77,21 +98,25 @@ where
     B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
 {
     fn drop(&mut self) {
-        let Some(body) = self.body.take().filter(|body| !body.is_end_stream() && !self.awaits_leave) else { return };
+        let Some(body) = self.body.take().filter(|body| !body.is_end_stream() && self.rest == Rest::Read) else {
+            return;
+        };
         // One that was given up because its client paused for too long is not waited for again.
         let left = self.patience.saturating_sub(self.since.elapsed());
-        if !left.is_zero() {
-            runtime::spawn("rest of a body", read(body, left, self.patience));
+        if let (false, Ok(place)) = (left.is_zero(), PLACES.try_acquire()) {
+            runtime::spawn("rest of a body", async move {
+                let _ = runtime::timeout(left, read(body)).await;
+                drop(place);
+            });
         }
     }
 }
 
-/// Reads until the end, until the client pauses for too long, or until it is too much.
-async fn read(mut body: impl HttpBody<Data = Bytes> + Unpin, first: Duration, patience: Duration) {
-    let (mut bytes, mut wait) = (0, first);
+/// Reads until the end or until it is too much.
+async fn read(mut body: impl HttpBody<Data = Bytes> + Unpin) {
+    let mut bytes = 0;
     while bytes < MOST_BYTES {
-        let Ok(Some(Ok(frame))) = runtime::timeout(wait, body.frame()).await else { return };
+        let Some(Ok(frame)) = body.frame().await else { return };
         bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
-        wait = patience;
     }
 }

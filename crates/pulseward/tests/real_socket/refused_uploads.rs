@@ -54,7 +54,7 @@ async fn who_sends_a_large_body_that_is_refused_early_sees_the_status() {
     let researcher = Researcher::new(folder.path(), &service.url).await;
     let token = format!("Authorization: Bearer {}\r\n", researcher.enrol().await.token);
     let busy_folder = tempdir().unwrap();
-    let busy = Service::start_with(busy_folder.path(), &["--requests-at-once", "1"]);
+    let busy = Service::start_with(busy_folder.path(), &["--requests-at-once", "1", "--body-seconds", "600"]);
     let researcher = Researcher::new(busy_folder.path(), &busy.url).await;
     let _under_way = begun_upload(&busy, &researcher.enrol().await.token);
     let refusals = [
