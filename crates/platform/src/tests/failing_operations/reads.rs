@@ -60,7 +60,7 @@ async fn days_of_patients_fail_with_the_second_read_and_then_are_whole() {
     assert!(before["heart_rate"]["slots"].is_array(), "{before}");
     for operation in ["slots.slots_of_patients", "derived.extra_of_patients", "summaries.summaries_of_patients"] {
         study.break_health(operation, BeforeItBegins);
-        let patients = Readable::for_test(&[grace.clone()]);
+        let patients = Readable::for_test(std::slice::from_ref(&grace));
         study.assert_unavailable(data.days_of_patients(&patients, day, parts).await.map(|days| days.len()));
         assert_eq!(study.service.day_json(&grace).await, before, "{operation}");
     }
