@@ -188,7 +188,7 @@ async fn computed_results_come_back_to_the_callers_that_asked() {
 
 #[tokio::test]
 async fn panics_of_computing_reach_their_own_callers_and_no_others() {
-    let work = |number: u32| move || if number % 3 == 0 { panic!("number {number}") } else { number };
+    let work = |number: u32| move || if number.is_multiple_of(3) { panic!("number {number}") } else { number };
     let ended = join_all((0..60).map(|number| compute("every third", work(number)))).await;
     for (number, result) in (0..).zip(ended) {
         match result {
