@@ -204,6 +204,11 @@ impl Researcher {
         answer(self.prove(request, bearer)).await.unwrap()
     }
 
+    /// Replaces, with the API key.
+    pub async fn put(&self, path: &str, body: &Value) -> Answer {
+        answer(self.prove(self.http.put(format!("{}{path}", self.url)).json(body), None)).await.unwrap()
+    }
+
     /// Reads, with the API key or with a Bearer token.
     pub async fn get(&self, path: &str, bearer: Option<&str>) -> Answer {
         answer(self.prove(self.http.get(format!("{}{path}", self.url)), bearer)).await.unwrap()

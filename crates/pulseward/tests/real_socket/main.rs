@@ -21,6 +21,7 @@ mod keeping;
 mod kill;
 mod odd_input;
 mod operator_limits;
+mod others_go_on;
 mod portal;
 mod real_input;
 mod recompute;
