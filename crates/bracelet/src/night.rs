@@ -26,7 +26,7 @@ pub enum Stage {
 /// The night that ends in the morning of a day.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Night {
-    /// When the patient goes to bed, Unix ms, a multiple of [`EPOCH_MS`].
+    /// When the patient goes to bed, Unix ms, a multiple of 30 s.
     pub start_ms: i64,
     /// The stage of each 30-second epoch from the start on.
     pub stages: Vec<Stage>,

@@ -1,7 +1,7 @@
 //! Heart rate variability from beat-to-beat intervals.
 //!
 //! Measures and bands are those of the Task Force (Eur Heart J 1996;17:354-381). Which intervals
-//! count as normal ([`clean`]) and which five-minute windows are valid ([`windows`]) are **ours**.
+//! count as normal ([`mod@clean`]) and which five-minute windows are valid ([`mod@windows`]) are **ours**.
 
 pub mod clean;
 pub mod frequency;

@@ -86,7 +86,7 @@ impl Identity {
         self.revoke_api_key(&key.ok_or(PlatformError::NotFound("API key"))?.id).await.map(drop)
     }
 
-    /// Makes a secret for a second factor, which counts once [`Platform::confirm_totp`] has seen a code of it.
+    /// Makes a secret for a second factor, which counts once [`Self::confirm_totp`] has seen a code of it.
     pub async fn begin_totp(&self, caller: &PortalCaller) -> Result<NewTotp> {
         let account = self.portal_account(caller).await?;
         let (secret, sealed) = self.new_totp_secret(&caller.account)?;
