@@ -263,6 +263,7 @@ pub(crate) fn require_scope(scope: &str, wanted: &str) -> Result<()> {
 impl Core {
     /// The group, when the caller may act on it.
     pub async fn group_access(&self, researcher: &Researcher, code: &GroupCode) -> Result<Group> {
+        // One statement tells unknown (404) from forbidden (403), and takes the groups of the key into account.
         let found = self.users().group_access(code, &researcher.account, researcher.key_id.as_ref()).await?;
         let found = found.ok_or(PlatformError::NotFound("group"))?;
         if !found.allowed {
@@ -285,12 +286,14 @@ impl Core {
         code: &GroupCode,
     ) -> Result<Readable<Vec<PatientId>>> {
         let group = self.group_access(researcher, code).await?;
+        // All patients of a group share the right to it, so one check stands for all of them.
         Ok(Readable(self.users().uuids_of(&group.code).await?))
     }
 
     /// The patient, when the caller manages a group that holds them: a practitioner only reads.
     pub async fn managed_patient(&self, researcher: &Researcher, uuid: &PatientId) -> Result<Readable<PatientId>> {
         let patient = self.readable_patient(researcher, uuid).await?;
+        // After the access check: a practitioner learns of a patient elsewhere no more than others do.
         researcher.require_manager()?;
         Ok(patient)
     }

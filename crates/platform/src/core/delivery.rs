@@ -79,6 +79,7 @@ impl Core {
         let until_ms = self.now_ms() - older_than_ms;
         let changes = self.deliver_left(Direction::ToHealth, until_ms).await;
         let entries = self.deliver_left(Direction::ToUsers, until_ms).await;
+        // Both directions are tried before the first failure is returned.
         Ok(changes? + entries?)
     }
 
@@ -110,6 +111,7 @@ impl Core {
 
     async fn deliver_at(&self, direction: Direction, key: &MessageKey) -> Result<usize> {
         match (direction, key.patient()) {
+            // Through all messages of the patient: entries enter the chain in the order in which things were done.
             (Direction::ToUsers, _) => self.deliver_entries_of(&key.patient).await,
             (Direction::ToHealth, Some(patient)) => self.make_changes_of(patient).await,
             (Direction::ToHealth, None) => match self.users().message(key).await? {
@@ -122,6 +124,7 @@ impl Core {
     /// Makes the change of a message, then empties the message and writes its entries.
     async fn make(&self, message: PendingHealthMessage) -> Result<()> {
         let PendingHealthMessage { key, change, entries, .. } = message;
+        // In this order (refinement 17): the change knows its number and is made once, however often it is delivered.
         self.health().apply_numbered(change, key.sequence).await?;
         self.users().complete(&key, self.audit(entries)).await?;
         Ok(())

@@ -58,7 +58,9 @@ impl Data {
         let after = since.unwrap_or(-1);
         let segments = self.core.health().lake_segments(patients.into_uuids(), after, limit).await?;
         let more = segments.len() as i64 == limit;
+        // An empty page answers the number that was asked with, so that a client can go on asking with it.
         let next_since = segments.last().map_or(after.max(0), |last| last.published);
+        // Before the addresses are made: whoever has one can fetch the file without another entry.
         self.note_listing(researcher, group_code, &segments).await?;
         let mut files = Vec::with_capacity(segments.len());
         for segment in segments {

@@ -49,6 +49,7 @@ impl Data {
                 patient,
             })
         };
+        // The users database decides who is there; a patient who is being erased can still have rows in the other.
         wanted.uuids().iter().filter_map(|uuid| patients.remove(uuid)).map(row_of).collect()
     }
 

@@ -92,11 +92,13 @@ async fn try_recompute(core: &Core, counts: &DerivationCounts, patient: &Patient
             health.mark_due(patient, DueRange { ready_ms: now_ms, ..range }).await?;
         }
     }
+    // What waits would otherwise be counted as a difference.
     if !commit_due(core, counts, patient, now_ms, LEASE_MS).await? {
         return Ok(None);
     }
     let Some(claim) = health.claim_patient(patient, now_ms, LEASE_MS).await? else { return Ok(None) };
     let compared = compare(core, counts, claim.clone(), now_ms).await;
+    // Syncs do not ask for the claim, so rows can have changed since they were read; the repair would then be wrong.
     let is_quiet = health.due_of(patient, now_ms).await?.is_empty() && health.arrivals(patient).await? == arrivals;
     let (repair, found) = match compared {
         Ok(compared) if is_quiet => compared,
@@ -127,10 +129,12 @@ async fn compare(
     let stored: Values = health.all_derived(patient).await?.into_iter().filter(is_known).collect();
     let seen = health.stored_latest(patient).await?;
     let kept_from_us = health.retired(patient).await?;
+    // Windows whose rows have been deleted by retention keep what was computed from them (refinement 13).
     let frozen = frozen_of(&due, &kept_from_us);
     let rows = StoredPatient { health: health.clone(), patient: Readable::for_derivation(&claim) };
     let mut again = Again { rows, values: stored.frozen(&frozen), latest: seen, due };
     let first_vital_ms = frozen.whole_from(&VITAL_TYPES).div_euclid(1000);
+    // Values from rows that are gone stay; newer ones have to come out of the rows again.
     again.latest.retain(|timed| timed.timestamp_ms < first_vital_ms);
     while !again.due.is_empty() {
         let input = Input {

@@ -70,6 +70,7 @@ impl Data {
         patient: &PatientId,
         request: &ExportRequest,
     ) -> Result<ExportId> {
+        // Before `begin_export`: a request that cannot be done must not use up the patient's turn.
         request.check()?;
         self.core.patient_access(researcher, patient).await?;
         researcher.require_manager()?;
@@ -98,6 +99,7 @@ impl Data {
             }
             ExportTurn::UnknownPatient => return Err(PlatformError::NotFound("patient")),
         }
+        // The entry is committed with the job; it is delivered now so that the log shows it when the answer comes.
         self.core.deliver_entries_of(patient).await?;
         self.core.signals().ring(EXPORT_KIND);
         Ok(id)
@@ -106,9 +108,11 @@ impl Data {
     /// How far an export is. Only the account that asked for it may know, and only while it has access to the patient.
     pub async fn export_status(&self, researcher: &Researcher, id: &ExportId) -> Result<ExportStatus> {
         let job = self.core.health().export(id).await?.ok_or(PlatformError::NotFound("export"))?;
+        // The audit entry names this account: another member makes an export, and an entry, of their own.
         if job.actor != researcher.account {
             return Err(PlatformError::Forbidden("the caller has not asked for this export"));
         }
+        // Checked again at each look: the account can have left the group since it asked.
         let patient = self.core.readable_patient(researcher, &job.patient).await?;
         researcher.require_manager()?;
         let progress = match job.state {

@@ -112,6 +112,7 @@ fn gaps_of(
 ) -> Vec<Gap> {
     let mut gaps: Vec<Gap> = Vec::new();
     let first = from_us.div_euclid(WINDOW_US);
+    // A battery that was low in the last window before the range explains a gap at its begin.
     let mut low_battery = windows.range(..first).next_back().is_some_and(|(_, window)| window.low_battery);
     // What has not been yet is no gap, and what is just going on may still arrive.
     let end_us = end_us.min(now_us);
@@ -125,6 +126,7 @@ fn gaps_of(
                     Window { .. } => None,
                 }
             }
+            // Waveforms can arrive without activity rows; the quarter shows that the bracelet measured.
             None if quarters.contains(&((number * WINDOW_US).div_euclid(QUARTER_US) * QUARTER_US)) => None,
             None if low_battery => Some(GapReason::LowBattery),
             None => Some(GapReason::NotSynced),
