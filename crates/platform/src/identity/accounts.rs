@@ -98,6 +98,7 @@ impl Identity {
 
     /// Creates an API key; answers it and the key itself, which cannot be read again.
     pub async fn create_api_key(&self, account: &Account, new: NewApiKey) -> Result<(ApiKey, String)> {
+        // A key never reaches further than its account, so that losing access to a study is lost for the key as well.
         for code in &new.groups {
             let access = self.core.users().group_access(code, &account.uuid, None).await?;
             if !access.ok_or(PlatformError::NotFound("group"))?.allowed {
@@ -140,6 +141,7 @@ impl Identity {
             entries: Vec::new(),
             created_ms: now_ms,
         };
+        // False where another call was first: that one delivers its own message.
         if self.core.users().revoke_api_key(&key.id, now_ms, message.clone()).await? {
             self.core.deliver(message).await?;
         }

@@ -75,6 +75,7 @@ impl Backoff {
     fn count(&self, who_failed: impl IntoIterator<Item = Who>, now_ms: i64) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         if failures.len() >= REMEMBERED {
+            // What nobody waits for any more can be forgotten early.
             failures.retain(|_, failed| now_ms - failed.last_ms < LONGEST_WAIT_MS);
             if failures.len() >= REMEMBERED {
                 // Memory stays within its limit; failures from so many addresses are not held up by counting them
@@ -124,6 +125,7 @@ fn wait_ms(who: &Who, count: u32) -> i64 {
     if count < free {
         return 0;
     }
+    // The shift would overflow long before the counter does.
     let doublings = (count - free).min(20);
     (1000_i64 << doublings).min(LONGEST_WAIT_MS)
 }

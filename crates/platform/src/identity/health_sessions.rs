@@ -97,6 +97,7 @@ impl Identity {
         };
         let family = session.family.clone();
         let issued = self.start_health_session(session).await?;
+        // A logout between the first look and the new session could not end what was not there yet.
         if self.core.users().session(&caller.session_id).await?.is_none_or(|session| session.ended_ms.is_some()) {
             self.core.health().end_family(&family, self.core.now_ms()).await?;
             return Err(NOT_VALID);
@@ -119,6 +120,7 @@ impl Identity {
         };
         let family = session.family.clone();
         let issued = self.start_health_session(session).await?;
+        // Looked at again after the session is stored: a revocation in between has missed it.
         if let Err(error) = self.still_reads(researcher, patient).await {
             self.core.health().end_family(&family, self.core.now_ms()).await?;
             return Err(error);
@@ -131,6 +133,7 @@ impl Identity {
         let claims = self.read_token(Cloud::Health, token).await?;
         let found = self.core.health().calling_session(&claims.jti, RETENTION_SETTING, self.core.now_ms()).await?;
         let (session, intake) = found.ok_or(NOT_VALID)?;
+        // The row decides, not the token: revocation holds at once, on every node.
         if session.patient.as_str() != claims.sub.as_str()
             || session.ended_ms.is_some()
             || session.replaced_ms.is_some()
@@ -189,6 +192,7 @@ impl Identity {
         let claims = self.read_token(Cloud::Health, token).await?;
         let session = self.core.health().session(&claims.jti).await?.ok_or(NOT_VALID)?;
         let now_ms = self.core.now_ms();
+        // OAuth's tokens and those of researchers cannot be refreshed here, so that their end is the token's own.
         let is_refreshed_here = session.actor.is_none() && session.client.is_none();
         let stands = now_ms < session.expires_ms || is_refreshed_here && now_ms < session.refresh_until_ms;
         let ended = session.ended_ms.is_some() || replaced_long_ago(session.replaced_ms, now_ms);

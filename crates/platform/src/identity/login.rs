@@ -219,6 +219,7 @@ impl Identity {
 
     /// Gives a confirmed patient a password that staff chose, which ends his tokens on both clouds.
     pub async fn reset_password(&self, researcher: &Researcher, patient: &PatientId, password: &str) -> Result<()> {
+        // Access before role and state: who has no access must not learn whether the patient is confirmed.
         let access = self.core.patient_access(researcher, patient).await?;
         researcher.require_manager()?;
         if access.state != PatientState::Confirmed {
@@ -239,6 +240,7 @@ impl Identity {
         };
         let new =
             NewPatientPassword { hash: password_hash.to_owned(), must_change: chosen_by == ChosenBy::Staff, now_ms };
+        // Hash and message are one transaction: a crash between them would leave the old tokens good.
         if !self.core.users().set_patient_password(patient, new, message.clone()).await? {
             return Err(not_confirmed());
         }
@@ -253,6 +255,7 @@ impl Identity {
     }
 
     async fn find_by_email(&self, email: &str) -> Result<Option<Found>> {
+        // An address is a patient's or an account's, never both: the database sees to that.
         if let Some(patient) = self.core.users().patient_by_email(email).await? {
             return Ok(Some(Found::Patient(patient)));
         }
@@ -264,6 +267,7 @@ impl Identity {
             owner: found.id(),
             role: found.role(),
             password_hash: found.password_hash().unwrap_or_default(),
+            // Otherwise a password that staff knows would be good for a year of refreshing.
             refreshable: !found.must_change_password(),
         };
         let issued = self.start_users_session(session, self.login_entry(&found)).await?;

@@ -45,6 +45,7 @@ impl Identity {
         hash: Option<String>,
     ) -> Result<bool> {
         self.check_backoff(name, address)?;
+        // One character too long is as wrong as a megabyte, and costs less to hash.
         let password: String = password.chars().take(LONGEST_PASSWORD + 1).collect();
         let permit = self.memory.hashing.clone().acquire_owned().await.map_err(broken)?;
         self.check_backoff(name, address)?;

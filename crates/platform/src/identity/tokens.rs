@@ -141,6 +141,7 @@ impl Identity {
         let kid = header.kid.ok_or(NOT_VALID)?;
         let keys = self.keys_with(cloud, &kid).await?;
         let (key, _) = keys.verifying.get(&kid).ok_or(NOT_VALID)?;
+        // One algorithm, ours: what the header of a token says must not choose how it is checked.
         let mut validation = Validation::new(Algorithm::EdDSA);
         validation.set_issuer(&[self.issuer(cloud)]);
         validation.set_audience(&[cloud.name()]);
@@ -155,6 +156,7 @@ impl Identity {
     pub async fn users_caller(&self, token: &str) -> Result<UsersCaller> {
         let claims = self.read_token(Cloud::Users, token).await?;
         let session = self.core.users().session(&claims.jti).await?.ok_or(NOT_VALID)?;
+        // The row decides, so that a logout holds at once and on every node.
         if session.owner != claims.sub || session.ended_ms.is_some() || session.replaced_ms.is_some() {
             return Err(NOT_VALID);
         }

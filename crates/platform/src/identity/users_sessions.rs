@@ -112,6 +112,7 @@ impl Identity {
     pub(crate) async fn claims_to_refresh(&self, cloud: Cloud, token: &str, address: &str) -> Result<Claims> {
         let claims = match self.read_token(cloud, token).await {
             Ok(claims) => claims,
+            // Only here is guessing possible; a token of ours that has ended is counted for its owner alone.
             Err(PlatformError::Unauthenticated(_)) => {
                 self.check_backoff(NOT_OURS, address)?;
                 self.memory.backoff.failed(NOT_OURS, address, self.core.now_ms());

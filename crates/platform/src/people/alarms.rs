@@ -46,8 +46,10 @@ impl People {
             entries: vec![entry],
             created_ms: self.core.now_ms(),
         };
+        // The wish is durable before the health database is touched, so its audit entry cannot be lost (refinement 17).
         self.core.users().enqueue(message).await?;
         self.core.deliver_changes_of(patient).await?;
+        // As stored: another caller's alarms can have been delivered after these.
         Ok(self.core.health().alarms(patient).await?)
     }
 }

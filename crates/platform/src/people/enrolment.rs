@@ -87,6 +87,7 @@ impl People {
             };
             let entry = self.core.entry(Action::GroupCreate, researcher, group_entity(&group.id), None);
             match self.core.users().add_group(group.clone(), &researcher.account, self.core.audit(vec![entry])).await {
+                // The code is taken. Five capitals are enough for many studies and few enough to collide at times.
                 Err(StoreError::Conflict(_)) => {}
                 Err(error) => return Err(error.into()),
                 Ok(()) => return Ok(group),
@@ -167,6 +168,7 @@ impl People {
     /// comes from, for the brake on guessing codes.
     pub async fn activate(&self, new: NewActivation, address: &str) -> Result<Patient> {
         let code = clean_voucher(&new.code);
+        // A voucher is short enough to be guessed, and opens an account.
         self.identity.check_backoff(&code, address)?;
         let email = self.check_activation(&new)?;
         let Some(patient) = self.core.users().patient_by_voucher(&code).await? else {
@@ -174,6 +176,7 @@ impl People {
             return Err(PlatformError::NotFound("voucher"));
         };
         let now_ms = self.core.now_ms();
+        // Used before expired: the one who has used it should hear that, and not that it was too late.
         if patient.state != PatientState::PreCreated {
             return Err(voucher_used());
         }
@@ -213,6 +216,7 @@ impl People {
             HealthMessage { id: self.core.new_record_id(), change, entries: vec![registered], created_ms: now_ms };
         match self.core.users().activate_patient(activation, message.clone()).await {
             Ok(true) => {}
+            // Two activations of one voucher at the same time: the transaction lets the first one win.
             Ok(false) => return Err(voucher_used()),
             Err(StoreError::Conflict(_)) => return Err(email_taken()),
             Err(error) => return Err(error.into()),

@@ -69,6 +69,7 @@ impl People {
                 self.core.deliver(message).await?;
                 Ok(Receipt { uuid: caller.owner.clone(), erased_ms: now_ms, counts })
             }
+            // Patients whom nobody manages could be neither read nor erased by their study.
             AccountErasure::LastManager => {
                 let message = "a group would have patients and nobody who manages it";
                 Err(PlatformError::Conflict { code: "last_manager", message })
@@ -80,6 +81,7 @@ impl People {
         let at_ms = self.core.now_ms();
         let change = HealthChange::ErasePatient { uuid: patient.clone(), at_ms };
         let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: at_ms };
+        // The users database first: from this commit on nobody can log in or be given access, whatever comes after.
         self.core.users().erase_patient(patient, at_ms, message).await?;
         self.core.deliver_changes_of(patient).await?;
         self.receipt(patient).await
@@ -90,6 +92,7 @@ impl People {
         let erasure = self.core.users().erasure(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
         let mark = self.core.health().erased_patient(patient).await?;
         let mut counts = erasure.counts;
+        // The mark outlives the data, so that a repeated call answers the same receipt.
         counts.extend(mark.map(|mark| mark.counts).unwrap_or_default());
         Ok(Receipt { uuid: UserId::from(&erasure.patient), erased_ms: erasure.erased_ms, counts })
     }

@@ -72,6 +72,7 @@ impl GroupSettingsChange {
                     note(&mut errors, &field, "must be 1 to 36500 whole days");
                 }
             }
+            // The whole rule and not single types: taking a type away must be possible, and an absent one is that.
             values.insert(RETENTION_SETTING.to_owned(), retention.into());
         }
         if values.is_empty() {
@@ -128,6 +129,7 @@ fn effective(groups: &[SettingsOfGroup]) -> Map<String, Value> {
 fn longest_retention(groups: &[SettingsOfGroup]) -> Value {
     let days_of = |group: &SettingsOfGroup, name: &str| group.settings.get(RETENTION_SETTING)?.get(name)?.as_i64();
     let longest = |data_type: DataType| {
+        // One group without a limit keeps everything (refinement 13): none is the longest.
         let days: Option<Vec<i64>> = groups.iter().map(|group| days_of(group, data_type.name())).collect();
         Some((data_type.name().to_owned(), days?.into_iter().max()?.into()))
     };

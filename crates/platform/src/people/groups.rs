@@ -32,6 +32,7 @@ impl People {
         let name = change.name.as_deref().unwrap_or(&group.name);
         check_group_texts(name, change.description.as_deref().unwrap_or_default())?;
         let mut entry = self.core.entry(Action::GroupUpdate, researcher, group_entity(&group.id), None);
+        // Names of fields and not their texts: a description can name people, and the log is kept.
         entry.details = Some(json!({ "fields": fields }).to_string());
         let audit = self.core.audit(vec![entry]);
         Ok(self.core.users().change_group(&group.code, change.name, change.description, audit).await?)
@@ -78,6 +79,7 @@ impl People {
         match self.core.users().detach_patient(&group.code, patient, effective, message).await? {
             PatientDetachment::Detached => {}
             PatientDetachment::NotHeld => return Err(PlatformError::NotFound("patient")),
+            // Nobody could reach the patient any more, not even to erase them (refinement 14).
             PatientDetachment::LastGroup => {
                 let message = "no other group holds the patient";
                 return Err(PlatformError::Conflict { code: "last_group", message });

@@ -43,6 +43,7 @@ impl People {
     /// A patient as a list shows them, without latest values.
     pub(crate) async fn patient_row(&self, patient: &Readable<PatientId>) -> Result<PatientRow> {
         let uuid = patient.uuid();
+        // Access was checked before; the patient can have been erased since.
         let patient = self.core.users().patient(uuid).await?.ok_or(PlatformError::NotFound("patient"))?;
         let profile = self.core.health().patient(uuid).await?.map(|body| body.profile).unwrap_or_default();
         let device = self.core.health().devices(uuid).await?.into_iter().next();

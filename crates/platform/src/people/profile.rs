@@ -204,6 +204,7 @@ impl People {
 pub(crate) fn check_profile(profile: &Profile, today: Date, errors: &mut FieldFaults) {
     if let Some(birthday) = &profile.birthday {
         match birthday.parse::<Date>() {
+            // The parser also takes forms that are not YYYY-MM-DD; nobody alive was born before 1880.
             Ok(date) if birthday.len() == 10 && date <= today && date.year() >= 1880 => {}
             _ => note(errors, "birthday", "must be a date in the past, as YYYY-MM-DD"),
         }

@@ -124,6 +124,7 @@ fn storage_report(amounts: &[StoredAmount], members: Vec<(GroupCode, PatientId)>
     for patient in by_patient.values() {
         patient.add_to(&mut report.all, now_us);
     }
+    // A patient of several studies counts in each, so the groups add up to more than `all`.
     for (code, patient) in members {
         let group = report.groups.entry(code).or_default();
         if let Some(patient) = by_patient.get(&patient) {

@@ -32,6 +32,7 @@ pub(super) fn read_scope(asked: Option<&str>) -> Option<String> {
     if asked.is_empty() {
         return Some(SCOPES[0].to_owned());
     }
+    // One order and no repetition, so that scopes can be compared as texts.
     let known: Vec<&str> = SCOPES.into_iter().filter(|scope| asked.contains(scope)).collect();
     Some(known.join(" "))
 }

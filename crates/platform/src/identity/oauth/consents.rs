@@ -33,6 +33,7 @@ impl Identity {
     pub async fn withdraw_consent(&self, caller: &UsersCaller, id: &ConsentId) -> Result<()> {
         let unknown = PlatformError::NotFound("consent");
         let given = self.core.users().consents_of(&caller.owner.as_patient()).await?;
+        // Found among the caller's own: the consent of another is unknown and not forbidden.
         let consent = given.into_iter().find(|consent| consent.id == *id).ok_or(unknown)?;
         let now_ms = self.core.now_ms();
         let change = HealthChange::EndSessionsOfConsent { consent: consent.id.clone(), at_ms: now_ms };

@@ -74,6 +74,7 @@ impl Identity {
         let Some((client, redirect_uris)) = found else {
             return Ok(Asked::Unanswerable("The application is not known here."));
         };
+        // From here on the client can be answered at this address; before, an answer could go to an attacker's.
         let redirect_uri =
             only(parameters, "redirect_uri").filter(|uri| redirect_uris.iter().any(|known| known == uri));
         let Some(redirect_uri) = redirect_uri else {
@@ -144,6 +145,7 @@ fn read(
     }
     let challenge = value("code_challenge");
     match (challenge, value("code_challenge_method")) {
+        // RFC 7636: without a secret, only the verifier shows that the code came to the one who asked.
         (None, None) if client.secret_hash.is_none() => {
             return Err(("invalid_request", "code_challenge is required of this client"));
         }

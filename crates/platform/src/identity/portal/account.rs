@@ -82,6 +82,7 @@ impl Identity {
 
     /// Revokes one of the caller's API keys.
     pub async fn revoke_portal_key(&self, caller: &PortalCaller, id: &ApiKeyId) -> Result<()> {
+        // The key of another account is unknown here, so that ids cannot be tried out.
         let key = self.core.users().api_key(id).await?.filter(|key| key.account == caller.account);
         self.revoke_api_key(&key.ok_or(PlatformError::NotFound("API key"))?.id).await.map(drop)
     }
@@ -129,6 +130,7 @@ impl Identity {
         password: &str,
         address: &str,
     ) -> Result<()> {
+        // A page left open is no proof of who sits before it, so the password is asked for again.
         let hash = self.portal_account(caller).await?.password_hash;
         if self.password_fits(caller.account.as_str(), address, password, Some(hash)).await? {
             return Ok(());

@@ -143,6 +143,7 @@ impl Identity {
         let totp_step = match self.core.users().totp(&account.uuid).await?.filter(|totp| totp.confirmed_ms.is_some()) {
             None => None,
             Some(totp) => {
+                // After the password: the question for a code tells that the password was right, and nothing before it.
                 let Some(code) = &login.totp else { return Ok(PortalLogin::TotpRequired) };
                 match self.check_totp(&account.uuid, &totp, code, address)? {
                     Some(step) => Some(step),
@@ -159,6 +160,7 @@ impl Identity {
             totp_step,
             self.core.audit(vec![entry]),
         );
+        // The transaction has found another password or a used code: both changed while this login was checked.
         if !begun.await? {
             return Ok(PortalLogin::Refused);
         }
@@ -177,6 +179,7 @@ impl Identity {
         if is_idle || now_ms >= session.ends_ms || holder.disabled_ms.is_some() {
             return Ok(None);
         }
+        // The board asks by itself every few seconds; that must neither keep a session open nor write.
         if presence == Presence::Shown && now_ms - session.last_seen_ms >= NOTE_USE_EVERY_MS {
             self.core.users().note_portal_seen(&session.id, now_ms).await?;
         }

@@ -24,10 +24,12 @@ pub async fn send_wake_ups(upkeep: Upkeep, mut stop: watch::Receiver<bool>) {
             _ = stop.wait_for(|stop| *stop) => return,
             kinds = upkeep.core.signals().unheard() => kinds,
         };
+        // Names and not numbers: nodes of two versions run side by side during an update.
         let message = kinds.into_iter().collect::<Vec<_>>().join(" ");
         if let Err(error) = upkeep.core.health().wake_nodes(&message).await {
             tracing::debug!(%error, "other nodes could not be woken; they look for work by themselves");
         }
+        // What rings meanwhile goes into one message: syncs come by the hundred.
         runtime::sleep(SEND_EVERY).await;
     }
 }

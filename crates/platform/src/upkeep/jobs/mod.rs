@@ -48,6 +48,7 @@ pub async fn run(upkeep: Upkeep, node: NodeName, stop: watch::Receiver<bool>) {
             }
             _ => return,
         }
+        // A panic that comes again at once must not fill the log and the CPU.
         runtime::sleep(RESTART_PAUSE).await;
     }
 }
