@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use super::activity::Sum;
 use super::cell::WindowCell;
 use super::groups::{CellsByDay, groups};
 use super::pack::{Packer, Unpacker};
 use super::place::Place;
+use super::sum::Sum;
 use crate::block::{Block, Cells};
 use crate::registry::{DataType, NULL};
 use crate::waveform::{find_pulses, find_r_peaks, pulse_rate, respiration_rate};
