@@ -30,10 +30,10 @@ pub(crate) fn place_of(error: &serde_json::Error) -> String {
     format!("line {}, column {}", error.line(), error.column())
 }
 
-/// The largest number that is written with as few characters as the smallest that no machine number holds.
+/// The largest number that is written with as few characters as the smallest that no f64 holds.
 const STILL_A_NUMBER: &[u8] = b"1e308";
 
-/// The JSON with numbers in the place of those that are too large for a machine number; `None` when there are none.
+/// The JSON with numbers in the place of those that are too large for an f64; `None` when there are none.
 ///
 /// What takes their place is out of every range too, so that it is told of where the number stood and not of the
 /// whole body. Nothing moves: the shortest number that is too large has as many characters as what replaces it.
@@ -136,7 +136,7 @@ impl Fields {
         }
     }
 
-    /// A whole number that may be absent or null.
+    /// An integer that may be absent or null.
     pub fn integer(&mut self, field: &str) -> Option<i64> {
         match self.values.remove(field)? {
             Value::Null => None,
@@ -145,7 +145,7 @@ impl Fields {
         }
     }
 
-    /// A whole number that has to be there; `None` when it is not, which [`Fields::finish`] then tells.
+    /// An integer that has to be there; `None` when it is not, which [`Fields::finish`] then tells.
     pub fn required_integer(&mut self, field: &str) -> Option<i64> {
         let number = self.integer(field);
         if number.is_none() && !self.errors.contains_key(field) {

@@ -1,7 +1,7 @@
 //! Who may do what: every route of the OpenAPI document with everyone who could call it.
 //!
 //! A row of the table is a route, with a body that is good where it needs one, and the status that each of [`CALLERS`]
-//! gets. Where that is neither a refusal nor success, the caller may do it and something else stands in the way: a group
+//! gets. Where that is neither a refusal nor success, the caller may do it and something else prevents it: a group
 //! that is not empty (409), an upload that is (400), a strip that is not there (404). A route without a row fails the
 //! test, and so does a row without a route.
 #![allow(clippy::disallowed_types, reason = "a client of the service, outside the runtime seam")]
@@ -191,7 +191,7 @@ impl World {
         path
     }
 
-    /// The session of the portal that a caller has; none for whom shows something else.
+    /// The session of the portal that a caller has; none where the caller shows something else.
     async fn page(&self, caller: usize) -> Option<Page> {
         const REVOKED: &str = "revoked";
         let (email, wall) = match CALLERS[caller] {
@@ -216,7 +216,7 @@ impl World {
             self.story.send(request).await.done();
         }
         if CALLERS[caller] == "expired" {
-            // What was used until here is locked as well, and is begun anew when it is needed.
+            // What was used until here is locked as well, and is begun again when it is needed.
             self.pages.lock().expect("no test panics here").clear();
             self.story.pass_ms(16 * 60_000);
         }
@@ -297,7 +297,7 @@ fn is_read(row: &Row) -> bool {
     row.method == "GET"
 }
 
-// Three tests, so that they run beside each other.
+// Three tests, so that they run side by side.
 
 #[tokio::test]
 async fn everyone_reads_what_the_table_says() {

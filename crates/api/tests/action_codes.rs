@@ -117,14 +117,14 @@ async fn each_operation_writes_its_code() {
     ask("DELETE", "/v1/bracelets/S%201", Value::Null).await;
     check(&[&ada, &grace], vec![("BRACELET_DELETE", of_bracelet(), None)]).await;
 
-    // His own change of his profile has no practitioner in it.
+    // The patient's own change of the profile has no practitioner in it.
     story.ask("PATCH", "/users/me", &users_token, json!({"last_name": "Hopper"})).await.ok();
     check(&[&ada, &grace], vec![("PATIENT_PROFILE_UPDATE", patient(), None)]).await;
     ask("DELETE", &of_grace(""), Value::Null).await;
     check(&[&ada, &grace], vec![("PATIENT_DELETE", patient(), None)]).await;
     let login = story.post("/users/login", json!({"email": "hcp@example.org", "password": PASSWORD})).await.ok();
     story.ask("DELETE", "/users/me", &text(&login["token"]), Value::Null).await.ok();
-    // The practitioner's two entries of before are counted again: he has not been looked for yet.
+    // The practitioner's two entries of before are counted again: they have not been looked for yet.
     let his = entries_since(&story, std::slice::from_ref(&hal), &mut 2).await;
     assert_eq!(his, [json!(["USER_LOGIN", user(&hal), null]), json!(["USER_DELETE", user(&hal), null])]);
     written.push("USER_DELETE".to_owned());

@@ -2,7 +2,7 @@
 //! name and nothing more, types, what may be null or absent, units by values that follow from what was sent.
 //!
 //! The tables are typed from the specification, not from the code. What refinements and decisions add to one stands
-//! beside it as ours. A table is done only when each specified field that may be null or absent has been seen both
+//! next to it as ours. A table is done only when each specified field that may be null or absent has been seen both
 //! ways.
 
 mod common;

@@ -1,6 +1,6 @@
 //! No answer depends on how data came: in which order, how often, cut into which syncs, in which form, with which
 //! folds and seals between. Data whose copies agree are sent to one service as they are, and shuffled, doubled and cut
-//! anew to another; then every answer of both must be the same to the byte.
+//! again to another; then every answer of both must be the same to the byte.
 
 mod common;
 #[path = "order_of_syncs/delivery.rs"]

@@ -18,7 +18,7 @@ pub(crate) use sql;
 /// `$read` reads them in the same order, from a row or from the next columns of one.
 ///
 /// Columns have the names of the fields. `prefix` stands before each, such as `"s."` where a statement joins tables;
-/// what is computed by the statement stands beside its field.
+/// what is computed by the statement is next to its field.
 macro_rules! record {
     (@text $prefix:literal $field:ident) => { concat!($prefix, stringify!($field)) };
     (@text $prefix:literal $field:ident $computed:literal) => { $computed };

@@ -6,7 +6,7 @@
 //!
 //! Each row is hashed by itself and the rows are added up. A column costs one multiplication a row, one that is the
 //! same in all rows costs nothing. The hash keeps apart what a client mixes up by mistake; it is not made to withstand
-//! an attack, which would only let a patient use an id of his own twice.
+//! an attack, which would only let a patient use an id of their own twice.
 
 use std::ops::Range;
 

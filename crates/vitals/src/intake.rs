@@ -16,7 +16,7 @@ pub const NAMED_REJECTIONS: usize = 100;
 pub const EARLIEST_US: i64 = 946_684_800_000_000;
 /// Why a sample is rejected that is older than samples of its type are kept.
 pub const PAST_RETENTION: &str = "past_retention";
-/// Stands for a time that is not there or could not be read.
+/// Represents a time that is not there or could not be read.
 pub const NO_TIME: i64 = i64::MIN;
 /// Samples further ahead of the server's clock than this are rejected.
 pub const FURTHEST_AHEAD_US: i64 = DAY_US;

@@ -1,4 +1,4 @@
-//! The board of a study, as it stands and as it changes.
+//! The board of a study, as it is and as it changes.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -31,7 +31,7 @@ use store::PatientId;
 const PARTS_AHEAD: usize = 2;
 /// Silence after which a comment is sent, so that proxies keep the connection.
 const COMMENT_EVERY: Duration = Duration::from_secs(15);
-/// How often a stream asks whether its session and its right to the study still stand.
+/// How often a stream asks whether its session and its right to the study still hold.
 const CHECK_EVERY: Duration = Duration::from_secs(5);
 const LAST_EVENT_ID: &str = "last-event-id";
 /// What keeps a well-known proxy from collecting events before it passes them on.

@@ -5,7 +5,7 @@ use serde_json::Value;
 /// Who calls, in the order of the columns.
 ///
 /// `none` brings no credential, `rubbish` one that nobody issued, `expired` and `revoked` one that has ended, and
-/// `other` one of another cloud. `own` is the patient whom the path names, `another` a patient of the same group, each
+/// `other` one of another cloud. `own` is the patient that the path names, `another` a patient of the same group, each
 /// with a token of the cloud that is called, or on the integration API one of the Health Cloud. `member` is a
 /// researcher of the group, `hcp` a practitioner of it, `stranger` a researcher and `admin` an administrator who are not
 /// in it: on the integration API with an API key; on the Users Cloud with a token; on the Health Cloud with a health
@@ -181,7 +181,7 @@ impl Row {
     /// When a new service is needed for what follows, because doing it takes something away.
     pub fn spoils(&self) -> Spoils {
         if self.path.contains("/auth/") {
-            // Everyone ends his own token.
+            // Everyone ends their own token.
             return Spoils::LaterRows;
         }
         let takes = ["reset-password", "create-export", "account/password"];

@@ -59,7 +59,7 @@ impl Kind {
     }
 }
 
-/// `0` in a pattern stands for a digit, `x` for a lower-case hex digit, everything else for itself.
+/// `0` in a pattern represents a digit, `x` a lower-case hex digit, everything else itself.
 fn is_written_as(text: &str, pattern: &str) -> bool {
     let fits = |(byte, wanted): (u8, u8)| match wanted {
         b'0' => byte.is_ascii_digit(),

@@ -1,4 +1,4 @@
-//! The board of a study, as it stands and as it changes.
+//! The board of a study, as it is and as it changes.
 #![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
 
 use std::time::Duration;
@@ -274,7 +274,7 @@ async fn who_joins_is_told_and_who_goes_has_the_board_read_anew() {
     let ward = Ward::open().await;
     let mut events = ward.events("").await;
     let rita = ward.patient(Value::Null).await;
-    // He is told of as soon as the health database knows him; using his voucher may be told as well.
+    // The patient is reported as soon as the health database knows them; using the voucher may be reported as well.
     assert_eq!(events.row().await.1["uuid"], rita.uuid);
     let path = format!("/integration/v1/patients/{}", rita.uuid);
     ward.browser.ask(&ward.story, "DELETE", &path, Value::Null).await.ok();

@@ -146,7 +146,7 @@ async fn fields_of_the_wrong_kind_are_named_on_every_route() {
         });
         let refused = send(&study, &route, &[JSON], all.to_string().into_bytes()).await;
         let mut told = wrong_fields(&refused);
-        // Either of two names is told where one of them is needed.
+        // Either of two names is reported where one of them is needed.
         told.retain(|name| names.contains(name));
         assert!(!told.is_empty() && told.len() >= names.len().saturating_sub(1), "{at}: {told:?} of {names:?}");
     }

@@ -25,7 +25,7 @@ impl Window {
     }
 }
 
-/// Samples per second of the waveforms; whole numbers.
+/// Samples per second of the waveforms; integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SignalRates {
     /// `ppg1`.

@@ -13,9 +13,9 @@ pub enum Column {
     Integers(Vec<i64>),
     /// Whole numbers, some of them missing.
     OptionalIntegers(Vec<Option<i64>>),
-    /// Small whole numbers, as waveforms have them.
+    /// Small integers, as waveforms have them.
     Counts(Vec<u16>),
-    /// Small whole numbers with a sign.
+    /// Small integers with a sign.
     SignedCounts(Vec<i16>),
     /// Decimal fractions, already rounded.
     Decimals(Vec<f64>),

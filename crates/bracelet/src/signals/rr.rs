@@ -1,7 +1,7 @@
 //! Heart beats and breaths.
 //!
 //! Beats are drawn in five-minute blocks aligned to UTC. In each block the drawn intervals are stretched by a per mille
-//! or two so that a whole number of them fits: every block can then be drawn alone, the beats of neighbouring blocks
+//! or two so that a whole count of them fits: every block can then be drawn alone, the beats of neighbouring blocks
 //! join without a seam, and the mean interval agrees with the heart rate.
 
 use std::f64::consts::TAU;

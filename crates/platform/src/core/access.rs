@@ -29,7 +29,7 @@ pub struct Researcher {
     pub account: AccountId,
     /// What the account may do.
     pub role: Role,
-    /// How he came in.
+    /// How the caller came in.
     pub entrance: Entrance,
     /// The key that was used; absent for a page of the portal.
     pub key_id: Option<ApiKeyId>,
@@ -198,8 +198,8 @@ impl Readable<PatientId> {
         &self.0
     }
 
-    /// The patient of a token whose session the gate of the Health Cloud has found to stand. Forbidden unless its scope
-    /// allows reading.
+    /// The patient of a token whose session the gate of the Health Cloud has found to be valid. Forbidden unless its
+    /// scope allows reading.
     pub(crate) fn by_scope(patient: &PatientId, scope: &str) -> Result<Self> {
         require_scope(scope, READ_SCOPE)?;
         Ok(Readable(patient.clone()))
@@ -286,7 +286,7 @@ impl Core {
         code: &GroupCode,
     ) -> Result<Readable<Vec<PatientId>>> {
         let group = self.group_access(researcher, code).await?;
-        // All patients of a group share the right to it, so one check stands for all of them.
+        // All patients of a group share the right to it, so one check covers all of them.
         Ok(Readable(self.users().uuids_of(&group.code).await?))
     }
 

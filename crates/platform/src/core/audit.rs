@@ -41,11 +41,11 @@ pub enum Action {
     GroupDelete,
     /// The settings of a group were changed.
     GroupSettingsChange,
-    /// A patient used his voucher.
+    /// A patient used their voucher.
     UserRegistered,
     /// Someone logged in with a password.
     UserLogin,
-    /// Someone erased himself.
+    /// A patient or an account erased itself.
     UserDelete,
     /// An account became a member of a group.
     AddHcp,

@@ -15,7 +15,7 @@ use store::{HealthMessage, PatientId, PendingHealthMessage};
 use crate::core::Core;
 use crate::core::error::Result;
 
-/// Patients whose changes are made at once where an operation owes something for many.
+/// Patients whose changes are made at once where an operation has messages for many.
 const PATIENTS_AT_ONCE: usize = 32;
 
 /// Which database a message goes to.
@@ -36,7 +36,7 @@ impl Core {
         self.make(PendingHealthMessage { key, change, entries, created_ms }).await
     }
 
-    /// Makes all changes that are owed for a patient, in their order, and writes their entries.
+    /// Makes all changes that are enqueued for a patient, in their order, and writes their entries.
     pub(crate) async fn deliver_changes_of(&self, patient: &PatientId) -> Result<()> {
         self.make_changes_of(patient).await.map(drop)
     }
@@ -58,7 +58,8 @@ impl Core {
         futures::stream::iter(patients).map(deliver).buffer_unordered(PATIENTS_AT_ONCE).try_collect().await
     }
 
-    /// Writes all audit entries that the health database owes for a patient. Returns how many messages there were.
+    /// Writes all audit entries that the health database has enqueued for a patient. Returns how many messages there
+    /// were.
     pub(crate) async fn deliver_entries_of(&self, patient: &PatientId) -> Result<usize> {
         let messages = self.health().entries_of(patient).await?;
         let count = messages.len();

@@ -1,4 +1,4 @@
-//! What is told of a person, as the users database holds it.
+//! What is known of a person, as the users database holds it.
 
 use serde::{Deserialize, Serialize};
 

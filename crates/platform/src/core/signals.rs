@@ -88,7 +88,7 @@ impl JobSignals {
         self.wake(kind);
     }
 
-    /// Wakes the engine of this node, whoever has said that something is due.
+    /// Wakes the engine of this node, no matter what said that something is due.
     pub(crate) fn wake(&self, kind: &'static str) {
         // Before the bell: the engine that it wakes must find the kind.
         self.rung.lock().unwrap_or_else(PoisonError::into_inner).insert(kind);

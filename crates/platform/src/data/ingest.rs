@@ -61,7 +61,7 @@ pub struct Receipt {
 
 /// The length of a uuid with its four hyphens.
 const UUID_CHARS: usize = 36;
-/// The longest text that tells of a bracelet, in characters.
+/// The longest text that describes a bracelet, in characters.
 const LONGEST_DEVICE_TEXT: usize = 100;
 
 impl Data {
@@ -134,8 +134,8 @@ fn clean_sync_id(text: &str) -> Result<String> {
     uuid.map(|uuid| uuid.to_string()).ok_or_else(|| PlatformError::invalid("sync_id", "must be a uuid"))
 }
 
-/// What tells whether a sync id comes again with other content. What is said of the bracelet is not content: an app
-/// that sends a sync again may well tell of a battery that has run down meanwhile.
+/// What says whether a sync id comes again with other content. What is said of the bracelet is not content: an app
+/// that sends a sync again may well report a battery that has run down meanwhile.
 fn content_hash(data: &[TypeBatches], zone: SyncZone<'_>) -> Vec<u8> {
     let mut hash = ContentHash::default();
     for TypeBatches { data_type, batches } in data {

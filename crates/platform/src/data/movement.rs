@@ -1,4 +1,4 @@
-//! How much a patient moved when he was scored: a heart rate of 120 means something else in a runner.
+//! How much a patient moved when they were scored: a heart rate of 120 means something else in a runner.
 
 use vitals::activity::movement_level;
 use vitals::block::Block;

@@ -13,7 +13,7 @@ use crate::identity::api_keys::hash_api_key;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 const FIRST_SUBSCRIPTION_DAYS: i64 = 30;
-/// Characters of a key that are kept to tell keys apart.
+/// Characters of a key that are kept to distinguish keys.
 const VISIBLE_PREFIX: usize = 10;
 
 /// Whether a new account begins with a subscription.

@@ -18,7 +18,7 @@ impl Identity {
         let holder = self.core.users().key_holder(&hash_api_key(api_key)).await?;
         let holder = holder.ok_or(PlatformError::Unauthenticated("the API key is not valid"))?;
         let now_ms = self.core.now_ms();
-        // The reasons are told apart only here: whoever gets this far has shown the whole key.
+        // The reasons are distinguished only here: anyone who gets this far has shown the whole key.
         if holder.key_revoked_ms.is_some() {
             return Err(PlatformError::Unauthenticated("the API key has been revoked"));
         }

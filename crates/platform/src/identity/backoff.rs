@@ -1,4 +1,4 @@
-//! Slows down whoever guesses passwords.
+//! Slows down guessing of passwords.
 //!
 //! Failures are counted by account *and* address, so that a stranger who fails on purpose does not lock a person
 //! out; and, far more patiently, by address alone, so that trying one password on many accounts is slowed as well.
@@ -105,7 +105,7 @@ fn both(account: &str, address: &str) -> [Who; 2] {
     [Who::Pair { account, address: address.clone() }, Who::Address(address)]
 }
 
-/// What an address is counted as: of IPv6 the network, since whoever has one address has all of its /64.
+/// What an address is counted as: of IPv6 the network, since anyone who has one address has all of its /64.
 fn origin(address: &str) -> String {
     match address.parse::<Ipv6Addr>() {
         Ok(v6) => match v6.to_ipv4_mapped() {

@@ -1,8 +1,8 @@
-//! Sessions on the Health Cloud: a patient's own, and those by which someone reads in his stead.
+//! Sessions on the Health Cloud: a patient's own, and those by which someone reads on the patient's behalf.
 //!
 //! What allows a session is in the users database, and no transaction spans both. So a session is written first and
-//! what allows it is looked up again after that: whoever withdraws it meanwhile either is seen here, or comes later and
-//! ends the session that he then finds.
+//! what allows it is looked up again after that: anyone who withdraws it meanwhile either is seen here, or comes later
+//! and ends the session that they then find.
 
 use store::{
     AccountId, ClientId, FamilyId, HealthPatient, HealthSession, IntakeFacts, PatientId, Refreshed, SessionId,
@@ -105,8 +105,8 @@ impl Identity {
         Ok(HealthLogin { issued, patient })
     }
 
-    /// A token by which a researcher reads a patient's data in his stead. It ends with the key that it was asked for
-    /// with, and cannot be refreshed.
+    /// A token by which a researcher reads a patient's data on the patient's behalf. It ends with the key that it was
+    /// asked for with, and cannot be refreshed.
     pub async fn health_token(&self, researcher: &Researcher, patient: &PatientId) -> Result<Issued> {
         self.core.patient_access(researcher, patient).await?;
         let now_ms = self.core.now_ms();
@@ -251,7 +251,7 @@ impl Identity {
         }
     }
 
-    /// Whether key, account, membership and attachment still stand.
+    /// Whether key, account, membership and attachment still hold.
     async fn still_reads(&self, researcher: &Researcher, patient: &PatientId) -> Result<()> {
         let key_stands = match &researcher.key_id {
             Some(key_id) => self.core.users().api_key(key_id).await?.is_some_and(|key| key.revoked_ms.is_none()),

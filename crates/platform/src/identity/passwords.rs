@@ -52,8 +52,8 @@ impl Identity {
         let (memory, clock) = (self.memory.clone(), self.core.clock().clone());
         let (name, address) = (name.to_owned(), address.to_owned());
         let verifying = runtime::blocking("hash a password", move || {
-            // Here and not after it: whoever breaks the connection off has tried all the same, and keeps his permit
-            // until the work is done.
+            // Here and not after it: anyone who breaks the connection off has tried all the same, and keeps their
+            // permit until the work is done.
             let _permit = permit;
             let fits = verify(&memory, &password, hash.as_deref())?;
             if fits {

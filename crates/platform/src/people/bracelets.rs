@@ -39,8 +39,8 @@ pub struct BraceletChange {
 }
 
 impl People {
-    /// The bracelets that the caller may act on, oldest first: those that his patients wear, and those that nobody
-    /// wears and that an account of his groups has registered. A key for named groups sees the worn ones only.
+    /// The bracelets that the caller may act on, oldest first: those that their patients wear, and those that nobody
+    /// wears and that an account of their groups has registered. A key for named groups sees the worn ones only.
     pub async fn bracelets(&self, researcher: &Researcher) -> Result<Vec<Bracelet>> {
         Ok(self.core.users().bracelets(&researcher.account, researcher.key_id.as_ref()).await?)
     }
@@ -77,7 +77,7 @@ impl People {
         }
     }
 
-    /// Changes model or firmware of a bracelet; answers it as it then stands.
+    /// Changes model or firmware of a bracelet; answers it as it then is.
     pub async fn change_bracelet(
         &self,
         researcher: &Researcher,
@@ -160,7 +160,7 @@ impl People {
     ) -> Result<()> {
         self.core.patient_access(researcher, patient).await?;
         let (account, key_id) = (&researcher.account, researcher.key_id.as_ref());
-        // Not by the right to the bracelet: whoever has access to the patient may take it off.
+        // Not by the right to the bracelet: anyone who has access to the patient may take it off.
         let found = self.core.users().bracelet(serial_number, account, key_id).await?;
         let found = found.map(|(bracelet, _)| bracelet).filter(|found| found.worn_by.as_ref() == Some(patient));
         let bracelet = found.ok_or(PlatformError::NotFound("bracelet"))?;

@@ -1,7 +1,7 @@
 //! Settings of groups that enter a formula or say how long data are kept.
 //!
 //! They hold from the moment at which they are set. Of several groups, the first that a patient joined gives the goal
-//! and the rule of the highest heart rate; of retentions, the longest holds, and none where one of his groups keeps
+//! and the rule of the highest heart rate; of retentions, the longest holds, and none where one of their groups keeps
 //! everything.
 
 use std::collections::BTreeMap;
@@ -115,7 +115,7 @@ impl People {
     }
 }
 
-/// What holds for a patient of these groups, in the order in which he joined them.
+/// What holds for a patient of these groups, in the order in which they joined them.
 fn effective(groups: &[SettingsOfGroup]) -> Map<String, Value> {
     let of_first = |name: &str| groups.first().and_then(|group| group.settings.get(name)).cloned().unwrap_or_default();
     Map::from_iter([

@@ -19,7 +19,7 @@ pub struct GroupChange {
 }
 
 impl People {
-    /// Changes name and description of a group; answers the group as it then stands.
+    /// Changes name and description of a group; answers the group as it then is.
     pub async fn change_group(&self, researcher: &Researcher, code: &GroupCode, change: GroupChange) -> Result<Group> {
         let group = self.core.managed_group(researcher, code).await?;
         let fields: Vec<&str> = [("name", &change.name), ("description", &change.description)]
@@ -50,7 +50,7 @@ impl People {
         }
     }
 
-    /// Adds a patient, whom a group of the caller holds, to another group of his. Doing it again changes nothing.
+    /// Adds a patient, held by a group of the caller, to another group of theirs. Doing it again changes nothing.
     pub async fn attach_patient(&self, researcher: &Researcher, code: &GroupCode, patient: &PatientId) -> Result<()> {
         let group = self.core.managed_group(researcher, code).await?;
         // With the group alone, a member could take in patients of other studies by their uuids.
@@ -65,7 +65,7 @@ impl People {
         Ok(())
     }
 
-    /// Takes a patient out of a group. Health tokens by which anyone reads his data end: whoever still has access
+    /// Takes a patient out of a group. Health tokens by which anyone reads their data end: anyone who still has access
     /// asks for another.
     pub async fn detach_patient(&self, researcher: &Researcher, code: &GroupCode, patient: &PatientId) -> Result<()> {
         let group = self.core.managed_group(researcher, code).await?;

@@ -29,7 +29,7 @@ impl People {
         Ok(Member { uuid: account.uuid, email: account.email, role: account.role })
     }
 
-    /// Ends a membership. The account's health tokens end with it: for patients to whom it still has access it asks
+    /// Ends a membership. The account's health tokens end with it: for patients that it still has access to it asks
     /// for others.
     pub async fn remove_hcp(&self, researcher: &Researcher, code: &GroupCode, account: &AccountId) -> Result<()> {
         let group = self.core.managed_group(researcher, code).await?;

@@ -1,6 +1,6 @@
 //! `pulseward backup` and `pulseward restore`: everything of one moment in a folder, and back.
 //!
-//! Both databases are copied as they stood at the same moment. Objects never change, so those of that moment are
+//! Both databases are copied as they were at the same moment. Objects never change, so those of that moment are
 //! linked or copied afterwards; while that is done, and for seven days where they lie in a bucket and are only listed,
 //! nothing that the databases of that moment refer to is deleted.
 

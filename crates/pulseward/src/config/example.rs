@@ -12,7 +12,7 @@ mod tests {
 
     const HEADER: &str = "\
 # Configuration of pulseward: `pulseward serve --config FILE`, or PULSEWARD_CONFIG=FILE.
-# A flag stands before its environment variable, that before this file, and this before the default.
+# A flag takes precedence over its environment variable, that over this file, and this over the default.
 # Everything here is commented out and shows the default, or an example where there is none. Unknown keys are errors.
 ";
 

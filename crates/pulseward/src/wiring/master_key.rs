@@ -1,6 +1,6 @@
 //! The file of the master key: 32 bytes that seal the signing keys in the databases.
 //!
-//! It is made once. Whoever has a copy of a database but not this file cannot sign tokens.
+//! It is made once. Anyone who has a copy of a database but not this file cannot sign tokens.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -29,7 +29,7 @@ fn read(path: &Path) -> Result<[u8; KEY_BYTES], Failure> {
     })
 }
 
-/// Writes the key beside its place and links it there, so that no reader meets half a key and of two makers one wins.
+/// Writes the key next to its place and links it there, so that no reader meets half a key and of two makers one wins.
 fn make(path: &Path, fill_random: impl Fn(&mut [u8])) -> Result<(), Failure> {
     let mut key = [0; KEY_BYTES];
     fill_random(&mut key);

@@ -174,7 +174,7 @@ async fn enrolment(told: &mut Told, data: &Path, url: &str) {
     caller.expect(200, caller.get(&logs)).await;
 }
 
-/// An application is let in by the patient, and does well and badly.
+/// An application is granted access by the patient, and does well and badly.
 async fn an_application(told: &mut Told, data: &Path, url: &str) {
     let back = "http://127.0.0.1:7777/back";
     let create = ["create-oauth-client", "--name", "Diary", "--redirect-uri", back];

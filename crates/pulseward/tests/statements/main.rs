@@ -1,8 +1,9 @@
 //! How much PostgreSQL is asked: statements from the server's log, round trips from a proxy between service and server.
 //!
 //! One node takes the sync and another one derives, each through a proxy of its own, so that the statements of both can
-//! be told apart by the connection they came on. Everything that a node sends within a window counts, the look-up of the
-//! session and idle polling included; the median of several windows leaves out what happens to fall into one of them.
+//! be distinguished by the connection they came on. Everything that a node sends within a window counts, the look-up of
+//! the session and idle polling included; the median of several windows leaves out what happens to fall into one of
+//! them.
 
 #![allow(clippy::unwrap_used)] // a test that cannot go on says so by stopping
 #![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]

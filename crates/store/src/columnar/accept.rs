@@ -14,7 +14,7 @@ use super::structure_fault::StructureFault;
 use super::texts::SharedTexts;
 use super::{cells, texts, times};
 
-/// The derived column of JSON and CSV answers. Whoever sends it back means nothing by it.
+/// The derived column of JSON and CSV answers. Anyone who sends it back means nothing by it.
 const LOCAL_DATE: &str = "date";
 
 /// Reads the rows of a batch with the registry's column names.

@@ -1,4 +1,4 @@
-//! The audit log read in pages: the same entries as one statement finds, beside those who write.
+//! The audit log read in pages: the same entries as one statement finds, next to those who write.
 #![allow(clippy::disallowed_methods, reason = "the writer is held up on purpose")]
 
 use std::time::Duration;
@@ -197,7 +197,8 @@ async fn reading_ends_where_the_log_ended_when_it_began(stores: Stores) {
     assert_eq!(stores.users.verify_audit().await.expect("an answer").1, None);
 }
 
-/// Whoever writes holds the writer of SQLite and the head's row of PostgreSQL. Pages need neither, so they hold neither.
+/// Anyone who writes holds the writer of SQLite and the head's row of PostgreSQL. Pages need neither, so they hold
+/// neither.
 async fn page_is_read_while_an_entry_is_being_written(stores: Stores) {
     const HOLD: &str = "UPDATE audit_head SET number = number";
     with_entries(&stores).await;

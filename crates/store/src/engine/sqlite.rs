@@ -31,7 +31,7 @@ const LONGEST_READ: Duration = Duration::from_secs(5);
 /// made one, and half of all writes went there.
 const UNDO_IN_MEMORY: &str = "PRAGMA temp_store = MEMORY";
 const UNDO_IN_FILES: &str = "PRAGMA temp_store = FILE";
-/// Transactions that may wait for the writer before callers wait to be let in.
+/// Transactions that may wait for the writer before callers wait to be admitted.
 const WRITER_QUEUE: usize = 1024;
 
 /// A SQLite database file. Clones share its connections.
@@ -115,7 +115,7 @@ impl Sqlite {
         blocking(move || {
             let _permit = permit;
             let connection = self.readers.idle.take()?;
-            // All statements of the work see one state, while the writer goes on beside it.
+            // All statements of the work see one state, while the writer goes on next to it.
             connection.execute_batch("BEGIN")?;
             let answer = at_once(work(&Tx::on_sqlite(&connection)));
             connection.execute_batch("COMMIT")?;
@@ -300,8 +300,8 @@ fn connect(path: &Path) -> Result<Connection> {
          PRAGMA secure_delete = FAST;
          PRAGMA foreign_keys = ON;",
     )?;
-    // Otherwise a statement with a range is compiled anew for each new bound of it, to look into statistics that nobody
-    // gathers.
+    // Otherwise a statement with a range is compiled again for each new bound of it, to look into statistics that
+    // nobody gathers.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
     Ok(connection)
@@ -342,7 +342,7 @@ fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Trans
         run_behind_savepoint(connection, &mut transaction);
         finished.push(transaction.finish);
         // A disk that is full undoes the whole group at once. What came after it would be committed by itself, and its
-        // caller be told that it was not.
+        // caller be informed that it was not.
         if connection.is_autocommit() {
             break;
         }

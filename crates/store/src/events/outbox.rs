@@ -19,7 +19,7 @@ use crate::texts::sql;
 /// Place of a message in the log.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageKey {
-    /// Whom it is about; empty when it is no patient.
+    /// Patient that it is about; empty when it is no patient.
     pub patient: PatientId,
     /// Number among the patient's events.
     pub sequence: i64,
@@ -34,7 +34,7 @@ pub(crate) struct StoredMessage {
     pub text: String,
 }
 
-/// What stands for a patient in messages of no patient.
+/// What represents a patient in messages of no patient.
 const NO_PATIENT: &str = "";
 /// Keys in one page.
 const PAGE: i64 = 100;
@@ -67,7 +67,7 @@ impl MessageKey {
         MessageKey { patient: PatientId::new(NO_PATIENT), sequence: i64::from_be_bytes(start) & i64::MAX }
     }
 
-    /// Whom it is about.
+    /// Patient that it is about.
     pub fn patient(&self) -> Option<&PatientId> {
         (self.patient.as_str() != NO_PATIENT).then_some(&self.patient)
     }

@@ -28,7 +28,7 @@ pub struct Objects {
     pub(super) place: Place,
 }
 
-/// What an object store can do beside what all can.
+/// What an object store can do next to what all can.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
     /// Files of a folder.
@@ -128,8 +128,8 @@ impl Objects {
         Ok(found.try_collect().await?)
     }
 
-    /// Adds a patient to the list of the erased. It lies here and not in a database, so that whoever restores a backup
-    /// of the databases can read who was erased since. Adding him again changes nothing.
+    /// Adds a patient to the list of the erased. It lies here and not in a database, so that anyone who restores a
+    /// backup of the databases can read who was erased since. Adding them again changes nothing.
     pub async fn note_erased(&self, patient: &PatientId, at_ms: i64) -> Result<()> {
         let location = Location::parse(format!("{ERASED}/{patient}"));
         let location = location.map_err(|error| StoreError::Damaged(error.to_string()))?;

@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::ids::{AccountId, ApiKeyId, BraceletId, PatientId, UserId};
 use crate::texts::sql;
 
-/// An entry as it stands.
+/// An entry as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditEntry {
     /// Position in the log, from 1.
@@ -111,8 +111,8 @@ impl UsersDb {
 }
 
 /// Drops the details of all entries in which somebody appears, and of those of `mentioned_by` (bracelets) that mention
-/// him; entries that are under way lose theirs when they are written. Answers how many lost theirs. The erasure's own
-/// row has to stand before.
+/// them; entries that are under way lose theirs when they are written. Answers how many lost theirs. The erasure's own
+/// row has to be there before.
 pub(super) async fn forget_details(tx: &Tx<'_>, uuid: &PatientId, mentioned_by: &[BraceletId]) -> Result<u64> {
     tx.put(HOLD, &[]).await?;
     let mut forgotten = tx.execute(FORGET_DETAILS, &[&uuid]).await?;

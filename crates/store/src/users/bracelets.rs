@@ -1,8 +1,8 @@
 //! Bracelets as an inventory: which there are, and who wears which.
 //!
-//! A bracelet that is worn belongs with its patient, and whoever may act on him may act on it. One that nobody wears is
-//! shared by the groups of the account that registered it; a key for named groups does not reach it, for it belongs to
-//! none of them.
+//! A bracelet that is worn belongs with its patient, and anyone who may act on them may act on it. One that nobody
+//! wears is shared by the groups of the account that registered it; a key for named groups does not reach it, for it
+//! belongs to none of them.
 
 use super::audit::Audit;
 use super::db::UsersDb;
@@ -34,9 +34,9 @@ pub struct Bracelet {
 /// How putting a bracelet on a patient's wrist ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attachment {
-    /// He wears it now.
+    /// They wear it now.
     Attached,
-    /// He wore it already. Nothing was changed.
+    /// They wore it already. Nothing was changed.
     WornAlready,
     /// Somebody else wears it. Nothing was changed.
     WornByAnother,
@@ -170,7 +170,7 @@ impl UsersDb {
             .await
     }
 
-    /// Puts a bracelet on a patient's wrist and owes the health database its device.
+    /// Puts a bracelet on a patient's wrist and enqueues for the health database its device.
     pub async fn attach_bracelet(
         &self,
         attachment_id: &str,
@@ -187,7 +187,7 @@ impl UsersDb {
                     Some(_) => return Ok(Attachment::WornByAnother),
                     None => {}
                 }
-                // First, because it tells whether the patient is there.
+                // First, because it says whether the patient is there.
                 message.enqueue(tx).await?;
                 tx.put(ATTACH, &[&id, &bracelet, &patient, &now_ms]).await?;
                 Ok(Attachment::Attached)
@@ -195,8 +195,8 @@ impl UsersDb {
             .await
     }
 
-    /// Takes a bracelet off a patient's wrist and owes the health database the end of its device. False, and nothing
-    /// is changed, when he does not wear it.
+    /// Takes a bracelet off a patient's wrist and enqueues for the health database the end of its device. False, and
+    /// nothing is changed, when they do not wear it.
     pub async fn detach_bracelet(
         &self,
         bracelet: &BraceletId,

@@ -1,8 +1,9 @@
 //! The end of a person in this database.
 //!
-//! Erasing a patient removes his row, his sessions, his place in groups and on bracelets, and the details of every
-//! audit entry in which he appears. The entries stay, with his uuid, which nothing leads back to him any more. A row of
-//! `erasure` stays too: it keeps what is still under way from writing details of his, and holds the receipt.
+//! Erasing a patient removes their row, their sessions, their place in groups and on bracelets, and the details of
+//! every audit entry in which they appear. The entries stay, with their uuid, which nothing leads back to them any
+//! more. A row of
+//! `erasure` stays too: it keeps what is still under way from writing their details, and holds the receipt.
 
 use std::collections::BTreeMap;
 
@@ -74,8 +75,8 @@ sql! {
 }
 
 impl UsersDb {
-    /// Erases a patient from this database and owes the health database the same; `message` is that change with the
-    /// entries to write when it is made. [`StoreError::Gone`] when there is no such patient.
+    /// Erases a patient from this database and enqueues for the health database the same; `message` is that change with
+    /// the entries to write when it is made. [`StoreError::Gone`] when there is no such patient.
     pub async fn erase_patient(&self, patient: &PatientId, at_ms: i64, message: HealthMessage) -> Result<()> {
         let patient = patient.clone();
         self.db
@@ -118,8 +119,8 @@ impl UsersDb {
     }
 
     /// Erases an account with its keys, memberships and sessions, hands its bracelets on to somebody of its groups,
-    /// and owes the health database the end of the tokens by which it reads. [`StoreError::Gone`] when there is none
-    /// such.
+    /// and enqueues for the health database the end of the tokens by which it reads. [`StoreError::Gone`] when there is
+    /// none such.
     pub async fn erase_account(&self, account: &AccountId, message: HealthMessage) -> Result<AccountErasure> {
         let account = account.clone();
         self.db
@@ -134,7 +135,7 @@ impl UsersDb {
 }
 
 async fn erase_patient(tx: &Tx<'_>, patient: &PatientId, at_ms: i64, message: &HealthMessage) -> Result<()> {
-    // First, because it tells whether the patient is there and holds him.
+    // First, because it says whether the patient is there and holds them.
     message.enqueue(tx).await?;
     // Before the details are dropped: an entry that is written from now on finds that the patient is erased.
     tx.put(ADD, &[&patient, &at_ms]).await?;

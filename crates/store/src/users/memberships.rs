@@ -20,7 +20,7 @@ pub struct GroupAccess {
     pub allowed: bool,
 }
 
-/// A patient as one caller sees him.
+/// A patient as one caller sees them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatientAccess {
     /// State of the enrolment.
@@ -54,11 +54,11 @@ pub enum MemberRemoval {
 /// How the detachment of a patient from a group ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatientDetachment {
-    /// The group no longer holds him.
+    /// The group no longer holds them.
     Detached,
-    /// It did not hold him. Nothing was changed.
+    /// It did not hold them. Nothing was changed.
     NotHeld,
-    /// It is the only one that holds him. Nothing was changed.
+    /// It is the only one that holds them. Nothing was changed.
     LastGroup,
 }
 
@@ -168,7 +168,7 @@ impl UsersDb {
             .await
     }
 
-    /// Ends a membership and owes the health database the end of the tokens by which the account reads.
+    /// Ends a membership and enqueues for the health database the end of the tokens by which the account reads.
     pub async fn remove_member(
         &self,
         account: &AccountId,
@@ -195,8 +195,8 @@ impl UsersDb {
             .await
     }
 
-    /// Adds a patient to one more group, writes the entries, and owes the health database the settings that then hold
-    /// for him. False, and nothing is written, when the group held him.
+    /// Adds a patient to one more group, writes the entries, and enqueues for the health database the settings that
+    /// then hold for them. False, and nothing is written, when the group held them.
     pub async fn attach_patient(
         &self,
         group_code: &GroupCode,
@@ -227,8 +227,8 @@ impl UsersDb {
             .await
     }
 
-    /// Takes a patient out of a group, and owes the health database the settings that then hold for him and the
-    /// change of the message.
+    /// Takes a patient out of a group, and enqueues for the health database the settings that then hold for them and
+    /// the change of the message.
     pub async fn detach_patient(
         &self,
         group_code: &GroupCode,
@@ -245,7 +245,7 @@ impl UsersDb {
                 if tx.query_opt(IS_HELD, &[&group_code, &patient], |_| Ok(())).await?.is_none() {
                     return Ok(PatientDetachment::NotHeld);
                 }
-                // So that he cannot leave two groups at once.
+                // So that they cannot leave two groups at once.
                 tx.execute(HOLD_PATIENT, &[&patient]).await?;
                 if tx.query_opt(HELD_ELSEWHERE, &[&group_code, &patient], |_| Ok(())).await?.is_none() {
                     return Ok(PatientDetachment::LastGroup);

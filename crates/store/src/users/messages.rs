@@ -5,8 +5,9 @@
 //! between these steps the last two are made by a background job. See `events/outbox.rs`.
 //!
 //! Changes of one patient are made in the order in which they were committed. Timeline of why: node A commits the weight
-//! 60 and stalls; node B commits 61 and makes its change; A wakes up and makes its own, and the weight is 60. So whoever
-//! delivers one message delivers all that were committed before it, and the health database takes a number only once.
+//! 60 and stalls; node B commits 61 and makes its change; A wakes up and makes its own, and the weight is 60. So a node
+//! that delivers one message delivers all that were committed before it, and the health database takes a number only
+//! once.
 
 use serde::{Deserialize, Serialize};
 
@@ -119,8 +120,8 @@ impl UsersDb {
             .await
     }
 
-    /// Writes entries that the health database owes, each once however often they are delivered: they are told apart by
-    /// their identifiers.
+    /// Writes entries that the health database owes, each once however often they are delivered: they are distinguished
+    /// by their identifiers.
     pub async fn take_entries(&self, audit: Audit) -> Result<()> {
         self.db
             .write(async move |tx| {

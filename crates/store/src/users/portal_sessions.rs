@@ -1,4 +1,4 @@
-//! Sessions of the portal's pages: what stands behind the cookie.
+//! Sessions of the portal's pages: what is behind the cookie.
 
 use super::audit::Audit;
 use super::db::UsersDb;

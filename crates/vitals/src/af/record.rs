@@ -1,6 +1,6 @@
 //! Windows as they are stored and given out: rounded to the digits that they are given with, an hour's together.
 //!
-//! Counting begins anew in each UTC hour, so the records of an hour are a pure function of its intervals and are
+//! Counting begins again in each UTC hour, so the records of an hour are a pure function of its intervals and are
 //! stored in one piece.
 
 use super::windows::{AfWindow, Classification, HOUR_MS, WINDOW_BEATS, classify};

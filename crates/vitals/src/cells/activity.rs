@@ -15,7 +15,7 @@ use crate::zone::LocalDay;
 
 /// Number of heart-rate zones.
 pub const ZONES: usize = 6;
-/// A row stands for at most this long.
+/// A row covers at most this long.
 const LONGEST_ROW_MS: u32 = 60_000;
 
 /// All facts of one window of activity rows.
@@ -82,7 +82,7 @@ impl ActivityCell {
         self.low_battery * 2 > self.rows
     }
 
-    /// How long one row stands for, ms: its share of the window, at most a minute.
+    /// How long one row covers, ms: its share of the window, at most a minute.
     pub fn row_ms(&self) -> u32 {
         row_ms(self.rows)
     }
@@ -170,7 +170,7 @@ impl WindowCell for ActivityCell {
         for ms in self.zone_ms.into_iter().filter(|ms| *ms > 0) {
             packer.unsigned(u64::from(ms));
         }
-        // Kept beside the sums, so that the newest value before a time is found without the rows.
+        // Kept next to the sums, so that the newest value before a time is found without the rows.
         packer.newest(&self.newest, self.place.start_ms());
     }
 

@@ -31,7 +31,7 @@ impl Sum {
     /// The mean times `factor`, rounded half up: hundredths come from here without a float.
     pub fn scaled_mean(self, factor: u64) -> Option<u64> {
         let count = u64::from(self.count);
-        // In whole numbers, so that a slot shows the same digits on every machine.
+        // In integers, so that a slot shows the same digits on every machine.
         (count > 0).then(|| (self.sum * factor * 2 + count) / (2 * count))
     }
 

@@ -57,7 +57,7 @@ pub fn is_input(data_type: DataType) -> bool {
     DERIVATIONS.iter().any(|derivation| derivation.row_types().any(|input| input == data_type))
 }
 
-/// Returns all ids with their versions, as it is stored beside what they have computed: `id=version,…`.
+/// Returns all ids with their versions, as it is stored next to what they have computed: `id=version,…`.
 pub fn versions() -> String {
     let versions: Vec<String> =
         DERIVATIONS.iter().map(|derivation| format!("{}={}", derivation.id, derivation.version)).collect();

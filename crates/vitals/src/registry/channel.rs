@@ -39,7 +39,7 @@ impl ChannelRule {
     }
 }
 
-/// A colour of light that a metric stands for.
+/// A colour of light that a metric represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour {
     /// The cell of `metric_id`.

@@ -146,7 +146,7 @@ pub(crate) fn are_near(one: &StageEpoch, next: &StageEpoch) -> bool {
 }
 
 /// How long each of some epochs lasts, ms: `epoch_ms`, or until the next begins if that is sooner, so that nobody sleeps
-/// longer than he lies.
+/// longer than the patient lies.
 fn lengths_ms(epoch_ms: i64, times_ms: impl Iterator<Item = i64> + Clone) -> impl Iterator<Item = i64> {
     let next = times_ms.clone().skip(1).map(Some).chain(std::iter::once(None));
     let length_ms = move |(time_ms, next): (i64, Option<i64>)| {

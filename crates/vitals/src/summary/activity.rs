@@ -174,7 +174,7 @@ struct Steps {
     is_found: bool,
 }
 
-/// The steps of a day; `None` when nothing tells any number of them. Acceleration stands in only where no activity row
+/// The steps of a day; `None` when nothing tells any number of them. Acceleration is used only where no activity row
 /// of the day tells one.
 fn steps_by_window(source: &DaySource<'_>) -> Option<Steps> {
     let activity = source.cells.activity.cells();

@@ -6,7 +6,7 @@ use vitals::registry::{Column, Declaration, Kind};
 
 const HEAD: &str = "\
 // The types of raw data with their columns of numbers, made of the declarations of the service: docs/data-types.md says how.
-// `UPDATE_GENERATED=1 cargo test -p vitals --test generated` writes this file anew.
+// `UPDATE_GENERATED=1 cargo test -p vitals --test generated` writes this file again.
 
 export interface DataColumn {
   unit: string;

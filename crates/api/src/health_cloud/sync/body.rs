@@ -28,7 +28,7 @@ const DEEPEST: usize = 128;
 
 /// Reads a body.
 ///
-/// The parser gives up at a number that no machine number holds. Such a number is a bad value like any other, so the
+/// The parser gives up at a number that no f64 holds. Such a number is a bad value like any other, so the
 /// body is then read again with another in its place; a body without one is read once.
 pub(crate) fn read(bytes: &[u8]) -> Result<SyncBody, BodyError> {
     match read_numbers(bytes) {

@@ -139,7 +139,7 @@ impl<'de> DeserializeSeed<'de> for FieldSeed<'_> {
 }
 
 impl FieldSeed<'_> {
-    /// An array of nothing but whole numbers and nulls.
+    /// An array of nothing but integers and nulls.
     fn whole_numbers(self, text: &str) -> Option<Field> {
         let column = self.column();
         // Outside of this range a product with the steps could leave 32 bits.
@@ -171,7 +171,7 @@ impl FieldSeed<'_> {
         self.place.fail(format!("data.{}.{}", self.data_type.name(), self.column().name), "cannot be read")
     }
 
-    /// Any value, by the parser. It gives up at a number that no machine number holds, which is a bad value like any other.
+    /// Any value, by the parser. It gives up at a number that no f64 holds, which is a bad value like any other.
     fn read_alone(self, text: &str) -> Result<Field, serde_json::Error> {
         let read = serde_json::Deserializer::from_str(text).deserialize_any(self);
         read.or_else(|error| match with_machine_numbers(text.as_bytes()) {

@@ -41,7 +41,7 @@ struct ObjectSeed<'rows, 'place> {
     place: &'place Place,
     /// Rows that came one by one or a few at a time and are not a batch yet.
     rows: &'rows mut RowCollector,
-    /// Whether it stands in an array, where an object can be a row that lacks its time.
+    /// Whether it is in an array, where an object can be a row that lacks its time.
     in_array: bool,
 }
 
@@ -141,7 +141,7 @@ impl<'de> Visitor<'de> for ObjectSeed<'_, '_> {
     }
 }
 
-/// What stood in one object.
+/// What was in one object.
 #[derive(Default)]
 struct Fields {
     times: Option<TimeField>,

@@ -20,7 +20,7 @@ use crate::core::access::Readable;
 use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
 
-/// How long a recomputation may hold a patient; the fold of what he syncs meanwhile waits for it.
+/// How long a recomputation may hold a patient; the derivation of what arrives meanwhile waits for it.
 const LEASE_MS: i64 = 10 * 60_000;
 /// How often a recomputation begins again because rows came or somebody else had the patient.
 const TRIES: usize = 20;
@@ -40,8 +40,8 @@ pub struct Recomputed {
 }
 
 impl Data {
-    /// Recomputes one patient, or all of them. Tells of each patient when he is done. Not found when there is no such
-    /// patient; a conflict when he is synced or folded so often that no quiet moment is found.
+    /// Recomputes one patient, or all of them. Reports each patient when they are done. Not found when there is no such
+    /// patient; a conflict when they are synced or derived so often that no quiet moment is found.
     pub async fn recompute(
         &self,
         patient: Option<&PatientId>,
@@ -163,7 +163,7 @@ struct Again {
     due: Vec<DueRange>,
 }
 
-/// Rows as they are stored, and beside them what was derived from them again.
+/// Rows as they are stored, and next to them what was derived from them again.
 impl Reader for Again {
     async fn read(&self, need: Need) -> store::Result<Answer> {
         match self.values.answer(need) {
@@ -181,7 +181,7 @@ impl Again {
         let changes = run(self, batch, &plan, counts).await?;
         self.latest = changes.latest.unwrap_or(self.latest);
         self.values.apply(changes.rows);
-        // Marks for times to come stand in the store already.
+        // Marks for times to come are in the store already.
         let left = plan.left.iter().filter(|range| range.ready_ms <= now_ms);
         self.due = due.into_iter().filter(|range| !plan.done.contains(range)).chain(left.copied()).collect();
         Ok(())

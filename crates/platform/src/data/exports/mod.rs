@@ -35,7 +35,7 @@ const LINK_LIFETIME: Duration = Duration::from_hours(1);
 /// How long archives are kept.
 pub(crate) const KEEP_ARCHIVES_MS: i64 = 7 * 86_400_000;
 
-/// An export as whoever asked for it sees it.
+/// An export as the account that asked for it sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportStatus {
     /// Record identifier, 24 hex digits.
@@ -126,7 +126,7 @@ impl Data {
         Ok(ExportStatus { id: job.id, progress })
     }
 
-    /// Sets how many seconds lie between two exports of a patient, or of every patient for whom nothing else is set.
+    /// Sets how many seconds lie between two exports of a patient, or of every patient without a setting of their own.
     pub async fn set_export_interval(&self, patient: Option<&PatientId>, interval_s: i64) -> Result<()> {
         if let Some(uuid) = patient
             && self.core.health().patient(uuid).await?.is_none()

@@ -73,7 +73,7 @@ impl Data {
     }
 }
 
-/// Why an export was given up, for whoever asked; the log says more.
+/// Why an export was given up, for the account that asked; the log says more.
 fn reason(error: Option<&PlatformError>) -> &'static str {
     match error {
         Some(PlatformError::Store(StoreError::Damaged(_))) => {

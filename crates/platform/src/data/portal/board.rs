@@ -1,4 +1,4 @@
-//! The board of a study: every patient with his newest values, the score, the bracelet and the last hours.
+//! The board of a study: every patient with their newest values, the score, the bracelet and the last hours.
 //!
 //! Nothing is computed here. Each row is put together from what syncs and folds have stored, part by part and many
 //! patients at once, so a board costs a handful of queries for every few hundred patients.
@@ -106,7 +106,7 @@ impl Data {
     }
 }
 
-/// The local days that a range of windows lies on, each with the patients for whom it does.
+/// The local days that a range of windows lies on, each with the patients on whose clock they lie.
 fn by_day(
     uuids: &[PatientId],
     bodies: &HashMap<PatientId, HealthPatient>,

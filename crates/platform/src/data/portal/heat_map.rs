@@ -179,7 +179,7 @@ fn hour_of(quarter: LocalQuarter, day: LocalDay, span_us: (i64, i64), hours: usi
     let of_day_us = if (span_us.0..span_us.1).contains(&quarter.start_us) {
         quarter.start_us - span_us.0
     } else {
-        // The patient was in another zone: what counts is what his clock showed.
+        // The patient was in another zone: what counts is what their clock showed.
         local_us.rem_euclid(DAY_US)
     };
     Some(((of_day_us / HOUR_US) as usize).min(hours.saturating_sub(1)))

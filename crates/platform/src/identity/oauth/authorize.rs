@@ -79,7 +79,7 @@ impl Identity {
         Ok(LoginStep::Consent(self.seal_ticket(request, Some(approver), browser)?))
     }
 
-    /// The patient has decided on the consent page, once. Answers the address to send him to, which tells the client.
+    /// The patient has decided on the consent page, once. Answers the address to send them to, which tells the client.
     pub async fn authorization_decision(&self, ticket: &str, browser: &str, decision: Decision) -> Result<String> {
         let ticket = self.open_ticket(ticket, browser)?;
         let approver = ticket.approver.clone().ok_or(PlatformError::Forbidden("nobody has logged in"))?;

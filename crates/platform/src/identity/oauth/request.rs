@@ -15,7 +15,7 @@ use crate::identity::tokens::Cloud;
 const LONGEST_STATE: usize = 2000;
 /// Base64url of the 32 bytes of SHA-256.
 const CHALLENGE_LENGTH: usize = 43;
-/// What may stand in a request only once.
+/// What may be in a request only once.
 const NAMES: [&str; 10] = [
     "response_type",
     "client_id",

@@ -199,7 +199,7 @@ fn refresher(family: &FamilyId) -> String {
     format!("grant {family}")
 }
 
-/// Whether a verifier is what the challenge was made of. One without the other is refused: whoever stripped the
+/// Whether a verifier is what the challenge was made of. One without the other is refused: anyone who stripped the
 /// challenge from the request, or the verifier from this, would have taken the protection away.
 fn check_verifier(challenge: Option<&str>, verifier: Option<&str>) -> Result<()> {
     match (challenge, verifier) {

@@ -60,7 +60,7 @@ impl Identity {
         Ok(keys.into_iter().map(view).collect())
     }
 
-    /// Creates an API key of the caller, for studies that he is a member of; answers it and the key itself, which
+    /// Creates an API key of the caller, for studies that they are a member of; answers it and the key itself, which
     /// cannot be read again.
     pub async fn create_portal_key(&self, caller: &PortalCaller, mut new: NewApiKey) -> Result<(ApiKeyView, String)> {
         caller.researcher()?;

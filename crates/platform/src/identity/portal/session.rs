@@ -91,7 +91,7 @@ impl PortalCaller {
         verify_slices_are_equal(self.csrf_token.as_bytes(), token.as_bytes()).is_ok()
     }
 
-    /// Forbidden until the caller has chosen a password of his own.
+    /// Forbidden until the caller has chosen a password of their own.
     pub fn require_own_password(&self) -> Result<()> {
         if self.must_change_password {
             return Err(PlatformError::Forbidden("the password has to be changed first"));
@@ -99,7 +99,7 @@ impl PortalCaller {
         Ok(())
     }
 
-    /// The caller as the integration API knows him. Forbidden until he has chosen a password of his own.
+    /// The caller as the integration API knows them. Forbidden until they have chosen a password of their own.
     pub fn researcher(&self) -> Result<Researcher> {
         self.require_own_password()?;
         Ok(Researcher {
@@ -138,12 +138,12 @@ impl Identity {
             Err(PlatformError::Unauthenticated(_)) => return Ok(PortalLogin::Refused),
             Err(error) => return Err(error),
         };
-        // A patient has no studies to look at; that he exists is not told here.
+        // A patient has no studies to look at; that the patient exists is not said here.
         let Found::Account(account) = &found else { return Ok(PortalLogin::Refused) };
         let totp_step = match self.core.users().totp(&account.uuid).await?.filter(|totp| totp.confirmed_ms.is_some()) {
             None => None,
             Some(totp) => {
-                // After the password: the question for a code tells that the password was right, and nothing before it.
+                // After the password: the question for a code says that the password was right, and nothing before it.
                 let Some(code) = &login.totp else { return Ok(PortalLogin::TotpRequired) };
                 match self.check_totp(&account.uuid, &totp, code, address)? {
                     Some(step) => Some(step),

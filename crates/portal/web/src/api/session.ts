@@ -37,7 +37,7 @@ function become(next: SessionState): void {
 /** Until the server is asked again whether there is a session, when it does not say how long to wait. */
 const ASK_AGAIN_S = 3;
 
-/** Asks whether the cookie still stands for a session, until the server tells. Called once, at the start. */
+/** Asks whether the cookie still represents a session, until the server tells. Called once, at the start. */
 export async function resume(): Promise<void> {
   whenTokenIsStale(renewed);
   whenSessionEnds(() => state.is === "in" && become({ is: "out", because: "ended" }));
@@ -92,7 +92,7 @@ export async function refreshSession(): Promise<void> {
   become({ is: "in", session: await call<Session>("GET", paths.session()) });
 }
 
-/** Takes the session that the cookie stands for now; whether it is of the same account as before. */
+/** Takes the session that the cookie represents now; whether it is of the same account as before. */
 async function renewed(): Promise<boolean> {
   const before = personOf(state);
   try {

@@ -57,7 +57,7 @@ export function ChartStack(props: Props) {
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
       const { range: seen, widthPx: width } = latest.current;
-      // Over the labels of the axis the pointer is beside the plot.
+      // Over the labels of the axis the pointer is next to the plot.
       const share = (event.clientX - element.getBoundingClientRect().left - AXIS_PX) / (width - AXIS_PX - RIGHT_PX);
       const at = seen.from + Math.min(Math.max(share, 0), 1) * (seen.to - seen.from);
       latest.current.onRange(zoomed(seen, 1.3 ** (event.deltaY / 100), at));

@@ -35,7 +35,7 @@ function labelOf(signal: Signal, series: Series, channels: number): string {
   return series.channel && channels > 1 ? `${signal.label} ${series.channel.replaceAll(".", " ")}` : signal.label;
 }
 
-/** Drops rows that stand for "no value". A score that cannot be given stays: it ends the one before. */
+/** Drops rows that represent "no value". A score that cannot be given stays: it ends the one before. */
 function known(series: Series): Series {
   if (series.type === "news") return series;
   const none = columnOf(`${series.type}.${series.column}`)?.noValue;

@@ -37,7 +37,7 @@ interface TableProps<T> {
   /** Address of the API that answers the same. */
   curl?: string;
   order?: Order;
-  /** More controls beside the filter. */
+  /** More controls next to the filter. */
   tools?: ComponentChildren;
   /** Left out for short lists that need no filter. */
   filter?: boolean;
@@ -106,7 +106,7 @@ export function Table<T>({
         </Button>
       </div>
       <div class="table-scroll">
-        {/* The roles stand here in words because cards take the table's display away, and some browsers its meaning along. */}
+        {/* The roles are here in words because cards take the table's display away, and some browsers its meaning along. */}
         <table role="table">
           <caption class="unseen">{nouns ?? `${noun}s`}</caption>
           <thead role="rowgroup">

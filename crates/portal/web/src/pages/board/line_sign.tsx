@@ -1,4 +1,4 @@
-// How the board's line stands, in a word beside a dot.
+// How the board's line stands, in a word next to a dot.
 
 import type { LineState } from "./live";
 

@@ -4,7 +4,7 @@
 /** How the line stands. */
 export type LineState = "connecting" | "live" | "lost";
 
-/** The part of an EventSource that is used, so that tests can stand in for it. */
+/** The part of an EventSource that is used, so that tests can replace it. */
 export interface EventLine {
   addEventListener(name: string, listen: (event: { data?: unknown }) => void): void;
   close(): void;

@@ -3,7 +3,7 @@
 
 import type { NewsReading } from "./types";
 
-/** The band of clinical risk that a total stands for. */
+/** The band of clinical risk that a total represents. */
 export type Risk = "low" | "low-medium" | "medium" | "high" | "unknown";
 
 /** Age above which a score is greyed. */

@@ -1,5 +1,5 @@
 // Records of atrial fibrillation over the days on the screen, with the strip of intervals behind each. Reading them is an
-// export and stands in the audit log, so it is done when the reader asks for it and not before.
+// export and is in the audit log, so it is done when the reader asks for it and not before.
 
 import { useEffect, useState } from "preact/hooks";
 import { call, getText } from "../../api/client";

@@ -1,4 +1,4 @@
-// A patient: charts of a day or of several over one stretch of time, down to single samples of the raw signals; beside
+// A patient: charts of a day or of several over one stretch of time, down to single samples of the raw signals; next to
 // them the newest score, who the patient is and what is set for them.
 
 import { useMemo, useState } from "preact/hooks";

@@ -1,4 +1,5 @@
-// Beside the charts: who the patient is, what they wear, which alarms are set. Read here, changed on the record's page.
+// Next to the charts: who the patient is, what they wear, which alarms are set. Read here, changed on the record's
+// page.
 
 import * as paths from "../../api/paths";
 import type { Alarm, Bracelet, Patient } from "../../api/types";

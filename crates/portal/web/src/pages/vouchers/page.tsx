@@ -1,4 +1,4 @@
-// Vouchers: each stands for a patient who has not yet begun. Made many at once, printed as a sheet to cut up, gone from
+// Vouchers: each represents a patient who has not yet begun. Made many at once, printed as a sheet to cut up, gone from
 // this list as soon as the patient has used it.
 
 import { useState } from "preact/hooks";
