@@ -2,7 +2,8 @@
 //!
 //! A minute begins with the first request and the count starts again with the next request after its end, so that what
 //! the headers say is exact and simple. A table of our own does it in less than a microsecond: the limiters on offer
-//! smooth requests instead of counting them, and would need a second table to tell valid credentials from guesses.
+//! smooth requests instead of counting them, and would need a second table to distinguish valid credentials from
+//! guesses.
 //!
 //! A credential has a count of its own only once it has proven valid; until then its requests count for the address
 //! that they come from, or guessing would be free. A first request that proves valid is given back to the address.

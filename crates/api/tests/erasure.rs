@@ -14,7 +14,7 @@ use testkit::Postgres;
 /// The jobs that look once more for what is left of the erased.
 const ERASURE_CHECKS: [&str; 2] = ["plan_erasure_checks", "check_erasure"];
 
-/// What would tell of the erased, as they were entered and sent.
+/// What would show who the erased are, as they were entered and sent.
 const TELLING: [&str; 10] = [
     "Gracelle",
     "Hopperling",
@@ -147,7 +147,7 @@ async fn nothing_is_left_in_the_tables() {
     let story = Story::begin_at(users_address, health_address, folder, api::Limits::default()).await;
     let cast = gather(&story).await;
     let before = found(&story, &[&users, &health]);
-    // A dump shows payloads as digits, so a note that is not sealed yet is not told by it; the sealed one is.
+    // A dump shows payloads as digits, so a note that is not sealed yet is not found in it; the sealed one is.
     assert_eq!(before, all_telling(), "the test could not find what it looks for");
     erase_and_look(&story, &cast, &[&users, &health]).await;
 }

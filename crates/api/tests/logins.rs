@@ -296,7 +296,7 @@ async fn a_health_token_ends_with_what_it_rests_on() {
     let token = ask(&bob_key).await;
     story.platform.identity.disable_account(&bob).await.expect("disabled");
     assert!(!opens(&story, "/health", &token).await);
-    assert!(opens(&story, "/health", &grace.health_token).await, "her own is none of that");
+    assert!(opens(&story, "/health", &grace.health_token).await, "the own token is none of them");
 }
 
 #[tokio::test]

@@ -209,7 +209,7 @@ async fn staff_corrects_a_patient() {
     });
     assert_eq!(row, expected);
 
-    // What staff has entered stands when the patient activates themselves and says something else only.
+    // What staff has entered stays when the patient activates themselves and says something else only.
     let activation = json!({"code": created["code"], "password": PASSWORD, "last_name": "Hopper"});
     let activated = story.post("/users/activate", activation).await.ok();
     let user = &activated["user"];
@@ -336,7 +336,7 @@ async fn a_bracelet_is_registered_worn_and_given_back() {
     assert_eq!(story.get_as(all, &ada).await.ok()[0]["patient_uuid"], json!(grace.uuid));
     let patched = story.ask("PATCH", &one, &ada, json!({"firmware_version": "2.1"})).await.ok();
     assert_eq!(patched["firmware_version"], "2.1");
-    // Their list shows it, as what a sync has told of it would.
+    // Their list shows it, as it would after the report of a sync.
     let devices = async || {
         let path = format!("/integration/v1/groups/{group}/patients?fields=device");
         story.get_as(&path, &ada).await.ok()[0]["device"].clone()

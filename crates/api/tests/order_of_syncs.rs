@@ -141,7 +141,7 @@ async fn compare(plain: &Service, mixed: &Service, case: usize, when: &str) {
     }
 }
 
-/// The clock of both services stands, so what is compared is what was sent.
+/// The clock of both services does not move, so what is compared is what was sent.
 #[test]
 fn the_data_reach_beyond_the_present() {
     let wearing = Wearing::of(&mut ChaCha8Rng::seed_from_u64(1));

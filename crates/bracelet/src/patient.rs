@@ -8,7 +8,7 @@ use crate::error::BraceletError;
 use crate::randomness::{Randomness, Subject};
 use crate::scenario::Scenario;
 
-/// What an activation tells the service about a person. Nobody real.
+/// What an activation says about a person. Nobody real.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Person {
     /// `Patient <number>`.

@@ -222,7 +222,7 @@ fn a_bracelet_on_the_table_yields_rows_and_no_vital_signs() {
     }
 }
 
-/// Eight hours of deterioration show in every sign that NEWS2 scores, in the direction that the story tells.
+/// Eight hours of deterioration show in every sign that NEWS2 scores, in the direction that the story has.
 #[test]
 fn deterioration_shows_in_the_latest_values() {
     let onset_ms = 1_763_625_600_000;

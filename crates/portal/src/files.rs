@@ -30,7 +30,7 @@ impl File {
 
     /// The media type, by the end of the name.
     pub fn media_type(&self) -> &'static str {
-        // Browsers are told not to guess (`nosniff`): a script or a style of another type is not used at all.
+        // Browsers are instructed not to guess (`nosniff`): a script or a style of another type is not used at all.
         match self.name.rsplit_once('.').map_or("", |(_, end)| end) {
             "html" => "text/html; charset=utf-8",
             "js" | "mjs" => "text/javascript; charset=utf-8",

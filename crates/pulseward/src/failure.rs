@@ -1,4 +1,4 @@
-//! Why a command did not do what it was told, and the exit status that follows.
+//! Why a command failed, and the exit status that follows.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Log lines on standard error, as text or JSON.
 //!
 //! Secrets stay out: requests are named by method and matched route (the routers see to that), and the libraries below
-//! them, which would log addresses and headers, are kept to what is worth telling anyway.
+//! them, which would log addresses and headers, are kept to what is worth reporting anyway.
 
 use std::io::IsTerminal as _;
 

@@ -17,7 +17,7 @@ pub(crate) use sql;
 /// Declares the columns of a record once: `$columns!()` lists them in statements, as an argument of `concat!`, and
 /// `$read` reads them in the same order, from a row or from the next columns of one.
 ///
-/// Columns have the names of the fields. `prefix` stands before each, such as `"s."` where a statement joins tables;
+/// Columns have the names of the fields. `prefix` comes before each, such as `"s."` where a statement joins tables;
 /// what is computed by the statement is next to its field.
 macro_rules! record {
     (@text $prefix:literal $field:ident) => { concat!($prefix, stringify!($field)) };

@@ -195,7 +195,7 @@ fn score(entry: &NewsEntry) -> ScoreBody {
     ScoreBody {
         score: entry.total,
         timestamp: entry.time_ms,
-        // Told apart on the screen: one needs a measurement, the other a look at the bracelet.
+        // Distinguished on the screen: one needs a measurement, the other a look at the bracelet.
         missing: named(|found| matches!(found, Availability::Missing | Availability::LowQuality)),
         stale: named(|found| found == Availability::Stale),
         colour: match entry.total {

@@ -67,7 +67,7 @@ GET    /integration/v1/patients/{uuid}/afib/{id}/strip.svg         | 401 401 401
 GET    /integration/v1/patients/audit/logs?from=0&to=1             | 401 401 401 401 401 | 401 401 | 200 200 200 200 200
 GET    /integration/v1/patients/{uuid}/audit/logs                  | 410
 
-# Bracelets. The member's own idle bracelet is his also with a key for another of his groups.
+# Bracelets. The member's own idle bracelet is theirs also with a key for another of their groups.
 GET    /integration/v1/user-devices                                | 401 401 401 401 401 | 200 200 | 200 200 401 401 401
 GET    /integration/v1/bracelets                                   | 401 401 401 401 401 | 401 401 | 200 200 200 200 200
 POST   /integration/v1/bracelets {"serial_number": "of CALLER", "device_type": "wrist"} | 401 401 401 401 401 | 401 401 | 200 200 200 200 403
@@ -76,7 +76,7 @@ DELETE /integration/v1/bracelets/{serial}                          | 401 401 401
 PUT    /integration/v1/patients/{uuid}/bracelets/{serial}          | 401 401 401 401 401 | 401 401 | 204 204 403 403 403
 DELETE /integration/v1/patients/{uuid}/bracelets/{serial}          | 401 401 401 401 401 | 401 401 | 204 204 403 403 403
 
-# Users Cloud. An expired token can be refreshed and logged out; nobody else's is named anywhere, so everyone acts on himself.
+# Users Cloud. An expired token can be refreshed and logged out; nobody else's is named anywhere, so everyone acts on their own account.
 POST   /users/login {"code": "OWN-CODE", "password": "correct horse battery"} | 200
 POST   /users/activate {"code": "OWN-CODE", "password": "correct horse battery"} | 409
 GET    /users/me                                                   | 401 401 401 401 401 | 200 200 | 200 200 200 200 401
@@ -109,7 +109,7 @@ POST   /health/oauth/token                                         | 401
 POST   /health/oauth/introspect                                    | 401
 POST   /health/oauth/revoke                                        | 401
 
-# Portal. Everyone acts on himself; a session that only reads may end and choose a password.
+# Portal. Everyone acts on their own account; a session that only reads may end and choose a password.
 POST   /portal/session {"email": "ada@example.org", "password": "correct horse battery"} | 200
 GET    /portal/session                                             | 401 401 401 401 401 | 401 401 | 200 200 200 200 200
 DELETE /portal/session                                             | 401 401 401 401 401 | 401 401 | 204 204 204 204 204

@@ -1,4 +1,4 @@
-//! A service in process for story tests: SQLite files of its own, a clock that stands until it is moved, and
+//! A service in process for story tests: SQLite files of its own, a clock that moves only when it is moved, and
 //! randomness from a seed, so that every answer is the same in every run.
 
 #![allow(dead_code, reason = "each story uses a part of it")]
@@ -270,7 +270,7 @@ impl Answer {
         self.body
     }
 
-    /// Checks that there is nothing to say.
+    /// Checks that there is no content.
     pub fn done(self) {
         assert_eq!((self.status, &self.body), (StatusCode::NO_CONTENT, &Value::Null));
     }

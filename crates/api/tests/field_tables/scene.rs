@@ -1,4 +1,4 @@
-//! A study in which every table finds its answers: a researcher, their group, and patients who tell much or nothing.
+//! A study in which every table finds its answers: a researcher, their group, and patients with much data or none.
 
 use serde_json::{Value, json};
 use store::Role;

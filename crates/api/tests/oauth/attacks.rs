@@ -32,7 +32,7 @@ async fn an_address_that_is_not_the_clients_is_never_answered() {
         "",
     ];
     for redirect_uri in wrong {
-        // Also when something else is wrong, which would be told to the client.
+        // Also when something else is wrong, which would be reported to the client.
         for more in [("scope", "patient.read"), ("response_type", "token")] {
             let address = address(&client, &[("redirect_uri", redirect_uri), more]);
             let page = Browser::new(&scene.story).open(&address).await;

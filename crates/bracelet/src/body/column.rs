@@ -9,9 +9,9 @@ pub enum Column {
     Constant(i64),
     /// One text for every row.
     ConstantText(&'static str),
-    /// Whole numbers.
+    /// Integers.
     Integers(Vec<i64>),
-    /// Whole numbers, some of them missing.
+    /// Integers, some of them missing.
     OptionalIntegers(Vec<Option<i64>>),
     /// Small integers, as waveforms have them.
     Counts(Vec<u16>),

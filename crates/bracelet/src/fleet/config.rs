@@ -1,4 +1,4 @@
-//! What a fleet is told.
+//! Configuration of a fleet.
 
 use std::fmt;
 use std::sync::Arc;

@@ -10,7 +10,7 @@ pub trait Progress: Send + Sync {
     fn note(&self, message: &str);
 }
 
-/// Tells nobody.
+/// Reports to nobody.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

@@ -72,7 +72,7 @@ fn fill_block(mut next_interval_ms: impl FnMut(f64) -> f64) -> Vec<f64> {
     let mut at_ms = 0.0;
     loop {
         let interval_ms = next_interval_ms(at_ms);
-        // To the nearest beat: the stretch is then at most half an interval in five minutes, and no interval stands
+        // To the nearest beat: the stretch is then at most half an interval in five minutes, and no interval is
         // out at the seam.
         if at_ms + interval_ms / 2.0 >= block_ms {
             break;

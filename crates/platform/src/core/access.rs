@@ -10,7 +10,7 @@ use crate::core::error::{PlatformError, Result};
 /// What a token's scope has to contain for its patient's data to be read.
 pub(crate) const READ_SCOPE: &str = "patient.read";
 
-/// What is told of a token that does not allow what it was brought for.
+/// Message about a token that does not allow what it was brought for.
 pub const SCOPE_MISSING: &str = "the token does not have the scope for this";
 
 /// How a caller of the integration API came in.
@@ -263,7 +263,7 @@ pub(crate) fn require_scope(scope: &str, wanted: &str) -> Result<()> {
 impl Core {
     /// The group, when the caller may act on it.
     pub async fn group_access(&self, researcher: &Researcher, code: &GroupCode) -> Result<Group> {
-        // One statement tells unknown (404) from forbidden (403), and takes the groups of the key into account.
+        // One statement distinguishes unknown (404) from forbidden (403), and takes the groups of the key into account.
         let found = self.users().group_access(code, &researcher.account, researcher.key_id.as_ref()).await?;
         let found = found.ok_or(PlatformError::NotFound("group"))?;
         if !found.allowed {

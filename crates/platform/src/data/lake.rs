@@ -1,7 +1,7 @@
 //! The open lake: sealed segments as files that any tool reads, listed with addresses that end.
 //!
 //! Anyone who has an address has the data, so listing is an export like any other: only who may export may list, and
-//! the audit log tells of each patient whose files are named.
+//! the audit log reports each patient whose files are named.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -41,7 +41,7 @@ pub struct HealthCaller {
     patient: PatientId,
     /// What the token allows, words with blanks between.
     scope: String,
-    /// The account that reads in the patient's stead.
+    /// The account that reads on the patient's behalf.
     pub actor: Option<AccountId>,
     /// The OAuth client that the token was issued to.
     pub client: Option<ClientId>,
@@ -155,7 +155,7 @@ impl Identity {
     }
 
     /// A new token for an old one, expired or not. The old one ends, but can be refreshed again for a minute; reuse
-    /// after that ends them all. Forbidden for tokens of those who read in a patient's stead, and for OAuth's, which
+    /// after that ends them all. Forbidden for tokens of those who read on a patient's behalf, and for OAuth's, which
     /// have refresh tokens. `address` is where the call comes from.
     pub async fn health_refresh(&self, token: &str, address: &str) -> Result<Issued> {
         let claims = self.claims_to_refresh(Cloud::Health, token, address).await?;

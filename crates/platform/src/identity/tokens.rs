@@ -1,4 +1,4 @@
-//! Tokens: signed by the cloud that issues them, and good only while their row in its database stands.
+//! Tokens: signed by the cloud that issues them, and good only while their row in its database is in force.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -128,7 +128,7 @@ impl Identity {
         now_ms + self.core.settings().token_ttl_minutes * MINUTE_MS
     }
 
-    /// A signed token with the times that a client is told.
+    /// A signed token with the times that a client gets.
     pub(crate) fn issued(&self, token: String, first_issued_ms: i64, refresh_until_ms: i64) -> Issued {
         let refresh_minutes = (refresh_until_ms - first_issued_ms) / MINUTE_MS;
         Issued { token, ttl_minutes: self.core.settings().token_ttl_minutes, refresh_minutes }
@@ -146,7 +146,7 @@ impl Identity {
         validation.set_issuer(&[self.issuer(cloud)]);
         validation.set_audience(&[cloud.name()]);
         validation.set_required_spec_claims(&["iss", "aud", "sub", "exp"]);
-        // The session row tells the end by this program's own clock.
+        // The session row reports the end by this program's own clock.
         validation.validate_exp = false;
         let data = jsonwebtoken::decode::<Claims>(token, key, &validation).map_err(|_| NOT_VALID)?;
         Ok(data.claims)

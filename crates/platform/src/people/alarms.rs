@@ -1,4 +1,5 @@
-//! Alarms: thresholds on vital signs and on the NEWS score, for each patient. They are kept; telling is not built yet.
+//! Alarms: thresholds on vital signs and on the NEWS score, for each patient. They are kept; reporting is not built
+//! yet.
 
 use std::collections::BTreeMap;
 

@@ -107,7 +107,8 @@ impl People {
         self.patient_row(&readable).await
     }
 
-    /// Changes what the caller has told of themselves; an account has only names. Returns the patient as they then are.
+    /// Changes the caller's own attributes; an account has only names. Returns the patient as they then
+    /// are.
     pub async fn change_self(&self, caller: &UsersCaller, change: ProfileChange) -> Result<Owner> {
         if caller.role == UserRole::Patient {
             let patient = caller.owner.as_patient();

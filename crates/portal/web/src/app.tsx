@@ -70,7 +70,7 @@ async function load(route: Route): Promise<void> {
   if (!loaded.has(route)) loaded.set(route, (await route.load()).default);
 }
 
-/** Fetches the other pages once the first stands, so that a step to them is instant, also while the server is away. */
+/** Fetches the other pages once the first is shown, so that a step to them is instant, also while the server is away. */
 async function loadOthers(): Promise<void> {
   await new Promise((resume) => window.setTimeout(resume, 3_000));
   for (const route of ROUTES) await load(route).catch(() => {});

@@ -21,7 +21,7 @@ function dateOf(time: Time): Date | null {
   return Number.isNaN(date.getTime()) ? null : date;
 }
 
-/** How finely a time is told. */
+/** Precision of a time as shown. */
 export type Fineness = "minute" | "second";
 
 /** "14:05", or "14:05:09" to the second. */

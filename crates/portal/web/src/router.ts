@@ -1,5 +1,5 @@
 // The router: which page an address means, and moving between addresses without loading the page. The address is the
-// only state: `useAddress` tells it, and a plain <a href> is enough to go somewhere.
+// only state: `useAddress` reports it, and a plain <a href> is enough to go somewhere.
 
 import { useEffect, useState } from "preact/hooks";
 

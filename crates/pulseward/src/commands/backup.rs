@@ -244,8 +244,8 @@ async fn begin_anew(platform: &Platform) -> Result<(), Failure> {
     // Before anything else: readers of events of before would skip what happens from now on.
     platform.upkeep.begin_epoch().await?;
     for cloud in [Cloud::Users, Cloud::Health] {
-        // Tried and not told from the files: the master key can be another one, or have been made by a restore that was
-        // killed. What the old keys have signed is verified by their public halves, and stays good.
+        // Tried and not concluded from the files: the master key can be another one, or have been made by a restore
+        // that was killed. What the old keys have signed is verified by their public halves, and stays good.
         if platform.identity.public_keys(cloud).await.is_err() {
             platform.identity.rotate_signing_key(cloud).await?;
         }
@@ -274,7 +274,7 @@ fn begin_restore(data: &Path) -> Result<PathBuf, Failure> {
     Ok(unfinished)
 }
 
-/// Erases whom the list of the erased or the caller names and the restored databases still know; answers how many, and
+/// Erases the patients that the list of the erased or the caller names and the restored databases still know; answers how many, and
 /// how many of those that the caller names they do not know.
 async fn erase_again(platform: &Platform, named: BTreeSet<PatientId>) -> Result<(u64, u64), Failure> {
     let mut erased: BTreeSet<PatientId> = platform.core.objects().erased().await?.into_iter().collect();

@@ -102,7 +102,7 @@ mod tests {
         format!("{before}{TABLE_BEGIN}{table}{TABLE_END}{after}")
     }
 
-    /// Run with `UPDATE_EXAMPLE=1` to write the files anew.
+    /// Run with `UPDATE_EXAMPLE=1` to write the files again.
     #[test]
     #[allow(clippy::disallowed_methods)] // a switch for people, not configuration of the program
     fn the_example_file_and_the_guide_are_what_the_options_say() {

@@ -20,7 +20,7 @@ pub fn read_or_make(path: &Path, fill_random: impl Fn(&mut [u8])) -> Result<[u8;
 
 fn read(path: &Path) -> Result<[u8; KEY_BYTES], Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::file("read", path, error))?;
-    // Read first and judged then: a missing file is to be told as missing.
+    // Read first and judged then: a missing file is to be reported as missing.
     refuse_public(path)?;
     let count = bytes.len();
     // A key of another length is cut, padded or the wrong file; made into a key it would open nothing.

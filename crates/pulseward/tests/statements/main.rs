@@ -29,7 +29,7 @@ const DERIVATIONS: Limit = Limit { statements: 10, round_trips: 8 };
 /// Statements a second of a node with nothing to do.
 const IDLE_STATEMENTS_PER_SECOND: f64 = 1.0;
 
-/// Syncs before measuring, so that connections stand and their statements are prepared.
+/// Syncs before measuring, so that connections are open and their statements are prepared.
 const WARMING: usize = 8;
 /// Odd, so that one of them is the median.
 const MEASURED: usize = 7;

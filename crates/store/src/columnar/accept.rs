@@ -42,7 +42,7 @@ pub fn read_batch(
     let mut faults = Faults::default();
     let mut columns = Vec::with_capacity(data_type.columns().len());
     for column in data_type.columns() {
-        // A bad value rejects its row alone, and the row is told by its column.
+        // A bad value rejects its row alone, and the row is reported with its column.
         faults.turn_to(column.name);
         let read = match batch.column_by_name(column.name) {
             Some(array) if column.is_text() => texts::read(column, array.as_ref(), texts, &mut faults),

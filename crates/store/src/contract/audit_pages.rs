@@ -17,7 +17,7 @@ use crate::{
 /// The most entries that a page may have, so that memory does not grow with the log.
 const PAGE: usize = 1000;
 const ENTRIES: i64 = 3_600;
-/// Within these numbers the time stands still, for longer than a page.
+/// Within these numbers the time does not move, for longer than a page.
 const STILL: std::ops::Range<i64> = 1_000..2_300;
 
 /// Finds in one statement what pages have to find.
@@ -123,7 +123,7 @@ async fn write(stores: &Stores, numbers: impl Iterator<Item = i64>, now_ms: i64)
 
 async fn with_entries(stores: &Stores) {
     with_people(stores).await;
-    // Times stand still for fifty entries each, and once for much longer.
+    // Times do not move for fifty entries each, and once for much longer.
     for first in (0..ENTRIES).step_by(50) {
         write(stores, first..first + 50, time_ms(first)).await;
     }

@@ -23,7 +23,7 @@ const PATIENTS: [&str; 4] = ["a", "b", "c", "d"];
 /// The patient that the held transaction reaches before it waits.
 const HELD: &str = "0";
 
-/// What the tasks of the test tell each other.
+/// What the tasks of the test send each other.
 #[derive(Default)]
 struct Progress {
     polls: AtomicU64,

@@ -1,4 +1,4 @@
-//! Changes that operations of the users database owe to this one. Making one twice is making it once.
+//! Changes that operations of the users database enqueue for this one. Making one twice is making it once.
 //!
 //! Those of a patient come numbered, in the order in which they were committed there; a number that was made is not
 //! made again, however late somebody comes with it. See `users/messages.rs`.
@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::ids::{AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, GroupCode, PatientId, SerialNumber};
 use crate::texts::sql;
 
-/// A change that an operation of the users database owes to this one.
+/// A change that an operation of the users database enqueues for this one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum HealthChange {
     /// Adds a patient, or changes the attributes that are named.
@@ -88,7 +88,7 @@ pub enum HealthChange {
         /// The time, ms.
         at_ms: i64,
     },
-    /// Ends the tokens by which anyone reads in a patient's stead.
+    /// Ends the tokens by which anyone reads on a patient's behalf.
     EndReadersOfPatient {
         /// The patient.
         uuid: PatientId,
@@ -178,7 +178,7 @@ sql! {
 }
 
 impl HealthDb {
-    /// Makes a change that is owed, also when it is made already.
+    /// Makes a change that is enqueued, also when it is made already.
     pub async fn apply(&self, change: HealthChange) -> Result<()> {
         // It reaches into the object store, which no transaction may wait for.
         if let HealthChange::ErasePatient { uuid, at_ms } = &change {

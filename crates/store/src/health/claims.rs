@@ -49,7 +49,7 @@ sql! {
 pub struct Claim {
     /// Patient.
     pub patient: PatientId,
-    /// Tells whether the claim still holds.
+    /// Reports whether the claim still holds.
     pub token: i64,
     /// Failures since the last success.
     pub failures: Failures,

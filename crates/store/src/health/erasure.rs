@@ -144,7 +144,7 @@ async fn erase_rows(tx: &Tx<'_>, patient: &PatientId, at_ms: i64) -> Result<()> 
     }
     // Archives have no period; this one is of no type, so that they are looked for again in any case.
     tx.execute(ADD_PERIOD, &[&patient, &0_i64, &0_i64, &at_ms]).await?;
-    // Entries that are still to be delivered survive the erasure, without what tells of the person.
+    // Entries that are still to be delivered survive the erasure, without what describes the person.
     messages::drop_details(tx, patient).await?;
     // From the tally, before it goes: counting the rows themselves would open every chunk and segment.
     let samples = tx.query_opt(SAMPLES, &[&patient], |row| row.get::<i64>(0)).await?.unwrap_or(0);

@@ -65,7 +65,7 @@ pub struct NewExport {
     pub actor: AccountId,
     /// What is asked for, JSON.
     pub request: String,
-    /// The audit entry that is owed for it.
+    /// The audit entry that is enqueued for it.
     pub entry: NewAuditEntry,
     /// The time, ms.
     pub now_ms: i64,
@@ -121,7 +121,7 @@ sql! {
 
 impl HealthDb {
     /// Notes an export when it is the patient's turn. When this answers `Begun`, the job is durable; the entry that it
-    /// owes has to be written before anybody works on it.
+    /// enqueues has to be written before anybody works on it.
     pub async fn begin_export(&self, new: NewExport) -> Result<ExportTurn> {
         self.db.write(async move |tx| begin(tx, &new).await).await
     }

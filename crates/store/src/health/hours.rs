@@ -77,7 +77,7 @@ impl Hour {
     }
 }
 
-/// A chunk of an hour, and where it stands.
+/// A chunk of an hour, and where it is.
 struct Found {
     channel: Channel,
     arrival: i64,

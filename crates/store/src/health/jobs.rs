@@ -17,7 +17,7 @@ sql! {
     ENQUEUE = "INSERT INTO job (kind, subject, patient, ready_ms, token, failed_runs, panics)
         VALUES ($1, $2, $3, $4, 0, 0, 0) ON CONFLICT (kind, subject) DO NOTHING";
     /// A row that is there keeps its time, unless that lies further ahead than one period: the period was longer once,
-    /// or the clock stood wrong.
+    /// or the clock was wrong.
     SCHEDULE = "INSERT INTO job (kind, subject, ready_ms, token, failed_runs, panics) VALUES ($1, '', $2, 0, 0, 0)
         ON CONFLICT (kind, subject) DO UPDATE SET ready_ms = $3 
         WHERE job.ready_ms > $3 AND job.node IS NULL AND job.put_aside IS NULL";

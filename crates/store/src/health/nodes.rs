@@ -46,7 +46,7 @@ pub struct NodeView {
     pub jobs_ms: Option<i64>,
     /// Nodes, this one included.
     pub nodes: u64,
-    /// Lowest beat of all nodes. It stands still when one of them has died.
+    /// Lowest beat of all nodes. It does not change when one of them has died.
     pub lowest_beat: i64,
 }
 

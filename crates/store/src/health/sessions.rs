@@ -21,7 +21,7 @@ pub struct HealthSession {
     pub id: SessionId,
     /// Whose data it opens.
     pub patient: PatientId,
-    /// The account that reads in the patient's stead; absent when it is the patient.
+    /// The account that reads on the patient's behalf; absent when it is the patient.
     pub actor: Option<AccountId>,
     /// The API key that the actor asked for it with.
     pub api_key: Option<ApiKeyId>,
@@ -174,7 +174,7 @@ impl HealthDb {
             .await
     }
 
-    /// Ends a family of tokens. Whether it still stood.
+    /// Ends a family of tokens. Whether it was still in force.
     pub async fn end_family(&self, family: &FamilyId, now_ms: i64) -> Result<bool> {
         let family = family.clone();
         self.db.write(async move |tx| end(tx, &family, now_ms).await).await
@@ -210,7 +210,7 @@ pub(super) async fn find(tx: &Tx<'_>, id: &SessionId) -> Result<Option<HealthSes
     tx.query_opt(FIND, &[&id], |row| read_session(&mut Columns::of(row))).await
 }
 
-/// Ends a family by its first row. Whether it still stood.
+/// Ends a family by its first row. Whether it was still in force.
 pub(super) async fn end(tx: &Tx<'_>, family: &FamilyId, now_ms: i64) -> Result<bool> {
     Ok(tx.execute(END, &[&family, &now_ms]).await? > 0)
 }

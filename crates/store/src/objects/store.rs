@@ -40,7 +40,7 @@ pub(super) enum Place {
     Memory,
 }
 
-/// An object as a listing tells of it.
+/// An object as a listing reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedObject {
     /// Path in the store.
@@ -109,7 +109,7 @@ impl Objects {
         }
     }
 
-    /// Removes a folder that no object is left in, whose name can tell of a person; a bucket has none. One that is not
+    /// Removes a folder that no object is left in, whose name can identify a person; a bucket has none. One that is not
     /// empty, or not there, stays as it is.
     pub(crate) fn remove_empty_folder(&self, folder: &str) {
         if let Place::Folder(root) = &self.place {

@@ -31,7 +31,7 @@ pub struct ApiKey {
     pub last_used_ms: Option<i64>,
 }
 
-/// Who calls with a key, as one look-up tells it.
+/// Who calls with a key, as one look-up returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyHolder {
     /// The key.
@@ -135,7 +135,7 @@ impl UsersDb {
     }
 
     /// Revokes a key and enqueues for the health database the end of the tokens made with it. Whether the key still
-    /// stood.
+    /// was.
     pub async fn revoke_api_key(&self, id: &ApiKeyId, now_ms: i64, message: HealthMessage) -> Result<bool> {
         let id = id.clone();
         self.db

@@ -1,6 +1,6 @@
 //! The audit log: entries in the order of their completion, chained by hashes.
 //!
-//! An entry is numbered and stamped inside the transaction of what it tells of, behind the one row that all such
+//! An entry is numbered and stamped inside the transaction of what it is about, behind the one row that all such
 //! transactions raise. Timeline of why: A takes the time 10 and waits; someone reads the log up to 11; A commits its
 //! entry of 10, and a past that was read has changed. So a reader raises the same row to the present first, which
 //! lets A finish before and stamps whatever comes later with a later time.
@@ -87,7 +87,7 @@ sql! {
 }
 
 impl Audit {
-    /// Writes the entries, in the transaction that does what they tell of.
+    /// Writes the entries, in the transaction that does what they are about.
     pub(super) async fn append(&self, tx: &Tx<'_>) -> Result<()> {
         for entry in &self.entries {
             append(tx, entry, (self.clock)()).await?;
@@ -124,7 +124,7 @@ pub(super) async fn forget_details(tx: &Tx<'_>, uuid: &PatientId, mentioned_by: 
     Ok(forgotten)
 }
 
-/// Without details that would tell of somebody who was erased.
+/// Without details that would identify somebody who was erased.
 async fn without_erased(tx: &Tx<'_>, new: &NewAuditEntry) -> Result<NewAuditEntry> {
     let mut entry = new.clone();
     if entry.details.is_some() {
@@ -184,7 +184,7 @@ async fn append(tx: &Tx<'_>, new: &NewAuditEntry, now_ms: i64) -> Result<()> {
 }
 
 impl UsersDb {
-    /// Follows the chain from its start. How many entries stand, and the number of the first that is not what was
+    /// Follows the chain from its start. How many entries hold, and the number of the first that is not what was
     /// written.
     pub async fn verify_audit(&self) -> Result<(i64, Option<i64>)> {
         self.db

@@ -91,7 +91,7 @@ sql! {
 pub enum Completion {
     /// It ends here, with these entries.
     Here(Audit),
-    /// It owes the health database a change, because the bracelet is worn.
+    /// It enqueues for the health database a change, because the bracelet is worn.
     Owed(Box<HealthMessage>),
 }
 
@@ -138,7 +138,7 @@ impl UsersDb {
         self.db
             .write(async move |tx| {
                 let Bracelet { id, device_type, firmware_version, worn_by, .. } = &bracelet;
-                // The message was made for this wearer: for another one it would tell the wrong patient's row.
+                // The message was made for this wearer: for another one it would change the wrong patient's row.
                 if wearer(tx, id).await? != *worn_by
                     || tx.execute(CHANGE, &[id, device_type, firmware_version]).await? == 0
                 {

@@ -143,7 +143,7 @@ async fn erase_patient(tx: &Tx<'_>, patient: &PatientId, at_ms: i64, message: &H
     let audit_details = audit::forget_details(tx, patient, &bracelets).await?;
     strip_messages(tx, patient, at_ms).await?;
     tx.put(EMPTY_EVENTS, &[&patient]).await?;
-    // Read before they go: members of these groups are told, who afterwards could not be found.
+    // Read before they go: members of these groups are informed, who afterwards could not be found.
     let groups: Vec<GroupCode> = tx.query(GROUPS, &[&patient], |row| row.get(0)).await?;
     let body = json!({ "groups": groups });
     events::append(tx, patient, &[NewEvent { event_type: EventType::PatientErased, time_ms: at_ms, body }]).await?;
@@ -159,7 +159,7 @@ async fn erase_patient(tx: &Tx<'_>, patient: &PatientId, at_ms: i64, message: &H
     tx.execute(COUNTED, &[&patient, &counts]).await.map(drop)
 }
 
-/// What earlier operations still owe becomes the erasure too, and keeps its entries without their details.
+/// What earlier operations have enqueued becomes the erasure too, and keeps its entries without their details.
 async fn strip_messages(tx: &Tx<'_>, patient: &PatientId, at_ms: i64) -> Result<()> {
     for mut pending in messages::of_patient(tx, patient).await? {
         // A change that was delivered after the erasure would otherwise carry personal data until then.

@@ -86,7 +86,7 @@ impl EffectiveSettings {
         Ok((self.rule)(&groups))
     }
 
-    /// Owes the health database what holds for a patient from now on.
+    /// Enqueues for the health database what holds for a patient from now on.
     pub(super) async fn enqueue(&self, tx: &Tx<'_>, patient: &PatientId) -> Result<()> {
         let values = self.of(tx, patient).await?;
         self.enqueue_values(tx, patient, values).await

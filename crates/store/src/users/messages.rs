@@ -1,4 +1,4 @@
-//! Messages to the health database: changes that a committed operation still owes it.
+//! Messages to the health database: changes that a committed operation has enqueued for it.
 //!
 //! An operation that touches both databases commits its own rows together with a message, then makes the health change,
 //! which may be made twice, then empties the message and writes its audit entries in one transaction. After a crash
@@ -21,7 +21,7 @@ use crate::health::changes::HealthChange;
 use crate::ids::PatientId;
 use crate::texts::sql;
 
-/// A health change that is owed, and the audit entries to write when it is made.
+/// A health change that is enqueued, and the audit entries to write when it is made.
 #[derive(Clone, Debug)]
 pub struct HealthMessage {
     /// Record identifier, 24 hex digits: finds a message whose change is about no patient.
@@ -59,8 +59,8 @@ sql! {
 }
 
 impl HealthMessage {
-    /// Writes the message in the transaction that owes it. [`crate::StoreError::Gone`] when it is about a patient who is
-    /// not there.
+    /// Writes the message in the transaction that enqueues it. [`crate::StoreError::Gone`] when it is about a patient
+    /// who is not there.
     pub(super) async fn enqueue(&self, tx: &Tx<'_>) -> Result<()> {
         let content = Content { change: self.change.clone(), entries: self.entries.clone() };
         let text = outbox::to_text(&content)?;
@@ -120,8 +120,8 @@ impl UsersDb {
             .await
     }
 
-    /// Writes entries that the health database owes, each once however often they are delivered: they are distinguished
-    /// by their identifiers.
+    /// Writes entries that the health database has enqueued, each once however often they are delivered: they are
+    /// distinguished by their identifiers.
     pub async fn take_entries(&self, audit: Audit) -> Result<()> {
         self.db
             .write(async move |tx| {

@@ -157,7 +157,7 @@ impl UsersDb {
         Ok(found.is_some())
     }
 
-    /// The consents of a patient that stand, oldest first.
+    /// The consents of a patient in force, oldest first.
     pub async fn consents_of(&self, patient: &PatientId) -> Result<Vec<Consent>> {
         let patient = patient.clone();
         self.db
@@ -176,7 +176,7 @@ impl UsersDb {
             .await
     }
 
-    /// Ends a consent and enqueues for the health database the end of its tokens. Whether it still stood.
+    /// Ends a consent and enqueues for the health database the end of its tokens. Whether it was still in force.
     pub async fn end_consent(&self, id: &ConsentId, now_ms: i64, message: HealthMessage) -> Result<bool> {
         let id = id.clone();
         self.db

@@ -99,7 +99,7 @@ impl UsersDb {
     }
 
     /// Replaces a token by its successor. A token that was replaced no longer than `grace_ms` ago may be replaced
-    /// again; later its whole family ends, and the health database is owed the end of what came from it.
+    /// again; later its whole family ends, and the health database gets a message to end what came from it.
     pub async fn refresh_session(
         &self,
         id: &SessionId,
@@ -143,7 +143,7 @@ impl UsersDb {
     }
 
     /// Ends a login with all its tokens and enqueues for the health database the end of those that came from it.
-    /// Whether it still stood.
+    /// Whether it was still in force.
     pub async fn end_login(&self, family: &FamilyId, now_ms: i64, message: HealthMessage) -> Result<bool> {
         let family = family.clone();
         self.db

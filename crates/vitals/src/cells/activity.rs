@@ -231,7 +231,7 @@ impl ActivityCell {
     }
 }
 
-/// The cells of a block of activity rows. `highest_bpm` tells the patient's highest heart rate on a day, /min, where
+/// The cells of a block of activity rows. `highest_bpm` gives the patient's highest heart rate on a day, /min, where
 /// it is known.
 pub fn activity_cells(block: &Block, highest_bpm: impl Fn(LocalDay) -> Option<f64>) -> CellsByDay<ActivityCell> {
     let columns = Columns::of(block);

@@ -8,7 +8,7 @@ use super::{af_records, aggregates, extra, latest, news, sections};
 use crate::registry::DataType;
 
 /// All derivations, in the order in which they are computed: each after its inputs. Those that read rows of the same
-/// types stand together, so that the rows are read once.
+/// types are together, so that the rows are read once.
 pub static DERIVATIONS: &[Derivation] = &[
     aggregates::TEMPERATURE,
     aggregates::SLEEP,

@@ -44,7 +44,7 @@ pub struct Column {
     pub nullable: bool,
     /// Whether it is accepted only for old apps.
     pub deprecated: bool,
-    /// Whole numbers inside the range that mean nothing.
+    /// Integers inside the range that mean nothing.
     pub gaps: &'static [i32],
     /// The raw value that a bracelet sends when it could not measure. It is stored as it came, and is no measurement.
     pub no_value: Option<i32>,

@@ -22,7 +22,7 @@ pub struct Declaration {
     pub period: Period,
     /// How far apart its samples are.
     pub sampling: Sampling,
-    /// What tells parallel signals of the type apart.
+    /// What distinguishes parallel signals of the type.
     pub channel: ChannelRule,
     /// The columns after `timestamp`, in the order of every output.
     pub columns: &'static [Column],

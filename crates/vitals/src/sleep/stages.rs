@@ -118,7 +118,7 @@ impl Session {
         let between = &epochs[first_asleep..=last_asleep];
         // Somebody who wakes within an epoch sleeps until then and not for the rest of it.
         let next_ms = epochs.get(last_asleep + 1).map_or(i64::MAX, |(time_ms, _)| *time_ms);
-        // Only changes from sleep to wake: a wake of an hour is one awakening, as the patient would tell it.
+        // Only changes from sleep to wake: a wake of an hour is one awakening, as the patient would report it.
         let awakenings = between.windows(2).filter(|pair| pair[0].1 && !pair[1].1).count();
         Some(Self {
             start_ms: epochs.first()?.0,

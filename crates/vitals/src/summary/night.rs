@@ -231,7 +231,7 @@ fn night(source: &DaySource<'_>, session: Session, all_sleep_s: i64, offsets: &O
     }
 }
 
-/// What two local days tell of sleep, found once for all sections that ask.
+/// What two local days say of sleep, found once for all sections that ask.
 #[derive(Clone, Debug, Default)]
 pub struct Nights {
     /// The night by stages.

@@ -339,7 +339,7 @@ fn a_row_that_tells_speed_or_energy_does_not_silence_the_others_of_its_window() 
     );
     let section = day.with_activity(&rows).summary().activity.unwrap();
     assert_eq!(section.distance, Some(Metres(60.0 + 298.8)));
-    // 1,730 kcal a day at rest, for the four minutes that tell none.
+    // 1,730 kcal a day at rest, for the four minutes that report none.
     assert_eq!(section.calories, Some(Kilocalories(5.81)));
 }
 

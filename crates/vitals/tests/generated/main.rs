@@ -40,7 +40,7 @@ fn files_are_what_the_declarations_say() {
         }
         assert!(
             checked_in == text,
-            "{file} is not what the declarations say; UPDATE_GENERATED=1 cargo test -p vitals --test generated writes it anew"
+            "{file} is not what the declarations say; UPDATE_GENERATED=1 cargo test -p vitals --test generated writes it again"
         );
     }
 }

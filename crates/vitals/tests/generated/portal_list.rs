@@ -11,7 +11,7 @@ const HEAD: &str = "\
 export interface DataColumn {
   unit: string;
   decimals: number;
-  /** What stands for \"no value\" in the data. */
+  /** What means \"no value\" in the data. */
   noValue?: number;
   /** Differs from sample to sample of a waveform, and does not only accompany the signal. */
   isSignal?: boolean;

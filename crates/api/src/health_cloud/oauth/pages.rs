@@ -96,7 +96,7 @@ impl Page {
         Page { status: StatusCode::OK, title: "Allow access", body, leads_to, nonce }
     }
 
-    /// What went wrong, when only the person can be told.
+    /// What went wrong, when only the person can be informed.
     pub(super) fn wrong(nonce: String, status: StatusCode, what: &str) -> Self {
         let body = Markup::default()
             .raw("<h1>This does not work</h1><p>")

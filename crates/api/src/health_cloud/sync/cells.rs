@@ -14,7 +14,7 @@ use super::body::place::Place;
 use super::whole_numbers;
 use crate::body::with_machine_numbers;
 
-/// What stood under a column's name.
+/// What was under a column's name.
 pub(super) enum Field {
     /// One value for all rows, or the value of a single row.
     One(Result<i32, CellError>),
@@ -319,7 +319,7 @@ impl<'de> Visitor<'de> for CellSeed<'_> {
     }
 }
 
-/// What stood under `timestamp`.
+/// What was under `timestamp`.
 pub(super) enum TimeField {
     /// The time of a single row, µs.
     One(i64),

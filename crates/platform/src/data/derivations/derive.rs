@@ -227,7 +227,7 @@ fn marks(commit: &DerivationCommit, dirty: &Dirty) -> Vec<DueRange> {
     marks.into_values().collect()
 }
 
-/// Returns what readers of the event log are told.
+/// Returns the events for readers of the log.
 fn events(commit: &DerivationCommit, seen: &LatestValues) -> Vec<NewEvent> {
     let event = |event_type, body: Value| NewEvent { event_type, time_ms: commit.now_ms, body };
     // A day of which only inputs of other days have changed looks as before.

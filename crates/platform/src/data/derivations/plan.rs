@@ -34,7 +34,7 @@ pub(crate) struct Plan {
 impl Plan {
     /// Plans a batch of the earliest marks. Types that nothing is derived from are done at once, and so is what
     /// lies before the time from which a type is kept, µs: there is nothing left to compute it from, and what was
-    /// computed stands.
+    /// computed stays.
     pub fn of(mut due: Vec<DueRange>, kept_from_us: &BTreeMap<DataType, i64>) -> Self {
         // Earliest first: a later day takes averages of the days before it, which then need no second run.
         due.sort_by_key(|range| (range.first_us, range.data_type, range.arrival));

@@ -1,8 +1,8 @@
 //! Raw-data exports: asked for here, written by the job `export`, fetched through a link that ends.
 //!
 //! An export touches both databases. First the work item is committed in the health database, which is where turns are
-//! given, together with a message that owes the users database its audit entry. Delivering the message frees the item for
-//! work; see `core/delivery.rs`.
+//! given, together with a message that enqueues for the users database its audit entry. Delivering the message frees
+//! the item for work; see `core/delivery.rs`.
 
 mod archive;
 mod content;

@@ -17,7 +17,7 @@ use crate::core::error::{PlatformError, Result};
 use crate::core::person::Person;
 use crate::data::Data;
 
-/// What a day's cells tell the board.
+/// What the board takes from a day's cells.
 #[derive(Default)]
 struct Recent {
     spark: Spark,

@@ -1,7 +1,7 @@
 //! Where a chart has nothing to show, and why: the bracelet was not worn, it charged, its battery ran out, or nothing has
 //! been synced.
 //!
-//! The five-minute cells of activity tell: a window whose rows were mostly off the wrist is a gap although there are
+//! The five-minute cells of activity decide: a window whose rows were mostly off the wrist is a gap although there are
 //! rows. A window without rows follows a low battery or has simply not arrived, unless the tally knows rows of what is
 //! shown in its quarter of an hour.
 
@@ -56,7 +56,7 @@ pub struct Gap {
     pub reason: GapReason,
 }
 
-/// What the cells tell of a window.
+/// What the cells hold of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Window {
     worn: bool,

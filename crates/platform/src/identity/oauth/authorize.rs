@@ -59,7 +59,7 @@ impl Identity {
     ) -> Result<LoginStep> {
         let request = self.open_ticket(ticket, browser)?.request;
         let mut found = self.check_password(&credentials, address).await?;
-        // After the password: before it, the page would tell anyone which addresses are accounts.
+        // After the password: before it, the page would show anyone which addresses are accounts.
         if matches!(found, Found::Account(_)) {
             return Ok(LoginStep::NotAPatient);
         }
@@ -79,7 +79,8 @@ impl Identity {
         Ok(LoginStep::Consent(self.seal_ticket(request, Some(approver), browser)?))
     }
 
-    /// The patient has decided on the consent page, once. Answers the address to send them to, which tells the client.
+    /// The patient has decided on the consent page, once. Answers the address to send them to, which informs the
+    /// client.
     pub async fn authorization_decision(&self, ticket: &str, browser: &str, decision: Decision) -> Result<String> {
         let ticket = self.open_ticket(ticket, browser)?;
         let approver = ticket.approver.clone().ok_or(PlatformError::Forbidden("nobody has logged in"))?;

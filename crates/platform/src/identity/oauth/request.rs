@@ -53,9 +53,9 @@ pub struct AuthorizationRequest {
 pub enum Asked {
     /// Let the person log in and decide.
     Request(Box<AuthorizationRequest>),
-    /// Send the person to this address, which tells the client what is wrong.
+    /// Send the person to this address, which informs the client what is wrong.
     Refused(String),
-    /// Tell the person what is wrong: there is nobody who could safely be answered.
+    /// Inform the person what is wrong: there is nobody who could safely be answered.
     Unanswerable(&'static str),
 }
 

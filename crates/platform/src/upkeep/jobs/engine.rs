@@ -2,7 +2,7 @@
 //!
 //! One loop on each node makes all decisions and never waits for work itself; runs are tasks of their own and end their
 //! leases themselves. It wakes up when something on the node has become due, when a run ends, and every two seconds,
-//! when one statement tells it what else there is.
+//! when one statement shows what else there is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl Engine {
         }
     }
 
-    /// Looks for work that nothing has told it of in another interval.
+    /// Looks for work that nothing has announced in another interval.
     #[cfg(test)]
     pub fn set_look_every(&mut self, look_every: Duration) {
         self.membership.set_look_every(look_every);

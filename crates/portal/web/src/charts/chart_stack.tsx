@@ -136,7 +136,7 @@ function GapLegend({ answer, range }: Pick<Props, "answer" | "range">) {
   );
 }
 
-/** The drawing told in words, for those who do not see it and for those who want the number. */
+/** The drawing in words, for those who do not see it and for those who want the number. */
 function Words(props: Pick<Props, "tracks" | "answer" | "range" | "zone">) {
   const [open, setOpen] = useState(false);
   return (

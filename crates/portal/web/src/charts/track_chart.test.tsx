@@ -18,7 +18,7 @@ const DAY: Range = { from: Date.parse("2025-11-20T00:00:00Z"), to: Date.parse("2
 let place: HTMLElement;
 let chart: TrackChart | null = null;
 
-/** A context that takes every call: what uPlot paints is its own affair, here counts what it is told. */
+/** A context that takes every call: what uPlot paints is its own affair, here counts what it is given. */
 function takesAll(): unknown {
   return new Proxy({ measureText: (text: string) => ({ width: 6 * text.length }) } as Record<string, unknown>, {
     get: (held, name: string) => held[name] ?? (() => {}),

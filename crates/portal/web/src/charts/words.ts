@@ -72,7 +72,7 @@ export interface Naming {
   decimals: number;
 }
 
-/** One signal in a sentence. Of a bucket the time is told no finer than it is known, and no value as the very last. */
+/** One signal in a sentence. Of a bucket the time is shown no finer than it is known, and no value as the very last. */
 export function signalText(naming: Naming, series: Told | undefined, range: Range, zone: string): string {
   const { label, unit, decimals } = naming;
   const found = series && extremes(series, range);

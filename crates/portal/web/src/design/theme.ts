@@ -1,4 +1,4 @@
-// Light or dark: the system's choice unless this browser was told otherwise. Charts listen, since a canvas keeps the
+// Light or dark: the system's choice unless this browser has another setting. Charts listen, since a canvas keeps the
 // colours that it was drawn with.
 
 import { useEffect, useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-// The cells of a patient's row. A value never stands without its age; what is missing is said to be missing. Ages are
+// The cells of a patient's row. A value is never shown without its age; what is missing is said to be missing. Ages are
 // written by the board's clock (`age.ts`), which is why they carry their time in `data-at`.
 
 import { Icon } from "../../design/icon";

@@ -1,4 +1,4 @@
-// The board of a study, live: rows, how the line stands, and what went wrong when it cannot be had at all.
+// The board of a study, live: rows, the state of the line, and what went wrong when it cannot be had at all.
 
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, get } from "../../api/client";

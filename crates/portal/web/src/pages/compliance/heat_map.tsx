@@ -1,5 +1,5 @@
 // A heat map as a table: one cell of it takes the focus, arrow keys move it, and what it says is in a line above for
-// everybody, not only in a tooltip. Cells show their percentage, so that nothing is told by colour alone.
+// everybody, not only in a tooltip. Cells show their percentage, so that nothing is shown by colour alone.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";

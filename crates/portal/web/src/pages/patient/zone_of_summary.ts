@@ -2,7 +2,7 @@
 
 import { dayRange, knownZone, offsetMs } from "../../charts/zone";
 
-/** `UTC+02:00`, from the first slot that tells; none when there is none. */
+/** `UTC+02:00`, from the first slot that has it; none when there is none. */
 export function zoneOfSummary(summary: unknown): string | null {
   if (typeof summary !== "object" || summary === null) return null;
   const { date } = summary as { date?: unknown };

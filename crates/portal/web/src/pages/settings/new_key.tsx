@@ -1,4 +1,5 @@
-// Makes an API key: name, studies, end. The key is shown once and never again, so the dialog stays until it is told.
+// Makes an API key: name, studies, end. The key is shown once and never again, so the dialog stays until it is
+// dismissed.
 
 import { useState } from "preact/hooks";
 import { call } from "../../api/client";

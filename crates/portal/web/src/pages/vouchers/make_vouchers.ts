@@ -16,7 +16,7 @@ export function identifiersOf(text: string): string[] {
   ];
 }
 
-/** Makes `wanted` vouchers; the first ones get the identifiers. Tells how many there are after each. */
+/** Makes `wanted` vouchers; the first ones get the identifiers. Reports how many there are after each. */
 export async function makeVouchers(
   code: string,
   wanted: number,
