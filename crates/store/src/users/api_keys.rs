@@ -140,6 +140,7 @@ impl UsersDb {
         let id = id.clone();
         self.db
             .write(async move |tx| {
+                // Revoked before: the first call has its message in the outbox already.
                 if tx.execute(REVOKE, &[&id, &now_ms]).await? == 0 {
                     return Ok(false);
                 }

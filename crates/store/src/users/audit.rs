@@ -114,6 +114,7 @@ impl UsersDb {
 /// them; entries that are under way lose theirs when they are written. Answers how many lost theirs. The erasure's own
 /// row has to be there before.
 pub(super) async fn forget_details(tx: &Tx<'_>, uuid: &PatientId, mentioned_by: &[BraceletId]) -> Result<u64> {
+    // Entries under way are either written by now and lose their details here, or find the erasure and drop them.
     tx.put(HOLD, &[]).await?;
     let mut forgotten = tx.execute(FORGET_DETAILS, &[&uuid]).await?;
     // A uuid has no sign that LIKE reads as another.
@@ -239,6 +240,7 @@ fn hash_details(salt: &[u8], details: Option<&str>) -> Vec<u8> {
 
 /// SHA-256 of the hash before and every field, each with its length so that no two entries read the same.
 fn hash_entry(last_hash: &[u8], entry: &AuditEntry, details_hash: &[u8]) -> Vec<u8> {
+    // Number and time are hashed too: an entry can be neither moved nor taken out of the middle.
     let (number, time_ms) = (entry.number.to_be_bytes(), entry.time_ms.to_be_bytes());
     let secondary = entry.secondary.as_ref();
     let fields: [&[u8]; 12] = [

@@ -158,6 +158,7 @@ impl UsersDb {
         let id = id.clone();
         self.db
             .write(async move |tx| {
+                // Held from here on: nobody can put the bracelet on before it is removed.
                 if wearer(tx, &id).await?.is_some() {
                     return Ok(false);
                 }

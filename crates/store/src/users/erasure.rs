@@ -81,6 +81,7 @@ impl UsersDb {
         let patient = patient.clone();
         self.db
             .write(async move |tx| {
+                // Freed pages are overwritten at once. That slows every deletion, so it ends with this one.
                 tx.overwrite_deleted(true)?;
                 let erased = erase_patient(tx, &patient, at_ms, &message).await;
                 tx.overwrite_deleted(false)?;
@@ -142,6 +143,7 @@ async fn erase_patient(tx: &Tx<'_>, patient: &PatientId, at_ms: i64, message: &H
     let bracelets: Vec<BraceletId> = tx.query(BRACELETS, &[&patient], |row| row.get(0)).await?;
     let audit_details = audit::forget_details(tx, patient, &bracelets).await?;
     strip_messages(tx, patient, at_ms).await?;
+    // Before the event of the erasure itself, which has to keep its groups.
     tx.put(EMPTY_EVENTS, &[&patient]).await?;
     // Read before they go: members of these groups are informed, who afterwards could not be found.
     let groups: Vec<GroupCode> = tx.query(GROUPS, &[&patient], |row| row.get(0)).await?;

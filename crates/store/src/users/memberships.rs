@@ -159,6 +159,7 @@ impl UsersDb {
                 if !hold_group(tx, &group_code).await? {
                     return Err(StoreError::Gone("group"));
                 }
+                // A member already: what changes nothing has no entry in the log.
                 if tx.execute(ADD, &[&account, &group_code, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
@@ -218,6 +219,7 @@ impl UsersDb {
                 }
                 // Before the settings are reckoned, which follow from all groups that the patient is in by then.
                 tx.put(ATTACH, &[&group_code, &patient, &effective.at_ms]).await?;
+                // In the same transaction: readers of the event log must not find a patient without the event.
                 let attached = NewEvent::of_group(EventType::PatientAttached, &group_code, effective.at_ms);
                 events::append(tx, &patient, &[attached]).await?;
                 effective.enqueue(tx, &patient).await?;

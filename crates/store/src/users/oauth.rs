@@ -124,6 +124,7 @@ impl UsersDb {
                 if tx.execute(REMOVE, &[&id, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
+                // Otherwise the patients' lists would show consents to a client that is gone.
                 tx.put(END_OF_CLIENT, &[&id, &now_ms]).await?;
                 message.enqueue(tx).await?;
                 Ok(true)
@@ -137,6 +138,7 @@ impl UsersDb {
         let password_hash = password_hash.to_owned();
         self.db
             .write(async move |tx| {
+                // Both rows are held: a new password or the client's removal is seen here, or comes later and ends the consent.
                 if !hold_patient(tx, &consent.patient, &password_hash).await?
                     || tx.execute(HOLD, &[&consent.client]).await? == 0
                 {

@@ -156,6 +156,7 @@ impl UsersDb {
                 let attached = NewEvent::of_group(EventType::PatientAttached, &group_code, patient.created_ms);
                 events::append(tx, &patient.uuid, &[attached]).await?;
                 message.enqueue(tx).await?;
+                // After the message that makes the patient's row: changes of a patient are delivered in this order.
                 effective.enqueue_if_any(tx, &patient.uuid).await
             })
             .await
@@ -240,6 +241,7 @@ impl UsersDb {
                     return Err(StoreError::Conflict("an account has this e-mail".to_owned()));
                 }
                 let (uuid, hash, person) = (&wanted.uuid, &wanted.password_hash, &wanted.person);
+                // Only from `pre_created`: of two activations at once, the second changes nothing.
                 if tx.execute(ACTIVATE, &[uuid, &wanted.email, hash, &false, person, &wanted.now_ms]).await? == 0 {
                     return Ok(false);
                 }
