@@ -274,8 +274,8 @@ fn begin_restore(data: &Path) -> Result<PathBuf, Failure> {
     Ok(unfinished)
 }
 
-/// Erases the patients that the list of the erased or the caller names and the restored databases still know; answers how many, and
-/// how many of those that the caller names they do not know.
+/// Erases the patients that the list of the erased or the caller names and the restored databases still know; answers
+/// how many, and how many of those that the caller names they do not know.
 async fn erase_again(platform: &Platform, named: BTreeSet<PatientId>) -> Result<(u64, u64), Failure> {
     let mut erased: BTreeSet<PatientId> = platform.core.objects().erased().await?.into_iter().collect();
     // The store's own list and the operator's: either may know of erasures that the other does not.

@@ -138,7 +138,8 @@ impl UsersDb {
         let password_hash = password_hash.to_owned();
         self.db
             .write(async move |tx| {
-                // Both rows are held: a new password or the client's removal is seen here, or comes later and ends the consent.
+                // Both rows are held: a new password or the client's removal is seen here, or comes later and ends the
+                // consent.
                 if !hold_patient(tx, &consent.patient, &password_hash).await?
                     || tx.execute(HOLD, &[&consent.client]).await? == 0
                 {

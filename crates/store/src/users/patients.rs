@@ -274,8 +274,9 @@ impl UsersDb {
             .await
     }
 
-    /// Sets the password of a confirmed patient, ends their sessions on the Users Cloud and their consents, and enqueues for
-    /// the health database the end of the tokens there. False, and nothing is changed, when they are not `confirmed`.
+    /// Sets the password of a confirmed patient, ends their sessions on the Users Cloud and their consents, and
+    /// enqueues for the health database the end of the tokens there. False, and nothing is changed, when they are not
+    /// `confirmed`.
     pub async fn set_patient_password(
         &self,
         uuid: &PatientId,
