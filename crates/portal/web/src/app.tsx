@@ -8,12 +8,12 @@ import { useSession } from "./api/session";
 import { Problem } from "./design/problem";
 import { Skeleton } from "./design/skeleton";
 import { Toasts } from "./design/toast";
+import type { PageProps } from "./page_props";
 import { NotFound } from "./pages/not_found";
 import { NewPassword } from "./pages/sign_in/new_password";
 import { SignIn } from "./pages/sign_in/page";
 import { useAddress } from "./router";
-import type { PageProps } from "./page_props";
-import { ROUTES, routeOf, type Route } from "./routes";
+import { ROUTES, type Route, routeOf } from "./routes";
 import { Shell } from "./shell";
 
 export function App() {

@@ -96,7 +96,7 @@ export function setQuery(changes: Record<string, string | null>): void {
 export function listenForLinks(): void {
   addEventListener("popstate", () => {
     steps++;
-    listeners.forEach((listener) => listener());
+    for (const listener of listeners) listener();
   });
   document.addEventListener("click", (event) => {
     const to = ownLink(event);

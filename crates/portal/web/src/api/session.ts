@@ -28,10 +28,10 @@ export function whenPersonChanges(forget: () => void): void {
 const personOf = (one: SessionState) => (one.is === "in" ? one.session.account.uuid : null);
 
 function become(next: SessionState): void {
-  if (personOf(next) !== personOf(state)) forgetters.forEach((forget) => forget());
+  if (personOf(next) !== personOf(state)) for (const forget of forgetters) forget();
   state = next;
   setCsrfToken(next.is === "in" ? next.session.csrf_token : "");
-  listeners.forEach((listener) => listener(state));
+  for (const listener of listeners) listener(state);
 }
 
 /** Until the server is asked again whether there is a session, when it does not say how long to wait. */

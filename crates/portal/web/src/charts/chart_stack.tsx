@@ -7,8 +7,8 @@ import { Ruler, showNow } from "./ruler";
 import { reasonText, type SeriesAnswer } from "./series";
 import { AXIS_PX, RIGHT_PX } from "./track_chart";
 import { drawnOf } from "./track_data";
-import type { Track } from "./tracks";
 import { TrackView } from "./track_view";
+import type { Track } from "./tracks";
 import { gapsText, type Naming, signalText } from "./words";
 import { rangeText } from "./zone";
 

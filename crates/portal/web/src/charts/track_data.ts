@@ -2,7 +2,7 @@
 // its highest and lowest values.
 
 import { columnOf } from "../data_columns";
-import { aligned, type Aligned, broken, type Gap, joinLimit, type Series, type SeriesAnswer } from "./series";
+import { type Aligned, aligned, broken, type Gap, joinLimit, type Series, type SeriesAnswer } from "./series";
 import type { Signal, Track } from "./tracks";
 
 /** A signal that has arrived. */

@@ -94,7 +94,11 @@ export function signalText(naming: Naming, series: Told | undefined, range: Rang
 function timeText(instant: number, range: Range, zone: string, bucketMs: number): string {
   const span = range.to - range.from;
   const fine = span <= 20_000 && bucketMs < 1_000;
-  const text = clock(instant, zone, fine ? "millisecond" : span <= 1_200_000 && bucketMs < 60_000 ? "second" : "minute");
+  const text = clock(
+    instant,
+    zone,
+    fine ? "millisecond" : span <= 1_200_000 && bucketMs < 60_000 ? "second" : "minute",
+  );
   return span > 86_400_000 + 3_600_000 ? `${shortDate(instant, zone)} ${text}` : text;
 }
 

@@ -3,12 +3,12 @@
 
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { csvText, download, type Cell } from "../csv";
+import { type Cell, csvText, download } from "../csv";
 import { count, number } from "../format";
 import { Button } from "./button";
 import { CurlButton } from "./copy_button";
 import { Icon } from "./icon";
-import { filterRows, sortRows, type Order } from "./list";
+import { filterRows, type Order, sortRows } from "./list";
 
 export interface Column<T> {
   key: string;
@@ -173,7 +173,10 @@ function Head<T>({
       class={column.end ? "number" : undefined}
       aria-sort={mine ? (mine.direction === "down" ? "descending" : "ascending") : undefined}
     >
-      <button type="button" onClick={() => onOrder({ key: column.key, direction: mine?.direction === "up" ? "down" : "up" })}>
+      <button
+        type="button"
+        onClick={() => onOrder({ key: column.key, direction: mine?.direction === "up" ? "down" : "up" })}
+      >
         {column.title}
         {mine && <Icon name={mine.direction} size={12} />}
       </button>

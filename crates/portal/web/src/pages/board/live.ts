@@ -76,10 +76,22 @@ export class LiveLine<R> {
     const current = (listen: (data: unknown) => void) => (event: { data?: unknown }) => {
       if (this.line === line && !this.closed) listen(event.data);
     };
-    line.addEventListener("open", current(() => void this.resync(line)));
-    line.addEventListener("row", current((data) => this.parts.onRow(JSON.parse(String(data)) as R)));
-    line.addEventListener("reload", current(() => void this.resync(line)));
-    line.addEventListener("error", current(() => void this.broke(line)));
+    line.addEventListener(
+      "open",
+      current(() => void this.resync(line)),
+    );
+    line.addEventListener(
+      "row",
+      current((data) => this.parts.onRow(JSON.parse(String(data)) as R)),
+    );
+    line.addEventListener(
+      "reload",
+      current(() => void this.resync(line)),
+    );
+    line.addEventListener(
+      "error",
+      current(() => void this.broke(line)),
+    );
   }
 
   /** The line is up: what was sent before is not known, so everything is read. */

@@ -37,7 +37,8 @@ export function useBoard(code: string): Board {
         if (state === "lost") connectionLost();
       },
       isFinal: (failure) => {
-        const final = failure instanceof ApiError && failure.status >= 400 && failure.status < 500 && failure.status !== 429;
+        const final =
+          failure instanceof ApiError && failure.status >= 400 && failure.status < 500 && failure.status !== 429;
         if (final) setError(failure);
         return final;
       },

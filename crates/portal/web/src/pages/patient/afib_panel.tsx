@@ -54,8 +54,8 @@ export function AfibPanel({ uuid, range, zone }: Props) {
         </span>
       </header>
       <p class="small soft">
-        Windows of 64 intervals between beats. An aid for looking, not a diagnosis. Reading the records is written to the
-        audit log.
+        Windows of 64 intervals between beats. An aid for looking, not a diagnosis. Reading the records is written to
+        the audit log.
       </p>
       {error && <Problem error={error} onRetry={show} />}
       {read && read.records.length === 0 && <p class="soft">No window in this range: there are no beat intervals.</p>}
@@ -114,7 +114,9 @@ function Strip({ uuid, record, when }: { uuid: string; record: AfRecord; when: s
   return (
     <figure class="strip">
       {error && <Problem error={error} />}
-      {image && <img src={image} alt={`Intervals between beats of the window at ${when}, ${afText(record.classification)}`} />}
+      {image && (
+        <img src={image} alt={`Intervals between beats of the window at ${when}, ${afText(record.classification)}`} />
+      )}
       <figcaption class="small soft">
         {when} · {afText(record.classification)}
       </figcaption>

@@ -58,7 +58,8 @@ export function BraceletPanel({ patient }: { patient: Patient }) {
           <b>{device.serial_number}</b> {device.device_type} {device.firmware_version}
           <br />
           <span class="soft">
-            {device.battery_level != null && `battery ${device.battery_level} %, `}heard of <Ago time={device.updated_at} />
+            {device.battery_level != null && `battery ${device.battery_level} %, `}heard of{" "}
+            <Ago time={device.updated_at} />
           </span>
         </p>
       )}

@@ -10,7 +10,9 @@ export function zoneOfSummary(summary: unknown): string | null {
   for (const section of Object.values(summary)) {
     if (typeof section !== "object" || section === null) continue;
     for (const slots of Object.values(section)) {
-      const first = Array.isArray(slots) ? (slots[0] as { timestamp?: unknown; date?: unknown } | undefined) : undefined;
+      const first = Array.isArray(slots)
+        ? (slots[0] as { timestamp?: unknown; date?: unknown } | undefined)
+        : undefined;
       if (typeof first?.timestamp === "number" && typeof first.date === "string") {
         return offsetZone(Date.parse(`${date}T${first.date}:00Z`) - Math.floor(first.timestamp / 60_000) * 60_000);
       }

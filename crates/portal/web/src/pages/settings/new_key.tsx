@@ -6,12 +6,12 @@ import { call } from "../../api/client";
 import * as paths from "../../api/paths";
 import type { ApiKey } from "../../api/types";
 import { useAction } from "../../api/use_action";
+import { curlCommand } from "../../curl";
 import { Notice } from "../../design/badge";
 import { Button } from "../../design/button";
 import { CopyButton } from "../../design/copy_button";
 import { Dialog } from "../../design/dialog";
 import { CheckGroup, SelectField, TextField } from "../../design/field";
-import { curlCommand } from "../../curl";
 import { useStudies } from "../../studies";
 import { newKeyBody } from "./new_key_body";
 

@@ -24,7 +24,7 @@ export async function makeVouchers(
   onMade: (made: number) => void,
   stopped: () => boolean,
 ): Promise<void> {
-  for (let made = 0; made < wanted && !stopped();) {
+  for (let made = 0; made < wanted && !stopped(); ) {
     const voucher = await patiently(() => call<Voucher>("POST", paths.patients(code)));
     onMade(++made);
     const identifier = identifiers[made - 1];
