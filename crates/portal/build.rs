@@ -1,4 +1,4 @@
-//! Bundles the pages with npm in `OUT_DIR`, so that nothing is written beside the sources, and writes the table of the
+//! Bundles the pages with npm in `OUT_DIR`, so that nothing is written next to the sources, and writes the table of the
 //! files that the crate embeds.
 //!
 //! `npm run build` has to write the files into the folder named by `PORTAL_OUT`, and each of them also as brotli (`.br`)
@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a developer's own runs of npm leave beside the sources.
+/// What a developer's own runs of npm leave next to the sources.
 const NOT_SOURCES: [&str; 4] = ["node_modules", "dist", "test-results", "screenshots"];
 
 fn main() {

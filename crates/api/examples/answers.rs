@@ -1,5 +1,6 @@
 //! Prints how long the answers over many patients take, and how much memory: `cargo run --release -p api --example
-//! answers -- 10000 500 3` enrols 10,000 patients of whom each has a row and 500 have a whole day, and asks three times.
+//! answers -- 10000 500 3` enrols 10,000 patients each of which has a row and 500 have a whole day, and asks three
+//! times.
 #![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
 
 use std::sync::Arc;
@@ -160,7 +161,7 @@ async fn sign_in(router: &Router, email: &str, password: &str) -> Result<String,
     Ok(cookie.split(';').next().unwrap_or_default().to_owned())
 }
 
-/// What all threads together have computed so far, ms, where the system tells it.
+/// What all threads together have computed so far, ms, where the system reports it.
 fn cpu_ms() -> f64 {
     let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().filter_map(Result::ok);
     let of = |thread: std::fs::DirEntry| {
@@ -170,7 +171,7 @@ fn cpu_ms() -> f64 {
     threads.map(of).sum::<f64>() / 1e6
 }
 
-/// The most memory that the process has held, where the system tells it.
+/// The most memory that the process has held, where the system reports it.
 fn most_memory() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM"));

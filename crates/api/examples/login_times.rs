@@ -1,4 +1,4 @@
-//! Whether the time of a refused login tells if there is such a person: `cargo run --release -p api --example
+//! Whether the time of a refused login shows that there is such a person: `cargo run --release -p api --example
 //! login_times -- 200` tries each kind of name 200 times, in an order that changes, and fails when two medians differ by
 //! more than a tenth. On Linux it also prints the CPU time, which other work on the machine disturbs less.
 #![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
@@ -84,7 +84,7 @@ fn spread(medians: &[f64]) -> f64 {
     largest / smallest - 1.0
 }
 
-/// CPU time of all threads of this process; zero where the system does not tell.
+/// CPU time of all threads of this process; zero where the system reports none.
 fn cpu_time() -> Duration {
     let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return Duration::ZERO };
     let of_thread = |thread: std::fs::DirEntry| {

@@ -30,12 +30,12 @@ pub(crate) fn place_of(error: &serde_json::Error) -> String {
     format!("line {}, column {}", error.line(), error.column())
 }
 
-/// The largest number that is written with as few characters as the smallest that no machine number holds.
+/// The largest number that is written with as few characters as the smallest that no f64 holds.
 const STILL_A_NUMBER: &[u8] = b"1e308";
 
-/// The JSON with numbers in the place of those that are too large for a machine number; `None` when there are none.
+/// The JSON with numbers in the place of those that are too large for an f64; `None` when there are none.
 ///
-/// What takes their place is out of every range too, so that it is told of where the number stood and not of the
+/// What takes their place is out of every range too, so that it is reported at the place of the number and not of the
 /// whole body. Nothing moves: the shortest number that is too large has as many characters as what replaces it.
 pub(crate) fn with_machine_numbers(json: &[u8]) -> Option<Vec<u8>> {
     let mut changed: Option<Vec<u8>> = None;
@@ -106,7 +106,7 @@ impl Fields {
         }
     }
 
-    /// A text that has to be there; empty when it is not, which [`Fields::finish`] then tells.
+    /// A text that has to be there; empty when it is not, which [`Fields::finish`] then reports.
     pub fn required_text(&mut self, field: &str) -> String {
         let text = self.text(field);
         // One reason per field: "must be a text" and "is required" together would contradict each other.
@@ -136,7 +136,7 @@ impl Fields {
         }
     }
 
-    /// A whole number that may be absent or null.
+    /// An integer that may be absent or null.
     pub fn integer(&mut self, field: &str) -> Option<i64> {
         match self.values.remove(field)? {
             Value::Null => None,
@@ -145,7 +145,7 @@ impl Fields {
         }
     }
 
-    /// A whole number that has to be there; `None` when it is not, which [`Fields::finish`] then tells.
+    /// An integer that has to be there; `None` when it is not, which [`Fields::finish`] then reports.
     pub fn required_integer(&mut self, field: &str) -> Option<i64> {
         let number = self.integer(field);
         if number.is_none() && !self.errors.contains_key(field) {
@@ -197,7 +197,7 @@ impl Fields {
     }
 
     /// A list of objects that has to be there, each to be read by itself; empty when it is not there, which
-    /// [`Fields::finish`] then tells. What `read` finds wrong of the first is told as of `field.0.…`.
+    /// [`Fields::finish`] then reports. What `read` finds wrong of the first is reported as of `field.0.…`.
     pub fn required_list<T>(&mut self, field: &str, read: impl Fn(&mut Fields) -> T) -> Vec<T> {
         let elements = match self.values.remove(field) {
             Some(Value::Array(elements)) => elements,

@@ -15,7 +15,7 @@ pub enum CallRejection {
     /// The header is there, but of another scheme.
     #[error("the Authorization header is not of the Bearer scheme")]
     NotBearer,
-    /// A header is there more than once: whoever passed the request on may have looked at another one.
+    /// A header is there more than once: anyone who passed the request on may have looked at another one.
     #[error("the credential is there more than once")]
     Repeated,
     /// A header has bytes that are not text.

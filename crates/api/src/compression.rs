@@ -7,7 +7,7 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 
 /// Below this an answer is not worth the work. Answers that hold a token are smaller, which is as well: the size of what is
-/// compressed beside a secret says something of it. Streams have no size beforehand and hold no tokens.
+/// compressed next to a secret says something of it. Streams have no size beforehand and hold no tokens.
 const WORTH_BYTES: u64 = 2048;
 
 /// Compresses texts. Archives, Parquet files and Arrow streams stay as they are, since they are compressed within or are

@@ -22,7 +22,7 @@ pub(crate) const EXTRA: &str = "extra";
 /// How days are to be shown.
 #[derive(Clone, Debug)]
 pub(crate) struct DayForm {
-    /// What beside sections.
+    /// What is wanted in addition to the sections.
     pub parts: DayParts,
     /// Which sections.
     pub sections: Vec<Section>,
@@ -85,7 +85,7 @@ pub(crate) async fn one_day(day: PatientDay, form: DayForm) -> Result<Response> 
     Ok(([(CONTENT_TYPE, "application/json")], out).into_response())
 }
 
-/// How many days stand in one answer.
+/// How many days are in one answer.
 pub(crate) enum Arrangement {
     /// An object with a member for each patient.
     ByPatient,

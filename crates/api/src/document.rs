@@ -128,7 +128,7 @@ fn complete_security(path: &str, operation: &mut Map<String, Value>) -> bool {
         }
         _ if takes_health_header => vec!["health_token_header"],
         _ if takes_key => KEY_SCHEMES.to_vec(),
-        // Whoever logs in proves who he is by the body.
+        // Anyone who logs in shows who they are by the body.
         _ if path.ends_with("/login") || !has_401 => Vec::new(),
         _ if path.starts_with("/users/") => vec!["users_token"],
         _ if path.starts_with("/health/") => vec!["health_token"],
@@ -298,7 +298,7 @@ mod tests {
         each.collect()
     }
 
-    /// Run with `UPDATE_OPENAPI=1` to write the file anew.
+    /// Run with `UPDATE_OPENAPI=1` to write the file again.
     #[test]
     #[allow(clippy::disallowed_methods)] // a switch for people, not configuration of the program
     fn the_document_in_the_repository_is_what_the_code_says() {

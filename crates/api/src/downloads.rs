@@ -39,8 +39,8 @@ async fn download(
     headers: HeaderMap,
 ) -> Result<Response> {
     let text = |key: &str| parameters.one(key).unwrap_or_default().to_owned();
-    // A link that cannot be read is one that has ended long ago: 403 like a forged one, so that nothing tells them
-    // apart.
+    // A link that cannot be read is one that has ended long ago: 403 like a forged one, so that the two
+    // cannot be distinguished.
     let expires_s = text("expires").parse().unwrap_or(0);
     let link = DownloadLink { path: text("object"), name, expires_s, signature: text("signature") };
     // The signature is checked before anything is said of the file, its size included.

@@ -163,7 +163,8 @@ impl IntoResponse for ApiError {
         let mut body = ErrorBody { errors: self.fields(), ..ErrorBody::new(code, self.to_string()) };
         // Internals go to the log only: an error of the database names tables, and sometimes values.
         if status.is_server_error() {
-            // The span around the request carries its id. Overload is told by the metrics: a line for each would add to it.
+            // The span around the request carries its id. Overload is reported by the metrics: a line for each would
+            // add to it.
             if !matches!(self, ApiError::Overloaded(_)) {
                 tracing::error!(error = %self, status = status.as_u16(), "the request failed");
             }

@@ -1,5 +1,5 @@
-//! Who calls: a researcher with an API key, a patient or someone in his stead with a token of the Health Cloud, or
-//! someone with a token of the Users Cloud.
+//! Who calls: a researcher with an API key, a patient or someone on the patient's behalf with a token of the Health
+//! Cloud, or someone with a token of the Users Cloud.
 
 use axum::extract::FromRequestParts;
 use axum::http::header::AUTHORIZATION;
@@ -31,7 +31,7 @@ impl FromRequestParts<ApiState> for ResearcherCall {
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
         let key = match api_key(parts) {
-            // Whoever brings a key means the key, whatever cookie his browser adds.
+            // Anyone who brings a key means the key, whatever cookie their browser adds.
             Err(CallRejection::NoCredential) => match researcher_of_cookie(parts, state).await? {
                 Some(researcher) => return Ok(ResearcherCall(researcher)),
                 None => return Err(CallRejection::NoCredential.into()),
@@ -80,7 +80,7 @@ fn api_key(parts: &Parts) -> Result<String, CallRejection> {
     if let Some(token) = Parameters::of(&parts.uri).one("token") {
         return Ok(token.to_owned());
     }
-    // An Authorization header of another scheme is refused here, also beside a good `X-Api-Key`: guessing which one
+    // An Authorization header of another scheme is refused here, also next to a good `X-Api-Key`: guessing which one
     // was meant would hide the mistake.
     let header = match bearer(parts)? {
         Some(token) => Some(token),

@@ -1,7 +1,7 @@
 //! Host names of the clouds: a request for such a name is served by its cloud at the root.
 //!
 //! The name decides about the route and nothing else. Absolute addresses in answers come from the configuration, so
-//! that nobody can have a link made to a host of his choice.
+//! that nobody can have a link made to a host of their choice.
 
 use axum::Json;
 use axum::http::header::{CACHE_CONTROL, HOST};
@@ -13,7 +13,7 @@ use runtime::HashMap;
 use crate::error::ErrorBody;
 use crate::part::Part;
 
-/// What is served under every name, beside the clouds.
+/// What is served under every name, next to the clouds.
 const EVERYWHERE: [&str; 5] = ["/livez", "/readyz", "/openapi.json", "/docs", "/docs/style.css"];
 
 /// The host names of the clouds.
@@ -22,7 +22,7 @@ pub struct Hosts {
     names: HashMap<String, Part>,
 }
 
-/// A request that does not say clearly whom it is for.
+/// A request that does not say clearly which host it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnclearHost;
 
@@ -35,7 +35,7 @@ impl Hosts {
     /// Gives a request that is for a cloud's own name the path that it has on the shared address.
     ///
     /// # Errors
-    /// More than one `Host` header: whoever passed the request on may have read the other one.
+    /// More than one `Host` header: anyone who passed the request on may have read the other one.
     pub fn place<B>(&self, request: &mut Request<B>) -> Result<(), UnclearHost> {
         // Checked without names as well: the rule must not depend on how the service was set up.
         if request.headers().get_all(HOST).iter().nth(1).is_some() {
@@ -67,7 +67,7 @@ impl IntoResponse for UnclearHost {
     }
 }
 
-/// The host that a request is for; the request line stands before the header (RFC 9112, 3.2.2).
+/// The host that a request is for; the request line counts before the header (RFC 9112, 3.2.2).
 fn host_of<'request>(uri: &'request Uri, headers: &'request HeaderMap) -> Option<&'request str> {
     match uri.authority().map(Authority::as_str) {
         Some(authority) => Some(authority),
@@ -79,7 +79,7 @@ fn host_of<'request>(uri: &'request Uri, headers: &'request HeaderMap) -> Option
 fn bare_name(host: &str) -> String {
     // Clients behind a proxy keep the port that they connected to, and name servers allow the dot.
     let name = match host.rsplit_once(':') {
-        // The colons of an IPv6 address stand in brackets.
+        // The colons of an IPv6 address are in brackets.
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
     };

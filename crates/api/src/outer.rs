@@ -149,7 +149,7 @@ fn count(state: &ApiState, request: &mut Request) -> Option<Counted> {
 }
 
 /// Answers a request if there is not too much to do already. Probes are always answered: a node that is asked too much
-/// is not a node that has to be started anew.
+/// is not a node that has to be started again.
 async fn admit(state: &ApiState, route: &str, request: Request, next: Next, span: &Span) -> Response {
     // Refused and not queued: a client that waits for a place holds its connection and its memory meanwhile.
     let permit = match state.requests.clone().try_acquire_owned() {

@@ -25,7 +25,7 @@ impl Parameters {
     }
 
     /// All values of `key`, `key[]` and `key[0]`, `key[1]`...; a value with commas is several. Invalid when something else
-    /// stands in the brackets: left out, it would ask for everything.
+    /// is in the brackets: left out, it would ask for everything.
     pub fn list(&self, key: &'static str) -> Result<Vec<&str>, PlatformError> {
         let mut values = Vec::new();
         for (name, value) in &self.0 {

@@ -1,4 +1,4 @@
-//! A uuid in a path. The answers write uuids in small letters; whoever asks may write them in capitals (RFC 9562,
+//! A uuid in a path. The answers write uuids in small letters; callers may write them in capitals (RFC 9562,
 //! section 4), as some platforms do by themselves.
 
 use std::ops::Deref;

@@ -69,7 +69,7 @@ pub(crate) fn read_profile(fields: &mut Fields) -> ProfileChange {
             weight: fields.number("weight"),
             skin_color: fields.integer("skin_color"),
             hair_density: fields.integer("hair_density"),
-            // Staff sets the zone with PATCH, beside the other attributes of the study; read here, it could be set in
+            // Staff sets the zone with PATCH, next to the other attributes of the study; read here, it could be set in
             // two ways.
             time_zone: None,
         },

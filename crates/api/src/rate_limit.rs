@@ -1,8 +1,9 @@
 //! The general rate limit: so many requests a minute for each credential, and for each address that shows none.
 //!
-//! A minute begins with the first request and the count starts anew with the next request after its end, so that what
+//! A minute begins with the first request and the count starts again with the next request after its end, so that what
 //! the headers say is exact and simple. A table of our own does it in less than a microsecond: the limiters on offer
-//! smooth requests instead of counting them, and would need a second table to tell valid credentials from guesses.
+//! smooth requests instead of counting them, and would need a second table to distinguish valid credentials from
+//! guesses.
 //!
 //! A credential has a count of its own only once it has proven valid; until then its requests count for the address
 //! that they come from, or guessing would be free. A first request that proves valid is given back to the address.
@@ -60,7 +61,7 @@ pub(crate) struct Caller {
     address: u64,
 }
 
-/// Set by whoever finds a credential to be valid.
+/// Set where a credential is found to be valid.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Proven(Arc<AtomicBool>);
 
@@ -182,7 +183,7 @@ fn credential_of<'request>(uri: &'request Uri, headers: &'request HeaderMap) -> 
     ["x-api-key", "x-health-token"].into_iter().find_map(header).or_else(cookie)
 }
 
-/// Addresses that one customer of a network has at his disposal count together.
+/// Addresses that one customer of a network has at their disposal count together.
 fn neighbourhood(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),

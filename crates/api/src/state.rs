@@ -59,7 +59,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// Without a rate limit, which is for whoever opens the service to others to set.
+    /// Without a rate limit, which the operator sets when the service is opened to others.
     fn default() -> Self {
         Limits {
             sync_bytes: 32 << 20,

@@ -10,7 +10,7 @@ use store::Role;
 /// An entry as the table names it: code, kind and id of the primary and of the secondary entity.
 type Expected = (&'static str, (&'static str, String), Option<(&'static str, String)>);
 
-/// What an operation writes, told from the entries since a number.
+/// What an operation writes, taken from the entries since a number.
 async fn entries_since(story: &Story, uuids: &[String], seen: &mut usize) -> Vec<Value> {
     // Nobody appears in all entries, so those of all who could have acted are put together.
     let mut found: Vec<(i64, Value)> = Vec::new();
@@ -117,16 +117,16 @@ async fn each_operation_writes_its_code() {
     ask("DELETE", "/v1/bracelets/S%201", Value::Null).await;
     check(&[&ada, &grace], vec![("BRACELET_DELETE", of_bracelet(), None)]).await;
 
-    // His own change of his profile has no practitioner in it.
+    // The patient's own change of the profile has no practitioner in it.
     story.ask("PATCH", "/users/me", &users_token, json!({"last_name": "Hopper"})).await.ok();
     check(&[&ada, &grace], vec![("PATIENT_PROFILE_UPDATE", patient(), None)]).await;
     ask("DELETE", &of_grace(""), Value::Null).await;
     check(&[&ada, &grace], vec![("PATIENT_DELETE", patient(), None)]).await;
     let login = story.post("/users/login", json!({"email": "hcp@example.org", "password": PASSWORD})).await.ok();
     story.ask("DELETE", "/users/me", &text(&login["token"]), Value::Null).await.ok();
-    // The practitioner's two entries of before are counted again: he has not been looked for yet.
-    let his = entries_since(&story, std::slice::from_ref(&hal), &mut 2).await;
-    assert_eq!(his, [json!(["USER_LOGIN", user(&hal), null]), json!(["USER_DELETE", user(&hal), null])]);
+    // The practitioner's two entries of before are counted again: they have not been looked for yet.
+    let own = entries_since(&story, std::slice::from_ref(&hal), &mut 2).await;
+    assert_eq!(own, [json!(["USER_LOGIN", user(&hal), null]), json!(["USER_DELETE", user(&hal), null])]);
     written.push("USER_DELETE".to_owned());
 
     let missing: Vec<&str> = Action::ALL

@@ -66,7 +66,7 @@ async fn the_log_tells_what_the_caller_did() {
     assert_eq!(story.get(&log(&all)).await.error(), (403, "forbidden"));
     assert_eq!(story.get(&log("")).await.error(), (403, "forbidden"));
 
-    // The patient's own registration and login are there too, under his own name.
+    // The patient's own registration and login are there too, under their own name.
     let (entries, broken) = story.platform.core.users().verify_audit().await.expect("an answer");
     assert_eq!((entries, broken), (5, None));
 }
@@ -86,7 +86,7 @@ struct EntryBody<'entry> {
     details: Option<&'entry RawValue>,
 }
 
-/// A log of several thousand entries in which Ada appears, about a patient of each of her two groups.
+/// A log of several thousand entries in which Ada appears, about a patient of each of two groups.
 struct LongLog {
     story: Story,
     key: String,

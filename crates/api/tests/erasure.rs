@@ -14,7 +14,7 @@ use testkit::Postgres;
 /// The jobs that look once more for what is left of the erased.
 const ERASURE_CHECKS: [&str; 2] = ["plan_erasure_checks", "check_erasure"];
 
-/// What would tell of the erased, as they were entered and sent.
+/// What would show who the erased are, as they were entered and sent.
 const TELLING: [&str; 10] = [
     "Gracelle",
     "Hopperling",
@@ -28,7 +28,7 @@ const TELLING: [&str; 10] = [
     "note-marker-k2Vq8ZtYw",
 ];
 
-/// A researcher, and two patients of whom everything is known that can be.
+/// A researcher, and two patients with everything that can be known of them.
 struct Cast {
     key: String,
     group: String,
@@ -147,7 +147,7 @@ async fn nothing_is_left_in_the_tables() {
     let story = Story::begin_at(users_address, health_address, folder, api::Limits::default()).await;
     let cast = gather(&story).await;
     let before = found(&story, &[&users, &health]);
-    // A dump shows payloads as digits, so a note that is not sealed yet is not told by it; the sealed one is.
+    // A dump shows payloads as digits, so a note that is not sealed yet is not found in it; the sealed one is.
     assert_eq!(before, all_telling(), "the test could not find what it looks for");
     erase_and_look(&story, &cast, &[&users, &health]).await;
 }
@@ -184,7 +184,7 @@ async fn erase_and_look(story: &Story, cast: &Cast, databases: &[&Postgres]) {
         assert!(count(kind) > 0, "no {kind} were erased: {receipt}");
     }
 
-    // He is gone for everybody.
+    // They are gone for everybody.
     assert_eq!(story.ask("DELETE", &path, key, Value::Null).await.error(), (404, "patient_not_found"));
     assert_eq!(story.get_as(&format!("{path}/health-token"), key).await.error(), (404, "patient_not_found"));
     assert_eq!(story.get_as("/users/me", &grace.users_token).await.error(), (401, "unauthenticated"));
@@ -195,12 +195,12 @@ async fn erase_and_look(story: &Story, cast: &Cast, databases: &[&Postgres]) {
     let patients = story.get_as(&format!("/integration/v1/groups/{group}/patients"), key).await.ok();
     let left: Vec<String> = patients.as_array().expect("a list").iter().map(|patient| text(&patient["uuid"])).collect();
     assert_eq!(left, std::slice::from_ref(&hedy.uuid));
-    // Whoever else there is keeps everything, and the study keeps its bracelet.
+    // Everybody else keeps everything, and the study keeps its bracelet.
     assert_eq!(story.get_as(&hedys_day, key).await.ok(), hedys_day_before);
     let bracelets = story.get_as("/integration/v1/bracelets", key).await.ok();
     assert_eq!((&bracelets[0]["serial_number"], &bracelets[0]["patient_uuid"]), (&json!("SN-STOCK-1"), &Value::Null));
 
-    // The trail stays, without what it told of him.
+    // The trail stays, without what it said of them.
     let log = format!("/integration/v1/patients/audit/logs?from=0&to={}", story.now_ms());
     let entries = story.get_as(&log, key).await.ok();
     let of_grace: Vec<&Value> = entries
@@ -263,7 +263,7 @@ async fn an_erasure_that_was_killed_is_finished() {
         let cast = gather(&story).await;
         let (before, _) = story.platform.core.users().verify_audit().await.expect("an answer");
         erase_in_part(&story, &cast.grace.uuid, steps).await;
-        // At once he can no longer log in, and nobody reads him by name.
+        // At once they can no longer log in, and nobody reads them by name.
         let path = format!("/integration/v1/patients/{}/summary/2025-11-20", cast.grace.uuid);
         assert_eq!(story.get_as(&path, &cast.key).await.error(), (404, "patient_not_found"), "after {steps}");
         story.fold().await;
@@ -308,7 +308,7 @@ async fn erase_under_fire(story: &Story, databases: &[&Postgres]) {
             let answer = send(story, &cast.grace, round % 50, Telling::Yes).await;
             match answer.status.as_u16() {
                 200 => assert_eq!(refused, 0, "a sync was taken after one was refused"),
-                // 404 is a sync that was let in by its token and came too late for the patient.
+                // 404 is a sync that was accepted by its token and came too late for the patient.
                 401 | 404 => refused += 1,
                 _ => panic!("{answer:?}"),
             }
@@ -380,7 +380,7 @@ async fn people_erase_themselves() {
     assert_eq!(story.get_as("/integration/v1/groups", &cast.key).await.error(), (401, "unauthenticated"));
     assert!(story.platform.identity.health_caller(&reading).await.is_err());
     story.get_as(&health_token, &bob).await.ok();
-    // Her bracelet is Bob's now.
+    // Ada's bracelet is Bob's now.
     assert_eq!(story.get_as("/integration/v1/bracelets", &bob).await.ok()[0]["serial_number"], "SN-STOCK-1");
     assert_eq!(story.platform.core.users().verify_audit().await.expect("an answer").1, None);
 }

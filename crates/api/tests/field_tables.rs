@@ -1,8 +1,8 @@
 //! The "Field | Type" tables of section 2 of the interface specification, each held against the real answers: every
 //! name and nothing more, types, what may be null or absent, units by values that follow from what was sent.
 //!
-//! The tables are typed from the specification, not from the code. What refinements and decisions add to one stands
-//! beside it as ours. A table is done only when each specified field that may be null or absent has been seen both
+//! The tables are typed from the specification, not from the code. What refinements and decisions add to one is
+//! next to it as ours. A table is done only when each specified field that may be null or absent has been seen both
 //! ways.
 
 mod common;

@@ -171,7 +171,7 @@ async fn logging_out_of_the_users_cloud_ends_the_health_cloud_too() {
     assert!(!opens(&story, "/health", &refreshed).await);
     let exchange = story.post("/health/login", json!({"user_api_token": grace.users_token})).await;
     assert_eq!(exchange.error(), (401, "unauthenticated"));
-    // Another login of hers, and who reads in her stead, are not touched.
+    // Another login of the patient, and those who read on their behalf, are not touched.
     assert!(opens(&story, "/users", &other).await && opens(&story, "/health", &other_health).await);
     assert!(opens(&story, "/health", &reader).await);
 
@@ -296,7 +296,7 @@ async fn a_health_token_ends_with_what_it_rests_on() {
     let token = ask(&bob_key).await;
     story.platform.identity.disable_account(&bob).await.expect("disabled");
     assert!(!opens(&story, "/health", &token).await);
-    assert!(opens(&story, "/health", &grace.health_token).await, "her own is none of that");
+    assert!(opens(&story, "/health", &grace.health_token).await, "the own token is none of them");
 }
 
 #[tokio::test]

@@ -145,7 +145,7 @@ async fn settings_hold_from_the_moment_they_are_set() {
     assert_eq!(after[0].to_bits(), before[0].to_bits(), "yesterday keeps its goal");
     assert!((after[1] - 50.0).abs() < 0.01, "{before:?} {after:?}");
 
-    // Another group that joins later changes nothing; the first gives the goal until it lets him go.
+    // Another group that joins later changes nothing; the first gives the goal until it lets the patient go.
     let second = story.group(&key).await;
     let other = json!({"activity_goal_steps": 200});
     story.ask("PUT", &format!("/integration/v1/groups/{second}/settings"), &key, other).await.ok();
@@ -209,14 +209,14 @@ async fn staff_corrects_a_patient() {
     });
     assert_eq!(row, expected);
 
-    // What staff has entered stands when the patient activates himself and says something else only.
+    // What staff has entered stays when the patient activates themselves and says something else only.
     let activation = json!({"code": created["code"], "password": PASSWORD, "last_name": "Hopper"});
     let activated = story.post("/users/activate", activation).await.ok();
     let user = &activated["user"];
     assert_eq!((&user["first_name"], &user["last_name"]), (&json!("Grace"), &json!("Hopper")));
     story.post("/users/login", json!({"email": "grace@example.org", "password": PASSWORD})).await.ok();
 
-    // And he changes it himself.
+    // And they change it themselves.
     let token = text(&activated["token"]);
     let own = json!({"first_name": "G.", "weight": 62, "time_zone": "Asia/Tokyo", "agreement_to_terms_of_use": true});
     let user = story.ask("PATCH", "/users/me", &token, own).await.ok();
@@ -336,7 +336,7 @@ async fn a_bracelet_is_registered_worn_and_given_back() {
     assert_eq!(story.get_as(all, &ada).await.ok()[0]["patient_uuid"], json!(grace.uuid));
     let patched = story.ask("PATCH", &one, &ada, json!({"firmware_version": "2.1"})).await.ok();
     assert_eq!(patched["firmware_version"], "2.1");
-    // His list shows it, as what a sync has told of it would.
+    // Their list shows it, as it would after the report of a sync.
     let devices = async || {
         let path = format!("/integration/v1/groups/{group}/patients?fields=device");
         story.get_as(&path, &ada).await.ok()[0]["device"].clone()

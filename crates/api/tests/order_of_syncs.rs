@@ -1,6 +1,6 @@
 //! No answer depends on how data came: in which order, how often, cut into which syncs, in which form, with which
 //! folds and seals between. Data whose copies agree are sent to one service as they are, and shuffled, doubled and cut
-//! anew to another; then every answer of both must be the same to the byte.
+//! again to another; then every answer of both must be the same to the byte.
 
 mod common;
 #[path = "order_of_syncs/delivery.rs"]
@@ -141,7 +141,7 @@ async fn compare(plain: &Service, mixed: &Service, case: usize, when: &str) {
     }
 }
 
-/// The clock of both services stands, so what is compared is what was sent.
+/// The clock of both services does not move, so what is compared is what was sent.
 #[test]
 fn the_data_reach_beyond_the_present() {
     let wearing = Wearing::of(&mut ChaCha8Rng::seed_from_u64(1));

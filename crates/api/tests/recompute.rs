@@ -1,4 +1,4 @@
-//! Recomputing: nothing differs on healthy data, and what was damaged is found, told and put right.
+//! Recomputing: nothing differs on healthy data, and what was damaged is found, reported and put right.
 
 mod common;
 

@@ -51,7 +51,7 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
     assert_eq!(story.get_as(raw, &patient.health_token).await.ok(), json!([]));
     assert_eq!(story.get(&summary).await.ok(), before, "what was derived stands");
 
-    // Late rows of retired days are rejected, and nothing is computed anew from what is left.
+    // Late rows of retired days are rejected, and nothing is computed again from what is left.
     let data = json!({"data": activity(FIRST_MS + 120_000, 200)});
     let answer = story.post_as("/health/v1/sync", &patient.health_token, data).await.ok();
     let outcome = &answer["types"]["activity"];
@@ -89,7 +89,7 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
 }
 
 /// A temperature enters NEWS for twelve hours. When it has been retired and the heart rates of those hours have not, a
-/// recomputation leaves what NEWS said as it is, and still puts right what can be made anew.
+/// recomputation leaves what NEWS said as it is, and still puts right what can be made again.
 #[tokio::test]
 async fn recomputing_leaves_news_that_rests_on_retired_measurements() {
     let story = Story::begin().await;

@@ -158,7 +158,7 @@ fn sync_id(patient: &Patient, window: Window, data_types: &[DataType], rates: &S
         "{window:?} {named:?} {rates:?} {} {} {} {}",
         patient.scenario, patient.onset_ms, patient.zone_name, patient.serial_number
     );
-    // FNV-1a: the streams behind it are independent, so it only has to tell contents apart.
+    // FNV-1a: the streams behind it are independent, so it only has to distinguish contents.
     let hash = content
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));

@@ -1,4 +1,4 @@
-//! The course of a patient: his true physiology, minute by minute.
+//! The course of a patient: their true physiology, minute by minute.
 //!
 //! Sensors look at this truth. It exists whether or not the bracelet is worn; the rows of an upload leave out what the
 //! bracelet could not see.
@@ -39,7 +39,7 @@ pub struct Minute {
     pub battery_percent: f64,
     /// Sleep stage at the begin of the minute, none when the patient is up.
     pub stage: Option<Stage>,
-    /// What he does.
+    /// What the patient does.
     pub movement: Movement,
     /// Steps in the minute.
     pub steps: u32,

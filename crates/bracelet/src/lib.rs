@@ -9,7 +9,7 @@
 //!
 //! | Part | Idea |
 //! |---|---|
-//! | [`Patient`], [`Scenario`] | who wears the bracelet, and what happens to him |
+//! | [`Patient`], [`Scenario`] | who wears the bracelet, and what happens to the patient |
 //! | [`Course`] | the true physiology of a patient, minute by minute |
 //! | [`signals`] | one file per signal: what the sensors make of the truth |
 //! | [`SyncBody`], [`Truth`] | the upload of a window, and the daily figures that it must lead to |

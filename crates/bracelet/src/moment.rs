@@ -10,7 +10,7 @@ pub(crate) struct Moment {
     /// Hours since local midnight.
     pub hour: f64,
     pub stage: Option<Stage>,
-    /// How long the patient has been in bed, ms; 0 when he is up.
+    /// How long the patient has been in bed, ms; 0 when the patient is up.
     pub in_bed_ms: i64,
     /// Share of the heart-rate reserve in use, following effort within minutes.
     pub exertion: f64,

@@ -43,7 +43,7 @@ impl Night {
             push_cycle(&mut stages, cycle, random);
             cycle += 1;
         }
-        // The night is as long as the plan says, wherever its last cycle stands.
+        // The night is as long as the plan says, wherever its last cycle ends.
         stages.truncate(epochs);
         lie_awake_before_rising(&mut stages, random.random_range(4..16));
         Self { start_ms, stages }

@@ -1,4 +1,4 @@
-//! Who wears the bracelet: an invented person and his resting values.
+//! Who wears the bracelet: an invented person and their resting values.
 
 use jiff::tz::TimeZone;
 use rand::RngExt;
@@ -8,7 +8,7 @@ use crate::error::BraceletError;
 use crate::randomness::{Randomness, Subject};
 use crate::scenario::Scenario;
 
-/// What an activation tells the service about a person. Nobody real.
+/// What an activation says about a person. Nobody real.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Person {
     /// `Patient <number>`.
@@ -54,29 +54,29 @@ pub struct Baseline {
     pub bed_hour: f64,
     /// Usual length of the night in hours.
     pub night_hours: f64,
-    /// How much he moves, 0.5 to 1.5.
+    /// How much the patient moves, 0.5 to 1.5.
     pub liveliness: f64,
     /// What the battery loses, % per hour.
     pub battery_drain: f64,
 }
 
-/// One simulated patient with his bracelet.
+/// One simulated patient with their bracelet.
 #[derive(Debug, Clone)]
 pub struct Patient {
     /// Number in the fleet.
     pub index: u64,
-    /// What happens to him.
+    /// What happens to the patient.
     pub scenario: Scenario,
     /// From when on (Unix ms) the scenario holds.
     pub onset_ms: i64,
-    /// What the service is told about him.
+    /// What the service knows of the patient.
     pub person: Person,
-    /// His resting values.
+    /// Their resting values.
     pub baseline: Baseline,
-    /// Serial number of his bracelet: by default made from his number. A fleet makes it from the uuid that the service gave
-    /// him, so that two runs with one seed don't share bracelets.
+    /// Serial number of their bracelet: by default made from their number. A fleet makes it from the uuid that the
+    /// service gave them, so that two runs with one seed don't share bracelets.
     pub serial_number: String,
-    /// Name of his time zone.
+    /// Name of their time zone.
     pub zone_name: String,
     pub(crate) zone: TimeZone,
     pub(crate) randomness: Randomness,
@@ -128,7 +128,7 @@ impl Patient {
     }
 }
 
-/// Invents a person and the resting values that suit his age.
+/// Invents a person and the resting values that suit their age.
 fn invent_person(randomness: &Randomness, index: u64) -> (Person, Baseline) {
     /// The year in which a simulated age is reckoned; a few years off changes no signal visibly.
     const REFERENCE_YEAR: i32 = 2025;

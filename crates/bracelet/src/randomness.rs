@@ -12,7 +12,7 @@ use rand_distr::StandardNormal;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Subject {
-    /// The person and his resting values.
+    /// The person and their resting values.
     Person,
     /// Waking, going to bed, walks, exercise and charging of one local day.
     Day,
@@ -70,7 +70,7 @@ impl Randomness {
 
     /// A slowly wandering value at `at_ms` with mean 0 and standard deviation 1.
     ///
-    /// Independent normal values stand on a lattice of `lattice_ms`; between two of them the weights follow a quarter
+    /// Independent normal values are on a lattice of `lattice_ms`; between two of them the weights follow a quarter
     /// circle, which keeps the variance the same everywhere.
     pub fn wander(&self, subject: Subject, at_ms: i64, lattice_ms: i64) -> f64 {
         let index = at_ms.div_euclid(lattice_ms);

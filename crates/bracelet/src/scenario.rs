@@ -1,4 +1,4 @@
-//! What happens to a patient, and how his bracelet behaves.
+//! What happens to a patient, and how their bracelet behaves.
 
 use std::fmt;
 use std::str::FromStr;

@@ -222,7 +222,7 @@ fn a_bracelet_on_the_table_yields_rows_and_no_vital_signs() {
     }
 }
 
-/// Eight hours of deterioration show in every sign that NEWS2 scores, in the direction that the story tells.
+/// Eight hours of deterioration show in every sign that NEWS2 scores, in the direction that the story has.
 #[test]
 fn deterioration_shows_in_the_latest_values() {
     let onset_ms = 1_763_625_600_000;
@@ -283,7 +283,7 @@ fn the_mean_interval_of_a_day_is_that_of_its_heart_rate() {
         let mut compared = 0;
         for cell in derived.cells.beats.cells().iter().filter(|cell| cell.valid_windows == 1) {
             let mean_ms = cell.measures.0[2].mean().unwrap() / 1000.0;
-            // While walking some minutes are poor, and the rest do not stand for the window.
+            // While walking some minutes are poor, and the rest do not represent the window.
             let Some(row) = derived.cells.activity.in_window(cell.place.window()) else { continue };
             if row.steps.sum > 0 || row.bpm.values.count < 5 {
                 continue;

@@ -1,5 +1,5 @@
-//! What a simulated life must be, whoever lives it: days without gaps, nights in the night, sensors that agree with
-//! each other.
+//! What a simulated life must be, no matter which patient lives it: days without gaps, nights in the night, sensors
+//! that agree with each other.
 #![allow(clippy::unwrap_used, reason = "the lint spares tests but not their functions")]
 
 use bracelet::signals::acc::{COUNTS_PER_G, acceleration};

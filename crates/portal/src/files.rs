@@ -4,7 +4,7 @@
 pub(crate) struct File {
     /// Path below the bundle, such as `assets/app-ABCDEFGH.js`.
     pub name: &'static str,
-    /// Weak, because the same tag stands for every coding of the file.
+    /// Weak, because the same tag represents every coding of the file.
     pub etag: &'static str,
     /// As it is.
     pub plain: &'static [u8],
@@ -23,14 +23,14 @@ impl File {
         FILES.iter().find(|file| file.name == name)
     }
 
-    /// Whether the hash of its content stands in its name, so that it never changes.
+    /// Whether the hash of its content is in its name, so that it never changes.
     pub fn is_hashed(&self) -> bool {
         self.name.starts_with("assets/")
     }
 
     /// The media type, by the end of the name.
     pub fn media_type(&self) -> &'static str {
-        // Browsers are told not to guess (`nosniff`): a script or a style of another type is not used at all.
+        // Browsers are instructed not to guess (`nosniff`): a script or a style of another type is not used at all.
         match self.name.rsplit_once('.').map_or("", |(_, end)| end) {
             "html" => "text/html; charset=utf-8",
             "js" | "mjs" => "text/javascript; charset=utf-8",

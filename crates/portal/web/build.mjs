@@ -6,10 +6,10 @@
 //   node build.mjs --sizes    builds, and prints what each file weighs on the wire
 //   node build.mjs --tests    bundles the unit tests into test-results/unit/ for `node --test`
 
-import { brotliCompressSync, gzipSync, constants } from "node:zlib";
-import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import * as esbuild from "esbuild";
 
 const web = dirname(fileURLToPath(import.meta.url));
@@ -91,8 +91,8 @@ function licenses(metafile) {
 function compress(path) {
   const bytes = readFileSync(path);
   const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
-  writeFileSync(path + ".br", brotliCompressSync(bytes, { params }));
-  writeFileSync(path + ".gz", gzipSync(bytes, { level: 9 }));
+  writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params }));
+  writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
 }
 
 function filesBelow(folder) {

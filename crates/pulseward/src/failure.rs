@@ -1,4 +1,4 @@
-//! Why a command did not do what it was told, and the exit status that follows.
+//! Why a command failed, and the exit status that follows.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub enum Failure {
     /// The configuration file cannot be understood.
     #[error("configuration: {0}")]
     Configuration(Box<figment::Error>),
-    /// The operating system refused; what was tried stands before its reason.
+    /// The operating system refused; what was tried is before its reason.
     #[error("cannot {attempt}: {source}")]
     Io {
         /// What was tried.

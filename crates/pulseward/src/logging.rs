@@ -1,7 +1,7 @@
 //! Log lines on standard error, as text or JSON.
 //!
 //! Secrets stay out: requests are named by method and matched route (the routers see to that), and the libraries below
-//! them, which would log addresses and headers, are kept to what is worth telling anyway.
+//! them, which would log addresses and headers, are kept to what is worth reporting anyway.
 
 use std::io::IsTerminal as _;
 
@@ -21,7 +21,7 @@ pub fn start(options: &LogOptions) -> Result<(), Failure> {
     start_with(options, None)
 }
 
-/// Starts the log, and traces beside it: what is logged and what is traced is filtered separately.
+/// Starts the log, and traces next to it: what is logged and what is traced is filtered separately.
 pub fn start_with(options: &LogOptions, traces: Option<TraceLayer>) -> Result<(), Failure> {
     let filter = format!("{},{NEVER_BELOW_INFO}", options.log);
     let filter = EnvFilter::builder().parse(&filter);

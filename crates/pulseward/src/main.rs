@@ -1,4 +1,4 @@
-//! The `pulseward` program: reads its command line and configuration, opens the stores, does what it is told.
+//! The `pulseward` program: reads its command line and configuration, opens the stores, runs the command.
 //!
 //! This crate is the only one that reads the wall clock, the environment and the operating system's randomness;
 //! everything below takes them as parameters.

@@ -52,7 +52,7 @@ async fn answer(state: &ApiState) -> impl IntoResponse + use<> {
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text)
 }
 
-/// What the system tells of this process, where it has `/proc`.
+/// What the system reports of this process, where it has `/proc`.
 fn write_process(text: &mut String) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).and_then(|rest| {

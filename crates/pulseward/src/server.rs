@@ -1,4 +1,4 @@
-//! The listener: accepts connections, cuts slow clients off, drains when told to stop.
+//! The listener: accepts connections, cuts slow clients off, drains when asked to stop.
 
 mod address;
 mod doorway;
@@ -37,7 +37,7 @@ use hyper_runtime::{Executor, Timer};
 use stalled::GivesUpWhenStalled;
 use unread::ReadToTheEnd;
 
-/// How long requests that are under way may take to end once the service is told to stop.
+/// How long requests that are under way may take to end once the service is asked to stop.
 const DRAIN: Duration = Duration::from_secs(30);
 /// How long to wait when the system has no more room for connections.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

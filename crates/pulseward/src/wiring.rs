@@ -25,7 +25,7 @@ pub const UNFINISHED_RESTORE: &str = "restore.unfinished";
 
 /// Opens the stores that the options name, brings their schemas up to date, and builds the service over them.
 pub async fn open(options: &StoreOptions, settings: Settings) -> Result<Platform, Failure> {
-    // Every command passes here, so that none reads whom an erasure has removed since the backup.
+    // Every command passes here, so that none reads a patient that an erasure has removed since the backup.
     if options.data.join(UNFINISHED_RESTORE).exists() {
         let message = "a restore into this data folder was not finished; run it again";
         return Err(Failure::Usage(message.to_owned()));

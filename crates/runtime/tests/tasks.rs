@@ -1,4 +1,4 @@
-//! Tasks and sets of tasks under cancellation and panics, and waits on a clock that stands still.
+//! Tasks and sets of tasks under cancellation and panics, and waits on a clock that does not move.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by stopping")]
 
 use std::sync::Arc;

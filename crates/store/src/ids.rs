@@ -1,7 +1,7 @@
 //! Identifiers. Each kind is a type of its own, so that one cannot be passed where another is meant.
 //!
 //! An identifier is the text by which something is found; whether anything is found by it only the store says. So any text
-//! may be one: what a client sends is looked up as it stands, and is not found if nothing has that identifier.
+//! may be one: what a client sends is looked up as it is, and is not found if nothing has that identifier.
 
 use std::fmt;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ ids! {
     ExportId;
     /// A bracelet in a study's inventory: 24 hex digits.
     BraceletId;
-    /// What stands on a bracelet.
+    /// What is on a bracelet.
     SerialNumber;
     /// One life of a process in the table of nodes.
     NodeId;

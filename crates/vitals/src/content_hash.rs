@@ -1,4 +1,4 @@
-//! Tells whether two syncs bring the same content.
+//! Reports whether two syncs bring the same content.
 //!
 //! Content is what the rows say, not how they were written: types, times, cells on their column's scale, texts and
 //! zones. So the order of the rows, their form (rows, columns, Arrow), white space and compression leave the hash as
@@ -6,7 +6,7 @@
 //!
 //! Each row is hashed by itself and the rows are added up. A column costs one multiplication a row, one that is the
 //! same in all rows costs nothing. The hash keeps apart what a client mixes up by mistake; it is not made to withstand
-//! an attack, which would only let a patient use an id of his own twice.
+//! an attack, which would only let a patient use an id of their own twice.
 
 use std::ops::Range;
 

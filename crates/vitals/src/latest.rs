@@ -1,6 +1,6 @@
 //! The newest valid value of each vital sign.
 //!
-//! Merging is a choice of the newer. Of several values of one millisecond the graver one stands: that which NEWS2 scores
+//! Merging is a choice of the newer. Of several values of one millisecond the graver one wins: that which NEWS2 scores
 //! higher, so that a bracelet that finds everything in order does not hide what somebody measured by hand in the same
 //! minute. So it does not matter in which order blocks are looked at, or how the rows were spread over them.
 

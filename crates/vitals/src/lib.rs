@@ -4,7 +4,7 @@
 //! the crate can be used alone as a library of physiology.
 //!
 //! The way of the data through the modules: [`registry`] says which data types and columns exist; [`block`] holds
-//! samples of one channel in columns; [`merge`] settles what happens when samples come twice; [`zone`] tells local
+//! samples of one channel in columns; [`merge`] settles what happens when samples come twice; [`zone`] gives local
 //! days; [`cells`] gathers all facts of five minutes; [`summary`] makes a day of them; [`latest`] picks the newest
 //! valid values and [`news_timeline`] scores them.
 

@@ -34,7 +34,7 @@ impl Admission {
     }
 }
 
-/// Lays blocks over one another: at equal times the row of the later block stands, with the zone of the first.
+/// Lays blocks over one another: at equal times the row of the later block wins, with the zone of the first.
 ///
 /// `blocks` are in the order of their arrival and belong to one channel; at least one is given.
 pub fn overlay(blocks: &[&Block]) -> Block {
@@ -191,7 +191,7 @@ pub fn in_time_order(block: Block) -> Ordered {
         return Ordered { block, duplicate: 0, replaced: 0, firsts };
     }
     let mut order: Vec<u32> = (0..block.rows() as u32).collect();
-    // A stable sort: of equal times the one sent later comes later, and stands.
+    // A stable sort: of equal times the one sent later comes later, and wins.
     order.sort_by_key(|row| block.times_us[*row as usize]);
     let mut picks: Vec<Pick> = Vec::with_capacity(order.len());
     let mut firsts: Vec<Pick> = Vec::new();
@@ -235,7 +235,7 @@ pub fn with_exact_times(stored: &Block, mut incoming: Block) -> Block {
     }
     for time in incoming.times_us.iter_mut().filter(|time| **time % 1000 == 0) {
         let same_ms = stored.rows_between(*time, *time + 999);
-        // Above 1 kHz two samples share a millisecond, and which of them is meant cannot be told.
+        // Above 1 kHz two samples share a millisecond, and which of them is meant cannot be known.
         if same_ms.len() == 1 {
             *time = stored.times_us[same_ms.start];
         }

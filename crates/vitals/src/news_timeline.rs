@@ -3,7 +3,7 @@
 //! The score is evaluated at each time T at which one of its vital signs was measured, from the newest valid
 //! measurements of the twelve hours up to T. An evaluation becomes an entry when a sub-score, the total or the set
 //! of missing parts differs from the evaluation before it; the newest evaluation is always kept. Both follow from
-//! the stored rows alone, so a range can be computed anew whenever its rows change: what was valid before the range
+//! the stored rows alone, so a range can be computed again whenever its rows change: what was valid before the range
 //! comes from cells, and nothing later than twelve hours after it can change but whether the next evaluation differs.
 
 use serde::{Deserialize, Serialize};
@@ -157,7 +157,7 @@ impl NewsEntry {
     /// the newest valid values of the patient; later ones than T are left alone.
     ///
     /// Entries follow from the rows of twelve hours, so that a late row changes few of them. The newest entry is no
-    /// older than any newest value, so when it is read, these tell what was ever measured.
+    /// older than any newest value, so when it is read, these say what was ever measured.
     pub fn name_forgotten(&mut self, known: &LatestValues) {
         for (part, known) in self.parts.iter_mut().zip(scored(known)) {
             let forgotten = known.filter(|timed| timed.timestamp_ms <= self.time_ms);

@@ -67,7 +67,7 @@ pub struct Recovery {
 }
 
 /// Recovery of a day. `past[0]` is yesterday, `past[1]` the day before, and so on; days without
-/// data stand there empty, days beyond 60 are ignored. None when today's RMSSD or resting rate
+/// data are there empty, days beyond 60 are ignored. None when today's RMSSD or resting rate
 /// is missing, or when no day of the past has them.
 pub fn recovery(today: &Day, past: &[Day], sleep_score: Option<f64>, age_gender_factor: f64) -> Option<Recovery> {
     let long = &past[..past.len().min(LONG_BASELINE_DAYS)];
@@ -113,7 +113,7 @@ pub fn recovery(today: &Day, past: &[Day], sleep_score: Option<f64>, age_gender_
 }
 
 /// 1.0 without age or sex; else 1 up to 40 years (women 45), falling by 0.1 % per year to 0.95.
-/// Recovery compares a person with himself, so age and sex weigh little.
+/// Recovery compares a person with their own past, so age and sex weigh little.
 pub fn age_gender_factor(age_years: Option<f64>, sex: Option<Sex>) -> f64 {
     let (Some(age_years), Some(sex)) = (age_years.and_then(finite), sex) else {
         return 1.0;

@@ -97,7 +97,7 @@ impl ZoneRuns {
     }
 }
 
-/// Tells local times in one zone.
+/// Gives local times in one zone.
 ///
 /// Keeps the span around the last answer in which the offset does not change, so that rows in order cost a
 /// comparison each.

@@ -241,7 +241,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// A name as it may stand in a link.
+/// A name as it may be in a link.
 fn anchor(name: &str) -> String {
     name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect()
 }

@@ -7,7 +7,7 @@ use vitals::summary::Section;
 use crate::days::EXTRA;
 use crate::integration::FIELD_NAMES;
 
-/// Completes the parameters of an operation where its route says less. Answers whether any stands in the query.
+/// Completes the parameters of an operation where its route says less. Answers whether any is in the query.
 pub(super) fn complete(operation: &mut Map<String, Value>) -> bool {
     let mut has_query = false;
     for parameter in operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten() {

@@ -56,7 +56,7 @@ fn answered_row(declaration: &Declaration) -> Value {
     let mut required = vec!["timestamp", "date"];
     for column in declaration.columns {
         properties.insert(column.name.to_owned(), value(column, Writer::Service));
-        // A deprecated column stands only in rows that have it.
+        // A deprecated column is only in rows that have it.
         if !column.deprecated {
             required.push(column.name);
         }

@@ -81,7 +81,7 @@ async fn change(
     let change = GroupSettingsChange {
         activity_goal_steps: fields.integer("activity_goal_steps"),
         max_heart_rate_rule: fields.text("max_heart_rate_rule"),
-        // Read as it is and judged by type name later, so that each wrong entry is told with its own field.
+        // Read as it is and judged by type name later, so that each wrong entry is reported with its own field.
         retention: fields.object("retention"),
     };
     fields.finish()?;

@@ -84,7 +84,7 @@ async fn create(
     mut fields: Fields,
 ) -> Result<Json<Study>> {
     let name = fields.required_text("name");
-    // Required although it may be empty: leaving it out by mistake is told, leaving it empty is a choice.
+    // Required although it may be empty: leaving it out by mistake is reported, leaving it empty is a choice.
     let description = fields.required_text("description");
     fields.finish()?;
     // 200 and not 201: the specification shows the created study as an ordinary answer.

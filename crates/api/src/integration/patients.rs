@@ -232,7 +232,7 @@ impl Wanted {
         // A used voucher is a name to log in with, and no business of staff any more.
         let voucher_code = (patient.state == PatientState::PreCreated).then_some(patient.voucher_code);
         PatientBody {
-            // Always there, also when it is not named: a row without it could not be told from the next.
+            // Always there, also when it is not named: a row without it could not be distinguished from the next.
             uuid: patient.uuid.to_string(),
             id: self.has("_id").then_some(patient.record_id),
             first_name: person.first_name.filter(|_| self.has("first_name")),
@@ -381,7 +381,7 @@ async fn reset_password(
 ) -> Result<StatusCode> {
     let password = fields.required_text("password");
     fields.finish()?;
-    // 204: there is nothing to tell, least of all the password.
+    // 204: there is nothing to report, least of all the password.
     state.platform.identity.reset_password(&researcher, &uuid, &password).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,4 +1,4 @@
-//! What staff changes of a patient, and his erasure.
+//! What staff changes of a patient, and their erasure.
 
 use axum::Json;
 use axum::extract::{Path, State};

@@ -1,4 +1,4 @@
-//! The board of a study, as it stands and as it changes.
+//! The board of a study, as it is and as it changes.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -31,7 +31,7 @@ use store::PatientId;
 const PARTS_AHEAD: usize = 2;
 /// Silence after which a comment is sent, so that proxies keep the connection.
 const COMMENT_EVERY: Duration = Duration::from_secs(15);
-/// How often a stream asks whether its session and its right to the study still stand.
+/// How often a stream asks whether its session and its right to the study still hold.
 const CHECK_EVERY: Duration = Duration::from_secs(5);
 const LAST_EVENT_ID: &str = "last-event-id";
 /// What keeps a well-known proxy from collecting events before it passes them on.
@@ -195,7 +195,7 @@ fn score(entry: &NewsEntry) -> ScoreBody {
     ScoreBody {
         score: entry.total,
         timestamp: entry.time_ms,
-        // Told apart on the screen: one needs a measurement, the other a look at the bracelet.
+        // Distinguished on the screen: one needs a measurement, the other a look at the bracelet.
         missing: named(|found| matches!(found, Availability::Missing | Availability::LowQuality)),
         stale: named(|found| found == Availability::Stale),
         colour: match entry.total {

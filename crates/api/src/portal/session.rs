@@ -82,7 +82,7 @@ async fn open(
     let login = NewPortalLogin { email, password, totp, wall_display, user_agent };
     match state.platform.identity.open_portal(login, &address.text()).await? {
         PortalLogin::Refused => Err(refused("invalid_credentials", "the credentials are not valid")),
-        // Told only after the password was right: before, it would say who has a second factor.
+        // Reported only after the password was right: before, it would say who has a second factor.
         PortalLogin::TotpRequired => Err(refused("totp_required", "a code of the second factor is needed")),
         PortalLogin::Opened(opened) => {
             let body = session_body(&state, &opened.caller).await?;

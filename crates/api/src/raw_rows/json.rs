@@ -6,7 +6,7 @@ use vitals::text::{LocalDates, in_time_order};
 
 use super::value::push_value;
 
-/// Writes a JSON array of rows. Every column stands in each row, null where there is no value; deprecated columns only
+/// Writes a JSON array of rows. Every column is in each row, null where there is no value; deprecated columns only
 /// where there is one.
 pub struct JsonRows {
     columns: Vec<(&'static Column, Vec<u8>)>,

@@ -1,4 +1,4 @@
-//! A patient uses his voucher.
+//! A patient uses their voucher.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,4 +1,4 @@
-//! What a patient has allowed applications, and how he takes it back.
+//! What a patient has allowed applications, and how they take it back.
 
 use axum::Json;
 use axum::extract::{Path, State};

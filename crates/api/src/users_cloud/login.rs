@@ -141,7 +141,7 @@ async fn login(
 ) -> Result<Json<UsersLoginBody>> {
     let (email, code) = (fields.text("email"), fields.text("code"));
     let (password, new_password) = (fields.required_text("password"), fields.text("new_password"));
-    // Noted and not returned at once, so that a missing password is told in the same answer.
+    // Noted and not returned at once, so that a missing password is reported in the same answer.
     let name = match (email, code) {
         (Some(email), None) => LoginName::Email(email),
         (None, Some(code)) => LoginName::Code(code),

@@ -1,4 +1,4 @@
-//! The caller himself.
+//! The caller.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,4 +1,4 @@
-//! A service in process for story tests: SQLite files of its own, a clock that stands until it is moved, and
+//! A service in process for story tests: SQLite files of its own, a clock that moves only when it is moved, and
 //! randomness from a seed, so that every answer is the same in every run.
 
 #![allow(dead_code, reason = "each story uses a part of it")]
@@ -46,15 +46,15 @@ pub struct Answer {
     pub body: Value,
 }
 
-/// A patient who has used his voucher.
+/// A patient who has used their voucher.
 pub struct Enrolled {
     /// The patient.
     pub uuid: String,
-    /// His voucher code.
+    /// Their voucher code.
     pub code: String,
-    /// His token of the Users Cloud.
+    /// Their token of the Users Cloud.
     pub users_token: String,
-    /// His token of the Health Cloud.
+    /// Their token of the Health Cloud.
     pub health_token: String,
 }
 
@@ -146,7 +146,7 @@ impl Story {
         text(&created["code"])
     }
 
-    /// Adds a patient to a group, who uses his voucher with a profile and logs in on both clouds.
+    /// Adds a patient to a group, who uses their voucher with a profile and logs in on both clouds.
     pub async fn patient(&self, key: &str, group: &str, profile: Value) -> Enrolled {
         let created =
             self.post(&format!("/integration/v1/groups/{group}/patients?token={key}"), Value::Null).await.ok();
@@ -270,7 +270,7 @@ impl Answer {
         self.body
     }
 
-    /// Checks that there is nothing to say.
+    /// Checks that there is no content.
     pub fn done(self) {
         assert_eq!((self.status, &self.body), (StatusCode::NO_CONTENT, &Value::Null));
     }

@@ -1,4 +1,4 @@
-//! One export per patient and five minutes: what takes the turn, what does not, and for whom.
+//! One export per patient and five minutes: what takes the turn, what does not, and which patient it is of.
 
 use serde_json::{Value, json};
 

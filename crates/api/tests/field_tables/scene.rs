@@ -1,4 +1,4 @@
-//! A study in which every table finds its answers: a researcher, his group, and patients who tell much or nothing.
+//! A study in which every table finds its answers: a researcher, their group, and patients with much data or none.
 
 use serde_json::{Value, json};
 use store::Role;
@@ -28,14 +28,14 @@ impl Scene {
         Scene { story, key, group }
     }
 
-    /// A woman of 39 years, of whom everything is known that enters a formula.
+    /// A woman of 39 years, with everything that enters a formula.
     pub async fn patient(&self) -> Enrolled {
         let profile = json!({"birthday": "1985-11-20", "gender": "female", "height": 170, "weight": 65,
             "time_zone": "Europe/Zurich"});
         self.story.patient(&self.key, &self.group, profile).await
     }
 
-    /// Somebody of whom nothing is known but where he lives.
+    /// A patient with nothing known but where they live.
     pub async fn stranger(&self) -> Enrolled {
         self.story.patient(&self.key, &self.group, json!({"time_zone": "Europe/Zurich"})).await
     }

@@ -71,7 +71,7 @@ async fn table_2_6_sleep() {
     assert_told(&alone, &json!({"heart_rate": null, "heart_rate_quality": null, "consistency": null}));
 }
 
-/// Its contents are not shown: by decisions 5 the fields of `sleep`, and movement tells no stages.
+/// Its contents are not shown: by decisions 5 the fields of `sleep`, and movement reports no stages.
 #[tokio::test]
 async fn table_2_6_service_sleep() {
     let scene = Scene::begin().await;

@@ -59,7 +59,7 @@ impl Kind {
     }
 }
 
-/// `0` in a pattern stands for a digit, `x` for a lower-case hex digit, everything else for itself.
+/// `0` in a pattern represents a digit, `x` a lower-case hex digit, everything else itself.
 fn is_written_as(text: &str, pattern: &str) -> bool {
     let fits = |(byte, wanted): (u8, u8)| match wanted {
         b'0' => byte.is_ascii_digit(),
@@ -73,7 +73,7 @@ fn is_written_as(text: &str, pattern: &str) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Presence {
     Always,
-    /// Absent where there is nothing to tell.
+    /// Absent where there is nothing to report.
     WhenSet,
     /// With `include_slots=1`, never without.
     WithSlots,
@@ -99,7 +99,7 @@ pub const fn or_null(name: &'static str, kind: Kind) -> Field {
     Field { name, kind, presence: Presence::Always, can_be_null: true }
 }
 
-/// A field that is left out where there is nothing to tell, and never null.
+/// A field that is left out where there is nothing to report, and never null.
 pub const fn when_set(name: &'static str, kind: Kind) -> Field {
     Field { name, kind, presence: Presence::WhenSet, can_be_null: false }
 }

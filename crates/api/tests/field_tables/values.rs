@@ -1,4 +1,4 @@
-//! 2.4 and 2.5: the newest values of a patient and his newest NEWS score.
+//! 2.4 and 2.5: the newest values of a patient and their newest NEWS score.
 
 use serde_json::json;
 

@@ -80,7 +80,7 @@ async fn stranger_elsewhere_locks_nobody_out() {
     // The owner from another address, and another person from the same one.
     log_in_from(&study, "192.0.2.2", "ada@example.org", PASSWORD).await.ok();
     log_in_from(&study, HERE, "grace@example.org", PASSWORD).await.ok();
-    // Addresses of one network of IPv6 are one: whoever has one of them has them all.
+    // Addresses of one network of IPv6 are one: anyone who has one of them has them all.
     for host in 1..=5 {
         log_in_from(&study, &format!("2001:db8:1:2::{host}"), "ada@example.org", WRONG).await;
     }

@@ -152,7 +152,7 @@ async fn member_of_one_study_sees_nothing_of_another() {
             assert_eq!(refused.error(), (403, "forbidden"), "{method} {path}");
         }
     }
-    // The patient of another study is not even told by a voucher's state beyond what any researcher may ask.
+    // The patient of another study is not known even by a voucher's state beyond what any researcher may ask.
     let groups = study.ask_as(&hal, "GET", "/v1/groups", Value::Null).await.ok();
     assert!(!groups.to_string().contains(&of_bob), "{groups}");
 }

@@ -156,7 +156,7 @@ async fn poor_measurements_and_zeros_are_no_part_of_a_score() {
     .into_iter()
     .enumerate()
     {
-        // Each on a patient of its own, so that nothing measured before stands in.
+        // Each on a patient of its own, so that nothing measured before is in.
         let patient = study.story.patient(&study.key, &study.group, Value::Null).await;
         let mut row = row(time_ms + at as i64, column, f64::from(value));
         if let Some((name, quality)) = quality {

@@ -32,7 +32,7 @@ async fn an_address_that_is_not_the_clients_is_never_answered() {
         "",
     ];
     for redirect_uri in wrong {
-        // Also when something else is wrong, which would be told to the client.
+        // Also when something else is wrong, which would be reported to the client.
         for more in [("scope", "patient.read"), ("response_type", "token")] {
             let address = address(&client, &[("redirect_uri", redirect_uri), more]);
             let page = Browser::new(&scene.story).open(&address).await;
@@ -266,7 +266,7 @@ async fn a_form_of_another_browser_site_or_time_does_nothing() {
     let mut victim = Browser::new(&scene.story);
     victim.open(&address(&client, &[])).await;
     assert_eq!(submit(&victim, &good).await.status, 403, "a form that an attacker has prepared");
-    // A browser that tells where the form comes from.
+    // A browser that says where the form comes from.
     let foreign = axum::http::Request::post("/health/oauth/authorize")
         .header("content-type", "application/x-www-form-urlencoded")
         .header("sec-fetch-site", "cross-site")
@@ -323,7 +323,7 @@ async fn guessing_on_the_page_is_slowed_together_with_the_login() {
     assert!(html(&slowed).contains("Too many tries"));
     scene.story.pass_ms(1000);
     assert_eq!(browser.log_in(&page, EMAIL, PASSWORD).await.status, 200);
-    // By her code as well, and staff have nothing to share.
+    // By their code as well, and staff have nothing to share.
     assert_eq!(browser.log_in(&page, &scene.grace.code.to_lowercase(), PASSWORD).await.status, 200);
     let staff = browser.log_in(&page, "ada@example.org", PASSWORD).await;
     assert!(html(&staff).contains("Only a patient"));

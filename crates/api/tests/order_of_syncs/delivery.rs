@@ -1,4 +1,4 @@
-//! Ways to send the same rows: as a bracelet would, or shuffled, doubled, cut anew and in other forms.
+//! Ways to send the same rows: as a bracelet would, or shuffled, doubled, cut again and in other forms.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Everything that can be asked about one patient and his group.
+//! Everything that can be asked about one patient and their group.
 
 use axum::body::Bytes;
 use axum::http::StatusCode;
@@ -81,7 +81,7 @@ impl Question {
     }
 }
 
-/// Where two answers part, for whoever has to find out why.
+/// Where two answers part, to find out why.
 pub fn first_difference(one: &(StatusCode, Bytes), other: &(StatusCode, Bytes)) -> String {
     let at = one.1.iter().zip(&other.1).position(|(one, other)| one != other);
     let at = at.unwrap_or(one.1.len().min(other.1.len()));

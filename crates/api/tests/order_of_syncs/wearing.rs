@@ -187,7 +187,7 @@ impl Day {
     }
 }
 
-/// A value out of a range of fractions of its unit; now and then none, or the 0 that stands for none.
+/// A value out of a range of fractions of its unit; now and then none, or the 0 that means none.
 fn measured(random: &mut ChaCha8Rng, range: Range<i32>, per_unit: i32) -> Value {
     match random.random_range(0..12) {
         0 => Value::Null,

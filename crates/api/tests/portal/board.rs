@@ -1,4 +1,4 @@
-//! The board of a study, as it stands and as it changes.
+//! The board of a study, as it is and as it changes.
 #![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
 
 use std::time::Duration;
@@ -130,7 +130,7 @@ async fn the_board_shows_what_the_list_of_patients_shows() {
     assert_eq!(
         row["heart_rate"],
         json!({"value": 64.0, "timestamp": at + MINUTE_MS}),
-        "what was off the wrist is not his"
+        "what was off the wrist is not the patient's"
     );
     assert_eq!(row["blood_pressure"], json!({"systolic": 121.0, "diastolic": 79.0, "timestamp": at}));
     assert_eq!(row["news"]["score"], latest["news_score"]);
@@ -182,7 +182,7 @@ async fn a_sync_and_its_fold_are_told_and_who_comes_back_misses_nothing() {
     let (second, row) = events.row().await;
     assert_eq!((&row["uuid"], &row["news"]["score"]), (&json!(rita.uuid), &json!(0)));
     assert_eq!(row, ward.board().await["patients"][0], "a row is what the board shows");
-    // What was told is kept while anybody listens.
+    // What was reported is kept while anybody listens.
     let mut other = ward.events("").await;
     drop(events);
     let mut back = ward.events(&first).await;
@@ -274,7 +274,7 @@ async fn who_joins_is_told_and_who_goes_has_the_board_read_anew() {
     let ward = Ward::open().await;
     let mut events = ward.events("").await;
     let rita = ward.patient(Value::Null).await;
-    // He is told of as soon as the health database knows him; using his voucher may be told as well.
+    // The patient is reported as soon as the health database knows them; using the voucher may be reported as well.
     assert_eq!(events.row().await.1["uuid"], rita.uuid);
     let path = format!("/integration/v1/patients/{}", rita.uuid);
     ward.browser.ask(&ward.story, "DELETE", &path, Value::Null).await.ok();
@@ -298,12 +298,12 @@ async fn a_stream_ends_with_its_session_its_membership_and_its_node() {
     let ada = Browser::sign_in(&of_hal.story, json!({"email": "ada@example.org", "password": PASSWORD})).await;
     let path = format!("{hcps}/{}", text(&added["uuid"]));
     ada.ask(&of_hal.story, "DELETE", &path, Value::Null).await.done();
-    assert!(events.next().await.is_none(), "he is no member any more");
+    assert!(events.next().await.is_none(), "no longer a member");
 
     let ward = Ward { browser: ada, ..of_hal };
     let mut events = ward.events("").await;
     ward.browser.ask(&ward.story, "DELETE", "/portal/session", Value::Null).await.done();
-    assert!(events.next().await.is_none(), "she has signed out");
+    assert!(events.next().await.is_none(), "the session has ended");
 
     let ada = Browser::sign_in(&ward.story, json!({"email": "ada@example.org", "password": PASSWORD})).await;
     let ward = Ward { browser: ada, ..ward };

@@ -134,19 +134,19 @@ async fn fields_of_the_wrong_kind_are_named_on_every_route() {
             let mut body = route.good.clone();
             body[name] = json!({"a": [1]});
             let refused = send(&study, &route, &[JSON], body.to_string().into_bytes()).await;
-            // A name that cannot be read leaves a login without any, which is told as well.
+            // A name that cannot be read leaves a login without any, which is reported as well.
             let mut told = wrong_fields(&refused);
             told.retain(|told| names.contains(told));
             assert_eq!(told, [name.as_str()], "{at}");
         }
-        // With all of them wrong, each is told.
+        // With all of them wrong, each is reported.
         let all = names.iter().fold(json!({}), |mut body, name| {
             body[name] = json!({});
             body
         });
         let refused = send(&study, &route, &[JSON], all.to_string().into_bytes()).await;
         let mut told = wrong_fields(&refused);
-        // Either of two names is told where one of them is needed.
+        // Either of two names is reported where one of them is needed.
         told.retain(|name| names.contains(name));
         assert!(!told.is_empty() && told.len() >= names.len().saturating_sub(1), "{at}: {told:?} of {names:?}");
     }
@@ -186,7 +186,7 @@ async fn good_bodies_under_other_credentials_are_not_judged() {
         for credential in ["rubbish", study.grace.health_token.as_str()] {
             let other =
                 Route { credential: credential.to_owned(), path: route.path.clone(), good: Value::Null, ..route };
-            // Not even what is wrong with a body is told.
+            // Not even what is wrong with a body is reported.
             for body in [route.good.to_string(), "{".to_owned(), "[]".to_owned()] {
                 let refused = send(&study, &other, &[JSON], body.into_bytes()).await;
                 assert_eq!(refused.error(), (401, "unauthenticated"), "{at}");

@@ -17,15 +17,15 @@ pub struct Window {
 impl Window {
     /// A window whose ends are moved back to the last whole second.
     ///
-    /// Waveforms are sampled on the grid of their rate since the epoch, so a window in whole seconds holds a whole number
-    /// of samples of every rate, and neighbouring windows stay neighbours.
+    /// Waveforms are sampled on the grid of their rate since the epoch, so a window in whole seconds holds a whole
+    /// count of samples of every rate, and neighbouring windows stay neighbours.
     pub fn new(from_ms: i64, to_ms: i64) -> Self {
         let floor = |at_ms: i64| at_ms.div_euclid(1_000) * 1_000;
         Self { from_ms: floor(from_ms), to_ms: floor(to_ms).max(floor(from_ms)) }
     }
 }
 
-/// Samples per second of the waveforms; whole numbers.
+/// Samples per second of the waveforms; integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SignalRates {
     /// `ppg1`.

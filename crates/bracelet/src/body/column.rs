@@ -9,13 +9,13 @@ pub enum Column {
     Constant(i64),
     /// One text for every row.
     ConstantText(&'static str),
-    /// Whole numbers.
+    /// Integers.
     Integers(Vec<i64>),
-    /// Whole numbers, some of them missing.
+    /// Integers, some of them missing.
     OptionalIntegers(Vec<Option<i64>>),
-    /// Small whole numbers, as waveforms have them.
+    /// Small integers, as waveforms have them.
     Counts(Vec<u16>),
-    /// Small whole numbers with a sign.
+    /// Small integers with a sign.
     SignedCounts(Vec<i16>),
     /// Decimal fractions, already rounded.
     Decimals(Vec<f64>),

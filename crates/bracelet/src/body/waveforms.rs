@@ -75,7 +75,7 @@ fn ppg2_blocks(course: &Course, stretch: Window, rate_hz: u32) -> Vec<Block> {
         .collect()
 }
 
-/// Green light and acceleration in 1/64 g, with the heart rate of the minute beside each sample.
+/// Green light and acceleration in 1/64 g, with the heart rate of the minute next to each sample.
 fn ppg1_block(course: &Course, stretch: Window, rate_hz: u32) -> Block {
     let (from_s, to_s) = seconds(stretch);
     let [green, _, _] = ppg(course, rate_hz, from_s, to_s).values;

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::tally::Tally;
 use crate::error::BraceletError;
 
-/// How a request proves who sends it. No credential ever stands in an address.
+/// How a request proves who sends it. No credential ever is in an address.
 #[derive(Clone, Copy)]
 pub(crate) enum Credential<'a> {
     None,

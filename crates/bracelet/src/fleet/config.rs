@@ -1,4 +1,4 @@
-//! What a fleet is told.
+//! Configuration of a fleet.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::scenario::{Cast, Scenario};
 /// The wall clock: Unix ms.
 pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
-/// Whom to simulate, and how to reach the service.
+/// Which patients to simulate, and how to reach the service.
 #[derive(Clone)]
 pub struct FleetConfig {
     /// Address of the service, without a slash at the end; the clouds are looked for at `/integration`, `/users`, `/health`.

@@ -21,7 +21,7 @@ use crate::body::{SyncBody, Window};
 use crate::error::BraceletError;
 use crate::patient::Patient;
 
-/// Failures that are told one by one; more are only counted.
+/// Failures that are reported one by one; more are only counted.
 const TOLD_FAILURES: u64 = 5;
 
 /// A fleet of bracelets. Cloning it gives another handle to the same fleet.
@@ -155,7 +155,7 @@ impl Fleet {
         finish(tasks).await
     }
 
-    /// Builds and sends one sync when a connection is free. A failure is counted and told; the fleet goes on.
+    /// Builds and sends one sync when a connection is free. A failure is counted and reported; the fleet goes on.
     pub(super) async fn send_window(&self, session: &Session, window: Window) -> Result<(), BraceletError> {
         let _connection = self.connections.acquire().await?;
         self.send_now(session, window, None).await

@@ -13,7 +13,7 @@ use super::tally::FleetResult;
 use crate::body::Window;
 use crate::error::BraceletError;
 
-/// A patient and the begin of his next sync, Unix ms.
+/// A patient and the begin of their next sync, Unix ms.
 struct Lane {
     session: Arc<Session>,
     next_ms: AtomicI64,
@@ -48,8 +48,8 @@ impl Load {
 }
 
 impl Fleet {
-    /// Sends syncs of the enrolled patients by `plan` over all configured connections. All counts of the fleet begin anew;
-    /// the result holds those of the measurement alone.
+    /// Sends syncs of the enrolled patients by `plan` over all configured connections. All counts of the fleet begin
+    /// again; the result holds those of the measurement alone.
     ///
     /// With a rate the latency is counted from when a sync was due, not from when a connection became free: a service
     /// that falls behind shows it.

@@ -1,4 +1,4 @@
-//! Who is told how far the fleet is.
+//! Who is informed how far the fleet is.
 
 /// Receives the progress of a fleet. The binary decides what a terminal shows of it.
 pub trait Progress: Send + Sync {
@@ -10,7 +10,7 @@ pub trait Progress: Send + Sync {
     fn note(&self, message: &str);
 }
 
-/// Tells nobody.
+/// Reports to nobody.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

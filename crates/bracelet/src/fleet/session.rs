@@ -1,4 +1,4 @@
-//! One patient's account and his connection to the service.
+//! One patient's account and their connection to the service.
 
 use serde_json::{Value, json};
 use tokio::sync::RwLock;
@@ -10,9 +10,9 @@ use crate::patient::Patient;
 /// An enrolled patient.
 #[derive(Debug)]
 pub struct Session {
-    /// Who he is in the simulation.
+    /// Who the patient is in the simulation.
     pub patient: Patient,
-    /// Who he is for the service.
+    /// Who the patient is for the service.
     pub uuid: String,
     code: String,
     password: String,
@@ -20,7 +20,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Enrols a patient: an anonymous patient in the group, activated by his voucher, logged in to the Health Cloud.
+    /// Enrols a patient: an anonymous patient in the group, activated by their voucher, logged in to the Health Cloud.
     pub(crate) async fn enrol(
         client: &ServiceClient,
         mut patient: Patient,

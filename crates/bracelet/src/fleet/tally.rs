@@ -45,7 +45,7 @@ impl Tally {
         self.failed.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Begins anew.
+    /// Begins again.
     pub fn reset(&self) {
         for counter in [
             &self.syncs,

@@ -56,7 +56,7 @@ impl Template {
     }
 }
 
-/// A table of normal values that stands for the noise of all waveforms of a patient.
+/// A table of normal values that represents the noise of all waveforms of a patient.
 #[derive(Debug, Clone)]
 pub struct NoiseTable(Vec<f32>);
 

@@ -38,7 +38,7 @@ impl Waves {
 
 /// Generates the seconds `[from_s, to_s)` since the epoch in mV, `rate_hz` samples per second.
 pub fn ecg(course: &Course, rate_hz: u32, from_s: i64, to_s: i64) -> Vec<f32> {
-    // Before the peak counted backwards, after it forwards; R itself stands in both halves.
+    // Before the peak counted backwards, after it forwards; R itself is in both halves.
     let before_sinus = Waves::new(&[(0.0, 1.1, 0.011), (0.03, -0.12, 0.010), (0.17, 0.13, 0.022)]);
     let before_fibrillation = Waves::new(&[(0.0, 1.1, 0.011), (0.03, -0.12, 0.010)]);
     let after = Waves::new(&[(0.0, 1.1, 0.011), (0.03, -0.22, 0.011)]);

@@ -1,6 +1,6 @@
 //! Rotation of the wrist: the turns of the arm that the acceleration shows, and its swing with the steps.
 //!
-//! A direction that stands still in the room turns against the wrist: ġ = −ω × g. Of all rotations that turn gravity as the
+//! A direction that is fixed in the room turns against the wrist: ġ = −ω × g. Of all rotations that turn gravity as the
 //! acceleration has it, ω = ġ × g is the smallest; a turn about gravity itself cannot be seen there and is left out.
 
 use std::f64::consts::TAU;
@@ -78,7 +78,7 @@ fn turn_dps(from: [f32; 3], to: [f32; 3]) -> [f32; 3] {
     axis.map(|part| part / sine * sine.atan2(cosine).to_degrees())
 }
 
-/// The steps of a minute, how fast the arm swings with them, and what trembles beside, °/s.
+/// The steps of a minute, how fast the arm swings with them, and what trembles as well, °/s.
 fn swing_of(minute: &Minute, rate_hz: u32) -> (Gait, f32, f32) {
     let (swing_dps, noise_dps) = match minute.movement {
         Movement::Walk => (110.0, 4.0),
@@ -99,7 +99,7 @@ mod tests {
     /// 2025-11-20T12:00Z.
     const NOON_MS: i64 = 1_763_640_000_000;
 
-    /// What a wrist that turns by so much sees of a direction that stands still (Rodrigues).
+    /// What a wrist that turns by so much sees of a fixed direction (Rodrigues).
     fn seen_after(direction: [f64; 3], turn_deg: [f64; 3]) -> [f64; 3] {
         let angle = turn_deg.iter().map(|part| part * part).sum::<f64>().sqrt().to_radians();
         if angle == 0.0 {

@@ -1,7 +1,7 @@
 //! Heart beats and breaths.
 //!
 //! Beats are drawn in five-minute blocks aligned to UTC. In each block the drawn intervals are stretched by a per mille
-//! or two so that a whole number of them fits: every block can then be drawn alone, the beats of neighbouring blocks
+//! or two so that a whole count of them fits: every block can then be drawn alone, the beats of neighbouring blocks
 //! join without a seam, and the mean interval agrees with the heart rate.
 
 use std::f64::consts::TAU;
@@ -72,7 +72,7 @@ fn fill_block(mut next_interval_ms: impl FnMut(f64) -> f64) -> Vec<f64> {
     let mut at_ms = 0.0;
     loop {
         let interval_ms = next_interval_ms(at_ms);
-        // To the nearest beat: the stretch is then at most half an interval in five minutes, and no interval stands
+        // To the nearest beat: the stretch is then at most half an interval in five minutes, and no interval is
         // out at the seam.
         if at_ms + interval_ms / 2.0 >= block_ms {
             break;

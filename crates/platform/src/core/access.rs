@@ -10,7 +10,7 @@ use crate::core::error::{PlatformError, Result};
 /// What a token's scope has to contain for its patient's data to be read.
 pub(crate) const READ_SCOPE: &str = "patient.read";
 
-/// What is told of a token that does not allow what it was brought for.
+/// Message about a token that does not allow what it was brought for.
 pub const SCOPE_MISSING: &str = "the token does not have the scope for this";
 
 /// How a caller of the integration API came in.
@@ -29,7 +29,7 @@ pub struct Researcher {
     pub account: AccountId,
     /// What the account may do.
     pub role: Role,
-    /// How he came in.
+    /// How the caller came in.
     pub entrance: Entrance,
     /// The key that was used; absent for a page of the portal.
     pub key_id: Option<ApiKeyId>,
@@ -198,8 +198,8 @@ impl Readable<PatientId> {
         &self.0
     }
 
-    /// The patient of a token whose session the gate of the Health Cloud has found to stand. Forbidden unless its scope
-    /// allows reading.
+    /// The patient of a token whose session the gate of the Health Cloud has found to be valid. Forbidden unless its
+    /// scope allows reading.
     pub(crate) fn by_scope(patient: &PatientId, scope: &str) -> Result<Self> {
         require_scope(scope, READ_SCOPE)?;
         Ok(Readable(patient.clone()))
@@ -263,6 +263,7 @@ pub(crate) fn require_scope(scope: &str, wanted: &str) -> Result<()> {
 impl Core {
     /// The group, when the caller may act on it.
     pub async fn group_access(&self, researcher: &Researcher, code: &GroupCode) -> Result<Group> {
+        // One statement distinguishes unknown (404) from forbidden (403), and takes the groups of the key into account.
         let found = self.users().group_access(code, &researcher.account, researcher.key_id.as_ref()).await?;
         let found = found.ok_or(PlatformError::NotFound("group"))?;
         if !found.allowed {
@@ -285,12 +286,14 @@ impl Core {
         code: &GroupCode,
     ) -> Result<Readable<Vec<PatientId>>> {
         let group = self.group_access(researcher, code).await?;
+        // All patients of a group share the right to it, so one check covers all of them.
         Ok(Readable(self.users().uuids_of(&group.code).await?))
     }
 
     /// The patient, when the caller manages a group that holds them: a practitioner only reads.
     pub async fn managed_patient(&self, researcher: &Researcher, uuid: &PatientId) -> Result<Readable<PatientId>> {
         let patient = self.readable_patient(researcher, uuid).await?;
+        // After the access check: a practitioner learns of a patient elsewhere no more than others do.
         researcher.require_manager()?;
         Ok(patient)
     }

@@ -12,7 +12,7 @@ use crate::core::access::{Entrance, Researcher};
 /// The identity in entries of what no user did.
 const SYSTEM: &str = "system";
 
-/// What an entry tells of, in the order of the specification.
+/// What an entry is about, in the order of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A patient was enrolled.
@@ -41,11 +41,11 @@ pub enum Action {
     GroupDelete,
     /// The settings of a group were changed.
     GroupSettingsChange,
-    /// A patient used his voucher.
+    /// A patient used their voucher.
     UserRegistered,
     /// Someone logged in with a password.
     UserLogin,
-    /// Someone erased himself.
+    /// A patient or an account erased itself.
     UserDelete,
     /// An account became a member of a group.
     AddHcp,
@@ -164,7 +164,7 @@ pub(crate) fn bracelet_entity(id: &BraceletId) -> Entity {
     Entity { id: id.to_string(), kind: "bracelet.id".to_owned() }
 }
 
-/// Who did what an entry tells of.
+/// Who did what an entry is about.
 pub(crate) struct Actor {
     id: UserId,
     role: ActorRole,

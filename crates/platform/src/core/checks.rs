@@ -9,6 +9,7 @@ pub(crate) fn clean_email(email: &str) -> Result<String> {
         Some((local, domain)) => !local.is_empty() && !domain.is_empty() && !domain.contains('@'),
         None => false,
     };
+    // 254 is the longest path of RFC 5321; whether the address exists, only a message to it could say.
     if !fits || clean.len() > 254 || clean.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
         return Err(PlatformError::invalid("email", "must be an e-mail address"));
     }

@@ -1,9 +1,9 @@
 //! Delivery of messages: finishes operations that touch both databases.
 //!
 //! An operation that begins in the users database first commits, there, what it does and a message with the health change
-//! that it owes. Then come the two steps here: the change, which may be made twice, and the audit entries. An operation
-//! that begins in the health database commits a message with its audit entries, and the step here writes them. A node
-//! that was killed between any two steps has lost nothing: a background job delivers what is left.
+//! that it enqueues. Then come the two steps here: the change, which may be made twice, and the audit entries. An
+//! operation that begins in the health database commits a message with its audit entries, and the step here writes
+//! them. A node that was killed between any two steps has lost nothing: a background job delivers what is left.
 //!
 //! Messages about a patient are delivered in the order in which they were committed, also what another operation, here
 //! or on another node, has committed before: see `store/src/users/messages.rs`.
@@ -15,7 +15,7 @@ use store::{HealthMessage, PatientId, PendingHealthMessage};
 use crate::core::Core;
 use crate::core::error::Result;
 
-/// Patients whose changes are made at once where an operation owes something for many.
+/// Patients whose changes are made at once where an operation has messages for many.
 const PATIENTS_AT_ONCE: usize = 32;
 
 /// Which database a message goes to.
@@ -36,7 +36,7 @@ impl Core {
         self.make(PendingHealthMessage { key, change, entries, created_ms }).await
     }
 
-    /// Makes all changes that are owed for a patient, in their order, and writes their entries.
+    /// Makes all changes that are enqueued for a patient, in their order, and writes their entries.
     pub(crate) async fn deliver_changes_of(&self, patient: &PatientId) -> Result<()> {
         self.make_changes_of(patient).await.map(drop)
     }
@@ -58,7 +58,8 @@ impl Core {
         futures::stream::iter(patients).map(deliver).buffer_unordered(PATIENTS_AT_ONCE).try_collect().await
     }
 
-    /// Writes all audit entries that the health database owes for a patient. Returns how many messages there were.
+    /// Writes all audit entries that the health database has enqueued for a patient. Returns how many messages there
+    /// were.
     pub(crate) async fn deliver_entries_of(&self, patient: &PatientId) -> Result<usize> {
         let messages = self.health().entries_of(patient).await?;
         let count = messages.len();
@@ -79,6 +80,7 @@ impl Core {
         let until_ms = self.now_ms() - older_than_ms;
         let changes = self.deliver_left(Direction::ToHealth, until_ms).await;
         let entries = self.deliver_left(Direction::ToUsers, until_ms).await;
+        // Both directions are tried before the first failure is returned.
         Ok(changes? + entries?)
     }
 
@@ -110,6 +112,7 @@ impl Core {
 
     async fn deliver_at(&self, direction: Direction, key: &MessageKey) -> Result<usize> {
         match (direction, key.patient()) {
+            // Through all messages of the patient: entries enter the chain in the order in which things were done.
             (Direction::ToUsers, _) => self.deliver_entries_of(&key.patient).await,
             (Direction::ToHealth, Some(patient)) => self.make_changes_of(patient).await,
             (Direction::ToHealth, None) => match self.users().message(key).await? {
@@ -122,6 +125,7 @@ impl Core {
     /// Makes the change of a message, then empties the message and writes its entries.
     async fn make(&self, message: PendingHealthMessage) -> Result<()> {
         let PendingHealthMessage { key, change, entries, .. } = message;
+        // In this order (refinement 17): the change knows its number and is made once, however often it is delivered.
         self.health().apply_numbered(change, key.sequence).await?;
         self.users().complete(&key, self.audit(entries)).await?;
         Ok(())

@@ -1,4 +1,4 @@
-//! What is told of a person, as the users database holds it.
+//! What is known of a person, as the users database holds it.
 
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +56,7 @@ impl Person {
                 note(errors, field, "must have at most 200 characters");
             }
         }
+        // The specification calls it a 5-character study code.
         let is_tag = |tag: &String| tag.len() == 5 && tag.bytes().all(|byte| byte.is_ascii_alphanumeric());
         if self.customer_tag.as_ref().is_some_and(|tag| !tag.is_empty() && !is_tag(tag)) {
             note(errors, "customer_tag", "must be five letters or digits");
@@ -76,6 +77,7 @@ impl Person {
                 *known = Some(new.clone()).filter(|text| !text.trim().is_empty());
             }
         }
+        // An agreement is no text: it can be changed, and never be emptied.
         self.agreement_to_terms_of_use = change.agreement_to_terms_of_use.or(self.agreement_to_terms_of_use);
     }
 

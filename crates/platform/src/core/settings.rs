@@ -39,6 +39,7 @@ impl Default for Settings {
             integration_url: "http://127.0.0.1:8080/integration".to_owned(),
             users_url: "http://127.0.0.1:8080/users".to_owned(),
             health_url: "http://127.0.0.1:8080/health".to_owned(),
+            // Section 8 of the specification: one export of a patient in five minutes.
             export_interval_s: 300,
             event_retention_s: 30 * 86_400,
             portal_idle_minutes: 15,

@@ -81,14 +81,16 @@ pub(crate) struct EndedRun {
 impl JobSignals {
     /// Wakes the engine of this node: work of a kind may have become due.
     pub(crate) fn ring(&self, kind: &'static str) {
+        // A node that only serves has no engine; its work is for the others, at once and not at their next look.
         if !self.works.load(Ordering::Relaxed) {
             return self.share(kind);
         }
         self.wake(kind);
     }
 
-    /// Wakes the engine of this node, whoever has said that something is due.
+    /// Wakes the engine of this node, no matter what said that something is due.
     pub(crate) fn wake(&self, kind: &'static str) {
+        // Before the bell: the engine that it wakes must find the kind.
         self.rung.lock().unwrap_or_else(PoisonError::into_inner).insert(kind);
         self.bell.notify_one();
     }

@@ -49,7 +49,7 @@ impl Work {
     }
 }
 
-/// The claim of a patient that a lease stands for.
+/// The claim of a patient that a lease represents.
 pub(crate) fn claim_of(lease: &JobLease) -> Claim {
     Claim { patient: PatientId::new(lease.subject.as_str()), token: lease.token, failures: lease.failures }
 }

@@ -1,7 +1,7 @@
 //! Atrial-fibrillation records: what folds have found in beat intervals, and the strip of each. Not a diagnosis.
 //!
 //! Records are stored an hour in a row and read a UTC day at a time, so that an answer of a month takes the memory of
-//! a day. What the bracelet itself says of hypertension is laid beside each record from the activity rows of its time.
+//! a day. What the bracelet itself says of hypertension is laid next to each record from the activity rows of its time.
 
 use std::sync::Arc;
 
@@ -64,6 +64,7 @@ impl Data {
             secondary,
         );
         entry.details = Some(json!({"types": ["afib"], "from": from_ms, "to": to_ms}).to_string());
+        // The stream is read after this returns: an entry at its end would be missing where the client breaks off.
         self.core.users().record(self.core.audit(vec![entry])).await?;
         let data = self.clone();
         let read = move |day: i64| {
@@ -87,6 +88,7 @@ impl Data {
         let found: Vec<StoredRecord> =
             records.filter(|stored| (from_ms..=to_ms).contains(&stored.record.time_ms)).collect();
         let (Some(first), Some(last)) = (found.first(), found.last()) else { return Ok(Vec::new()) };
+        // One read for all records of the day; each record then takes the rows of its own window.
         let (from_us, to_us) = (first.record.time_ms * 1000, last.record.end_ms * 1000 + 999);
         let activity = self.core.health().rows(patient, DataType::Activity, from_us, to_us).await?;
         let reading = |stored: StoredRecord| {
@@ -101,9 +103,11 @@ impl Data {
     pub async fn af_strip(&self, researcher: &Researcher, patient: &PatientId, id: &str) -> Result<String> {
         const UNKNOWN: PlatformError = PlatformError::NotFound("afib record");
         let readable = self.core.readable_patient(researcher, patient).await?;
+        // The hash in the id is of this patient: an id of another patient's record is unknown, not forbidden.
         let time_ms = time_of_id(id).filter(|time_ms| af_record_id(patient, *time_ms) == id).ok_or(UNKNOWN)?;
         let readings = self.af_records_of_day(&readable, time_ms, time_ms).await?;
         let record = readings.first().ok_or(UNKNOWN)?.stored.record;
+        // Windows begin again with the first beat of each UTC hour, so no window reaches beyond it (refinement 11).
         let hour_end_us = (hour_of(time_ms) + HOUR_MS) * 1000 - 1;
         let blocks = self.core.health().rows(patient, DataType::RrInterval, time_ms * 1000, hour_end_us).await?;
         let mut beats = blocks.first().map(|block| beats_of(block, 0..block.rows())).unwrap_or_default();
@@ -116,6 +120,7 @@ impl Data {
 fn hypertension(activity: &Block, stored: &StoredRecord) -> Option<(Arc<str>, Option<i32>)> {
     let (assessments, qualities) = (activity.column("hta"), activity.column("hta_q"));
     let rows = activity.rows_between(stored.record.time_ms * 1000, stored.record.end_ms * 1000 + 999);
+    // The bracelet assesses now and then; the newest row with an assessment counts, not the newest row.
     let row = rows.rev().find(|row| assessments.text(*row).is_some())?;
     let quality = qualities.get(row);
     Some((assessments.text(row)?.clone(), (quality != NULL).then_some(quality)))

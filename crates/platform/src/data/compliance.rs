@@ -75,6 +75,7 @@ impl Data {
             CountedSpan::Utc { from_ms, to_ms } => {
                 let (from_us, to_us) = (from_ms * 1000, to_ms * 1000 + 999);
                 let day_of = |time_us: i64| LocalDay(time_us.div_euclid(DAY_US) as i32);
+                // Slots are stored by local day: the days around are read, and the start of each slot decides.
                 let first = day_of(from_us - FURTHEST_OFFSET_US);
                 let cells = self.core.health().slots(patient, first, day_of(to_us + FURTHEST_OFFSET_US)).await?;
                 let slots = count_slots(&cells, |start_ms| (from_ms..=to_ms).contains(&start_ms));
@@ -82,9 +83,11 @@ impl Data {
             }
         };
         let mut counts = ComplianceCounts { rows, slots };
+        // A row of sleep is one epoch of 30 s, which is what the section counts; there are no cells of it to count.
         if let Some(epochs) = counts.rows.get(&DataType::Sleep) {
             counts.slots.insert(Section::Sleep, *epochs);
         }
+        // At an edge, a quarter can have rows of a type and none of them within the range.
         counts.rows.retain(|_, rows| *rows > 0);
         counts.slots.retain(|_, slots| *slots > 0);
         Ok(counts)
@@ -121,6 +124,7 @@ impl Data {
             counts.extend(self.core.health().count_quarters(patient, start_us, end_us).await?);
         }
         for (from_us, to_us) in parts.edges {
+            // The counts of the quarters say which types are worth reading: most patients send three or four of them.
             let around_us = (quarter_of(from_us), quarter_of(to_us) + QUARTER_US);
             let present = self.core.health().count_quarters(patient, around_us.0, around_us.1).await?;
             for (data_type, _) in present {
@@ -157,6 +161,7 @@ impl Parts {
     fn of(from_us: i64, to_us: i64) -> Self {
         let start_us = quarter_of(from_us + QUARTER_US - 1);
         let end_us = quarter_of(to_us + 1);
+        // A range within one quarter has no whole quarter, and its two edges would overlap.
         if start_us >= end_us {
             return Parts { quarters: None, edges: vec![(from_us, to_us)] };
         }
@@ -226,6 +231,7 @@ pub(crate) fn slots_so_far(day: LocalDay, clock: &LocalClock, now_ms: i64) -> u3
     let (start_us, end_us) = day.span_us(clock);
     let now_us = now_ms * 1000;
     if (start_us..end_us).contains(&now_us) {
+        // Just after midnight no slot has elapsed, and a percentage of none would be 0 although data have arrived.
         return ((now_us - start_us) / WINDOW_US).max(1) as u32;
     }
     day.slot_count(clock)
@@ -237,6 +243,7 @@ pub(crate) fn percent(slots: usize, of_slots: u32) -> f64 {
         return 0.0;
     }
     let tenths = (slots as f64 * 1000.0 / f64::from(of_slots)).round();
+    // A slot that is just going on is stored before it counts as elapsed (refinement 9).
     tenths.min(1000.0) / 10.0
 }
 

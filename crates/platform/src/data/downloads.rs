@@ -33,6 +33,7 @@ pub struct DownloadLink {
 impl Data {
     /// An address at which anyone who has it can fetch an object for a while.
     pub(crate) async fn download_url(&self, path: &str, name: &str, lifetime: Duration) -> Result<String> {
+        // Object stores that sign addresses themselves serve the bytes without passing them through this process.
         if let Some(url) = self.core.objects().signed_url(path, name, lifetime).await? {
             return Ok(url);
         }
@@ -48,12 +49,14 @@ impl Data {
     pub async fn open_download(&self, link: &DownloadLink) -> Result<u64> {
         let text = signed_text(&link.path, &link.name, link.expires_s);
         let signature = URL_SAFE_NO_PAD.decode(&link.signature).unwrap_or_default();
+        // The signature first: the answer to a made-up link must not depend on the time in it or on what is stored.
         if hmac::verify(&self.link_key(), &text, &signature).is_err() {
             return Err(PlatformError::Forbidden("the link is not valid"));
         }
         if self.core.now_ms().div_euclid(1000) >= link.expires_s {
             return Err(PlatformError::Forbidden("the link has expired"));
         }
+        // The size is known before the first byte, so a range can be answered and a missing object is a 404.
         self.core.objects().size(&link.path).await?.ok_or(PlatformError::NotFound("download"))
     }
 

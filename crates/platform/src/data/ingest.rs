@@ -61,7 +61,7 @@ pub struct Receipt {
 
 /// The length of a uuid with its four hyphens.
 const UUID_CHARS: usize = 36;
-/// The longest text that tells of a bracelet, in characters.
+/// The longest text that describes a bracelet, in characters.
 const LONGEST_DEVICE_TEXT: usize = 100;
 
 impl Data {
@@ -73,7 +73,9 @@ impl Data {
         let is_named = body.time_zone.is_some();
         let zone = zone_of(caller, body.time_zone)?;
         let sync_zone = if is_named { SyncZone::Named(&zone) } else { SyncZone::Assumed(&zone) };
+        // Of what was sent, not of what was accepted: what is rejected depends on the clock, and a repeat comes later.
         let id = id.map(|id| SyncId { id, content_hash: content_hash(&body.data, sync_zone) });
+        // Rows older than the retention are rejected, or each repeat would bring back what was deleted (refinement 13).
         let kept_from = kept_from(&caller.intake, now_ms);
         let mut outcomes: BTreeMap<DataType, TypeOutcome> = BTreeMap::new();
         let mut blocks = Vec::new();
@@ -102,11 +104,13 @@ impl Data {
                 }
             }
             SyncOutcome::UnknownPatient => return Err(PlatformError::NotFound("patient")),
+            // Not an overwrite: the app would drop rows that it believes stored.
             SyncOutcome::IdReused => {
                 let message = "the sync id was used before with other content";
                 return Err(PlatformError::Conflict { code: "sync_id_reused", message });
             }
         }
+        // After the commit, so that the engine finds the marks.
         self.core.wake_derivations();
         self.wake_boards();
         Ok(Receipt { sync_id, types: outcomes.into_values().collect() })
@@ -130,8 +134,8 @@ fn clean_sync_id(text: &str) -> Result<String> {
     uuid.map(|uuid| uuid.to_string()).ok_or_else(|| PlatformError::invalid("sync_id", "must be a uuid"))
 }
 
-/// What tells whether a sync id comes again with other content. What is said of the bracelet is not content: an app
-/// that sends a sync again may well tell of a battery that has run down meanwhile.
+/// What says whether a sync id comes again with other content. What is said of the bracelet is not content: an app
+/// that sends a sync again may well report a battery that has run down meanwhile.
 fn content_hash(data: &[TypeBatches], zone: SyncZone<'_>) -> Vec<u8> {
     let mut hash = ContentHash::default();
     for TypeBatches { data_type, batches } in data {
@@ -155,6 +159,7 @@ fn check_device(device: Option<&DeviceReport>) -> Result<()> {
         if text.chars().count() > LONGEST_DEVICE_TEXT {
             note(&mut errors, field, "must have at most 100 characters");
         }
+        // PostgreSQL takes no NUL in a text; both engines have to accept the same.
         if text.contains('\0') {
             note(&mut errors, field, "must not have a NUL character");
         }

@@ -1,7 +1,7 @@
 //! The open lake: sealed segments as files that any tool reads, listed with addresses that end.
 //!
-//! Whoever has an address has the data, so listing is an export like any other: only who may export may list, and the
-//! audit log tells of each patient whose files are named.
+//! Anyone who has an address has the data, so listing is an export like any other: only who may export may list, and
+//! the audit log reports each patient whose files are named.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -58,7 +58,9 @@ impl Data {
         let after = since.unwrap_or(-1);
         let segments = self.core.health().lake_segments(patients.into_uuids(), after, limit).await?;
         let more = segments.len() as i64 == limit;
+        // An empty page answers the number that was asked with, so that a client can go on asking with it.
         let next_since = segments.last().map_or(after.max(0), |last| last.published);
+        // Before the addresses are made: anyone who has one can fetch the file without another entry.
         self.note_listing(researcher, group_code, &segments).await?;
         let mut files = Vec::with_capacity(segments.len());
         for segment in segments {
@@ -71,7 +73,7 @@ impl Data {
         Ok(LakePage { files, next_since, more })
     }
 
-    /// Writes an entry for each patient of whom a page names files.
+    /// Writes an entry for each patient with files on a page.
     async fn note_listing(
         &self,
         researcher: &Researcher,

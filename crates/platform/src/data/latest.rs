@@ -47,6 +47,7 @@ impl Data {
         let readable = self.core.readable_patient(researcher, patient).await?;
         let Some(mut entry) = self.core.health().newest_news(patient).await? else { return Ok(None) };
         let known = self.core.health().latest_of_patients(vec![patient.to_owned()]).await?.remove(patient);
+        // An entry looks back a limited time; the newest values say what was ever measured, however long ago.
         entry.name_forgotten(&known.unwrap_or_default());
         let movement_level = self.movement_at(&readable, entry.time_ms).await?;
         Ok(Some(NewsReading { entry, read_ms: self.core.now_ms(), movement_level }))

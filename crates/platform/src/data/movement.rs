@@ -1,4 +1,4 @@
-//! How much a patient moved when he was scored: a heart rate of 120 means something else in a runner.
+//! How much a patient moved when they were scored: a heart rate of 120 means something else in a runner.
 
 use vitals::activity::movement_level;
 use vitals::block::Block;
@@ -18,6 +18,7 @@ const STEPS_PER_G: f64 = 512.0;
 impl Data {
     /// Movement level, 0 to 4, of a patient at a time, ms; `None` without acceleration in the minute before.
     pub(crate) async fn movement_at(&self, patient: &Readable<PatientId>, time_ms: i64) -> Result<Option<u8>> {
+        // Times are shown as floor(ms): a row in the same millisecond belongs to it (refinement 3).
         let to_us = time_ms * 1000 + 999;
         let blocks = self.core.health().rows(patient.uuid(), DataType::Acc, to_us - SPAN_US + 1, to_us).await?;
         let lengths: Vec<f64> = blocks.iter().flat_map(lengths_g).collect();

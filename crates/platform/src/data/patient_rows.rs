@@ -16,7 +16,7 @@ pub const ROWS_AT_ONCE: usize = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each column is wanted or not")]
 pub struct PatientColumns {
-    /// His names and so on.
+    /// Their names and so on.
     pub person: bool,
     /// What the health database knows of the body.
     pub profile: bool,
@@ -49,6 +49,7 @@ impl Data {
                 patient,
             })
         };
+        // The users database decides who is there; a patient who is being erased can still have rows in the other.
         wanted.uuids().iter().filter_map(|uuid| patients.remove(uuid)).map(row_of).collect()
     }
 

@@ -71,6 +71,7 @@ impl Data {
                 })
             }
         };
+        // The next step is read when the client has taken the last one, so a slow client holds little memory.
         Ok(stream::iter(steps).then(read))
     }
 }
@@ -99,6 +100,7 @@ async fn local_parts(
     let quarters = core.health().local_quarters(patient.uuid(), data_type, from_local_us, to_local_us).await?;
     let mut parts: Vec<Part> = Vec::new();
     for quarter in quarters {
+        // Each quarter has the offset its rows were stored with; an hour shown twice by the clock is two parts.
         let offset_us = i64::from(quarter.offset_s) * SECOND_US;
         let part = Part {
             from_us: quarter.start_us.max(from_local_us - offset_us),
@@ -106,6 +108,7 @@ async fn local_parts(
             offset_s: Some(quarter.offset_s),
         };
         match parts.last_mut() {
+            // A day would otherwise be read as ninety-six ranges.
             Some(last) if last.offset_s == part.offset_s && last.to_us + 1 == part.from_us => last.to_us = part.to_us,
             _ => parts.push(part),
         }

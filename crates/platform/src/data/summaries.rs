@@ -19,7 +19,7 @@ pub const PATIENTS_AT_ONCE: usize = 32;
 /// The types of which slots are shown.
 const SHOWN_TYPES: [DataType; 2] = [DataType::Activity, DataType::Temperature];
 
-/// What is read of days beside their sections.
+/// What is read of days next to their sections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DayParts {
     /// Slots of thirty minutes.
@@ -58,6 +58,7 @@ impl PatientDay {
         write_day(out, self.day, wanted, &self.bodies, slots.as_ref());
         if let Some(rows) = &self.extra {
             let extra = extra_of_day(rows.iter().map(|(key, body)| (*key, body.as_slice())));
+            // `write_day` has closed the object; `extra` is its last member.
             out.pop();
             out.extend_from_slice(b",\"extra\":");
             // Numbers and names, written to memory: it cannot fail.
@@ -112,6 +113,7 @@ impl Data {
     ) -> Result<PatientDay> {
         let readable = self.core.readable_patient(researcher, patient).await?;
         let days = self.days_of_patient(&readable, (day, day), parts).await?;
+        // A day without data is a summary with empty sections, not a 404: the specification allows empty sections.
         Ok(days.into_iter().next().unwrap_or_else(|| PatientDay::new(patient, day, Vec::new())))
     }
 

@@ -13,7 +13,7 @@ use crate::identity::api_keys::hash_api_key;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 const FIRST_SUBSCRIPTION_DAYS: i64 = 30;
-/// Characters of a key that are kept to tell keys apart.
+/// Characters of a key that are kept to distinguish keys.
 const VISIBLE_PREFIX: usize = 10;
 
 /// Whether a new account begins with a subscription.
@@ -98,6 +98,7 @@ impl Identity {
 
     /// Creates an API key; answers it and the key itself, which cannot be read again.
     pub async fn create_api_key(&self, account: &Account, new: NewApiKey) -> Result<(ApiKey, String)> {
+        // A key never reaches further than its account, so that losing access to a study is lost for the key as well.
         for code in &new.groups {
             let access = self.core.users().group_access(code, &account.uuid, None).await?;
             if !access.ok_or(PlatformError::NotFound("group"))?.allowed {
@@ -140,6 +141,7 @@ impl Identity {
             entries: Vec::new(),
             created_ms: now_ms,
         };
+        // False where another call was first: that one delivers its own message.
         if self.core.users().revoke_api_key(&key.id, now_ms, message.clone()).await? {
             self.core.deliver(message).await?;
         }

@@ -18,6 +18,7 @@ impl Identity {
         let holder = self.core.users().key_holder(&hash_api_key(api_key)).await?;
         let holder = holder.ok_or(PlatformError::Unauthenticated("the API key is not valid"))?;
         let now_ms = self.core.now_ms();
+        // The reasons are distinguished only here: anyone who gets this far has shown the whole key.
         if holder.key_revoked_ms.is_some() {
             return Err(PlatformError::Unauthenticated("the API key has been revoked"));
         }
@@ -52,6 +53,7 @@ impl Identity {
         noted.insert(key_id.clone(), now_ms);
         drop(noted);
         let (users, key_id) = (self.core.users().clone(), key_id.clone());
+        // A write on each read would make the one writer of SQLite the limit of all reading.
         runtime::spawn("note the use of a key", async move {
             if let Err(error) = users.note_key_used(&key_id, now_ms).await {
                 tracing::warn!(%error, "the use of an API key could not be noted");

@@ -1,4 +1,4 @@
-//! Slows down whoever guesses passwords.
+//! Slows down guessing of passwords.
 //!
 //! Failures are counted by account *and* address, so that a stranger who fails on purpose does not lock a person
 //! out; and, far more patiently, by address alone, so that trying one password on many accounts is slowed as well.
@@ -75,6 +75,7 @@ impl Backoff {
     fn count(&self, who_failed: impl IntoIterator<Item = Who>, now_ms: i64) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         if failures.len() >= REMEMBERED {
+            // What nobody waits for any more can be forgotten early.
             failures.retain(|_, failed| now_ms - failed.last_ms < LONGEST_WAIT_MS);
             if failures.len() >= REMEMBERED {
                 // Memory stays within its limit; failures from so many addresses are not held up by counting them
@@ -104,7 +105,7 @@ fn both(account: &str, address: &str) -> [Who; 2] {
     [Who::Pair { account, address: address.clone() }, Who::Address(address)]
 }
 
-/// What an address is counted as: of IPv6 the network, since whoever has one address has all of its /64.
+/// What an address is counted as: of IPv6 the network, since anyone who has one address has all of its /64.
 fn origin(address: &str) -> String {
     match address.parse::<Ipv6Addr>() {
         Ok(v6) => match v6.to_ipv4_mapped() {
@@ -124,6 +125,7 @@ fn wait_ms(who: &Who, count: u32) -> i64 {
     if count < free {
         return 0;
     }
+    // The shift would overflow long before the counter does.
     let doublings = (count - free).min(20);
     (1000_i64 << doublings).min(LONGEST_WAIT_MS)
 }

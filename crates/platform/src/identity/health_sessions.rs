@@ -1,8 +1,8 @@
-//! Sessions on the Health Cloud: a patient's own, and those by which someone reads in his stead.
+//! Sessions on the Health Cloud: a patient's own, and those by which someone reads on the patient's behalf.
 //!
 //! What allows a session is in the users database, and no transaction spans both. So a session is written first and
-//! what allows it is looked up again after that: whoever withdraws it meanwhile either is seen here, or comes later and
-//! ends the session that he then finds.
+//! what allows it is looked up again after that: anyone who withdraws it meanwhile either is seen here, or comes later
+//! and ends the session that they then find.
 
 use store::{
     AccountId, ClientId, FamilyId, HealthPatient, HealthSession, IntakeFacts, PatientId, Refreshed, SessionId,
@@ -41,7 +41,7 @@ pub struct HealthCaller {
     patient: PatientId,
     /// What the token allows, words with blanks between.
     scope: String,
-    /// The account that reads in the patient's stead.
+    /// The account that reads on the patient's behalf.
     pub actor: Option<AccountId>,
     /// The OAuth client that the token was issued to.
     pub client: Option<ClientId>,
@@ -97,6 +97,7 @@ impl Identity {
         };
         let family = session.family.clone();
         let issued = self.start_health_session(session).await?;
+        // A logout between the first look and the new session could not end what was not there yet.
         if self.core.users().session(&caller.session_id).await?.is_none_or(|session| session.ended_ms.is_some()) {
             self.core.health().end_family(&family, self.core.now_ms()).await?;
             return Err(NOT_VALID);
@@ -104,8 +105,8 @@ impl Identity {
         Ok(HealthLogin { issued, patient })
     }
 
-    /// A token by which a researcher reads a patient's data in his stead. It ends with the key that it was asked for
-    /// with, and cannot be refreshed.
+    /// A token by which a researcher reads a patient's data on the patient's behalf. It ends with the key that it was
+    /// asked for with, and cannot be refreshed.
     pub async fn health_token(&self, researcher: &Researcher, patient: &PatientId) -> Result<Issued> {
         self.core.patient_access(researcher, patient).await?;
         let now_ms = self.core.now_ms();
@@ -119,6 +120,7 @@ impl Identity {
         };
         let family = session.family.clone();
         let issued = self.start_health_session(session).await?;
+        // Looked at again after the session is stored: a revocation in between has missed it.
         if let Err(error) = self.still_reads(researcher, patient).await {
             self.core.health().end_family(&family, self.core.now_ms()).await?;
             return Err(error);
@@ -131,6 +133,7 @@ impl Identity {
         let claims = self.read_token(Cloud::Health, token).await?;
         let found = self.core.health().calling_session(&claims.jti, RETENTION_SETTING, self.core.now_ms()).await?;
         let (session, intake) = found.ok_or(NOT_VALID)?;
+        // The row decides, not the token: revocation holds at once, on every node.
         if session.patient.as_str() != claims.sub.as_str()
             || session.ended_ms.is_some()
             || session.replaced_ms.is_some()
@@ -152,7 +155,7 @@ impl Identity {
     }
 
     /// A new token for an old one, expired or not. The old one ends, but can be refreshed again for a minute; reuse
-    /// after that ends them all. Forbidden for tokens of those who read in a patient's stead, and for OAuth's, which
+    /// after that ends them all. Forbidden for tokens of those who read on a patient's behalf, and for OAuth's, which
     /// have refresh tokens. `address` is where the call comes from.
     pub async fn health_refresh(&self, token: &str, address: &str) -> Result<Issued> {
         let claims = self.claims_to_refresh(Cloud::Health, token, address).await?;
@@ -189,6 +192,7 @@ impl Identity {
         let claims = self.read_token(Cloud::Health, token).await?;
         let session = self.core.health().session(&claims.jti).await?.ok_or(NOT_VALID)?;
         let now_ms = self.core.now_ms();
+        // OAuth's tokens and those of researchers cannot be refreshed here, so that their end is the token's own.
         let is_refreshed_here = session.actor.is_none() && session.client.is_none();
         let stands = now_ms < session.expires_ms || is_refreshed_here && now_ms < session.refresh_until_ms;
         let ended = session.ended_ms.is_some() || replaced_long_ago(session.replaced_ms, now_ms);
@@ -247,7 +251,7 @@ impl Identity {
         }
     }
 
-    /// Whether key, account, membership and attachment still stand.
+    /// Whether key, account, membership and attachment still hold.
     async fn still_reads(&self, researcher: &Researcher, patient: &PatientId) -> Result<()> {
         let key_stands = match &researcher.key_id {
             Some(key_id) => self.core.users().api_key(key_id).await?.is_some_and(|key| key.revoked_ms.is_none()),

@@ -16,7 +16,7 @@ use crate::identity::passwords::check_new_password;
 use crate::identity::tokens::{Issued, UsersCaller};
 use crate::identity::users_sessions::NewSession;
 
-/// What one logs in with beside the password.
+/// What one logs in with next to the password.
 #[derive(Clone)]
 pub enum LoginName {
     /// The e-mail of a patient or of an account.
@@ -46,13 +46,13 @@ pub enum Owner {
 /// A patient who has logged in, composed of both databases.
 #[derive(Clone)]
 pub struct PatientOwner {
-    /// His row.
+    /// Their row.
     pub patient: Patient,
-    /// His names and so on.
+    /// Their names and so on.
     pub person: Person,
-    /// His body.
+    /// Their body.
     pub profile: Profile,
-    /// Five capitals of the group that he was enrolled in.
+    /// Five capitals of the group that the patient was enrolled in.
     pub customer_code: Option<GroupCode>,
 }
 
@@ -72,7 +72,7 @@ enum ChosenBy {
     Staff,
 }
 
-/// Whom a name stands for.
+/// Who a name is of.
 pub(crate) enum Found {
     Patient(Patient),
     Account(Account),
@@ -118,7 +118,7 @@ impl LoginName {
 }
 
 impl Identity {
-    /// Logs in. A password that staff chose lets in as well, but only for the life of one token: it cannot be
+    /// Logs in. A password that staff chose works as well, but only for the life of one token: it cannot be
     /// refreshed until the patient has chosen a new one. `address` is where the call comes from.
     pub async fn login(&self, credentials: Credentials, address: &str) -> Result<UsersLogin> {
         let found = self.check_password(&credentials, address).await?;
@@ -160,7 +160,7 @@ impl Identity {
         self.start_login(found).await
     }
 
-    /// Whom these credentials are of. Unauthenticated when nobody's, after the same work; too many when they were
+    /// Whose credentials these are. Unauthenticated when nobody's, after the same work; too many when they were
     /// tried too often.
     pub(crate) async fn check_password(&self, credentials: &Credentials, address: &str) -> Result<Found> {
         let name = credentials.name.clean();
@@ -186,7 +186,8 @@ impl Identity {
         }
     }
 
-    /// Gives someone the password that he has chosen himself, which ends his tokens. Answers him as he then stands.
+    /// Gives someone the password that they have chosen themselves, which ends their tokens. Returns the patient as
+    /// they then are.
     pub(crate) async fn choose_password(&self, found: Found, password: &str, new_password: &str) -> Result<Found> {
         // Otherwise a password that staff knows could go on as the one that the patient has chosen.
         if password == new_password {
@@ -206,19 +207,20 @@ impl Identity {
         }
     }
 
-    /// The login of a patient who has just used his voucher.
+    /// The login of a patient who has just used their voucher.
     pub async fn login_activated(&self, patient: Patient) -> Result<UsersLogin> {
         self.start_login(Found::Patient(patient)).await
     }
 
-    /// Who calls the Users Cloud, as a login tells it.
+    /// Who calls the Users Cloud, as a login returns it.
     pub async fn owner(&self, user: &UserId) -> Result<Owner> {
         let found = self.find(user).await?.ok_or(PlatformError::NotFound("user"))?;
         self.compose(found).await
     }
 
-    /// Gives a confirmed patient a password that staff chose, which ends his tokens on both clouds.
+    /// Gives a confirmed patient a password that staff chose, which ends their tokens on both clouds.
     pub async fn reset_password(&self, researcher: &Researcher, patient: &PatientId, password: &str) -> Result<()> {
+        // Access before role and state: who has no access must not learn whether the patient is confirmed.
         let access = self.core.patient_access(researcher, patient).await?;
         researcher.require_manager()?;
         if access.state != PatientState::Confirmed {
@@ -228,7 +230,7 @@ impl Identity {
         self.set_patient_password(patient, &password_hash, ChosenBy::Staff).await
     }
 
-    /// Sets the password of a confirmed patient and ends his tokens on both clouds, and what he has consented to.
+    /// Sets the password of a confirmed patient and ends their tokens on both clouds, and what they have consented to.
     async fn set_patient_password(&self, patient: &PatientId, password_hash: &str, chosen_by: ChosenBy) -> Result<()> {
         let now_ms = self.core.now_ms();
         let message = HealthMessage {
@@ -239,6 +241,7 @@ impl Identity {
         };
         let new =
             NewPatientPassword { hash: password_hash.to_owned(), must_change: chosen_by == ChosenBy::Staff, now_ms };
+        // Hash and message are one transaction: a crash between them would leave the old tokens good.
         if !self.core.users().set_patient_password(patient, new, message.clone()).await? {
             return Err(not_confirmed());
         }
@@ -253,6 +256,7 @@ impl Identity {
     }
 
     async fn find_by_email(&self, email: &str) -> Result<Option<Found>> {
+        // An address is a patient's or an account's, never both: the database sees to that.
         if let Some(patient) = self.core.users().patient_by_email(email).await? {
             return Ok(Some(Found::Patient(patient)));
         }
@@ -264,6 +268,7 @@ impl Identity {
             owner: found.id(),
             role: found.role(),
             password_hash: found.password_hash().unwrap_or_default(),
+            // Otherwise a password that staff knows would be good for a year of refreshing.
             refreshable: !found.must_change_password(),
         };
         let issued = self.start_users_session(session, self.login_entry(&found)).await?;

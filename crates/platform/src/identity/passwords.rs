@@ -45,14 +45,15 @@ impl Identity {
         hash: Option<String>,
     ) -> Result<bool> {
         self.check_backoff(name, address)?;
+        // One character too long is as wrong as a megabyte, and costs less to hash.
         let password: String = password.chars().take(LONGEST_PASSWORD + 1).collect();
         let permit = self.memory.hashing.clone().acquire_owned().await.map_err(broken)?;
         self.check_backoff(name, address)?;
         let (memory, clock) = (self.memory.clone(), self.core.clock().clone());
         let (name, address) = (name.to_owned(), address.to_owned());
         let verifying = runtime::blocking("hash a password", move || {
-            // Here and not after it: whoever breaks the connection off has tried all the same, and keeps his permit
-            // until the work is done.
+            // Here and not after it: anyone who breaks the connection off has tried all the same, and keeps their
+            // permit until the work is done.
             let _permit = permit;
             let fits = verify(&memory, &password, hash.as_deref())?;
             if fits {

@@ -56,6 +56,7 @@ impl Identity {
             Cloud::Users => self.core.users().rotate_signing_key(key).await?,
             Cloud::Health => self.core.health().rotate_signing_key(key).await?,
         }
+        // This node signs with the new key at once; others see it within a minute and verify it as soon as it comes.
         self.load_keys(cloud).await?;
         Ok(kid)
     }

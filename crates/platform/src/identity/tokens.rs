@@ -1,4 +1,4 @@
-//! Tokens: signed by the cloud that issues them, and good only while their row in its database stands.
+//! Tokens: signed by the cloud that issues them, and good only while their row in its database is in force.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -82,7 +82,7 @@ pub(crate) struct Claims {
     pub client_id: Option<ClientId>,
 }
 
-/// Who acts in the stead of a token's subject.
+/// Who acts on behalf of a token's subject.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Actor {
     pub sub: AccountId,
@@ -128,7 +128,7 @@ impl Identity {
         now_ms + self.core.settings().token_ttl_minutes * MINUTE_MS
     }
 
-    /// A signed token with the times that a client is told.
+    /// A signed token with the times that a client gets.
     pub(crate) fn issued(&self, token: String, first_issued_ms: i64, refresh_until_ms: i64) -> Issued {
         let refresh_minutes = (refresh_until_ms - first_issued_ms) / MINUTE_MS;
         Issued { token, ttl_minutes: self.core.settings().token_ttl_minutes, refresh_minutes }
@@ -141,11 +141,12 @@ impl Identity {
         let kid = header.kid.ok_or(NOT_VALID)?;
         let keys = self.keys_with(cloud, &kid).await?;
         let (key, _) = keys.verifying.get(&kid).ok_or(NOT_VALID)?;
+        // One algorithm, ours: what the header of a token says must not choose how it is checked.
         let mut validation = Validation::new(Algorithm::EdDSA);
         validation.set_issuer(&[self.issuer(cloud)]);
         validation.set_audience(&[cloud.name()]);
         validation.set_required_spec_claims(&["iss", "aud", "sub", "exp"]);
-        // The session row tells the end by this program's own clock.
+        // The session row reports the end by this program's own clock.
         validation.validate_exp = false;
         let data = jsonwebtoken::decode::<Claims>(token, key, &validation).map_err(|_| NOT_VALID)?;
         Ok(data.claims)
@@ -155,6 +156,7 @@ impl Identity {
     pub async fn users_caller(&self, token: &str) -> Result<UsersCaller> {
         let claims = self.read_token(Cloud::Users, token).await?;
         let session = self.core.users().session(&claims.jti).await?.ok_or(NOT_VALID)?;
+        // The row decides, so that a logout holds at once and on every node.
         if session.owner != claims.sub || session.ended_ms.is_some() || session.replaced_ms.is_some() {
             return Err(NOT_VALID);
         }
@@ -171,7 +173,7 @@ impl Identity {
     }
 
     /// The public keys of a cloud, by name, as base64 without padding. They are those of a second ago at most, so that
-    /// whoever sees a new name in a token finds its key here, whichever node he asks.
+    /// anyone who sees a new name in a token finds its key here, whichever node is asked.
     pub async fn public_keys(&self, cloud: Cloud) -> Result<Vec<(String, String)>> {
         let keys = self.fresh_keys(cloud).await?;
         let encoded = keys.verifying.iter().map(|(kid, (_, public))| (kid.clone(), URL_SAFE_NO_PAD.encode(public)));

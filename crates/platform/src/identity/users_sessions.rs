@@ -16,7 +16,7 @@ const NOT_OURS: &str = "refresh";
 pub(crate) struct NewSession<'a> {
     pub owner: UserId,
     pub role: UserRole,
-    /// The hash that his password was checked against.
+    /// The hash that their password was checked against.
     pub password_hash: &'a str,
     /// Whether the login can be prolonged.
     pub refreshable: bool,
@@ -70,8 +70,8 @@ impl Identity {
     }
 
     /// Ends the login that a token comes from: its tokens of the Users Cloud, and those of the Health Cloud that they were
-    /// exchanged for. A token that has expired is good for this as long as it could be refreshed: whoever logs out late
-    /// means it all the same.
+    /// exchanged for. A token that has expired is good for this as long as it could be refreshed: anyone who logs out
+    /// late means it all the same.
     pub async fn users_logout(&self, token: &str) -> Result<()> {
         let claims = self.read_token(Cloud::Users, token).await?;
         let session = self.core.users().session(&claims.jti).await?.ok_or(NOT_VALID)?;
@@ -108,10 +108,11 @@ impl Identity {
         HealthMessage { id: self.core.new_record_id(), change, entries: Vec::new(), created_ms: now_ms }
     }
 
-    /// What a token says that is to be refreshed. Whoever fails too often waits.
+    /// What a token says that is to be refreshed. Anyone who fails too often waits.
     pub(crate) async fn claims_to_refresh(&self, cloud: Cloud, token: &str, address: &str) -> Result<Claims> {
         let claims = match self.read_token(cloud, token).await {
             Ok(claims) => claims,
+            // Only here is guessing possible; a token of ours that has ended is counted for its owner alone.
             Err(PlatformError::Unauthenticated(_)) => {
                 self.check_backoff(NOT_OURS, address)?;
                 self.memory.backoff.failed(NOT_OURS, address, self.core.now_ms());

@@ -1,4 +1,5 @@
-//! Alarms: thresholds on vital signs and on the NEWS score, for each patient. They are kept; telling is not built yet.
+//! Alarms: thresholds on vital signs and on the NEWS score, for each patient. They are kept; reporting is not built
+//! yet.
 
 use std::collections::BTreeMap;
 
@@ -46,8 +47,10 @@ impl People {
             entries: vec![entry],
             created_ms: self.core.now_ms(),
         };
+        // The wish is durable before the health database is touched, so its audit entry cannot be lost (refinement 17).
         self.core.users().enqueue(message).await?;
         self.core.deliver_changes_of(patient).await?;
+        // As stored: another caller's alarms can have been delivered after these.
         Ok(self.core.health().alarms(patient).await?)
     }
 }

@@ -21,11 +21,13 @@ impl People {
         action_code: Option<&str>,
     ) -> Result<impl Stream<Item = Result<Vec<AuditEntry>>> + Send + use<>> {
         let now_ms = self.core.now_ms();
+        // Section 7 of the specification: 403 without an active subscription.
         researcher.require_subscription(now_ms)?;
         if action_code.is_some_and(|code| Action::ALL.into_iter().all(|action| action.code() != code)) {
             return Err(PlatformError::invalid("action_type", "is not an action code"));
         }
         let appears = researcher.account.clone();
+        // A key for named groups does not see what its account has done in other groups.
         let scoped_key = researcher.key_id.clone().filter(|_| researcher.key_scoped);
         let query = AuditQuery { appears, from_ms, to_ms, action_type: action_code.map(str::to_owned), scoped_key };
         let reader = self.core.users().read_audit(query, now_ms).await?;

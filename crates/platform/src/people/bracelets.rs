@@ -39,8 +39,8 @@ pub struct BraceletChange {
 }
 
 impl People {
-    /// The bracelets that the caller may act on, oldest first: those that his patients wear, and those that nobody
-    /// wears and that an account of his groups has registered. A key for named groups sees the worn ones only.
+    /// The bracelets that the caller may act on, oldest first: those that their patients wear, and those that nobody
+    /// wears and that an account of their groups has registered. A key for named groups sees the worn ones only.
     pub async fn bracelets(&self, researcher: &Researcher) -> Result<Vec<Bracelet>> {
         Ok(self.core.users().bracelets(&researcher.account, researcher.key_id.as_ref()).await?)
     }
@@ -77,7 +77,7 @@ impl People {
         }
     }
 
-    /// Changes model or firmware of a bracelet; answers it as it then stands.
+    /// Changes model or firmware of a bracelet; answers it as it then is.
     pub async fn change_bracelet(
         &self,
         researcher: &Researcher,
@@ -98,12 +98,14 @@ impl People {
             entry.details = Some(
                 json!({"device_type": bracelet.device_type, "firmware_version": bracelet.firmware_version}).to_string(),
             );
+            // Nobody's bracelet is in the users database alone; of a worn one the health database shows the device.
             let completion = match &bracelet.worn_by {
                 None => Completion::Here(self.core.audit(vec![entry])),
                 Some(patient) => {
                     Completion::Owed(Box::new(self.message(device_of(patient, &bracelet, self.core.now_ms()), entry)))
                 }
             };
+            // False when it has changed hands since it was read: then the other form of completion is needed.
             if self.core.users().change_bracelet(bracelet.clone(), completion).await? {
                 if let Some(patient) = &bracelet.worn_by {
                     self.core.deliver_changes_of(patient).await?;
@@ -158,6 +160,7 @@ impl People {
     ) -> Result<()> {
         self.core.patient_access(researcher, patient).await?;
         let (account, key_id) = (&researcher.account, researcher.key_id.as_ref());
+        // Not by the right to the bracelet: anyone who has access to the patient may take it off.
         let found = self.core.users().bracelet(serial_number, account, key_id).await?;
         let found = found.map(|(bracelet, _)| bracelet).filter(|found| found.worn_by.as_ref() == Some(patient));
         let bracelet = found.ok_or(PlatformError::NotFound("bracelet"))?;
@@ -165,6 +168,7 @@ impl People {
         entry.details = Some(json!({ "patient": patient }).to_string());
         let (uuid, serial_number) = (patient.clone(), bracelet.serial_number.clone());
         let message = self.message(HealthChange::RemoveDevice { uuid, serial_number }, entry);
+        // Taken off by another call in between; the entry is written once.
         if !self.core.users().detach_bracelet(&bracelet.id, patient, self.core.now_ms(), message).await? {
             return Err(PlatformError::NotFound("bracelet"));
         }
@@ -204,6 +208,7 @@ fn check_texts<const COUNT: usize>(texts: [(&str, Option<&str>); COUNT]) -> Resu
     for (field, text) in texts {
         let Some(text) = text else { continue };
         let fits = (1..=LONGEST_TEXT).contains(&text.chars().count());
+        // A blank that nobody sees would make a second bracelet of the same serial number.
         if !fits || text.trim() != text || text.chars().any(char::is_control) {
             note(&mut errors, field, "must have 1 to 100 characters, without blanks around");
         }

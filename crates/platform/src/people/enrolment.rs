@@ -17,7 +17,7 @@ use crate::people::People;
 use crate::people::profile::check_profile;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-/// How often codes are drawn anew when one is taken.
+/// How often codes are drawn again when one is taken.
 const TRIES: usize = 5;
 const LONGEST_NAME: usize = 200;
 const LONGEST_DESCRIPTION: usize = 10_000;
@@ -29,7 +29,7 @@ pub struct Enrolled {
     pub uuid: PatientId,
     /// Record identifier.
     pub record_id: String,
-    /// What he activates himself with.
+    /// What the patient activates with.
     pub voucher_code: String,
     /// `pre_created`.
     pub state: PatientState,
@@ -44,18 +44,18 @@ pub struct VoucherCheck {
     pub created_ms: i64,
 }
 
-/// What a patient sends to use his voucher.
+/// What a patient sends to use their voucher.
 #[derive(Clone)]
 pub struct NewActivation {
     /// Voucher code.
     pub code: String,
-    /// The password that he chooses.
+    /// The password that they choose.
     pub password: String,
     /// Address to log in with.
     pub email: Option<String>,
-    /// His names and so on.
+    /// Their names and so on.
     pub person: Person,
-    /// His body.
+    /// Their body.
     pub profile: Profile,
     /// Fields that could not be read; they are refused together with those whose values are not valid.
     pub unreadable: FieldFaults,
@@ -87,6 +87,7 @@ impl People {
             };
             let entry = self.core.entry(Action::GroupCreate, researcher, group_entity(&group.id), None);
             match self.core.users().add_group(group.clone(), &researcher.account, self.core.audit(vec![entry])).await {
+                // The code is taken. Five capitals are enough for many studies and few enough to collide at times.
                 Err(StoreError::Conflict(_)) => {}
                 Err(error) => return Err(error.into()),
                 Ok(()) => return Ok(group),
@@ -163,10 +164,11 @@ impl People {
         Ok(patient.map(|patient| VoucherCheck { state: patient.state, created_ms: patient.created_ms }))
     }
 
-    /// Makes the patient of a voucher a confirmed one. Answers him as he then stands. `address` is where the call
-    /// comes from, for the brake on guessing codes.
+    /// Makes the patient of a voucher a confirmed one. Returns the patient as they then are. `address` is where the
+    /// call comes from, for the brake on guessing codes.
     pub async fn activate(&self, new: NewActivation, address: &str) -> Result<Patient> {
         let code = clean_voucher(&new.code);
+        // A voucher is short enough to be guessed, and opens an account.
         self.identity.check_backoff(&code, address)?;
         let email = self.check_activation(&new)?;
         let Some(patient) = self.core.users().patient_by_voucher(&code).await? else {
@@ -174,6 +176,7 @@ impl People {
             return Err(PlatformError::NotFound("voucher"));
         };
         let now_ms = self.core.now_ms();
+        // Used before expired: the one who has used it should hear that, and not that it was too late.
         if patient.state != PatientState::PreCreated {
             return Err(voucher_used());
         }
@@ -213,6 +216,7 @@ impl People {
             HealthMessage { id: self.core.new_record_id(), change, entries: vec![registered], created_ms: now_ms };
         match self.core.users().activate_patient(activation, message.clone()).await {
             Ok(true) => {}
+            // Two activations of one voucher at the same time: the transaction lets the first one win.
             Ok(false) => return Err(voucher_used()),
             Err(StoreError::Conflict(_)) => return Err(email_taken()),
             Err(error) => return Err(error.into()),

@@ -1,9 +1,9 @@
 //! Erasure: the end of a person in both databases and in the objects.
 //!
-//! The steps, each of which may be the last before a crash: the users database (his person goes, a message stays), the
-//! list of the erased, the rows of the health database, the objects, the audit entry. Whoever looks at old intents
-//! takes the rest. What was deleted is overwritten where it lay; the files are rewritten some time later, because pages
-//! that rows were moved out of can keep copies.
+//! The steps, each of which may be the last before a crash: the users database (their person goes, a message stays),
+//! the list of the erased, the rows of the health database, the objects, the audit entry. Anyone who looks at old
+//! intents takes the rest. What was deleted is overwritten where it lay; the files are rewritten some time later,
+//! because pages that rows were moved out of can keep copies.
 
 use std::collections::BTreeMap;
 
@@ -29,10 +29,10 @@ pub struct Receipt {
 }
 
 impl People {
-    /// Erases a patient. A member who manages one of his groups may do this, and an administrator.
+    /// Erases a patient. A member who manages one of their groups may do this, and an administrator.
     pub async fn erase_patient(&self, researcher: &Researcher, patient: &PatientId) -> Result<Receipt> {
         if researcher.role == Role::Admin && !researcher.key_scoped {
-            // A patient whom no group holds any more has no other who could do it.
+            // A patient that no group holds any more has no other who could do it.
             self.core.users().patient(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
         } else {
             self.core.patient_access(researcher, patient).await?;
@@ -41,7 +41,7 @@ impl People {
         self.erase(patient, self.core.entry(Action::PatientDelete, researcher, patient_entity(patient), None)).await
     }
 
-    /// Erases a patient, for whoever runs the service. One who was erased before answers the receipt of then.
+    /// Erases a patient, on behalf of the operator. One who was erased before answers the receipt of then.
     pub async fn erase_patient_as_operator(&self, patient: &PatientId) -> Result<Receipt> {
         let entry = self.core.entry_by(Action::PatientDelete, Actor::operator(), patient_entity(patient), None);
         match self.erase(patient, entry).await {
@@ -54,7 +54,7 @@ impl People {
         }
     }
 
-    /// Erases the caller himself, patient or account.
+    /// Erases the caller, patient or account.
     pub async fn erase_self(&self, caller: &UsersCaller) -> Result<Receipt> {
         let entry = self.core.entry_by(Action::UserDelete, caller.actor(), user_entity(&caller.owner), None);
         if caller.role == UserRole::Patient {
@@ -69,6 +69,7 @@ impl People {
                 self.core.deliver(message).await?;
                 Ok(Receipt { uuid: caller.owner.clone(), erased_ms: now_ms, counts })
             }
+            // Patients that nobody manages could be neither read nor erased by their study.
             AccountErasure::LastManager => {
                 let message = "a group would have patients and nobody who manages it";
                 Err(PlatformError::Conflict { code: "last_manager", message })
@@ -80,6 +81,7 @@ impl People {
         let at_ms = self.core.now_ms();
         let change = HealthChange::ErasePatient { uuid: patient.clone(), at_ms };
         let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: at_ms };
+        // The users database first: from this commit on nobody can log in or be given access, whatever comes after.
         self.core.users().erase_patient(patient, at_ms, message).await?;
         self.core.deliver_changes_of(patient).await?;
         self.receipt(patient).await
@@ -90,6 +92,7 @@ impl People {
         let erasure = self.core.users().erasure(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
         let mark = self.core.health().erased_patient(patient).await?;
         let mut counts = erasure.counts;
+        // The mark outlives the data, so that a repeated call answers the same receipt.
         counts.extend(mark.map(|mark| mark.counts).unwrap_or_default());
         Ok(Receipt { uuid: UserId::from(&erasure.patient), erased_ms: erasure.erased_ms, counts })
     }

@@ -1,7 +1,7 @@
 //! Settings of groups that enter a formula or say how long data are kept.
 //!
 //! They hold from the moment at which they are set. Of several groups, the first that a patient joined gives the goal
-//! and the rule of the highest heart rate; of retentions, the longest holds, and none where one of his groups keeps
+//! and the rule of the highest heart rate; of retentions, the longest holds, and none where one of their groups keeps
 //! everything.
 
 use std::collections::BTreeMap;
@@ -72,6 +72,7 @@ impl GroupSettingsChange {
                     note(&mut errors, &field, "must be 1 to 36500 whole days");
                 }
             }
+            // The whole rule and not single types: taking a type away must be possible, and an absent one is that.
             values.insert(RETENTION_SETTING.to_owned(), retention.into());
         }
         if values.is_empty() {
@@ -114,7 +115,7 @@ impl People {
     }
 }
 
-/// What holds for a patient of these groups, in the order in which he joined them.
+/// What holds for a patient of these groups, in the order in which they joined them.
 fn effective(groups: &[SettingsOfGroup]) -> Map<String, Value> {
     let of_first = |name: &str| groups.first().and_then(|group| group.settings.get(name)).cloned().unwrap_or_default();
     Map::from_iter([
@@ -128,6 +129,7 @@ fn effective(groups: &[SettingsOfGroup]) -> Map<String, Value> {
 fn longest_retention(groups: &[SettingsOfGroup]) -> Value {
     let days_of = |group: &SettingsOfGroup, name: &str| group.settings.get(RETENTION_SETTING)?.get(name)?.as_i64();
     let longest = |data_type: DataType| {
+        // One group without a limit keeps everything (refinement 13): none is the longest.
         let days: Option<Vec<i64>> = groups.iter().map(|group| days_of(group, data_type.name())).collect();
         Some((data_type.name().to_owned(), days?.into_iter().max()?.into()))
     };

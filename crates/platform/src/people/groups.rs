@@ -19,7 +19,7 @@ pub struct GroupChange {
 }
 
 impl People {
-    /// Changes name and description of a group; answers the group as it then stands.
+    /// Changes name and description of a group; answers the group as it then is.
     pub async fn change_group(&self, researcher: &Researcher, code: &GroupCode, change: GroupChange) -> Result<Group> {
         let group = self.core.managed_group(researcher, code).await?;
         let fields: Vec<&str> = [("name", &change.name), ("description", &change.description)]
@@ -32,6 +32,7 @@ impl People {
         let name = change.name.as_deref().unwrap_or(&group.name);
         check_group_texts(name, change.description.as_deref().unwrap_or_default())?;
         let mut entry = self.core.entry(Action::GroupUpdate, researcher, group_entity(&group.id), None);
+        // Names of fields and not their texts: a description can name people, and the log is kept.
         entry.details = Some(json!({ "fields": fields }).to_string());
         let audit = self.core.audit(vec![entry]);
         Ok(self.core.users().change_group(&group.code, change.name, change.description, audit).await?)
@@ -49,7 +50,7 @@ impl People {
         }
     }
 
-    /// Adds a patient, whom a group of the caller holds, to another group of his. Doing it again changes nothing.
+    /// Adds a patient, held by a group of the caller, to another group of theirs. Doing it again changes nothing.
     pub async fn attach_patient(&self, researcher: &Researcher, code: &GroupCode, patient: &PatientId) -> Result<()> {
         let group = self.core.managed_group(researcher, code).await?;
         // With the group alone, a member could take in patients of other studies by their uuids.
@@ -64,7 +65,7 @@ impl People {
         Ok(())
     }
 
-    /// Takes a patient out of a group. Health tokens by which anyone reads his data end: whoever still has access
+    /// Takes a patient out of a group. Health tokens by which anyone reads their data end: anyone who still has access
     /// asks for another.
     pub async fn detach_patient(&self, researcher: &Researcher, code: &GroupCode, patient: &PatientId) -> Result<()> {
         let group = self.core.managed_group(researcher, code).await?;
@@ -78,6 +79,7 @@ impl People {
         match self.core.users().detach_patient(&group.code, patient, effective, message).await? {
             PatientDetachment::Detached => {}
             PatientDetachment::NotHeld => return Err(PlatformError::NotFound("patient")),
+            // Nobody could reach the patient any more, not even to erase them (refinement 14).
             PatientDetachment::LastGroup => {
                 let message = "no other group holds the patient";
                 return Err(PlatformError::Conflict { code: "last_group", message });

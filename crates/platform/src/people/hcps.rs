@@ -17,6 +17,7 @@ impl People {
     /// Makes the account of an e-mail a member of a group. One that is a member stays it.
     pub async fn add_hcp(&self, researcher: &Researcher, code: &GroupCode, email: &str) -> Result<Member> {
         let group = self.core.managed_group(researcher, code).await?;
+        // Only accounts that exist: no invitation is sent, since the service sends no mail.
         let account = self.identity.account_by_email(email).await?;
         if account.disabled_ms.is_some() {
             return Err(PlatformError::Conflict { code: "account_disabled", message: "the account is disabled" });
@@ -28,7 +29,7 @@ impl People {
         Ok(Member { uuid: account.uuid, email: account.email, role: account.role })
     }
 
-    /// Ends a membership. The account's health tokens end with it: for patients to whom it still has access it asks
+    /// Ends a membership. The account's health tokens end with it: for patients that it still has access to it asks
     /// for others.
     pub async fn remove_hcp(&self, researcher: &Researcher, code: &GroupCode, account: &AccountId) -> Result<()> {
         let group = self.core.managed_group(researcher, code).await?;

@@ -79,6 +79,7 @@ impl People {
         let change = HealthChange::SetSetting {
             uuid: patient.clone(),
             name: NEWS_SETTING.to_owned(),
+            // From now on and never backwards: scores that staff has acted on must not change under them.
             valid_from_ms: now_ms,
             fields,
             at_ms: now_ms,

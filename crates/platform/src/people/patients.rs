@@ -9,18 +9,18 @@ use crate::core::person::Person;
 use crate::identity::health_sessions::HealthCaller;
 use crate::people::People;
 
-/// A patient as a list shows him.
+/// A patient as a list shows them.
 #[derive(Clone)]
 pub struct PatientRow {
     /// The patient.
     pub patient: Patient,
-    /// His names and so on.
+    /// Their names and so on.
     pub person: Person,
-    /// His body.
+    /// Their body.
     pub profile: Profile,
-    /// His newest bracelet.
+    /// Their newest bracelet.
     pub device: Option<Device>,
-    /// His newest valid vital signs; present where they are wanted, also when there are none.
+    /// Their newest valid vital signs; present where they are wanted, also when there are none.
     pub latest_values: Option<LatestValues>,
 }
 
@@ -43,6 +43,7 @@ impl People {
     /// A patient as a list shows them, without latest values.
     pub(crate) async fn patient_row(&self, patient: &Readable<PatientId>) -> Result<PatientRow> {
         let uuid = patient.uuid();
+        // Access was checked before; the patient can have been erased since.
         let patient = self.core.users().patient(uuid).await?.ok_or(PlatformError::NotFound("patient"))?;
         let profile = self.core.health().patient(uuid).await?.map(|body| body.profile).unwrap_or_default();
         let device = self.core.health().devices(uuid).await?.into_iter().next();

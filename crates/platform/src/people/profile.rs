@@ -1,4 +1,4 @@
-//! What is told of a person: names for the users database, his body for the health database; and how it is changed.
+//! What is known of a person: names for the users database, their body for the health database; and how it is changed.
 
 use jiff::civil::Date;
 use serde_json::json;
@@ -38,7 +38,7 @@ pub struct ProfileChange {
     pub person: Person,
     /// Address to log in with.
     pub email: Option<String>,
-    /// His body.
+    /// Their body.
     pub profile: Profile,
     /// Fields that could not be read; they are refused together with those whose values are not valid.
     pub unreadable: FieldFaults,
@@ -70,7 +70,7 @@ impl ProfileChange {
 }
 
 impl People {
-    /// Files a patient otherwise; answers him as he then stands.
+    /// Files a patient otherwise; returns the patient as they then are.
     pub async fn change_patient(
         &self,
         researcher: &Researcher,
@@ -93,7 +93,7 @@ impl People {
         self.patient_row(&readable).await
     }
 
-    /// Changes person and body of a patient; answers him as he then stands.
+    /// Changes person and body of a patient; returns the patient as they then are.
     pub async fn change_profile(
         &self,
         researcher: &Researcher,
@@ -107,7 +107,8 @@ impl People {
         self.patient_row(&readable).await
     }
 
-    /// Changes what the caller has told of himself; an account has only names. Answers him as he then stands.
+    /// Changes the caller's own attributes; an account has only names. Returns the patient as they then
+    /// are.
     pub async fn change_self(&self, caller: &UsersCaller, change: ProfileChange) -> Result<Owner> {
         if caller.role == UserRole::Patient {
             let patient = caller.owner.as_patient();
@@ -137,7 +138,7 @@ impl People {
     }
 
     /// Writes what is named, with an entry that names the attributes and not their values. `first` is the field that
-    /// is told when none is named.
+    /// is said when none is named.
     async fn write_profile(
         &self,
         uuid: &PatientId,
@@ -170,7 +171,7 @@ impl People {
                     self.core.wake_derivations();
                     return Ok(());
                 }
-                // Someone else has changed him meanwhile: what he wrote stays where it is not named here.
+                // Someone else has changed them meanwhile: what they wrote stays where it is not named here.
                 Ok(false) => {}
                 Err(StoreError::Conflict(_)) => return Err(email_taken()),
                 Err(error) => return Err(error.into()),
@@ -204,6 +205,7 @@ impl People {
 pub(crate) fn check_profile(profile: &Profile, today: Date, errors: &mut FieldFaults) {
     if let Some(birthday) = &profile.birthday {
         match birthday.parse::<Date>() {
+            // The parser also takes forms that are not YYYY-MM-DD; nobody alive was born before 1880.
             Ok(date) if birthday.len() == 10 && date <= today && date.year() >= 1880 => {}
             _ => note(errors, "birthday", "must be a date in the past, as YYYY-MM-DD"),
         }

@@ -1,4 +1,4 @@
-//! What an operator asks when he wants to know whether all is well: damage, what is missing, growth.
+//! What an operator asks to know whether all is well: damage, what is missing, growth.
 
 use std::collections::BTreeMap;
 
@@ -96,7 +96,7 @@ impl Upkeep {
         let object = &row.object;
         found.segments += 1;
         let Some((bytes, sha256)) = self.core.objects().digest(&object.path).await? else {
-            // Sealed anew since it was listed, and swept.
+            // Sealed again since it was listed, and swept.
             if self.core.health().known_paths(vec![object.path.clone()]).await?.contains(&object.path) {
                 found.missing.push(object.path.clone());
             }
@@ -124,6 +124,7 @@ fn storage_report(amounts: &[StoredAmount], members: Vec<(GroupCode, PatientId)>
     for patient in by_patient.values() {
         patient.add_to(&mut report.all, now_us);
     }
+    // A patient of several studies counts in each, so the groups add up to more than `all`.
     for (code, patient) in members {
         let group = report.groups.entry(code).or_default();
         if let Some(patient) = by_patient.get(&patient) {
@@ -147,7 +148,7 @@ impl OfPatient {
         storage.patients += 1;
         storage.bytes += self.bytes;
         storage.rows += self.rows;
-        // Who has sent for three days only would otherwise seem to send a tenth of what he does. A day that has just
+        // Who has sent for three days only would otherwise seem to send a tenth of what they do. A day that has just
         // begun counts whole.
         let days = self.from_us.map_or(RECENT_DAYS, |from_us| (now_us - from_us).div_euclid(DAY_US) + 1);
         storage.bytes_per_day += self.recent_bytes / days.clamp(1, RECENT_DAYS) as u64;

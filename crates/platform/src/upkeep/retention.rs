@@ -29,6 +29,7 @@ impl Upkeep {
             let noted = self.core.health().retired(&patient).await?;
             for (data_type, before_us) in kept_by_rule(&rule, now_ms) {
                 let retirement = Retirement { patient: patient.clone(), data_type, before_us };
+                // Also without rows: the note is what makes a late sync of that time be rejected.
                 let is_noted = noted.get(&data_type).is_some_and(|noted_us| *noted_us >= before_us);
                 if !is_noted || self.core.health().rows_to_retire(&retirement).await? > 0 {
                     expired.push((patient.clone(), data_type));
@@ -47,6 +48,7 @@ impl Upkeep {
         let Some(before_us) = kept_from.get(&data_type).copied() else { return Ok(0) };
         let retirement = Retirement { patient: patient.clone(), data_type, before_us };
         let rows = self.core.health().rows_to_retire(&retirement).await?;
+        // Most runs find nothing, and an entry each hour would bury the others.
         let entry = (rows > 0).then(|| self.entry_of_retirement(&retirement, rows));
         self.retire_rows(&retirement, entry).await?;
         self.core.deliver_entries_of(patient).await?;

@@ -42,7 +42,7 @@ const FAILURES_IN_A_ROW: usize = 8;
 
 impl Upkeep {
     /// Seals; answers what was written. `progress` hears of each segment. A period that fails does not keep the others from
-    /// being sealed; the last error is told at the end.
+    /// being sealed; the last error is reported at the end.
     pub async fn seal(&self, until: Until, mut progress: impl FnMut(&Sealed)) -> Result<Sealed> {
         let ended_by_us = until.ended_by_us(self.core.now_ms());
         let mut total = Sealed::default();

@@ -28,6 +28,7 @@ impl Upkeep {
         let mut orphans = Orphans::default();
         for folder in FOLDERS {
             let mut listed = self.core.objects().listed(folder).await?;
+            // An object is written before its row is committed, so a young one without a row is not lost.
             listed.retain(|object| object.modified_ms < written_before_ms);
             for some in listed.chunks(AT_ONCE) {
                 let known =

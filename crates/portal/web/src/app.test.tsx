@@ -13,7 +13,9 @@ import { refusal, Server } from "./testkit/server";
 let server: Server;
 let screen: Screen;
 
-before(() => mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"], now: Date.parse("2026-11-22T12:00:00Z") }));
+before(() =>
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"], now: Date.parse("2026-11-22T12:00:00Z") }),
+);
 after(() => mock.timers.reset());
 beforeEach(async () => {
   server = new Server();
@@ -115,7 +117,10 @@ test("a patient's page lies below the patients, a code that begins like another 
   await enter(server);
   await goTo("/studies/ABCDE/patients/u/record");
   assert.equal(textOf(screen.one("nav[aria-label=Study] [aria-current]")), "Patients");
-  assert.deepEqual(screen.all("nav.crumbs a").map((link) => link.getAttribute("href")), ["/studies/ABCDE", "/studies/ABCDE/patients"]);
+  assert.deepEqual(
+    screen.all("nav.crumbs a").map((link) => link.getAttribute("href")),
+    ["/studies/ABCDE", "/studies/ABCDE/patients"],
+  );
 });
 
 test("a lost connection is told with the time of what is seen, and its end takes the words away", async () => {

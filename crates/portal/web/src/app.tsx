@@ -8,12 +8,12 @@ import { useSession } from "./api/session";
 import { Problem } from "./design/problem";
 import { Skeleton } from "./design/skeleton";
 import { Toasts } from "./design/toast";
+import type { PageProps } from "./page_props";
 import { NotFound } from "./pages/not_found";
 import { NewPassword } from "./pages/sign_in/new_password";
 import { SignIn } from "./pages/sign_in/page";
 import { useAddress } from "./router";
-import type { PageProps } from "./page_props";
-import { ROUTES, routeOf, type Route } from "./routes";
+import { ROUTES, type Route, routeOf } from "./routes";
 import { Shell } from "./shell";
 
 export function App() {
@@ -70,7 +70,7 @@ async function load(route: Route): Promise<void> {
   if (!loaded.has(route)) loaded.set(route, (await route.load()).default);
 }
 
-/** Fetches the other pages once the first stands, so that a step to them is instant, also while the server is away. */
+/** Fetches the other pages once the first is shown, so that a step to them is instant, also while the server is away. */
 async function loadOthers(): Promise<void> {
   await new Promise((resume) => window.setTimeout(resume, 3_000));
   for (const route of ROUTES) await load(route).catch(() => {});

@@ -6,6 +6,7 @@ import { mock, test } from "node:test";
 import { ApiError } from "./api/client";
 import { explain, waitWords } from "./api/explain";
 import * as paths from "./api/paths";
+import { changedFields, formValues, numberOf } from "./changes";
 import { timeLabels, timeMarks, timeStep } from "./charts/axis";
 import { held, LEAST_MS, lengthText, MOST_MS, type Range, rangeOfKey, zoomed } from "./charts/range";
 import { aligned, broken, joinLimit } from "./charts/series";
@@ -13,7 +14,6 @@ import { valueRange } from "./charts/track_data";
 import { VITAL_TRACKS } from "./charts/tracks";
 import { extremes, gapsText, nearest, signalText } from "./charts/words";
 import { addDays, civilDate, clock, dateOf, dayRange, instantOf, longDate, rangeText } from "./charts/zone";
-import { changedFields, formValues, numberOf } from "./changes";
 import { csvCell, csvText, download, isoTime } from "./csv";
 import { curlCommand } from "./curl";
 import * as format from "./format";
@@ -34,16 +34,25 @@ const ZURICH = "Europe/Zurich";
 
 test("what is no time is a dash and not a crash", () => {
   for (const none of [null, undefined, "", "soon", NaN]) {
-    assert.deepEqual([format.clock(none), format.day(none), format.dayAndClock(none), format.age(none), format.ago(none)], Array(5).fill("–"));
+    assert.deepEqual(
+      [format.clock(none), format.day(none), format.dayAndClock(none), format.age(none), format.ago(none)],
+      Array(5).fill("–"),
+    );
   }
   assert.equal(format.day(0), "1 Jan 1970", "the epoch is a time");
 });
 
 test("an hour that comes twice is told twice, and one that is skipped never", () => {
   const back = Date.parse("2026-10-25T00:30:00Z");
-  assert.deepEqual([0, 1, 2].map((hour) => format.clock(back + hour * HOUR)), ["02:30", "02:30", "03:30"]);
+  assert.deepEqual(
+    [0, 1, 2].map((hour) => format.clock(back + hour * HOUR)),
+    ["02:30", "02:30", "03:30"],
+  );
   const ahead = Date.parse("2026-03-29T00:30:00Z");
-  assert.deepEqual([0, 1].map((hour) => format.clock(ahead + hour * HOUR)), ["01:30", "03:30"]);
+  assert.deepEqual(
+    [0, 1].map((hour) => format.clock(ahead + hour * HOUR)),
+    ["01:30", "03:30"],
+  );
 });
 
 test("a day moves by days and not by 24 hours", () => {
@@ -76,7 +85,10 @@ test("a birthday on a leap day comes a day later in other years, and who is not 
 });
 
 test("a patient without a name, an id or a voucher is a piece of the uuid", () => {
-  assert.equal(format.patientName({ uuid: "80876de9-4e89", first_name: "", last_name: "", external_patient_id: "", code: "" }), "80876de9");
+  assert.equal(
+    format.patientName({ uuid: "80876de9-4e89", first_name: "", last_name: "", external_patient_id: "", code: "" }),
+    "80876de9",
+  );
   assert.equal(format.patientName({ uuid: "u", last_name: "عبد الله" }), "عبد الله");
 });
 
@@ -109,7 +121,10 @@ test("a file is offered under its name and let go of", async () => {
     name = (this as HTMLAnchorElement).download;
   };
   download("patients-ABC.csv", "Zürich,1\r\n");
-  assert.deepEqual([name, await given[0]!.text(), given[0]!.type], ["patients-ABC.csv", "Zürich,1\r\n", "text/csv;charset=utf-8"]);
+  assert.deepEqual(
+    [name, await given[0]!.text(), given[0]!.type],
+    ["patients-ABC.csv", "Zürich,1\r\n", "text/csv;charset=utf-8"],
+  );
   assert.deepEqual(gone, [], "not before the browser has it");
   mock.timers.tick(10_000);
   assert.deepEqual(gone, ["blob:1"]);
@@ -117,7 +132,10 @@ test("a file is offered under its name and let go of", async () => {
 });
 
 test("a command survives what a shell would take for its own", () => {
-  assert.match(curlCommand("http://h", "/x", "PUT", { a: "$(rm -rf /) `x` \"y\" 'z'" }), /-d '\{"a":"\$\(rm -rf \/\) `x` \\"y\\" '\\''z'\\''"\}'/);
+  assert.match(
+    curlCommand("http://h", "/x", "PUT", { a: "$(rm -rf /) `x` \"y\" 'z'" }),
+    /-d '\{"a":"\$\(rm -rf \/\) `x` \\"y\\" '\\''z'\\''"\}'/,
+  );
   assert.match(curlCommand("http://h", "/it's"), /'http:\/\/h\/it'\\''s'$/);
   assert.doesNotMatch(curlCommand("http://h", "/x", "POST", 0), /undefined/);
 });
@@ -149,7 +167,8 @@ test("an error of any shape is a sentence", () => {
 });
 
 test("a civil date is one that there is", () => {
-  for (const wrong of ["2026-02-30", "2026-13-01", "2026-1-1", "1970-12-31", "2201-01-01", "", "2026-11-22T00:00"]) assert.equal(civilDate(wrong), null, wrong);
+  for (const wrong of ["2026-02-30", "2026-13-01", "2026-1-1", "1970-12-31", "2201-01-01", "", "2026-11-22T00:00"])
+    assert.equal(civilDate(wrong), null, wrong);
   assert.equal(civilDate(null), null);
   assert.equal(civilDate("2028-02-29"), "2028-02-29");
   assert.equal(longDate("no date"), "no date");
@@ -204,7 +223,14 @@ test("a range keeps within what can be shown, whatever one does", () => {
 });
 
 test("lengths stay short", () => {
-  const cases: [number, string][] = [[0, "0 s"], [9_999, "10 s"], [10_000, "10 s"], [59_600, "1 min"], [DAY + 1_000, "1 d 1 s"], [35 * DAY + 5 * HOUR + MINUTE, "35 d 5 h"]];
+  const cases: [number, string][] = [
+    [0, "0 s"],
+    [9_999, "10 s"],
+    [10_000, "10 s"],
+    [59_600, "1 min"],
+    [DAY + 1_000, "1 d 1 s"],
+    [35 * DAY + 5 * HOUR + MINUTE, "35 d 5 h"],
+  ];
   for (const [ms, text] of cases) assert.equal(lengthText(ms), text);
 });
 
@@ -215,12 +241,20 @@ test("no point, one point and points that are missing", () => {
   assert.equal(extremes({ t: [1], min: [null], max: [null] }, { from: 0, to: 2 }), null);
   assert.equal(nearest([5], -1_000), 0);
   const one = { t: [5], min: [1], max: [1], raw: true };
-  assert.match(signalText({ label: "a", unit: "", decimals: 0 }, one, { from: 0, to: 10 }, "UTC"), /^a: lowest 1 at .*last 1 at/);
+  assert.match(
+    signalText({ label: "a", unit: "", decimals: 0 }, one, { from: 0, to: 10 }, "UTC"),
+    /^a: lowest 1 at .*last 1 at/,
+  );
 });
 
 test("a value axis has a length also for one steady value, and none for nothing", () => {
   for (const track of VITAL_TRACKS) {
-    for (const [min, max] of [[60, 60], [0, 0], [-5, 5], [null, null]] as const) {
+    for (const [min, max] of [
+      [60, 60],
+      [0, 0],
+      [-5, 5],
+      [null, null],
+    ] as const) {
       const [low, high] = valueRange(track, min, max);
       assert.ok(high > low, `${track.id} ${min}`);
     }
@@ -228,7 +262,11 @@ test("a value axis has a length also for one steady value, and none for nothing"
 });
 
 test("of very many gaps the first are told and the others counted", () => {
-  const gaps = Array.from({ length: 100 }, (_, at) => ({ from: at * HOUR, to: at * HOUR + MINUTE, reason: "charging" as const }));
+  const gaps = Array.from({ length: 100 }, (_, at) => ({
+    from: at * HOUR,
+    to: at * HOUR + MINUTE,
+    reason: "charging" as const,
+  }));
   const text = gapsText(gaps, { from: 0, to: 100 * HOUR }, "UTC");
   assert.equal(text.split(";").length, 13);
   assert.match(text, /; and 88 more\.$/);
@@ -236,7 +274,15 @@ test("of very many gaps the first are told and the others counted", () => {
 
 function bed(name: string, score: number | null): Row {
   const news = { score, timestamp: 0, missing: [], stale: [], colour: "none" as const, red_parameter: false };
-  const none = { heart_rate: null, respiration_rate: null, spo2: null, temperature: null, blood_pressure: null, battery: null, spark: null };
+  const none = {
+    heart_rate: null,
+    respiration_rate: null,
+    spo2: null,
+    temperature: null,
+    blood_pressure: null,
+    battery: null,
+    spark: null,
+  };
   return { uuid: name, name, ...none, news, worn: null, charging: null, last_sync: null };
 }
 
@@ -252,7 +298,12 @@ test("a thousand patients are put in order in a moment, nobody in none", () => {
 });
 
 test("the rows in sight are rows that there are", () => {
-  for (const [top, count] of [[0, 0], [-1e9, 10], [1e9, 10], [-52 * 500, 1_000]] as const) {
+  for (const [top, count] of [
+    [0, 0],
+    [-1e9, 10],
+    [1e9, 10],
+    [-52 * 500, 1_000],
+  ] as const) {
     const { begin, end } = visibleRows(top, 800, 52, count);
     assert.ok(begin >= 0 && end >= 0 && begin <= count && end <= count, `${top} ${count}: ${begin} ${end}`);
   }
@@ -271,7 +322,15 @@ test("a sparkline without slots is none, one slot is a dot", () => {
 });
 
 test("a share is neither all nor nothing before it is", () => {
-  assert.deepEqual([0, 0.01, 0.4, 99.4, 99.99, 100, 120].map(percentText), ["0 %", "1 %", "1 %", "99 %", "99 %", "100 %", "100 %"]);
+  assert.deepEqual([0, 0.01, 0.4, 99.4, 99.99, 100, 120].map(percentText), [
+    "0 %",
+    "1 %",
+    "1 %",
+    "99 %",
+    "99 %",
+    "100 %",
+    "100 %",
+  ]);
   assert.equal(stepOf(-1), "s0");
   assert.equal(cellText({ percent: null, received: null, expected: 60 }), "0 of 60 received, –");
   assert.equal(moved("ArrowUp", [0, 0], 0, 0), null);
@@ -283,7 +342,16 @@ test("a score of a range that has not begun is none", () => {
 });
 
 test("a summary of any shape has a zone or none", () => {
-  for (const summary of [undefined, 5, "x", [], {}, { date: 5 }, { date: "2025-11-20", a: null, b: { slots: [] }, c: { slots: [{}] } }]) assert.equal(zoneOfSummary(summary), null);
+  for (const summary of [
+    undefined,
+    5,
+    "x",
+    [],
+    {},
+    { date: 5 },
+    { date: "2025-11-20", a: null, b: { slots: [] }, c: { slots: [{}] } },
+  ])
+    assert.equal(zoneOfSummary(summary), null);
   const far = [{ timestamp: 0, date: "05:50" }];
   assert.equal(zoneOfSummary({ date: "2025-11-20", a: { slots: far } }), null, "decades are no offset");
 });

@@ -18,7 +18,7 @@ export function isoTime(ms: number): string {
 
 /** A header and rows as one text, lines ended as the format asks. */
 export function csvText(header: string[], rows: Cell[][]): string {
-  return [header, ...rows].map((row) => row.map(csvCell).join(",") + "\r\n").join("");
+  return [header, ...rows].map((row) => `${row.map(csvCell).join(",")}\r\n`).join("");
 }
 
 /** Offers a text as a file of the browser. */

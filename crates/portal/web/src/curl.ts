@@ -1,10 +1,10 @@
-// The curl command that does what a page does. The key is never in it: it stands in a variable of the shell, and goes in a
+// The curl command that does what a page does. The key is never in it: it is in a variable of the shell, and goes in a
 // header, because addresses end up in logs.
 
-/** A curl command for an address of the integration API. `{a,b}` in it stands for one address each, as curl has it. */
+/** A curl command for an address of the integration API. `{a,b}` in it represents one address each, as curl has it. */
 export function curlCommand(origin: string, path: string, method = "GET", body?: unknown): string {
   const parts = ["curl -sS"];
-  // Brackets are a list to curl unless it is told otherwise; ours belong to the address.
+  // Brackets are a list to curl unless it is instructed otherwise; ours belong to the address.
   if (path.includes("[")) parts.push("-g");
   // Many addresses can be more than a minute allows: curl waits as long as the answer says.
   if (path.includes("{")) parts.push("--retry 3");

@@ -21,7 +21,7 @@ function dateOf(time: Time): Date | null {
   return Number.isNaN(date.getTime()) ? null : date;
 }
 
-/** How finely a time is told. */
+/** Precision of a time as shown. */
 export type Fineness = "minute" | "second";
 
 /** "14:05", or "14:05:09" to the second. */
@@ -105,7 +105,7 @@ export function patientName(patient: {
 /** Full years since a birthday "1980-02-29"; null without one, and for one that is still to come. */
 export function yearsOld(birthday: string | null | undefined, now: Date = new Date()): number | null {
   const parts = birthday?.split("-").map(Number);
-  if (!parts || parts.length !== 3 || parts.some(Number.isNaN)) return null;
+  if (parts?.length !== 3 || parts.some(Number.isNaN)) return null;
   const [year, month, dayOfMonth] = parts;
   const before = now.getMonth() + 1 < month || (now.getMonth() + 1 === month && now.getDate() < dayOfMonth);
   const years = now.getFullYear() - year - (before ? 1 : 0);

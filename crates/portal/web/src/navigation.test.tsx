@@ -16,9 +16,15 @@ function Where() {
   return (
     <>
       <p>{`${path} ${query}`}</p>
-      <a href="/audit?patient=u#top"><b>inside</b></a>
-      <a href="/audit" target="_blank">window</a>
-      <a href="/audit" download>file</a>
+      <a href="/audit?patient=u#top">
+        <b>inside</b>
+      </a>
+      <a href="/audit" target="_blank">
+        window
+      </a>
+      <a href="/audit" download>
+        file
+      </a>
       <a href="https://elsewhere.example/audit">elsewhere</a>
       <a href="#main">here</a>
       <a href="/docs">docs</a>
@@ -70,7 +76,8 @@ test("every page has an address that leads to it and nowhere else", () => {
   for (const [address, title] of addresses) assert.equal(routeOf(address)?.route.title, title, address);
   assert.equal(addresses.length, ROUTES.length);
   assert.deepEqual(routeOf(pages.patient("ABCDE", "u/1"))?.params, { code: "ABCDE", uuid: "u/1" });
-  for (const address of ["/nowhere", "/studies", "/studies/A/patients/u/record/more"]) assert.equal(routeOf(address), null);
+  for (const address of ["/nowhere", "/studies", "/studies/A/patients/u/record/more"])
+    assert.equal(routeOf(address), null);
 });
 
 test("a page's address survives codes in any writing", () => {

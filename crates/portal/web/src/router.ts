@@ -1,5 +1,5 @@
 // The router: which page an address means, and moving between addresses without loading the page. The address is the
-// only state: `useAddress` tells it, and a plain <a href> is enough to go somewhere.
+// only state: `useAddress` reports it, and a plain <a href> is enough to go somewhere.
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -96,7 +96,7 @@ export function setQuery(changes: Record<string, string | null>): void {
 export function listenForLinks(): void {
   addEventListener("popstate", () => {
     steps++;
-    listeners.forEach((listener) => listener());
+    for (const listener of listeners) listener();
   });
   document.addEventListener("click", (event) => {
     const to = ownLink(event);

@@ -11,7 +11,7 @@ import { ThemeSwitch } from "./design/theme_switch";
 import { clock } from "./format";
 import * as pages from "./pages/paths";
 import { mayManage } from "./pages/rights";
-import { useAddress, type Params } from "./router";
+import { type Params, useAddress } from "./router";
 import { useStudy } from "./studies";
 
 interface ShellProps {
@@ -35,7 +35,8 @@ export function Shell({ title, params, wide, children }: ShellProps) {
 
   return (
     <div class="shell">
-      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
+      {/* biome-ignore lint/a11y/useValidAnchor: a link, as people know it, that leaves the address as it is */}
+      <a class="skip" href="#main" onClick={(event) => skipTo(event, main.current)}>
         Skip to content
       </a>
       <header class="top">
@@ -54,12 +55,18 @@ export function Shell({ title, params, wide, children }: ShellProps) {
         <span>Times are local, on a 24-hour clock.</span>
         <span>Scores and detections help to look; they are not a diagnosis.</span>
         <a href="/docs">API documentation</a>
-        <a href="/portal/LICENSES.txt" target="_blank">
+        <a href="/portal/LICENSES.txt" target="_blank" rel="noopener">
           Licences
         </a>
       </footer>
     </div>
   );
+}
+
+/** Moves the focus and not the address, which the router would take for another page. */
+function skipTo(event: Event, place: HTMLElement | null): void {
+  event.preventDefault();
+  place?.focus();
 }
 
 export function Brand() {

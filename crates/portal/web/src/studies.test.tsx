@@ -13,7 +13,10 @@ let server: Server;
 let names: Names;
 
 const group = (code: string) => ({ code, name: `Study ${code}`, id: `id-${code}` }) as Group;
-const session = (uuid: string) => ({ csrf_token: "t", account: { uuid, email: `${uuid}@b.example`, role: "researcher" } });
+const session = (uuid: string) => ({
+  csrf_token: "t",
+  account: { uuid, email: `${uuid}@b.example`, role: "researcher" },
+});
 const enter = async (uuid: string) => {
   server.on("POST", "/portal/session", () => session(uuid));
   await act(() => signIn({ email: "", password: "" }));
@@ -22,7 +25,11 @@ const enter = async (uuid: string) => {
 function List() {
   const { groups, error } = useStudies();
   const one = useStudy("A");
-  return <p>{error ? "failed" : groups ? `${groups.map(({ code }) => code).join(",")} of ${one?.name ?? "none"}` : "reading"}</p>;
+  return (
+    <p>
+      {error ? "failed" : groups ? `${groups.map(({ code }) => code).join(",")} of ${one?.name ?? "none"}` : "reading"}
+    </p>
+  );
 }
 
 function Called() {

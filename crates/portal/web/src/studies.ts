@@ -18,7 +18,7 @@ const listeners = new Set<(now: Held) => void>();
 
 function become(next: Held): void {
   held = next;
-  listeners.forEach((listener) => listener(held));
+  for (const listener of listeners) listener(held);
 }
 
 /** Reads the studies again, after one was made, changed or deleted. Of several readings the last one counts. */

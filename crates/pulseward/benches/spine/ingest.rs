@@ -108,7 +108,7 @@ pub fn day(server: &Server) {
     );
 }
 
-/// Hours that are sent of each form: enough for CPU time, which is counted in hundredths of a second, to tell.
+/// Hours that are sent of each form: enough for CPU time, which is counted in hundredths of a second, to be seen.
 const HOURS: i64 = 10;
 
 /// ppg2, three colours at 128 Hz, columnar JSON in blocks of 30 s and of 5 min; then the same as Arrow. A phone that was

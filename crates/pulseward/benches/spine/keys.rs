@@ -18,7 +18,7 @@ const THREADS: usize = 2;
 const CONNECTIONS_OF_A_THREAD: usize = 16;
 const DURATION: Duration = Duration::from_secs(10);
 
-/// Requests that need nobody, then the groups of whoever holds a key.
+/// Requests that need nobody, then the groups of the holder of a key.
 pub fn keys(server: &Server) {
     let keys = add_keys(server);
     let open = vec![request("GET", "/livez", &[], &[])];

@@ -1,6 +1,6 @@
 //! `pulseward backup` and `pulseward restore`: everything of one moment in a folder, and back.
 //!
-//! Both databases are copied as they stood at the same moment. Objects never change, so those of that moment are
+//! Both databases are copied as they were at the same moment. Objects never change, so those of that moment are
 //! linked or copied afterwards; while that is done, and for seven days where they lie in a bucket and are only listed,
 //! nothing that the databases of that moment refer to is deleted.
 
@@ -244,8 +244,8 @@ async fn begin_anew(platform: &Platform) -> Result<(), Failure> {
     // Before anything else: readers of events of before would skip what happens from now on.
     platform.upkeep.begin_epoch().await?;
     for cloud in [Cloud::Users, Cloud::Health] {
-        // Tried and not told from the files: the master key can be another one, or have been made by a restore that was
-        // killed. What the old keys have signed is verified by their public halves, and stays good.
+        // Tried and not concluded from the files: the master key can be another one, or have been made by a restore
+        // that was killed. What the old keys have signed is verified by their public halves, and stays good.
         if platform.identity.public_keys(cloud).await.is_err() {
             platform.identity.rotate_signing_key(cloud).await?;
         }
@@ -274,8 +274,8 @@ fn begin_restore(data: &Path) -> Result<PathBuf, Failure> {
     Ok(unfinished)
 }
 
-/// Erases whom the list of the erased or the caller names and the restored databases still know; answers how many, and
-/// how many of those that the caller names they do not know.
+/// Erases the patients that the list of the erased or the caller names and the restored databases still know; answers
+/// how many, and how many of those that the caller names they do not know.
 async fn erase_again(platform: &Platform, named: BTreeSet<PatientId>) -> Result<(u64, u64), Failure> {
     let mut erased: BTreeSet<PatientId> = platform.core.objects().erased().await?.into_iter().collect();
     // The store's own list and the operator's: either may know of erasures that the other does not.

@@ -71,7 +71,7 @@ impl Demo {
             biased;
             // A fleet whose service has gone would go on trying for long.
             _ = stopped.wait_for(|stop| *stop) => {}
-            // The study stands; the service goes on.
+            // The study is ready; the service goes on.
             shown = self.show(&platform, &url, stop) => shown?,
         }
         serving.await.map_err(|error| Failure::Other(error.to_string()))

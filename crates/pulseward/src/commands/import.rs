@@ -90,7 +90,7 @@ impl Import {
         }
         sending.bar.finish_and_clear();
         if sending.has_sent_lines {
-            // Told after the work and not before: it matters for what is done with the patient next.
+            // Reported after the work and not before: it matters for what is done with the patient next.
             eprintln!("{WHOLE_MILLISECONDS}");
         }
         let counts = sending.counts;

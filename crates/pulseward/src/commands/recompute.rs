@@ -1,4 +1,4 @@
-//! `pulseward recompute`: derives everything anew from the samples, and puts right what differs.
+//! `pulseward recompute`: derives everything again from the samples, and puts right what differs.
 
 use clap::{ArgMatches, Args};
 use serde_json::json;

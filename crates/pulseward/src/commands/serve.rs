@@ -46,7 +46,7 @@ impl Serve {
         let listener = TcpListener::bind(&addresses[..]).await;
         let listener = listener.map_err(|error| Failure::io(format!("listen on {}", options.listen), error))?;
         let service = Service::open(&store, &options, listener, certificate).await?;
-        // Installed before the line that says that the service is ready: whoever reads it may send a signal at once.
+        // Installed before the line that says that the service is ready: anyone who reads it may send a signal at once.
         let stop = stop_on_signal()?;
         if let Some(address) = service.metrics_address() {
             eprintln!("metrics on http://{address}/metrics");
@@ -94,7 +94,7 @@ impl Service {
         let patience = Patience::new(&options.limits);
         let server = Server { listener, router, certificate, doorway, patience };
         let listen_db_url = options.listen_db_url.clone();
-        // Beside files it would be ignored silently, and nodes would wait for wake-ups that never come.
+        // Next to files it would be ignored silently, and nodes would wait for wake-ups that never come.
         if listen_db_url.is_some() && store.health_db.is_none() {
             return Err(Failure::Usage("--listen-db-url needs --health-db on the same server".to_owned()));
         }

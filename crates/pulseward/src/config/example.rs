@@ -12,7 +12,7 @@ mod tests {
 
     const HEADER: &str = "\
 # Configuration of pulseward: `pulseward serve --config FILE`, or PULSEWARD_CONFIG=FILE.
-# A flag stands before its environment variable, that before this file, and this before the default.
+# A flag takes precedence over its environment variable, that over this file, and this over the default.
 # Everything here is commented out and shows the default, or an example where there is none. Unknown keys are errors.
 ";
 
@@ -102,7 +102,7 @@ mod tests {
         format!("{before}{TABLE_BEGIN}{table}{TABLE_END}{after}")
     }
 
-    /// Run with `UPDATE_EXAMPLE=1` to write the files anew.
+    /// Run with `UPDATE_EXAMPLE=1` to write the files again.
     #[test]
     #[allow(clippy::disallowed_methods)] // a switch for people, not configuration of the program
     fn the_example_file_and_the_guide_are_what_the_options_say() {

@@ -41,7 +41,7 @@ impl TrustedProxies {
         }
         let values: Vec<&str> =
             headers.get_all("x-forwarded-for").iter().map(|value| value.to_str().unwrap_or_default()).collect();
-        // From the right: each proxy appends whom it saw, and what stands before the first stranger is that
+        // From the right: each proxy appends what it saw, and what comes before the first stranger is that
         // stranger's word.
         for hop in values.iter().rev().flat_map(|value| value.rsplit(',')) {
             // What cannot be read ends what can be believed.

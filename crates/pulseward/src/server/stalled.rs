@@ -27,7 +27,7 @@ impl<S: AsyncWrite + Unpin> GivesUpWhenStalled<S> {
         context: &mut Context<'_>,
         attempt: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
-        // Every byte that goes out begins the time anew: slow is allowed, still is not.
+        // Every byte that goes out begins the time again: slow is allowed, still is not.
         if let Poll::Ready(done) = attempt(Pin::new(&mut self.stream), context) {
             self.waiting = None;
             return Poll::Ready(done);

@@ -55,7 +55,7 @@ impl HttpClient for Collector {
     }
 }
 
-/// Sends batches one after the other. The log tells when the collector begins to fail and when it takes traces again.
+/// Sends batches one after the other. The log says when the collector begins to fail and when it takes traces again.
 async fn send(client: reqwest::Client, mut batches: mpsc::UnboundedReceiver<Batch>) {
     let mut is_failing = false;
     while let Some((request, reply)) = batches.recv().await {

@@ -1,6 +1,6 @@
 //! The file of the master key: 32 bytes that seal the signing keys in the databases.
 //!
-//! It is made once. Whoever has a copy of a database but not this file cannot sign tokens.
+//! It is made once. Anyone who has a copy of a database but not this file cannot sign tokens.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -20,7 +20,7 @@ pub fn read_or_make(path: &Path, fill_random: impl Fn(&mut [u8])) -> Result<[u8;
 
 fn read(path: &Path) -> Result<[u8; KEY_BYTES], Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::file("read", path, error))?;
-    // Read first and judged then: a missing file is to be told as missing.
+    // Read first and judged then: a missing file is to be reported as missing.
     refuse_public(path)?;
     let count = bytes.len();
     // A key of another length is cut, padded or the wrong file; made into a key it would open nothing.
@@ -29,7 +29,7 @@ fn read(path: &Path) -> Result<[u8; KEY_BYTES], Failure> {
     })
 }
 
-/// Writes the key beside its place and links it there, so that no reader meets half a key and of two makers one wins.
+/// Writes the key next to its place and links it there, so that no reader meets half a key and of two makers one wins.
 fn make(path: &Path, fill_random: impl Fn(&mut [u8])) -> Result<(), Failure> {
     let mut key = [0; KEY_BYTES];
     fill_random(&mut key);

@@ -1,9 +1,9 @@
 //! The name under which this process works in the background.
 //!
 //! A process that is started on the data folder of one that was killed takes over its work at once, because it has the
-//! same name. That is only right when the other one has surely ended. So the name belongs to whoever holds a lock on a
-//! file of the data folder, which the system gives up with the process, however that ends. A second process on the same
-//! folder gets a name of its own, and so does a copy of the folder, here or on another machine.
+//! same name. That is only right when the other one has surely ended. So the name belongs to the process that holds a
+//! lock on a file of the data folder, which the system gives up with the process, however that ends. A second process
+//! on the same folder gets a name of its own, and so does a copy of the folder, here or on another machine.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, Write as _};

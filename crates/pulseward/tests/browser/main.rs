@@ -99,7 +99,7 @@ fn found(names: &[&str]) -> Option<PathBuf> {
     places.into_iter().find(|place| place.is_file())
 }
 
-/// Copies the scripts and installs their packages, anew only when the lock file has changed.
+/// Copies the scripts and installs their packages, again only when the lock file has changed.
 fn install(scripts: &Path) {
     let sources = repository().join("crates/portal/tests/browser");
     std::fs::create_dir_all(scripts).unwrap();

@@ -25,7 +25,7 @@ pub struct Span {
     pub parent: String,
     pub name: String,
     pub kind: u64,
-    /// Strings and whole numbers, as text.
+    /// Strings and integers, as text.
     pub attributes: BTreeMap<String, String>,
 }
 

@@ -245,7 +245,7 @@ async fn a_bad_row_is_rejected_and_named() {
         ]);
         rejected(app, "tests", &tests, &["unit", "value", "value", "test_type", "test_type", "note"]).await;
 
-        // Numbers that no machine number holds.
+        // Numbers that no f64 holds.
         let digits = "9".repeat(400);
         for number in [&digits[..], "1e400", "-1e400"] {
             let text = format!(r#"{{"data": {{"activity": {{"timestamp": [{NOW_MS}], "bpm": [{number}]}}}}}}"#);

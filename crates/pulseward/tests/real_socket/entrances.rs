@@ -73,7 +73,7 @@ fn names_that_cannot_be_are_refused_at_the_start() {
     }
 }
 
-/// What is left in a minute for whoever seems to be calling.
+/// What is left in a minute for anyone who seems to be calling.
 async fn remaining(service: &Service, forwarded_for: &str) -> u32 {
     let request = Client::new().get(format!("{}/openapi.json", service.url)).header("X-Forwarded-For", forwarded_for);
     let answer = request.send().await.unwrap();

@@ -16,7 +16,7 @@ use testkit::{S3_ACCESS_KEY, S3_BUCKET, S3_SECRET_KEY, S3Server};
 
 use crate::harness::{Patient, Researcher, Service, pulseward, store_command};
 
-const BEGIN_MS: i64 = 1_763_510_400_000; // 2025-11-19T00:00Z
+pub const BEGIN_MS: i64 = 1_763_510_400_000; // 2025-11-19T00:00Z
 
 /// Two hours of signals and series, in two zones.
 pub async fn send_day(researcher: &Researcher, patient: &Patient) {
@@ -311,6 +311,18 @@ with tempfile.TemporaryDirectory() as folder:
 print(len(manifest["files"]), "files,", rows, "rows")
 "#;
 
+/// A Python that has the readers; says loudly when there is none.
+pub fn python_with_readers() -> Option<String> {
+    let named = std::env::vars().find(|(name, _)| name == "PULSEWARD_TEST_PYTHON").map(|(_, python)| python);
+    let python = named.unwrap_or_else(|| "python3".to_owned());
+    let output = Command::new(&python).args(["-c", "import duckdb, polars, pandas, pyarrow"]).output();
+    if output.is_ok_and(|output| output.status.success()) {
+        return Some(python);
+    }
+    testkit::skip("no Python with duckdb, polars, pandas and pyarrow; name one in PULSEWARD_TEST_PYTHON");
+    None
+}
+
 /// `unzip`, Python and Java read what we write.
 fn check_with_other_tools(archive: &Path) {
     let path = archive.to_str().unwrap();
@@ -378,111 +390,4 @@ async fn a_bucket_does_what_a_folder_does() {
     assert!(!activity.contains(",99,"), "nothing of the refused sync is stored");
     assert_eq!(researcher.get("/readyz", None).await.0, 200);
     assert_eq!(researcher.sync(&patient, &late).await.unwrap().0, 200);
-}
-
-#[tokio::test]
-async fn a_lake_is_mirrored_as_it_grows() {
-    let data = tempdir().unwrap();
-    let service = Service::start(data.path());
-    let researcher = Researcher::new(data.path(), &service.url).await;
-    let patient = researcher.enrol().await;
-    send_day(&researcher, &patient).await;
-    let mirror = data.path().join("mirror");
-    let copy = |more: &[&str]| {
-        let target = mirror.to_str().unwrap();
-        let arguments =
-            ["lake", "copy", "--url", &service.url, "--token", &researcher.key, "--group", &researcher.group, target];
-        let output = pulseward(&[&arguments[..], more, &["--json"]].concat()).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()
-    };
-    let counts = |done: &Value| ["copied", "present", "removed"].map(|name| done[name].as_u64().unwrap());
-    assert_eq!(counts(&copy(&[])), [0, 0, 0]);
-    store_command(data.path(), &["seal", "--now"]);
-    assert_eq!(counts(&copy(&[])), [3, 0, 0]);
-    assert_eq!(counts(&copy(&[])), [0, 0, 0]);
-    assert_eq!(counts(&copy(&["--full"])), [0, 3, 0]);
-
-    let body = json!({"data": {"activity": {"timestamp": [BEGIN_MS + 9_500_000], "bpm": [70]}}});
-    assert_eq!(researcher.sync(&patient, &body).await.unwrap().0, 200);
-    store_command(data.path(), &["seal", "--now"]);
-    let done = copy(&[]);
-    assert_eq!(counts(&done), [1, 0, 1], "the new file takes the place of the old");
-
-    let list = format!("/integration/v1/groups/{}/lake", researcher.group);
-    let (_, first) = researcher.get(&format!("{list}?per_page=2"), None).await;
-    assert_eq!((first["files"].as_array().unwrap().len(), &first["more"]), (2, &json!(true)));
-    let since = first["next_since"].as_str().unwrap();
-    let (_, second) = researcher.get(&format!("{list}?per_page=2&since={since}"), None).await;
-    assert_eq!((second["files"].as_array().unwrap().len(), &second["more"]), (1, &json!(false)));
-    let file = &second["files"][0];
-    assert_eq!((&file["type"], &file["period"], &file["rows"]), (&json!("activity"), &json!("2025-11"), &json!(122)));
-    let bytes = fetch(file["url"].as_str().unwrap()).await;
-    assert_eq!(bytes, std::fs::read(mirror.join(file["path"].as_str().unwrap())).unwrap());
-    let other = Researcher::another(data.path(), &service.url, "eve@study.example").await;
-    assert_eq!(other.get(&list, None).await.0, 403);
-
-    // Damage that leaves the size as it is is found where everything is looked at again.
-    let copied = mirror.join(file["path"].as_str().unwrap());
-    std::fs::write(&copied, vec![0; bytes.len()]).unwrap();
-    assert_eq!(counts(&copy(&[])), [0, 0, 0]);
-    assert_eq!(counts(&copy(&["--full"])), [1, 2, 0]);
-    assert_eq!(std::fs::read(&copied).unwrap(), bytes);
-    // Files of others stay where a mirror is begun; in a mirror nothing else is at home.
-    let (stranger, state) = (mirror.join("v1/type=activity/mine.parquet"), mirror.join("pulseward-lake.json"));
-    std::fs::write(&stranger, "mine").unwrap();
-    std::fs::remove_file(&state).unwrap();
-    assert_eq!(counts(&copy(&["--full"])), [0, 3, 0]);
-    assert!(stranger.exists());
-    assert_eq!(counts(&copy(&["--full"])), [0, 3, 1]);
-
-    let (_, log) = researcher.get("/integration/v1/patients/audit/logs?from=0&to=9999999999999", None).await;
-    let listed = log.as_array().unwrap().iter().filter(|entry| entry["action_type"] == "PATIENT_API_EXPORT");
-    assert!(listed.count() >= 4, "each listing that names files is told");
-}
-
-/// The Python examples of the guide.
-fn examples() -> Vec<String> {
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/exports.md");
-    let guide = std::fs::read_to_string(guide).unwrap();
-    let blocks = guide.split("```python\n").skip(1);
-    blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
-}
-
-/// A Python that has the readers; says loudly when there is none.
-fn python_with_readers() -> Option<String> {
-    let named = std::env::vars().find(|(name, _)| name == "PULSEWARD_TEST_PYTHON").map(|(_, python)| python);
-    let python = named.unwrap_or_else(|| "python3".to_owned());
-    let output = Command::new(&python).args(["-c", "import duckdb, polars, pandas, pyarrow"]).output();
-    if output.is_ok_and(|output| output.status.success()) {
-        return Some(python);
-    }
-    testkit::skip("no Python with duckdb, polars, pandas and pyarrow; name one in PULSEWARD_TEST_PYTHON");
-    None
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_examples_of_the_guide_run() {
-    let Some(python) = python_with_readers() else { return };
-    let data = tempdir().unwrap();
-    let service = Service::start(data.path());
-    let researcher = Researcher::new(data.path(), &service.url).await;
-    let patient = researcher.enrol().await;
-    send_day(&researcher, &patient).await;
-    store_command(data.path(), &["seal", "--now"]);
-    let mirror = data.path().join("mirror");
-    let target = mirror.to_str().unwrap();
-    let copy =
-        ["lake", "copy", "--url", &service.url, "--token", &researcher.key, "--group", &researcher.group, target];
-    assert!(pulseward(&copy).output().unwrap().status.success());
-    let examples = examples();
-    assert_eq!(examples.len(), 3);
-    for example in examples {
-        let output = Command::new(&python)
-            .args(["-c", &example])
-            .envs([("MIRROR", target), ("URL", &service.url), ("TOKEN", &researcher.key), ("GROUP", &researcher.group)])
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{example}\n{}", String::from_utf8_lossy(&output.stderr));
-    }
 }

@@ -141,9 +141,9 @@ impl Drop for Service {
 pub struct Researcher {
     http: reqwest::Client,
     url: String,
-    /// His API key.
+    /// Their API key.
     pub key: String,
-    /// The code of his group.
+    /// The code of their group.
     pub group: String,
 }
 
@@ -152,7 +152,7 @@ pub struct Researcher {
 pub struct Patient {
     /// Identity.
     pub uuid: String,
-    /// His voucher code.
+    /// Their voucher code.
     pub code: String,
     /// Token for the Health Cloud.
     pub token: String,
@@ -162,7 +162,7 @@ pub struct Patient {
 pub type Answer = (u16, Value);
 
 impl Researcher {
-    /// Makes an account and a key beside the running service, and a group through it.
+    /// Makes an account and a key next to the running service, and a group through it.
     pub async fn new(data: &Path, url: &str) -> Self {
         Self::new_with(data, &[], url).await
     }
@@ -172,7 +172,7 @@ impl Researcher {
         Self::named(data, store, url, "rita@study.example").await
     }
 
-    /// Another researcher, with a group of his own.
+    /// Another researcher, with a group of their own.
     pub async fn another(data: &Path, url: &str, email: &str) -> Self {
         Self::named(data, &[], url, email).await
     }

@@ -56,7 +56,7 @@ async fn a_backup_brings_everything_back_but_the_erased() {
     std::fs::write(&list, strangers).unwrap();
     drop(service);
 
-    // What a restore that was killed has left: nobody opens it, and the next restore begins anew.
+    // What a restore that was killed has left: nobody opens it, and the next restore begins again.
     let restored = tempdir().unwrap();
     std::fs::write(restored.path().join("restore.unfinished"), "").unwrap();
     for name in ["users.db", "health.db"] {
@@ -256,7 +256,7 @@ async fn kills_while_it_seals_and_exports_leave_one_archive_and_nothing_else() {
     let rounds = Rounds::of_test("kills while it seals and exports", KILLS);
     let mut ids = vec![id];
     for (kill, life) in rounds.lives(LONGEST_LIFE).into_iter().enumerate() {
-        // A sealing beside the service, killed as well. New rows keep it at work.
+        // A sealing next to the service, killed as well. New rows keep it at work.
         let minute = i64::try_from(kill).unwrap() * 60_000 + 1;
         let body_of_sync = json!({"data": {"ppg2": [{"start": 1_763_520_000_000_i64 + minute, "rate_hz": 16,
             "metric_id": "0x7b", "led_pd_pos": 6, "value": vec![kill; 800]}]}});

@@ -81,7 +81,7 @@ async fn next_row(events: &mut Response) -> Value {
     }
 }
 
-/// A researcher of a study with a patient, and a session of his.
+/// A researcher of a study with a patient, and a session of theirs.
 async fn study(data: &Path, service: &Service) -> (Researcher, Patient, String) {
     let researcher = Researcher::new(data, &service.url).await;
     let patient = researcher.enrol().await;

@@ -109,7 +109,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Imports the CSV of a waveform that raw-metrics answers: its whole milliseconds stand for the samples that are
+    /// Imports the CSV of a waveform that raw-metrics answers: its whole milliseconds represent the samples that are
     /// there already, to the microsecond.
     async fn give_back(&self, recording: &Recording, folder: &Path) {
         let (from_ms, to_ms) = windows(recording)[0];

@@ -1,4 +1,4 @@
-//! Commands that are used rightly and cannot do their work: status 1, what is wrong, and nothing half done.
+//! Commands that are used rightly and cannot do their work: status 1, what is wrong, and nothing incomplete.
 
 use std::path::Path;
 

@@ -41,7 +41,7 @@ async fn the_whole_story(format: &str) {
     assert_eq!(service.wait().unwrap().code(), Some(0));
 
     let said = std::fs::read_to_string(&log).unwrap();
-    // The log is there and tells of requests: the search below means something.
+    // The log is there and has requests in it: the search below means something.
     for expected in ["/users/login", "/health/v1/sync", "POST"] {
         assert!(said.contains(expected), "the log says nothing of {expected}");
     }
@@ -71,7 +71,7 @@ async fn listening(service: &mut Child, log: &Path) -> String {
     }
 }
 
-/// What was told to the service or by it, and may not be in the log.
+/// What was reported to the service or by it, and may not be in the log.
 #[derive(Default)]
 struct Told {
     secrets: Vec<(&'static str, String)>,
@@ -81,7 +81,7 @@ impl Told {
     fn note(&mut self, what: &'static str, secret: &Value) -> String {
         let secret = secret.as_str().unwrap_or_else(|| panic!("{what} is no text")).to_owned();
         self.secrets.push((what, secret.clone()));
-        // The parts of a token: its claims alone would tell whose it is, its signature alone opens nothing.
+        // The parts of a token: its claims alone would show whose it is, its signature alone opens nothing.
         for part in secret.split('.').filter(|_| what.ends_with("token")) {
             self.secrets.push((what, part.to_owned()));
         }
@@ -174,7 +174,7 @@ async fn enrolment(told: &mut Told, data: &Path, url: &str) {
     caller.expect(200, caller.get(&logs)).await;
 }
 
-/// An application is let in by the patient, and does well and badly.
+/// An application is granted access by the patient, and does well and badly.
 async fn an_application(told: &mut Told, data: &Path, url: &str) {
     let back = "http://127.0.0.1:7777/back";
     let create = ["create-oauth-client", "--name", "Diary", "--redirect-uri", back];

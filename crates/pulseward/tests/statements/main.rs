@@ -1,8 +1,9 @@
 //! How much PostgreSQL is asked: statements from the server's log, round trips from a proxy between service and server.
 //!
 //! One node takes the sync and another one derives, each through a proxy of its own, so that the statements of both can
-//! be told apart by the connection they came on. Everything that a node sends within a window counts, the look-up of the
-//! session and idle polling included; the median of several windows leaves out what happens to fall into one of them.
+//! be distinguished by the connection they came on. Everything that a node sends within a window counts, the look-up of
+//! the session and idle polling included; the median of several windows leaves out what happens to fall into one of
+//! them.
 
 #![allow(clippy::unwrap_used)] // a test that cannot go on says so by stopping
 #![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
@@ -28,7 +29,7 @@ const DERIVATIONS: Limit = Limit { statements: 10, round_trips: 8 };
 /// Statements a second of a node with nothing to do.
 const IDLE_STATEMENTS_PER_SECOND: f64 = 1.0;
 
-/// Syncs before measuring, so that connections stand and their statements are prepared.
+/// Syncs before measuring, so that connections are open and their statements are prepared.
 const WARMING: usize = 8;
 /// Odd, so that one of them is the median.
 const MEASURED: usize = 7;

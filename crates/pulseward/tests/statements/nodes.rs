@@ -131,7 +131,7 @@ impl Window<'_> {
 }
 
 impl Cost {
-    /// Whether the proxy has seen an answer for exactly the commands that the log tells of.
+    /// Whether the proxy has seen an answer for exactly the commands that the log reports.
     pub fn log_and_proxy_agree(&self) -> bool {
         self.statements.iter().map(Statement::commands).sum::<usize>() == self.traffic.statements as usize
     }

@@ -14,7 +14,7 @@ use super::structure_fault::StructureFault;
 use super::texts::SharedTexts;
 use super::{cells, texts, times};
 
-/// The derived column of JSON and CSV answers. Whoever sends it back means nothing by it.
+/// The derived column of JSON and CSV answers. Anyone who sends it back means nothing by it.
 const LOCAL_DATE: &str = "date";
 
 /// Reads the rows of a batch with the registry's column names.
@@ -42,7 +42,7 @@ pub fn read_batch(
     let mut faults = Faults::default();
     let mut columns = Vec::with_capacity(data_type.columns().len());
     for column in data_type.columns() {
-        // A bad value rejects its row alone, and the row is told by its column.
+        // A bad value rejects its row alone, and the row is reported with its column.
         faults.turn_to(column.name);
         let read = match batch.column_by_name(column.name) {
             Some(array) if column.is_text() => texts::read(column, array.as_ref(), texts, &mut faults),

@@ -5,7 +5,7 @@
 //! | registry | Arrow | Parquet |
 //! |---|---|---|
 //! | timestamp | Timestamp(µs, UTC) | `INT64`, `DELTA_BINARY_PACKED` |
-//! | whole number | Int32 | `INT32`, `DELTA_BINARY_PACKED` |
+//! | integer | Int32 | `INT32`, `DELTA_BINARY_PACKED` |
 //! | number with decimals, up to nine digits | Decimal128(9, scale) | `INT32 DECIMAL(9, scale)`, `DELTA_BINARY_PACKED` |
 //! | number with decimals, more digits | Decimal128(18, scale) | `INT64 DECIMAL(18, scale)`, `DELTA_BINARY_PACKED` |
 //! | hexadecimal code, kind of test | dictionary of Utf8 | `BYTE_ARRAY STRING`, dictionary |

@@ -1,4 +1,4 @@
-//! The audit log read in pages: the same entries as one statement finds, beside those who write.
+//! The audit log read in pages: the same entries as one statement finds, next to those who write.
 #![allow(clippy::disallowed_methods, reason = "the writer is held up on purpose")]
 
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::{
 /// The most entries that a page may have, so that memory does not grow with the log.
 const PAGE: usize = 1000;
 const ENTRIES: i64 = 3_600;
-/// Within these numbers the time stands still, for longer than a page.
+/// Within these numbers the time does not move, for longer than a page.
 const STILL: std::ops::Range<i64> = 1_000..2_300;
 
 /// Finds in one statement what pages have to find.
@@ -123,7 +123,7 @@ async fn write(stores: &Stores, numbers: impl Iterator<Item = i64>, now_ms: i64)
 
 async fn with_entries(stores: &Stores) {
     with_people(stores).await;
-    // Times stand still for fifty entries each, and once for much longer.
+    // Times do not move for fifty entries each, and once for much longer.
     for first in (0..ENTRIES).step_by(50) {
         write(stores, first..first + 50, time_ms(first)).await;
     }
@@ -197,7 +197,8 @@ async fn reading_ends_where_the_log_ended_when_it_began(stores: Stores) {
     assert_eq!(stores.users.verify_audit().await.expect("an answer").1, None);
 }
 
-/// Whoever writes holds the writer of SQLite and the head's row of PostgreSQL. Pages need neither, so they hold neither.
+/// Anyone who writes holds the writer of SQLite and the head's row of PostgreSQL. Pages need neither, so they hold
+/// neither.
 async fn page_is_read_while_an_entry_is_being_written(stores: Stores) {
     const HOLD: &str = "UPDATE audit_head SET number = number";
     with_entries(&stores).await;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-/// Every column that the health database may have. A new one has to be added here, by someone who has asked himself
-/// whether it tells who the patient is.
+/// Every column that the health database may have. A new one has to be added here, by someone who has asked themselves
+/// whether it says who the patient is.
 const ALLOWED: &[&str] = &[
     "catalog_head.published",
     "chunk.arrival",

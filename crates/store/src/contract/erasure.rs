@@ -106,7 +106,7 @@ async fn a_patient_of_the_health_database_does_not_come_back(stores: Stores) {
     }
     let HealthChange::ErasePatient { uuid, at_ms } = erase("x").change else { unreachable!() };
     health.erase_rows(&uuid, at_ms).await.expect("erased");
-    // Whoever finds this half done begins anew; late changes, numbered or not, bring nothing back.
+    // A second call that finds this incomplete begins again; late changes, numbered or not, bring nothing back.
     health.apply(erase("x").change).await.expect("erased");
     health.apply_numbered(put("uuid-grace"), 2).await.expect("not made");
     health.apply(put("uuid-grace")).await.expect("not made");

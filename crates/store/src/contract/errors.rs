@@ -1,4 +1,4 @@
-//! What a failing statement is told as: a fault of ours is never taken for a store that is away.
+//! What a failing statement is reported as: a fault of ours is never taken for a store that is away.
 
 use super::{Stores, on_both_engines};
 use crate::error::{Result, StoreError};

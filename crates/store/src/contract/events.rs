@@ -307,7 +307,7 @@ async fn moved_log_goes_on_behind_its_newest_event() {
     assert_eq!(offset(&again).await, raised, "it is raised once");
 }
 
-/// A reader that cannot see an event yet is told to look again soon.
+/// A reader that cannot see an event yet is asked to look again soon.
 #[tokio::test(flavor = "multi_thread")]
 async fn page_tells_that_committed_events_wait_for_an_older_transaction() {
     let Some(stores) = Stores::postgres().await else { return };

@@ -255,7 +255,7 @@ async fn latest_values_that_changed_meanwhile_are_kept_where_they_are_newer(stor
         stores.health.summaries(&PatientId::new("ada"), LocalDay(9), LocalDay(9)).await.expect("an answer"),
         [row]
     );
-    // What it read is what is there, so that an older value may stand again.
+    // What it read is what is there, so that an older value may be current again.
     let third = claim_of(&stores, "ada").await;
     let commit = DerivationCommit { latest: change(newer, heart_rate(58.0, 5)), ..nothing(&third) };
     stores.health.commit_derivations(vec![commit]).await.expect("committed");

@@ -20,10 +20,10 @@ on_both_engines! { every_committed_event_is_followed_once_and_in_order }
 /// Writers, and how often they write together.
 const WRITERS: usize = 3;
 const PATIENTS: [&str; 4] = ["a", "b", "c", "d"];
-/// The patient whom the held transaction reaches before it waits.
+/// The patient that the held transaction reaches before it waits.
 const HELD: &str = "0";
 
-/// What the tasks of the test tell each other.
+/// What the tasks of the test send each other.
 #[derive(Default)]
 struct Progress {
     polls: AtomicU64,

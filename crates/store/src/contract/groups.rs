@@ -1,4 +1,4 @@
-//! Groups: their members, their patients and their settings, and the order of changes that they owe.
+//! Groups: their members, their patients and their settings, and the order of changes that they enqueue.
 
 use serde_json::{Map, Value, json};
 

@@ -151,7 +151,8 @@ pub(crate) fn export_entry(id: &str) -> NewAuditEntry {
     }
 }
 
-/// Delivers what the health database owes the users database about a patient. Returns how many messages there were.
+/// Delivers what the health database enqueues for the users database about a patient. Returns how many messages there
+/// were.
 pub(crate) async fn deliver_entries_of(stores: &Stores, patient: &str) -> usize {
     let pending = stores.health.entries_of(&PatientId::new(patient)).await.expect("a list");
     for message in &pending {

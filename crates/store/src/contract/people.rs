@@ -287,7 +287,7 @@ async fn a_patient_is_activated_once(stores: Stores) {
     let uuids = stores.users.uuids_of(&GroupCode::new("AAAAA")).await.expect("a list");
     let found = stores.users.patients(uuids).await.expect("a list");
     assert_eq!(found.into_values().collect::<Vec<_>>(), [confirmed]);
-    // Neither the failed one nor the repeated one owes anything.
+    // Neither the failed one nor the repeated one enqueues anything.
     assert_eq!(stores.users.events().undelivered(0, None).await.expect("a list").len(), 2);
 }
 

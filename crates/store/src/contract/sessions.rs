@@ -96,7 +96,7 @@ async fn a_session_begins_while_the_password_stands(stores: Stores) {
         .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 0), no_settings())
         .await
         .expect("a patient");
-    assert!(!begin(&stores, session("s0", "uuid-grace")).await, "she has no password yet");
+    assert!(!begin(&stores, session("s0", "uuid-grace")).await, "the patient has no password yet");
     stores.users.activate_patient(activation("grace", None), message("i2", 0)).await.expect("an answer");
     assert!(begin(&stores, session("s1", "uuid-grace")).await);
     assert_eq!(
@@ -281,7 +281,7 @@ async fn health_sessions_end_by_what_they_rest_on(stores: Stores) {
     assert_eq!(standing().await, "");
 }
 
-/// Whichever of the two comes first, no token is left that stands.
+/// Whichever of the two comes first, no token is left in force.
 async fn no_refresh_outlives_the_end_of_its_patient(stores: Stores) {
     for round in 0..40 {
         let (first, patient) = (format!("s{round}"), format!("p{round}"));

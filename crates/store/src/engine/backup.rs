@@ -1,4 +1,4 @@
-//! Copies of database files as they stood at one moment.
+//! Copies of database files as they were at one moment.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::error::{Result, StoreError};
 /// Pages that are copied in one go.
 const PAGES: std::ffi::c_int = 4096;
 
-/// Copies files, each to its place, all as they stood at the same moment. Other processes may use them: writers wait
+/// Copies files, each to its place, all as they were at the same moment. Other processes may use them: writers wait
 /// while that moment is agreed on, and neither they nor readers wait for the copying.
 ///
 /// # Errors
@@ -22,7 +22,7 @@ pub fn copy_files(copies: &[(&Path, &Path)]) -> Result<()> {
             return Err(StoreError::Conflict(format!("{} is there", to.display())));
         }
     }
-    // Nobody writes while all of these hold the right to; what is read then stands in all of them at once.
+    // Nobody writes while all of these hold the right to; what is read then is in all of them at once.
     let holders: Vec<Connection> = copies.iter().map(|(from, _)| open(from)).collect::<Result<_>>()?;
     for holder in &holders {
         holder.execute_batch("BEGIN IMMEDIATE")?;
@@ -39,7 +39,7 @@ pub fn copy_files(copies: &[(&Path, &Path)]) -> Result<()> {
     for (source, (_, to)) in sources.iter().zip(copies) {
         let mut copy = Connection::open(to)?;
         Backup::new(source, &mut copy)?.run_to_completion(PAGES, Duration::ZERO, None)?;
-        // The copy is one file: a write-ahead log beside it would be forgotten when it is moved.
+        // The copy is one file: a write-ahead log next to it would be forgotten when it is moved.
         copy.execute_batch("PRAGMA journal_mode = DELETE;")?;
         drop(copy);
         // A backup that is said to be made has to outlive a loss of power.

@@ -1,4 +1,4 @@
-//! What a database tells operators of itself.
+//! What a database reports of itself to operators.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

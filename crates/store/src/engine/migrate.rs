@@ -6,7 +6,7 @@
 
 use crate::error::{Result, StoreError};
 
-/// The schema of one database: the text of version n stands at position n - 1.
+/// The schema of one database: the text of version n is at position n - 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Migrations(pub &'static [&'static str]);
 

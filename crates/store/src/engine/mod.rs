@@ -195,7 +195,7 @@ impl Db {
     }
 
     /// Runs a query that takes a list for all of some values; answers what `read` makes of the rows, each under the name
-    /// that it gives. Of several rows of one name the last stands.
+    /// that it gives. Of several rows of one name the last wins.
     pub(crate) async fn read_by_name<K, T, R>(
         &self,
         values: Vec<K>,

@@ -197,7 +197,7 @@ fn short_name(type_name: &str) -> String {
     if parts.is_empty() { OTHER.to_owned() } else { parts.join(".") }
 }
 
-/// A type's name without what stands in angle brackets: types of implementations and of parameters.
+/// A type's name without what is in angle brackets: types of implementations and of parameters.
 fn without_brackets(type_name: &str) -> String {
     let mut depth = 0_usize;
     let mut kept = String::new();

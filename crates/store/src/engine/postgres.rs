@@ -148,8 +148,8 @@ impl Postgres {
     {
         let work = async move |place: Arc<Place>| {
             let mut last = StoreError::Unavailable("not tried".to_owned());
-            // At once and without a pause: the one that was met has ended by the time this is told, and waits for row
-            // locks are in the server.
+            // At once and without a pause: the one that was met has ended by the time this is reported, and waits for
+            // row locks are in the server.
             for _ in 0..TRIES {
                 match write_once(&place, &mut work).await {
                     Attempt::Ended(ended) => return ended,

@@ -31,7 +31,7 @@ const LONGEST_READ: Duration = Duration::from_secs(5);
 /// made one, and half of all writes went there.
 const UNDO_IN_MEMORY: &str = "PRAGMA temp_store = MEMORY";
 const UNDO_IN_FILES: &str = "PRAGMA temp_store = FILE";
-/// Transactions that may wait for the writer before callers wait to be let in.
+/// Transactions that may wait for the writer before callers wait to be admitted.
 const WRITER_QUEUE: usize = 1024;
 
 /// A SQLite database file. Clones share its connections.
@@ -60,7 +60,7 @@ struct Idle {
     connections: Mutex<Option<Vec<Connection>>>,
 }
 
-/// The work of a transaction; an error asks for a rollback and says nothing more, for the caller is told elsewhere.
+/// The work of a transaction; an error asks for a rollback and says nothing more, for the caller is informed elsewhere.
 type Work = dyn FnMut(&Tx<'_>) -> std::result::Result<(), ()> + Send;
 
 /// What waits for the writer.
@@ -77,7 +77,7 @@ enum Job {
 struct Transaction {
     /// Does the work behind a savepoint; `Err` rolls it back.
     run: Box<Work>,
-    /// Tells the caller how it ended, once the group is committed or has failed.
+    /// Informs the caller how it ended, once the group is committed or has failed.
     finish: Box<dyn FnOnce(Result<()>) + Send>,
 }
 
@@ -115,7 +115,7 @@ impl Sqlite {
         blocking(move || {
             let _permit = permit;
             let connection = self.readers.idle.take()?;
-            // All statements of the work see one state, while the writer goes on beside it.
+            // All statements of the work see one state, while the writer goes on next to it.
             connection.execute_batch("BEGIN")?;
             let answer = at_once(work(&Tx::on_sqlite(&connection)));
             connection.execute_batch("COMMIT")?;
@@ -300,14 +300,14 @@ fn connect(path: &Path) -> Result<Connection> {
          PRAGMA secure_delete = FAST;
          PRAGMA foreign_keys = ON;",
     )?;
-    // Otherwise a statement with a range is compiled anew for each new bound of it, to look into statistics that nobody
-    // gathers.
+    // Otherwise a statement with a range is compiled again for each new bound of it, to look into statistics that
+    // nobody gathers.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
     Ok(connection)
 }
 
-/// The writer: takes what waits, runs each behind a savepoint, commits once, then tells each caller. It has no
+/// The writer: takes what waits, runs each behind a savepoint, commits once, then answers each caller. It has no
 /// connection once the database is closed.
 fn serve(connection: &mut Option<Connection>, job: Job, waiting: &mut Waiting<Job>) {
     let mut next = Some(job);
@@ -342,7 +342,7 @@ fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Trans
         run_behind_savepoint(connection, &mut transaction);
         finished.push(transaction.finish);
         // A disk that is full undoes the whole group at once. What came after it would be committed by itself, and its
-        // caller be told that it was not.
+        // caller be informed that it was not.
         if connection.is_autocommit() {
             break;
         }
@@ -358,8 +358,8 @@ fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Trans
         // The commit may have rolled back by itself; a second rollback then fails and changes nothing.
         let _ = connection.execute_batch("ROLLBACK");
     }
-    // Everybody in the group is told, also those whose work had failed anyway: each asks for its own answer only after
-    // the commit.
+    // Everybody in the group is informed, also those whose work had failed anyway: each asks for its own answer only
+    // after the commit.
     let failure = committed.err().map(|error| StoreError::from(error).to_string());
     for finish in finished {
         finish(failure.clone().map_or(Ok(()), |message| Err(StoreError::Unavailable(message))));
@@ -368,7 +368,7 @@ fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Trans
 }
 
 /// Writes every row into new pages, and then over the old ones: deleted rows can lie in pages that are in use, where a
-/// row once stood that was moved since, and the pragma for secure deletion does not reach these.
+/// row once was that has moved since, and the pragma for secure deletion does not reach these.
 fn rewrite(connection: &Connection) -> Result<()> {
     // The copy that is made must not lie in memory.
     connection.execute_batch(UNDO_IN_FILES)?;

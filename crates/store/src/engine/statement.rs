@@ -46,7 +46,7 @@ impl<'connection> Tx<'connection> {
     }
 
     /// Runs a statement `... VALUES (one row) ...` for several rows, in their order, as one statement for up to
-    /// 64 of them on PostgreSQL. Parameters stand in the row's brackets alone.
+    /// 64 of them on PostgreSQL. Parameters are in the row's brackets alone.
     pub async fn put_rows<const WIDTH: usize>(&self, text: &'static str, rows: &[[&dyn Param; WIDTH]]) -> Result<()> {
         match self.0 {
             On::Sqlite(connection) => {

@@ -1,4 +1,4 @@
-//! Where a reader of the event logs stands.
+//! Place of a reader in the event logs.
 
 use std::fmt;
 use std::str::FromStr;
@@ -38,7 +38,7 @@ pub struct Cursor {
 #[error("not a cursor of this service")]
 pub struct NotACursor;
 
-/// Form of the text, so that a later one can be told from it.
+/// Form of the text, so that a later one can be distinguished from it.
 const FORM: &str = "1";
 
 impl fmt::Display for LogCursor {

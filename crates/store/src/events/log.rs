@@ -51,7 +51,7 @@ pub struct EventPage {
 enum Reader {
     /// A client of the interface.
     Client,
-    /// The service itself, which also sees what a row of a board shows and no type for clients tells.
+    /// The service itself, which also sees what a row of a board shows and no type for clients shows.
     Service,
 }
 
@@ -166,7 +166,7 @@ async fn read_after(tx: &Tx<'_>, cursor: &LogCursor, limit: usize, reader: Reade
     if life.epoch != cursor.epoch {
         return Ok(Followed::AnotherStore);
     }
-    // Told and not passed over: a reader that missed events has to read everything once more.
+    // Reported and not passed over: a reader that missed events has to read everything once more.
     if position < life.retained_from {
         return Ok(Followed::Expired);
     }

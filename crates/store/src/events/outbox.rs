@@ -1,8 +1,8 @@
-//! Messages: what an operation in one database still owes the other one.
+//! Messages: what an operation in one database has enqueued for the other one.
 //!
-//! A message is an event that readers of the log do not see. It is written in the transaction of the operation that owes
-//! it, delivered by the operation before it answers, or by a background job when its node was killed, and emptied once it
-//! is delivered, so that nothing personal stays in it.
+//! A message is an event that readers of the log do not see. It is written in the transaction of the operation that
+//! enqueues it, delivered by the operation before it answers, or by a background job when its node was killed, and
+//! emptied once it is delivered, so that nothing personal stays in it.
 //!
 //! Messages of a patient are delivered in the order of the patient's events. A message of no patient (of an account, a
 //! key, a client) has its place from its own identifier and no order among others.
@@ -19,7 +19,7 @@ use crate::texts::sql;
 /// Place of a message in the log.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageKey {
-    /// Whom it is about; empty when it is no patient.
+    /// Patient that it is about; empty when it is no patient.
     pub patient: PatientId,
     /// Number among the patient's events.
     pub sequence: i64,
@@ -34,7 +34,7 @@ pub(crate) struct StoredMessage {
     pub text: String,
 }
 
-/// What stands for a patient in messages of no patient.
+/// What represents a patient in messages of no patient.
 const NO_PATIENT: &str = "";
 /// Keys in one page.
 const PAGE: i64 = 100;
@@ -67,13 +67,14 @@ impl MessageKey {
         MessageKey { patient: PatientId::new(NO_PATIENT), sequence: i64::from_be_bytes(start) & i64::MAX }
     }
 
-    /// Whom it is about.
+    /// Patient that it is about.
     pub fn patient(&self) -> Option<&PatientId> {
         (self.patient.as_str() != NO_PATIENT).then_some(&self.patient)
     }
 }
 
-/// Writes a message about a patient, in the transaction that owes it. [`StoreError::Gone`] when the patient is not there.
+/// Writes a message about a patient, in the transaction that enqueues it. [`StoreError::Gone`] when the patient is not
+/// there.
 pub(crate) async fn enqueue(tx: &Tx<'_>, patient: &PatientId, created_ms: i64, text: &str) -> Result<()> {
     // Waited for, unlike an event: an operation about somebody who is not there must fail.
     if tx.execute(RAISE, &[&patient]).await? == 0 {
@@ -82,7 +83,7 @@ pub(crate) async fn enqueue(tx: &Tx<'_>, patient: &PatientId, created_ms: i64, t
     tx.put(ENQUEUE, &[&patient, &created_ms, &text]).await
 }
 
-/// Writes a message about no patient, in the transaction that owes it.
+/// Writes a message about no patient, in the transaction that enqueues it.
 pub(crate) async fn enqueue_of_no_patient(tx: &Tx<'_>, id: &str, created_ms: i64, text: &str) -> Result<()> {
     tx.put(ENQUEUE_OF_NO_PATIENT, &[&MessageKey::of_id(id).sequence, &created_ms, &text]).await
 }

@@ -53,7 +53,7 @@ impl EventLog {
                     first_kept => first_kept,
                 };
                 let Some(first_kept) = first_kept else { return Ok(0) };
-                // Noted before the deletion, in its transaction: no reader sees a gap that its cursor is not told of.
+                // Noted before the deletion, in its transaction: no reader sees a gap that its cursor does not show.
                 tx.put(RETAIN_FROM, &[&first_kept]).await?;
                 tx.execute(delete, &[&first_kept]).await
             })

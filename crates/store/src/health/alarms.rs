@@ -1,4 +1,4 @@
-//! Alarms: thresholds at which somebody wants to be told. They are kept here; telling is not built yet.
+//! Alarms: thresholds at which somebody wants to be informed. They are kept here; reporting is not built yet.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Changes that operations of the users database owe to this one. Making one twice is making it once.
+//! Changes that operations of the users database enqueue for this one. Making one twice is making it once.
 //!
 //! Those of a patient come numbered, in the order in which they were committed there; a number that was made is not
 //! made again, however late somebody comes with it. See `users/messages.rs`.
@@ -16,10 +16,10 @@ use crate::error::Result;
 use crate::ids::{AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, GroupCode, PatientId, SerialNumber};
 use crate::texts::sql;
 
-/// A change that an operation of the users database owes to this one.
+/// A change that an operation of the users database enqueues for this one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum HealthChange {
-    /// Adds a patient, or changes those attributes of his that are named.
+    /// Adds a patient, or changes the attributes that are named.
     PutPatient {
         /// Identity.
         uuid: PatientId,
@@ -88,7 +88,7 @@ pub enum HealthChange {
         /// The time, ms.
         at_ms: i64,
     },
-    /// Ends the tokens by which anyone reads in a patient's stead.
+    /// Ends the tokens by which anyone reads on a patient's behalf.
     EndReadersOfPatient {
         /// The patient.
         uuid: PatientId,
@@ -102,7 +102,7 @@ pub enum HealthChange {
         /// The time, ms.
         at_ms: i64,
     },
-    /// Ends the tokens by which an account reads in patients' stead.
+    /// Ends the tokens by which an account reads on patients' behalf.
     EndSessionsOfActor {
         /// The account.
         account: AccountId,
@@ -140,7 +140,7 @@ pub enum HealthChange {
 }
 
 impl HealthChange {
-    /// The patient whom it is about; none when it is about an account or a key.
+    /// The patient that it is about; none when it is about an account or a key.
     pub fn patient(&self) -> Option<&PatientId> {
         match self {
             HealthChange::PutPatient { uuid, .. }
@@ -162,7 +162,7 @@ impl HealthChange {
 }
 
 sql! {
-    /// Also holds the patient, so that his syncs and folds wait for what follows.
+    /// Also holds the patient, so that their syncs and folds wait for what follows.
     TAKE_NUMBER = "UPDATE patient SET changes = $2 WHERE uuid = $1 AND changes < $2";
     HOLD = "UPDATE patient SET changes = changes WHERE uuid = $1";
     END_OF_PATIENT = "UPDATE session SET ended_ms = $2 WHERE patient = $1 AND ended_ms IS NULL";
@@ -178,7 +178,7 @@ sql! {
 }
 
 impl HealthDb {
-    /// Makes a change that is owed, also when it is made already.
+    /// Makes a change that is enqueued, also when it is made already.
     pub async fn apply(&self, change: HealthChange) -> Result<()> {
         // It reaches into the object store, which no transaction may wait for.
         if let HealthChange::ErasePatient { uuid, at_ms } = &change {

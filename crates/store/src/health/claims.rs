@@ -1,8 +1,8 @@
-//! Who folds a patient: a lease with a token that tells an owner whether it is still his.
+//! Who folds a patient: a lease with a token that shows an owner whether it is still its own.
 //!
-//! A patient is due while a mark of his is ready. Claiming raises his token and holds the lease; a commit that comes
-//! with an older token changes nothing. A worker that dies leaves a lease that runs out. A failed fold is put off by
-//! leaving the lease until the time to try again.
+//! A patient is due while one of their marks is ready. Claiming raises their token and holds the lease; a commit that
+//! comes with an older token changes nothing. A worker that dies leaves a lease that runs out. A failed fold is put off
+//! by leaving the lease until the time to try again.
 
 use vitals::zone::QUARTER_US;
 
@@ -47,9 +47,9 @@ sql! {
 /// The right to fold a patient until the lease runs out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Whom.
+    /// Patient.
     pub patient: PatientId,
-    /// Tells whether the claim still stands.
+    /// Reports whether the claim still holds.
     pub token: i64,
     /// Failures since the last success.
     pub failures: Failures,
@@ -71,8 +71,8 @@ pub struct DueRange {
 }
 
 impl HealthDb {
-    /// Claims up to `limit` patients who have something due and whom nobody folds, those that wait longest first, for a
-    /// node.
+    /// Claims up to `limit` patients who have something due and that nobody derives, those that wait longest first, for
+    /// a node.
     pub async fn claim_due(&self, node: &NodeId, now_ms: i64, lease_ms: i64, limit: usize) -> Result<Vec<Claim>> {
         let (until_ms, limit, node) = (now_ms.saturating_add(lease_ms), limit as i64, node.clone());
         let read = |row: &Row<'_>| {
@@ -91,8 +91,8 @@ impl HealthDb {
         Ok(count.unwrap_or(0).unsigned_abs())
     }
 
-    /// Claims one patient, whether something is due of him or not; `None` while somebody else has him, or when there is
-    /// no such patient.
+    /// Claims one patient, whether something is due of them or not; `None` while somebody else has them, or when there
+    /// is no such patient.
     pub async fn claim_patient(&self, patient: &PatientId, now_ms: i64, lease_ms: i64) -> Result<Option<Claim>> {
         let patient = patient.clone();
         let until_ms = now_ms.saturating_add(lease_ms);

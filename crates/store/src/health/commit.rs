@@ -35,7 +35,7 @@ pub struct DerivationCommit {
     pub dirty: Option<Dirty>,
     /// When it was computed, ms.
     pub now_ms: i64,
-    /// What readers are told.
+    /// Events for readers.
     pub events: Vec<NewEvent>,
     /// Versions of the derivations that have computed what is stored of the patient, where this changes them.
     pub versions: Option<String>,
@@ -209,8 +209,8 @@ async fn add_events(tx: &Tx<'_>, patient: &PatientId, events: &[NewEvent]) -> Re
     tx.put_rows(ADD_EVENTS, &rows.collect::<Vec<_>>()).await
 }
 
-/// Where nothing has come between, what was computed stands, also when it is older than what was there. Where a sync
-/// has, the newer stands, and the mark of that sync settles the rest.
+/// Where nothing has come between, what was computed stays, also when it is older than what was there. Where a sync
+/// has, the newer wins, and the mark of that sync settles the rest.
 fn settle(known: &LatestValues, change: &LatestChange) -> LatestValues {
     let LatestChange { seen, computed } = change;
     let mut values = *known;

@@ -197,7 +197,7 @@ pub(crate) fn text_of(row: &Row<'_>, column: usize) -> Result<String> {
 
 /// Writes and removes rows of a patient: one statement for what is written, one for what is removed.
 pub(crate) async fn put(tx: &Tx<'_>, patient: &PatientId, rows: &[DerivedRow]) -> Result<()> {
-    // Of several rows of one key the last one stands; one statement may not write a row twice.
+    // Of several rows of one key the last one wins; one statement may not write a row twice.
     let rows: BTreeMap<(Output, i64), &DerivedRow> = rows.iter().map(|row| ((row.output, row.key), row)).collect();
     let rows: Vec<(i64, &DerivedRow)> = rows.into_iter().map(|((output, _), row)| (output.number(), row)).collect();
     let mut written: Vec<[&dyn Param; 5]> = Vec::with_capacity(rows.len());

@@ -14,7 +14,7 @@ use crate::events::{self, EventType, NewEvent};
 use crate::ids::{PatientId, SerialNumber};
 use crate::texts::{list_of_64, sql};
 
-/// A bracelet as its last sync told of it.
+/// A bracelet as its last sync reported it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
     /// Serial number.
@@ -25,7 +25,7 @@ pub struct Device {
     pub firmware_version: Option<String>,
     /// Charge, %.
     pub battery_level: Option<i64>,
-    /// When it was last told of, ms.
+    /// When it was last reported, ms.
     pub updated_ms: i64,
 }
 
@@ -43,7 +43,7 @@ pub struct DeviceReport {
 }
 
 impl DeviceReport {
-    /// A bracelet of which nothing else is told.
+    /// A bracelet of which nothing else is reported.
     pub fn new(serial_number: SerialNumber) -> Self {
         DeviceReport { serial_number, device_type: None, firmware_version: None, battery_level: None }
     }
@@ -95,7 +95,7 @@ pub(super) async fn report(
 ) -> Result<()> {
     let DeviceReport { serial_number, device_type, firmware_version, battery_level } = report;
     if let Some(level) = battery_level {
-        // Told at the change and not with each report: a bracelet reports every minute.
+        // Reported at the change and not with each report: a bracelet reports every minute.
         let is_low = *level <= LOW_BATTERY_PERCENT.into();
         let was_low = known_battery.is_some_and(|known| known <= LOW_BATTERY_PERCENT.into());
         if is_low != was_low {

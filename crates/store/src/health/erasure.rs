@@ -1,12 +1,12 @@
 //! The end of a patient's data: rows first, then objects.
 //!
-//! One transaction removes every row of his and leaves a mark, so that nothing comes back: a sync, a fold and a session
-//! need his row, a sealing needs its chunks, and a late change finds the mark. It also notes in which periods he may
-//! have objects. These are then deleted by looking into the folders of those periods, not by the catalog, because a
+//! One transaction removes all their rows and leaves a mark, so that nothing comes back: a sync, a fold and a session
+//! need their row, a sealing needs its chunks, and a late change finds the mark. It also notes in which periods they
+//! may have objects. These are then deleted by looking into the folders of those periods, not by the catalog, because a
 //! sealing that was killed leaves objects that no row names. One that is under way may still be writing, so the
 //! folders are looked through once more later.
 //!
-//! Every step can be repeated, and whoever finds the work half done begins anew.
+//! Every step can be repeated, and a call that finds the work incomplete begins again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,10 +45,10 @@ pub struct ErasedPatient {
 }
 
 impl HealthDb {
-    /// Erases a patient: notes him in the list of the erased, removes his rows, deletes his objects. Doing so again
-    /// finishes what was begun.
+    /// Erases a patient: notes them in the list of the erased, removes their rows, deletes their objects. Doing so
+    /// again finishes what was begun.
     pub(crate) async fn erase_patient(&self, patient: &PatientId, at_ms: i64) -> Result<()> {
-        // Before anything is gone: a backup from before knows him, the list does not depend on the databases.
+        // Before anything is gone: a backup from before knows them, the list does not depend on the databases.
         self.objects.note_erased(patient, at_ms).await?;
         // Rows before objects: a reader finds no row of an object that is gone, and a crash between leaves periods to
         // look through.
@@ -57,7 +57,7 @@ impl HealthDb {
         Ok(())
     }
 
-    /// Removes every row of a patient and marks him as erased. What is already done is not done again.
+    /// Removes every row of a patient and marks them as erased. What is already done is not done again.
     pub async fn erase_rows(&self, patient: &PatientId, at_ms: i64) -> Result<()> {
         let patient = patient.clone();
         self.db
@@ -132,7 +132,7 @@ async fn find_mark(tx: &Tx<'_>, patient: &PatientId) -> Result<Option<ErasedPati
 }
 
 async fn erase_rows(tx: &Tx<'_>, patient: &PatientId, at_ms: i64) -> Result<()> {
-    // Holds his row, also when there is none yet: a change that would add it waits, and then finds the mark.
+    // Holds their row, also when there is none yet: a change that would add it waits, and then finds the mark.
     let unknown = KnownAs { record_id: "", customer_code: None, profile: &Profile::default() };
     patients::put(tx, patient, unknown, at_ms).await?;
     // A second erasure would count nothing; the receipt is that of the first.
@@ -144,7 +144,7 @@ async fn erase_rows(tx: &Tx<'_>, patient: &PatientId, at_ms: i64) -> Result<()> 
     }
     // Archives have no period; this one is of no type, so that they are looked for again in any case.
     tx.execute(ADD_PERIOD, &[&patient, &0_i64, &0_i64, &at_ms]).await?;
-    // Entries that are still to be delivered survive the erasure, without what tells of the person.
+    // Entries that are still to be delivered survive the erasure, without what describes the person.
     messages::drop_details(tx, patient).await?;
     // From the tally, before it goes: counting the rows themselves would open every chunk and segment.
     let samples = tx.query_opt(SAMPLES, &[&patient], |row| row.get::<i64>(0)).await?.unwrap_or(0);

@@ -18,7 +18,7 @@ use crate::ids::{AccountId, ExportId, PatientId};
 use crate::names::ExportStage;
 use crate::texts::sql;
 
-/// An export as it stands.
+/// An export as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportJob {
     /// Record identifier, 24 hex digits.
@@ -49,7 +49,7 @@ pub enum ExportState {
     },
     /// It was given up.
     Failed {
-        /// Why, for whoever asked.
+        /// Why, for the account that asked.
         error: String,
     },
 }
@@ -65,7 +65,7 @@ pub struct NewExport {
     pub actor: AccountId,
     /// What is asked for, JSON.
     pub request: String,
-    /// The audit entry that is owed for it.
+    /// The audit entry that is enqueued for it.
     pub entry: NewAuditEntry,
     /// The time, ms.
     pub now_ms: i64,
@@ -96,7 +96,7 @@ pub fn folder(patient: &PatientId) -> String {
 const EVERYBODY: &str = "";
 
 sql! {
-    /// Requests for one patient follow each other, and an erasure of his comes before or after.
+    /// Requests for one patient follow each other, and their erasure comes before or after.
     HOLD_PATIENT = "UPDATE patient SET arrivals = arrivals WHERE uuid = $1";
     FIND_LIMIT = "SELECT interval_s, last_ms FROM export_limit WHERE patient = $1";
     NOTE_TURN = "INSERT INTO export_limit (patient, last_ms) VALUES ($1, $2)
@@ -121,12 +121,12 @@ sql! {
 
 impl HealthDb {
     /// Notes an export when it is the patient's turn. When this answers `Begun`, the job is durable; the entry that it
-    /// owes has to be written before anybody works on it.
+    /// enqueues has to be written before anybody works on it.
     pub async fn begin_export(&self, new: NewExport) -> Result<ExportTurn> {
         self.db.write(async move |tx| begin(tx, &new).await).await
     }
 
-    /// Sets how many seconds lie between two exports of a patient, or of every patient for whom nothing else is set.
+    /// Sets how many seconds lie between two exports of a patient, or of every patient without a setting of their own.
     pub async fn set_export_interval(&self, patient: Option<&PatientId>, interval_s: i64) -> Result<()> {
         let patient = patient.map_or(EVERYBODY, PatientId::as_str).to_owned();
         self.db.write(async move |tx| tx.execute(SET_LIMIT, &[&patient, &interval_s]).await.map(drop)).await
@@ -239,7 +239,7 @@ async fn begin(tx: &Tx<'_>, new: &NewExport) -> Result<ExportTurn> {
     let (own_s, last_ms) = tx.query_opt(FIND_LIMIT, &[&new.patient], read).await?.unwrap_or_default();
     let (default_s, _) = tx.query_opt(FIND_LIMIT, &[&EVERYBODY], read).await?.unwrap_or_default();
     let interval_ms = own_s.or(default_s).map_or(new.interval_ms, |seconds| seconds * 1000);
-    // A clock that stands behind that of the node before does not make anyone wait for longer than the interval.
+    // A clock that is behind that of the node before does not make anyone wait for longer than the interval.
     let wait_ms = last_ms.map_or(0, |last_ms| (last_ms + interval_ms - new.now_ms).min(interval_ms));
     if wait_ms > 0 {
         return Ok(ExportTurn::TooSoon { wait_ms });

@@ -17,7 +17,7 @@ sql! {
     ENQUEUE = "INSERT INTO job (kind, subject, patient, ready_ms, token, failed_runs, panics)
         VALUES ($1, $2, $3, $4, 0, 0, 0) ON CONFLICT (kind, subject) DO NOTHING";
     /// A row that is there keeps its time, unless that lies further ahead than one period: the period was longer once,
-    /// or the clock stood wrong.
+    /// or the clock was wrong.
     SCHEDULE = "INSERT INTO job (kind, subject, ready_ms, token, failed_runs, panics) VALUES ($1, '', $2, 0, 0, 0)
         ON CONFLICT (kind, subject) DO UPDATE SET ready_ms = $3 
         WHERE job.ready_ms > $3 AND job.node IS NULL AND job.put_aside IS NULL";
@@ -76,7 +76,7 @@ pub struct JobLease {
     pub subject: String,
     /// Whose data it touches.
     pub patient: Option<PatientId>,
-    /// Number of the claim: whoever claims later has a greater one.
+    /// Number of the claim: anyone who claims later has a greater one.
     pub token: i64,
     /// Failures since the last success.
     pub failures: Failures,
@@ -145,7 +145,7 @@ impl HealthDb {
             .write(async move |tx| {
                 let mut added = 0;
                 for job in &jobs {
-                    // One by one, since a statement of several rows does not tell which of them were there already.
+                    // One by one, since a statement of several rows does not say which of them were there already.
                     added += tx.execute(ENQUEUE, &[&kind, &job.subject, &job.patient, &now_ms]).await?;
                 }
                 Ok(added)
@@ -256,7 +256,7 @@ impl HealthDb {
         self.db
             .write(async move |tx| {
                 let JobFailure { failures, error, failed_ms, retry_ms, put_aside } = &failure;
-                // The patient's row first: it knows whether the lease still stands.
+                // The patient's row first: it knows whether the lease still holds.
                 if tx.execute(HOLD_PATIENT, &[&claim.patient, &claim.token, retry_ms]).await? == 0 {
                     return Ok(false);
                 }
@@ -334,7 +334,7 @@ pub(super) async fn enqueue(
     tx.put(ENQUEUE, &[&kind, &subject, &patient, &now_ms]).await
 }
 
-/// Whether the lease still stands; nobody claims the job until the transaction ends.
+/// Whether the lease still holds; nobody claims the job until the transaction ends.
 pub(super) async fn confirm(tx: &Tx<'_>, lease: &JobLease) -> Result<bool> {
     Ok(tx.execute(CONFIRM, &[&lease.kind, &lease.subject, &lease.token]).await? == 1)
 }

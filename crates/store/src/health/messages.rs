@@ -1,4 +1,5 @@
-//! Messages to the users database: audit entries that a committed operation still owes it. See `events/outbox.rs`.
+//! Messages to the users database: audit entries that a committed operation has enqueued for it. See
+//! `events/outbox.rs`.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,8 +28,8 @@ struct Content {
     export: Option<ExportId>,
 }
 
-/// Writes a message in the transaction that owes it; an export that is named is freed for work once the entry is written.
-/// [`crate::StoreError::Gone`] when the patient is not there.
+/// Writes a message in the transaction that enqueues it; an export that is named is freed for work once the entry is
+/// written. [`crate::StoreError::Gone`] when the patient is not there.
 pub(super) async fn enqueue(
     tx: &Tx<'_>,
     patient: &PatientId,
@@ -40,7 +41,7 @@ pub(super) async fn enqueue(
     outbox::enqueue(tx, patient, created_ms, &outbox::to_text(&content)?).await
 }
 
-/// Removes the details from what is owed about a patient who is being erased.
+/// Removes the details from what is enqueued about a patient who is being erased.
 pub(super) async fn drop_details(tx: &Tx<'_>, patient: &PatientId) -> Result<()> {
     for stored in outbox::of_patient(tx, patient).await? {
         let mut content: Content = outbox::from_text(&stored.text)?;

@@ -1,9 +1,9 @@
 //! Nodes that work in the background, and the end of the leases of those that have died.
 //!
 //! A node gives signs of life by raising its `beat` beyond that of all others. Nobody compares clocks: a node whose beat
-//! has not changed for some seconds of the observer's own time is dead, and whoever sees that removes its row and ends
-//! its leases in one transaction. A node that was only slow finds its row gone, stops what it was doing and enters
-//! anew; until then the tokens of its leases keep it from changing anything.
+//! has not changed for some seconds of the observer's own time is dead, and anyone who sees that removes its row and
+//! ends its leases in one transaction. A node that was only slow finds its row gone, stops what it was doing and enters
+//! again; until then the tokens of its leases keep it from changing anything.
 
 use super::db::HealthDb;
 use crate::engine::{Row, Tx};
@@ -46,7 +46,7 @@ pub struct NodeView {
     pub jobs_ms: Option<i64>,
     /// Nodes, this one included.
     pub nodes: u64,
-    /// Lowest beat of all nodes. It stands still when one of them has died.
+    /// Lowest beat of all nodes. It does not change when one of them has died.
     pub lowest_beat: i64,
 }
 

@@ -20,7 +20,7 @@ sql! {
     PATIENT_SETTING = "DELETE FROM patient_setting WHERE patient = $1";
     PATIENT_ALARM = "DELETE FROM patient_alarm WHERE patient = $1";
     DEVICE = "DELETE FROM device WHERE patient = $1";
-    /// Before the sessions, which tell whose they are.
+    /// Before the sessions, which show whose they are.
     OAUTH_REFRESH_TOKEN = "DELETE FROM oauth_refresh_token
         WHERE family IN (SELECT family FROM session WHERE patient = $1)";
     OAUTH_CODE = "DELETE FROM oauth_code WHERE patient = $1";
@@ -35,7 +35,7 @@ sql! {
     PATIENT = "DELETE FROM patient WHERE uuid = $1";
 }
 
-/// The kind that a receipt counts the rows of a table under, or nothing for rows that tell nobody anything, and the
+/// The kind that a receipt counts the rows of a table under, or nothing for rows that mean nothing to anybody, and the
 /// statement that removes those of a patient.
 pub(crate) const DELETE: [(&str, &str); 24] = [
     ("chunks", CHUNK),

@@ -30,16 +30,16 @@ pub struct Profile {
     pub time_zone: Option<String>,
 }
 
-/// A patient as the health database knows him.
+/// A patient as the health database knows them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HealthPatient {
     /// Identity, in both databases.
     pub uuid: PatientId,
     /// Record identifier, 24 hex digits.
     pub record_id: String,
-    /// Five capitals of the group that he was enrolled in.
+    /// Five capitals of the group that the patient was enrolled in.
     pub customer_code: Option<GroupCode>,
-    /// His body.
+    /// Their body.
     pub profile: Profile,
     /// Creation, ms.
     pub created_ms: i64,

@@ -1,7 +1,7 @@
-//! How long raw data are kept: rows of a type before a time are retired, and what was derived from them stands.
+//! How long raw data are kept: rows of a type before a time are retired, and what was derived from them stays.
 //!
 //! First a transaction notes the time and removes chunks, counts and the catalog rows of periods that lie wholly before
-//! it; their objects are dead from then on. A period that the time falls into is then sealed anew without what lies
+//! it; their objects are dead from then on. A period that the time falls into is then sealed again without what lies
 //! before. Doing so again finishes what was begun. Days that were retired are never computed again, because nothing is
 //! left to compute them from.
 
@@ -82,7 +82,7 @@ impl HealthDb {
         Ok(count.await?.unwrap_or(0) as u64)
     }
 
-    /// Retires rows, and owes the users database the entry. `random` makes the name of an object its own.
+    /// Retires rows, and enqueues for the users database the entry. `random` makes the name of an object its own.
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`] when a period is sealed at the same time; trying again is safe.

@@ -14,14 +14,14 @@ use crate::ids::{AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, PatientId, 
 use crate::refresh::{Refreshed, Successor, TokenTimes, verdict};
 use crate::texts::{record, sql};
 
-/// What stands behind a token of the Health Cloud.
+/// What is behind a token of the Health Cloud.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthSession {
     /// Identity of the token.
     pub id: SessionId,
     /// Whose data it opens.
     pub patient: PatientId,
-    /// The account that reads in the patient's stead; absent when it is the patient.
+    /// The account that reads on the patient's behalf; absent when it is the patient.
     pub actor: Option<AccountId>,
     /// The API key that the actor asked for it with.
     pub api_key: Option<ApiKeyId>,
@@ -84,7 +84,7 @@ sql! {
             ORDER BY valid_from_ms DESC LIMIT 1), r.data_type, r.before_us
         FROM session s JOIN session f ON f.id = s.family LEFT JOIN patient p ON p.uuid = s.patient
         LEFT JOIN retired r ON r.patient = s.patient WHERE s.id = $1");
-    /// Makes whoever erases the patient wait for the end of this transaction.
+    /// Makes anyone who erases the patient wait for the end of this transaction.
     HOLD_PATIENT = "UPDATE patient SET updated_ms = updated_ms WHERE uuid = $1";
     HOLD = "UPDATE session SET replaced_ms = replaced_ms WHERE id = $1";
     REPLACE = "UPDATE session SET replaced_ms = $2 WHERE id = $1 AND replaced_ms IS NULL";
@@ -147,7 +147,7 @@ impl HealthDb {
         let id = id.clone();
         self.db
             .write(async move |tx| {
-                // The patient before his session, in the order in which erasure takes them.
+                // The patient before their session, in the order in which erasure takes them.
                 let Some(before) = find(tx, &id).await? else { return Ok(Refreshed::Ended) };
                 hold_patient(tx, &before.patient).await?;
                 tx.put(HOLD, &[&id]).await?;
@@ -174,7 +174,7 @@ impl HealthDb {
             .await
     }
 
-    /// Ends a family of tokens. Whether it still stood.
+    /// Ends a family of tokens. Whether it was still in force.
     pub async fn end_family(&self, family: &FamilyId, now_ms: i64) -> Result<bool> {
         let family = family.clone();
         self.db.write(async move |tx| end(tx, &family, now_ms).await).await
@@ -210,7 +210,7 @@ pub(super) async fn find(tx: &Tx<'_>, id: &SessionId) -> Result<Option<HealthSes
     tx.query_opt(FIND, &[&id], |row| read_session(&mut Columns::of(row))).await
 }
 
-/// Ends a family by its first row. Whether it still stood.
+/// Ends a family by its first row. Whether it was still in force.
 pub(super) async fn end(tx: &Tx<'_>, family: &FamilyId, now_ms: i64) -> Result<bool> {
     Ok(tx.execute(END, &[&family, &now_ms]).await? > 0)
 }

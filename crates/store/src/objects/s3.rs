@@ -14,7 +14,7 @@ use crate::error::Result;
 /// of it soon, and background work tries again by itself.
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
 const LONGEST_CONNECT: Duration = Duration::from_secs(5);
-/// How long nothing may come. There is no limit to a whole request: a large object is read as fast as whoever reads it
+/// How long nothing may come. There is no limit to a whole request: a large object is read as fast as the reader
 /// takes it.
 const LONGEST_SILENCE: Duration = Duration::from_secs(30);
 

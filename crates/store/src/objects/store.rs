@@ -28,7 +28,7 @@ pub struct Objects {
     pub(super) place: Place,
 }
 
-/// What an object store can do beside what all can.
+/// What an object store can do next to what all can.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
     /// Files of a folder.
@@ -40,7 +40,7 @@ pub(super) enum Place {
     Memory,
 }
 
-/// An object as a listing tells of it.
+/// An object as a listing reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedObject {
     /// Path in the store.
@@ -109,7 +109,7 @@ impl Objects {
         }
     }
 
-    /// Removes a folder that no object is left in, whose name can tell of a person; a bucket has none. One that is not
+    /// Removes a folder that no object is left in, whose name can identify a person; a bucket has none. One that is not
     /// empty, or not there, stays as it is.
     pub(crate) fn remove_empty_folder(&self, folder: &str) {
         if let Place::Folder(root) = &self.place {
@@ -128,8 +128,8 @@ impl Objects {
         Ok(found.try_collect().await?)
     }
 
-    /// Adds a patient to the list of the erased. It lies here and not in a database, so that whoever restores a backup
-    /// of the databases can read who was erased since. Adding him again changes nothing.
+    /// Adds a patient to the list of the erased. It lies here and not in a database, so that anyone who restores a
+    /// backup of the databases can read who was erased since. Adding them again changes nothing.
     pub async fn note_erased(&self, patient: &PatientId, at_ms: i64) -> Result<()> {
         let location = Location::parse(format!("{ERASED}/{patient}"));
         let location = location.map_err(|error| StoreError::Damaged(error.to_string()))?;

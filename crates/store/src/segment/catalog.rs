@@ -127,7 +127,7 @@ impl HealthDb {
         self.db.read(async move |tx| segment_of(tx, &patient, data_type, period.start_us).await).await
     }
 
-    /// Publishes a segment: its catalog row stands, the object that it replaces is dead, and the merged chunks are
+    /// Publishes a segment: its catalog row is there, the object that it replaces is dead, and the merged chunks are
     /// gone, all or nothing.
     ///
     /// # Errors
@@ -182,7 +182,7 @@ impl HealthDb {
     /// only the oldest. A period that was sealed before is among them when later data have come for it.
     pub async fn unsealed_periods(&self, ended_by_us: i64, limit: i64) -> Result<Vec<UnsealedPeriod>> {
         let daily = types_sealed_by_the_day();
-        // One type of each kind of period stands for all of it.
+        // One type of each kind of period represents all of it.
         let day_us = SealedPeriod::of(DataType::Ppg2, ended_by_us).start_us;
         let month_us = SealedPeriod::of(DataType::Activity, ended_by_us).start_us;
         let read = async move |tx: &Tx<'_>| {

@@ -1,4 +1,4 @@
-//! A file as sealing would write it, for whoever wants its bytes elsewhere.
+//! A file as sealing would write it, for use of its bytes elsewhere.
 
 use vitals::block::Block;
 use vitals::registry::DataType;

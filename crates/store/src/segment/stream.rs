@@ -22,7 +22,7 @@ use crate::health::db::HealthDb;
 use crate::health::reader::merge;
 use crate::ids::PatientId;
 
-/// How often the catalog is looked at anew without having got further.
+/// How often the catalog is looked at again without having got further.
 const LOOKS: usize = 5;
 
 /// What is stored of a period at one moment.

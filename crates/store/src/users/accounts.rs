@@ -165,8 +165,8 @@ impl UsersDb {
             .await
     }
 
-    /// Disables an account, ends its sessions on the Users Cloud, and owes the health database the end of the tokens
-    /// by which it reads in patients' stead. Whether the account was there and not disabled before.
+    /// Disables an account, ends its sessions on the Users Cloud, and enqueues for the health database the end of the
+    /// tokens by which it reads on patients' behalf. Whether the account was there and not disabled before.
     pub async fn disable_account(&self, uuid: &AccountId, now_ms: i64, message: HealthMessage) -> Result<bool> {
         let uuid = uuid.clone();
         self.db

@@ -15,7 +15,7 @@ pub struct ApiKey {
     pub id: ApiKeyId,
     /// SHA-256 of the key.
     pub key_hash: Vec<u8>,
-    /// The first characters of the key, for people to tell keys apart.
+    /// The first characters of the key, for people to distinguish keys.
     pub prefix: String,
     /// The account that it acts for.
     pub account: AccountId,
@@ -31,7 +31,7 @@ pub struct ApiKey {
     pub last_used_ms: Option<i64>,
 }
 
-/// Who calls with a key, as one look-up tells it.
+/// Who calls with a key, as one look-up returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyHolder {
     /// The key.
@@ -134,11 +134,13 @@ impl UsersDb {
         self.db.write(async move |tx| tx.execute(USED, &[&id, &now_ms]).await.map(drop)).await
     }
 
-    /// Revokes a key and owes the health database the end of the tokens made with it. Whether the key still stood.
+    /// Revokes a key and enqueues for the health database the end of the tokens made with it. Whether the key still
+    /// was.
     pub async fn revoke_api_key(&self, id: &ApiKeyId, now_ms: i64, message: HealthMessage) -> Result<bool> {
         let id = id.clone();
         self.db
             .write(async move |tx| {
+                // Revoked before: the first call has its message in the outbox already.
                 if tx.execute(REVOKE, &[&id, &now_ms]).await? == 0 {
                     return Ok(false);
                 }

@@ -1,6 +1,6 @@
 //! The audit log: entries in the order of their completion, chained by hashes.
 //!
-//! An entry is numbered and stamped inside the transaction of what it tells of, behind the one row that all such
+//! An entry is numbered and stamped inside the transaction of what it is about, behind the one row that all such
 //! transactions raise. Timeline of why: A takes the time 10 and waits; someone reads the log up to 11; A commits its
 //! entry of 10, and a past that was read has changed. So a reader raises the same row to the present first, which
 //! lets A finish before and stamps whatever comes later with a later time.
@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::ids::{AccountId, ApiKeyId, BraceletId, PatientId, UserId};
 use crate::texts::sql;
 
-/// An entry as it stands.
+/// An entry as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditEntry {
     /// Position in the log, from 1.
@@ -87,7 +87,7 @@ sql! {
 }
 
 impl Audit {
-    /// Writes the entries, in the transaction that does what they tell of.
+    /// Writes the entries, in the transaction that does what they are about.
     pub(super) async fn append(&self, tx: &Tx<'_>) -> Result<()> {
         for entry in &self.entries {
             append(tx, entry, (self.clock)()).await?;
@@ -111,9 +111,10 @@ impl UsersDb {
 }
 
 /// Drops the details of all entries in which somebody appears, and of those of `mentioned_by` (bracelets) that mention
-/// him; entries that are under way lose theirs when they are written. Answers how many lost theirs. The erasure's own
-/// row has to stand before.
+/// them; entries that are under way lose theirs when they are written. Answers how many lost theirs. The erasure's own
+/// row has to be there before.
 pub(super) async fn forget_details(tx: &Tx<'_>, uuid: &PatientId, mentioned_by: &[BraceletId]) -> Result<u64> {
+    // Entries under way are either written by now and lose their details here, or find the erasure and drop them.
     tx.put(HOLD, &[]).await?;
     let mut forgotten = tx.execute(FORGET_DETAILS, &[&uuid]).await?;
     // A uuid has no sign that LIKE reads as another.
@@ -124,7 +125,7 @@ pub(super) async fn forget_details(tx: &Tx<'_>, uuid: &PatientId, mentioned_by: 
     Ok(forgotten)
 }
 
-/// Without details that would tell of somebody who was erased.
+/// Without details that would identify somebody who was erased.
 async fn without_erased(tx: &Tx<'_>, new: &NewAuditEntry) -> Result<NewAuditEntry> {
     let mut entry = new.clone();
     if entry.details.is_some() {
@@ -184,7 +185,7 @@ async fn append(tx: &Tx<'_>, new: &NewAuditEntry, now_ms: i64) -> Result<()> {
 }
 
 impl UsersDb {
-    /// Follows the chain from its start. How many entries stand, and the number of the first that is not what was
+    /// Follows the chain from its start. How many entries hold, and the number of the first that is not what was
     /// written.
     pub async fn verify_audit(&self) -> Result<(i64, Option<i64>)> {
         self.db
@@ -239,6 +240,7 @@ fn hash_details(salt: &[u8], details: Option<&str>) -> Vec<u8> {
 
 /// SHA-256 of the hash before and every field, each with its length so that no two entries read the same.
 fn hash_entry(last_hash: &[u8], entry: &AuditEntry, details_hash: &[u8]) -> Vec<u8> {
+    // Number and time are hashed too: an entry can be neither moved nor taken out of the middle.
     let (number, time_ms) = (entry.number.to_be_bytes(), entry.time_ms.to_be_bytes());
     let secondary = entry.secondary.as_ref();
     let fields: [&[u8]; 12] = [

@@ -1,4 +1,4 @@
-//! Reading the audit log page by page, beside everything that writes it.
+//! Reading the audit log page by page, next to everything that writes it.
 //!
 //! A short transaction raises the head's time and notes its number. Entries up to that number are committed and stay as
 //! they are, but for details that an erasure drops, so they can be read afterwards in any number of steps without
@@ -55,7 +55,7 @@ sql! {
         ORDER BY time_ms, number";
 }
 
-/// A reading of the audit log as it stood at one moment.
+/// A reading of the audit log as it was at one moment.
 #[derive(Debug)]
 pub struct AuditReader {
     db: Db,

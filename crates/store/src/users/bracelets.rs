@@ -1,8 +1,8 @@
 //! Bracelets as an inventory: which there are, and who wears which.
 //!
-//! A bracelet that is worn belongs with its patient, and whoever may act on him may act on it. One that nobody wears is
-//! shared by the groups of the account that registered it; a key for named groups does not reach it, for it belongs to
-//! none of them.
+//! A bracelet that is worn belongs with its patient, and anyone who may act on them may act on it. One that nobody
+//! wears is shared by the groups of the account that registered it; a key for named groups does not reach it, for it
+//! belongs to none of them.
 
 use super::audit::Audit;
 use super::db::UsersDb;
@@ -34,9 +34,9 @@ pub struct Bracelet {
 /// How putting a bracelet on a patient's wrist ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attachment {
-    /// He wears it now.
+    /// They wear it now.
     Attached,
-    /// He wore it already. Nothing was changed.
+    /// They wore it already. Nothing was changed.
     WornAlready,
     /// Somebody else wears it. Nothing was changed.
     WornByAnother,
@@ -91,7 +91,7 @@ sql! {
 pub enum Completion {
     /// It ends here, with these entries.
     Here(Audit),
-    /// It owes the health database a change, because the bracelet is worn.
+    /// It enqueues for the health database a change, because the bracelet is worn.
     Owed(Box<HealthMessage>),
 }
 
@@ -138,7 +138,7 @@ impl UsersDb {
         self.db
             .write(async move |tx| {
                 let Bracelet { id, device_type, firmware_version, worn_by, .. } = &bracelet;
-                // The message was made for this wearer: for another one it would tell the wrong patient's row.
+                // The message was made for this wearer: for another one it would change the wrong patient's row.
                 if wearer(tx, id).await? != *worn_by
                     || tx.execute(CHANGE, &[id, device_type, firmware_version]).await? == 0
                 {
@@ -158,6 +158,7 @@ impl UsersDb {
         let id = id.clone();
         self.db
             .write(async move |tx| {
+                // Held from here on: nobody can put the bracelet on before it is removed.
                 if wearer(tx, &id).await?.is_some() {
                     return Ok(false);
                 }
@@ -170,7 +171,7 @@ impl UsersDb {
             .await
     }
 
-    /// Puts a bracelet on a patient's wrist and owes the health database its device.
+    /// Puts a bracelet on a patient's wrist and enqueues for the health database its device.
     pub async fn attach_bracelet(
         &self,
         attachment_id: &str,
@@ -187,7 +188,7 @@ impl UsersDb {
                     Some(_) => return Ok(Attachment::WornByAnother),
                     None => {}
                 }
-                // First, because it tells whether the patient is there.
+                // First, because it says whether the patient is there.
                 message.enqueue(tx).await?;
                 tx.put(ATTACH, &[&id, &bracelet, &patient, &now_ms]).await?;
                 Ok(Attachment::Attached)
@@ -195,8 +196,8 @@ impl UsersDb {
             .await
     }
 
-    /// Takes a bracelet off a patient's wrist and owes the health database the end of its device. False, and nothing
-    /// is changed, when he does not wear it.
+    /// Takes a bracelet off a patient's wrist and enqueues for the health database the end of its device. False, and
+    /// nothing is changed, when they do not wear it.
     pub async fn detach_bracelet(
         &self,
         bracelet: &BraceletId,

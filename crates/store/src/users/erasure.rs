@@ -1,8 +1,9 @@
 //! The end of a person in this database.
 //!
-//! Erasing a patient removes his row, his sessions, his place in groups and on bracelets, and the details of every
-//! audit entry in which he appears. The entries stay, with his uuid, which nothing leads back to him any more. A row of
-//! `erasure` stays too: it keeps what is still under way from writing details of his, and holds the receipt.
+//! Erasing a patient removes their row, their sessions, their place in groups and on bracelets, and the details of
+//! every audit entry in which they appear. The entries stay, with their uuid, which nothing leads back to them any
+//! more. A row of
+//! `erasure` stays too: it keeps what is still under way from writing their details, and holds the receipt.
 
 use std::collections::BTreeMap;
 
@@ -74,12 +75,13 @@ sql! {
 }
 
 impl UsersDb {
-    /// Erases a patient from this database and owes the health database the same; `message` is that change with the
-    /// entries to write when it is made. [`StoreError::Gone`] when there is no such patient.
+    /// Erases a patient from this database and enqueues for the health database the same; `message` is that change with
+    /// the entries to write when it is made. [`StoreError::Gone`] when there is no such patient.
     pub async fn erase_patient(&self, patient: &PatientId, at_ms: i64, message: HealthMessage) -> Result<()> {
         let patient = patient.clone();
         self.db
             .write(async move |tx| {
+                // Freed pages are overwritten at once. That slows every deletion, so it ends with this one.
                 tx.overwrite_deleted(true)?;
                 let erased = erase_patient(tx, &patient, at_ms, &message).await;
                 tx.overwrite_deleted(false)?;
@@ -118,8 +120,8 @@ impl UsersDb {
     }
 
     /// Erases an account with its keys, memberships and sessions, hands its bracelets on to somebody of its groups,
-    /// and owes the health database the end of the tokens by which it reads. [`StoreError::Gone`] when there is none
-    /// such.
+    /// and enqueues for the health database the end of the tokens by which it reads. [`StoreError::Gone`] when there is
+    /// none such.
     pub async fn erase_account(&self, account: &AccountId, message: HealthMessage) -> Result<AccountErasure> {
         let account = account.clone();
         self.db
@@ -134,15 +136,16 @@ impl UsersDb {
 }
 
 async fn erase_patient(tx: &Tx<'_>, patient: &PatientId, at_ms: i64, message: &HealthMessage) -> Result<()> {
-    // First, because it tells whether the patient is there and holds him.
+    // First, because it says whether the patient is there and holds them.
     message.enqueue(tx).await?;
     // Before the details are dropped: an entry that is written from now on finds that the patient is erased.
     tx.put(ADD, &[&patient, &at_ms]).await?;
     let bracelets: Vec<BraceletId> = tx.query(BRACELETS, &[&patient], |row| row.get(0)).await?;
     let audit_details = audit::forget_details(tx, patient, &bracelets).await?;
     strip_messages(tx, patient, at_ms).await?;
+    // Before the event of the erasure itself, which has to keep its groups.
     tx.put(EMPTY_EVENTS, &[&patient]).await?;
-    // Read before they go: members of these groups are told, who afterwards could not be found.
+    // Read before they go: members of these groups are informed, who afterwards could not be found.
     let groups: Vec<GroupCode> = tx.query(GROUPS, &[&patient], |row| row.get(0)).await?;
     let body = json!({ "groups": groups });
     events::append(tx, patient, &[NewEvent { event_type: EventType::PatientErased, time_ms: at_ms, body }]).await?;
@@ -158,7 +161,7 @@ async fn erase_patient(tx: &Tx<'_>, patient: &PatientId, at_ms: i64, message: &H
     tx.execute(COUNTED, &[&patient, &counts]).await.map(drop)
 }
 
-/// What earlier operations still owe becomes the erasure too, and keeps its entries without their details.
+/// What earlier operations have enqueued becomes the erasure too, and keeps its entries without their details.
 async fn strip_messages(tx: &Tx<'_>, patient: &PatientId, at_ms: i64) -> Result<()> {
     for mut pending in messages::of_patient(tx, patient).await? {
         // A change that was delivered after the erasure would otherwise carry personal data until then.

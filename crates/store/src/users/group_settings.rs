@@ -1,8 +1,8 @@
 //! Settings of groups, and what follows from them for each patient.
 //!
-//! A patient can be in several groups; what holds for him follows from all of them by a rule that the caller brings,
+//! A patient can be in several groups; what holds for them follows from all of them by a rule that the caller brings,
 //! because it is a rule of the service. Whatever changes a group's settings or a patient's groups notes, in the same
-//! transaction, what his row in the health database is to become, valid from that moment on.
+//! transaction, what their row in the health database is to become, valid from that moment on.
 
 use serde_json::{Map, Value};
 
@@ -38,7 +38,8 @@ pub struct SettingsOfGroup {
 /// How settings of groups become settings of a patient.
 #[derive(Clone, Debug)]
 pub struct EffectiveSettings {
-    /// The rule: from his groups, in the order in which he joined them, to all his settings; null where none holds.
+    /// The rule: from their groups, in the order in which they joined them, to all their settings; null where none
+    /// holds.
     pub rule: fn(&[SettingsOfGroup]) -> Map<String, Value>,
     /// From when on they hold, ms.
     pub at_ms: i64,
@@ -68,7 +69,7 @@ pub(super) async fn forget(tx: &Tx<'_>, code: &GroupCode) -> Result<()> {
 }
 
 impl EffectiveSettings {
-    /// What holds for a patient as his groups stand in this transaction.
+    /// What holds for a patient as their groups are in this transaction.
     async fn of(&self, tx: &Tx<'_>, patient: &PatientId) -> Result<Map<String, Value>> {
         let read = |row: &crate::engine::Row<'_>| {
             Ok((row.get::<GroupCode>(0)?, row.get::<Option<String>>(1)?, row.get::<Option<String>>(2)?))
@@ -85,7 +86,7 @@ impl EffectiveSettings {
         Ok((self.rule)(&groups))
     }
 
-    /// Owes the health database what holds for a patient from now on.
+    /// Enqueues for the health database what holds for a patient from now on.
     pub(super) async fn enqueue(&self, tx: &Tx<'_>, patient: &PatientId) -> Result<()> {
         let values = self.of(tx, patient).await?;
         self.enqueue_values(tx, patient, values).await
@@ -124,8 +125,8 @@ impl UsersDb {
             .await
     }
 
-    /// Sets settings of a group, writes the entries, and owes the health database what then holds for its patients.
-    /// Answers their uuids. [`StoreError::Gone`] when there is no such group.
+    /// Sets settings of a group, writes the entries, and enqueues for the health database what then holds for its
+    /// patients. Answers their uuids. [`StoreError::Gone`] when there is no such group.
     pub async fn set_group_settings(
         &self,
         code: &GroupCode,

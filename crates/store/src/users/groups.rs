@@ -83,7 +83,7 @@ impl UsersDb {
     }
 
     /// Changes name and description of a group, those that are given, and writes the entries; answers the group as it
-    /// then stands. [`StoreError::Gone`] when there is none such.
+    /// then is. [`StoreError::Gone`] when there is none such.
     pub async fn change_group(
         &self,
         code: &GroupCode,

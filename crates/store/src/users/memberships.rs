@@ -20,7 +20,7 @@ pub struct GroupAccess {
     pub allowed: bool,
 }
 
-/// A patient as one caller sees him.
+/// A patient as one caller sees them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatientAccess {
     /// State of the enrolment.
@@ -54,11 +54,11 @@ pub enum MemberRemoval {
 /// How the detachment of a patient from a group ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatientDetachment {
-    /// The group no longer holds him.
+    /// The group no longer holds them.
     Detached,
-    /// It did not hold him. Nothing was changed.
+    /// It did not hold them. Nothing was changed.
     NotHeld,
-    /// It is the only one that holds him. Nothing was changed.
+    /// It is the only one that holds them. Nothing was changed.
     LastGroup,
 }
 
@@ -159,6 +159,7 @@ impl UsersDb {
                 if !hold_group(tx, &group_code).await? {
                     return Err(StoreError::Gone("group"));
                 }
+                // A member already: what changes nothing has no entry in the log.
                 if tx.execute(ADD, &[&account, &group_code, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
@@ -168,7 +169,7 @@ impl UsersDb {
             .await
     }
 
-    /// Ends a membership and owes the health database the end of the tokens by which the account reads.
+    /// Ends a membership and enqueues for the health database the end of the tokens by which the account reads.
     pub async fn remove_member(
         &self,
         account: &AccountId,
@@ -195,8 +196,8 @@ impl UsersDb {
             .await
     }
 
-    /// Adds a patient to one more group, writes the entries, and owes the health database the settings that then hold
-    /// for him. False, and nothing is written, when the group held him.
+    /// Adds a patient to one more group, writes the entries, and enqueues for the health database the settings that
+    /// then hold for them. False, and nothing is written, when the group held them.
     pub async fn attach_patient(
         &self,
         group_code: &GroupCode,
@@ -218,6 +219,7 @@ impl UsersDb {
                 }
                 // Before the settings are reckoned, which follow from all groups that the patient is in by then.
                 tx.put(ATTACH, &[&group_code, &patient, &effective.at_ms]).await?;
+                // In the same transaction: readers of the event log must not find a patient without the event.
                 let attached = NewEvent::of_group(EventType::PatientAttached, &group_code, effective.at_ms);
                 events::append(tx, &patient, &[attached]).await?;
                 effective.enqueue(tx, &patient).await?;
@@ -227,8 +229,8 @@ impl UsersDb {
             .await
     }
 
-    /// Takes a patient out of a group, and owes the health database the settings that then hold for him and the
-    /// change of the message.
+    /// Takes a patient out of a group, and enqueues for the health database the settings that then hold for them and
+    /// the change of the message.
     pub async fn detach_patient(
         &self,
         group_code: &GroupCode,
@@ -245,7 +247,7 @@ impl UsersDb {
                 if tx.query_opt(IS_HELD, &[&group_code, &patient], |_| Ok(())).await?.is_none() {
                     return Ok(PatientDetachment::NotHeld);
                 }
-                // So that he cannot leave two groups at once.
+                // So that they cannot leave two groups at once.
                 tx.execute(HOLD_PATIENT, &[&patient]).await?;
                 if tx.query_opt(HELD_ELSEWHERE, &[&group_code, &patient], |_| Ok(())).await?.is_none() {
                     return Ok(PatientDetachment::LastGroup);

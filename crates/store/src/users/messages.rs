@@ -1,12 +1,13 @@
-//! Messages to the health database: changes that a committed operation still owes it.
+//! Messages to the health database: changes that a committed operation has enqueued for it.
 //!
 //! An operation that touches both databases commits its own rows together with a message, then makes the health change,
 //! which may be made twice, then empties the message and writes its audit entries in one transaction. After a crash
 //! between these steps the last two are made by a background job. See `events/outbox.rs`.
 //!
 //! Changes of one patient are made in the order in which they were committed. Timeline of why: node A commits the weight
-//! 60 and stalls; node B commits 61 and makes its change; A wakes up and makes its own, and the weight is 60. So whoever
-//! delivers one message delivers all that were committed before it, and the health database takes a number only once.
+//! 60 and stalls; node B commits 61 and makes its change; A wakes up and makes its own, and the weight is 60. So a node
+//! that delivers one message delivers all that were committed before it, and the health database takes a number only
+//! once.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +21,7 @@ use crate::health::changes::HealthChange;
 use crate::ids::PatientId;
 use crate::texts::sql;
 
-/// A health change that is owed, and the audit entries to write when it is made.
+/// A health change that is enqueued, and the audit entries to write when it is made.
 #[derive(Clone, Debug)]
 pub struct HealthMessage {
     /// Record identifier, 24 hex digits: finds a message whose change is about no patient.
@@ -58,8 +59,8 @@ sql! {
 }
 
 impl HealthMessage {
-    /// Writes the message in the transaction that owes it. [`crate::StoreError::Gone`] when it is about a patient who is
-    /// not there.
+    /// Writes the message in the transaction that enqueues it. [`crate::StoreError::Gone`] when it is about a patient
+    /// who is not there.
     pub(super) async fn enqueue(&self, tx: &Tx<'_>) -> Result<()> {
         let content = Content { change: self.change.clone(), entries: self.entries.clone() };
         let text = outbox::to_text(&content)?;
@@ -119,8 +120,8 @@ impl UsersDb {
             .await
     }
 
-    /// Writes entries that the health database owes, each once however often they are delivered: they are told apart by
-    /// their identifiers.
+    /// Writes entries that the health database has enqueued, each once however often they are delivered: they are
+    /// distinguished by their identifiers.
     pub async fn take_entries(&self, audit: Audit) -> Result<()> {
         self.db
             .write(async move |tx| {

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::ids::{ClientId, ConsentId, PatientId};
 use crate::texts::{record, sql};
 
-/// A program that patients can let in.
+/// A program that patients can grant access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OauthClient {
     /// Record identifier, 24 hex digits: the `client_id`.
@@ -24,14 +24,14 @@ pub struct OauthClient {
     pub removed_ms: Option<i64>,
 }
 
-/// A patient's consent that a client acts on his data.
+/// A patient's consent that a client acts on their data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consent {
     /// Record identifier.
     pub id: ConsentId,
     /// Who gave it.
     pub patient: PatientId,
-    /// To whom.
+    /// Client that it was given to.
     pub client: ClientId,
     /// For what, words with blanks between.
     pub scope: String,
@@ -54,7 +54,7 @@ sql! {
         ORDER BY created_ms, id");
     REDIRECTS = "SELECT uri FROM oauth_redirect WHERE client = $1 ORDER BY uri";
     REMOVE = "UPDATE oauth_client SET removed_ms = $2 WHERE id = $1 AND removed_ms IS NULL";
-    /// Makes whoever removes the client wait for the end of this transaction.
+    /// Makes anyone who removes the client wait for the end of this transaction.
     HOLD = "UPDATE oauth_client SET removed_ms = removed_ms WHERE id = $1 AND removed_ms IS NULL";
     GIVE = "INSERT INTO oauth_consent (id, patient, client, scope, given_ms) VALUES ($1, $2, $3, $4, $5)";
     STANDS = "SELECT c.id FROM oauth_consent c JOIN oauth_client k ON k.id = c.client
@@ -115,8 +115,8 @@ impl UsersDb {
             .await
     }
 
-    /// Removes a client, ends what was consented to it, and owes the health database the end of its tokens. Whether
-    /// it was there.
+    /// Removes a client, ends what was consented to it, and enqueues for the health database the end of its tokens.
+    /// Whether it was there.
     pub async fn remove_oauth_client(&self, id: &ClientId, now_ms: i64, message: HealthMessage) -> Result<bool> {
         let id = id.clone();
         self.db
@@ -124,6 +124,7 @@ impl UsersDb {
                 if tx.execute(REMOVE, &[&id, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
+                // Otherwise the patients' lists would show consents to a client that is gone.
                 tx.put(END_OF_CLIENT, &[&id, &now_ms]).await?;
                 message.enqueue(tx).await?;
                 Ok(true)
@@ -137,6 +138,8 @@ impl UsersDb {
         let password_hash = password_hash.to_owned();
         self.db
             .write(async move |tx| {
+                // Both rows are held: a new password or the client's removal is seen here, or comes later and ends the
+                // consent.
                 if !hold_patient(tx, &consent.patient, &password_hash).await?
                     || tx.execute(HOLD, &[&consent.client]).await? == 0
                 {
@@ -149,7 +152,7 @@ impl UsersDb {
             .await
     }
 
-    /// Whether a consent still stands.
+    /// Whether a consent still holds.
     pub async fn consent_stands(&self, id: &ConsentId) -> Result<bool> {
         let id = id.clone();
         let found =
@@ -157,7 +160,7 @@ impl UsersDb {
         Ok(found.is_some())
     }
 
-    /// The consents of a patient that stand, oldest first.
+    /// The consents of a patient in force, oldest first.
     pub async fn consents_of(&self, patient: &PatientId) -> Result<Vec<Consent>> {
         let patient = patient.clone();
         self.db
@@ -176,7 +179,7 @@ impl UsersDb {
             .await
     }
 
-    /// Ends a consent and owes the health database the end of its tokens. Whether it still stood.
+    /// Ends a consent and enqueues for the health database the end of its tokens. Whether it was still in force.
     pub async fn end_consent(&self, id: &ConsentId, now_ms: i64, message: HealthMessage) -> Result<bool> {
         let id = id.clone();
         self.db

@@ -120,7 +120,7 @@ sql! {
 }
 
 impl UsersDb {
-    /// Adds a patient to a group and owes the health database his row, and the settings that hold for him.
+    /// Adds a patient to a group and enqueues for the health database their row, and the settings that hold for them.
     /// [`StoreError::Conflict`] when the voucher code is taken, [`StoreError::Gone`] when the group is not there.
     pub async fn add_patient(
         &self,
@@ -156,6 +156,7 @@ impl UsersDb {
                 let attached = NewEvent::of_group(EventType::PatientAttached, &group_code, patient.created_ms);
                 events::append(tx, &patient.uuid, &[attached]).await?;
                 message.enqueue(tx).await?;
+                // After the message that makes the patient's row: changes of a patient are delivered in this order.
                 effective.enqueue_if_any(tx, &patient.uuid).await
             })
             .await
@@ -228,8 +229,9 @@ impl UsersDb {
         self.db.read(async move |tx| tx.query_opt(FIRST_GROUP, &[&patient], |row| row.get(0)).await).await
     }
 
-    /// Confirms a pre-created patient and owes the health database his profile. False, and nothing is changed, when
-    /// he is not `pre_created`. [`StoreError::Conflict`] when the e-mail is taken, by an account or by a patient.
+    /// Confirms a pre-created patient and enqueues for the health database their profile. False, and nothing is
+    /// changed, when they are not `pre_created`. [`StoreError::Conflict`] when the e-mail is taken, by an account or by
+    /// a patient.
     pub async fn activate_patient(&self, activation: Activation, message: HealthMessage) -> Result<bool> {
         self.db
             .write(async move |tx| {
@@ -239,6 +241,7 @@ impl UsersDb {
                     return Err(StoreError::Conflict("an account has this e-mail".to_owned()));
                 }
                 let (uuid, hash, person) = (&wanted.uuid, &wanted.password_hash, &wanted.person);
+                // Only from `pre_created`: of two activations at once, the second changes nothing.
                 if tx.execute(ACTIVATE, &[uuid, &wanted.email, hash, &false, person, &wanted.now_ms]).await? == 0 {
                     return Ok(false);
                 }
@@ -250,9 +253,10 @@ impl UsersDb {
             .await
     }
 
-    /// Writes a patient's personal attributes, and his e-mail when one is given, and owes the health database what the
-    /// message says. `known` is what the attributes were read as: false, and nothing is changed, when they are no longer
-    /// that, or he is gone. [`StoreError::Conflict`] when the e-mail is taken, by an account or by a patient.
+    /// Writes a patient's personal attributes, and their e-mail when one is given, and enqueues for the health database
+    /// what the message says. `known` is what the attributes were read as: false, and nothing is changed, when they are
+    /// no longer that, or they are gone. [`StoreError::Conflict`] when the e-mail is taken, by an account or by a
+    /// patient.
     pub async fn change_person(&self, change: PersonChange, message: HealthMessage) -> Result<bool> {
         self.db
             .write(async move |tx| {
@@ -270,8 +274,9 @@ impl UsersDb {
             .await
     }
 
-    /// Sets the password of a confirmed patient, ends his sessions on the Users Cloud and his consents, and owes the
-    /// health database the end of the tokens there. False, and nothing is changed, when he is not `confirmed`.
+    /// Sets the password of a confirmed patient, ends their sessions on the Users Cloud and their consents, and
+    /// enqueues for the health database the end of the tokens there. False, and nothing is changed, when they are not
+    /// `confirmed`.
     pub async fn set_patient_password(
         &self,
         uuid: &PatientId,

@@ -1,4 +1,4 @@
-//! Sessions of the portal's pages: what stands behind the cookie.
+//! Sessions of the portal's pages: what is behind the cookie.
 
 use super::audit::Audit;
 use super::db::UsersDb;
@@ -33,7 +33,7 @@ pub struct PortalSession {
     pub ends_ms: i64,
 }
 
-/// A session and whose it is, as one look-up tells it.
+/// A session and whose it is, as one look-up returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortalHolder {
     /// The session.

@@ -13,7 +13,7 @@ use crate::ids::{AccountId, FamilyId, PatientId, SessionId, UserId};
 use crate::refresh::{Refreshed, Successor, TokenTimes, verdict};
 use crate::texts::sql;
 
-/// What stands behind a token of the Users Cloud.
+/// What is behind a token of the Users Cloud.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     /// Identity of the token.
@@ -60,7 +60,7 @@ sql! {
 
 impl UsersDb {
     /// Adds the first session of a login and writes the login's entries. False, and nothing is written, when the
-    /// owner's password is not the one of this hash any more, his account is disabled, or it has got a second factor:
+    /// owner's password is not the one of this hash any more, their account is disabled, or it has got a second factor:
     /// then the login came too late.
     pub async fn add_session(&self, session: Session, password_hash: &str, audit: Audit) -> Result<bool> {
         let password_hash = password_hash.to_owned();
@@ -99,7 +99,7 @@ impl UsersDb {
     }
 
     /// Replaces a token by its successor. A token that was replaced no longer than `grace_ms` ago may be replaced
-    /// again; later its whole family ends, and the health database is owed the end of what came from it.
+    /// again; later its whole family ends, and the health database gets a message to end what came from it.
     pub async fn refresh_session(
         &self,
         id: &SessionId,
@@ -142,8 +142,8 @@ impl UsersDb {
             .await
     }
 
-    /// Ends a login with all its tokens and owes the health database the end of those that came from it. Whether it
-    /// still stood.
+    /// Ends a login with all its tokens and enqueues for the health database the end of those that came from it.
+    /// Whether it was still in force.
     pub async fn end_login(&self, family: &FamilyId, now_ms: i64, message: HealthMessage) -> Result<bool> {
         let family = family.clone();
         self.db
@@ -163,8 +163,8 @@ impl UsersDb {
     }
 }
 
-/// Makes whoever changes a person's password or disables his account wait for the end of this transaction. False when
-/// that has been done already.
+/// Makes anyone who changes a person's password or disables their account wait for the end of this transaction. False
+/// when that has been done already.
 async fn hold_person(tx: &Tx<'_>, owner: &UserId, password_hash: &str) -> Result<bool> {
     Ok(hold_patient(tx, &owner.as_patient(), password_hash).await?
         || hold_account(tx, &owner.as_account(), password_hash).await?)

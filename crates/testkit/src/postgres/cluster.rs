@@ -263,7 +263,7 @@ fn make_folder() -> Result<PathBuf, PostgresError> {
     Ok(folder)
 }
 
-/// A program, run as a user whom the server lets run it.
+/// A program, run as a user that the server lets run it.
 pub(super) fn as_server_user(program: &Path) -> Command {
     let mut command = if is_root() {
         let mut command = Command::new("runuser");

@@ -1,7 +1,7 @@
 //! Statements that the server executed, read from its log.
 //!
-//! With `log_statement = all` the server writes a line before it executes a statement, so whoever has the answer of a
-//! statement finds it in the log. Prepared statements are logged at each execution, not when they are prepared.
+//! With `log_statement = all` the server writes a line before it executes a statement, so anyone who has the answer of
+//! a statement finds it in the log. Prepared statements are logged at each execution, not when they are prepared.
 
 use std::collections::BTreeSet;
 use std::io::{Read as _, Seek as _, SeekFrom};

@@ -7,7 +7,7 @@ use super::sex::Sex;
 pub struct ActivityRow {
     /// Unix epoch milliseconds.
     pub time_ms: i64,
-    /// Period that the row stands for, s (10 to 60).
+    /// Period that the row represents, s (10 to 60).
     pub duration_s: f64,
     /// Steps of the period.
     pub steps: u32,

@@ -8,7 +8,7 @@
 use super::daily::ActivityRow;
 use super::sex::Sex;
 
-/// Heart rate from which the heart rate tells the energy, per minute.
+/// Heart rate from which the heart rate gives the energy, per minute.
 const KEYTEL_FROM_PER_MIN: f64 = 90.0;
 
 /// What the formulas need of a person.

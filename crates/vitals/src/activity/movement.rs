@@ -1,4 +1,4 @@
-//! Movement level 0–4 from acceleration (**ours**), shown beside a NEWS2 score: a heart rate of
+//! Movement level 0–4 from acceleration (**ours**), shown next to a NEWS2 score: a heart rate of
 //! 120 means something else in a runner.
 //!
 //! The measure is the mean amplitude deviation (MAD) of Vähä-Ypyä et al. (Clin Physiol Funct

@@ -18,7 +18,7 @@ fn noise(seed: u64) -> impl FnMut() -> f64 {
     }
 }
 
-/// Vector lengths of somebody who stands, walks so many steps, and stands again.
+/// Vector lengths of somebody who rests, walks so many steps, and rests again.
 fn walk(steps: u32, per_minute: f64, height_g: f64, rate_hz: f64) -> Vec<f64> {
     let step_s = 60.0 / per_minute;
     let walking_s = f64::from(steps) * step_s;

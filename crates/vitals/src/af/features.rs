@@ -1,4 +1,4 @@
-//! Features of a window of intervals that tell atrial fibrillation from other rhythms.
+//! Features of a window of intervals that distinguish atrial fibrillation from other rhythms.
 
 use crate::beats::{Beat, missing_before, plausible};
 use crate::signal::{finite, median};

@@ -1,6 +1,6 @@
 //! Windows as they are stored and given out: rounded to the digits that they are given with, an hour's together.
 //!
-//! Counting begins anew in each UTC hour, so the records of an hour are a pure function of its intervals and are
+//! Counting begins again in each UTC hour, so the records of an hour are a pure function of its intervals and are
 //! stored in one piece.
 
 use super::windows::{AfWindow, Classification, HOUR_MS, WINDOW_BEATS, classify};
@@ -165,7 +165,7 @@ pub struct StoredRecord {
     pub updated_ms: i64,
 }
 
-/// The records of one UTC hour from its intervals, which ascend in time; each with the offset that `offset_s` tells
+/// The records of one UTC hour from its intervals, which ascend in time; each with the offset that `offset_s` gives
 /// of its first beat.
 pub fn records_of_hour(beats: &[Beat], mut offset_s: impl FnMut(i64) -> i32) -> Vec<AfRecord> {
     classify(beats).iter().map(|window| AfRecord::of(window, offset_s(window.time_ms))).collect()

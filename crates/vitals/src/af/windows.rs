@@ -1,7 +1,7 @@
 //! Windows of 64 intervals, their classes, and the majority of three (**ours**).
 //!
 //! A window is 64 consecutive intervals, good or not; with fewer than 50 good ones it stays
-//! unclassified. Counting begins anew with the first beat of each UTC hour, so that an hour's
+//! unclassified. Counting begins again with the first beat of each UTC hour, so that an hour's
 //! answer depends on that hour alone.
 
 use super::features::{Features, features};
@@ -95,7 +95,7 @@ pub fn classify(beats: &[Beat]) -> Vec<AfWindow> {
     windows
 }
 
-/// Windows counted anew from the first beat of each UTC hour.
+/// Windows counted again from the first beat of each UTC hour.
 pub fn classify_by_hour(beats: &[Beat]) -> Vec<AfWindow> {
     beats
         .chunk_by(|one, next| one.time_ms.div_euclid(HOUR_MS) == next.time_ms.div_euclid(HOUR_MS))
@@ -163,7 +163,7 @@ fn good_intervals(beats: &[Beat]) -> Cleaned {
 }
 
 /// Logistic map of the lesser of two margins (**ours**): above 0.5 exactly when the relative
-/// difference exceeds 0.06 and `COSEn` exceeds −1.4. A margin of 0.02 or of 0.25 stands for
+/// difference exceeds 0.06 and `COSEn` exceeds −1.4. A margin of 0.02 or of 0.25 means
 /// odds of e to 1. Intervals that turn much less or more often than random ones (such as
 /// a bigeminy) count half.
 fn af_probability(found: &Features) -> f64 {

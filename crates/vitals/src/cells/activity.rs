@@ -4,6 +4,7 @@ use super::cell::WindowCell;
 use super::groups::{CellsByDay, Group, groups};
 use super::pack::{Packer, Unpacker};
 use super::place::{Place, WINDOW_MS};
+use super::sum::{Sum, Vital};
 use crate::activity::{ActivityRow, active_minutes};
 use crate::block::{Block, Cells};
 use crate::heart::{ZoneTimes, zone_times};
@@ -14,98 +15,8 @@ use crate::zone::LocalDay;
 
 /// Number of heart-rate zones.
 pub const ZONES: usize = 6;
-/// A row stands for at most this long.
+/// A row covers at most this long.
 const LONGEST_ROW_MS: u32 = 60_000;
-
-/// A sum of values and how many there were.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sum {
-    /// Sum, in the steps of the column. Wide, because nothing limits how many rows a window has.
-    pub sum: u64,
-    /// Number of values.
-    pub count: u32,
-}
-
-impl Sum {
-    pub(super) fn add(&mut self, value: i32) {
-        // Columns that are summed begin at 0; the cell of no value lies below and is left out before.
-        self.sum += value.max(0) as u64;
-        self.count += 1;
-    }
-
-    pub(super) fn absorb(&mut self, other: Sum) {
-        self.sum += other.sum;
-        self.count += other.count;
-    }
-
-    /// The mean in steps of the column; `None` of nothing.
-    pub fn mean(self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / f64::from(self.count))
-    }
-
-    /// The mean times `factor`, rounded half up: hundredths come from here without a float.
-    pub fn scaled_mean(self, factor: u64) -> Option<u64> {
-        let count = u64::from(self.count);
-        // In whole numbers, so that a slot shows the same digits on every machine.
-        (count > 0).then(|| (self.sum * factor * 2 + count) / (2 * count))
-    }
-
-    pub(super) fn pack(self, packer: &mut Packer) {
-        packer.unsigned(u64::from(self.count));
-        if self.count > 0 {
-            packer.unsigned(self.sum);
-        }
-    }
-
-    pub(super) fn unpack(unpacker: &mut Unpacker<'_>) -> Option<Self> {
-        let count = unpacker.number()?;
-        let sum = if count > 0 { unpacker.unsigned()? } else { 0 };
-        Some(Sum { sum, count })
-    }
-}
-
-/// A vital sign: its valid values and their qualities.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Vital {
-    /// Rows that have a value at all, be it 0, poor or off the wrist.
-    pub measured: u32,
-    /// Valid values, in the steps of the column.
-    pub values: Sum,
-    /// Qualities of the valid values, where given.
-    pub qualities: Sum,
-}
-
-impl Vital {
-    fn add(&mut self, valid: Option<i32>, quality: Option<i32>) {
-        let Some(value) = valid else { return };
-        self.values.add(value);
-        if let Some(quality) = quality {
-            self.qualities.add(quality);
-        }
-    }
-
-    fn absorb(&mut self, other: &Vital) {
-        self.measured += other.measured;
-        self.values.absorb(other.values);
-        self.qualities.absorb(other.qualities);
-    }
-
-    fn pack(&self, packer: &mut Packer) {
-        packer.unsigned(u64::from(self.measured));
-        if self.measured > 0 {
-            self.values.pack(packer);
-            self.qualities.pack(packer);
-        }
-    }
-
-    fn unpack(unpacker: &mut Unpacker<'_>) -> Option<Self> {
-        let measured = unpacker.number()?;
-        if measured == 0 {
-            return Some(Vital::default());
-        }
-        Some(Vital { measured, values: Sum::unpack(unpacker)?, qualities: Sum::unpack(unpacker)? })
-    }
-}
 
 /// All facts of one window of activity rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -171,7 +82,7 @@ impl ActivityCell {
         self.low_battery * 2 > self.rows
     }
 
-    /// How long one row stands for, ms: its share of the window, at most a minute.
+    /// How long one row covers, ms: its share of the window, at most a minute.
     pub fn row_ms(&self) -> u32 {
         row_ms(self.rows)
     }
@@ -259,7 +170,7 @@ impl WindowCell for ActivityCell {
         for ms in self.zone_ms.into_iter().filter(|ms| *ms > 0) {
             packer.unsigned(u64::from(ms));
         }
-        // Kept beside the sums, so that the newest value before a time is found without the rows.
+        // Kept next to the sums, so that the newest value before a time is found without the rows.
         packer.newest(&self.newest, self.place.start_ms());
     }
 
@@ -320,7 +231,7 @@ impl ActivityCell {
     }
 }
 
-/// The cells of a block of activity rows. `highest_bpm` tells the patient's highest heart rate on a day, /min, where
+/// The cells of a block of activity rows. `highest_bpm` gives the patient's highest heart rate on a day, /min, where
 /// it is known.
 pub fn activity_cells(block: &Block, highest_bpm: impl Fn(LocalDay) -> Option<f64>) -> CellsByDay<ActivityCell> {
     let columns = Columns::of(block);

@@ -1,6 +1,6 @@
 //! What five minutes of acceleration hold: steps, and the angle of the forearm in each five seconds.
 //!
-//! The angles are what sleep without stages is found from; the steps stand in where no activity row tells any.
+//! The angles are what sleep without stages is found from; the steps are used where no activity row has any.
 
 use super::cell::WindowCell;
 use super::groups::{CellsByDay, Group, groups};
@@ -21,7 +21,7 @@ const STEPS_PER_G: f64 = 512.0;
 const LONGEST_PAUSE_US: i64 = SECOND_US / 5;
 /// Hundredths in one degree.
 const HUNDREDTHS: f64 = 100.0;
-/// Stands for an angle that is not known: no angle is so large.
+/// Represents an angle that is not known: no angle is so large.
 const NO_ANGLE: i16 = i16::MAX;
 
 /// All facts of one window of acceleration.

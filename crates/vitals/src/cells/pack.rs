@@ -38,7 +38,7 @@ impl Packer {
     pub fn decimal(&mut self, value: Option<f64>, steps_per_unit: f64) {
         // A NaN that got this far is no value and must not become a number when it is read.
         match value.filter(|value| value.is_finite()) {
-            // One more, so that 0 is free to stand for none.
+            // One more, so that 0 is free to represent none.
             Some(value) => {
                 let steps = (value * steps_per_unit).round() as i64;
                 self.signed(if steps >= 0 { steps + 1 } else { steps });

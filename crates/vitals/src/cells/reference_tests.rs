@@ -241,7 +241,7 @@ proptest! {
         let sum = sum(values.iter().copied());
         let exact = values.iter().map(|value| i128::from(*value)).sum::<i128>() * i128::from(factor);
         let count = values.len() as i128;
-        // The nearest whole number; of two equally near the upper one.
+        // The nearest integer; of two equally near the upper one.
         let excess = 2 * (i128::from(sum.scaled_mean(factor).unwrap()) * count - exact);
         prop_assert!(-count < excess && excess <= count, "{}", excess);
     }

@@ -4,11 +4,11 @@
 //! thousandth of the unit. A window of intervals counts like one row that the bracelet had uploaded, so both daily
 //! averages are made in the same way, and an outsider can make them from the numbers of the windows.
 
-use super::activity::Sum;
 use super::cell::WindowCell;
 use super::groups::{CellsByDay, groups};
 use super::pack::{Packer, Unpacker};
 use super::place::Place;
+use super::sum::Sum;
 use crate::beats::beats_of;
 use crate::block::Block;
 use crate::hrv::{FrequencyDomain, Window, window};

@@ -1,15 +1,15 @@
 //! What five minutes of raw ECG or PPG show: rates found in pieces of thirty seconds.
 //!
-//! They are a check on the values that the bracelet uploads, and stand beside them. They never replace one, and never
+//! They are a check on the values that the bracelet uploads, and are next to them. They never replace one, and never
 //! feed NEWS.
 
 use std::collections::BTreeSet;
 
-use super::activity::Sum;
 use super::cell::WindowCell;
 use super::groups::{CellsByDay, groups};
 use super::pack::{Packer, Unpacker};
 use super::place::Place;
+use super::sum::Sum;
 use crate::block::{Block, Cells};
 use crate::registry::{DataType, NULL};
 use crate::waveform::{find_pulses, find_r_peaks, pulse_rate, respiration_rate};

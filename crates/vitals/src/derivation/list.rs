@@ -8,7 +8,7 @@ use super::{af_records, aggregates, extra, latest, news, sections};
 use crate::registry::DataType;
 
 /// All derivations, in the order in which they are computed: each after its inputs. Those that read rows of the same
-/// types stand together, so that the rows are read once.
+/// types are together, so that the rows are read once.
 pub static DERIVATIONS: &[Derivation] = &[
     aggregates::TEMPERATURE,
     aggregates::SLEEP,
@@ -57,7 +57,7 @@ pub fn is_input(data_type: DataType) -> bool {
     DERIVATIONS.iter().any(|derivation| derivation.row_types().any(|input| input == data_type))
 }
 
-/// Returns all ids with their versions, as it is stored beside what they have computed: `id=version,…`.
+/// Returns all ids with their versions, as it is stored next to what they have computed: `id=version,…`.
 pub fn versions() -> String {
     let versions: Vec<String> =
         DERIVATIONS.iter().map(|derivation| format!("{}={}", derivation.id, derivation.version)).collect();

@@ -59,7 +59,7 @@ fn is_normal(beats: &[Beat], at: usize) -> bool {
         && median.is_some_and(|median| (rr_ms - median).abs() <= 0.2 * median)
 }
 
-/// Whether a row directly follows the one before it: at most two seconds later than its own length tells.
+/// Whether a row directly follows the one before it: at most two seconds later than its own length allows.
 fn is_next(beats: &[Beat], at: usize) -> bool {
     let late_ms = (beats[at].time_ms - beats[at - 1].time_ms) as f64 - beats[at].rr_ms;
     late_ms.is_nan() || late_ms <= 2000.0

@@ -1,6 +1,6 @@
 //! The NEWS2 table: one function per parameter, measurement in, sub-score out.
 //!
-//! The table is printed for whole numbers (tenths for temperature), so a measurement is rounded
+//! The table is printed for integers (tenths for temperature), so a measurement is rounded
 //! half up to that grid before it is scored: otherwise 38.04 °C would fall between two bands.
 //! What cannot be a measurement (NaN, zero, outside what a body can show) has no score; that
 //! keeps a raw 0 and degrees Fahrenheit out.

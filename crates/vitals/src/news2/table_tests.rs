@@ -95,7 +95,7 @@ fn bands_touch_each_other_and_cover_all_that_a_body_can_show() {
     }
 }
 
-/// The chart is printed for whole numbers (temperature: tenths), so a value between two bands is rounded half up.
+/// The chart is printed for integers (temperature: tenths), so a value between two bands is rounded half up.
 #[test]
 fn half_a_step_below_a_band_belongs_to_it_and_less_does_not() {
     for (name, bands, step, score) in CHART {

@@ -8,7 +8,7 @@ use super::null::NULL;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Channel(pub i64);
 
-/// What tells the parallel signals of a type apart.
+/// What distinguishes the parallel signals of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChannelRule {
     /// There is one signal.
@@ -39,7 +39,7 @@ impl ChannelRule {
     }
 }
 
-/// A colour of light that a metric stands for.
+/// A colour of light that a metric represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour {
     /// The cell of `metric_id`.

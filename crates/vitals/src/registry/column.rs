@@ -44,7 +44,7 @@ pub struct Column {
     pub nullable: bool,
     /// Whether it is accepted only for old apps.
     pub deprecated: bool,
-    /// Whole numbers inside the range that mean nothing.
+    /// Integers inside the range that mean nothing.
     pub gaps: &'static [i32],
     /// The raw value that a bracelet sends when it could not measure. It is stored as it came, and is no measurement.
     pub no_value: Option<i32>,
@@ -86,7 +86,7 @@ impl Column {
         }
     }
 
-    /// The cell that means "no value" beside [`NULL`]; [`NULL`] itself where every value is one.
+    /// The cell that means "no value" next to [`NULL`]; [`NULL`] itself where every value is one.
     pub const fn no_value_cell(&self) -> i32 {
         match self.no_value {
             Some(none) => none * self.steps_per_unit(),
@@ -118,7 +118,7 @@ impl Column {
         }
     }
 
-    /// The whole numbers each of which is a cell; `None` when others lie between them, or none is.
+    /// The integers each of which is a cell; `None` when others lie between them, or none is.
     pub fn whole_range(&self) -> Option<RangeInclusive<i64>> {
         match self.kind {
             Kind::Number { min, max, .. } if self.gaps.is_empty() => Some(i64::from(min)..=i64::from(max)),
@@ -127,7 +127,7 @@ impl Column {
         }
     }
 
-    /// The cell of a whole number.
+    /// The cell of an integer.
     pub fn cell_from_i64(&self, value: i64) -> Result<i32, CellError> {
         match self.kind {
             Kind::Number { min, max, .. } => {

@@ -64,7 +64,7 @@ impl DataType {
         Self::ALL.into_iter().find(|data_type| data_type.name() == name)
     }
 
-    /// A small number that stands for the type in the database and never changes.
+    /// A small number that represents the type in the database and never changes.
     pub const fn number(self) -> i64 {
         self.declaration().number
     }

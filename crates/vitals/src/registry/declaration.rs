@@ -8,7 +8,7 @@ use super::column::Column;
 pub struct Declaration {
     /// The name in addresses and bodies, such as `rr-interval`.
     pub name: &'static str,
-    /// Stands for the type in the database; never changes and is never given to another type. 1 to 62.
+    /// Represents the type in the database; never changes and is never given to another type. 1 to 62.
     pub number: i64,
     /// What people call it, such as `RR intervals`.
     pub title: &'static str,
@@ -22,7 +22,7 @@ pub struct Declaration {
     pub period: Period,
     /// How far apart its samples are.
     pub sampling: Sampling,
-    /// What tells parallel signals of the type apart.
+    /// What distinguishes parallel signals of the type.
     pub channel: ChannelRule,
     /// The columns after `timestamp`, in the order of every output.
     pub columns: &'static [Column],

@@ -10,7 +10,7 @@ pub struct TestKind {
     pub name: &'static str,
     /// Accepted units with the plausible range in each; empty where any unit goes.
     pub units: &'static [(&'static str, f64, f64)],
-    /// The cell of `value` that means "no value" beside [`NULL`]; [`NULL`] itself where every value is one.
+    /// The cell of `value` that means "no value" next to [`NULL`]; [`NULL`] itself where every value is one.
     pub no_value: i32,
 }
 
@@ -33,7 +33,7 @@ impl TestKind {
         Self::ALL.iter().position(|kind| kind.name == name).map(|position| position as i32)
     }
 
-    /// The kind that a cell of `test_type` stands for.
+    /// The kind that a cell of `test_type` represents.
     pub fn of_cell(cell: i32) -> Option<&'static TestKind> {
         usize::try_from(cell).ok().and_then(|position| Self::ALL.get(position))
     }

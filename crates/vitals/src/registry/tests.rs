@@ -53,7 +53,7 @@ fn codes_and_hexadecimal_are_read_and_written() {
     assert_eq!(test_type.text_of(cell).as_deref(), Some("blood_pressure_systolic"));
     assert_eq!(test_type.cell_from_text("pulse"), Err(CellError::UnknownCode));
 }
-/// Numbers stand in databases and files: a change of one makes stored rows rows of another type. A new type gets the next
+/// Numbers are in databases and files: a change of one makes stored rows rows of another type. A new type gets the next
 /// number, and the number of a type that is given up stays unused.
 #[test]
 fn numbers_of_types_are_pinned() {

@@ -17,7 +17,7 @@ const EPOCHS_PER_MINUTE: f64 = 30.0;
 pub fn cole_kripke(counts: &[f64]) -> Vec<Option<bool>> {
     let score = |i: usize| -> Option<bool> {
         let around = counts.get(i.checked_sub(4)?..i + 3)?;
-        // The weights look further back than ahead: sleep is told by how long it has been still.
+        // The weights look further back than ahead: sleep is found by how long it has been still.
         let weighted: f64 = around.iter().zip(COLE_KRIPKE_WEIGHTS).map(|(count, weight)| count * weight).sum();
         let score = weighted / 1000.0 / EPOCHS_PER_MINUTE;
         score.is_finite().then_some(score < 1.0)

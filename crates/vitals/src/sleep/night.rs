@@ -16,7 +16,7 @@ pub fn sleep_day(time_ms: i64, time_zone: &TimeZone) -> Option<Date> {
     if local.hour() >= 12 { local.date().tomorrow().ok() } else { Some(local.date()) }
 }
 
-/// The session that stands for a sleep day: the longest, of equally long ones the first. Naps
+/// The session that represents a sleep day: the longest, of equally long ones the first. Naps
 /// stay out by that.
 pub fn main_session(sessions: &[Session], day: Date, time_zone: &TimeZone) -> Option<Session> {
     let mut longest: Option<Session> = None;

@@ -68,7 +68,7 @@ proptest! {
             let offset_ms = (last.time_ms + EPOCH_MS).min(after_ms.unwrap_or(i64::MAX));
             prop_assert_eq!((session.onset_ms, session.offset_ms), (first.time_ms, offset_ms));
             let stages = session.stages.unwrap();
-            // Each stage is a whole number of seconds, cut off.
+            // Each stage is in whole seconds, cut off.
             for (seconds, wanted) in [(stages.light_s, Stage::Light), (stages.deep_s, Stage::Deep), (stages.rem_s, Stage::Rem)] {
                 prop_assert_eq!(seconds, seconds_of(run, &|stage| stage == wanted).floor() as i64);
             }

@@ -118,7 +118,7 @@ impl Session {
         let between = &epochs[first_asleep..=last_asleep];
         // Somebody who wakes within an epoch sleeps until then and not for the rest of it.
         let next_ms = epochs.get(last_asleep + 1).map_or(i64::MAX, |(time_ms, _)| *time_ms);
-        // Only changes from sleep to wake: a wake of an hour is one awakening, as the patient would tell it.
+        // Only changes from sleep to wake: a wake of an hour is one awakening, as the patient would report it.
         let awakenings = between.windows(2).filter(|pair| pair[0].1 && !pair[1].1).count();
         Some(Self {
             start_ms: epochs.first()?.0,
@@ -146,7 +146,7 @@ pub(crate) fn are_near(one: &StageEpoch, next: &StageEpoch) -> bool {
 }
 
 /// How long each of some epochs lasts, ms: `epoch_ms`, or until the next begins if that is sooner, so that nobody sleeps
-/// longer than he lies.
+/// longer than the patient lies.
 fn lengths_ms(epoch_ms: i64, times_ms: impl Iterator<Item = i64> + Clone) -> impl Iterator<Item = i64> {
     let next = times_ms.clone().skip(1).map(Some).chain(std::iter::once(None));
     let length_ms = move |(time_ms, next): (i64, Option<i64>)| {

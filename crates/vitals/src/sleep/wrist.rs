@@ -2,7 +2,7 @@
 //!
 //! Asleep, the forearm keeps its angle for minutes. Sustained inactivity is that of van Hees et
 //! al. (PLOS ONE 2015;10:e0142533); the window in which it counts as sleep is found as by van
-//! Hees et al. (Sci Rep 2018;8:12975, HDCZA). It tells sleep from wake, no stages.
+//! Hees et al. (Sci Rep 2018;8:12975, HDCZA). It distinguishes sleep from wake, no stages.
 
 use super::stages::Session;
 use crate::signal::{median, percentile};
@@ -109,7 +109,7 @@ pub fn sleep_period(angles: &[Option<f64>]) -> Option<std::ops::Range<usize>> {
         }
         start = end + 1;
     }
-    // Reversed, because of equal ones the last is taken: the first of the two longest stands.
+    // Reversed, because of equal ones the last is taken, which is the first of the two longest.
     blocks.into_iter().rev().max_by_key(ExactSizeIterator::len)
 }
 

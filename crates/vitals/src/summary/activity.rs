@@ -16,7 +16,7 @@ use crate::zone::LocalDay;
 pub struct ActivitySection {
     /// Local day.
     pub date: LocalDay,
-    /// Steps; null when neither a row nor acceleration tells any number of them.
+    /// Steps; null when neither a row nor acceleration gives any number of them.
     pub total_steps: Option<u64>,
     /// Share of the goal, at most 100; null without steps or with a goal of 0.
     pub daily_percent: Option<Percent>,
@@ -61,7 +61,7 @@ pub enum StepsSource {
 }
 
 impl ActivitySection {
-    /// The section of a day; `None` without any activity row and without acceleration that tells steps.
+    /// The section of a day; `None` without any activity row and without acceleration that holds steps.
     pub fn of(source: &DaySource<'_>) -> Option<Self> {
         let cells = source.cells.activity.cells();
         let steps = steps_by_window(source);
@@ -116,8 +116,9 @@ fn mean_of_rows(cells: &[ActivityCell], column: impl Fn(&ActivityCell) -> Sum) -
     total.mean().map(|thousandths| hundredths(thousandths / 1000.0))
 }
 
-/// Speed times time for the rows that tell a speed, steps times the length of a step for the others; `None` where neither
-/// is known. A window keeps one number of steps, so those of the rows without a speed are taken as their share of it.
+/// Speed times time for the rows that report a speed, steps times the length of a step for the others; `None` where
+/// neither is known. A window keeps one number of steps, so those of the rows without a speed are taken as their share
+/// of it.
 fn distance_metres(cell: &ActivityCell, source: &DaySource<'_>) -> Option<f64> {
     if cell.speed.count == 0 && cell.steps.count == 0 {
         return None;
@@ -174,8 +175,8 @@ struct Steps {
     is_found: bool,
 }
 
-/// The steps of a day; `None` when nothing tells any number of them. Acceleration stands in only where no activity row
-/// of the day tells one.
+/// The steps of a day; `None` when nothing reports any number of them. Acceleration is used only where no activity row
+/// of the day reports one.
 fn steps_by_window(source: &DaySource<'_>) -> Option<Steps> {
     let activity = source.cells.activity.cells();
     // A bracelet that counts steps knows better than a filter; both together would count each step twice.

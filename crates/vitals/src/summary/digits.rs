@@ -11,7 +11,7 @@ pub(super) fn put_two(out: &mut Vec<u8>, value: usize) {
     out.extend_from_slice(&PAIRS[value * 2..value * 2 + 2]);
 }
 
-/// Writes a whole number.
+/// Writes an integer.
 pub(super) fn put_unsigned(out: &mut Vec<u8>, mut value: u64) {
     let mut digits = [0; 20];
     let mut start = digits.len();
@@ -32,7 +32,7 @@ pub(super) fn put_unsigned(out: &mut Vec<u8>, mut value: u64) {
     out.extend_from_slice(&digits[start..]);
 }
 
-/// Writes a whole number that may be below zero.
+/// Writes an integer that may be below zero.
 pub(super) fn put_signed(out: &mut Vec<u8>, value: i64) {
     if value < 0 {
         out.push(b'-');
@@ -67,7 +67,7 @@ pub(super) fn put_hundredths_or_null(out: &mut Vec<u8>, value: Option<i64>) {
     }
 }
 
-/// Writes a whole number, or `null`.
+/// Writes an integer, or `null`.
 pub(super) fn put_unsigned_or_null(out: &mut Vec<u8>, value: Option<u64>) {
     match value {
         Some(value) => put_unsigned(out, value),

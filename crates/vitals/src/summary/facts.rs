@@ -1,8 +1,8 @@
 //! What other days need to know of a day.
 //!
 //! Recovery compares a day with the sixty before it, and the consistency of a night with the six before it. What they
-//! take from a day is kept beside its cells, rounded as its sections show it, so that whoever has the answers of the
-//! API can compute the same. The sections `sleep`, `service_sleep` and `recovery` follow from facts alone.
+//! take from a day is kept next to its cells, rounded as its sections show it, so that anyone who has the answers of
+//! the API can compute the same. The sections `sleep`, `service_sleep` and `recovery` follow from facts alone.
 
 use std::collections::BTreeMap;
 

@@ -19,7 +19,7 @@ pub struct HeartRateSection {
     pub date: LocalDay,
     /// Mean over the valid five-minute slots; null without one.
     pub avg_daily_heart_rate: Option<BeatsPerMinute>,
-    /// Highest valid row, a whole number of beats per minute; null without one.
+    /// Highest valid row, whole beats per minute; null without one.
     pub max_daily_heart_rate: Option<u32>,
     /// Lowest mean of thirty minutes without steps; null under four hours of wear or without such minutes.
     pub rest_daily_heart_rate: Option<BeatsPerMinute>,

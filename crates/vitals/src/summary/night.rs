@@ -2,7 +2,7 @@
 //!
 //! Sleep day D runs from noon to noon and takes what lies on the local days D−1 and D, so a session is cut off at the
 //! midnights around them: none is longer than two days, and a change reaches no further than the next day. A session
-//! belongs to the sleep day that holds its middle, by the local clock of its samples; the longest stands for the night.
+//! belongs to the sleep day that holds its middle, by the local clock of its samples; the longest represents the night.
 
 use super::rounding::hundredths;
 use super::source::DaySource;
@@ -231,7 +231,7 @@ fn night(source: &DaySource<'_>, session: Session, all_sleep_s: i64, offsets: &O
     }
 }
 
-/// What two local days tell of sleep, found once for all sections that ask.
+/// What two local days say of sleep, found once for all sections that ask.
 #[derive(Clone, Debug, Default)]
 pub struct Nights {
     /// The night by stages.
@@ -250,7 +250,7 @@ impl Nights {
         let by_movements = movement_night(source);
         let span = |session: &Session| (session.onset_ms, session.offset_ms);
         let mut asleep_ms: Vec<(i64, i64)> = sessions.iter().map(span).collect();
-        // Stages come from the bracelet and are trusted more; movements stand in for nights without any.
+        // Stages come from the bracelet and are trusted more; movements are used for nights without any.
         if asleep_ms.is_empty() {
             asleep_ms.extend(by_movements.map(|night| span(&night.session)));
         }

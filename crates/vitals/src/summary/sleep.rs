@@ -61,7 +61,7 @@ impl SleepSection {
         Self::of(day, facts, Kind::Stages)
     }
 
-    /// `service_sleep`: by the movements of the wrist; `None` where they do not tell.
+    /// `service_sleep`: by the movements of the wrist; `None` where they do not report.
     pub fn of_movements(day: LocalDay, facts: &FactsByDay) -> Option<Self> {
         Self::of(day, facts, Kind::Movements)
     }

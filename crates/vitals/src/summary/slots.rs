@@ -122,10 +122,10 @@ pub struct PressureSlot {
     pub end_date: TimeOfDay,
 }
 
-/// Largest whole number up to which every whole number is an f64: 2^53.
+/// Largest integer up to which every integer is an f64: 2^53.
 const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Writes a whole number without `.0`, as slots have it: there are hundreds of thousands of them in an answer.
+/// Writes an integer without `.0`, as slots have it: there are hundreds of thousands of them in an answer.
 #[expect(clippy::ref_option, reason = "the signature that serde calls")]
 fn shortest<S, Q>(quantity: &Option<Q>, serializer: S) -> Result<S::Ok, S::Error>
 where

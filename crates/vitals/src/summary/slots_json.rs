@@ -215,7 +215,7 @@ fn put_steps(out: &mut Vec<u8>, cell: &ActivityCell) {
     out.push(b'}');
 }
 
-/// A mean and the mean quality, rounded to a whole number; `per_unit` is what the values are kept in.
+/// A mean and the mean quality, rounded to an integer; `per_unit` is what the values are kept in.
 fn put_value_and_quality(out: &mut Vec<u8>, names: [&[u8]; 2], values: Sum, qualities: Sum, per_unit: u64) {
     out.extend_from_slice(names[0]);
     put_hundredths_or_null(out, values.scaled_mean(100 / per_unit).map(|hundredths| hundredths as i64));

@@ -68,7 +68,7 @@ impl Zone {
 enum Part<'block> {
     /// The same in every row.
     Fixed(Vec<u8>),
-    /// Whole numbers, empty where there is none.
+    /// Integers, empty where there is none.
     Integers(&'block [i32]),
     /// Numbers with digits behind the point.
     Decimals(&'static Column, &'block [i32]),
@@ -169,7 +169,8 @@ impl Times {
         if !TEN_DIGITS.contains(&second) {
             return self.push_any(text, time_us, zone);
         }
-        // Rows of one run share the name, so a pointer tells; two names that are equal only cost a second look.
+        // Rows of one run share the name, so comparing pointers suffices; two names that are equal only cost a second
+        // look.
         let same_zone = self.zone.as_ref().is_some_and(|known| std::sync::Arc::ptr_eq(known, zone));
         if second != self.second || !same_zone {
             self.second = second;

@@ -1,7 +1,7 @@
 //! Blocks of interest by two moving averages, after Elgendi.
 //!
 //! Where the average over the length of an event exceeds the average over the length of a beat,
-//! something as long as the event stands out. That adapts to amplitude by itself.
+//! something as long as the event rises above it. That adapts to amplitude by itself.
 
 use std::ops::Range;
 

@@ -4,7 +4,7 @@
 //! Breathing shifts the baseline of the pulse wave (RIIV, intensity), changes its height (RIAV,
 //! amplitude) and the heart's rate (RIFV, frequency). Each is a series with one value per pulse;
 //! its strongest rhythm is an estimate, and only estimates that agree are believed. That two of
-//! the three must also stand out of their spectrum is **ours**: three noises agree now and then.
+//! the three must also rise above their spectrum is **ours**: three noises agree now and then.
 
 use super::ppg::Pulse;
 use crate::signal::spectrum::{lomb_scargle, subtract_linear_trend};

@@ -9,7 +9,7 @@ const END: &str = "<!-- end of what is generated -->\n";
 
 pub(super) fn page(types: &[&Declaration], page: &str) -> String {
     let mut text = String::from(
-        "\n| Type | Number | What | Samples | Sealed by the | Told apart by |\n|---|---|---|---|---|---|\n",
+        "\n| Type | Number | What | Samples | Sealed by the | Distinguished by |\n|---|---|---|---|---|---|\n",
     );
     for one in types {
         let period = match one.period {

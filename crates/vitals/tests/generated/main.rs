@@ -1,7 +1,7 @@
 //! Files that follow from the declarations of the data types: the table of the documentation, the portal's list, and the
 //! words of the fuzzers. Each test makes a file's text and holds the file of the repository against it.
 //!
-//! `UPDATE_GENERATED=1 cargo test -p vitals --test generated` writes them anew.
+//! `UPDATE_GENERATED=1 cargo test -p vitals --test generated` writes them again.
 
 mod docs_table;
 mod fuzz_words;
@@ -12,7 +12,7 @@ use std::path::Path;
 
 use vitals::registry::{DataType, Declaration};
 
-/// Makes a text of the declarations, and of what the file holds beside it.
+/// Makes a text of the declarations, and of what the file holds next to it.
 type Generator = fn(&[&Declaration], &str) -> String;
 
 const FILES: [(&str, Generator); 4] = [
@@ -40,7 +40,7 @@ fn files_are_what_the_declarations_say() {
         }
         assert!(
             checked_in == text,
-            "{file} is not what the declarations say; UPDATE_GENERATED=1 cargo test -p vitals --test generated writes it anew"
+            "{file} is not what the declarations say; UPDATE_GENERATED=1 cargo test -p vitals --test generated writes it again"
         );
     }
 }

@@ -6,12 +6,12 @@ use vitals::registry::{Column, Declaration, Kind};
 
 const HEAD: &str = "\
 // The types of raw data with their columns of numbers, made of the declarations of the service: docs/data-types.md says how.
-// `UPDATE_GENERATED=1 cargo test -p vitals --test generated` writes this file anew.
+// `UPDATE_GENERATED=1 cargo test -p vitals --test generated` writes this file again.
 
 export interface DataColumn {
   unit: string;
   decimals: number;
-  /** What stands for \"no value\" in the data. */
+  /** What means \"no value\" in the data. */
   noValue?: number;
   /** Differs from sample to sample of a waveform, and does not only accompany the signal. */
   isSignal?: boolean;

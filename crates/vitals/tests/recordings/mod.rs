@@ -1,6 +1,6 @@
 //! Finds the recordings with outside truth, which are not part of the repository.
 //!
-//! `PULSEWARD_REAL_DATA` names their folder, else it is `../shared/data/real` beside the
+//! `PULSEWARD_REAL_DATA` names their folder, else it is `../shared/data/real` next to the
 //! repository. Without it a test says loudly that it did not run; where `CI` is set it fails.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 #![allow(clippy::unwrap_used, reason = "a recording that cannot be read fails its test")]

@@ -28,7 +28,7 @@ them. Printed by
 cargo run -p vitals --example validation > docs/validation.md
 ```
 
-which looks for the recordings at `PULSEWARD_REAL_DATA`, else in `../shared/data/real` beside the repository; they are no
+which looks for the recordings at `PULSEWARD_REAL_DATA`, else in `../shared/data/real` next to the repository; they are no
 part of it. A test fails when this page and the command disagree. Formulas marked **ours** in `docs/physiology.md` have
 no outside truth: they are tested by properties (order, scale, nulls, limits), not here. **Nothing here is a diagnosis**,
 and agreement with these recordings promises nothing about others.

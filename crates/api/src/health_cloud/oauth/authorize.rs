@@ -88,7 +88,7 @@ async fn submit(
     let wrong = |status, what: &str| Ok(Page::wrong(nonce(platform), status, what).into_response());
     let answer = async {
         let form = form?;
-        // Beside the ticket, which a page of another site cannot read: browsers that tell the origin are believed.
+        // Next to the ticket, which a page of another site cannot read: browsers that report the origin are believed.
         if !is_from_our_page(&headers, &platform.core.settings().health_url) {
             return wrong(StatusCode::FORBIDDEN, "The form was sent by another site.");
         }
@@ -181,7 +181,7 @@ async fn login(
     }
 }
 
-/// What browsers tell of where a form comes from. Others tell nothing; the ticket protects those who do not.
+/// What browsers report of the place that a form comes from. Others say nothing; the ticket protects those who do not.
 fn is_from_our_page(headers: &HeaderMap, our_url: &str) -> bool {
     let is_ours = |origin: &HeaderValue| {
         let origin = origin.to_str().unwrap_or_default();
@@ -194,7 +194,7 @@ fn is_from_our_page(headers: &HeaderMap, our_url: &str) -> bool {
         && headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin" || site == "none")
 }
 
-/// What lets the style stand in a page, drawn for each.
+/// What lets the style be in a page, drawn for each.
 fn nonce(platform: &Platform) -> String {
     STANDARD.encode(platform.core.random_bytes::<16>())
 }

@@ -1,4 +1,4 @@
-//! HTML in which a text from outside can only ever stand as text.
+//! HTML in which a text from outside can only ever be text.
 //!
 //! Markup is a literal of this program; everything else goes through [`Markup::text`], which escapes it. There is no
 //! third way in.

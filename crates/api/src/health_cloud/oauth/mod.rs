@@ -1,4 +1,4 @@
-//! The authorization server: a patient lets an application read or send his data (RFC 6749, 7636, 7009, 7662, 8414,
+//! The authorization server: a patient lets an application read or send their data (RFC 6749, 7636, 7009, 7662, 8414,
 //! 9207, as RFC 9700 advises).
 
 mod authorize;

@@ -30,9 +30,9 @@ pub(super) struct Page {
     status: StatusCode,
     title: &'static str,
     body: Markup,
-    /// Where its forms may lead beside this server, for its policy.
+    /// Where its forms may lead next to this server, for its policy.
     leads_to: Option<String>,
-    /// What allows the style, and nothing else, to stand in the page.
+    /// What allows the style, and nothing else, to be in the page.
     nonce: String,
 }
 
@@ -96,7 +96,7 @@ impl Page {
         Page { status: StatusCode::OK, title: "Allow access", body, leads_to, nonce }
     }
 
-    /// What went wrong, when only the person can be told.
+    /// What went wrong, when only the person can be informed.
     pub(super) fn wrong(nonce: String, status: StatusCode, what: &str) -> Self {
         let body = Markup::default()
             .raw("<h1>This does not work</h1><p>")
@@ -155,7 +155,7 @@ impl IntoResponse for Page {
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         };
         headers.insert(CONTENT_SECURITY_POLICY, policy);
-        // With none at all a browser would not say either that a form comes from here. Others are told nothing.
+        // With none at all a browser would not say either that a form comes from here. Others learn nothing.
         headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
         headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

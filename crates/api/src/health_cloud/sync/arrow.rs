@@ -1,6 +1,6 @@
 //! Reads one Arrow IPC stream of one type.
 //!
-//! Every length in a stream is a claim of whoever sent it. The stream is therefore walked before it is decoded
+//! Every length in a stream is a claim of the sender. The stream is therefore walked before it is decoded
 //! ([`claims`]), and its schema is held to flat columns before any batch is. What is left is decoded by a reader that
 //! was written for trusted files and panics where it was never contradicted before; such a panic ends as the same 400
 //! as any other damaged stream, because the fault is the sender's and the next request is not concerned: the reader

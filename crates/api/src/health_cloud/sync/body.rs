@@ -1,7 +1,7 @@
 //! Reads the JSON of a sync straight into columns.
 //!
 //! The body can be large and most of it is numbers, so no tree is built: each column goes from the text into cells as
-//! the parser meets it. What is wrong with the structure is told with its place.
+//! the parser meets it. What is wrong with the structure is reported with its place.
 //!
 //! A row that leaves a column out is short as text and as long as any in memory. So the memory is held to the size of
 //! the body.
@@ -28,7 +28,7 @@ const DEEPEST: usize = 128;
 
 /// Reads a body.
 ///
-/// The parser gives up at a number that no machine number holds. Such a number is a bad value like any other, so the
+/// The parser gives up at a number that no f64 holds. Such a number is a bad value like any other, so the
 /// body is then read again with another in its place; a body without one is read once.
 pub(crate) fn read(bytes: &[u8]) -> Result<SyncBody, BodyError> {
     match read_numbers(bytes) {

@@ -14,7 +14,7 @@ use super::body::place::Place;
 use super::whole_numbers;
 use crate::body::with_machine_numbers;
 
-/// What stood under a column's name.
+/// What was under a column's name.
 pub(super) enum Field {
     /// One value for all rows, or the value of a single row.
     One(Result<i32, CellError>),
@@ -139,7 +139,7 @@ impl<'de> DeserializeSeed<'de> for FieldSeed<'_> {
 }
 
 impl FieldSeed<'_> {
-    /// An array of nothing but whole numbers and nulls.
+    /// An array of nothing but integers and nulls.
     fn whole_numbers(self, text: &str) -> Option<Field> {
         let column = self.column();
         // Outside of this range a product with the steps could leave 32 bits.
@@ -171,7 +171,7 @@ impl FieldSeed<'_> {
         self.place.fail(format!("data.{}.{}", self.data_type.name(), self.column().name), "cannot be read")
     }
 
-    /// Any value, by the parser. It gives up at a number that no machine number holds, which is a bad value like any other.
+    /// Any value, by the parser. It gives up at a number that no f64 holds, which is a bad value like any other.
     fn read_alone(self, text: &str) -> Result<Field, serde_json::Error> {
         let read = serde_json::Deserializer::from_str(text).deserialize_any(self);
         read.or_else(|error| match with_machine_numbers(text.as_bytes()) {
@@ -319,7 +319,7 @@ impl<'de> Visitor<'de> for CellSeed<'_> {
     }
 }
 
-/// What stood under `timestamp`.
+/// What was under `timestamp`.
 pub(super) enum TimeField {
     /// The time of a single row, µs.
     One(i64),

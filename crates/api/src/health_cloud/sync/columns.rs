@@ -19,7 +19,7 @@ const LONGEST_BLOCK: usize = 512 * 86_400;
 /// row or two would be fifty times the memory of their text.
 const SHORT_BLOCK: usize = 64;
 
-/// Reads what stands under a data type.
+/// Reads what is under a data type.
 pub(super) struct RowsSeed<'place> {
     pub data_type: DataType,
     pub place: &'place Place,
@@ -41,7 +41,7 @@ struct ObjectSeed<'rows, 'place> {
     place: &'place Place,
     /// Rows that came one by one or a few at a time and are not a batch yet.
     rows: &'rows mut RowCollector,
-    /// Whether it stands in an array, where an object can be a row that lacks its time.
+    /// Whether it is in an array, where an object can be a row that lacks its time.
     in_array: bool,
 }
 
@@ -56,7 +56,7 @@ impl<'de> Visitor<'de> for RowsSeed<'_> {
     type Value = Vec<Batch>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Never shown: the place of the fault is told in words of our own.
+        // Never shown: the place of the fault is reported in words of our own.
         write!(formatter, "columns, blocks of columns, or rows under data.{}", self.data_type.name())
     }
 
@@ -141,7 +141,7 @@ impl<'de> Visitor<'de> for ObjectSeed<'_, '_> {
     }
 }
 
-/// What stood in one object.
+/// What was in one object.
 #[derive(Default)]
 struct Fields {
     times: Option<TimeField>,
@@ -314,7 +314,7 @@ fn bytes_of_faults(fields: &[(usize, Field)], rows: usize) -> usize {
     let mut faults = 0;
     for (_, field) in fields {
         if field.fault().is_some() {
-            // The first bad constant is told for every row, and the ones after it for none (`faults_of`).
+            // The first bad constant is reported for every row, and the ones after it for none (`faults_of`).
             faults += rows;
             break;
         }

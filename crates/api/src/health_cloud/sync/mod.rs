@@ -273,7 +273,7 @@ fn short(mut text: String) -> String {
 impl From<ExpandError> for ApiError {
     fn from(error: ExpandError) -> Self {
         match error {
-            // 413 as for what is sent: a client that is told to split its upload solves both.
+            // 413 as for what is sent: a client that is asked to split its upload solves both.
             ExpandError::TooLarge { .. } => BodyRejection::TooLarge.into(),
             ExpandError::NoRoom(no_room) => no_room.into(),
             // A truncated packing is a fault of syntax and stores nothing, although its beginning could be read.

@@ -1,11 +1,11 @@
-//! Arrays of whole numbers, which is what nearly all of a sync with waveforms is.
+//! Arrays of integers, which is what nearly all of a sync with waveforms is.
 
 /// Digits that a number may have: each of those fits 64 bits.
 const MOST_DIGITS: usize = 18;
 
-/// Hands on each element of an array of whole numbers and nulls, in order. `array` is the text of one JSON value.
+/// Hands on each element of an array of integers and nulls, in order. `array` is the text of one JSON value.
 ///
-/// Answers whether all was handed on. When not, the array holds something else, which the parser must tell; what was
+/// Answers whether all was handed on. When not, the array holds something else, which the parser must report; what was
 /// handed on until then means nothing. The parser asks of each element what it is, which takes several times as long.
 pub(super) fn for_each(array: &str, mut take: impl FnMut(Option<i64>)) -> bool {
     let Some(elements) = array.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else { return false };

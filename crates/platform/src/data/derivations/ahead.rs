@@ -39,9 +39,11 @@ fn range_of(plan: &Plan, span: &Windows) -> InputRange {
         types.sort_unstable();
         types.dedup();
     }
+    // Windows of atrial fibrillation are counted from the first beat of an hour: whole hours of beats are needed.
     if types.contains(&DataType::RrInterval) {
         rows = hours.start..hours.end.max(rows.end);
     }
+    // The days are still worth reading ahead; the batch asks for the rows as it goes.
     if span.end - span.start > LONGEST_ROWS_WINDOWS || types.len() > InputRange::MOST_TYPES {
         types.clear();
     }
@@ -61,6 +63,7 @@ fn give(batch: &mut Batch, range: &InputRange, inputs: DerivationInputs) {
     }
     let (slots, derived): (Vec<_>, Vec<_>) = derived.into_iter().partition(|row| row.output == Output::Slots);
     let (first, last) = range.days;
+    // Where nothing lies before, the search for the last day with vital signs need not ask the store.
     let is_from_begin = days_with_slots.is_none_or(|(earliest, _)| earliest >= first);
     let is_to_end = days_with_slots.is_none_or(|(_, latest)| latest <= last);
     batch.take_days_ahead(DaysAhead { first, last, rows: slots, is_from_begin, is_to_end });

@@ -46,6 +46,7 @@ pub(super) async fn derive(core: &Core, counts: &DerivationCounts, claim: Claim)
     let Some(start) = health.derivation_start(&claim.patient, now_ms).await? else {
         return Ok(DerivationCommit::nothing(claim));
     };
+    // Marks are read before the rows: a sync in between leaves a mark of its own, which is derived again.
     let input = Input {
         due: start.dirty.ready.clone(),
         seen: start.latest,
@@ -76,6 +77,7 @@ pub(super) async fn commit_due(
     lease_ms: i64,
 ) -> store::Result<bool> {
     let health = core.health();
+    // One batch spans a limited time, and a sync can come between two of them.
     while !health.due_of(patient, now_ms).await?.is_empty() {
         let Some(claim) = health.claim_patient(patient, now_ms, lease_ms).await? else { return Ok(false) };
         let commit = derive(core, counts, claim).await?;
@@ -114,6 +116,7 @@ pub(super) async fn run(
     plan: &Plan,
     counts: &DerivationCounts,
 ) -> store::Result<Changes> {
+    // A long batch on an async thread would hold up all requests of that thread.
     let is_small = plan.span().is_none_or(|span| span.end - span.start <= FEW_WINDOWS);
     loop {
         let progress = if is_small {
@@ -203,6 +206,7 @@ fn due_later(plan: &Plan, ahead_us: &BTreeMap<DataType, Vec<i64>>, now_ms: i64) 
         let times = ahead_us.get(&DataType::from_number(mark.data_type)?)?;
         let of_mark = times.iter().filter(|time| (mark.first_us.max(not_after_us + 1)..=mark.last_us).contains(time));
         let first_us = *of_mark.min()?;
+        // The mark becomes due when the first of its rows counts.
         Some(DueRange { first_us, ready_ms: first_us.div_euclid(1000) - AHEAD_MS, ..*mark })
     };
     plan.done.iter().filter_map(of_mark).collect()
@@ -223,7 +227,7 @@ fn marks(commit: &DerivationCommit, dirty: &Dirty) -> Vec<DueRange> {
     marks.into_values().collect()
 }
 
-/// Returns what readers of the event log are told.
+/// Returns the events for readers of the log.
 fn events(commit: &DerivationCommit, seen: &LatestValues) -> Vec<NewEvent> {
     let event = |event_type, body: Value| NewEvent { event_type, time_ms: commit.now_ms, body };
     // A day of which only inputs of other days have changed looks as before.
@@ -243,6 +247,7 @@ fn events(commit: &DerivationCommit, seen: &LatestValues) -> Vec<NewEvent> {
         event(EventType::DayUpdated, json!({ "day": format!("{day}"), "sections": sections }))
     };
     let mut events: Vec<NewEvent> = days.into_iter().map(of_day).collect();
+    // Entries of the past change with late rows; only a new score is news for those who follow the log.
     let newest = commit.latest.map(|change| change.computed.news_score);
     if newest.is_some_and(|newest| newest != seen.news_score) {
         let score = newest.flatten();
@@ -250,6 +255,7 @@ fn events(commit: &DerivationCommit, seen: &LatestValues) -> Vec<NewEvent> {
             "entry": newest_entry(commit) });
         events.push(event(EventType::NewsScored, body));
     }
+    // Each of the other events makes readers look at the patient again, and a second one would only cost them.
     if events.is_empty() && commit.latest.is_some_and(|change| change.computed != change.seen) {
         events.push(event(EventType::LatestChanged, json!({})));
     }

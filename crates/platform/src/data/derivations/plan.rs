@@ -34,8 +34,9 @@ pub(crate) struct Plan {
 impl Plan {
     /// Plans a batch of the earliest marks. Types that nothing is derived from are done at once, and so is what
     /// lies before the time from which a type is kept, µs: there is nothing left to compute it from, and what was
-    /// computed stands.
+    /// computed stays.
     pub fn of(mut due: Vec<DueRange>, kept_from_us: &BTreeMap<DataType, i64>) -> Self {
+        // Earliest first: a later day takes averages of the days before it, which then need no second run.
         due.sort_by_key(|range| (range.first_us, range.data_type, range.arrival));
         let mut plan = Plan::default();
         let Some(first) = due.first() else { return plan };
@@ -54,6 +55,7 @@ impl Plan {
             let longest = if data_type.is_waveform() { LONGEST_WAVEFORM_SPAN_WINDOWS } else { LONGEST_SPAN_WINDOWS };
             let end = start + longest;
             let windows = window_of(first_us)..window_of(range.last_us) + 1;
+            // The mark stays in the store and begins the next batch.
             if windows.start >= end {
                 continue;
             }

@@ -65,6 +65,7 @@ pub(super) async fn read_all(reader: &impl Reader, batch: &mut Batch, needs: Vec
 
 /// The same needs, each once, with ranges of rows that are near each other made one.
 fn together(needs: Vec<Need>) -> Vec<Need> {
+    // A read of a few rows costs as much as one of an hour: chunks are decoded whole.
     let mut ranges: Vec<(DataType, i64, i64)> = Vec::new();
     let mut others: Vec<Need> = Vec::new();
     for need in needs {

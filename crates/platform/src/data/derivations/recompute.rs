@@ -20,7 +20,7 @@ use crate::core::access::Readable;
 use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
 
-/// How long a recomputation may hold a patient; the fold of what he syncs meanwhile waits for it.
+/// How long a recomputation may hold a patient; the derivation of what arrives meanwhile waits for it.
 const LEASE_MS: i64 = 10 * 60_000;
 /// How often a recomputation begins again because rows came or somebody else had the patient.
 const TRIES: usize = 20;
@@ -40,8 +40,8 @@ pub struct Recomputed {
 }
 
 impl Data {
-    /// Recomputes one patient, or all of them. Tells of each patient when he is done. Not found when there is no such
-    /// patient; a conflict when he is synced or folded so often that no quiet moment is found.
+    /// Recomputes one patient, or all of them. Reports each patient when they are done. Not found when there is no such
+    /// patient; a conflict when they are synced or derived so often that no quiet moment is found.
     pub async fn recompute(
         &self,
         patient: Option<&PatientId>,
@@ -92,11 +92,13 @@ async fn try_recompute(core: &Core, counts: &DerivationCounts, patient: &Patient
             health.mark_due(patient, DueRange { ready_ms: now_ms, ..range }).await?;
         }
     }
+    // What waits would otherwise be counted as a difference.
     if !commit_due(core, counts, patient, now_ms, LEASE_MS).await? {
         return Ok(None);
     }
     let Some(claim) = health.claim_patient(patient, now_ms, LEASE_MS).await? else { return Ok(None) };
     let compared = compare(core, counts, claim.clone(), now_ms).await;
+    // Syncs do not ask for the claim, so rows can have changed since they were read; the repair would then be wrong.
     let is_quiet = health.due_of(patient, now_ms).await?.is_empty() && health.arrivals(patient).await? == arrivals;
     let (repair, found) = match compared {
         Ok(compared) if is_quiet => compared,
@@ -127,10 +129,12 @@ async fn compare(
     let stored: Values = health.all_derived(patient).await?.into_iter().filter(is_known).collect();
     let seen = health.stored_latest(patient).await?;
     let kept_from_us = health.retired(patient).await?;
+    // Windows whose rows have been deleted by retention keep what was computed from them (refinement 13).
     let frozen = frozen_of(&due, &kept_from_us);
     let rows = StoredPatient { health: health.clone(), patient: Readable::for_derivation(&claim) };
     let mut again = Again { rows, values: stored.frozen(&frozen), latest: seen, due };
     let first_vital_ms = frozen.whole_from(&VITAL_TYPES).div_euclid(1000);
+    // Values from rows that are gone stay; newer ones have to come out of the rows again.
     again.latest.retain(|timed| timed.timestamp_ms < first_vital_ms);
     while !again.due.is_empty() {
         let input = Input {
@@ -159,7 +163,7 @@ struct Again {
     due: Vec<DueRange>,
 }
 
-/// Rows as they are stored, and beside them what was derived from them again.
+/// Rows as they are stored, and next to them what was derived from them again.
 impl Reader for Again {
     async fn read(&self, need: Need) -> store::Result<Answer> {
         match self.values.answer(need) {
@@ -177,7 +181,7 @@ impl Again {
         let changes = run(self, batch, &plan, counts).await?;
         self.latest = changes.latest.unwrap_or(self.latest);
         self.values.apply(changes.rows);
-        // Marks for times to come stand in the store already.
+        // Marks for times to come are in the store already.
         let left = plan.left.iter().filter(|range| range.ready_ms <= now_ms);
         self.due = due.into_iter().filter(|range| !plan.done.contains(range)).chain(left.copied()).collect();
         Ok(())

@@ -79,10 +79,12 @@ impl Derivations {
         under_way: UnderWay<'_>,
     ) -> store::Result<CommitOutcome> {
         let (reply, mut answer) = oneshot::channel();
+        // In this order: were the count lowered first, `gather` could see nothing under way and miss this commit.
         self.waiting().push(Waiting { commit, reply });
+        // Also wakes those who gather, so that the last derivation does not wait for the time to run out.
         drop(under_way);
         loop {
-            // Whoever comes first commits for all who wait; the others find their answers.
+            // Anyone who comes first commits for all who wait; the others find their answers.
             let _turn = self.committing.lock().await;
             match answer.try_recv() {
                 Ok(answer) => return answer,
@@ -101,6 +103,7 @@ impl Derivations {
     async fn gather(&self) {
         let enough = async {
             loop {
+                // Before the look: a derivation that ends between the look and the wait would not be heard.
                 let computed = self.computed.notified();
                 if self.under_way.load(Ordering::Relaxed) == 0 || self.waiting().len() >= COMMITS {
                     return;

@@ -74,6 +74,7 @@ impl Values {
         let gone = self.0.keys().filter(|place| !others.0.contains_key(place));
         let gone = gone.map(|(output, key)| DerivedRow { output: *output, key: *key, version: 0, body: None });
         let is_new = |((output, key), (_, body)): &(&Place, &(i64, Vec<u8>))| {
+            // Bytes can differ where values do not: an older version packed them in another way.
             let is_same = |known: &[u8]| of_output(*output).is_some_and(|of| (of.is_same)(known, body));
             self.0.get(&(*output, *key)).is_none_or(|(_, known)| !is_same(known))
         };

@@ -18,6 +18,7 @@ impl Data {
         let derivations = &self.derivations;
         let under_way = derivations.begin();
         let turn = derivations.turns.acquire().await;
+        // A turn can take long to come; the lease may have been lost meanwhile.
         work.check()?;
         #[cfg(test)]
         assert!(work.lease.subject != PANICS, "a derivation that panics for a test");
@@ -29,6 +30,7 @@ impl Data {
         if derivations.commit(self.core.health(), commit, under_way).await? == CommitOutcome::LeaseLost {
             return Err(StoreError::LeaseLost.into());
         }
+        // After the commit: a board that reads before it shows the old row until its next poll.
         self.wake_boards();
         if work.lease.failures.runs > 0 {
             self.core.health().forget_derivation_failures(&work.claim().patient).await?;

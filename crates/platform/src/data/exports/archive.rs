@@ -95,11 +95,13 @@ impl Archive {
 
     fn begin_with(&mut self, name: &str, method: CompressionMethod) -> Result<()> {
         let level = (method == CompressionMethod::Deflated).then_some(DEFLATE_LEVEL);
+        // No time of writing: the same samples give the same bytes, whichever node writes the archive and when.
         let options = SimpleFileOptions::default()
             .compression_method(method)
             .compression_level(level)
             .last_modified_time(DateTime::default())
             .unix_permissions(PERMISSIONS)
+            // The size is not known before an entry is written, and above 4 GiB its header has to be one of Zip64.
             .large_file(true);
         self.zip.start_file(name, options).map_err(failed)?;
         self.open = Some(OpenEntry { hash: Sha256::new(), bytes: 0, waiting: Vec::new() });

@@ -62,9 +62,11 @@ async fn fill(filling: &mut Filling<'_>) -> Result<()> {
             ArchiveFormat::Parquet => parquet_files::add(filling, *data_type).await?,
         }
     }
+    // All types that were asked for, also those without rows: a reader learns that a file is missing for want of rows.
     let types: Vec<&Declaration> = filling.request.types().iter().map(|data_type| data_type.declaration()).collect();
     let dictionary = data_dictionary(&types, filling.request.format);
     let dictionary = add_text(filling, DICTIONARY, dictionary).await?;
+    // Last, because it lists the checksums of all other files.
     let manifest =
         manifest(filling.patient.uuid(), filling.request, &filling.zones, &filling.files, (DICTIONARY, &dictionary))?;
     add_text(filling, MANIFEST, manifest).await?;

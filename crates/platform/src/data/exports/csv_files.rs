@@ -17,6 +17,7 @@ pub(super) async fn add(filling: &mut Filling<'_>, data_type: DataType) -> Resul
     if !file_name::has_file_per_channel(data_type) {
         return add_file(filling, data_type, &periods, None).await;
     }
+    // An archive is written from front to back, one file at a time, so each channel is a pass of its own.
     let mut channels: BTreeSet<Channel> = BTreeSet::new();
     for touched in &periods {
         let Filling { core, patient, verified, .. } = &*filling;
@@ -48,6 +49,7 @@ async fn add_file(
         while let Some(blocks) = pieces.next().await? {
             (filling.interruption)()?;
             let blocks = filling.within(blocks, touched);
+            // The file is begun with its first row: a type without rows has no file.
             if blocks.is_empty() {
                 continue;
             }

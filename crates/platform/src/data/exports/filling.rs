@@ -35,6 +35,7 @@ impl Filling<'_> {
     /// Of blocks of a period, the rows in the range; notes their zones.
     pub(super) fn within(&mut self, blocks: Vec<Block>, touched: &TouchedPeriod) -> Vec<Block> {
         let range = self.range;
+        // Most periods of an export are whole, and asking the clock of every row is most of the work of reading.
         let keep = |block: Block| if touched.is_whole { Some(block) } else { range.clipped(block) };
         let blocks: Vec<Block> = blocks.into_iter().filter_map(keep).collect();
         for zone in blocks.iter().flat_map(|block| block.zones.iter()).map(|(_, zone)| zone) {
@@ -58,6 +59,7 @@ impl Rows {
     pub(super) fn add(&mut self, blocks: &[Block]) {
         self.count += blocks.iter().map(|block| block.rows() as u64).sum::<u64>();
         let first_us = blocks.iter().filter_map(Block::first_us).min();
+        // Pieces come in the order of time, channel after channel within each: the first piece holds the first row.
         self.first_us = self.first_us.or(first_us);
         self.last_us = blocks.iter().filter_map(Block::last_us).max().or(self.last_us);
     }

@@ -1,8 +1,8 @@
 //! Raw-data exports: asked for here, written by the job `export`, fetched through a link that ends.
 //!
 //! An export touches both databases. First the work item is committed in the health database, which is where turns are
-//! given, together with a message that owes the users database its audit entry. Delivering the message frees the item for
-//! work; see `core/delivery.rs`.
+//! given, together with a message that enqueues for the users database its audit entry. Delivering the message frees
+//! the item for work; see `core/delivery.rs`.
 
 mod archive;
 mod content;
@@ -35,7 +35,7 @@ const LINK_LIFETIME: Duration = Duration::from_hours(1);
 /// How long archives are kept.
 pub(crate) const KEEP_ARCHIVES_MS: i64 = 7 * 86_400_000;
 
-/// An export as whoever asked for it sees it.
+/// An export as the account that asked for it sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportStatus {
     /// Record identifier, 24 hex digits.
@@ -70,6 +70,7 @@ impl Data {
         patient: &PatientId,
         request: &ExportRequest,
     ) -> Result<ExportId> {
+        // Before `begin_export`: a request that cannot be done must not use up the patient's turn.
         request.check()?;
         self.core.patient_access(researcher, patient).await?;
         researcher.require_manager()?;
@@ -98,6 +99,7 @@ impl Data {
             }
             ExportTurn::UnknownPatient => return Err(PlatformError::NotFound("patient")),
         }
+        // The entry is committed with the job; it is delivered now so that the log shows it when the answer comes.
         self.core.deliver_entries_of(patient).await?;
         self.core.signals().ring(EXPORT_KIND);
         Ok(id)
@@ -106,9 +108,11 @@ impl Data {
     /// How far an export is. Only the account that asked for it may know, and only while it has access to the patient.
     pub async fn export_status(&self, researcher: &Researcher, id: &ExportId) -> Result<ExportStatus> {
         let job = self.core.health().export(id).await?.ok_or(PlatformError::NotFound("export"))?;
+        // The audit entry names this account: another member makes an export, and an entry, of their own.
         if job.actor != researcher.account {
             return Err(PlatformError::Forbidden("the caller has not asked for this export"));
         }
+        // Checked again at each look: the account can have left the group since it asked.
         let patient = self.core.readable_patient(researcher, &job.patient).await?;
         researcher.require_manager()?;
         let progress = match job.state {
@@ -122,7 +126,7 @@ impl Data {
         Ok(ExportStatus { id: job.id, progress })
     }
 
-    /// Sets how many seconds lie between two exports of a patient, or of every patient for whom nothing else is set.
+    /// Sets how many seconds lie between two exports of a patient, or of every patient without a setting of their own.
     pub async fn set_export_interval(&self, patient: Option<&PatientId>, interval_s: i64) -> Result<()> {
         if let Some(uuid) = patient
             && self.core.health().patient(uuid).await?.is_none()

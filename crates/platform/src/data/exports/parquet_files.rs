@@ -19,6 +19,7 @@ pub(super) async fn add(filling: &mut Filling<'_>, data_type: DataType) -> Resul
     for touched in filling.range.touched_periods(filling.core, filling.patient, data_type).await? {
         let health = filling.core.health();
         let content = health.period_content(filling.patient.uuid(), data_type, touched.period).await?;
+        // A whole sealed period is copied as it lies: to decode and encode it again would only cost CPU.
         match content.segment {
             Some(segment) if touched.is_whole && content.chunks.is_empty() => {
                 copy(filling, data_type, &touched, &segment).await?;
@@ -53,6 +54,7 @@ async fn copy(
         filling.sink.write(move |archive| archive.write(&piece)).await?;
     }
     let entry = filling.sink.write(Archive::end).await?;
+    // The bytes are in the archive already, so the whole archive is given up.
     if (entry.bytes, &entry.sha256) != (object.bytes, &object.sha256) {
         return Err(StoreError::Damaged(format!("{} is not what was sealed", object.path)).into());
     }
@@ -92,6 +94,7 @@ async fn encode(filling: &mut Filling<'_>, data_type: DataType, touched: &Touche
         });
         file = Some(written.await?);
     }
+    // A period can be touched by its quarters and still have no row whose local clock lies in the range.
     let Some(file) = file else { return Ok(()) };
     let end = filling.sink.write(move |archive| {
         archive.write(&file.finish()?)?;

@@ -99,6 +99,7 @@ impl ExportRequest {
 
     pub(super) fn from_json(text: &str) -> Result<Self> {
         let kept: Kept = serde_json::from_str(text).map_err(|error| PlatformError::Internal(error.to_string()))?;
+        // Names and not numbers are kept: a request written by another version is read by what it meant.
         let types: Vec<DataType> = kept.types.iter().filter_map(|name| DataType::from_name(name)).collect();
         let request = ExportRequest::new(&types, kept.from_local_ms, kept.to_local_ms);
         Ok(request.in_form(kept.format, kept.compression))

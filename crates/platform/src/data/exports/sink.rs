@@ -26,6 +26,7 @@ impl Sink {
         work: impl FnOnce(&mut Archive) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let mut archive = self.archive.take().ok_or_else(|| failed("it has failed before"))?;
+        // The archive moves to a thread that may block: deflating a piece takes several milliseconds.
         let written = runtime::blocking("write an archive", move || {
             let done = work(&mut archive)?;
             let piece = archive.take_piece();

@@ -39,7 +39,9 @@ impl Data {
         let token = work.lease.token;
         let random = u64::from_be_bytes(self.core.random_bytes());
         let folder = store::export_folder(&job.patient);
+        // A path of its own for each try: a node that lost its lease and still writes cannot touch the newer archive.
         let path = format!("{folder}/{}-{token:03}-{random:016x}.zip", job.id);
+        // Noted before the first byte, so that what a crash leaves is found and deleted.
         if !self.core.health().place_export(&work.lease, &path).await? {
             return Err(StoreError::LeaseLost.into());
         }
@@ -54,11 +56,13 @@ impl Data {
             tracing::info!(export = %work.lease.subject, bytes, "an export is done");
             return Ok(Ended::Committed);
         }
+        // The lease was lost: another node writes its own archive, and this one belongs to nobody.
         self.core.objects().delete(path).await?;
         Err(StoreError::LeaseLost.into())
     }
 
     async fn give_up_or_try_again(&self, work: &Work, job: &ExportJob, error: PlatformError) -> Result<Ended> {
+        // Everything else would fail the same way at each try.
         let passes = matches!(error, PlatformError::Store(StoreError::Unavailable(_) | StoreError::LeaseLost));
         if passes && self.core.now_ms() - job.created_ms < GIVEN_UP_AFTER_MS {
             return Err(error);
@@ -69,7 +73,7 @@ impl Data {
     }
 }
 
-/// Why an export was given up, for whoever asked; the log says more.
+/// Why an export was given up, for the account that asked; the log says more.
 fn reason(error: Option<&PlatformError>) -> &'static str {
     match error {
         Some(PlatformError::Store(StoreError::Damaged(_))) => {

@@ -1,4 +1,4 @@
-//! The board of a study: every patient with his newest values, the score, the bracelet and the last hours.
+//! The board of a study: every patient with their newest values, the score, the bracelet and the last hours.
 //!
 //! Nothing is computed here. Each row is put together from what syncs and folds have stored, part by part and many
 //! patients at once, so a board costs a handful of queries for every few hundred patients.
@@ -17,7 +17,7 @@ use crate::core::error::{PlatformError, Result};
 use crate::core::person::Person;
 use crate::data::Data;
 
-/// What a day's cells tell the board.
+/// What the board takes from a day's cells.
 #[derive(Default)]
 struct Recent {
     spark: Spark,
@@ -31,6 +31,7 @@ impl Data {
     pub async fn board_rows(&self, patients: &Readable<Vec<PatientId>>) -> Result<Vec<BoardRow>> {
         let uuids = patients.uuids();
         let all = || uuids.to_vec();
+        // Two databases, and no statement joins them (decisions): the rows are put together here.
         let (mut persons, bodies, mut devices, mut latest, mut news) = tokio::try_join!(
             self.core.users().patients(all()),
             self.core.health().patients(all()),
@@ -41,6 +42,7 @@ impl Data {
         let mut recent = self.recent(patients, &bodies).await?;
         let mut rows = Vec::with_capacity(uuids.len());
         for uuid in uuids {
+            // Erased between the list of members and this read.
             let Some(patient) = persons.remove(uuid) else { continue };
             let person = Person::from_json(&patient.person)?;
             let latest = latest.remove(uuid).unwrap_or_default();
@@ -84,6 +86,7 @@ impl Data {
         let uuids = patients.uuids();
         let last_window = window_of(self.core.now_ms() * 1000);
         let first_window = last_window + 1 - SPARK_SLOTS;
+        // The statement takes two types; the board shows one, and naming it twice reads it once.
         let types = [DataType::Activity, DataType::Activity];
         let mut days: HashMap<PatientId, Vec<SlotRow>> = HashMap::default();
         for (day, patients) in by_day(uuids, bodies, first_window, last_window) {
@@ -103,7 +106,7 @@ impl Data {
     }
 }
 
-/// The local days that a range of windows lies on, each with the patients for whom it does.
+/// The local days that a range of windows lies on, each with the patients on whose clock they lie.
 fn by_day(
     uuids: &[PatientId],
     bodies: &HashMap<PatientId, HealthPatient>,
@@ -144,6 +147,7 @@ fn recent_of(days: &[SlotRow], first_window: i64, last_window: i64) -> Recent {
             spark.heart_rate[at] = mean(cell.bpm.values, 1.0);
             spark.respiration_rate[at] = mean(cell.respiration.values, 10.0);
             spark.spo2[at] = mean(cell.spo2.values, 10.0);
+            // The days of a patient who travels can overlap, so the last cell read need not be the newest.
             if newest.is_none_or(|(newest, ..)| newest <= window) {
                 newest = Some((window, cell.is_wearing(), cell.is_charging()));
             }

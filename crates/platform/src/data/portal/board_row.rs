@@ -20,7 +20,7 @@ pub struct BoardRow {
     pub latest: LatestValues,
     /// The newest NEWS entry.
     pub news: Option<NewsEntry>,
-    /// Charge of the bracelet, percent, and when it told of it, ms.
+    /// Charge of the bracelet, percent, and when it reported it, ms.
     pub battery: Option<(i64, i64)>,
     /// Whether the bracelet was worn in the newest window of the last hours; `None` without any.
     pub worn: Option<bool>,

@@ -77,6 +77,7 @@ impl Boards {
     /// Up to where the logs have been published. `None` without any listener: then the task has to end.
     pub(super) fn published(&self) -> Option<Cursor> {
         let mut watched = self.lock();
+        // Under the lock that `join` takes: a listener that comes just now is either counted or starts a new task.
         watched.studies.retain(|_, study| study.receiver_count() > 0);
         if watched.studies.is_empty() {
             watched.published = None;
@@ -120,6 +121,7 @@ impl BoardListener {
             return Some(event);
         }
         tokio::select! {
+            // Stopping comes first, so that a busy study cannot keep a node from ending.
             biased;
             _ = self.closed.wait_for(|closed| *closed) => None,
             received = self.receiver.recv() => match received {

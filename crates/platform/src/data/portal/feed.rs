@@ -24,6 +24,7 @@ impl Data {
         last_seen: Option<&str>,
     ) -> Result<BoardListener> {
         let group = self.core.group_access(researcher, group_code).await?;
+        // Before joining: an event between the two is then delivered, at worst twice, and never lost.
         let end = self.end_of_events().await?;
         let boards = &self.boards;
         let (receiver, begins_at, is_first) = boards.join(&group.code, end);
@@ -33,6 +34,7 @@ impl Data {
         let begins_at = last_seen.is_none().then(|| begins_at.to_string());
         let waiting = match last_seen {
             None => VecDeque::new(),
+            // After joining, for the same reason: what is both missed and received is the same row twice.
             Some(last_seen) => follower::missed(self, &group.code, last_seen).await?,
         };
         Ok(BoardListener { begins_at, waiting, receiver, closed: boards.closed.subscribe() })

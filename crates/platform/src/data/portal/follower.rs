@@ -38,6 +38,7 @@ pub(super) async fn follow(data: Data) {
         tokio::select! {
             biased;
             _ = closed.wait_for(|closed| *closed) => return,
+            // An older transaction hides committed events; nothing will wake this node when it ends.
             () = std::future::ready(()), if waits => {}
             _ = changes.changed() => {}
             () = runtime::sleep(POLL) => {}
@@ -69,6 +70,7 @@ async fn publish(data: &Data, mut published: Cursor) -> Result<bool> {
     let boards = &data.boards;
     loop {
         let Some(page) = data.events_after(&published, EVENTS_AT_ONCE).await? else {
+            // Older than the events that are kept: what was missed cannot be known, so boards are read again.
             let end = data.end_of_events().await?;
             boards.publish(end, |_| vec![BoardEvent::Reload]);
             return Ok(false);
@@ -96,6 +98,7 @@ pub(super) async fn missed(data: &Data, group_code: &GroupCode, last_seen: &str)
         let Some(page) = data.events_after(&place, EVENTS_AT_ONCE).await? else { return Ok(reload()) };
         count += page.events.len();
         missed.add(&page.events);
+        // Looked at page by page: a cursor of last month must not be followed to its end first.
         if count > MOST_MISSED || missed.needs_reload(group_code) {
             return Ok(reload());
         }
@@ -193,6 +196,7 @@ async fn rows_of(
     let mut held = data.core.users().groups_holding(patients.iter().cloned().collect()).await?;
     held.retain(|(_, code)| is_wanted(code));
     let mut uuids: Vec<PatientId> = held.iter().map(|(patient, _)| patient.clone()).collect();
+    // The set is in the order of patients: one who is in several studies is read once.
     uuids.dedup();
     let mut changed = Vec::with_capacity(uuids.len());
     for part in Readable::for_board_listeners(uuids).into_parts(ROWS_AT_ONCE) {

@@ -1,7 +1,7 @@
 //! Where a chart has nothing to show, and why: the bracelet was not worn, it charged, its battery ran out, or nothing has
 //! been synced.
 //!
-//! The five-minute cells of activity tell: a window whose rows were mostly off the wrist is a gap although there are
+//! The five-minute cells of activity decide: a window whose rows were mostly off the wrist is a gap although there are
 //! rows. A window without rows follows a low battery or has simply not arrived, unless the tally knows rows of what is
 //! shown in its quarter of an hour.
 
@@ -56,7 +56,7 @@ pub struct Gap {
     pub reason: GapReason,
 }
 
-/// What the cells tell of a window.
+/// What the cells hold of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Window {
     worn: bool,
@@ -112,6 +112,7 @@ fn gaps_of(
 ) -> Vec<Gap> {
     let mut gaps: Vec<Gap> = Vec::new();
     let first = from_us.div_euclid(WINDOW_US);
+    // A battery that was low in the last window before the range explains a gap at its begin.
     let mut low_battery = windows.range(..first).next_back().is_some_and(|(_, window)| window.low_battery);
     // What has not been yet is no gap, and what is just going on may still arrive.
     let end_us = end_us.min(now_us);
@@ -125,6 +126,7 @@ fn gaps_of(
                     Window { .. } => None,
                 }
             }
+            // Waveforms can arrive without activity rows; the quarter shows that the bracelet measured.
             None if quarters.contains(&((number * WINDOW_US).div_euclid(QUARTER_US) * QUARTER_US)) => None,
             None if low_battery => Some(GapReason::LowBattery),
             None => Some(GapReason::NotSynced),

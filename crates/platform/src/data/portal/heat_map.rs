@@ -120,6 +120,7 @@ impl Data {
         let body = self.core.health().patient(patient).await?.map(|found| found.profile).unwrap_or_default();
         let clock = LocalClock::new(body.time_zone.as_deref().unwrap_or("UTC"));
         let (start_us, end_us) = day.span_us(&clock);
+        // Quarters are found by UTC and chosen by the local clock they were stored with, which can be any offset away.
         let from_us = start_us - EARLIER_DAYS * DAY_US - FURTHEST_OFFSET_US;
         let from_us = from_us.div_euclid(QUARTER_US) * QUARTER_US;
         let tally = self.core.health().tally_between(patient, from_us, end_us + FURTHEST_OFFSET_US).await?;
@@ -130,6 +131,7 @@ impl Data {
 fn day_compliance(day: LocalDay, received: usize, clock: &LocalClock, created_ms: i64, now_ms: i64) -> DayCompliance {
     let (start_us, end_us) = day.span_us(clock);
     let is_ahead = start_us > now_ms * 1000;
+    // Imported data can be older than the patient's row, and are shown all the same.
     let is_before = end_us <= created_ms * 1000 && received == 0;
     let expected = if is_ahead || is_before { 0 } else { slots_so_far(day, clock, now_ms) };
     let percent = (expected > 0).then(|| percent(received, expected));
@@ -141,6 +143,7 @@ fn by_hour(tally: &[TallyRow], day: LocalDay, span_us: (i64, i64), now_us: i64) 
     let mut received: BTreeMap<DataType, Vec<u64>> = BTreeMap::new();
     let mut fullest: BTreeMap<DataType, u64> = BTreeMap::new();
     for row in tally {
+        // What came after the day says nothing of what the bracelet was set to measure then.
         if row.quarter.start_us < span_us.1 {
             let most = fullest.entry(row.data_type).or_default();
             *most = (*most).max(row.samples);
@@ -176,7 +179,7 @@ fn hour_of(quarter: LocalQuarter, day: LocalDay, span_us: (i64, i64), hours: usi
     let of_day_us = if (span_us.0..span_us.1).contains(&quarter.start_us) {
         quarter.start_us - span_us.0
     } else {
-        // The patient was in another zone: what counts is what his clock showed.
+        // The patient was in another zone: what counts is what their clock showed.
         local_us.rem_euclid(DAY_US)
     };
     Some(((of_day_us / HOUR_US) as usize).min(hours.saturating_sub(1)))

@@ -32,6 +32,7 @@ impl Data {
         let readable = self.core.readable_patient(researcher, patient).await?;
         let patient = readable.uuid();
         let mut entries: Vec<NewsEntry> = self.core.health().news_before(patient, from_ms).await?.into_iter().collect();
+        // Entries are stored at changes only: without the one before, the chart would begin with a hole.
         entries.extend(self.core.health().news_between(patient, from_ms, to_ms).await?);
         Ok(NewsHistory { time_zone: self.core.health().time_zone(patient).await?, entries })
     }

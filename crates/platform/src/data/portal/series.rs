@@ -136,6 +136,7 @@ impl SeriesRequest {
     fn bucket_us(&self) -> i64 {
         let (from_us, end_us) = self.span_us();
         let points = self.points as i64;
+        // Rounded up, so that the range never needs one bucket more than there may be points.
         (end_us - from_us + points - 1) / points
     }
 }
@@ -212,6 +213,7 @@ impl Data {
         let mut pieces = stream::iter(starts).map(read).buffered(PIECES_AHEAD);
         while let Some(blocks) = pieces.try_next().await? {
             for block in &blocks {
+                // One pass for all columns of a type: reading its rows is most of the work.
                 let columns = request.columns.iter().enumerate().filter(|(_, column)| {
                     column.data_type == data_type && column.channel.is_none_or(|channel| channel == block.channel)
                 });
@@ -254,6 +256,7 @@ impl Extremes {
 
     fn look_at(&mut self, block: &Block, column: SeriesColumn) {
         let cells = &block.columns[column.column];
+        // A bracelet writes 0 where it has no heart rate; a chart that dropped to 0 would read as cardiac arrest.
         let no_value = column.data_type.columns()[column.column].no_value_cell();
         for (row, time_us) in block.times_us.iter().enumerate() {
             let cell = cells.get(row);
@@ -267,6 +270,7 @@ impl Extremes {
         self.count += 1;
         if self.count <= self.most {
             self.rows.push((time_us, cell));
+        // More rows than points: from here on the buckets are what is shown, and the memory goes.
         } else if !self.rows.is_empty() {
             self.rows = Vec::new();
         }

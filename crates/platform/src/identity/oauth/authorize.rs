@@ -59,6 +59,7 @@ impl Identity {
     ) -> Result<LoginStep> {
         let request = self.open_ticket(ticket, browser)?.request;
         let mut found = self.check_password(&credentials, address).await?;
+        // After the password: before it, the page would show anyone which addresses are accounts.
         if matches!(found, Found::Account(_)) {
             return Ok(LoginStep::NotAPatient);
         }
@@ -78,10 +79,12 @@ impl Identity {
         Ok(LoginStep::Consent(self.seal_ticket(request, Some(approver), browser)?))
     }
 
-    /// The patient has decided on the consent page, once. Answers the address to send him to, which tells the client.
+    /// The patient has decided on the consent page, once. Answers the address to send them to, which informs the
+    /// client.
     pub async fn authorization_decision(&self, ticket: &str, browser: &str, decision: Decision) -> Result<String> {
         let ticket = self.open_ticket(ticket, browser)?;
         let approver = ticket.approver.clone().ok_or(PlatformError::Forbidden("nobody has logged in"))?;
+        // Before the code is issued: a double click must not make two consents.
         if !self.use_ticket(&ticket) {
             return Err(CLOSED);
         }
@@ -103,6 +106,7 @@ impl Identity {
     async fn issue_code(&self, request: &AuthorizationRequest, approver: &Approver, id: &ConsentId) -> Result<String> {
         let gone = || refused("access_denied", "the login on this page has ended");
         let patient = self.core.users().patient(&approver.patient).await?.ok_or_else(gone)?;
+        // A password that was changed while the page was open ends what was decided on it.
         let password_hash = patient.password_hash.filter(|hash| hash_of(hash) == approver.password).ok_or_else(gone)?;
         let now_ms = self.core.now_ms();
         let consent = Consent {
@@ -136,6 +140,7 @@ impl Identity {
             Err(StoreError::Gone(_)) => return Err(gone()),
             added => added?,
         }
+        // A withdrawal between the two writes could not end a code that was not there yet.
         if !self.core.users().consent_stands(&consent.id).await? {
             self.core.health().drop_code(&code_hash).await?;
             return Err(gone());

@@ -99,6 +99,7 @@ impl Identity {
         {
             return Ok(client.clone());
         }
+        // Only its own failures count: a secret is too long to be guessed, and many clients can share an address.
         self.check_own_backoff(&name, address)?;
         if let Some(client) = client.filter(|client| fits(client, credentials.secret.as_deref())) {
             self.memory.backoff.succeeded(&name, address);

@@ -32,6 +32,7 @@ pub(super) fn read_scope(asked: Option<&str>) -> Option<String> {
     if asked.is_empty() {
         return Some(SCOPES[0].to_owned());
     }
+    // One order and no repetition, so that scopes can be compared as texts.
     let known: Vec<&str> = SCOPES.into_iter().filter(|scope| asked.contains(scope)).collect();
     Some(known.join(" "))
 }
@@ -42,7 +43,7 @@ pub(super) fn hash_of(secret: &str) -> Vec<u8> {
 }
 
 impl Identity {
-    /// 256 random bits behind a prefix that tells what they are.
+    /// 256 random bits behind a prefix that says what they are.
     pub(super) fn new_secret(&self, prefix: &str) -> String {
         format!("{prefix}{}", URL_SAFE_NO_PAD.encode(self.core.random_bytes::<32>()))
     }

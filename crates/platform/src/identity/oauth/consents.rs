@@ -6,7 +6,7 @@ use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 use crate::identity::tokens::UsersCaller;
 
-/// A consent that stands.
+/// A consent in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GivenConsent {
     /// The consent.
@@ -18,7 +18,7 @@ pub struct GivenConsent {
 }
 
 impl Identity {
-    /// The consents of the caller that stand, oldest first.
+    /// The consents of the caller that are in force, oldest first.
     pub async fn consents(&self, caller: &UsersCaller) -> Result<Vec<GivenConsent>> {
         let mut given = Vec::new();
         for consent in self.core.users().consents_of(&caller.owner.as_patient()).await? {
@@ -33,6 +33,7 @@ impl Identity {
     pub async fn withdraw_consent(&self, caller: &UsersCaller, id: &ConsentId) -> Result<()> {
         let unknown = PlatformError::NotFound("consent");
         let given = self.core.users().consents_of(&caller.owner.as_patient()).await?;
+        // Found among the caller's own: the consent of another is unknown and not forbidden.
         let consent = given.into_iter().find(|consent| consent.id == *id).ok_or(unknown)?;
         let now_ms = self.core.now_ms();
         let change = HealthChange::EndSessionsOfConsent { consent: consent.id.clone(), at_ms: now_ms };

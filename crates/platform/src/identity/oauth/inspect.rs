@@ -21,7 +21,7 @@ pub struct Inspected {
     pub expires_s: i64,
     /// When it was issued, s since 1970; of a refresh token it is not known.
     pub issued_s: Option<i64>,
-    /// Its identity; of a refresh token it is not told.
+    /// Its identity; of a refresh token it is not reported.
     pub token_id: Option<SessionId>,
     /// Whether it is an access token.
     pub is_access: bool,

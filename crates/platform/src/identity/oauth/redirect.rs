@@ -9,6 +9,7 @@ const LONGEST_ADDRESS: usize = 2000;
 /// application has made its own, which is the reverse of a domain (RFC 8252, section 7). What is wrong otherwise.
 pub(super) fn check_redirect_uri(address: &str) -> Result<(), &'static str> {
     let url = read(address)?;
+    // RFC 6749, 3.1.2.
     if address.contains('#') {
         return Err("must have no fragment");
     }
@@ -35,10 +36,11 @@ pub(super) fn check_policy_address(address: &str) -> Result<(), &'static str> {
     }
 }
 
-/// An address with parameters added. What was registered stands unchanged before them.
+/// An address with parameters added. What was registered is unchanged before them.
 pub(super) fn with_parameters(address: &str, parameters: &[(&str, &str)]) -> String {
     let mut answer = address.to_owned();
     for (name, value) in parameters {
+        // Not by way of a parser: what it writes can differ by bytes from what was registered.
         answer.push(if answer.contains('?') { '&' } else { '?' });
         answer.push_str(name);
         answer.push('=');

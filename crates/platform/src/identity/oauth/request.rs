@@ -15,7 +15,7 @@ use crate::identity::tokens::Cloud;
 const LONGEST_STATE: usize = 2000;
 /// Base64url of the 32 bytes of SHA-256.
 const CHALLENGE_LENGTH: usize = 43;
-/// What may stand in a request only once.
+/// What may be in a request only once.
 const NAMES: [&str; 10] = [
     "response_type",
     "client_id",
@@ -53,9 +53,9 @@ pub struct AuthorizationRequest {
 pub enum Asked {
     /// Let the person log in and decide.
     Request(Box<AuthorizationRequest>),
-    /// Send the person to this address, which tells the client what is wrong.
+    /// Send the person to this address, which informs the client what is wrong.
     Refused(String),
-    /// Tell the person what is wrong: there is nobody who could safely be answered.
+    /// Inform the person what is wrong: there is nobody who could safely be answered.
     Unanswerable(&'static str),
 }
 
@@ -74,6 +74,7 @@ impl Identity {
         let Some((client, redirect_uris)) = found else {
             return Ok(Asked::Unanswerable("The application is not known here."));
         };
+        // From here on the client can be answered at this address; before, an answer could go to an attacker's.
         let redirect_uri =
             only(parameters, "redirect_uri").filter(|uri| redirect_uris.iter().any(|known| known == uri));
         let Some(redirect_uri) = redirect_uri else {
@@ -144,6 +145,7 @@ fn read(
     }
     let challenge = value("code_challenge");
     match (challenge, value("code_challenge_method")) {
+        // RFC 7636: without a secret, only the verifier shows that the code came to the one who asked.
         (None, None) if client.secret_hash.is_none() => {
             return Err(("invalid_request", "code_challenge is required of this client"));
         }

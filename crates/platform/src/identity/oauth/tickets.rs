@@ -1,8 +1,8 @@
 //! What a form on the login and consent pages carries: the request that it belongs to and how far it has come, sealed
 //! for one browser and for a short time.
 //!
-//! So no node has to remember anything, a person cannot change what he consents to, and nobody else's page can send the
-//! form in his name: it opens only together with the cookie of the browser that it was made for.
+//! So no node has to remember anything, a person cannot change what they consent to, and nobody else's page can send
+//! the form in their name: it opens only together with the cookie of the browser that it was made for.
 
 use std::sync::PoisonError;
 
@@ -39,7 +39,7 @@ pub(super) const CLOSED: PlatformError = PlatformError::Forbidden("the form is n
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Approver {
     pub patient: PatientId,
-    /// Hash of the hash that his password was checked against: a new password closes the page.
+    /// Hash of the hash that their password was checked against: a new password closes the page.
     pub password: Vec<u8>,
 }
 

@@ -74,6 +74,7 @@ impl Identity {
         let Some(found) = self.core.health().code(&code_hash).await? else {
             return Err(self.grant_refused(&guesser(client), address, "the code is not valid"));
         };
+        // Nothing ends here: a client that has got hold of another's code must not be able to end its tokens.
         if found.client != client.id {
             return Err(invalid_grant("the code was issued to another client"));
         }
@@ -87,6 +88,7 @@ impl Identity {
         if found.redirect_uri != redirect_uri {
             return Err(invalid_grant("the code was sent to another redirect_uri"));
         }
+        // The last check before the code is used up: a client that errs here can try again.
         check_verifier(found.challenge.as_deref(), verifier)?;
         let now_ms = self.core.now_ms();
         let session = HealthSession {
@@ -197,7 +199,7 @@ fn refresher(family: &FamilyId) -> String {
     format!("grant {family}")
 }
 
-/// Whether a verifier is what the challenge was made of. One without the other is refused: whoever stripped the
+/// Whether a verifier is what the challenge was made of. One without the other is refused: anyone who stripped the
 /// challenge from the request, or the verifier from this, would have taken the protection away.
 fn check_verifier(challenge: Option<&str>, verifier: Option<&str>) -> Result<()> {
     match (challenge, verifier) {

@@ -60,7 +60,7 @@ impl Identity {
         Ok(keys.into_iter().map(view).collect())
     }
 
-    /// Creates an API key of the caller, for studies that he is a member of; answers it and the key itself, which
+    /// Creates an API key of the caller, for studies that they are a member of; answers it and the key itself, which
     /// cannot be read again.
     pub async fn create_portal_key(&self, caller: &PortalCaller, mut new: NewApiKey) -> Result<(ApiKeyView, String)> {
         caller.researcher()?;
@@ -82,6 +82,7 @@ impl Identity {
 
     /// Revokes one of the caller's API keys.
     pub async fn revoke_portal_key(&self, caller: &PortalCaller, id: &ApiKeyId) -> Result<()> {
+        // The key of another account is unknown here, so that ids cannot be tried out.
         let key = self.core.users().api_key(id).await?.filter(|key| key.account == caller.account);
         self.revoke_api_key(&key.ok_or(PlatformError::NotFound("API key"))?.id).await.map(drop)
     }
@@ -129,6 +130,7 @@ impl Identity {
         password: &str,
         address: &str,
     ) -> Result<()> {
+        // A page left open is no proof of who sits before it, so the password is asked for again.
         let hash = self.portal_account(caller).await?.password_hash;
         if self.password_fits(caller.account.as_str(), address, password, Some(hash)).await? {
             return Ok(());

@@ -91,7 +91,7 @@ impl PortalCaller {
         verify_slices_are_equal(self.csrf_token.as_bytes(), token.as_bytes()).is_ok()
     }
 
-    /// Forbidden until the caller has chosen a password of his own.
+    /// Forbidden until the caller has chosen a password of their own.
     pub fn require_own_password(&self) -> Result<()> {
         if self.must_change_password {
             return Err(PlatformError::Forbidden("the password has to be changed first"));
@@ -99,7 +99,7 @@ impl PortalCaller {
         Ok(())
     }
 
-    /// The caller as the integration API knows him. Forbidden until he has chosen a password of his own.
+    /// The caller as the integration API knows them. Forbidden until they have chosen a password of their own.
     pub fn researcher(&self) -> Result<Researcher> {
         self.require_own_password()?;
         Ok(Researcher {
@@ -138,11 +138,12 @@ impl Identity {
             Err(PlatformError::Unauthenticated(_)) => return Ok(PortalLogin::Refused),
             Err(error) => return Err(error),
         };
-        // A patient has no studies to look at; that he exists is not told here.
+        // A patient has no studies to look at; that the patient exists is not said here.
         let Found::Account(account) = &found else { return Ok(PortalLogin::Refused) };
         let totp_step = match self.core.users().totp(&account.uuid).await?.filter(|totp| totp.confirmed_ms.is_some()) {
             None => None,
             Some(totp) => {
+                // After the password: the question for a code says that the password was right, and nothing before it.
                 let Some(code) = &login.totp else { return Ok(PortalLogin::TotpRequired) };
                 match self.check_totp(&account.uuid, &totp, code, address)? {
                     Some(step) => Some(step),
@@ -159,6 +160,7 @@ impl Identity {
             totp_step,
             self.core.audit(vec![entry]),
         );
+        // The transaction has found another password or a used code: both changed while this login was checked.
         if !begun.await? {
             return Ok(PortalLogin::Refused);
         }
@@ -177,6 +179,7 @@ impl Identity {
         if is_idle || now_ms >= session.ends_ms || holder.disabled_ms.is_some() {
             return Ok(None);
         }
+        // The board asks by itself every few seconds; that must neither keep a session open nor write.
         if presence == Presence::Shown && now_ms - session.last_seen_ms >= NOTE_USE_EVERY_MS {
             self.core.users().note_portal_seen(&session.id, now_ms).await?;
         }

@@ -181,7 +181,7 @@ async fn bracelet_is_worn_in_both_databases_or_in_none() {
     assert_eq!(study.entries("BRACELET_ATTACH").await, 2);
 }
 
-/// The entry is written in the transaction of what it tells of, so the two fail together.
+/// The entry is written in the transaction of what it is about, so the two fail together.
 #[tokio::test]
 async fn change_in_one_database_has_its_entry_or_was_not_made() {
     let study = Study::begin().await;

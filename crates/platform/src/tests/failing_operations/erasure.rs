@@ -57,7 +57,7 @@ async fn erasure_that_breaks_off_is_finished_by_delivery_with_one_entry() {
     }
 }
 
-/// The list of the erased comes before anything is deleted: a backup that is restored has to be told.
+/// The list of the erased comes before anything is deleted: a restored backup depends on it.
 #[tokio::test]
 async fn erasure_without_the_object_store_deletes_no_row_until_the_list_is_written() {
     let study = Study::begin().await;

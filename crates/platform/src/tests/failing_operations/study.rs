@@ -97,7 +97,7 @@ impl Study {
         assert_eq!((core.users().failures_to_come(), core.health().failures_to_come()), (vec![], vec![]));
     }
 
-    /// The request failed because a store was away, which a client is told as passing, and by nothing else.
+    /// The request failed because a store was away, which a client learns is passing, and by nothing else.
     pub fn assert_unavailable<T: Debug>(&self, answer: Result<T>) {
         match answer {
             Err(PlatformError::Store(StoreError::Unavailable(_))) => {}

@@ -1,8 +1,8 @@
 //! Wake-ups between nodes on PostgreSQL.
 //!
-//! A node tells the others of work that it does not take itself at once: because it has none of the role, or because it
-//! is busy. It does so outside the transaction that made the work due, since a NOTIFY in a transaction makes all commits
-//! of the server wait for each other, and at most ten times a second, however much becomes due.
+//! A node informs the others of work that it does not take itself at once: because it has none of the role, or because
+//! it is busy. It does so outside the transaction that made the work due, since a NOTIFY in a transaction makes all
+//! commits of the server wait for each other, and at most ten times a second, however much becomes due.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const SEND_EVERY: Duration = Duration::from_millis(100);
 /// Pause before listening is begun again. Meanwhile, nodes look for work every two seconds.
 const LISTEN_AGAIN: Duration = Duration::from_secs(5);
 
-/// Tells other nodes of work that waits, until `stop` becomes true.
+/// Informs other nodes of work that waits, until `stop` becomes true.
 pub async fn send_wake_ups(upkeep: Upkeep, mut stop: watch::Receiver<bool>) {
     loop {
         let kinds = tokio::select! {
@@ -24,10 +24,12 @@ pub async fn send_wake_ups(upkeep: Upkeep, mut stop: watch::Receiver<bool>) {
             _ = stop.wait_for(|stop| *stop) => return,
             kinds = upkeep.core.signals().unheard() => kinds,
         };
+        // Names and not numbers: nodes of two versions run side by side during an update.
         let message = kinds.into_iter().collect::<Vec<_>>().join(" ");
         if let Err(error) = upkeep.core.health().wake_nodes(&message).await {
             tracing::debug!(%error, "other nodes could not be woken; they look for work by themselves");
         }
+        // What rings meanwhile goes into one message: syncs come by the hundred.
         runtime::sleep(SEND_EVERY).await;
     }
 }

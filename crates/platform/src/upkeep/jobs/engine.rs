@@ -2,7 +2,7 @@
 //!
 //! One loop on each node makes all decisions and never waits for work itself; runs are tasks of their own and end their
 //! leases themselves. It wakes up when something on the node has become due, when a run ends, and every two seconds,
-//! when one statement tells it what else there is.
+//! when one statement shows what else there is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl Engine {
         }
     }
 
-    /// Looks for work that nothing has told it of in another interval.
+    /// Looks for work that nothing has announced in another interval.
     #[cfg(test)]
     pub fn set_look_every(&mut self, look_every: Duration) {
         self.membership.set_look_every(look_every);
@@ -120,6 +120,7 @@ impl Engine {
         if !now.is_empty() {
             self.upkeep.core.health().schedule_jobs(now, self.upkeep.core.now_ms()).await?;
         }
+        // Not in the table of nodes, so no other node takes its leases away.
         let node = NodeId::new("drain");
         let mut ended = 0;
         loop {
@@ -154,6 +155,7 @@ impl Engine {
         let (view, wait) = match self.membership.look().await? {
             Look::Seen(view, wait) => (view, wait),
             Look::Entered => {
+                // Entering has ended the leases of before, and other nodes may already have taken the work.
                 self.running.values().for_each(|run| run.lost.store(true, Ordering::Relaxed));
                 self.schedule().await?;
                 return Ok(Duration::ZERO);
@@ -248,6 +250,7 @@ impl Engine {
             upkeep: self.upkeep.clone(),
             work: Work { lease: lease.clone(), lost: lost.clone(), stopping: self.stopping.subscribe() },
         };
+        // Before it is spawned: its end can be reported as soon as it runs.
         self.running.insert(number, Running { kind, lease, lost, begun: Instant::now() });
         self.runs.spawn(kind.spec.name, async move { (number, attempt(kind, run, &version).await) });
     }
@@ -275,6 +278,7 @@ impl Engine {
     async fn prolong(&mut self) {
         let Some(node) = self.membership.id().cloned() else { return };
         let is_old = |run: &&Running| run.begun.elapsed() >= PROLONG_EVERY / 2;
+        // Most runs take milliseconds, and prolonging is a transaction.
         if !self.running.values().any(|run| is_old(&run)) {
             return;
         }
@@ -333,6 +337,7 @@ impl Engine {
         }
         if !self.running.is_empty() {
             tracing::warn!(jobs = self.running.len(), "background work was still under way and is given back");
+            // Before leaving: a lease must not be free while its run can still write.
             self.runs.shutdown().await;
         }
         self.membership.leave().await;

@@ -69,6 +69,7 @@ impl Membership {
         let health = self.core.health();
         // Nobody looks out for a node that is alone, which therefore writes nothing.
         let mut view = if self.is_alone { health.look_for_work(&id).await? } else { health.beat(&id).await? };
+        // Another node has come, which will watch this one's beat from now on.
         if self.is_alone && view.is_some_and(|view| view.nodes > 1) {
             view = health.beat(&id).await?;
         }
@@ -124,6 +125,7 @@ impl Membership {
 
     async fn bury(&mut self, id: &NodeId, beat: i64) -> store::Result<()> {
         self.late.remove(id);
+        // Only with the beat that was seen: a node that has given a sign since is alive.
         if self.core.health().remove_dead_node(id, beat, self.core.now_ms()).await? {
             tracing::warn!(node = %id, "a node has died; its work is taken over");
         }

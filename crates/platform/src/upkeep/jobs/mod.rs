@@ -1,12 +1,12 @@
 //! Background work: typed tasks, run by one engine on each node.
 //!
-//! A task is a type with one `run` (`job::Job`); all of them stand in one list (`kinds::ALL`). The engine looks for
+//! A task is a type with one `run` (`job::Job`); all of them are in one list ([`kinds::ALL`]). The engine looks for
 //! due work, claims it under a lease with a token, runs it in a task of its own behind a guard, and ends the lease by
 //! what came of it: finished, moved on to its next time, tried again later, or put aside. Each subject is a unit of
 //! failure: one patient, one period, one archive. Work that finds many of them only enqueues them.
 //!
 //! A lease ends when its work does, when its time has run out, and at once when its node has died
-//! (`membership`). Whoever commits names the token of the lease, so that work done twice changes nothing.
+//! (`membership`). Anyone who commits names the token of the lease, so that work done twice changes nothing.
 
 mod attempt;
 mod between_nodes;
@@ -48,6 +48,7 @@ pub async fn run(upkeep: Upkeep, node: NodeName, stop: watch::Receiver<bool>) {
             }
             _ => return,
         }
+        // A panic that comes again at once must not fill the log and the CPU.
         runtime::sleep(RESTART_PAUSE).await;
     }
 }

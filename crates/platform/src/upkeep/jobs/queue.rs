@@ -62,6 +62,7 @@ pub(super) async fn finish(
 pub(super) async fn give_back(core: &Core, kind: &Kind, lease: &JobLease) -> store::Result<()> {
     let now_ms = core.now_ms();
     if kind.spec.turn == Turn::PatientDue {
+        // A claim lies on the patient's rows and has no row of its own among the jobs.
         return core.health().hold_claim(claim_of(lease), now_ms).await;
     }
     core.health().give_job_back(lease, now_ms).await.map(drop)

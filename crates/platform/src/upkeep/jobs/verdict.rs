@@ -65,6 +65,7 @@ pub(super) fn judge(cause: &Cause, before: Failures, spec: &Spec, version: &str,
     let failures = Failures { runs: before.runs + 1, panics: before.panics + i64::from(is_panic) };
     // A task that runs by itself has nothing that could be put right in it: it goes on trying.
     let is_scheduled = matches!(spec.turn, Turn::Every(_));
+    // A store that is away for a day must not put all work aside.
     let is_hopeless = !cause.passes() && !is_scheduled && failures.runs >= FAILED_RUNS;
     let retry_ms = if is_panic && failures.panics >= PANICS {
         NEVER_MS

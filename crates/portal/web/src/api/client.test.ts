@@ -40,7 +40,10 @@ test("a call carries the token once there is one, and a body only where there is
 test("a body that is false, zero or null is a body", async () => {
   server.on("PUT", "/c", () => undefined);
   for (const body of [false, 0, null, ""]) await call("PUT", "/c", body);
-  assert.deepEqual(server.asked.map(({ body }) => body), [false, 0, null, ""]);
+  assert.deepEqual(
+    server.asked.map(({ body }) => body),
+    [false, 0, null, ""],
+  );
 });
 
 test("an answer without a body is undefined", async () => {
@@ -71,7 +74,7 @@ test("a time to wait that is no number of seconds is none", async () => {
 test("what a proxy answers in the place of the service is an error with its status", async () => {
   const bodies = ["<html>Bad Gateway</html>", "", "null", "[]", '"text"', "{}", '{"message":""}'];
   for (const body of bodies) {
-    // HTTP/2 has no words beside its status.
+    // HTTP/2 has no words next to its status.
     server.on("GET", "/g", () => new Response(body, { status: 502 }));
     const error = (await failing(get("/g"))) as ApiError;
     assert.ok(error instanceof ApiError, body);
@@ -111,7 +114,10 @@ test("what was refused for an old token is sent once more with the new one", asy
   whenTokenIsStale(async () => (setCsrfToken("new"), true));
   server.on("POST", "/k", ({ headers }) => (headers["X-CSRF-Token"] === "new" ? { made: true } : refusal(403, "csrf")));
   assert.deepEqual(await call("POST", "/k", { name: "n" }), { made: true });
-  assert.deepEqual(server.asked.map(({ body }) => body), [{ name: "n" }, { name: "n" }]);
+  assert.deepEqual(
+    server.asked.map(({ body }) => body),
+    [{ name: "n" }, { name: "n" }],
+  );
 });
 
 test("a token that is refused again is an error and no endless loop", async () => {

@@ -22,7 +22,7 @@ const listeners = new Set<(now: Connection) => void>();
 
 function become(next: Connection): void {
   state = next;
-  listeners.forEach((listener) => listener(state));
+  for (const listener of listeners) listener(state);
 }
 
 /** Called where the server has answered, whatever it said. */

@@ -29,7 +29,7 @@ export const bracelet = (serial: string) => `${bracelets()}/${part(serial)}`;
 export const braceletOfPatient = (uuid: string, serial: string) => `${patient(uuid)}/bracelets/${part(serial)}`;
 export const summary = (uuid: string, date: string) => `${patient(uuid)}/summary/${part(date)}?include_slots=1`;
 
-/** Several at once, as curl takes them: `{a,b}` stands for one address each. */
+/** Several at once, as curl takes them: `{a,b}` represents one address each. */
 export const anyOf = (parts: string[]) => (parts.length === 1 ? part(parts[0]!) : `{${parts.map(part).join(",")}}`);
 export const summaries = (uuid: string, dates: string[]) => `${patient(uuid)}/summary/${anyOf(dates)}?include_slots=1`;
 export const dayCompliance = (uuids: string[], dates: string[]) =>

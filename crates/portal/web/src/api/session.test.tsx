@@ -97,7 +97,10 @@ test("who signs in is there, with the token that later calls carry", async () =>
 
 test("wrong credentials are an error and change nothing on the screen", async () => {
   server.on("POST", "/portal/session", () => refusal(401, "invalid_credentials"));
-  await assert.rejects(signIn({ email: "a", password: "b" }), (error) => (error as ApiError).code === "invalid_credentials");
+  await assert.rejects(
+    signIn({ email: "a", password: "b" }),
+    (error) => (error as ApiError).code === "invalid_credentials",
+  );
   assert.equal(screen.text, "ada");
 });
 
@@ -198,7 +201,10 @@ test("a session that has locked meanwhile is noticed, a server that is away is n
   assert.equal(screen.text, "out: ended");
   const before = server.asked.length;
   await pass(90_000);
-  assert.equal(server.of(/session/).length, server.asked.slice(0, before).filter(({ path }) => /session/.test(path)).length);
+  assert.equal(
+    server.of(/session/).length,
+    server.asked.slice(0, before).filter(({ path }) => /session/.test(path)).length,
+  );
 });
 
 test("a page within the frame never stands without a session", () => {

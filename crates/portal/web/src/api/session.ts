@@ -28,16 +28,16 @@ export function whenPersonChanges(forget: () => void): void {
 const personOf = (one: SessionState) => (one.is === "in" ? one.session.account.uuid : null);
 
 function become(next: SessionState): void {
-  if (personOf(next) !== personOf(state)) forgetters.forEach((forget) => forget());
+  if (personOf(next) !== personOf(state)) for (const forget of forgetters) forget();
   state = next;
   setCsrfToken(next.is === "in" ? next.session.csrf_token : "");
-  listeners.forEach((listener) => listener(state));
+  for (const listener of listeners) listener(state);
 }
 
 /** Until the server is asked again whether there is a session, when it does not say how long to wait. */
 const ASK_AGAIN_S = 3;
 
-/** Asks whether the cookie still stands for a session, until the server tells. Called once, at the start. */
+/** Asks whether the cookie still represents a session, until the server answers. Called once, at the start. */
 export async function resume(): Promise<void> {
   whenTokenIsStale(renewed);
   whenSessionEnds(() => state.is === "in" && become({ is: "out", because: "ended" }));
@@ -64,7 +64,7 @@ export async function signIn(credentials: Credentials): Promise<void> {
   become({ is: "in", session: await call<Session>("POST", paths.session(), credentials) });
 }
 
-/** Throws when the server has not heard it: then the session goes on, and nobody may be told otherwise. */
+/** Throws when the server has not heard it: then the session goes on, and nobody may be informed otherwise. */
 export async function signOut(): Promise<void> {
   try {
     await call("DELETE", paths.session());
@@ -75,7 +75,7 @@ export async function signOut(): Promise<void> {
   otherTabs?.postMessage(LEFT);
 }
 
-/** What a tab tells the others: they have the same session, and what they show has to go with it. */
+/** What a tab sends to the others: they have the same session, and what they show has to go with it. */
 const LEFT = "left";
 let otherTabs: BroadcastChannel | null = null;
 
@@ -92,7 +92,7 @@ export async function refreshSession(): Promise<void> {
   become({ is: "in", session: await call<Session>("GET", paths.session()) });
 }
 
-/** Takes the session that the cookie stands for now; whether it is of the same account as before. */
+/** Takes the session that the cookie represents now; whether it is of the same account as before. */
 async function renewed(): Promise<boolean> {
   const before = personOf(state);
   try {
@@ -125,12 +125,12 @@ export function useOwnSession(): Session {
 const LOOK_EVERY_MS = 30_000;
 
 /**
- * Tells the server that somebody is there, as long as somebody is, and notices the end of the session when nobody is.
+ * Informs the server that somebody is there, as long as somebody is, and notices the end of the session when nobody is.
  * A peek does not count as activity. Called once.
  */
 export function watchIdle(): void {
   let touched = false;
-  // Not told of every move: a flag costs nothing, and one request each half minute is enough.
+  // Not informed of every move: a flag costs nothing, and one request each half minute is enough.
   for (const sign of ["pointermove", "pointerdown", "keydown", "wheel"]) {
     addEventListener(sign, () => (touched = true), { passive: true });
   }

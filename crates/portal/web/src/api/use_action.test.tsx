@@ -12,7 +12,9 @@ let action: Action<[string]>;
 function Form({ work }: { work: (text: string) => Promise<unknown> }) {
   action = useAction(work);
   const { busy, failed, fields } = action;
-  return <p>{[busy ? "busy" : "idle", failed, ...Object.entries(fields).map((field) => field.join(": "))].join("|")}</p>;
+  return (
+    <p>{[busy ? "busy" : "idle", failed, ...Object.entries(fields).map((field) => field.join(": "))].join("|")}</p>
+  );
 }
 
 test("a change that goes through says so and leaves nothing behind", async () => {
@@ -65,7 +67,13 @@ test("what is wrong with a field stands at the field, its first word only", asyn
 
 test("a further try begins without the words of the one before", async () => {
   let fails = true;
-  const screen = new Screen(<Form work={async () => { if (fails) throw new Unreachable(); }} />);
+  const screen = new Screen(
+    <Form
+      work={async () => {
+        if (fails) throw new Unreachable();
+      }}
+    />,
+  );
   await act(async () => void (await action.run("")));
   assert.match(screen.text, /cannot be reached/);
   fails = false;

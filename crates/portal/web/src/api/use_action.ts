@@ -15,7 +15,7 @@ export interface Action<A extends unknown[]> {
   clear: () => void;
 }
 
-/** Wraps `work`; `run` tells whether it went through. */
+/** Wraps `work`; `run` says whether it went through. */
 export function useAction<A extends unknown[]>(work: (...args: A) => Promise<unknown>): Action<A> {
   const [busy, setBusy] = useState(false);
   // `busy` is what was drawn last: two presses before the next drawing would both find it false, and both would be sent.

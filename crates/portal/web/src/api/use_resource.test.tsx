@@ -43,7 +43,10 @@ test("what is read is there with its time, and nothing is asked for without a pa
   await settle();
   assert.equal(screen.text, "first");
   assert.equal(held.readAt, 1_000_000);
-  assert.deepEqual(server.asked.map(({ path }) => path), ["/a"]);
+  assert.deepEqual(
+    server.asked.map(({ path }) => path),
+    ["/a"],
+  );
 });
 
 test("what was read stays while it is read again, and goes with its path", async () => {
@@ -138,7 +141,10 @@ test("the clock reads without a sign of anybody being there, people with one", a
   assert.equal(screen.text, "2");
   await act(() => held.reload());
   await settle();
-  assert.deepEqual(server.asked.map(({ path }) => path), ["/a", "/a?peek=1", "/a"]);
+  assert.deepEqual(
+    server.asked.map(({ path }) => path),
+    ["/a", "/a?peek=1", "/a"],
+  );
 });
 
 test("an address that has a query already keeps it when the clock reads", async () => {

@@ -85,7 +85,7 @@ export function useResource<T>(path: string | null, againS: number | null = null
   };
 }
 
-/** Longer than this nobody waits without being told why. */
+/** Longer than this nobody waits without a reason on the screen. */
 const LONGEST_WAIT_S = 20;
 
 /** Seconds after which a refusal may be tried again by itself, else null. */

@@ -36,7 +36,7 @@ export function timeMarks(fromMs: number, toMs: number, stepMs: number, zone: st
   return marks;
 }
 
-/** Labels of marks; the date stands in a second line at the first mark and where a day begins. */
+/** Labels of marks; the date is in a second line at the first mark and where a day begins. */
 export function timeLabels(marks: number[], stepMs: number, zone: string): string[] {
   const precision = stepMs < SECOND ? "millisecond" : stepMs < MINUTE ? "second" : "minute";
   let shown = "";

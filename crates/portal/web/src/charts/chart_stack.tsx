@@ -7,8 +7,8 @@ import { Ruler, showNow } from "./ruler";
 import { reasonText, type SeriesAnswer } from "./series";
 import { AXIS_PX, RIGHT_PX } from "./track_chart";
 import { drawnOf } from "./track_data";
-import type { Track } from "./tracks";
 import { TrackView } from "./track_view";
+import type { Track } from "./tracks";
 import { gapsText, type Naming, signalText } from "./words";
 import { rangeText } from "./zone";
 
@@ -57,7 +57,7 @@ export function ChartStack(props: Props) {
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
       const { range: seen, widthPx: width } = latest.current;
-      // Over the labels of the axis the pointer is beside the plot.
+      // Over the labels of the axis the pointer is next to the plot.
       const share = (event.clientX - element.getBoundingClientRect().left - AXIS_PX) / (width - AXIS_PX - RIGHT_PX);
       const at = seen.from + Math.min(Math.max(share, 0), 1) * (seen.to - seen.from);
       latest.current.onRange(zoomed(seen, 1.3 ** (event.deltaY / 100), at));
@@ -136,7 +136,7 @@ function GapLegend({ answer, range }: Pick<Props, "answer" | "range">) {
   );
 }
 
-/** The drawing told in words, for those who do not see it and for those who want the number. */
+/** The drawing in words, for those who do not see it and for those who want the number. */
 function Words(props: Pick<Props, "tracks" | "answer" | "range" | "zone">) {
   const [open, setOpen] = useState(false);
   return (

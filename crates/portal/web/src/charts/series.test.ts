@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { unitOf } from "../data_columns";
 import { DATA_TYPES } from "../data_types";
-import { held, lengthText, LEAST_MS, MOST_MS, panned, rangeOfKey, zoomed } from "./range";
+import { held, LEAST_MS, lengthText, MOST_MS, panned, rangeOfKey, zoomed } from "./range";
 import { aligned, broken, type Gap, joinLimit, seriesName, together } from "./series";
 import { drawnOf, trackData, valueRange } from "./track_data";
 import { STAGES, stageLevel, VITAL_TRACKS, WAVEFORM_TRACKS } from "./tracks";
@@ -72,27 +72,48 @@ test("every waveform has a track, whose signals and unit are declared", () => {
   // The service reads so many series at once.
   assert.ok(WAVEFORM_TRACKS.flatMap(({ signals }) => signals).length <= 16);
   const gyro = WAVEFORM_TRACKS.find(({ id }) => id === "gyro")!;
-  assert.deepEqual(gyro.signals.map(({ name }) => name), ["gyro.x", "gyro.y", "gyro.z"]);
+  assert.deepEqual(
+    gyro.signals.map(({ name }) => name),
+    ["gyro.x", "gyro.y", "gyro.z"],
+  );
   assert.deepEqual([gyro.unit, gyro.decimals], ["°/s", 3]);
-  assert.deepEqual(VITAL_TRACKS.slice(0, 5).map(({ unit }) => unit), ["/min", "/min", "%", "°C", "mmHg"]);
+  assert.deepEqual(
+    VITAL_TRACKS.slice(0, 5).map(({ unit }) => unit),
+    ["/min", "/min", "%", "°C", "mmHg"],
+  );
 });
 
 test("every channel of a signal is a line of its own", () => {
   const track = { ...VITAL_TRACKS[0]!, signals: [{ name: "ppg2.value", label: "PPG", colour: "x" }] };
   const of = (channel: string) => ({ ...series("ppg2.value", [0], [1]), channel });
   const answer = { from: 0, to: 1, bucket_ms: 0, gaps: [], series: [of("green.6"), of("red.22")] };
-  assert.deepEqual(drawnOf(track, answer).map(({ label }) => label), ["PPG green 6", "PPG red 22"]);
+  assert.deepEqual(
+    drawnOf(track, answer).map(({ label }) => label),
+    ["PPG green 6", "PPG red 22"],
+  );
   assert.equal(seriesName(of("green.6")), "ppg2.value.green.6");
 });
 
 test("answers put together keep the length of their buckets", () => {
-  const answer = (bucket_ms: number, name: string) => ({ from: 0, to: 1, bucket_ms, gaps: [], series: [series(name, [0], [1])] });
+  const answer = (bucket_ms: number, name: string) => ({
+    from: 0,
+    to: 1,
+    bucket_ms,
+    gaps: [],
+    series: [series(name, [0], [1])],
+  });
   const both = together([answer(5, "a.b"), answer(9, "c.d")]);
-  assert.deepEqual(both.series.map((one) => one.bucket_ms), [5, 9]);
+  assert.deepEqual(
+    both.series.map((one) => one.bucket_ms),
+    [5, 9],
+  );
 });
 
 test("stages stand in the order of a hypnogram", () => {
-  assert.deepEqual([0, 1, 2, 3].map((code) => STAGES[stageLevel(code)]), ["Awake", "Light", "Deep", "REM"]);
+  assert.deepEqual(
+    [0, 1, 2, 3].map((code) => STAGES[stageLevel(code)]),
+    ["Awake", "Light", "Deep", "REM"],
+  );
 });
 
 test("a range never leaves what can be shown, and a zoom keeps its point", () => {
@@ -114,7 +135,13 @@ test("keys move the range, other keys are left alone", () => {
 });
 
 test("lengths in words", () => {
-  const words: [number, string][] = [[2500, "2.5 s"], [90_000, "1 min 30 s"], [86_400_000, "1 d"], [5_400_000, "1 h 30 min"], [90_061_000, "1 d 1 h"]];
+  const words: [number, string][] = [
+    [2500, "2.5 s"],
+    [90_000, "1 min 30 s"],
+    [86_400_000, "1 d"],
+    [5_400_000, "1 h 30 min"],
+    [90_061_000, "1 d 1 h"],
+  ];
   for (const [ms, text] of words) assert.equal(lengthText(ms), text);
 });
 
@@ -130,7 +157,15 @@ test("the value under the cursor is the nearest one, within reach", () => {
 
 test("a row that holds is told until the next one, and not beyond the last", () => {
   const held = { ...series("news.value", [0, 100, 300], [2, 3, 3]), max: [2, null, 3] };
-  const told: [number, string][] = [[-1, "–"], [0, "2"], [99, "2"], [100, "–"], [299, "–"], [300, "3"], [301, "–"]];
+  const told: [number, string][] = [
+    [-1, "–"],
+    [0, "2"],
+    [99, "2"],
+    [100, "–"],
+    [299, "–"],
+    [300, "3"],
+    [301, "–"],
+  ];
   for (const [at, text] of told) assert.equal(valueHeldAt(held, at, 0), text, String(at));
 });
 
@@ -155,7 +190,10 @@ test("a chart can be read in words", () => {
     signalText({ label: "Heart rate", unit: "/min", decimals: 0 }, buckets, { from: 0, to: 20 * MINUTE }, "UTC"),
     "Heart rate: lowest 54 /min at about 00:20, highest 88 /min at about 00:10, last 54–60 /min at about 00:20.",
   );
-  const gaps: Gap[] = [{ from: -5 * MINUTE, to: 5 * MINUTE, reason: "not_worn" }, { from: 90 * MINUTE, to: 91 * MINUTE, reason: "charging" }];
+  const gaps: Gap[] = [
+    { from: -5 * MINUTE, to: 5 * MINUTE, reason: "not_worn" },
+    { from: 90 * MINUTE, to: 91 * MINUTE, reason: "charging" },
+  ];
   assert.equal(gapsText(gaps, range, "UTC"), "No data: not worn 1 Jan 00:00:00 – 00:05:00 (5 min).");
   assert.equal(gapsText([], range, "UTC"), "");
 });

@@ -110,7 +110,7 @@ export function aligned(lines: Line[]): { t: number[]; columns: { min: Aligned; 
   const columns = lines.map(() => ({ min: [] as Aligned, max: [] as Aligned }));
   for (;;) {
     let next = Infinity;
-    lines.forEach((line, index) => (next = Math.min(next, line.t[at[index]!] ?? Infinity)));
+    for (const [index, line] of lines.entries()) next = Math.min(next, line.t[at[index]!] ?? Infinity);
     if (next === Infinity) return { t, columns };
     t.push(next);
     lines.forEach((line, index) => {

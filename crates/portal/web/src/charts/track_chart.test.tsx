@@ -18,7 +18,7 @@ const DAY: Range = { from: Date.parse("2025-11-20T00:00:00Z"), to: Date.parse("2
 let place: HTMLElement;
 let chart: TrackChart | null = null;
 
-/** A context that takes every call: what uPlot paints is its own affair, here counts what it is told. */
+/** A context that takes every call: what uPlot paints is its own affair, here counts what it is given. */
 function takesAll(): unknown {
   return new Proxy({ measureText: (text: string) => ({ width: 6 * text.length }) } as Record<string, unknown>, {
     get: (held, name: string) => held[name] ?? (() => {}),
@@ -27,7 +27,17 @@ function takesAll(): unknown {
 }
 
 before(() => {
-  Object.assign(globalThis, { Path2D: class { moveTo() {} lineTo() {} rect() {} arc() {} closePath() {} addPath() {} bezierCurveTo() {} } });
+  Object.assign(globalThis, {
+    Path2D: class {
+      moveTo() {}
+      lineTo() {}
+      rect() {}
+      arc() {}
+      closePath() {}
+      addPath() {}
+      bezierCurveTo() {}
+    },
+  });
   const context = takesAll();
   Object.defineProperty(document.createElement("canvas").constructor.prototype, "getContext", { value: () => context });
 });
@@ -47,11 +57,26 @@ function series(name: string, t: number[], max: (number | null)[], more: Partial
   return { type, column, channel: null, unit: "", raw: true, t, min: max, max, ...more };
 }
 
-const answer = (found: Series[], gaps: Gap[] = []): SeriesAnswer => ({ ...DAY, bucket_ms: MINUTE, series: found, gaps });
+const answer = (found: Series[], gaps: Gap[] = []): SeriesAnswer => ({
+  ...DAY,
+  bucket_ms: MINUTE,
+  series: found,
+  gaps,
+});
 const at = (minutes: number) => DAY.from + minutes * MINUTE;
 
 function made(track: Track, read: SeriesAnswer, more: Partial<TrackChartParts> = {}): TrackChart {
-  const parts = { track, zone: "UTC", range: DAY, answer: read, widthPx: 800, syncKey: "k", onRange() {}, onHome() {}, onCursor() {} };
+  const parts = {
+    track,
+    zone: "UTC",
+    range: DAY,
+    answer: read,
+    widthPx: 800,
+    syncKey: "k",
+    onRange() {},
+    onHome() {},
+    onCursor() {},
+  };
   return (chart = new TrackChart({ ...parts, ...more }, place));
 }
 
@@ -94,12 +119,20 @@ test("an answer about other signals leaves a track as it is", () => {
 
 test("colours are those of the signal, of the light, and of further channels", () => {
   const style = document.documentElement.style;
-  const colours = { "--signal-waveform": "rgb(1, 1, 1)", "--ppg-green": "rgb(2, 2, 2)", "--signal-channel-1": "rgb(3, 3, 3)", "--signal-channel-2": "rgb(4, 4, 4)" };
+  const colours = {
+    "--signal-waveform": "rgb(1, 1, 1)",
+    "--ppg-green": "rgb(2, 2, 2)",
+    "--signal-channel-1": "rgb(3, 3, 3)",
+    "--signal-channel-2": "rgb(4, 4, 4)",
+  };
   for (const [name, value] of Object.entries(colours)) style.setProperty(name, value);
   const ppg = WAVEFORM_TRACKS.find(({ id }) => id === "ppg2")!;
   const of = (channel: string | null) => series("ppg2.value", [at(0)], [1], { channel });
   const drawn = made(ppg, answer([of("a"), of("green.6"), of("b")]));
-  assert.deepEqual([0, 1, 2].map((index) => drawn.colour(index)), ["rgb(1, 1, 1)", "rgb(2, 2, 2)", "rgb(4, 4, 4)"]);
+  assert.deepEqual(
+    [0, 1, 2].map((index) => drawn.colour(index)),
+    ["rgb(1, 1, 1)", "rgb(2, 2, 2)", "rgb(4, 4, 4)"],
+  );
   assert.equal(drawn.colour(0, 0.5), "rgba(1, 1, 1, 0.5)");
 });
 
@@ -118,7 +151,9 @@ test("the ruler has its times on the patient's clock and none that would be cut 
 test("the time under the cursor is as fine as the stretch, and stays within the page", () => {
   const element = document.createElement("span");
   const instant = Date.parse("2025-11-20T12:34:56.789Z");
-  const shown = (range: Range, atMs: number | null = instant) => (showNow(element, atMs, range, "UTC", 800), element.textContent);
+  const shown = (range: Range, atMs: number | null = instant) => (
+    showNow(element, atMs, range, "UTC", 800), element.textContent
+  );
   assert.equal(shown(DAY), "12:34\n20 Nov");
   assert.equal(shown({ from: instant - HOUR, to: instant + HOUR }), "12:34:56\n20 Nov");
   assert.equal(shown({ from: instant, to: instant + 1_000 }), "12:34:56.789\n20 Nov");
@@ -165,7 +200,10 @@ const GAPS: Gap[] = [
 test("tracks with data are drawn, those without are named once there has been an answer", async () => {
   const [screen] = stack(answer([series("activity.bpm", [at(0)], [60])]));
   await settle();
-  assert.deepEqual(screen.all("[data-track]").map((track) => track.dataset.track), ["heart_rate"]);
+  assert.deepEqual(
+    screen.all("[data-track]").map((track) => track.dataset.track),
+    ["heart_rate"],
+  );
   assert.match(textOf(screen.one(".track-empty")), /^No data here: respiration, spo₂, temperature/);
   screen.leave();
   const [waiting] = stack(answer([]), { loaded: false });
@@ -202,7 +240,13 @@ test("the wheel zooms with Ctrl only, about the place of the pointer", async () 
   const [screen, shown] = stack(answer([]));
   await settle();
   const wheel = async (more: object) => {
-    const event = Object.assign(new Event("wheel", { bubbles: true, cancelable: true }), { deltaY: -100, clientX: 52, ctrlKey: false, metaKey: false, ...more });
+    const event = Object.assign(new Event("wheel", { bubbles: true, cancelable: true }), {
+      deltaY: -100,
+      clientX: 52,
+      ctrlKey: false,
+      metaKey: false,
+      ...more,
+    });
     await act(() => void screen.one(".charts-body").dispatchEvent(event));
     return event.defaultPrevented;
   };
@@ -236,4 +280,3 @@ test("the head of a track has its span, and the value or the reason under the cu
   assert.equal(textOf(screen.one("[data-track=heart_rate] b")), "60–75");
   screen.leave();
 });
-

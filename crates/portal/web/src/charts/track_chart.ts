@@ -12,7 +12,7 @@ import type { SeriesAnswer } from "./series";
 import { isDrawn, type TrackData, trackData, valueRange } from "./track_data";
 import { STAGES, type Track } from "./tracks";
 
-/** Room for the labels of the value axis; the same in every track, so that their times stand under each other. */
+/** Room for the labels of the value axis; the same in every track, so that their times are aligned. */
 export const AXIS_PX = 52;
 /** Room at the right end. */
 export const RIGHT_PX = 8;
@@ -25,7 +25,7 @@ const WHOLE_STEPS = [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 50
 
 const AXIS_NUMBER = new Intl.NumberFormat("en", { numberingSystem: "latn", maximumFractionDigits: 6 });
 
-/** What a chart is told and tells. */
+/** What a chart receives and reports. */
 export interface TrackChartParts {
   track: Track;
   zone: string;
@@ -109,7 +109,7 @@ export class TrackChart {
     return {
       width: widthPx,
       height: track.heightPx,
-      // uPlot reckons in seconds unless told.
+      // uPlot reckons in seconds unless set otherwise.
       ms: 1,
       padding: [6, RIGHT_PX, 4, 0],
       legend: { show: false },

@@ -2,7 +2,7 @@
 // its highest and lowest values.
 
 import { columnOf } from "../data_columns";
-import { aligned, type Aligned, broken, type Gap, joinLimit, type Series, type SeriesAnswer } from "./series";
+import { type Aligned, aligned, broken, type Gap, joinLimit, type Series, type SeriesAnswer } from "./series";
 import type { Signal, Track } from "./tracks";
 
 /** A signal that has arrived. */
@@ -35,7 +35,7 @@ function labelOf(signal: Signal, series: Series, channels: number): string {
   return series.channel && channels > 1 ? `${signal.label} ${series.channel.replaceAll(".", " ")}` : signal.label;
 }
 
-/** Drops rows that stand for "no value". A score that cannot be given stays: it ends the one before. */
+/** Drops rows that represent "no value". A score that cannot be given stays: it ends the one before. */
 function known(series: Series): Series {
   if (series.type === "news") return series;
   const none = columnOf(`${series.type}.${series.column}`)?.noValue;

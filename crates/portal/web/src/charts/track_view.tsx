@@ -104,8 +104,7 @@ function write(head: HTMLElement | null, chart: TrackChart | null, { track, rang
         ? valueHeldAt(drawn.series, at, track.decimals)
         : worded(track, valueAt(drawn.series, at, within, track.decimals));
       value.textContent = text === "–" ? gapAt(answer.gaps, at) : text;
-    }
-    else value.textContent = drawsCodes(track) ? "" : spanText(track, drawn.series, range);
+    } else value.textContent = drawsCodes(track) ? "" : spanText(track, drawn.series, range);
   });
 }
 

@@ -72,7 +72,7 @@ export interface Naming {
   decimals: number;
 }
 
-/** One signal in a sentence. Of a bucket the time is told no finer than it is known, and no value as the very last. */
+/** One signal in a sentence. Of a bucket the time is shown no finer than it is known, and no value as the very last. */
 export function signalText(naming: Naming, series: Told | undefined, range: Range, zone: string): string {
   const { label, unit, decimals } = naming;
   const found = series && extremes(series, range);
@@ -94,7 +94,11 @@ export function signalText(naming: Naming, series: Told | undefined, range: Rang
 function timeText(instant: number, range: Range, zone: string, bucketMs: number): string {
   const span = range.to - range.from;
   const fine = span <= 20_000 && bucketMs < 1_000;
-  const text = clock(instant, zone, fine ? "millisecond" : span <= 1_200_000 && bucketMs < 60_000 ? "second" : "minute");
+  const text = clock(
+    instant,
+    zone,
+    fine ? "millisecond" : span <= 1_200_000 && bucketMs < 60_000 ? "second" : "minute",
+  );
   return span > 86_400_000 + 3_600_000 ? `${shortDate(instant, zone)} ${text}` : text;
 }
 

@@ -55,7 +55,10 @@ test("dates in words", () => {
 test("marks stand at round local times, also where the zone is off by half hours", () => {
   const from = Date.parse("2025-11-20T00:10:00Z");
   const marks = timeMarks(from, from + 24 * HOUR, 6 * HOUR, "Asia/Kolkata");
-  assert.deepEqual(marks.map((mark) => clock(mark, "Asia/Kolkata")), ["06:00", "12:00", "18:00", "00:00"]);
+  assert.deepEqual(
+    marks.map((mark) => clock(mark, "Asia/Kolkata")),
+    ["06:00", "12:00", "18:00", "00:00"],
+  );
   assert.deepEqual(timeLabels(marks, 6 * HOUR, "Asia/Kolkata")[3], "00:00\n21 Nov");
 });
 

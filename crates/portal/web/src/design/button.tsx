@@ -1,5 +1,5 @@
 // What can be pressed. One `primary` on a page or in a dialog; `danger` only for what cannot be taken back; `quiet` for
-// what stands beside every row. A button that is at work stays in place and says so.
+// what is next to every row. A button that is at work stays in place and says so.
 
 import type { ComponentChildren } from "preact";
 import { Icon, type IconName } from "./icon";

@@ -14,7 +14,7 @@ import { type Tab, Tabs } from "./tabs";
 import { applyTheme, chooseTheme, storedTheme, useDark } from "./theme";
 import { ThemeSwitch } from "./theme_switch";
 import { Ago, At, useNow } from "./time";
-import { toast, Toasts } from "./toast";
+import { Toasts, toast } from "./toast";
 import { TypedConfirm } from "./typed_confirm";
 
 let screen: Screen;
@@ -25,7 +25,9 @@ beforeEach(() => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"], now: Date.parse("2026-11-22T12:00:00Z") });
   [clipboard, denied] = [[], false];
   Object.defineProperty(navigator, "clipboard", {
-    value: { writeText: async (text: string) => (denied ? Promise.reject(new Error("no")) : void clipboard.push(text)) },
+    value: {
+      writeText: async (text: string) => (denied ? Promise.reject(new Error("no")) : void clipboard.push(text)),
+    },
     configurable: true,
   });
   screen = new Screen(null);
@@ -39,7 +41,11 @@ test("a button at work cannot be pressed and says so", async () => {
   let pressed = 0;
   screen.draw(<Button onClick={() => (pressed += 1)}>Save</Button>);
   await screen.press("Save");
-  screen.draw(<Button busy onClick={() => (pressed += 1)}>Save</Button>);
+  screen.draw(
+    <Button busy onClick={() => (pressed += 1)}>
+      Save
+    </Button>,
+  );
   const button = screen.button("Save");
   assert.deepEqual([button.disabled, button.getAttribute("aria-busy")], [true, "true"]);
   await screen.press("Save");
@@ -47,14 +53,26 @@ test("a button at work cannot be pressed and says so", async () => {
 });
 
 test("a button sends no form unless it is told to", () => {
-  screen.draw([<Button key="1">One</Button>, <Button key="2" type="submit">Two</Button>]);
-  assert.deepEqual(screen.all<HTMLButtonElement>("button").map(({ type }) => type), ["button", "submit"]);
+  screen.draw([
+    <Button key="1">One</Button>,
+    <Button key="2" type="submit">
+      Two
+    </Button>,
+  ]);
+  assert.deepEqual(
+    screen.all<HTMLButtonElement>("button").map(({ type }) => type),
+    ["button", "submit"],
+  );
 });
 
 test("a button that is only a picture has a name", () => {
   screen.draw(<Button icon="close" label="Close" />);
   assert.equal(screen.button("Close").className.includes("square"), true);
-  screen.draw(<ButtonLink href="/a" icon="plus">Go</ButtonLink>);
+  screen.draw(
+    <ButtonLink href="/a" icon="plus">
+      Go
+    </ButtonLink>,
+  );
   assert.equal(screen.one("a").getAttribute("href"), "/a");
   assert.equal(screen.one("a").className.includes("square"), false);
 });
@@ -73,7 +91,10 @@ test("a field's hint gives way to what is wrong, and both are tied to it", () =>
 });
 
 test("two fields with one label are two fields", () => {
-  screen.draw([<TextField key="a" label="Name" value="a" onValue={() => {}} />, <TextField key="b" label="Name" value="b" onValue={() => {}} />]);
+  screen.draw([
+    <TextField key="a" label="Name" value="a" onValue={() => {}} />,
+    <TextField key="b" label="Name" value="b" onValue={() => {}} />,
+  ]);
   const ids = screen.all("input").map(({ id }) => id);
   assert.notEqual(ids[0], ids[1]);
 });
@@ -83,7 +104,16 @@ test("what is typed and chosen is told", async () => {
   screen.draw([
     <TextField key="1" label="Name" value="" onValue={(value) => told.push(value)} />,
     <TextArea key="2" label="Words" value="" onValue={(value) => told.push(value)} />,
-    <SelectField key="3" label="One" value="a" choices={[{ value: "a", text: "A" }, { value: "b", text: "B" }]} onValue={(value) => told.push(value)} />,
+    <SelectField
+      key="3"
+      label="One"
+      value="a"
+      choices={[
+        { value: "a", text: "A" },
+        { value: "b", text: "B" },
+      ]}
+      onValue={(value) => told.push(value)}
+    />,
   ]);
   await screen.type("Name", "אבי");
   await screen.type("Words", "two\nlines");
@@ -101,7 +131,10 @@ test("a time of day is on 24 hours", () => {
 test("several boxes keep the order of the choices, whatever the order of the clicks", async () => {
   let chosen: string[] = ["gone"];
   const choices = ["a", "b", "c"].map((value) => ({ value, text: value.toUpperCase() }));
-  const draw = () => screen.draw(<CheckGroup label="Types" choices={choices} chosen={chosen} onChosen={(now) => ((chosen = now), draw())} />);
+  const draw = () =>
+    screen.draw(
+      <CheckGroup label="Types" choices={choices} chosen={chosen} onChosen={(now) => ((chosen = now), draw())} />,
+    );
   draw();
   await screen.choose("C", true);
   await screen.choose("A", true);
@@ -121,15 +154,20 @@ test("a dialog takes the focus, closes by its cross and by Escape, and gives the
   screen.draw(<button type="button">before</button>);
   screen.button("before").focus();
   const draw = (is_open: boolean) =>
-    screen.draw([<button key="b" type="button">before</button>, is_open && <Asking key="d" onClose={() => (closed += 1)} />]);
+    screen.draw([
+      <button key="b" type="button">
+        before
+      </button>,
+      is_open && <Asking key="d" onClose={() => (closed += 1)} />,
+    ]);
   draw(true);
   assert.equal(document.activeElement?.getAttribute("aria-label"), "inside");
   assert.equal(screen.one<HTMLDialogElement>("dialog").open, true);
   await screen.press("Close");
-  const escape = new Event("cancel", { cancelable: true });
-  await act(() => void screen.one("dialog").dispatchEvent(escape));
+  const cancel = new Event("cancel", { cancelable: true });
+  await act(() => void screen.one("dialog").dispatchEvent(cancel));
   assert.equal(closed, 2);
-  assert.equal(escape.defaultPrevented, true, "the page closes it, not the browser");
+  assert.equal(cancel.defaultPrevented, true, "the page closes it, not the browser");
 });
 
 test("a dialog that shows something once is left by its own button only", async () => {
@@ -153,7 +191,14 @@ test("Enter in a dialog with an answer gives it, and the page stays as it is", a
 test("a question tells what went wrong and stays", async () => {
   const answers: string[] = [];
   screen.draw(
-    <Confirm title="Remove?" yes="Remove" danger failed="Somebody wears it." onYes={() => answers.push("yes")} onClose={() => answers.push("no")}>
+    <Confirm
+      title="Remove?"
+      yes="Remove"
+      danger
+      failed="Somebody wears it."
+      onYes={() => answers.push("yes")}
+      onClose={() => answers.push("no")}
+    >
       It leaves the list.
     </Confirm>,
   );
@@ -166,7 +211,14 @@ test("a question tells what went wrong and stays", async () => {
 test("what cannot be taken back asks for its word, to the letter", async () => {
   let done = 0;
   screen.draw(
-    <TypedConfirm title="Erase?" yes="Erase" word="Ada B" wordIs="the name" onYes={() => (done += 1)} onClose={() => {}}>
+    <TypedConfirm
+      title="Erase?"
+      yes="Erase"
+      word="Ada B"
+      wordIs="the name"
+      onYes={() => (done += 1)}
+      onClose={() => {}}
+    >
       Gone for good.
     </TypedConfirm>,
   );
@@ -185,7 +237,8 @@ const TABS: Tab[] = ["one", "two", "three"].map((key) => ({ key, title: key, con
 
 test("tabs are moved by arrows, around both ends, and only the chosen one is a stop", async () => {
   let chosen = "one";
-  const draw = () => screen.draw(<Tabs label="Parts" tabs={TABS} chosen={chosen} onChoose={(key) => ((chosen = key), draw())} />);
+  const draw = () =>
+    screen.draw(<Tabs label="Parts" tabs={TABS} chosen={chosen} onChoose={(key) => ((chosen = key), draw())} />);
   draw();
   const tab = () => screen.one("[aria-selected=true]");
   await screen.key("ArrowLeft", tab());
@@ -194,7 +247,10 @@ test("tabs are moved by arrows, around both ends, and only the chosen one is a s
   await screen.key("ArrowRight", tab());
   assert.equal(chosen, "one");
   assert.equal((await screen.key("ArrowDown", tab())).defaultPrevented, false);
-  assert.deepEqual(screen.all<HTMLButtonElement>("[role=tab]").map(({ tabIndex }) => tabIndex), [0, -1, -1]);
+  assert.deepEqual(
+    screen.all<HTMLButtonElement>("[role=tab]").map(({ tabIndex }) => tabIndex),
+    [0, -1, -1],
+  );
   await screen.press("two");
   assert.equal(textOf(screen.one("[role=tabpanel]")), "of two");
   assert.equal(screen.one("[role=tabpanel]").getAttribute("aria-labelledby"), tab().id);
@@ -218,7 +274,9 @@ test("a text is copied and said to be, or offered where the browser keeps the cl
 test("the curl command names this server and never a key", async () => {
   screen.draw(<CurlButton path="/integration/v1/groups" />);
   await screen.press("curl");
-  assert.deepEqual(clipboard, [`curl -sS -H "X-Api-Key: $PULSEWARD_API_KEY" 'http://portal.example/integration/v1/groups'`]);
+  assert.deepEqual(clipboard, [
+    `curl -sS -H "X-Api-Key: $PULSEWARD_API_KEY" 'http://portal.example/integration/v1/groups'`,
+  ]);
 });
 
 test("a toast goes by itself, and no more than three stand there", async () => {
@@ -236,7 +294,11 @@ test("a toast goes by itself, and no more than three stand there", async () => {
 
 test("an age grows while one looks at it", async () => {
   const now = Date.now();
-  screen.draw([<Ago key="a" time={now - 59_000} />, <Ago key="b" time={null} none="never" />, <Ago key="c" time={now + 90_000} />]);
+  screen.draw([
+    <Ago key="a" time={now - 59_000} />,
+    <Ago key="b" time={null} none="never" />,
+    <Ago key="c" time={now + 90_000} />,
+  ]);
   assert.equal(screen.text, "nownevernow", "a server whose clock is ahead is no future");
   await act(() => mock.timers.tick(30_000));
   assert.match(screen.text, /^1 min ago/);
@@ -244,7 +306,14 @@ test("an age grows while one looks at it", async () => {
 
 test("a time says its day, its second, or that there is none", () => {
   const time = "2026-11-22T12:34:56Z";
-  screen.draw([<At key="1" time={time} />, <br key="-" />, <At key="2" time={time} dayOnly />, <br key="=" />, <At key="3" time={time} seconds />, <At key="4" time={undefined} />]);
+  screen.draw([
+    <At key="1" time={time} />,
+    <br key="-" />,
+    <At key="2" time={time} dayOnly />,
+    <br key="=" />,
+    <At key="3" time={time} seconds />,
+    <At key="4" time={undefined} />,
+  ]);
   assert.equal(screen.text, "22 Nov 2026, 13:3422 Nov 202622 Nov 2026, 13:34:56–");
   assert.equal(screen.all("time")[0]!.getAttribute("datetime"), "2026-11-22T12:34:56.000Z");
 });

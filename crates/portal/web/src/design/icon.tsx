@@ -1,4 +1,4 @@
-// The few pictures the portal uses, drawn as strokes of 16 units. They never stand alone: the text or the label beside
+// The few pictures the portal uses, drawn as strokes of 16 units. They are never alone: the text or the label next to
 // them says what they mean.
 
 const STROKES = {

@@ -18,9 +18,9 @@ export function filterRows<T>(rows: T[], text: string, cellsOf: (row: T) => Cell
 }
 
 /** Rows in the order of a value; rows without one come last in either direction, and ties keep their order. */
-export function sortRows<T>(rows: T[], valueOf: (row: T) => Cell, direction: Direction): T[] {
+export function sortRows<T>(rows: T[], cellOf: (row: T) => Cell, direction: Direction): T[] {
   return rows
-    .map((row) => ({ row, value: valueOf(row) }))
+    .map((row) => ({ row, value: cellOf(row) }))
     .sort((a, b) => {
       const empty = Number(isEmpty(a.value)) - Number(isEmpty(b.value));
       if (empty !== 0) return empty;

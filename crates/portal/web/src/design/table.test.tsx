@@ -14,7 +14,13 @@ const COLUMNS: Column<Bed>[] = [
   { key: "name", title: "Name", value: (bed) => bed.name, cell: (bed) => <b>{bed.name}</b> },
   { key: "score", title: "Score", value: (bed) => bed.score, end: true },
   { key: "id", title: "Id", value: (bed) => bed.id, csvOnly: true },
-  { key: "do", title: "Do", value: () => "never in a file", controls: true, cell: () => <button type="button">Edit</button> },
+  {
+    key: "do",
+    title: "Do",
+    value: () => "never in a file",
+    controls: true,
+    cell: () => <button type="button">Edit</button>,
+  },
 ];
 let screen: Screen;
 let saved: { name: string; text: Promise<string> }[] = [];
@@ -104,7 +110,10 @@ test("of a thousand rows the screen shows two hundred at a time, the file all", 
   assert.equal((await saved[0]!.text).split("\r\n").length, 1_002);
   await screen.type("Filter beds", "Bed 999");
   assert.deepEqual(shown(), ["Bed 999"]);
-  assert.equal(screen.all("button").some((one) => /more of/.test(textOf(one))), false);
+  assert.equal(
+    screen.all("button").some((one) => /more of/.test(textOf(one))),
+    false,
+  );
 });
 
 test("the last step shows what is left", async () => {

@@ -3,12 +3,12 @@
 
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { csvText, download, type Cell } from "../csv";
+import { type Cell, csvText, download } from "../csv";
 import { count, number } from "../format";
 import { Button } from "./button";
 import { CurlButton } from "./copy_button";
 import { Icon } from "./icon";
-import { filterRows, sortRows, type Order } from "./list";
+import { filterRows, type Order, sortRows } from "./list";
 
 export interface Column<T> {
   key: string;
@@ -37,7 +37,7 @@ interface TableProps<T> {
   /** Address of the API that answers the same. */
   curl?: string;
   order?: Order;
-  /** More controls beside the filter. */
+  /** More controls next to the filter. */
   tools?: ComponentChildren;
   /** Left out for short lists that need no filter. */
   filter?: boolean;
@@ -106,7 +106,7 @@ export function Table<T>({
         </Button>
       </div>
       <div class="table-scroll">
-        {/* The roles stand here in words because cards take the table's display away, and some browsers its meaning along. */}
+        {/* The roles are here in words because cards take the table's display away, and some browsers its meaning along. */}
         <table role="table">
           <caption class="unseen">{nouns ?? `${noun}s`}</caption>
           <thead role="rowgroup">
@@ -173,7 +173,10 @@ function Head<T>({
       class={column.end ? "number" : undefined}
       aria-sort={mine ? (mine.direction === "down" ? "descending" : "ascending") : undefined}
     >
-      <button type="button" onClick={() => onOrder({ key: column.key, direction: mine?.direction === "up" ? "down" : "up" })}>
+      <button
+        type="button"
+        onClick={() => onOrder({ key: column.key, direction: mine?.direction === "up" ? "down" : "up" })}
+      >
         {column.title}
         {mine && <Icon name={mine.direction} size={12} />}
       </button>

@@ -1,4 +1,4 @@
-// Light or dark: the system's choice unless this browser was told otherwise. Charts listen, since a canvas keeps the
+// Light or dark: the system's choice unless this browser has another setting. Charts listen, since a canvas keeps the
 // colours that it was drawn with.
 
 import { useEffect, useState } from "preact/hooks";
@@ -30,7 +30,7 @@ export function chooseTheme(theme: Theme): void {
     // Without storage the choice lasts until the page is left.
   }
   applyTheme(theme);
-  listeners.forEach((listener) => listener());
+  for (const listener of listeners) listener();
 }
 
 /** Whether dark is shown now; changes with the switch and with the system. */

@@ -16,7 +16,7 @@ const listeners = new Set<(now: Note[]) => void>();
 
 function show(now: Note[]): void {
   notes = now;
-  listeners.forEach((listener) => listener(notes));
+  for (const listener of listeners) listener(notes);
 }
 
 /** Says that something is done. */

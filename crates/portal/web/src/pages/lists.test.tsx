@@ -26,7 +26,10 @@ after(() => mock.timers.reset());
 beforeEach(async () => {
   server = new Server();
   server.on("GET", "/integration/v1/groups", () => [group("ABC"), group("DEF")]);
-  server.on("GET", /bracelets$/, () => []).on("GET", /hcps$/, () => []).on("GET", /patients/, () => []);
+  server
+    .on("GET", /bracelets$/, () => [])
+    .on("GET", /hcps$/, () => [])
+    .on("GET", /patients/, () => []);
   await enter(server, `person ${(turn += 1)}`);
   screen = new Screen(null);
 });
@@ -75,7 +78,10 @@ test("a patient who has not begun leads to the record, the others to their chart
   server.on("GET", /ABC\/patients$/, () => [patient("u1"), { uuid: "u2", code: "AAAA1111", state: "pre_created" }]);
   await show(<PatientsPage params={params} />);
   assert.deepEqual(lines(), ["AAAA1111", "Pat u1"]);
-  assert.deepEqual(screen.all("tbody a.strong").map((link) => link.getAttribute("href")), ["/studies/ABC/patients/u2/record", "/studies/ABC/patients/u1"]);
+  assert.deepEqual(
+    screen.all("tbody a.strong").map((link) => link.getAttribute("href")),
+    ["/studies/ABC/patients/u2/record", "/studies/ABC/patients/u1"],
+  );
 });
 
 test("only patients that are not here yet can be added from another study", async () => {
@@ -100,7 +106,13 @@ test("a practitioner sees patients and adds none", async () => {
 });
 
 test("a bracelet names who wears it, and only a free one can be removed", async () => {
-  const one = (id: string, patient_uuid: string | null) => ({ id, serial_number: id, device_type: "bracelet", created_at: "2026-11-01T00:00:00Z", patient_uuid });
+  const one = (id: string, patient_uuid: string | null) => ({
+    id,
+    serial_number: id,
+    device_type: "bracelet",
+    created_at: "2026-11-01T00:00:00Z",
+    patient_uuid,
+  });
   server.on("GET", /bracelets$/, () => [one("SN-1", "u1"), one("SN/2", null), one("SN-3", "somebody-elsewhere")]);
   server.on("GET", /ABC\/patients/, () => [patient("u1", { first_name: "Ada", last_name: "B" })]);
   server.on("DELETE", /bracelets/, () => undefined);
@@ -123,7 +135,10 @@ test("the audit log is read for whole local days, also where a day has 25 hours"
   server.on("GET", /audit/, () => []);
   await show(<AuditPage />, "/audit?from=2026-10-25&to=2026-10-25");
   const query = new URLSearchParams(server.of(/audit/)[0]!.path.split("?")[1]);
-  assert.deepEqual([Number(query.get("from")), Number(query.get("to"))], [Date.parse("2026-10-24T22:00:00Z"), Date.parse("2026-10-25T23:00:00Z") - 1]);
+  assert.deepEqual(
+    [Number(query.get("from")), Number(query.get("to"))],
+    [Date.parse("2026-10-24T22:00:00Z"), Date.parse("2026-10-25T23:00:00Z") - 1],
+  );
 });
 
 test("a range that ends before it begins is told and not asked for", async () => {
@@ -133,7 +148,11 @@ test("a range that ends before it begins is told and not asked for", async () =>
 });
 
 test("the log of one patient holds what they did and what was done to them", async () => {
-  server.on("GET", /audit/, () => [entry("1"), entry("2", { primary_entity_id: "x", secondary_entity_id: "u1" }), entry("3", { primary_entity_id: "y" })]);
+  server.on("GET", /audit/, () => [
+    entry("1"),
+    entry("2", { primary_entity_id: "x", secondary_entity_id: "u1" }),
+    entry("3", { primary_entity_id: "y" }),
+  ]);
   await show(<AuditPage />, "/audit?patient=u1");
   assert.equal(lines().length, 2);
   await screen.press("All entries");
@@ -200,13 +219,20 @@ test("rules are saved at once, but shorter retention is asked about first", asyn
   assert.deepEqual(screen.all("dialog li").map(textOf), ["Activity: 365 days", "ECG (waveform): 30 days"]);
   await act(() => void screen.one("dialog form").dispatchEvent(new Event("submit", { cancelable: true })));
   await settle();
-  assert.deepEqual(sent("PUT")[1]!.body, { ...RULES, activity_goal_steps: 9_000, retention: { activity: 365, ecg: 30 } });
+  assert.deepEqual(sent("PUT")[1]!.body, {
+    ...RULES,
+    activity_goal_steps: 9_000,
+    retention: { activity: 365, ecg: 30 },
+  });
   assert.equal(screen.all("dialog").length, 0);
 });
 
 test("who leaves a study by themselves goes to the others", async () => {
   const me = `person ${turn}`;
-  server.on("GET", /hcps$/, () => [{ uuid: me, email: "me@b.example", role: "researcher" }, { uuid: "h", email: "h@b.example", role: "hcp" }]);
+  server.on("GET", /hcps$/, () => [
+    { uuid: me, email: "me@b.example", role: "researcher" },
+    { uuid: "h", email: "h@b.example", role: "hcp" },
+  ]);
   server.on("DELETE", /hcps/, () => undefined);
   await show(<Members code="ABC" may />, "/studies/ABC/settings");
   assert.match(screen.text, /me@b\.example You/);

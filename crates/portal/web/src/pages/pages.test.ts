@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { ApiKey, AuditEntry } from "../api/types";
 import { detailsText } from "./audit/details";
 import { isAbout } from "./audit/is_about";
-import { answered, nextToSend, progress, rangeEnd, rangeStart, type Job } from "./exports/jobs";
+import { answered, type Job, nextToSend, progress, rangeEnd, rangeStart } from "./exports/jobs";
 import { alarmsOf, rowsOf } from "./record/alarm_rows";
 import { browserName } from "./settings/browser_name";
 import { keyState } from "./settings/key_state";

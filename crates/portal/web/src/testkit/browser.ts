@@ -7,8 +7,9 @@ import { Window } from "happy-dom";
 process.env.TZ = "Europe/Zurich";
 
 const page = new Window({ url: "http://portal.example/", innerWidth: 1280, innerHeight: 800 });
-const bound = (name: "addEventListener" | "removeEventListener" | "dispatchEvent" | "getComputedStyle" | "matchMedia") =>
-  (page[name] as (...args: unknown[]) => unknown).bind(page);
+const bound = (
+  name: "addEventListener" | "removeEventListener" | "dispatchEvent" | "getComputedStyle" | "matchMedia",
+) => (page[name] as (...args: unknown[]) => unknown).bind(page);
 
 const parts: Record<string, unknown> = {
   window: globalThis,

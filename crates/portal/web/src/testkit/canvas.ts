@@ -65,6 +65,7 @@ export function plotOn(canvas: Canvas, { width = 1_000, height = 100, left = 0, 
   return {
     ctx: canvas,
     bbox: { left, top: 0, width, height },
-    valToPos: (value: number, scale: string) => (scale === "x" ? left + (value / spanMs) * width : height - 10 * value - 5),
+    valToPos: (value: number, scale: string) =>
+      scale === "x" ? left + (value / spanMs) * width : height - 10 * value - 5,
   };
 }

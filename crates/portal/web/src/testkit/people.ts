@@ -26,7 +26,15 @@ export async function enter(server: Server, uuid = "ada", more: Parameters<typeo
 }
 
 export function group(code: string, more: Partial<Group> = {}): Group {
-  return { code, name: `Study ${code}`, description: "", hcpCode: `H-${code}`, id: `id-${code}`, timestamp: 0, ...more };
+  return {
+    code,
+    name: `Study ${code}`,
+    description: "",
+    hcpCode: `H-${code}`,
+    id: `id-${code}`,
+    timestamp: 0,
+    ...more,
+  };
 }
 
 export function patient(uuid: string, more: Partial<Patient> = {}): Patient {

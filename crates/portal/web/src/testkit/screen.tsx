@@ -73,7 +73,7 @@ export class Screen {
     return event;
   }
 
-  /** Writes into a field, in place of what stands there. */
+  /** Writes into a field, in place of what is there. */
   async type(label: string, text: string): Promise<void> {
     const field = this.field<HTMLInputElement>(label);
     field.value = text;

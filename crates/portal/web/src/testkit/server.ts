@@ -64,7 +64,11 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Pro
 }
 
 /** A refusal as the service words it. */
-export function refusal(status: number, code: string, more: { message?: string; errors?: unknown; retryAfter?: string } = {}): Response {
+export function refusal(
+  status: number,
+  code: string,
+  more: { message?: string; errors?: unknown; retryAfter?: string } = {},
+): Response {
   const { message = code, errors, retryAfter } = more;
   const headers: Record<string, string> = retryAfter === undefined ? {} : { "Retry-After": retryAfter };
   return new Response(JSON.stringify({ message, code, errors }), { status, headers });

@@ -24,7 +24,7 @@ impl PasswordSource {
             return Ok(self.password);
         }
         let mut text = String::new();
-        // Nobody's password is longer; whoever pipes in a disk is told so by the rules for passwords.
+        // Nobody's password is longer; anyone who pipes in a disk learns so from the rules for passwords.
         let read = std::io::stdin().lock().take(4096).read_to_string(&mut text);
         read.map_err(|error| Failure::io("read the password", error))?;
         let line = text.lines().next().unwrap_or_default();

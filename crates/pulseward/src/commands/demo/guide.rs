@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::write_out;
 use crate::wiring;
 
-/// Whom the demonstration shows its study to.
+/// The account that the demonstration shows its study to.
 pub(super) struct DemoAccount {
     pub email: &'static str,
     /// None when the account was there before.
@@ -20,7 +20,7 @@ pub(super) struct DemoAccount {
     pub api_key: String,
 }
 
-/// What is told.
+/// What is printed.
 pub struct Guide<'a> {
     /// Address of the service.
     pub url: &'a str,

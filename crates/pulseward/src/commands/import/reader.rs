@@ -41,7 +41,7 @@ impl<'bytes> Rows<'bytes> {
         let mut reader = ReaderBuilder::new().from_reader(Bounded { bytes, of_row: 0 });
         let header = reader.headers().map_err(|error| not_csv(path, &error))?.clone();
         let mut columns = Vec::new();
-        // All of the header before the first row: a misspelt column is told before anything has been sent.
+        // All of the header before the first row: a misspelt column is reported before anything has been sent.
         for name in &header {
             // Spreadsheets put a mark of the byte order before the first name.
             columns.push(column(name.trim_start_matches('\u{feff}').trim(), data_type, path)?);

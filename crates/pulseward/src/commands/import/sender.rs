@@ -42,7 +42,7 @@ impl Counts {
         let mut counts = Counts::default();
         for one in answer["types"].as_object().into_iter().flat_map(|types| types.values()) {
             let count = |name: &str| one[name].as_u64().unwrap_or(0);
-            // What stands now and did not before, from the view of who imports.
+            // What is stored now and was not before, from the view of who imports.
             counts.stored += count("stored") + count("replaced");
             counts.duplicate += count("duplicate");
             counts.rejected += count("rejected");
@@ -145,7 +145,7 @@ fn retry_after(response: &Response) -> Option<Duration> {
 
 async fn refusal(response: Response) -> Failure {
     let status = response.status();
-    // A proxy in between answers with a page; then the status is all there is to tell.
+    // A proxy in between answers with a page; then the status is all there is to report.
     let text = response.text().await.unwrap_or_default();
     let body: Value = serde_json::from_str(&text).unwrap_or_default();
     let fields = body.get("errors").map(|errors| format!(" {errors}")).unwrap_or_default();

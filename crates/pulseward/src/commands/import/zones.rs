@@ -2,7 +2,7 @@
 
 use vitals::zone::LocalClock;
 
-/// Tells the zone of one row after the other.
+/// Gives the zone of one row after the other.
 pub struct ZoneOfRow {
     zones: Vec<(String, LocalClock)>,
     current: usize,

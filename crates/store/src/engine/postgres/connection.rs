@@ -37,7 +37,7 @@ pub(super) fn config(url: &str) -> Result<Config> {
         .connect_timeout(LONGEST_CONNECT)
         .keepalives_idle(KEEPALIVE_AFTER)
         .tcp_user_timeout(LONGEST_SILENCE)
-        // By this the operator tells in `pg_stat_activity` whose connections these are.
+        // By this the operator sees in `pg_stat_activity` whose connections these are.
         .application_name("pulseward");
     Ok(config)
 }

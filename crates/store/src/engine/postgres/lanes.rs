@@ -1,7 +1,7 @@
 //! Which lane an operation runs on: one that has a connection for it.
 //!
-//! All operations wait in one queue for a connection of any lane, so none waits beside an idle one, and the pool of a lane
-//! never keeps an operation waiting.
+//! All operations wait in one queue for a connection of any lane, so none waits next to an idle one, and the pool of a
+//! lane never keeps an operation waiting.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

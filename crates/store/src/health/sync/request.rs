@@ -28,7 +28,7 @@ pub struct Sync {
 pub struct SyncId {
     /// The name.
     pub id: String,
-    /// What tells whether the same name comes with other content.
+    /// What says whether the same name comes with other content.
     pub content_hash: Vec<u8>,
 }
 

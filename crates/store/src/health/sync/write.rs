@@ -162,7 +162,7 @@ fn first_copies(stored: &Block, of_sync: &Block, ordered: &Ordered) -> Block {
     let (Some(first_us), Some(last_us)) = (ordered.block.first_us(), ordered.block.last_us()) else {
         return ordered.firsts.clone();
     };
-    // An exact time lies up to a millisecond after the whole one that stood for it.
+    // An exact time lies up to a millisecond after the whole one that represented it.
     let mut of_sync = of_sync.clone().clipped(first_us.div_euclid(1000) * 1000, last_us);
     if of_sync.data_type.is_waveform() {
         of_sync = in_time_order(with_exact_times(stored, of_sync)).block;

@@ -207,7 +207,7 @@ on_both_engines! {
     every_text_is_understood
 }
 
-/// The query for unsealed periods tells days from months by the bits of one number.
+/// The query for unsealed periods distinguishes days from months by the bits of one number.
 #[test]
 fn bits_tell_which_types_are_sealed_by_the_day() {
     let daily = crate::segment::catalog::types_sealed_by_the_day();

@@ -1,7 +1,7 @@
 //! One file for each data type, and the one list of them.
 //!
 //! To add a type: its file here, the line of the file and the line of the list. The list's order is the order of every
-//! output: first the specification's eleven, then ours. `docs/data-types.md` tells what follows by itself.
+//! output: first the specification's eleven, then ours. `docs/data-types.md` says what follows by itself.
 
 mod acc;
 mod activity;

@@ -6,7 +6,7 @@
 //! | length of the schema | 64 KiB | its parts can be shared, so that it unfolds with the square of its length |
 //! | offset and length of a buffer | the body | the reader panics |
 //! | all buffers of a batch | the body, so they share no bytes | each of 36 columns becomes a copy of one |
-//! | length of a buffer of values, keys, offsets or views | a whole number of them | the reader panics |
+//! | length of a buffer of values, keys, offsets or views | a whole multiple of their size | the reader panics |
 //! | length of an array | that of its batch, and the bits that there are | arrays of nothing but nulls have no bytes |
 //! | compression of buffers, changes of a dictionary | not taken | a batch unfolds beyond the limit of the body |
 //!
@@ -21,7 +21,7 @@ const LONGEST_SCHEMA: usize = 64 * 1024;
 /// What announces the length of a message since version 0.15 of the format.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 const DAMAGED: &str = "a message is damaged";
-/// What stands for one text in a column of views: its length, and itself or the place where it is.
+/// What represents one text in a column of views: its length, and itself or the place where it is.
 const VIEW_BYTES: usize = 16;
 
 /// Checks the first message of a stream, before it is read as a schema.

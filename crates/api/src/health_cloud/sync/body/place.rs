@@ -31,7 +31,7 @@ const ROOM_PER_BYTE: usize = 16;
 /// Memory that rows may take in any body, bytes.
 const LEAST_ROOM: usize = 16 << 20;
 
-/// Where the parser is wrong, kept beside it because its own errors carry only a text.
+/// Where the parser is wrong, kept next to it because its own errors carry only a text.
 pub(crate) struct Place {
     pub(super) fault: RefCell<Option<(String, String)>>,
     /// What is being read; of this place is what the parser itself finds wrong.
@@ -61,7 +61,7 @@ impl Place {
     /// Notes what is wrong and makes the error that ends the parsing.
     pub(in super::super) fn fail<E: Error>(&self, place: impl Into<String>, message: impl Into<String>) -> E {
         let (place, message) = (place.into(), message.into());
-        // serde carries a text only. It ends the parsing; place and message are taken from beside it.
+        // serde carries a text only. It ends the parsing; place and message are taken from next to it.
         let error = E::custom(&message);
         // The innermost comes first and knows best; outer readers that fail in turn would name a vaguer place.
         self.fault.borrow_mut().get_or_insert((place, message));

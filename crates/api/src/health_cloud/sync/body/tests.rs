@@ -192,7 +192,7 @@ fn values_out_of_range_are_noted_for_their_row() {
     let text = r#"{"data": {"activity": {"timestamp": [1, null, 1e300, -5, 3.5],
         "bpm": [60, 256, -1, 1e300, 99999999999999999999], "wearing": 9}}}"#;
     values_are_noted(text);
-    // The same with numbers that no machine number holds.
+    // The same with numbers that no f64 holds.
     let text = text.replace("1e300", "1e400").replace("99999999999999999999", &"9".repeat(400));
     values_are_noted(&text);
 }

@@ -104,6 +104,7 @@ impl Job for PlanErasureChecks {
         let limit = unit::limit(&upkeep.core, CheckErasure::SPEC.name).await?;
         let erased =
             upkeep.core.health().erased_before(upkeep.core.now_ms() - LONGEST_SEALING_MS, limit).await?.into_iter();
+        // The job is of no patient: jobs of an erased patient are removed with the patient.
         let jobs = erased.map(|patient| NewJob { subject: patient.to_string(), patient: None });
         unit::enqueue(&upkeep.core, CheckErasure::SPEC.name, jobs.collect()).await?;
         Ok(Ended::Done)

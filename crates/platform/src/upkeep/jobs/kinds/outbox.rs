@@ -10,7 +10,7 @@ use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
 const EVERY: Duration = Duration::from_secs(30);
 const UNDELIVERED_FOR_MS: i64 = 30_000;
 
-/// Delivers what one database owes the other.
+/// Delivers the messages of one database to the other.
 pub(crate) struct DeliverMessages;
 
 impl Job for DeliverMessages {

@@ -1,4 +1,4 @@
-// Range and action of the audit log. They stand in the address, so that a view can be kept and sent on.
+// Range and action of the audit log. They are in the address, so that a view can be kept and sent on.
 
 import { Button } from "../../design/button";
 import { TextField } from "../../design/field";

@@ -13,7 +13,8 @@ export function ageText(ageMs: number): string {
   if (ageMs < 5000) return "now";
   if (ageMs < MINUTE) return `${Math.floor(ageMs / 1000)} s`;
   if (ageMs < HOUR) return `${Math.floor(ageMs / MINUTE)} min`;
-  if (ageMs < DAY) return `${Math.floor(ageMs / HOUR)} h ${String(Math.floor((ageMs % HOUR) / MINUTE)).padStart(2, "0")}`;
+  if (ageMs < DAY)
+    return `${Math.floor(ageMs / HOUR)} h ${String(Math.floor((ageMs % HOUR) / MINUTE)).padStart(2, "0")}`;
   return `${Math.floor(ageMs / DAY)} d`;
 }
 

@@ -20,7 +20,15 @@ function news(score: number | null, more: Partial<NewsReading> = {}): NewsReadin
 function row(name: string, more: Partial<Row> = {}): Row {
   return {
     ...{ uuid: name, name, heart_rate: null, respiration_rate: null, spo2: null, temperature: null },
-    ...{ blood_pressure: null, news: null, battery: null, worn: true, charging: false, last_sync: NOW - MINUTE, spark: null },
+    ...{
+      blood_pressure: null,
+      news: null,
+      battery: null,
+      worn: true,
+      charging: false,
+      last_sync: NOW - MINUTE,
+      spark: null,
+    },
     ...more,
   };
 }
@@ -48,7 +56,14 @@ test("a score is outdated after half an hour", () => {
 });
 
 test("ages in words", () => {
-  const ages: [number, string][] = [[0, "now"], [4999, "now"], [59_999, "59 s"], [MINUTE, "1 min"], [125 * MINUTE, "2 h 05"], [49 * 60 * MINUTE, "2 d"]];
+  const ages: [number, string][] = [
+    [0, "now"],
+    [4999, "now"],
+    [59_999, "59 s"],
+    [MINUTE, "1 min"],
+    [125 * MINUTE, "2 h 05"],
+    [49 * 60 * MINUTE, "2 d"],
+  ];
   for (const [ms, text] of ages) assert.equal(ageText(ms), text);
 });
 
@@ -82,11 +97,16 @@ test("who has no value comes last in both directions", () => {
 
 test("names sort as people count", () => {
   const numbered = ["Bed 10", "Bed 9", "bed 1"].map((name) => row(name));
-  assert.deepEqual(names(arranged(numbered, all, { key: "name", descending: false }, NOW)), ["bed 1", "Bed 9", "Bed 10"]);
+  assert.deepEqual(names(arranged(numbered, all, { key: "name", descending: false }, NOW)), [
+    "bed 1",
+    "Bed 9",
+    "Bed 10",
+  ]);
 });
 
 test("filters", () => {
-  const shown = (attention: "attention" | "stale" | "missing" | "not_worn") => names(arranged(ward, { text: "", attention }, byNews, NOW));
+  const shown = (attention: "attention" | "stale" | "missing" | "not_worn") =>
+    names(arranged(ward, { text: "", attention }, byNews, NOW));
   assert.deepEqual(shown("attention"), ["Ill", "Red"]);
   assert.deepEqual(shown("stale"), ["Well too"]);
   assert.deepEqual(shown("missing"), ["Unknown"]);
@@ -99,17 +119,33 @@ test("filters", () => {
 test("a row that came while the board was read stays when it is newer", () => {
   let told: Row[] = [];
   const soon: (() => void)[] = [];
-  const rows = new BoardRows((now) => (told = now), (then) => soon.push(then));
-  const flush = () => soon.splice(0).forEach((then) => then());
+  const rows = new BoardRows(
+    (now) => (told = now),
+    (then) => soon.push(then),
+  );
+  const flush = () => {
+    for (const then of soon.splice(0)) then();
+  };
   rows.put(row("A", { last_sync: 20 }));
   rows.put(row("B", { last_sync: 5 }));
   rows.replace({ at: 0, patients: [row("A", { last_sync: 10 }), row("B", { last_sync: 10 }), row("C")] });
   assert.equal(soon.length, 1, "three changes, one drawing");
   flush();
-  assert.deepEqual(told.map(({ name, last_sync }) => [name, last_sync]), [["A", 20], ["B", 10], ["C", NOW - MINUTE]]);
+  assert.deepEqual(
+    told.map(({ name, last_sync }) => [name, last_sync]),
+    [
+      ["A", 20],
+      ["B", 10],
+      ["C", NOW - MINUTE],
+    ],
+  );
   rows.replace({ at: 0, patients: [row("A", { last_sync: 15 })] });
   flush();
-  assert.deepEqual(told.map(({ last_sync }) => last_sync), [15], "what came before the last reading is done with");
+  assert.deepEqual(
+    told.map(({ last_sync }) => last_sync),
+    [15],
+    "what came before the last reading is done with",
+  );
 });
 
 test("a sparkline has gaps, and no noise where there is none", () => {
@@ -134,7 +170,7 @@ test("the wall shows everybody in turn, and the urgent always", () => {
     const { shown } = pageOf(everybody, 4, 12, turn);
     assert.ok(shown.length <= 12);
     assert.deepEqual(shown.slice(0, 4), [0, 1, 2, 3]);
-    shown.forEach((one) => seen.add(one));
+    for (const one of shown) seen.add(one);
   }
   assert.equal(seen.size, 50);
   assert.deepEqual(pageOf([1, 2], 1, 12, 7), { shown: [1, 2], page: 0, pages: 1 });
@@ -142,7 +178,9 @@ test("the wall shows everybody in turn, and the urgent always", () => {
 });
 
 test("a line of the CSV has a cell for every head", () => {
-  const cells = boardCsvRow(row("A", { news: news(7), blood_pressure: { systolic: 120, diastolic: 80, timestamp: NOW } }));
+  const cells = boardCsvRow(
+    row("A", { news: news(7), blood_pressure: { systolic: 120, diastolic: 80, timestamp: NOW } }),
+  );
   assert.equal(cells.length, BOARD_CSV_HEADER.length);
   assert.equal(cells[BOARD_CSV_HEADER.indexOf("news_risk")], "High");
   assert.equal(cells[BOARD_CSV_HEADER.indexOf("nibp_timestamp")], "2025-11-20T12:00:00.000Z");

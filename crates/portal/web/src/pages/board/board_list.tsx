@@ -57,7 +57,13 @@ export function BoardList({ code, rows, sort, onSort }: Props) {
       </div>
       <div role="rowgroup" class="board-body" ref={list} style={{ height: `${rows.length * rowPx}px` }}>
         {rows.slice(begin, end).map((row, offset) => (
-          <PatientRow key={row.uuid} row={row} code={code} index={begin + offset + 1} topPx={(begin + offset) * rowPx} />
+          <PatientRow
+            key={row.uuid}
+            row={row}
+            code={code}
+            index={begin + offset + 1}
+            topPx={(begin + offset) * rowPx}
+          />
         ))}
       </div>
     </div>
@@ -85,10 +91,7 @@ function Head({ head, sort, onSort }: { head: (typeof HEADS)[number] } & Pick<Pr
       class={`cell ${kind}`}
       aria-sort={mine ? (sort.descending ? "descending" : "ascending") : "none"}
     >
-      <button
-        type="button"
-        onClick={() => onSort({ key, descending: mine ? !sort.descending : firstDirection(key) })}
-      >
+      <button type="button" onClick={() => onSort({ key, descending: mine ? !sort.descending : firstDirection(key) })}>
         {label}
         {mine && <Icon name={sort.descending ? "down" : "up"} size={12} />}
       </button>

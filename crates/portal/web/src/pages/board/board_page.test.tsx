@@ -45,7 +45,15 @@ const frame = async () => {
 function row(name: string, more: Partial<Row> = {}): Row {
   return {
     ...{ uuid: name, name, heart_rate: null, respiration_rate: null, spo2: null, temperature: null },
-    ...{ blood_pressure: null, news: null, battery: null, worn: true, charging: false, last_sync: Date.now() - MINUTE, spark: null },
+    ...{
+      blood_pressure: null,
+      news: null,
+      battery: null,
+      worn: true,
+      charging: false,
+      last_sync: Date.now() - MINUTE,
+      spark: null,
+    },
     ...more,
   };
 }
@@ -65,7 +73,11 @@ beforeEach(async () => {
   server.on("GET", "/livez", () => "ok");
   server.on("GET", /board$/, () => ({ at: Date.now(), patients: board }));
   lines = [];
-  board = [row("Well", { news: score(1), heart_rate: { value: 60.4, timestamp: Date.now() - 3 * MINUTE } }), row("Ill", { news: score(8) }), row("Unknown")];
+  board = [
+    row("Well", { news: score(1), heart_rate: { value: 60.4, timestamp: Date.now() - 3 * MINUTE } }),
+    row("Ill", { news: score(8) }),
+    row("Unknown"),
+  ];
   await act(() => navigate("/studies/AB%20C", { replace: true }));
   screen = new Screen(null);
 });
@@ -126,8 +138,16 @@ test("a value grows old before one's eyes", async () => {
 test("a value is old after its limit and not at it, pressures much later", async () => {
   const pressure = (timestamp: number) => ({ systolic: 120, diastolic: 80, timestamp });
   board = [
-    row("At", { spo2: { value: 96, timestamp: Date.now() - 30 * MINUTE }, blood_pressure: pressure(Date.now() - 12 * 60 * MINUTE), last_sync: Date.now() - 30 * MINUTE }),
-    row("Past", { spo2: { value: 96, timestamp: Date.now() - 30 * MINUTE - 1_000 }, blood_pressure: pressure(Date.now() - 12 * 60 * MINUTE - 1_000), last_sync: Date.now() - 30 * MINUTE - 1_000 }),
+    row("At", {
+      spo2: { value: 96, timestamp: Date.now() - 30 * MINUTE },
+      blood_pressure: pressure(Date.now() - 12 * 60 * MINUTE),
+      last_sync: Date.now() - 30 * MINUTE,
+    }),
+    row("Past", {
+      spo2: { value: 96, timestamp: Date.now() - 30 * MINUTE - 1_000 },
+      blood_pressure: pressure(Date.now() - 12 * 60 * MINUTE - 1_000),
+      last_sync: Date.now() - 30 * MINUTE - 1_000,
+    }),
   ];
   screen.draw(<Page params={{ code: "AB C" }} />);
   await settle();
@@ -142,7 +162,12 @@ test("a value is old after its limit and not at it, pressures much later", async
 });
 
 test("a bracelet whose clock is ahead has no age below nothing", async () => {
-  board = [row("Ahead", { heart_rate: { value: 70, timestamp: Date.now() + 10 * MINUTE }, last_sync: Date.now() + 10 * MINUTE })];
+  board = [
+    row("Ahead", {
+      heart_rate: { value: 70, timestamp: Date.now() + 10 * MINUTE },
+      last_sync: Date.now() + 10 * MINUTE,
+    }),
+  ];
   await open();
   assert.equal(textOf(cell("Ahead", "HR")), "70now");
   await act(() => mock.timers.tick(1_000));
@@ -176,7 +201,10 @@ test("a bracelet says whether it is worn, charging, low", async () => {
     row("d", { worn: null, charging: null }),
   ];
   await open();
-  assert.deepEqual(["a", "b", "c", "d"].map((name) => textOf(cell(name, "Bracelet"))), ["15 % lowlow, worn", "16 %not worn", "–charging", "–unknown"]);
+  assert.deepEqual(
+    ["a", "b", "c", "d"].map((name) => textOf(cell(name, "Bracelet"))),
+    ["15 % lowlow, worn", "16 %not worn", "–charging", "–unknown"],
+  );
 });
 
 test("a row that comes takes its place, once a frame", async () => {
@@ -274,7 +302,11 @@ test("a search is in the address, and an address opens with its search", async (
 });
 
 test("a head sorts from its worrying end, and then the other way", async () => {
-  board = [row("a", { spo2: { value: 99, timestamp: NOW } }), row("b", { spo2: { value: 85, timestamp: NOW } }), row("c")];
+  board = [
+    row("a", { spo2: { value: 99, timestamp: NOW } }),
+    row("b", { spo2: { value: 85, timestamp: NOW } }),
+    row("c"),
+  ];
   await open();
   const head = () => screen.all("[role=columnheader]").find((one) => textOf(one).startsWith("SpO₂"))!;
   await screen.press(head().querySelector("button")!);

@@ -1,5 +1,5 @@
 // The rows that the board knows. Events that arrive while the whole board is being read may be newer than what is read,
-// so of both the later sync stays. Changes are gathered and told once per frame, however many syncs a second bring.
+// so of both the later sync stays. Changes are gathered and reported once per frame, however many syncs a second bring.
 
 import type { BoardAnswer, Row } from "./types";
 

@@ -1,9 +1,9 @@
-// The cells of a patient's row. A value never stands without its age; what is missing is said to be missing. Ages are
+// The cells of a patient's row. A value is never shown without its age; what is missing is said to be missing. Ages are
 // written by the board's clock (`age.ts`), which is why they carry their time in `data-at`.
 
 import { Icon } from "../../design/icon";
 import { OUTDATED_MS, spokenAge } from "./age";
-import { responseText, shownNews, STALE_AFTER_MS } from "./news";
+import { responseText, STALE_AFTER_MS, shownNews } from "./news";
 import { sparkPath, sparkText } from "./sparkline";
 import type { Pressure, Row } from "./types";
 
@@ -11,7 +11,9 @@ import type { Pressure, Row } from "./types";
 export function Age({ at, limitMs, nowMs }: { at: number; limitMs?: number; nowMs: number }) {
   return (
     <time class="age" data-at={at} data-limit={limitMs} dateTime={new Date(at).toISOString()}>
-      {spokenAge(nowMs - at).replace(" ago", "").replace("just now", "now")}
+      {spokenAge(nowMs - at)
+        .replace(" ago", "")
+        .replace("just now", "now")}
     </time>
   );
 }

@@ -1,4 +1,4 @@
-// How the board's line stands, in a word beside a dot.
+// State of the board's line, in a word next to a dot.
 
 import type { LineState } from "./live";
 

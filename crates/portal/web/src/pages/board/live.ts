@@ -1,10 +1,10 @@
 // The board's line to the service. Events come one row at a time; after any break the whole board is read again, because
 // what was sent meanwhile is not known. Says plainly when the line is lost, and takes itself up again.
 
-/** How the line stands. */
+/** State of the line. */
 export type LineState = "connecting" | "live" | "lost";
 
-/** The part of an EventSource that is used, so that tests can stand in for it. */
+/** The part of an EventSource that is used, so that tests can replace it. */
 export interface EventLine {
   addEventListener(name: string, listen: (event: { data?: unknown }) => void): void;
   close(): void;
@@ -76,13 +76,25 @@ export class LiveLine<R> {
     const current = (listen: (data: unknown) => void) => (event: { data?: unknown }) => {
       if (this.line === line && !this.closed) listen(event.data);
     };
-    line.addEventListener("open", current(() => void this.resync(line)));
-    line.addEventListener("row", current((data) => this.parts.onRow(JSON.parse(String(data)) as R)));
-    line.addEventListener("reload", current(() => void this.resync(line)));
-    line.addEventListener("error", current(() => void this.broke(line)));
+    line.addEventListener(
+      "open",
+      current(() => void this.resync(line)),
+    );
+    line.addEventListener(
+      "row",
+      current((data) => this.parts.onRow(JSON.parse(String(data)) as R)),
+    );
+    line.addEventListener(
+      "reload",
+      current(() => void this.resync(line)),
+    );
+    line.addEventListener(
+      "error",
+      current(() => void this.broke(line)),
+    );
   }
 
-  /** The line stands: what was sent before is not known, so everything is read. */
+  /** The line is up: what was sent before is not known, so everything is read. */
   private async resync(line: EventLine): Promise<void> {
     if (!(await this.read(line))) return;
     this.waitMs = FIRST_WAIT_MS;
@@ -105,7 +117,7 @@ export class LiveLine<R> {
 
   private async broke(line: EventLine): Promise<void> {
     this.failures += 1;
-    // Refused and not cut: the event line keeps the reason to itself, reading the board tells it.
+    // Refused and not cut: the event line keeps the reason to itself, reading the board reports it.
     if (line.readyState === CLOSED) {
       await this.read(line);
       if (this.line !== line || this.closed || this.waiting) return;

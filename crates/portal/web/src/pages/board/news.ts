@@ -1,9 +1,9 @@
 // NEWS2 (Royal College of Physicians, 2017) in colour and in words. The words carry the meaning, the colour repeats it:
-// nobody has to tell amber from red. A score counts for 30 minutes and is shown greyed after that, never hidden.
+// nobody has to distinguish amber from red. A score counts for 30 minutes and is shown greyed after that, never hidden.
 
 import type { NewsReading } from "./types";
 
-/** The band of clinical risk that a total stands for. */
+/** The band of clinical risk that a total represents. */
 export type Risk = "low" | "low-medium" | "medium" | "high" | "unknown";
 
 /** Age above which a score is greyed. */
@@ -66,7 +66,7 @@ export interface NewsShown {
   risk: Risk;
   score: string;
   word: string;
-  /** What stands under it: missing and outdated parts. */
+  /** What is shown under it: missing and outdated parts. */
   note: string;
   stale: boolean;
 }

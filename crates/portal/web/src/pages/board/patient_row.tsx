@@ -1,8 +1,8 @@
 // A patient's row. Drawn again only when the service sends something new; ages move by themselves.
 
 import { Component } from "preact";
-import { Bracelet, News, PressureCell, Sync, Trend, Vital } from "./cells";
 import * as pages from "../paths";
+import { Bracelet, News, PressureCell, Sync, Trend, Vital } from "./cells";
 import type { Row } from "./types";
 
 interface Props {
@@ -37,7 +37,13 @@ export class PatientRow extends Component<Props> {
         <Vital label="HR" kind="heart" nowMs={now} text={whole(heart_rate?.value)} at={at(heart_rate)} />
         <Vital label="Resp." kind="resp" nowMs={now} text={whole(respiration_rate?.value)} at={at(respiration_rate)} />
         <Vital label="SpO₂" kind="spo2" nowMs={now} text={whole(spo2?.value)} at={at(spo2)} />
-        <Vital label="Temp." kind="temp" nowMs={now} text={temperature?.value.toFixed(1) ?? null} at={at(temperature)} />
+        <Vital
+          label="Temp."
+          kind="temp"
+          nowMs={now}
+          text={temperature?.value.toFixed(1) ?? null}
+          at={at(temperature)}
+        />
         <PressureCell pressure={pressure} nowMs={now} />
         <Trend row={row} />
         <Bracelet row={row} />

@@ -1,5 +1,5 @@
 // Which patients a board shows and in which order. The sickest come first: by score, then by who was heard of longest
-// ago; a patient without a score stands above those who are well, because nobody knows how they are.
+// ago; a patient without a score is above those who are well, because nobody knows how they are.
 
 import { compareText, holdsAll, wordsOf } from "../../words";
 import { OUTDATED_MS } from "./age";

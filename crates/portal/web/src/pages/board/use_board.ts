@@ -1,4 +1,4 @@
-// The board of a study, live: rows, how the line stands, and what went wrong when it cannot be had at all.
+// The board of a study, live: rows, the state of the line, and what went wrong when it cannot be had at all.
 
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, get } from "../../api/client";
@@ -37,7 +37,8 @@ export function useBoard(code: string): Board {
         if (state === "lost") connectionLost();
       },
       isFinal: (failure) => {
-        const final = failure instanceof ApiError && failure.status >= 400 && failure.status < 500 && failure.status !== 429;
+        const final =
+          failure instanceof ApiError && failure.status >= 400 && failure.status < 500 && failure.status !== 429;
         if (final) setError(failure);
         return final;
       },

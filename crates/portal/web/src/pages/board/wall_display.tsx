@@ -2,9 +2,9 @@
 // shown page after page; those who need a look stay on every page.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { clock } from "../../format";
 import { Button } from "../../design/button";
 import { useNow } from "../../design/time";
+import { clock } from "../../format";
 import { setQuery } from "../../router";
 import { tickAges } from "./age";
 import { News, PressureCell, Sync, Vital } from "./cells";
@@ -59,7 +59,13 @@ export function WallDisplay({ code, rows, line }: { code: string; rows: Row[]; l
         <span class="push" />
         <LineSign line={line} />
         <b class="wall-clock">{clock(now)}</b>
-        <Button kind="quiet" small icon="close" label="Leave the wall display" onClick={() => setQuery({ wall: null })} />
+        <Button
+          kind="quiet"
+          small
+          icon="close"
+          label="Leave the wall display"
+          onClick={() => setQuery({ wall: null })}
+        />
       </header>
       <div class="wall-grid" ref={grid} role="list">
         {shown.map((row) => (
@@ -82,9 +88,21 @@ function Tile({ row }: { row: Row }) {
           <News row={row} nowMs={now} />
           <Sync row={row} nowMs={now} />
           <Vital label="HR" kind="heart" nowMs={now} text={whole(heart_rate)} at={heart_rate?.timestamp ?? null} />
-          <Vital label="Resp" kind="resp" nowMs={now} text={whole(respiration_rate)} at={respiration_rate?.timestamp ?? null} />
+          <Vital
+            label="Resp"
+            kind="resp"
+            nowMs={now}
+            text={whole(respiration_rate)}
+            at={respiration_rate?.timestamp ?? null}
+          />
           <Vital label="SpO₂" kind="spo2" nowMs={now} text={whole(spo2)} at={spo2?.timestamp ?? null} />
-          <Vital label="Temp" kind="temp" nowMs={now} text={temperature?.value.toFixed(1) ?? null} at={temperature?.timestamp ?? null} />
+          <Vital
+            label="Temp"
+            kind="temp"
+            nowMs={now}
+            text={temperature?.value.toFixed(1) ?? null}
+            at={temperature?.timestamp ?? null}
+          />
           <PressureCell pressure={pressure} nowMs={now} />
         </div>
       </div>
@@ -96,7 +114,8 @@ function Tile({ row }: { row: Row }) {
 function placesIn(grid: HTMLElement): number {
   const style = getComputedStyle(grid);
   const columns = style.gridTemplateColumns.split(" ").length;
-  const tile = parseFloat(style.getPropertyValue("--tile-rem")) * parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const tile =
+    parseFloat(style.getPropertyValue("--tile-rem")) * parseFloat(getComputedStyle(document.documentElement).fontSize);
   const rows = Math.max(1, Math.floor((innerHeight - grid.getBoundingClientRect().top) / tile));
   return columns * rows;
 }

@@ -1,7 +1,7 @@
 // Which rows are in sight. Only those are in the page; the rest is empty space of the same height, so that a thousand
 // patients cost as much as the thirty on the screen.
 
-import { type RefObject } from "preact";
+import type { RefObject } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 /** A stretch of indices, the end not included. */

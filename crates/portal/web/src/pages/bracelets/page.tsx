@@ -14,7 +14,7 @@ import { TextField } from "../../design/field";
 import { PageHead } from "../../design/page_head";
 import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
-import { Table, type Column } from "../../design/table";
+import { type Column, Table } from "../../design/table";
 import { At } from "../../design/time";
 import { toast } from "../../design/toast";
 import { useNames } from "../../names";

@@ -16,7 +16,7 @@ export function arrangedPatients(patients: PatientDays[], text: string, order: P
   return keyed.map(({ one }) => one);
 }
 
-/** The mean of the known days in percent. Those who were to send nothing stand first: there may be no bracelet yet. */
+/** The mean of the known days in percent. Those who were to send nothing are first: there may be no bracelet yet. */
 function meanShare(percent: (number | null)[]): number {
   const known = percent.filter((value): value is number => value !== null);
   return known.length === 0 ? -1 : known.reduce((sum, value) => sum + value, 0) / known.length;

@@ -14,7 +14,9 @@ import type { PatientDays } from "./types";
 let server: Server;
 let screen: Screen;
 
-before(() => mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"], now: Date.parse("2025-11-20T12:00:00Z") }));
+before(() =>
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"], now: Date.parse("2025-11-20T12:00:00Z") }),
+);
 after(() => mock.timers.reset());
 beforeEach(() => {
   server = new Server();
@@ -30,7 +32,13 @@ const person = (name: string, percent: (number | null)[]): PatientDays => ({
 const names = (patients: PatientDays[]) => patients.map(({ name }) => name);
 
 test("those who sent least come first, and before them those who were to send nothing", () => {
-  const patients = [person("All", [100, 100]), person("Half", [0, 100]), person("None", [0, 0]), person("New", [null, null]), person("Once", [null, 90])];
+  const patients = [
+    person("All", [100, 100]),
+    person("Half", [0, 100]),
+    person("None", [0, 0]),
+    person("New", [null, null]),
+    person("Once", [null, 90]),
+  ];
   assert.deepEqual(names(arrangedPatients(patients, "", "least")), ["New", "None", "Half", "Once", "All"]);
   assert.deepEqual(names(patients), ["All", "Half", "None", "New", "Once"], "the given list stays as it is");
 });
@@ -51,7 +59,11 @@ test("a search finds a part of a name, whatever its case and blanks", () => {
 
 const COLUMNS = ["a", "b", "c"].map((key) => ({ key, label: key, long: `day ${key}` }));
 const rows = (count: number) =>
-  Array.from({ length: count }, (_, at) => ({ key: `r${at}`, label: `Row ${at}`, cells: [cellOf(0, 0), cellOf(30, 60), cellOf(60, 60)] }));
+  Array.from({ length: count }, (_, at) => ({
+    key: `r${at}`,
+    label: `Row ${at}`,
+    cells: [cellOf(0, 0), cellOf(30, 60), cellOf(60, 60)],
+  }));
 const words = () => textOf(screen.one(".heat-words"));
 const focused = () => screen.all("[tabindex='0']").map(textOf);
 
@@ -75,11 +87,26 @@ test("arrows move the stop and the focus, and say what is there", async () => {
 
 test("Enter and a press open the cell", async () => {
   const opened: [string, number][] = [];
-  screen.draw(<HeatMap label="x" corner="y" columns={COLUMNS} rows={rows(2)} onOpen={({ key }, column) => opened.push([key, column])} />);
+  screen.draw(
+    <HeatMap
+      label="x"
+      corner="y"
+      columns={COLUMNS}
+      rows={rows(2)}
+      onOpen={({ key }, column) => opened.push([key, column])}
+    />,
+  );
   await screen.key("Enter", screen.one("[tabindex='0']"));
   await screen.press(screen.all("tbody tr:last-child td")[0]!);
   await screen.press(screen.all("tbody th")[0]!);
-  assert.deepEqual(opened, [["r0", 2], ["r1", 0]], "a name is no cell");
+  assert.deepEqual(
+    opened,
+    [
+      ["r0", 2],
+      ["r1", 0],
+    ],
+    "a name is no cell",
+  );
 });
 
 test("a stop that a shorter list has not is on its last row", async () => {
@@ -126,7 +153,10 @@ test("a study of a thousand patients is drawn a hundred at a time", async () => 
 
 test("a cell opens the patient's day, whose hours are counted where clocks change", async () => {
   server.on("GET", /groups/, () => ({ days: ["2025-10-26"], patients: [person("Ada", [50])] }));
-  const hours = (count: number) => ({ hours: count, types: [{ type: "activity", received: Array(count).fill(60), expected: Array(count).fill(60) }] });
+  const hours = (count: number) => ({
+    hours: count,
+    types: [{ type: "activity", received: Array(count).fill(60), expected: Array(count).fill(60) }],
+  });
   server.on("GET", /patients\/Ada/, () => hours(25));
   await open();
   await screen.press(screen.one("tbody td"));

@@ -39,7 +39,8 @@ export function percentText(percent: number | null): string {
 
 /** `1 382 of 1 440 received, 96 %`. */
 export function cellText({ percent, received, expected }: HeatCell): string {
-  if (expected === null || expected === 0) return received ? `${spaced(received)} received, none expected` : "nothing expected";
+  if (expected === null || expected === 0)
+    return received ? `${spaced(received)} received, none expected` : "nothing expected";
   return `${spaced(received ?? 0)} of ${spaced(expected)} received, ${percentText(percent)}`;
 }
 

@@ -1,5 +1,5 @@
-// A heat map as a table: one cell of it takes the focus, arrow keys move it, and what it says stands in a line above for
-// everybody, not only in a tooltip. Cells show their percentage, so that nothing is told by colour alone.
+// A heat map as a table: one cell of it takes the focus, arrow keys move it, and what it says is in a line above for
+// everybody, not only in a tooltip. Cells show their percentage, so that nothing is shown by colour alone.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -31,7 +31,7 @@ export function HeatMap({ label, corner, columns, rows, onOpen, openText }: Prop
   const column = Math.min(at[1], columns.length - 1);
   const chosen = rows[row]?.cells[column];
 
-  // The newest day stands at the right end.
+  // The newest day is at the right end.
   useEffect(() => {
     if (scroll.current) scroll.current.scrollLeft = scroll.current.scrollWidth;
   }, [columns.length]);

@@ -12,8 +12,8 @@ import { Icon } from "../../design/icon";
 import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
 import { isoDay } from "../../format";
-import { setQuery, useAddress } from "../../router";
 import type { PageProps } from "../../page_props";
+import { setQuery, useAddress } from "../../router";
 import * as pages from "../paths";
 import { arrangedPatients, type PatientOrder } from "./arranged";
 import { cellOf } from "./heat";
@@ -46,7 +46,12 @@ export default function Page({ params: { code } }: PageProps) {
         <Button small icon="right" label="Days after" onClick={() => setQuery({ to: addDays(to, days) })} />
         <div class="segments" role="group" aria-label="Days">
           {DAYS.map((count) => (
-            <button type="button" key={count} aria-pressed={days === count} onClick={() => setQuery({ days: String(count) })}>
+            <button
+              type="button"
+              key={count}
+              aria-pressed={days === count}
+              onClick={() => setQuery({ days: String(count) })}
+            >
               {count} d
             </button>
           ))}
@@ -93,7 +98,12 @@ function Days({ code, data }: { code: string; data: GroupCompliance }) {
         <label class="filter">
           <Icon name="search" />
           <span class="unseen">Find a patient</span>
-          <input type="search" placeholder="Find a patient" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+          <input
+            type="search"
+            placeholder="Find a patient"
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
         </label>
         <div class="segments" role="group" aria-label="Order">
           <button type="button" aria-pressed={order === "least"} onClick={() => setOrder("least")}>
@@ -104,7 +114,14 @@ function Days({ code, data }: { code: string; data: GroupCompliance }) {
           </button>
         </div>
         <span class="row push">
-          {rows.length > 0 && <CurlButton path={dayCompliance(rows.slice(0, shown).map((row) => row.key), data.days)} />}
+          {rows.length > 0 && (
+            <CurlButton
+              path={dayCompliance(
+                rows.slice(0, shown).map((row) => row.key),
+                data.days,
+              )}
+            />
+          )}
           <Button kind="quiet" small icon="download" onClick={() => saveCsv(code, data)}>
             CSV
           </Button>
@@ -138,13 +155,22 @@ function heatRow(code: string, days: string[], one: PatientDays): HeatRow {
         {one.name}
       </a>
     ),
-    cells: days.map((_, index) => cellOf(one.received[index] ?? null, one.expected[index] ?? null, one.percent[index] ?? null)),
+    cells: days.map((_, index) =>
+      cellOf(one.received[index] ?? null, one.expected[index] ?? null, one.percent[index] ?? null),
+    ),
   };
 }
 
 function saveCsv(code: string, data: GroupCompliance): void {
   const rows = data.patients.flatMap((one) =>
-    data.days.map((day, index) => [one.uuid, one.name, day, one.received[index], one.expected[index], one.percent[index]]),
+    data.days.map((day, index) => [
+      one.uuid,
+      one.name,
+      day,
+      one.received[index],
+      one.expected[index],
+      one.percent[index],
+    ]),
   );
   download(`compliance-${code}.csv`, csvText(["uuid", "name", "date", "received", "expected", "percent"], rows));
 }

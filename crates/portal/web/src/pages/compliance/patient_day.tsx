@@ -70,10 +70,14 @@ export function PatientDay({ code, uuid, name, date, onClose }: Props) {
 
 /** The hour of a local day. On a day of a clock change it is counted and not named: one is missing or comes twice. */
 function hourText(hour: number, hours: number): string {
-  return hours === 24 ? `${String(hour).padStart(2, "0")}:00 to ${String(hour + 1).padStart(2, "0")}:00` : `hour ${hour + 1} of ${hours}`;
+  return hours === 24
+    ? `${String(hour).padStart(2, "0")}:00 to ${String(hour + 1).padStart(2, "0")}:00`
+    : `hour ${hour + 1} of ${hours}`;
 }
 
 function saveCsv(uuid: string, date: string, { types }: DayCompliance): void {
-  const rows = types.flatMap(({ type, received, expected }) => received.map((count, hour) => [type, hour, count, expected[hour]]));
+  const rows = types.flatMap(({ type, received, expected }) =>
+    received.map((count, hour) => [type, hour, count, expected[hour]]),
+  );
   download(`compliance-${uuid}-${date}.csv`, csvText(["type", "hour", "received", "expected"], rows));
 }

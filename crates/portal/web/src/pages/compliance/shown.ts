@@ -1,4 +1,4 @@
-// What of a study's compliance is on the screen, as the address tells it.
+// What of a study's compliance is on the screen, as the address has it.
 
 import { addDays, civilDate } from "../../charts/zone";
 

@@ -5,7 +5,7 @@ import { call } from "../../api/client";
 import * as paths from "../../api/paths";
 import type { Patient } from "../../api/types";
 import { useAction } from "../../api/use_action";
-import { csvText, download, isoTime, type Cell } from "../../csv";
+import { type Cell, csvText, download, isoTime } from "../../csv";
 import { Notice } from "../../design/badge";
 import { Button } from "../../design/button";
 import { CurlButton } from "../../design/copy_button";

@@ -7,10 +7,10 @@ import { useAction } from "../../api/use_action";
 import { Badge } from "../../design/badge";
 import { Button } from "../../design/button";
 import { CurlButton } from "../../design/copy_button";
-import { Table, type Column } from "../../design/table";
+import { type Column, Table } from "../../design/table";
 import { Ago, useNow } from "../../design/time";
 import { clock, patientName } from "../../format";
-import { progress, type Job } from "./jobs";
+import { type Job, progress } from "./jobs";
 import type { Exports } from "./use_exports";
 
 export function JobList({ exports, patients, file }: { exports: Exports; patients: Patient[]; file: string }) {
@@ -97,7 +97,11 @@ function State({ job }: { job: Job }) {
     );
   }
   if (job.state === "waiting")
-    return job.not_before ? <Badge tone="warn">Waits until {clock(job.not_before, "second")}</Badge> : <Badge>Waits</Badge>;
+    return job.not_before ? (
+      <Badge tone="warn">Waits until {clock(job.not_before, "second")}</Badge>
+    ) : (
+      <Badge>Waits</Badge>
+    );
   return (
     <Badge tone="note">
       <span class="spinner" aria-hidden="true" /> In progress

@@ -17,7 +17,9 @@ let turn = 0;
 
 function Page({ code = "ABCDE" }: { code?: string }) {
   exports = useExports(code);
-  return <p>{exports.jobs.map(({ uuid, state, error }) => `${uuid} ${state}${error ? ` (${error})` : ""}`).join("; ")}</p>;
+  return (
+    <p>{exports.jobs.map(({ uuid, state, error }) => `${uuid} ${state}${error ? ` (${error})` : ""}`).join("; ")}</p>
+  );
 }
 
 const pass = async (ms: number) => {

@@ -8,7 +8,7 @@ import * as paths from "../../api/paths";
 import { useOwnSession, whenPersonChanges } from "../../api/session";
 import type { Export } from "../../api/types";
 import { waitSeconds } from "../../api/wait";
-import { answered, nextToSend, type ExportWish, type Job } from "./jobs";
+import { answered, type ExportWish, type Job, nextToSend } from "./jobs";
 
 export interface Exports {
   jobs: Job[];
@@ -40,7 +40,7 @@ whenPersonChanges(() => {
 function become(next: Job[]): void {
   jobs = next;
   remember(owner, jobs);
-  listeners.forEach((listener) => listener(jobs));
+  for (const listener of listeners) listener(jobs);
 }
 
 function keyOf(account: string): string {
@@ -125,14 +125,16 @@ export function useExports(code: string): Exports {
 
   const want = (uuids: string[], wish: ExportWish) => {
     const wanted_at = Date.now();
-    const more = uuids.map((uuid, i): Job => ({
-      key: `${wanted_at}-${i}`,
-      code,
-      uuid,
-      wish,
-      state: "waiting",
-      wanted_at,
-    }));
+    const more = uuids.map(
+      (uuid, i): Job => ({
+        key: `${wanted_at}-${i}`,
+        code,
+        uuid,
+        wish,
+        state: "waiting",
+        wanted_at,
+      }),
+    );
     become([...more, ...jobs]);
     goOn();
   };

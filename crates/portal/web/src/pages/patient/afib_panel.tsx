@@ -1,5 +1,5 @@
 // Records of atrial fibrillation over the days on the screen, with the strip of intervals behind each. Reading them is an
-// export and stands in the audit log, so it is done when the reader asks for it and not before.
+// export and is in the audit log, so it is done when the reader asks for it and not before.
 
 import { useEffect, useState } from "preact/hooks";
 import { call, getText } from "../../api/client";
@@ -54,8 +54,8 @@ export function AfibPanel({ uuid, range, zone }: Props) {
         </span>
       </header>
       <p class="small soft">
-        Windows of 64 intervals between beats. An aid for looking, not a diagnosis. Reading the records is written to the
-        audit log.
+        Windows of 64 intervals between beats. An aid for looking, not a diagnosis. Reading the records is written to
+        the audit log.
       </p>
       {error && <Problem error={error} onRetry={show} />}
       {read && read.records.length === 0 && <p class="soft">No window in this range: there are no beat intervals.</p>}
@@ -114,7 +114,9 @@ function Strip({ uuid, record, when }: { uuid: string; record: AfRecord; when: s
   return (
     <figure class="strip">
       {error && <Problem error={error} />}
-      {image && <img src={image} alt={`Intervals between beats of the window at ${when}, ${afText(record.classification)}`} />}
+      {image && (
+        <img src={image} alt={`Intervals between beats of the window at ${when}, ${afText(record.classification)}`} />
+      )}
       <figcaption class="small soft">
         {when} · {afText(record.classification)}
       </figcaption>

@@ -1,9 +1,9 @@
 // What the charts show as CSV: one line for each drawn point, times in UTC and on the patient's clock.
 
-import type { Cell } from "../../csv";
 import type { Range } from "../../charts/range";
 import { type SeriesAnswer, seriesName } from "../../charts/series";
 import { clock, dateOf } from "../../charts/zone";
+import type { Cell } from "../../csv";
 
 export const CHART_CSV_HEADER = ["signal", "unit", "time_utc", "local_time", "min", "max", "raw"];
 

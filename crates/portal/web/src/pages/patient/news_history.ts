@@ -1,5 +1,5 @@
 // The history of a score as signals for the charts. An entry holds until the next one, which is written when a part
-// changes; it does not stand where no vital signs came any more, nor beyond now.
+// changes; it is not drawn where no vital signs came any more, nor beyond now.
 
 import { PORTAL } from "../../api/paths";
 import type { Range } from "../../charts/range";
@@ -61,7 +61,7 @@ export function newsSeries(entries: NewsEntry[], range: Range, gaps: Gap[], nowM
 
 const MINUTE = 60_000;
 
-/** Where no score stands: from 30 min after the vital signs ended until they are back. */
+/** Where no score is known: from 30 min after the vital signs ended until they are back. */
 function silencesOf(gaps: Gap[], until: number): Range[] {
   const whole: Range[] = [];
   for (const { from, to } of gaps) {

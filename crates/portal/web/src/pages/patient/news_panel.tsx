@@ -11,7 +11,7 @@ import { Skeleton } from "../../design/skeleton";
 import { useNow } from "../../design/time";
 import { ageText, spokenAge } from "../board/age";
 import { parametersText, responseText, riskOf, riskText, STALE_AFTER_MS } from "../board/news";
-import { newsParts, type NewsScore } from "./news_parts";
+import { type NewsScore, newsParts } from "./news_parts";
 
 export function NewsPanel({ uuid }: { uuid: string }) {
   const { data, error, reload } = useResource<NewsScore>(paths.latestNews(uuid), AGAIN_MS / 1_000);
@@ -80,7 +80,11 @@ function Score({ news, now }: { news: NewsScore; now: number }) {
       </table>
       {news.missing.length > 0 && (
         <Notice tone="warn">
-          No total: {news.missing.map((part) => `${parametersText([part.parameter])} ${part.reason.replaceAll("_", " ")}`).join("; ")}.
+          No total:{" "}
+          {news.missing
+            .map((part) => `${parametersText([part.parameter])} ${part.reason.replaceAll("_", " ")}`)
+            .join("; ")}
+          .
         </Notice>
       )}
       {news.assumed.length > 0 && <p class="tiny faint">Assumed, never set: {parametersText(news.assumed)}.</p>}

@@ -47,7 +47,13 @@ export function newsParts(news: NewsScore): NewsPart[] {
     const score = number(news[`score_${name}`]);
     return { name, label, unit: "", value: SET[name]![score === 0 ? 0 : 1]!, ageMs: null, score };
   };
-  return [...measured.slice(0, 2), set("oxygen", "Oxygen"), ...measured.slice(2, 4), set("consciousness", "Consciousness"), measured[4]!];
+  return [
+    ...measured.slice(0, 2),
+    set("oxygen", "Oxygen"),
+    ...measured.slice(2, 4),
+    set("consciousness", "Consciousness"),
+    measured[4]!,
+  ];
 }
 
 const SET: Record<string, [string, string]> = { oxygen: ["air", "oxygen"], consciousness: ["alert", "not alert"] };

@@ -1,4 +1,4 @@
-// A patient: charts of a day or of several over one stretch of time, down to single samples of the raw signals; beside
+// A patient: charts of a day or of several over one stretch of time, down to single samples of the raw signals; next to
 // them the newest score, who the patient is and what is set for them.
 
 import { useMemo, useState } from "preact/hooks";
@@ -19,8 +19,8 @@ import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
 import { useNow } from "../../design/time";
 import { patientName } from "../../format";
-import { setQuery, useAddress } from "../../router";
 import type { PageProps } from "../../page_props";
+import { setQuery, useAddress } from "../../router";
 import * as pages from "../paths";
 import { mayManage } from "../rights";
 import { AfibPanel } from "./afib_panel";
@@ -144,7 +144,9 @@ function Charts({ uuid, zone: patientZone }: ChartsProps) {
       />
       <div class="row">
         {!raw && span > RAW_AT_MOST_MS && (
-          <span class="small soft">ECG, PPG and acceleration are drawn up to 6 hours: drag over the charts to zoom.</span>
+          <span class="small soft">
+            ECG, PPG and acceleration are drawn up to 6 hours: drag over the charts to zoom.
+          </span>
         )}
         {!raw && span <= RAW_AT_MOST_MS && (
           <Button small icon="pulse" onClick={() => setAsked(true)}>
@@ -170,7 +172,9 @@ function Charts({ uuid, zone: patientZone }: ChartsProps) {
 
 /** The signals to ask the series route for; scores come by a way of their own. */
 function names(tracks: Track[]): string[] {
-  return tracks.flatMap((track) => track.signals.map((signal) => signal.name)).filter((name) => !name.startsWith("news."));
+  return tracks
+    .flatMap((track) => track.signals.map((signal) => signal.name))
+    .filter((name) => !name.startsWith("news."));
 }
 
 /** One point for each pixel, in steps so that a scrollbar does not ask again. */

@@ -42,9 +42,19 @@ const pass = async (ms: number) => {
 const answer = (more: object = {}) => ({ ...DAY, bucket_ms: 60_000, series: [], gaps: [] as Gap[], ...more });
 
 let signals: Signals;
-function Reader({ range = DAY, names = ["activity.bpm"], points = 800 }: { range?: Range; names?: string[]; points?: number }) {
+function Reader({
+  range = DAY,
+  names = ["activity.bpm"],
+  points = 800,
+}: {
+  range?: Range;
+  names?: string[];
+  points?: number;
+}) {
   signals = useSeries("u", names, range, points);
-  return <p>{`${signals.answer ? "drawn" : "nothing"}${signals.busy ? ", busy" : ""}${signals.error ? `, ${signals.error.message}` : ""}${signals.waitS ? `, waits ${signals.waitS} s` : ""}`}</p>;
+  return (
+    <p>{`${signals.answer ? "drawn" : "nothing"}${signals.busy ? ", busy" : ""}${signals.error ? `, ${signals.error.message}` : ""}${signals.waitS ? `, waits ${signals.waitS} s` : ""}`}</p>
+  );
 }
 const moved = (hours: number): Range => ({ from: DAY.from - hours * HOUR, to: DAY.to - hours * HOUR });
 const asked = () => server.of(/series/);
@@ -63,7 +73,10 @@ test("lines and codes are one answer, each with the length of its own buckets", 
   server.on("GET", /series.*sleep/, () => answer({ bucket_ms: 30_000, series: [{ type: "sleep" }] }));
   screen.draw(<Reader names={["activity.bpm", "sleep.sleep_state"]} />);
   await settle();
-  assert.deepEqual(signals.answer!.series.map((one) => one.bucket_ms), [60_000, 30_000]);
+  assert.deepEqual(
+    signals.answer!.series.map((one) => one.bucket_ms),
+    [60_000, 30_000],
+  );
 });
 
 test("what is drawn stays while the next stretch is read, and one that was left is not read on", async () => {
@@ -90,7 +103,13 @@ test("a key that is held down asks when it comes to a stand", async () => {
   const early = asked().length;
   assert.ok(early <= 4, `${early} requests for twenty moves`);
   await pass(250);
-  assert.equal(asked().at(-1)!.path.includes(`from=${moved(19).from}`), true, "the last one is read");
+  assert.equal(
+    asked()
+      .at(-1)!
+      .path.includes(`from=${moved(19).from}`),
+    true,
+    "the last one is read",
+  );
 });
 
 test("a server that asks for patience is asked again when its time is over, and not before", async () => {
@@ -168,7 +187,10 @@ const Zone = ({ uuid, date = null }: { uuid: string; date?: string | null }) => 
 };
 const named = (time_zone: string | null) => server.on("GET", /\/news\?/, () => ({ time_zone, entries: [] }));
 const slots = (date: string, local: string, instant: string) =>
-  server.on("GET", new RegExp(`summary/${date}`), () => ({ date, heart_rate: { slots: [{ timestamp: Date.parse(instant), date: local }] } }));
+  server.on("GET", new RegExp(`summary/${date}`), () => ({
+    date,
+    heart_rate: { slots: [{ timestamp: Date.parse(instant), date: local }] },
+  }));
 
 test("the zone is that which the scores' route names", async () => {
   named("Asia/Tokyo");
@@ -211,7 +233,13 @@ function bar(query: string): { ranges: Range[]; dates: [string | null, number][]
   const told = { ranges: [] as Range[], dates: [] as [string | null, number][] };
   const view = viewOf(new URLSearchParams(query), "Europe/Zurich", NOW);
   screen.draw(
-    <RangeBar view={view} zone="Europe/Zurich" zoneText="here" onDate={(...to) => told.dates.push(to)} onRange={(range) => told.ranges.push(range)} />,
+    <RangeBar
+      view={view}
+      zone="Europe/Zurich"
+      zoneText="here"
+      onDate={(...to) => told.dates.push(to)}
+      onRange={(range) => told.ranges.push(range)}
+    />,
   );
   return told;
 }
@@ -222,7 +250,11 @@ test("the buttons of the range move by days and never past today", async () => {
   await screen.press("Days before");
   await screen.press("Now");
   await screen.press("14 d");
-  assert.deepEqual(told.dates, [["2025-11-17", 3], [null, 3], ["2025-11-20", 14]]);
+  assert.deepEqual(told.dates, [
+    ["2025-11-17", 3],
+    [null, 3],
+    ["2025-11-20", 14],
+  ]);
   bar("date=2025-11-19");
   assert.equal(screen.button("Day after").disabled, false);
 });
@@ -253,7 +285,9 @@ async function openPage(query = "") {
 
 function ward() {
   server
-    .on("GET", /groups\/ABC\/patients$/, () => [patient("u1", { first_name: "Ada", last_name: "B", birthday: "1961-11-21", height: 170 })])
+    .on("GET", /groups\/ABC\/patients$/, () => [
+      patient("u1", { first_name: "Ada", last_name: "B", birthday: "1961-11-21", height: 170 }),
+    ])
     .on("GET", /\/news\?/, () => ({ time_zone: "Europe/Zurich", entries: [] }))
     .on("GET", /summary/, () => refusal(404, "not_found"))
     .on("GET", /series/, () => answer())
@@ -292,8 +326,28 @@ test("raw signals come by themselves below ten minutes, on request up to six hou
 test("records of atrial fibrillation are read when asked for, by those who may export", async () => {
   ward();
   server.on("POST", /create-afib-export/, () => [
-    { _id: "r1", timestamp: NOW - HOUR, classification: "NSR", final_probability: 0.9, heart_rate: 60, rmssd: 1, pnn50: 1, good_ibi_number: 64, has_image_file: true },
-    { _id: "r/2", timestamp: NOW - 2 * HOUR, classification: "AF", final_probability: 0.8, heart_rate: null, rmssd: null, pnn50: null, good_ibi_number: null, has_image_file: false },
+    {
+      _id: "r1",
+      timestamp: NOW - HOUR,
+      classification: "NSR",
+      final_probability: 0.9,
+      heart_rate: 60,
+      rmssd: 1,
+      pnn50: 1,
+      good_ibi_number: 64,
+      has_image_file: true,
+    },
+    {
+      _id: "r/2",
+      timestamp: NOW - 2 * HOUR,
+      classification: "AF",
+      final_probability: 0.8,
+      heart_rate: null,
+      rmssd: null,
+      pnn50: null,
+      good_ibi_number: null,
+      has_image_file: false,
+    },
   ]);
   const strip = later<unknown>();
   server.on("GET", /strip\.svg$/, () => strip.answer);
@@ -301,7 +355,11 @@ test("records of atrial fibrillation are read when asked for, by those who may e
   await openPage();
   assert.equal(server.of(/afib/).length, 0);
   await screen.press("Show the records of this range");
-  assert.equal(server.of(/strip/)[0]!.path, "/integration/v1/patients/u1/afib/r%2F2/strip.svg", "the suspicious one first");
+  assert.equal(
+    server.of(/strip/)[0]!.path,
+    "/integration/v1/patients/u1/afib/r%2F2/strip.svg",
+    "the suspicious one first",
+  );
   await act(() => strip.come(new Response("<svg onload='x'/>")));
   await settle();
   assert.match(screen.one<HTMLImageElement>("figure img").getAttribute("src")!, /^data:image\/svg\+xml,%3Csvg/);
@@ -315,7 +373,13 @@ test("records of atrial fibrillation are read when asked for, by those who may e
 test("the newest score adds up, says what is old and what nobody has set", async () => {
   ward();
   server.on("GET", /latest-news-score/, () => ({
-    ...{ timestamp: NOW - 31 * 60_000, value: null, age_s: 1, assumed: ["oxygen"], missing: [{ parameter: "spo2", reason: "too_old", age_s: 4_000 }] },
+    ...{
+      timestamp: NOW - 31 * 60_000,
+      value: null,
+      age_s: 1,
+      assumed: ["oxygen"],
+      missing: [{ parameter: "spo2", reason: "too_old", age_s: 4_000 }],
+    },
     ...{ heart_rate: 131, heart_rate_timestamp: NOW - 32 * 60_000, score_heart_rate: 3 },
   }));
   await enter(server);

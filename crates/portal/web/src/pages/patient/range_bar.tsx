@@ -1,8 +1,8 @@
 // Which days and which stretch of them: every move that keys and the mouse make can be made by buttons, too.
 
-import { Button } from "../../design/button";
 import { lengthText, panned, type Range, zoomed } from "../../charts/range";
 import { addDays, dateOf, longDate, rangeText } from "../../charts/zone";
+import { Button } from "../../design/button";
 import { DAY_CHOICES, isHome, type View } from "./view";
 
 interface Props {
@@ -31,20 +31,36 @@ export function RangeBar({ view, zone, zoneText, onDate, onRange }: Props) {
   return (
     <div class="range-bar">
       <div class="row">
-        <Button small icon="left" label={days === 1 ? "Day before" : "Days before"} onClick={() => onDate(addDays(date, -days), days)} />
+        <Button
+          small
+          icon="left"
+          label={days === 1 ? "Day before" : "Days before"}
+          onClick={() => onDate(addDays(date, -days), days)}
+        />
         <input
           type="date"
           aria-label={days === 1 ? "Day" : "Last day"}
           value={date}
           onChange={(event) => event.currentTarget.value && onDate(event.currentTarget.value, days)}
         />
-        <Button small icon="right" label={days === 1 ? "Day after" : "Days after"} disabled={date >= today} onClick={() => onDate(addDays(date, days), days)} />
+        <Button
+          small
+          icon="right"
+          label={days === 1 ? "Day after" : "Days after"}
+          disabled={date >= today}
+          onClick={() => onDate(addDays(date, days), days)}
+        />
         <Button small disabled={rolling && isHome(view)} onClick={() => onDate(null, days)}>
           Now
         </Button>
         <div class="segments" role="group" aria-label="Days">
           {DAY_CHOICES.map((count) => (
-            <button type="button" key={count} aria-pressed={days === count && isHome(view)} onClick={() => onDate(rolling ? null : date, count)}>
+            <button
+              type="button"
+              key={count}
+              aria-pressed={days === count && isHome(view)}
+              onClick={() => onDate(rolling ? null : date, count)}
+            >
               {count === 1 ? (rolling ? "24 h" : "Day") : `${count} d`}
             </button>
           ))}
@@ -74,8 +90,7 @@ export function RangeBar({ view, zone, zoneText, onDate, onRange }: Props) {
         )}
       </div>
       <p class="small soft range-words" role="status">
-        <b>{title(view, zone)}</b> · {lengthText(span)} ·{" "}
-        {zoneText}
+        <b>{title(view, zone)}</b> · {lengthText(span)} · {zoneText}
       </p>
     </div>
   );

@@ -8,7 +8,7 @@ const FINE_POINTS = 3000;
 
 /**
  * The addresses to read; gaps come with each. They are read by the clock, too, so none of them is a sign of anybody being
- * there: that is told by a touch of the page.
+ * there: that is decided by a touch of the page.
  */
 export function seriesPaths(uuid: string, names: string[], range: Range, points: number): string[] {
   const sleep = names.filter((name) => name.startsWith("sleep."));

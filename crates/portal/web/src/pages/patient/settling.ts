@@ -1,5 +1,5 @@
-// When a view that its reader moves is read: a few moves at once, further ones when they come to a stand, and nothing while
-// the server has asked for patience. Somebody who holds a key down would use up what a session may ask.
+// When a view that its reader moves is read: a few moves at once, further ones when they come to rest, and nothing
+// while the server has asked for patience. Somebody who holds a key down would use up what a session may ask.
 
 /** How long a reader who is still moving is waited for. */
 export const SETTLE_MS = 250;

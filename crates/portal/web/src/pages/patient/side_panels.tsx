@@ -1,4 +1,5 @@
-// Beside the charts: who the patient is, what they wear, which alarms are set. Read here, changed on the record's page.
+// Next to the charts: who the patient is, what they wear, which alarms are set. Read here, changed on the record's
+// page.
 
 import * as paths from "../../api/paths";
 import type { Alarm, Bracelet, Patient } from "../../api/types";
@@ -57,7 +58,8 @@ export function BraceletPanel({ patient }: { patient: Patient }) {
           <b>{device.serial_number}</b> {device.device_type} {device.firmware_version}
           <br />
           <span class="soft">
-            {device.battery_level != null && `battery ${device.battery_level} %, `}heard of <Ago time={device.updated_at} />
+            {device.battery_level != null && `battery ${device.battery_level} %, `}heard of{" "}
+            <Ago time={device.updated_at} />
           </span>
         </p>
       )}

@@ -1,4 +1,4 @@
-// Texts of the panels beside the charts.
+// Texts of the panels next to the charts.
 
 import type { Alarm } from "../../api/types";
 import { lengthText } from "../../charts/range";

@@ -1,5 +1,5 @@
 // The zone of a patient on the day that is seen: as the slots of that day show it, for people travel; else as the scores'
-// route tells it, else as the slots of a recent summary show it, else the reader's.
+// route reports it, else as the slots of a recent summary show it, else the reader's.
 
 import { useEffect, useState } from "preact/hooks";
 import { get } from "../../api/client";
@@ -47,7 +47,7 @@ async function look(uuid: string, date: string | null, today: string, signal: Ab
   return null;
 }
 
-/** The zone by its name, as it was told last. */
+/** The zone by its name, as it was reported last. */
 async function namedZone(uuid: string, signal: AbortSignal): Promise<string | null> {
   const now = Date.now();
   return get<NewsHistory>(newsPath(uuid, { from: now, to: now }), signal).then(

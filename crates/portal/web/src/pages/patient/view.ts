@@ -1,4 +1,4 @@
-// What of a patient is on the screen, as the address tells it: the last hours up to now, or some days that end with a
+// What of a patient is on the screen, as the address has it: the last hours up to now, or some days that end with a
 // date, or a stretch within them.
 
 import { LEAST_MS, MOST_MS, type Range } from "../../charts/range";

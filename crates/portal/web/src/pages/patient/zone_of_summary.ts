@@ -2,7 +2,7 @@
 
 import { dayRange, knownZone, offsetMs } from "../../charts/zone";
 
-/** `UTC+02:00`, from the first slot that tells; none when there is none. */
+/** `UTC+02:00`, from the first slot that has it; none when there is none. */
 export function zoneOfSummary(summary: unknown): string | null {
   if (typeof summary !== "object" || summary === null) return null;
   const { date } = summary as { date?: unknown };
@@ -10,7 +10,9 @@ export function zoneOfSummary(summary: unknown): string | null {
   for (const section of Object.values(summary)) {
     if (typeof section !== "object" || section === null) continue;
     for (const slots of Object.values(section)) {
-      const first = Array.isArray(slots) ? (slots[0] as { timestamp?: unknown; date?: unknown } | undefined) : undefined;
+      const first = Array.isArray(slots)
+        ? (slots[0] as { timestamp?: unknown; date?: unknown } | undefined)
+        : undefined;
       if (typeof first?.timestamp === "number" && typeof first.date === "string") {
         return offsetZone(Date.parse(`${date}T${first.date}:00Z`) - Math.floor(first.timestamp / 60_000) * 60_000);
       }

@@ -11,7 +11,7 @@ import { EmptyState } from "../../design/empty_state";
 import { PageHead } from "../../design/page_head";
 import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
-import { Table, type Column } from "../../design/table";
+import { type Column, Table } from "../../design/table";
 import { Ago } from "../../design/time";
 import { patientName, yearsOld } from "../../format";
 import type { PageProps } from "../../page_props";

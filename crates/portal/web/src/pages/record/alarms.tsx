@@ -1,12 +1,12 @@
 // What raises an alarm for a patient: a vital below or above a limit for so long.
 
 import { useState } from "preact/hooks";
+import { VITALS } from "../../alarm_vitals";
 import { call } from "../../api/client";
 import * as paths from "../../api/paths";
 import type { Alarm } from "../../api/types";
 import { useAction } from "../../api/use_action";
 import { useResource } from "../../api/use_resource";
-import { VITALS } from "../../alarm_vitals";
 import { Notice } from "../../design/badge";
 import { Button } from "../../design/button";
 import { CurlButton } from "../../design/copy_button";
@@ -15,7 +15,7 @@ import { Panel } from "../../design/page_head";
 import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
 import { toast } from "../../design/toast";
-import { alarmsOf, rowsOf, type AlarmRow } from "./alarm_rows";
+import { type AlarmRow, alarmsOf, rowsOf } from "./alarm_rows";
 import type { PartProps } from "./part_props";
 
 export function AlarmsPart({ patient, may }: PartProps) {

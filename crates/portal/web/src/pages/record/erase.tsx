@@ -64,7 +64,7 @@ export function ErasePart({ patient, code, onErased }: PartProps & { onErased: (
 export function ReceiptPanel({ code, receipt }: { code: string; receipt: Receipt }) {
   const counts = Object.entries(receipt.counts).sort(([a], [b]) => a.localeCompare(b));
   const save = () =>
-    download(`erased-${receipt.uuid}.json`, JSON.stringify(receipt, null, 2) + "\n", "application/json");
+    download(`erased-${receipt.uuid}.json`, `${JSON.stringify(receipt, null, 2)}\n`, "application/json");
   return (
     <div class="narrow">
       <Panel title="Erased">

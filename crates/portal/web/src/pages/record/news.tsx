@@ -1,5 +1,5 @@
-// What the NEWS of a patient must know and no bracelet can tell: oxygen, the SpO₂ scale, consciousness. What nobody has
-// set is assumed, and said to be.
+// What the NEWS of a patient must know and no bracelet can measure: oxygen, the SpO₂ scale, consciousness. What nobody
+// has set is assumed, and said to be.
 
 import { useState } from "preact/hooks";
 import { call } from "../../api/client";

@@ -1,8 +1,8 @@
 // A patient's record: everything about them but their measurements. Who they are, what they wear, what raises an
 // alarm, which studies hold them, who has looked, and how they are erased.
 
-import * as paths from "../../api/paths";
 import { useState } from "preact/hooks";
+import * as paths from "../../api/paths";
 import { useOwnSession } from "../../api/session";
 import type { Patient, Receipt } from "../../api/types";
 import { useResource } from "../../api/use_resource";
@@ -12,19 +12,19 @@ import { CopyButton } from "../../design/copy_button";
 import { PageHead } from "../../design/page_head";
 import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
-import { Tabs, type Tab } from "../../design/tabs";
+import { type Tab, Tabs } from "../../design/tabs";
 import { patientName } from "../../format";
-import { setQuery, useAddress } from "../../router";
 import type { PageProps } from "../../page_props";
+import { setQuery, useAddress } from "../../router";
 import * as pages from "../paths";
 import { mayManage } from "../rights";
 import { AlarmsPart } from "./alarms";
 import { BraceletPart } from "./bracelet";
 import { ErasePart, ReceiptPanel } from "./erase";
-import { FilingPanel, ProfilePanel } from "./profile";
 import { NewsPart } from "./news";
 import type { PartProps } from "./part_props";
 import { PasswordPanel } from "./password";
+import { FilingPanel, ProfilePanel } from "./profile";
 import { StudiesPanel } from "./studies_panel";
 
 export default function RecordPage({ params: { code, uuid } }: PageProps) {
@@ -63,7 +63,8 @@ export default function RecordPage({ params: { code, uuid } }: PageProps) {
     { key: "alarms", title: "Alarms and NEWS", content: () => <Watching {...part} may={!wall_display} /> },
     { key: "bracelet", title: "Bracelet", content: () => <BraceletPart {...part} may={!wall_display} /> },
   ];
-  if (manages) tabs.push({ key: "erase", title: "Erase", content: () => <ErasePart {...part} may onErased={setErased} /> });
+  if (manages)
+    tabs.push({ key: "erase", title: "Erase", content: () => <ErasePart {...part} may onErased={setErased} /> });
 
   return (
     <>

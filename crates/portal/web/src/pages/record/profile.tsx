@@ -110,7 +110,7 @@ function FilingForm({ patient, may, onChanged }: PartProps) {
   const changes = changedFields(before, values);
   const save = useAction(async () => {
     await call("PATCH", paths.patient(patient.uuid), changes);
-    // No answer has it, so the field would else stand there as a change that is still to be saved.
+    // No answer has it, so the field would else be there as a change that is still to be saved.
     setValues((now) => ({ ...now, time_zone: "" }));
     toast("Saved");
     onChanged();

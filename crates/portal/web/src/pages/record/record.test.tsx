@@ -40,7 +40,8 @@ const submitOf = async (label: string) => {
   await act(() => void form.dispatchEvent(new Event("submit", { bubbles: true, cancelable: true })));
   await settle();
 };
-const saveOf = (label: string) => screen.field(label).closest("form")!.querySelector<HTMLButtonElement>("[type=submit]")!;
+const saveOf = (label: string) =>
+  screen.field(label).closest("form")!.querySelector<HTMLButtonElement>("[type=submit]")!;
 
 test("only what was changed is sent, numbers as numbers", async () => {
   server.on("PUT", /profile$/, () => undefined);
@@ -153,7 +154,13 @@ test("what nobody has set is said to be assumed, and saved it is set", async () 
 test("a bracelet is put on and taken off", async () => {
   let wearer: string | null = null;
   server.on("GET", /bracelets$/, () => [
-    { id: "b", serial_number: "SN/1", device_type: "bracelet", created_at: "2026-01-01T00:00:00Z", patient_uuid: wearer },
+    {
+      id: "b",
+      serial_number: "SN/1",
+      device_type: "bracelet",
+      created_at: "2026-01-01T00:00:00Z",
+      patient_uuid: wearer,
+    },
   ]);
   server.on("PUT", /bracelets/, () => void (wearer = "u1")).on("DELETE", /bracelets/, () => void (wearer = null));
   await show("bracelet");
@@ -166,7 +173,11 @@ test("a bracelet is put on and taken off", async () => {
 });
 
 test("a patient is erased after their name was typed, and the receipt stays", async () => {
-  server.on("DELETE", /patients\/u1$/, () => ({ uuid: "u1", erased_at: "2026-11-22T12:00:00Z", counts: { rows: 12345, files: 2 } }));
+  server.on("DELETE", /patients\/u1$/, () => ({
+    uuid: "u1",
+    erased_at: "2026-11-22T12:00:00Z",
+    counts: { rows: 12345, files: 2 },
+  }));
   await show("erase");
   await screen.press("Erase patient");
   await screen.type("Type Ada B", "Ada B");

@@ -15,7 +15,7 @@ import { CheckField, TextArea, TextField } from "../../design/field";
 import { Panel } from "../../design/page_head";
 import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
-import { Table, type Column } from "../../design/table";
+import { type Column, Table } from "../../design/table";
 import { toast } from "../../design/toast";
 
 export function ClientsPart() {

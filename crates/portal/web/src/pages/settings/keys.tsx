@@ -13,10 +13,10 @@ import { EmptyState } from "../../design/empty_state";
 import { Panel } from "../../design/page_head";
 import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
-import { Table, type Column } from "../../design/table";
+import { type Column, Table } from "../../design/table";
 import { Ago, At } from "../../design/time";
 import { toast } from "../../design/toast";
-import { keyState, type KeyState } from "./key_state";
+import { type KeyState, keyState } from "./key_state";
 import { NewKey } from "./new_key";
 
 const STATES: Record<KeyState, { tone: "good" | "plain" | "warn"; text: string }> = {

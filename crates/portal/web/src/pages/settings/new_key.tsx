@@ -1,16 +1,17 @@
-// Makes an API key: name, studies, end. The key is shown once and never again, so the dialog stays until it is told.
+// Makes an API key: name, studies, end. The key is shown once and never again, so the dialog stays until it is
+// dismissed.
 
 import { useState } from "preact/hooks";
 import { call } from "../../api/client";
 import * as paths from "../../api/paths";
 import type { ApiKey } from "../../api/types";
 import { useAction } from "../../api/use_action";
+import { curlCommand } from "../../curl";
 import { Notice } from "../../design/badge";
 import { Button } from "../../design/button";
 import { CopyButton } from "../../design/copy_button";
 import { Dialog } from "../../design/dialog";
 import { CheckGroup, SelectField, TextField } from "../../design/field";
-import { curlCommand } from "../../curl";
 import { useStudies } from "../../studies";
 import { newKeyBody } from "./new_key_body";
 

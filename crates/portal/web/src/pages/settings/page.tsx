@@ -1,10 +1,10 @@
 // Everything about one's own account.
 
-import { mayRunService } from "../rights";
 import { useOwnSession } from "../../api/session";
 import { PageHead } from "../../design/page_head";
-import { Tabs, type Tab } from "../../design/tabs";
+import { type Tab, Tabs } from "../../design/tabs";
 import { setQuery, useAddress } from "../../router";
+import { mayRunService } from "../rights";
 import { AccountPart } from "./account";
 import { ClientsPart } from "./clients";
 import { KeysPart } from "./keys";

@@ -12,7 +12,7 @@ import { Button } from "../../design/button";
 import { Panel } from "../../design/page_head";
 import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
-import { Table, type Column } from "../../design/table";
+import { type Column, Table } from "../../design/table";
 import { Ago, At } from "../../design/time";
 import { toast } from "../../design/toast";
 import { browserName } from "./browser_name";

@@ -32,7 +32,13 @@ const show = async (part: preact.ComponentChild) => {
   await settle();
 };
 const sent = (method: string) => server.asked.filter((one) => one.method === method);
-const key = (id: string, more: Partial<ApiKey> = {}): Partial<ApiKey> => ({ id, name: id, prefix: "pw_1", created_at: "2026-11-01T00:00:00Z", ...more });
+const key = (id: string, more: Partial<ApiKey> = {}): Partial<ApiKey> => ({
+  id,
+  name: id,
+  prefix: "pw_1",
+  created_at: "2026-11-01T00:00:00Z",
+  ...more,
+});
 
 test("a key is shown once, and its dialog is left by its own button only", async () => {
   server.on("POST", "/portal/api/keys", () => key("k", { key: "pw_secret" }));
@@ -42,7 +48,11 @@ test("a key is shown once, and its dialog is left by its own button only", async
   await screen.choose("Works for", "30");
   await screen.choose("Study FGHIJ (FGHIJ)", true);
   await screen.submit();
-  assert.deepEqual(sent("POST").at(-1)!.body, { name: "Notebook", groups: ["FGHIJ"], expires_at: "2026-12-22T12:00:00.000Z" });
+  assert.deepEqual(sent("POST").at(-1)!.body, {
+    name: "Notebook",
+    groups: ["FGHIJ"],
+    expires_at: "2026-12-22T12:00:00.000Z",
+  });
   assert.match(screen.text, /pw_secret/);
   assert.equal(screen.all("[aria-label=Close]").length, 0);
   await screen.press("I have copied it");
@@ -74,7 +84,10 @@ test("the list says which keys still work, and what is revoked cannot be revoked
   assert.match(textOf(line("expired")), /Expired/);
   assert.match(textOf(line("revoked")), /Revoked/);
   assert.match(textOf(line("without a name")), /all of mine/, "no study chosen is all of them");
-  assert.deepEqual(["active", "ending", "expired", "revoked"].map((name) => line(name).querySelectorAll("button").length), [1, 1, 1, 0]);
+  assert.deepEqual(
+    ["active", "ending", "expired", "revoked"].map((name) => line(name).querySelectorAll("button").length),
+    [1, 1, 1, 0],
+  );
 });
 
 test("a refused name stands at its field", async () => {
@@ -98,15 +111,24 @@ test("passwords that differ are not sent, those that were taken are gone from th
   await screen.type("New password again", "a long password");
   await screen.submit();
   assert.deepEqual(sent("PUT")[0]!.body, { current: "c", new: "a long password" });
-  assert.deepEqual(["Current password", "New password", "New password again"].map((label) => screen.field(label).value), ["", "", ""]);
+  assert.deepEqual(
+    ["Current password", "New password", "New password again"].map((label) => screen.field(label).value),
+    ["", "", ""],
+  );
 });
 
 test("a wrong current password stands at its field, and what was typed stays", async () => {
-  server.on("PUT", "/portal/api/account/password", () => refusal(422, "invalid", { errors: { current: ["is not right"] } }));
+  server.on("PUT", "/portal/api/account/password", () =>
+    refusal(422, "invalid", { errors: { current: ["is not right"] } }),
+  );
   await show(<SecurityPart />);
-  for (const label of ["Current password", "New password", "New password again"]) await screen.type(label, "xxxxxxxxxx");
+  for (const label of ["Current password", "New password", "New password again"])
+    await screen.type(label, "xxxxxxxxxx");
   await screen.submit();
-  assert.equal(textOf(document.getElementById(screen.field("Current password").getAttribute("aria-describedby")!)!), "is not right");
+  assert.equal(
+    textOf(document.getElementById(screen.field("Current password").getAttribute("aria-describedby")!)!),
+    "is not right",
+  );
   assert.equal(screen.field("New password").value, "xxxxxxxxxx");
 });
 
@@ -126,7 +148,15 @@ test("the second factor counts after its first code, blanks or not", async () =>
 });
 
 test("a session elsewhere is ended, this one is left", async () => {
-  const one = (id: string, current: boolean) => ({ id, current, created_at: "2026-11-22T10:00:00Z", last_seen_at: "2026-11-22T11:00:00Z", address: "::1", user_agent: "Firefox/140 Windows", wall_display: !current });
+  const one = (id: string, current: boolean) => ({
+    id,
+    current,
+    created_at: "2026-11-22T10:00:00Z",
+    last_seen_at: "2026-11-22T11:00:00Z",
+    address: "::1",
+    user_agent: "Firefox/140 Windows",
+    wall_display: !current,
+  });
   server.on("GET", "/portal/api/sessions", () => [one("s/1", false), one("s2", true)]);
   server.on("DELETE", /sessions/, () => undefined).on("DELETE", "/portal/session", () => undefined);
   await show(<SecurityPart />);

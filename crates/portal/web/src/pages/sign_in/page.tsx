@@ -129,7 +129,7 @@ function useCountdown(): [number, (seconds: number) => void] {
   const [left, setLeft] = useState(0);
   useEffect(() => {
     if (left === 0) return;
-    // A wait may end within a second; below 0 it would run on, and what is told at 0 would never be seen.
+    // A wait may end within a second; below 0 it would run on, and what is reported at 0 would never be seen.
     const timer = window.setTimeout(() => setLeft(Math.max(left - 1, 0)), 1_000);
     return () => clearTimeout(timer);
   }, [left]);

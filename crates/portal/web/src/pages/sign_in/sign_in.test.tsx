@@ -22,7 +22,8 @@ afterEach(() => {
 
 const sent = () => server.of("/portal/session").map(({ body }) => body);
 const told = () => textOf(screen.one("[role=alert]"));
-const refuse = (...refused: Parameters<typeof refusal>) => server.on("POST", "/portal/session", () => refusal(...refused));
+const refuse = (...refused: Parameters<typeof refusal>) =>
+  server.on("POST", "/portal/session", () => refusal(...refused));
 const tryWith = async (email: string, password: string) => {
   await screen.type("E-mail", email);
   await screen.type("Password", password);

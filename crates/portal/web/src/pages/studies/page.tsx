@@ -10,7 +10,7 @@ import { EmptyState } from "../../design/empty_state";
 import { PageHead } from "../../design/page_head";
 import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
-import { Table, type Column } from "../../design/table";
+import { type Column, Table } from "../../design/table";
 import { At } from "../../design/time";
 import { day } from "../../format";
 import { isFirstPage, navigate } from "../../router";

@@ -6,9 +6,9 @@ import * as paths from "../../api/paths";
 import type { Group } from "../../api/types";
 import { useAction } from "../../api/use_action";
 import { Button } from "../../design/button";
-import { TypedConfirm } from "../../design/typed_confirm";
 import { Panel } from "../../design/page_head";
 import { toast } from "../../design/toast";
+import { TypedConfirm } from "../../design/typed_confirm";
 import { navigate } from "../../router";
 import { reloadStudies } from "../../studies";
 

@@ -1,11 +1,11 @@
 // What holds for a whole study: its name, the rules for its data, its people, and its end.
 
-import { mayManage } from "../rights";
 import { useOwnSession } from "../../api/session";
 import { PageHead } from "../../design/page_head";
 import { Skeleton } from "../../design/skeleton";
 import type { PageProps } from "../../page_props";
 import { useStudy } from "../../studies";
+import { mayManage } from "../rights";
 import { DeleteStudy } from "./delete_study";
 import { Members } from "./members";
 import { NamePanel } from "./name_panel";

@@ -16,7 +16,7 @@ export function identifiersOf(text: string): string[] {
   ];
 }
 
-/** Makes `wanted` vouchers; the first ones get the identifiers. Tells how many there are after each. */
+/** Makes `wanted` vouchers; the first ones get the identifiers. Reports how many there are after each. */
 export async function makeVouchers(
   code: string,
   wanted: number,
@@ -24,7 +24,7 @@ export async function makeVouchers(
   onMade: (made: number) => void,
   stopped: () => boolean,
 ): Promise<void> {
-  for (let made = 0; made < wanted && !stopped();) {
+  for (let made = 0; made < wanted && !stopped(); ) {
     const voucher = await patiently(() => call<Voucher>("POST", paths.patients(code)));
     onMade(++made);
     const identifier = identifiers[made - 1];

@@ -20,7 +20,12 @@ export function NewVouchers({ code, onClose, onMade }: { code: string; onClose: 
   const [failed, setFailed] = useState<string | null>(null);
   const stop = useRef(false);
   // A page that is left makes no more: nobody would see it, and the next to sign in would make them.
-  useEffect(() => () => void (stop.current = true), []);
+  useEffect(
+    () => () => {
+      stop.current = true;
+    },
+    [],
+  );
   const identifiers = identifiersOf(text);
   const wanted = identifiers.length > 0 ? identifiers.length : Math.max(0, Math.floor(Number(amount) || 0));
 
@@ -34,7 +39,10 @@ export function NewVouchers({ code, onClose, onMade }: { code: string; onClose: 
         code,
         wanted,
         identifiers,
-        (so_far) => setMade((done = so_far)),
+        (so_far) => {
+          done = so_far;
+          setMade(so_far);
+        },
         () => stop.current,
       );
       toast(`${count(done, "voucher")} made`);

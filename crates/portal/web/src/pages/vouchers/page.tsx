@@ -1,4 +1,4 @@
-// Vouchers: each stands for a patient who has not yet begun. Made many at once, printed as a sheet to cut up, gone from
+// Vouchers: each represents a patient who has not yet begun. Made many at once, printed as a sheet to cut up, gone from
 // this list as soon as the patient has used it.
 
 import { useState } from "preact/hooks";
@@ -7,12 +7,12 @@ import { useOwnSession } from "../../api/session";
 import type { Patient } from "../../api/types";
 import { useResource } from "../../api/use_resource";
 import { Button, ButtonLink } from "../../design/button";
-import { EmptyState } from "../../design/empty_state";
 import { CopyButton } from "../../design/copy_button";
+import { EmptyState } from "../../design/empty_state";
 import { PageHead } from "../../design/page_head";
 import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
-import { Table, type Column } from "../../design/table";
+import { type Column, Table } from "../../design/table";
 import type { PageProps } from "../../page_props";
 import { useStudy } from "../../studies";
 import * as pages from "../paths";

@@ -48,7 +48,10 @@ test("each identifier gets a voucher, in order and once", async () => {
   await screen.submit();
   assert.deepEqual(
     server.asked.filter(({ method }) => method === "PATCH").map(({ path, body }) => [path.split("/").pop(), body]),
-    [["u1", { external_patient_id: "K-1" }], ["u2", { external_patient_id: "K-2" }]],
+    [
+      ["u1", { external_patient_id: "K-1" }],
+      ["u2", { external_patient_id: "K-2" }],
+    ],
   );
 });
 
@@ -65,7 +68,9 @@ test("numbers that make no sense make nothing", async () => {
 test("a server that asks for patience gets it, and each voucher is made once", async () => {
   let refused = 0;
   server.on("POST", /patients$/, () =>
-    made === 1 && (refused += 1) < 3 ? refusal(429, "too_many_requests", { retryAfter: "10" }) : { uuid: `u${(made += 1)}` },
+    made === 1 && (refused += 1) < 3
+      ? refusal(429, "too_many_requests", { retryAfter: "10" })
+      : { uuid: `u${(made += 1)}` },
   );
   await many("2");
   await screen.submit();
