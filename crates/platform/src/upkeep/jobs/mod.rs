@@ -1,6 +1,6 @@
 //! Background work: typed tasks, run by one engine on each node.
 //!
-//! A task is a type with one `run` (`job::Job`); all of them are in one list ([`kinds::ALL`]). The engine looks for
+//! A task is a type with one `run` (`job::Job`); all of them are in one list (`kinds::ALL`). The engine looks for
 //! due work, claims it under a lease with a token, runs it in a task of its own behind a guard, and ends the lease by
 //! what came of it: finished, moved on to its next time, tried again later, or put aside. Each subject is a unit of
 //! failure: one patient, one period, one archive. Work that finds many of them only enqueues them.
