@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use axum::http::header::{
     ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_RANGE, RANGE,
 };
-use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt as _;
 use platform::DownloadLink;
@@ -36,6 +36,7 @@ async fn download(
     State(state): State<ApiState>,
     Path(name): Path<String>,
     parameters: Parameters,
+    method: Method,
     headers: HeaderMap,
 ) -> Result<Response> {
     let text = |key: &str| parameters.one(key).unwrap_or_default().to_owned();
@@ -49,7 +50,8 @@ async fn download(
     let tag = format!("\"{}\"", link.path.rsplit('/').next().unwrap_or_default().replace('"', "_"));
     // A range of another file would be glued to the wrong beginning (RFC 9110, 13.1.5).
     let is_of_this = headers.get(IF_RANGE).is_none_or(|value| value.as_bytes() == tag.as_bytes());
-    let range = headers.get(RANGE).filter(|_| is_of_this);
+    // A range is of GET alone (RFC 9110, 14.2): HEAD tells of the whole file.
+    let range = headers.get(RANGE).filter(|_| is_of_this && method == Method::GET);
     let asked_for = range.and_then(|value| value.to_str().ok()).and_then(byte_range);
     let range = match asked_for {
         None => 0..size,

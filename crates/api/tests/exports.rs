@@ -7,6 +7,8 @@ mod common;
 mod contents;
 #[path = "exports/lake.rs"]
 mod lake;
+#[path = "exports/links.rs"]
+mod links;
 #[path = "exports/turns.rs"]
 mod turns;
 

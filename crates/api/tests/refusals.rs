@@ -3,6 +3,10 @@
 #[path = "refusals/bodies.rs"]
 mod bodies;
 mod common;
+#[path = "refusals/faults.rs"]
+mod faults;
+#[path = "refusals/readiness.rs"]
+mod readiness;
 #[path = "refusals/unknown.rs"]
 mod unknown;
 

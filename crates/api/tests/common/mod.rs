@@ -21,6 +21,12 @@ pub mod study;
 /// When the stories begin, ms: 2025-11-20T00:53:20Z.
 pub const START_MS: i64 = 1_763_600_000_000;
 
+/// What the clock says when it panics: nobody outside may hear it.
+pub const SAID_BY_THE_CLOCK: &str = "the clock of grace.hopper@example.org stands still";
+
+/// A time at which the clock panics.
+const BROKEN_MS: i64 = i64::MIN;
+
 /// The password of everyone in the stories.
 pub const PASSWORD: &str = "correct horse battery";
 
@@ -84,7 +90,11 @@ impl Story {
             users,
             health,
             objects,
-            clock: Arc::new(move || clock.load(Ordering::SeqCst)),
+            clock: Arc::new(move || {
+                let now_ms = clock.load(Ordering::SeqCst);
+                assert!(now_ms != BROKEN_MS, "{SAID_BY_THE_CLOCK}");
+                now_ms
+            }),
             random: Arc::new(move |bytes: &mut [u8]| random.lock().expect("no test panics here").fill_bytes(bytes)),
             master_key: [7; 32],
             settings: Settings::default(),
@@ -101,6 +111,16 @@ impl Story {
     /// Lets time pass.
     pub fn pass_ms(&self, ms: i64) {
         self.now_ms.fetch_add(ms, Ordering::SeqCst);
+    }
+
+    /// From now on whatever asks for the time panics.
+    pub fn break_clock(&self) {
+        self.now_ms.store(BROKEN_MS, Ordering::SeqCst);
+    }
+
+    /// The clock goes again, from the beginning of the story.
+    pub fn mend_clock(&self) {
+        self.now_ms.store(START_MS, Ordering::SeqCst);
     }
 
     /// The time, ms.

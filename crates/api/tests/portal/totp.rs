@@ -7,11 +7,11 @@ use store::Role;
 use crate::browser::Browser;
 use crate::common::{PASSWORD, Story, text};
 
-const TOTP: &str = "/portal/api/totp";
-const STEP_MS: i64 = 30_000;
+pub const TOTP: &str = "/portal/api/totp";
+pub const STEP_MS: i64 = 30_000;
 
 /// The code that an app shows (RFC 6238).
-fn code(secret: &str, at_ms: i64) -> String {
+pub fn code(secret: &str, at_ms: i64) -> String {
     let mut bytes = Vec::new();
     let (mut bits, mut held) = (0_u64, 0);
     for letter in secret.bytes() {

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use reqwest::StatusCode;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
 use serde_json::Value;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::tally::Tally;
@@ -70,6 +71,8 @@ pub(crate) struct ServiceClient {
     url: String,
     patience: Duration,
     tally: Arc<Tally>,
+    /// When true, nothing is tried again; none while nobody can stop the fleet.
+    stop: Option<watch::Receiver<bool>>,
 }
 
 impl ServiceClient {
@@ -82,11 +85,16 @@ impl ServiceClient {
             .connect_timeout(Duration::from_secs(10))
             .timeout(Duration::from_mins(2))
             .build()?;
-        Ok(Self { http, url: url.to_owned(), patience, tally })
+        Ok(Self { http, url: url.to_owned(), patience, tally, stop: None })
+    }
+
+    /// The same client, whose requests are not tried again once `stop` is true.
+    pub fn until(&self, stop: &watch::Receiver<bool>) -> Self {
+        Self { stop: Some(stop.clone()), ..self.clone() }
     }
 
     /// POSTs until the answer is final: connection errors, 429, 502, 503 and 504 are tried again as long as the patience
-    /// lasts, after the time that Retry-After names.
+    /// lasts and the fleet is not stopped, after the time that Retry-After names.
     pub async fn post(
         &self,
         path: &str,
@@ -107,10 +115,25 @@ impl ServiceClient {
             if first_attempt.elapsed() + wait > self.patience {
                 return outcome.map(|(answer, _)| answer);
             }
+            tokio::select! {
+                biased;
+                () = self.stopped() => return outcome.map(|(answer, _)| answer),
+                () = tokio::time::sleep(wait) => {}
+            }
             self.tally.record_retry();
-            tokio::time::sleep(wait).await;
             attempt += 1;
         }
+    }
+
+    /// Waits until the fleet is stopped: for ever where nobody can stop it.
+    async fn stopped(&self) {
+        if let Some(mut stop) = self.stop.clone()
+            && stop.wait_for(|stop| *stop).await.is_ok()
+        {
+            return;
+        }
+        // A vanished sender is no request to stop.
+        std::future::pending().await
     }
 
     async fn post_once(

@@ -58,7 +58,7 @@ impl Fleet {
 
     /// Does everything: enrols, sends the past, and the present until `stop` becomes true.
     pub async fn run(&self, live: Option<Live>, stop: watch::Receiver<bool>) -> Result<FleetResult, BraceletError> {
-        let sessions = self.enrol().await?;
+        let sessions = self.until(&stop).enrol().await?;
         let end_ms = (self.clock)() - live.map_or(0, |live| live.lag_ms);
         // Rows lie on whole seconds, and a window that begins within one would lose it.
         let end_ms = end_ms.div_euclid(1_000) * 1_000;
@@ -67,6 +67,12 @@ impl Fleet {
             self.send_live(&sessions, live, end_ms, &stop).await?;
         }
         Ok(self.result(&sessions))
+    }
+
+    /// A handle to the same fleet that tries nothing again once `stop` is true: a service that is down would hold up its
+    /// end as long as the patience lasts.
+    pub(super) fn until(&self, stop: &watch::Receiver<bool>) -> Self {
+        Self { client: self.client.until(stop), ..self.clone() }
     }
 
     /// What was done so far.
@@ -140,7 +146,7 @@ impl Fleet {
         self.progress.phase("sending history", Some(total as u64));
         let mut tasks = JoinSet::new();
         for (session, windows) in sessions.iter().cloned().zip(plans) {
-            let fleet = self.clone();
+            let fleet = self.until(stop);
             let stop = stop.clone();
             tasks.spawn(async move {
                 for window in windows {

@@ -28,7 +28,7 @@ impl Fleet {
         for (number, session) in sessions.iter().cloned().enumerate() {
             // Spread over the tick: a real fleet doesn't speak all at once either.
             let offset = live.tick.mul_f64(number as f64 / sessions.len() as f64);
-            let fleet = self.clone();
+            let fleet = self.until(stop);
             let stop = stop.clone();
             tasks.spawn(async move { fleet.send_live_of(&session, live, begin_ms, offset, stop).await });
         }

@@ -1,0 +1,156 @@
+//! The second factor beside everything else: forms of a code, other accounts, other sessions, a new password.
+
+use serde_json::{Value, json};
+use store::Role;
+
+use crate::browser::Browser;
+use crate::common::{Answer, PASSWORD, Story, text};
+use crate::totp::{STEP_MS, TOTP, code};
+
+const SESSION: &str = "/portal/session";
+const NEW: &str = "another long password";
+
+/// An account with a second factor, and the browser in which it was set up.
+struct Guarded {
+    browser: Browser,
+    email: &'static str,
+    secret: String,
+}
+
+impl Guarded {
+    async fn set_up(story: &Story, email: &'static str) -> Self {
+        let (browser, _) = Browser::of(story, email, Role::Researcher).await;
+        let secret = text(&browser.ask(story, "POST", TOTP, Value::Null).await.ok()["secret"]);
+        let first = code(&secret, story.now_ms());
+        browser.ask(story, "PUT", TOTP, json!({ "code": first })).await.done();
+        // The code of this step is used up.
+        story.pass_ms(STEP_MS);
+        Guarded { browser, email, secret }
+    }
+
+    fn code(&self, story: &Story) -> String {
+        code(&self.secret, story.now_ms())
+    }
+
+    async fn sign_in(&self, story: &Story, password: &str, code: Value) -> Answer {
+        story.post(SESSION, json!({"email": self.email, "password": password, "totp": code})).await
+    }
+}
+
+#[tokio::test]
+async fn set_up_is_confirmed_by_six_digits_and_by_nothing_else() {
+    let story = Story::begin().await;
+    let (browser, _) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
+    let early = browser.ask(&story, "PUT", TOTP, json!({"code": "123456"})).await;
+    assert!(early.status.is_client_error(), "nothing was set up: {early:?}");
+    let secret = text(&browser.ask(&story, "POST", TOTP, Value::Null).await.ok()["secret"]);
+    let good = code(&secret, story.now_ms());
+    let shifted = code(&secret, story.now_ms() + 5 * STEP_MS);
+    for body in [
+        json!({}),
+        json!({"code": ""}),
+        json!({ "code": shifted }),
+        json!({ "code": &good[1..] }),
+        json!({ "code": format!("{good}0") }),
+        json!({"code": good.parse::<i64>().expect("digits")}),
+        json!({"code": null}),
+    ] {
+        let answer = browser.ask(&story, "PUT", TOTP, body.clone()).await;
+        // After five wrong ones there is a wait, for those who guess here as well.
+        assert!(matches!(answer.status.as_u16(), 422 | 429), "{body}: {answer:?}");
+        assert_eq!(browser.get(&story, SESSION).await.ok()["totp"], false, "{body}");
+    }
+    story.pass_ms(STEP_MS);
+    let now = code(&secret, story.now_ms());
+    let in_groups = format!("{} {}", &now[..3], &now[3..]);
+    browser.ask(&story, "PUT", TOTP, json!({ "code": in_groups })).await.done();
+    assert_eq!(browser.get(&story, SESSION).await.ok()["totp"], true, "as apps show it, in two groups");
+}
+
+#[tokio::test]
+async fn code_of_another_account_opens_nothing() {
+    let story = Story::begin().await;
+    let ada = Guarded::set_up(&story, "ada@example.org").await;
+    let bea = Guarded::set_up(&story, "bea@example.org").await;
+    assert_ne!(ada.secret, bea.secret);
+    let answer = ada.sign_in(&story, PASSWORD, json!(bea.code(&story))).await;
+    assert_eq!(answer.error(), (401, "invalid_credentials"));
+    assert_eq!(bea.sign_in(&story, PASSWORD, json!(bea.code(&story))).await.status, 200, "nobody has used it");
+    // One's own factor is removed with one's own password, and nobody else's is.
+    bea.browser.ask(&story, "DELETE", TOTP, json!({ "password": PASSWORD })).await.done();
+    assert_eq!(ada.sign_in(&story, PASSWORD, Value::Null).await.error(), (401, "totp_required"));
+}
+
+#[tokio::test]
+async fn right_code_does_not_make_up_for_a_wrong_password() {
+    let story = Story::begin().await;
+    let ada = Guarded::set_up(&story, "ada@example.org").await;
+    let good = ada.code(&story);
+    for password in ["wrong horse battery", "", NEW] {
+        let answer = ada.sign_in(&story, password, json!(good)).await;
+        assert!(matches!(answer.status.as_u16(), 401 | 422), "{answer:?}");
+        assert_eq!(answer.header("set-cookie"), "");
+        assert_ne!(answer.body["code"], "totp_required", "who has no password learns of no second factor");
+    }
+    let without = ada.sign_in(&story, "wrong horse battery", Value::Null).await;
+    assert_eq!(without.error(), (401, "invalid_credentials"));
+    assert_eq!(ada.sign_in(&story, PASSWORD, json!(good)).await.status, 200, "the code was not used up by that");
+}
+
+#[tokio::test]
+async fn new_password_leaves_the_second_factor_and_ends_the_other_browsers() {
+    let story = Story::begin().await;
+    let ada = Guarded::set_up(&story, "ada@example.org").await;
+    let signed_in = ada.sign_in(&story, PASSWORD, json!(ada.code(&story))).await;
+    let cookie = signed_in.header("set-cookie").split(';').next().unwrap_or_default().to_owned();
+    let other = Browser { cookie, csrf: text(&signed_in.ok()["csrf_token"]) };
+    other.get(&story, SESSION).await.ok();
+    let change = json!({"current": PASSWORD, "new": NEW});
+    ada.browser.ask(&story, "PUT", "/portal/api/account/password", change).await.done();
+    assert_eq!(other.get(&story, SESSION).await.error(), (401, "session_expired"));
+    assert_eq!(ada.browser.get(&story, SESSION).await.ok()["totp"], true);
+    story.pass_ms(STEP_MS);
+    assert_eq!(ada.sign_in(&story, NEW, Value::Null).await.error(), (401, "totp_required"));
+    assert_eq!(ada.sign_in(&story, PASSWORD, json!(ada.code(&story))).await.error(), (401, "invalid_credentials"));
+    assert_eq!(ada.sign_in(&story, NEW, json!(ada.code(&story))).await.status, 200);
+}
+
+#[tokio::test]
+async fn removed_factor_is_gone_and_a_later_one_has_another_secret() {
+    let story = Story::begin().await;
+    let ada = Guarded::set_up(&story, "ada@example.org").await;
+    ada.browser.ask(&story, "DELETE", TOTP, json!({ "password": PASSWORD })).await.done();
+    assert_eq!(ada.browser.get(&story, SESSION).await.ok()["totp"], false);
+    let stale = ada.code(&story);
+    let answer = ada.browser.ask(&story, "PUT", TOTP, json!({ "code": stale })).await;
+    assert!(answer.status.is_client_error(), "an old app confirms nothing: {answer:?}");
+    let secret = text(&ada.browser.ask(&story, "POST", TOTP, Value::Null).await.ok()["secret"]);
+    assert_ne!(secret, ada.secret);
+    story.pass_ms(STEP_MS);
+    let answer = ada.browser.ask(&story, "PUT", TOTP, json!({"code": ada.code(&story)})).await;
+    assert_eq!(answer.error(), (422, "invalid"));
+    let fresh = code(&secret, story.now_ms());
+    ada.browser.ask(&story, "PUT", TOTP, json!({ "code": fresh })).await.done();
+}
+
+#[tokio::test]
+async fn one_browser_is_locked_while_another_is_used() {
+    let story = Story::begin().await;
+    let (first, _) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
+    let credentials = json!({"email": "ada@example.org", "password": PASSWORD});
+    let second = Browser::sign_in(&story, credentials.clone()).await;
+    for _ in 0..3 {
+        story.pass_ms(5 * 60_000);
+        second.get(&story, SESSION).await.ok();
+    }
+    assert_eq!(first.get(&story, SESSION).await.error(), (401, "session_expired"));
+    let listed = second.get(&story, "/portal/api/sessions").await.ok();
+    let current: Vec<bool> =
+        listed.as_array().expect("a list").iter().filter_map(|session| session["current"].as_bool()).collect();
+    assert_eq!(current, [true], "one that is locked is no session any more");
+    // The token of one browser's pages is of no use with the cookie of another.
+    let third = Browser::sign_in(&story, credentials).await;
+    let mixed = Browser { cookie: third.cookie.clone(), csrf: second.csrf.clone() };
+    assert_eq!(mixed.ask(&story, "DELETE", SESSION, Value::Null).await.error(), (403, "csrf"));
+    third.get(&story, SESSION).await.ok();
+}

@@ -1,0 +1,107 @@
+//! What anyone may learn of background work: that it fails, and of what kind.
+
+use serde_json::{Value, json};
+use store::{Failures, JobFailure, JobLease, NEVER_MS, NewJob, NodeId, PatientId};
+
+use crate::common::Story;
+
+const PATIENTS: [&str; 2] = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"];
+
+/// A service with jobs whose failures are noted by hand.
+struct Work {
+    story: Story,
+}
+
+impl Work {
+    async fn begin() -> Self {
+        Work { story: Story::begin().await }
+    }
+
+    /// Adds a job of each patient and claims all that are due.
+    async fn claim(&self, kind: &'static str) -> Vec<JobLease> {
+        let (health, now_ms) = (self.story.platform.core.health(), self.story.now_ms());
+        let job = |patient: &str| NewJob { subject: format!("{patient}/0"), patient: Some(PatientId::new(patient)) };
+        health.enqueue_jobs(kind, PATIENTS.map(job).to_vec(), now_ms).await.expect("enqueued");
+        self.claim_again(kind).await
+    }
+
+    async fn claim_again(&self, kind: &'static str) -> Vec<JobLease> {
+        let (health, now_ms) = (self.story.platform.core.health(), self.story.now_ms());
+        health.claim_jobs(kind, &NodeId::new("a node"), now_ms, now_ms + 1_000, 9).await.expect("claimed")
+    }
+
+    /// Notes a failure after which a job is tried again in a second, or never.
+    async fn fail(&self, lease: &JobLease, runs: i64, put_aside: Option<&str>) {
+        let now_ms = self.story.now_ms();
+        let failure = JobFailure {
+            failures: Failures { runs, panics: 0 },
+            error: format!("the file of {} is damaged", lease.subject),
+            failed_ms: now_ms,
+            retry_ms: if put_aside.is_some() { NEVER_MS } else { now_ms + 1_000 },
+            put_aside: put_aside.map(str::to_owned),
+        };
+        assert!(self.story.platform.core.health().fail_job(lease, failure).await.expect("noted"));
+    }
+
+    async fn failing(&self) -> Value {
+        let ready = self.story.get("/readyz").await.ok();
+        assert_eq!(ready["status"], "ok", "requests are answered all the same: {ready}");
+        ready["failing_jobs"].clone()
+    }
+}
+
+#[tokio::test]
+async fn work_that_is_tried_again_is_failing_until_it_succeeds() {
+    let work = Work::begin().await;
+    let leases = work.claim("seal").await;
+    assert_eq!(leases.len(), 2);
+    assert_eq!(work.failing().await, Value::Null, "what runs for the first time has not failed");
+    work.fail(&leases[0], 1, None).await;
+    assert_eq!(work.failing().await, json!([{"kind": "seal", "failing": 1, "put_aside": 0}]));
+    work.fail(&leases[1], 1, None).await;
+    assert_eq!(work.failing().await, json!([{"kind": "seal", "failing": 2, "put_aside": 0}]));
+
+    work.story.pass_ms(1_000);
+    let again = work.claim_again("seal").await;
+    assert_eq!(again.len(), 2);
+    work.fail(&again[0], 2, None).await;
+    assert_eq!(
+        work.failing().await,
+        json!([{"kind": "seal", "failing": 2, "put_aside": 0}]),
+        "counted as jobs, not runs"
+    );
+    assert!(work.story.platform.core.health().finish_job(&again[1]).await.expect("done"));
+    assert_eq!(work.failing().await, json!([{"kind": "seal", "failing": 1, "put_aside": 0}]));
+}
+
+#[tokio::test]
+async fn kinds_are_counted_apart_and_nobody_is_named() {
+    let work = Work::begin().await;
+    let (sealing, exporting) = (work.claim("seal").await, work.claim("export").await);
+    work.fail(&sealing[0], 5, Some("0.1.0")).await;
+    work.fail(&sealing[1], 1, None).await;
+    work.fail(&exporting[0], 5, Some("0.1.0")).await;
+    let told = work.failing().await;
+    let seal = json!({"kind": "seal", "failing": 2, "put_aside": 1});
+    let export = json!({"kind": "export", "failing": 1, "put_aside": 1});
+    let kinds = told.as_array().expect("kinds");
+    assert!(kinds.len() == 2 && kinds.contains(&seal) && kinds.contains(&export), "{told}");
+    for secret in [PATIENTS[0], PATIENTS[1], "damaged", "a node", "/0"] {
+        assert!(!told.to_string().contains(secret), "{secret} in {told}");
+    }
+
+    // Taking up what was put aside leaves the other failure as it is.
+    assert_eq!(work.story.platform.upkeep.take_jobs_up().await.expect("taken up"), 2);
+    assert_eq!(work.failing().await, json!([{"kind": "seal", "failing": 1, "put_aside": 0}]));
+}
+
+#[tokio::test]
+async fn failing_work_asks_for_no_new_start_of_the_node() {
+    let work = Work::begin().await;
+    for lease in work.claim("seal").await {
+        work.fail(&lease, 9, Some("0.1.0")).await;
+    }
+    let answer = work.story.get("/readyz").await;
+    assert_eq!((answer.status.as_u16(), answer.header("cache-control")), (200, "no-store"));
+    assert_eq!(work.story.get("/livez").await.ok(), json!({"status": "ok"}), "alive says nothing of work");
+}
