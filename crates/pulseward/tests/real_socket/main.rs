@@ -19,6 +19,7 @@ mod identity;
 mod journey;
 mod keeping;
 mod kill;
+mod master_keys;
 mod odd_input;
 mod operator_limits;
 mod portal;
