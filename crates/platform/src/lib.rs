@@ -38,6 +38,7 @@ pub use crate::identity::accounts::{NewAccount, NewApiKey, SubscriptionStart};
 pub use crate::identity::health_sessions::{HealthCaller, HealthLogin};
 pub use crate::identity::login::{Credentials, LoginName, Owner, PatientOwner, UsersLogin};
 pub use crate::identity::oauth;
+pub use crate::identity::signing::SigningKeyFate;
 pub use crate::identity::tokens::{Cloud, Issued, UsersCaller};
 pub use crate::people::People;
 pub use crate::people::alarms::ALARM_VITALS;

@@ -10,6 +10,7 @@ mod failure;
 mod logging;
 mod metrics;
 mod output;
+mod panics;
 mod server;
 mod traces;
 mod values;
@@ -24,7 +25,8 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // First of all: a TLS client that is built before a provider is chosen panics. An error means that one is chosen.
+    panics::say_where();
+    // Before anything connects: a TLS client that is built before a provider is chosen panics. An error means that one is chosen.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     // Before anything is written: databases, journals, objects and archives hold what nobody else on the machine may read,
     // also when the folder that they are made in was there before.

@@ -1,4 +1,4 @@
-//! Readings of option values: spans of time, dates, instants, sizes of pools.
+//! Readings of option values: spans of time, dates, instants, sizes of pools, addresses.
 
 use std::str::FromStr;
 
@@ -24,6 +24,14 @@ pub fn parse_span(text: &str) -> Result<SignedDuration, String> {
     match count.checked_mul(seconds) {
         Some(total) if (1..=100 * 366 * 86_400).contains(&total) => Ok(SignedDuration::from_secs(total)),
         _ => Err(wrong()),
+    }
+}
+
+/// The address of a service.
+pub fn parse_service_url(text: &str) -> Result<String, String> {
+    match reqwest::Url::parse(text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(text.to_owned()),
+        _ => Err("the address of a service begins with http:// or https://".to_owned()),
     }
 }
 

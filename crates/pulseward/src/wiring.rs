@@ -1,10 +1,10 @@
 //! Opens the stores and puts the service together. Wall clock and the system's randomness enter here and nowhere else.
 
-mod master_key;
+pub mod master_key;
 mod node_name;
 pub mod objects;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use platform::{Environment, Platform, Settings};
@@ -23,13 +23,18 @@ use crate::server::PublicUrls;
 /// be in the databases, so that nobody may read them.
 pub const UNFINISHED_RESTORE: &str = "restore.unfinished";
 
+/// What is done where the file of the master key is missing and the store holds what it has sealed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostKey {
+    /// Nothing: a new key would open none of it, and the right one may still be found.
+    Refused,
+    /// A new one is made.
+    Replaced,
+}
+
 /// Opens the stores that the options name, brings their schemas up to date, and builds the service over them.
 pub async fn open(options: &StoreOptions, settings: Settings) -> Result<Platform, Failure> {
-    // Every command passes here, so that none reads a patient that an erasure has removed since the backup.
-    if options.data.join(UNFINISHED_RESTORE).exists() {
-        let message = "a restore into this data folder was not finished; run it again";
-        return Err(Failure::Usage(message.to_owned()));
-    }
+    refuse_unfinished(options)?;
     open_restored(options, settings).await
 }
 
@@ -38,11 +43,30 @@ pub async fn with_stores<T>(
     options: &StoreOptions,
     work: impl AsyncFnOnce(&Platform) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let platform = open(options, Settings::default()).await?;
+    with_stores_and_key(options, LostKey::Refused, work).await
+}
+
+/// The same for a command that says what is done about a master key that is lost.
+pub async fn with_stores_and_key<T>(
+    options: &StoreOptions,
+    lost_key: LostKey,
+    work: impl AsyncFnOnce(&Platform) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    refuse_unfinished(options)?;
+    let platform = assemble(options, Settings::default(), lost_key).await?;
     let ended = work(&platform).await;
     // Also when the work has failed: what it has written lies in the log and not yet in the files.
     close(&platform).await;
     ended
+}
+
+/// Every command passes here, so that none reads whom an erasure has removed since the backup.
+fn refuse_unfinished(options: &StoreOptions) -> Result<(), Failure> {
+    if options.data.join(UNFINISHED_RESTORE).exists() {
+        let message = "a restore into this data folder was not finished; run it again";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    Ok(())
 }
 
 /// Closes the stores, so that database files hold everything without their write-ahead logs.
@@ -53,8 +77,17 @@ pub async fn close(platform: &Platform) {
     }
 }
 
-/// The same for a restore, before it has ended.
+/// Opens the stores for a restore, before it has ended.
 pub async fn open_restored(options: &StoreOptions, settings: Settings) -> Result<Platform, Failure> {
+    assemble(options, settings, LostKey::Refused).await
+}
+
+/// The file of the master key.
+pub fn master_key_path(options: &StoreOptions) -> PathBuf {
+    options.master_key_file.clone().unwrap_or_else(|| options.data.join("master.key"))
+}
+
+async fn assemble(options: &StoreOptions, settings: Settings, lost_key: LostKey) -> Result<Platform, Failure> {
     let users_address = address(options.users_db.as_deref(), &options.data, "users.db")?;
     let health_address = address(options.health_db.as_deref(), &options.data, "health.db")?;
     let shared = [&users_address, &health_address].iter().any(|address| matches!(address, Address::Postgres(_)));
@@ -66,12 +99,20 @@ pub async fn open_restored(options: &StoreOptions, settings: Settings) -> Result
     // Before anything is written into it: what SQLite makes, others may read unless the folder keeps them out.
     make_private_folder(&options.data)?;
     warn_of_readers(&options.data);
-    let key_file = options.master_key_file.clone().unwrap_or_else(|| options.data.join("master.key"));
-    let master_key = master_key::read_or_make(&key_file, fill_random)?;
+    // Before the databases are brought up to date: a file that is no key is to change nothing.
+    let key_path = master_key_path(options);
+    let master_key = key_path.exists().then(|| master_key::read(&key_path)).transpose()?;
     let objects = objects::open(options)?;
     let limits = Limits { connections: options.db_connections.count(), ..Limits::default() };
     let users = UsersDb::open_with(users_address, limits).await?;
     let health = HealthDb::open_with(health_address, limits, objects.clone()).await?;
+    let master_key = match master_key {
+        Some(key) => key,
+        None if lost_key == LostKey::Refused && (users.holds_sealed().await? || health.holds_sealed().await?) => {
+            return Err(key_is_lost(&key_path));
+        }
+        None => master_key::make(&key_path, fill_random)?,
+    };
     Ok(Platform::new(Environment {
         users,
         health,
@@ -81,6 +122,16 @@ pub async fn open_restored(options: &StoreOptions, settings: Settings) -> Result
         master_key,
         settings,
     }))
+}
+
+fn key_is_lost(path: &Path) -> Failure {
+    Failure::Usage(format!(
+        "{} is missing, and the store holds what was sealed with this master key: put its copy there, or name it with \
+         --master-key-file. If it is lost for good, `pulseward admin rotate-keys --new-master-key` makes another one and \
+         new keys that sign; second factors cannot be read any more then, and `pulseward admin remove-second-factor` \
+         takes them away",
+        path.display()
+    ))
 }
 
 /// The settings of a service that clients reach under these addresses.

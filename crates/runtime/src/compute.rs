@@ -93,7 +93,7 @@ mod tests {
         let pool = Pool::start(1);
         let fails = |message: &'static str| move || -> u32 { panic!("{message}") };
         let error = pool.run("derive", fails("index out of bounds")).await.unwrap_err();
-        assert_eq!(error.to_string(), "derive panicked: index out of bounds");
+        assert_eq!(error, TaskError { name: "derive", panic: Some("index out of bounds".to_owned()) });
         assert_eq!(pool.run("derive", || 7).await, Ok(7));
         assert_eq!(compute("derive", || 8).await, Ok(8));
     }

@@ -27,6 +27,7 @@ impl std::fmt::Debug for SigningKey {
 
 sql! {
     LIST = "SELECT kid, sealed_key, public_key, created_ms, retired_ms FROM signing_key ORDER BY created_ms, kid";
+    ANY = "SELECT 1 FROM signing_key LIMIT 1";
     RETIRE = "UPDATE signing_key SET retired_ms = $1 WHERE retired_ms IS NULL";
     PURGE = "DELETE FROM signing_key WHERE retired_ms < $1";
     ADD = "INSERT INTO signing_key (kid, sealed_key, public_key, created_ms, retired_ms)
@@ -36,6 +37,11 @@ sql! {
 /// All keys, oldest first.
 pub(crate) async fn list(db: &Db) -> Result<Vec<SigningKey>> {
     db.read(async |tx| tx.query(LIST, &[], read_key).await).await
+}
+
+/// Whether there is a key, also one that only verifies.
+pub(crate) async fn is_any(db: &Db) -> Result<bool> {
+    db.read(async |tx| Ok(tx.query_opt(ANY, &[], |_| Ok(())).await?.is_some())).await
 }
 
 /// Retires what signs so far and adds a key. Two nodes that do so at once leave two keys that sign, which is

@@ -83,6 +83,10 @@ pub(super) struct RowBody {
     /// When the last sync was stored, Unix epoch ms.
     last_sync: Option<i64>,
     spark: SparkBody,
+    /// True where something stored of the patient is damaged: nothing but who it is is told then. Left out otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = json!(null))]
+    unreadable: Option<bool>,
 }
 
 /// A value and when it was measured, Unix epoch ms.
@@ -174,6 +178,7 @@ impl From<&BoardRow> for RowBody {
                 respiration_rate: spark.respiration_rate.clone(),
                 spo2: spark.spo2.clone(),
             },
+            unreadable: row.is_unreadable.then_some(true),
         }
     }
 }
@@ -227,7 +232,7 @@ async fn board(
     let before = format!("{{\"at\":{},\"patients\":[", platform.core.now_ms()).into_bytes();
     let read = move |part: Readable<Vec<PatientId>>| {
         let platform = platform.clone();
-        async move { platform.data.board_rows(&part).await }
+        async move { platform.data.board_rows(part).await }
     };
     let batches = futures::stream::iter(parts).map(read).buffered(PARTS_AHEAD);
     let frame = Frame { before, after: b"]}".to_vec() };

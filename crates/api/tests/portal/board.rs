@@ -7,7 +7,9 @@ use axum::body::{Body, BodyDataStream};
 use axum::http::Request;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
-use store::{HealthChange, HealthMessage, PatientId, PersonChange, Profile, Role};
+use store::{Address, DerivationCommit, HealthChange, HealthMessage, PatientId, PersonChange, Profile, Role};
+use testkit::Postgres;
+use vitals::derivation::{DerivedRow, Output};
 
 use crate::browser::Browser;
 use crate::common::{Enrolled, PASSWORD, START_MS, Story, text};
@@ -23,7 +25,10 @@ struct Ward {
 
 impl Ward {
     async fn open() -> Self {
-        let story = Story::begin().await;
+        Ward::of(Story::begin().await).await
+    }
+
+    async fn of(story: Story) -> Self {
         let (browser, key) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
         let group = story.group(&key).await;
         Ward { story, browser, key, group }
@@ -226,22 +231,15 @@ async fn one_who_comes_back_later_gets_what_happened_while_nobody_looked() {
     assert_eq!(name, "reload", "somebody has left meanwhile");
 }
 
-#[tokio::test]
-async fn a_row_that_cannot_be_read_does_not_hold_up_the_others() {
-    let ward = Ward::open().await;
-    let (rita, rosa) = (ward.patient(Value::Null).await, ward.patient(Value::Null).await);
+/// Makes the person of a patient what nothing can be read from.
+async fn damage_person(ward: &Ward, patient: &Enrolled) {
     let users = ward.story.platform.core.users();
-    let stored = users
-        .patients(vec![PatientId::new(rita.uuid.clone())])
-        .await
-        .expect("an answer")
-        .remove(&PatientId::new(rita.uuid.as_str()))
-        .expect("rita");
-    let (uuid, now_ms) = (rita.uuid.clone(), START_MS);
-    let change =
-        PersonChange { uuid: PatientId::new(uuid), email: None, known: stored.person, person: "{".to_owned(), now_ms };
+    let uuid = PatientId::new(patient.uuid.clone());
+    let stored = users.patient(&uuid).await.expect("an answer").expect("a patient");
+    let (person, now_ms) = ("{".to_owned(), START_MS);
+    let change = PersonChange { uuid: uuid.clone(), email: None, known: stored.person, person, now_ms };
     let nothing = HealthChange::PutPatient {
-        uuid: PatientId::new(rita.uuid.clone()),
+        uuid,
         record_id: stored.record_id,
         customer_code: None,
         profile: Profile::default(),
@@ -249,6 +247,64 @@ async fn a_row_that_cannot_be_read_does_not_hold_up_the_others() {
     };
     let message = HealthMessage { id: "m".to_owned(), change: nothing, entries: Vec::new(), created_ms: now_ms };
     assert!(users.change_person(change, message).await.expect("written"), "damaged");
+}
+
+/// Makes the newest score of a patient what nothing can be read from.
+async fn damage_score(ward: &Ward, patient: &Enrolled) {
+    let health = ward.story.platform.core.health();
+    let uuid = PatientId::new(patient.uuid.clone());
+    let claim = health.claim_patient(&uuid, START_MS, 1).await.expect("an answer").expect("a claim");
+    let row = DerivedRow { output: Output::News, key: START_MS, version: 1, body: Some(b"{".to_vec()) };
+    let damage = DerivationCommit { rows: vec![row], ..DerivationCommit::nothing(claim) };
+    health.commit_derivations(vec![damage]).await.expect("damaged");
+}
+
+/// Of three patients two are damaged, each in another database.
+async fn damaged_patients_have_rows_that_say_so(ward: Ward) {
+    let named = json!({"first_name": "Rita", "last_name": "Rossi"});
+    let (rita, rosa, ruth) =
+        (ward.patient(named.clone()).await, ward.patient(named.clone()).await, ward.patient(named).await);
+    for patient in [&rita, &rosa, &ruth] {
+        ward.send(patient, vitals(START_MS, 61)).await;
+    }
+    let whole = ward.board().await;
+    assert!(whole["patients"][0].get("unreadable").is_none(), "{whole}");
+    damage_person(&ward, &rita).await;
+    damage_score(&ward, &rosa).await;
+    let board = ward.board().await;
+    assert_eq!(board["patients"].as_array().expect("rows").len(), 3);
+    assert_eq!(board["patients"][2], whole["patients"][2], "the third one is whole");
+    for (at, patient, name) in [(0, &rita, rita.code.as_str()), (1, &rosa, "Rita Rossi")] {
+        let row = &board["patients"][at];
+        let told = (&row["uuid"], &row["name"], &row["unreadable"]);
+        assert_eq!(told, (&json!(patient.uuid), &json!(name), &json!(true)), "what is known is told");
+        for field in ["heart_rate", "news", "battery", "worn", "last_sync"] {
+            assert_eq!(row[field], Value::Null, "{field}");
+        }
+        assert_eq!(row["spark"]["heart_rate"].as_array().map(Vec::len), Some(72));
+        assert_eq!(row["spark"]["from"], whole["patients"][2]["spark"]["from"]);
+    }
+}
+
+#[tokio::test]
+async fn damaged_patients_cost_nobody_else_a_row() {
+    damaged_patients_have_rows_that_say_so(Ward::open().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damaged_patients_cost_nobody_else_a_row_on_postgres() {
+    let (Some(users), Some(health)) = (Postgres::start(), Postgres::start()) else { return };
+    let [at_users, at_health] = [&users, &health].map(|database| Address::Postgres(database.url.clone()));
+    let folder = tempfile::tempdir().expect("a folder");
+    let story = Story::begin_at(at_users, at_health, folder, api::Limits::default()).await;
+    damaged_patients_have_rows_that_say_so(Ward::of(story).await).await;
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_read_does_not_hold_up_the_others() {
+    let ward = Ward::open().await;
+    let (rita, rosa) = (ward.patient(Value::Null).await, ward.patient(Value::Null).await);
+    damage_person(&ward, &rita).await;
     let mut events = ward.events("").await;
     events.begin().await;
     ward.send(&rita, vitals(START_MS, 61)).await;

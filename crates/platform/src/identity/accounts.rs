@@ -112,6 +112,7 @@ impl Identity {
             key_hash: hash_api_key(&token),
             prefix: token[..VISIBLE_PREFIX].to_owned(),
             account: account.uuid.clone(),
+            is_scoped: !new.groups.is_empty(),
             name: new.name,
             created_ms: self.core.now_ms(),
             expires_ms: new.expires_ms,
@@ -156,6 +157,14 @@ impl Identity {
         let new = NewPassword { hash, must_change: true, kept_session: None };
         self.core.users().set_account_password(&account.uuid, new, self.core.now_ms()).await?;
         Ok(password)
+    }
+
+    /// Removes the second factor of an account whose owner cannot show a code any more. Not found when there is none.
+    pub async fn remove_second_factor(&self, account: &Account) -> Result<()> {
+        match self.core.users().remove_totp(&account.uuid).await? {
+            true => Ok(()),
+            false => Err(PlatformError::NotFound("second factor")),
+        }
     }
 
     /// Disables an account: it cannot log in, and its sessions, its API keys and the health-tokens that it asked for

@@ -18,6 +18,15 @@ use crate::identity::tokens::Cloud;
 
 /// How long a ring is used before a new look whether another node has rotated the keys.
 const FRESH_MS: i64 = 60_000;
+/// What became of the key that a cloud signs with when it was tried whether the master key opens it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SigningKeyFate {
+    /// It signs as before, or there is none yet.
+    Kept,
+    /// The master key does not open it: it only verifies from now on, and a new one signs.
+    Rotated,
+}
+
 /// The shortest time between two looks that tokens with unknown keys, or questions for the keys, can cause.
 const LOOK_AGAIN_MS: i64 = 1_000;
 
@@ -61,6 +70,22 @@ impl Identity {
         Ok(kid)
     }
 
+    /// Makes a new key that signs where the master key does not open the one that is there, and only there.
+    ///
+    /// # Errors
+    /// Those of the store, of which nothing follows about the key: it stays.
+    pub async fn rotate_unopened_signing_key(&self, cloud: Cloud) -> Result<SigningKeyFate> {
+        let stored = self.stored_keys(cloud).await?;
+        let Some(newest) = stored.iter().rfind(|key| key.retired_ms.is_none()) else {
+            return Ok(SigningKeyFate::Kept);
+        };
+        if self.unseal(cloud, newest)?.is_some() {
+            return Ok(SigningKeyFate::Kept);
+        }
+        self.rotate_signing_key(cloud).await?;
+        Ok(SigningKeyFate::Rotated)
+    }
+
     fn seen_keys(&self, cloud: Cloud, younger_than_ms: i64) -> Option<Arc<Keys>> {
         let seen = self.keyring(cloud).seen.read().unwrap_or_else(PoisonError::into_inner);
         seen.clone().filter(|keys| self.core.now_ms() - keys.seen_ms < younger_than_ms)
@@ -98,12 +123,8 @@ impl Identity {
             let decoding = DecodingKey::from_ed_components(&URL_SAFE_NO_PAD.encode(&key.public_key)).map_err(broken)?;
             verifying.insert(key.kid.clone(), (decoding, key.public_key.clone()));
         }
-        let keys = Arc::new(Keys {
-            signing_kid: newest.kid.clone(),
-            signing: self.unseal(cloud, newest)?,
-            verifying,
-            seen_ms: self.core.now_ms(),
-        });
+        let signing = self.unseal(cloud, newest)?.ok_or_else(|| broken("the master key does not open it"))?;
+        let keys = Arc::new(Keys { signing_kid: newest.kid.clone(), signing, verifying, seen_ms: self.core.now_ms() });
         *self.keyring(cloud).seen.write().unwrap_or_else(PoisonError::into_inner) = Some(keys.clone());
         Ok(keys)
     }
@@ -126,15 +147,13 @@ impl Identity {
         })
     }
 
-    fn unseal(&self, cloud: Cloud, key: &SigningKey) -> Result<EncodingKey> {
-        let (nonce, sealed) = key.sealed_key.split_at_checked(NONCE_LEN).ok_or_else(|| broken("too short"))?;
+    /// The private half of a key; `None` when the master key does not open it.
+    fn unseal(&self, cloud: Cloud, key: &SigningKey) -> Result<Option<EncodingKey>> {
+        let Some((nonce, sealed)) = key.sealed_key.split_at_checked(NONCE_LEN) else { return Ok(None) };
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(broken)?;
         let mut sealed = sealed.to_vec();
-        let opened = self
-            .sealing_key()?
-            .open_in_place(nonce, sealed_for(cloud, &key.kid), &mut sealed)
-            .map_err(|_| broken("the master key does not open it"))?;
-        Ok(EncodingKey::from_ed_der(opened))
+        let opened = self.sealing_key()?.open_in_place(nonce, sealed_for(cloud, &key.kid), &mut sealed);
+        Ok(opened.ok().map(|opened| EncodingKey::from_ed_der(opened)))
     }
 
     /// The key that seals what only this service may read.

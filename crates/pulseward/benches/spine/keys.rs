@@ -81,6 +81,7 @@ fn add_keys(server: &Server) -> Vec<String> {
                 key_hash: Sha256::digest(key.as_bytes()).to_vec(),
                 prefix: key[..8].to_owned(),
                 account: account.uuid.clone(),
+                is_scoped: false,
                 name: None,
                 created_ms: 0,
                 expires_ms: None,

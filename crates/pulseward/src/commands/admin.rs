@@ -35,6 +35,8 @@ enum Operation {
     SetSubscription(Task<accounts::SetSubscription>),
     /// Give an account another password, which ends its sessions
     ResetPassword(Task<accounts::ResetPassword>),
+    /// Remove the second factor of an account whose owner has lost it: the password alone signs in until another is set up
+    RemoveSecondFactor(Task<accounts::RemoveSecondFactor>),
     /// Disable an account: its logins, sessions, API keys and health tokens end
     DisableAccount(Task<accounts::DisableAccount>),
     /// Create an API key; prints it, which cannot be read again
@@ -76,6 +78,7 @@ impl Admin {
             Operation::ListAccounts(task) => task.run(matches).await,
             Operation::SetSubscription(task) => task.run(matches).await,
             Operation::ResetPassword(task) => task.run(matches).await,
+            Operation::RemoveSecondFactor(task) => task.run(matches).await,
             Operation::DisableAccount(task) => task.run(matches).await,
             Operation::CreateApiKey(task) => task.run(matches).await,
             Operation::ListApiKeys(task) => task.run(matches).await,
@@ -95,8 +98,10 @@ impl<O: Args + Operate> Task<O> {
         logging::start(&LogOptions { log: "warn".to_owned(), log_format: LogFormat::Text })?;
         let file = self.store.config.clone();
         let store = config::complete(self.store, matches, file.as_deref())?;
-        // Printed after the stores are closed: anyone who reads the result may copy the files at once.
-        let result = wiring::with_stores(&store, async |platform| self.operation.operate(platform).await).await?;
+        // Printed after the stores are closed: whoever reads the result may copy the files at once.
+        let lost_key = self.operation.lost_key();
+        let operate = async |platform: &platform::Platform| self.operation.operate(platform).await;
+        let result = wiring::with_stores_and_key(&store, lost_key, operate).await?;
         self.output.print(&result)
     }
 }

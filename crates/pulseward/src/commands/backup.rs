@@ -4,16 +4,19 @@
 //! linked or copied afterwards; while that is done, and for seven days where they lie in a bucket and are only listed,
 //! nothing that the databases of that moment refer to is deleted.
 
+mod restored_key;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args};
-use platform::{Cloud, Platform, PlatformError, Settings};
+use platform::{Cloud, Platform, PlatformError, Settings, SigningKeyFate};
 use serde_json::{Value, json};
 use store::engine::backup::copy_files;
 use store::{ListedObject, PatientId};
 use uuid::Uuid;
 
+use self::restored_key::{KeySource, RestoredKey};
 use crate::commands::simulate::progress_bar;
 use crate::config::{self, LogFormat, LogOptions, StoreOptions};
 use crate::failure::Failure;
@@ -120,8 +123,7 @@ async fn copy_all(platform: &Platform, store: &StoreOptions, folder: &Path, key:
     copying.await.map_err(|error| Failure::Other(error.to_string()))??;
     // Without it a backup can be restored and no token of before is good.
     if key == MasterKey::Copied {
-        let key = store.master_key_file.clone().unwrap_or_else(|| store.data.join(KEY));
-        copy_private(&key, &folder.join(KEY))?;
+        copy_private(&wiring::master_key_path(store), &folder.join(KEY))?;
     }
     // Listed after the databases were copied: objects of rows that came later do no harm, missing ones would.
     let mut objects = Vec::new();
@@ -196,18 +198,16 @@ impl Restore {
         let text = std::fs::read_to_string(&content).map_err(|error| Failure::file("read", &content, error))?;
         let content: Value = serde_json::from_str(&text).map_err(|error| Failure::Other(error.to_string()))?;
         let erased = self.erased.as_deref().map(read_uuids).transpose()?.unwrap_or_default();
+        let unfinished = store.data.join(UNFINISHED_RESTORE);
+        let noted = std::fs::read_to_string(&unfinished).ok();
+        let key = RestoredKey::choose(&wiring::master_key_path(&store), &self.folder.join(KEY), noted.as_deref())?;
         // Marked before the first file is there, so that a restore that is killed leaves nothing that opens.
-        let unfinished = begin_restore(&store.data)?;
+        begin_restore(&store.data, &key)?;
         for name in DATABASES {
             copy_private(&self.folder.join(name), &store.data.join(name))?;
         }
-        let key = store.master_key_file.clone().unwrap_or_else(|| store.data.join(KEY));
-        // A key that is there stays: operators who keep it apart have put the right one.
-        if !key.exists() && self.folder.join(KEY).exists() {
-            copy_private(&self.folder.join(KEY), &key)?;
-        }
-        let has_key = key.exists();
-        if !has_key {
+        key.put()?;
+        if key.source == KeySource::Made {
             eprintln!(
                 "neither backup nor store has a master key: a new one is made; second factors cannot be read any more"
             );
@@ -222,40 +222,40 @@ impl Restore {
             }
         }
         let platform = wiring::open_restored(&store, Settings::default()).await?;
-        let erased_again = match begin_anew(&platform).await {
-            Ok(()) => erase_again(&platform, erased).await,
-            Err(error) => Err(error),
-        };
+        let finished = finish(&platform, erased).await;
         wiring::close(&platform).await;
-        let (again, unknown) = erased_again?;
+        let ([users, health], (again, unknown)) = finished?;
         // Last, when nobody is left in it who was erased since.
         std::fs::remove_file(&unfinished).map_err(|error| Failure::file("remove", &unfinished, error))?;
         self.output.print(&json!({
             "objects": content["objects"].as_array().map_or(0, Vec::len),
             "erased": again,
             "not_in_backup": unknown,
-            "master_key": has_key,
+            "master_key": key.source != KeySource::Made,
+            "master_key_from": key.source.name(),
+            "signing_keys": {"users": users, "health": health},
         }))
     }
 }
 
-/// Begins a new epoch of events, and keys that sign where those of the backup cannot be opened.
-async fn begin_anew(platform: &Platform) -> Result<(), Failure> {
+/// What follows when the stores are open: what became of the keys that sign, and how many were erased again and not
+/// found.
+async fn finish(platform: &Platform, erased: BTreeSet<PatientId>) -> Result<([&'static str; 2], (u64, u64)), Failure> {
     // Before anything else: readers of events of before would skip what happens from now on.
     platform.upkeep.begin_epoch().await?;
-    for cloud in [Cloud::Users, Cloud::Health] {
-        // Tried and not concluded from the files: the master key can be another one, or have been made by a restore
-        // that was killed. What the old keys have signed is verified by their public halves, and stays good.
-        if platform.identity.public_keys(cloud).await.is_err() {
-            platform.identity.rotate_signing_key(cloud).await?;
+    let mut fates = ["kept"; 2];
+    for (cloud, fate) in [Cloud::Users, Cloud::Health].into_iter().zip(&mut fates) {
+        // Tried and not told from the files: an operator can have put a wrong key. What the old keys have signed is
+        // verified by their public halves, and stays good.
+        if platform.identity.rotate_unopened_signing_key(cloud).await? == SigningKeyFate::Rotated {
+            *fate = "rotated";
         }
     }
-    Ok(())
+    Ok((fates, erase_again(platform, erased).await?))
 }
 
-/// Marks a data folder as being restored into, and empties it of what a restore that was killed has left; answers the
-/// mark.
-fn begin_restore(data: &Path) -> Result<PathBuf, Failure> {
+/// Marks a data folder as being restored into, and empties it of what a restore that was killed has left.
+fn begin_restore(data: &Path, key: &RestoredKey) -> Result<(), Failure> {
     let unfinished = data.join(UNFINISHED_RESTORE);
     let is_again = unfinished.exists();
     // A write-ahead log of another database would be played into the restored one.
@@ -270,8 +270,7 @@ fn begin_restore(data: &Path) -> Result<PathBuf, Failure> {
         std::fs::remove_file(&path).map_err(|error| Failure::file("remove", &path, error))?;
     }
     wiring::make_private_folder(data)?;
-    std::fs::write(&unfinished, "").map_err(|error| Failure::file("write", &unfinished, error))?;
-    Ok(unfinished)
+    std::fs::write(&unfinished, key.note()).map_err(|error| Failure::file("write", &unfinished, error))
 }
 
 /// Erases the patients that the list of the erased or the caller names and the restored databases still know; answers

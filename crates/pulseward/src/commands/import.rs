@@ -26,6 +26,7 @@ use self::zones::ZoneOfRow;
 use crate::commands::simulate::progress_bar;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::values::parse_service_url;
 
 /// Said after the rows of an archive of CSV: the service cannot know them again by their times.
 const WHOLE_MILLISECONDS: &str = "warning: an archive of CSV has whole milliseconds; a row that the patient still has at \
@@ -36,7 +37,7 @@ const WHOLE_MILLISECONDS: &str = "warning: an archive of CSV has whole milliseco
 #[derive(Args)]
 pub struct Import {
     /// Address of the service, such as `http://127.0.0.1:8080`
-    #[arg(long, value_name = "URL", env = "PULSEWARD_URL")]
+    #[arg(long, value_name = "URL", env = "PULSEWARD_URL", value_parser = parse_service_url)]
     url: String,
     /// The patient's token for the Health Cloud
     #[arg(long, value_name = "TOKEN", env = "PULSEWARD_BEARER", hide_env_values = true)]

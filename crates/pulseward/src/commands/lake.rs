@@ -14,6 +14,7 @@ use self::listing::{File, Listing};
 use crate::commands::simulate::progress_bar;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::values::parse_service_url;
 use crate::wiring::objects::{self, Transport};
 
 /// The object that says how far a mirror is.
@@ -35,7 +36,7 @@ enum Operation {
 #[derive(Args)]
 struct Copy {
     /// Address of the service, such as `http://127.0.0.1:8080`
-    #[arg(long, value_name = "URL", env = "PULSEWARD_URL")]
+    #[arg(long, value_name = "URL", env = "PULSEWARD_URL", value_parser = parse_service_url)]
     url: String,
     /// API key of a researcher who is a member of the group
     #[arg(long, value_name = "KEY", env = "PULSEWARD_TOKEN", hide_env_values = true)]

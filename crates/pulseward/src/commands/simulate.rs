@@ -12,13 +12,14 @@ use serde_json::Value;
 use crate::commands::serve::stop_on_signal;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::values::parse_service_url;
 use crate::wiring;
 
 /// Send the data of simulated bracelets to a service
 #[derive(Args)]
 pub struct Simulate {
     /// Address of the service, such as `http://127.0.0.1:8080`
-    #[arg(long, value_name = "URL", env = "PULSEWARD_URL")]
+    #[arg(long, value_name = "URL", env = "PULSEWARD_URL", value_parser = parse_service_url)]
     url: String,
     /// API key of a researcher
     #[arg(long, value_name = "KEY", env = "PULSEWARD_TOKEN", hide_env_values = true)]

@@ -35,7 +35,8 @@ pub struct StoreOptions {
     /// Allow a store at an `http://` address that is not on this machine
     #[arg(long, env = "PULSEWARD_OBJECTS_ALLOW_HTTP")]
     pub objects_allow_http: bool,
-    /// File of the 32 bytes that seal the signing keys, instead of `master.key` in the data folder; made when missing
+    /// File of the 32 bytes that seal the signing keys, instead of `master.key` in the data folder; made when missing,
+    /// in a store that holds nothing sealed
     #[arg(long, value_name = "FILE", env = "PULSEWARD_MASTER_KEY_FILE")]
     pub master_key_file: Option<PathBuf>,
 }

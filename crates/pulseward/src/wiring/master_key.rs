@@ -10,18 +10,20 @@ use crate::failure::Failure;
 
 const KEY_BYTES: usize = 32;
 
-/// The key in the file; a new random one is put there, for its owner alone to read, when there is no such file.
-pub fn read_or_make(path: &Path, fill_random: impl Fn(&mut [u8])) -> Result<[u8; KEY_BYTES], Failure> {
-    if !path.exists() {
-        make(path, fill_random)?;
-    }
-    read(path)
+/// The bytes of the file.
+pub type MasterKey = [u8; KEY_BYTES];
+
+/// Reads the key.
+pub fn read(path: &Path) -> Result<MasterKey, Failure> {
+    let bytes = read_copy(path);
+    // Read first and judged then: a missing file is to be told as missing.
+    refuse_public(path)?;
+    bytes
 }
 
-fn read(path: &Path) -> Result<[u8; KEY_BYTES], Failure> {
+/// Reads a key that nothing is sealed with where it lies, such as a backup's.
+pub fn read_copy(path: &Path) -> Result<MasterKey, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::file("read", path, error))?;
-    // Read first and judged then: a missing file is to be reported as missing.
-    refuse_public(path)?;
     let count = bytes.len();
     // A key of another length is cut, padded or the wrong file; made into a key it would open nothing.
     bytes.try_into().map_err(|_| {
@@ -29,15 +31,26 @@ fn read(path: &Path) -> Result<[u8; KEY_BYTES], Failure> {
     })
 }
 
-/// Writes the key next to its place and links it there, so that no reader meets half a key and of two makers one wins.
-fn make(path: &Path, fill_random: impl Fn(&mut [u8])) -> Result<(), Failure> {
+/// Puts a new random key there, for its owner alone to read, and reads it: of two makers one wins.
+pub fn make(path: &Path, fill_random: impl Fn(&mut [u8])) -> Result<MasterKey, Failure> {
+    put(path, &random(&fill_random), &fill_random)?;
+    read(path)
+}
+
+/// A new random key.
+pub fn random(fill_random: impl Fn(&mut [u8])) -> MasterKey {
     let mut key = [0; KEY_BYTES];
     fill_random(&mut key);
+    key
+}
+
+/// Writes a key beside its place and links it there, so that no reader meets half a key. One that is there stays.
+pub fn put(path: &Path, key: &MasterKey, fill_random: impl Fn(&mut [u8])) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut unique = [0; 8];
     fill_random(&mut unique);
     let draft = folder.join(format!(".master-key-{:016x}", u64::from_le_bytes(unique)));
-    let linked = write_private(&draft, &key).and_then(|()| match std::fs::hard_link(&draft, path) {
+    let linked = write_private(&draft, key).and_then(|()| match std::fs::hard_link(&draft, path) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         linked => linked,
     });
@@ -85,9 +98,9 @@ mod tests {
     fn a_key_is_made_once_and_for_its_owner_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("master.key");
-        let made = read_or_make(&path, fill_random).unwrap();
+        let made = make(&path, fill_random).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert_eq!(read_or_make(&path, fill_random).unwrap(), made);
+        assert_eq!(read(&path).unwrap(), made);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no draft stays behind");
     }
 
@@ -95,9 +108,8 @@ mod tests {
     fn of_two_makers_one_wins() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("master.key");
-        make(&path, |bytes| bytes.fill(1)).unwrap();
-        make(&path, |bytes| bytes.fill(2)).unwrap();
-        assert_eq!(read(&path).unwrap(), [1; 32]);
+        assert_eq!(make(&path, |bytes| bytes.fill(1)).unwrap(), [1; 32]);
+        assert_eq!(make(&path, |bytes| bytes.fill(2)).unwrap(), [1; 32]);
     }
 
     #[test]
@@ -105,10 +117,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("master.key");
         write_private(&path, b"short").unwrap();
-        assert!(read_or_make(&path, fill_random).unwrap_err().to_string().contains("has 5"));
+        assert!(read(&path).unwrap_err().to_string().contains("has 5"));
         write_private(&folder.path().join("public.key"), &[7; 32]).unwrap();
         let public = folder.path().join("public.key");
         std::fs::set_permissions(&public, std::fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(read_or_make(&public, fill_random).unwrap_err().to_string().contains("everybody"));
+        assert!(read(&public).unwrap_err().to_string().contains("everybody"));
     }
 }

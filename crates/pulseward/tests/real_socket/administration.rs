@@ -69,6 +69,37 @@ async fn a_password_is_set_and_replaced() {
     assert_eq!(login("from standard input").await, 200);
 }
 
+#[tokio::test]
+async fn second_factor_that_its_owner_has_lost_is_removed() {
+    let data = tempdir().unwrap();
+    let service = Service::start(data.path());
+    let login = async || {
+        let body = json!({"email": "rita@study.example", "password": "first password"});
+        let request = reqwest::Client::new().post(format!("{}/users/login", service.url)).json(&body);
+        request.send().await.unwrap().status().as_u16()
+    };
+    let account = ["create-account", "--email", "rita@study.example", "--role", "hcp", "--password", "first password"];
+    let uuid = admin(data.path(), &account)["uuid"].as_str().unwrap().to_owned();
+    assert_eq!(login().await, 200);
+    let users = rusqlite::Connection::open(data.path().join("users.db")).unwrap();
+    let confirmed = "INSERT INTO totp (account, sealed_secret, confirmed_ms, last_step) VALUES (?1, x'00', 1, 1)";
+    users.execute(confirmed, [&uuid]).unwrap();
+    drop(users);
+    assert_eq!(login().await, 403, "an account with a second factor signs in on the portal");
+
+    let remove = ["remove-second-factor", "--account", "Rita@study.example"];
+    assert_eq!(admin(data.path(), &remove), json!({"email": "rita@study.example", "second_factor": null}));
+    assert_eq!(login().await, 200);
+    let folder = data.path().to_str().unwrap();
+    for (account, said) in
+        [("rita@study.example", "second factor not found"), ("nobody@study.example", "account not found")]
+    {
+        let output = run(&["admin", "remove-second-factor", "--account", account, "--data", folder, "--json"]);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{account}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(said), "{output:?}");
+    }
+}
+
 #[test]
 fn a_subscription_has_an_end_or_none() {
     let data = tempdir().unwrap();

@@ -20,6 +20,7 @@ mod journey;
 mod keeping;
 mod kill;
 mod lake;
+mod master_keys;
 mod odd_input;
 mod operator_limits;
 mod others_go_on;

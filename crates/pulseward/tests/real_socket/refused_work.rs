@@ -78,9 +78,16 @@ fn services_that_are_not_there_are_told() {
     let (status, printed, said) = ended(&lake);
     assert_eq!((status, printed.as_str()), (Some(1), ""), "{said}");
     assert!(said.contains("error") && !said.contains("pwk_x"), "{said}");
-    let (status, _, said) =
-        ended(&["import", "--url", "not an address", "--bearer", "t", "--type", "activity", file.to_str().unwrap()]);
-    assert!(matches!(status, Some(1 | 2)), "{said}");
+    let import = ["import", "--bearer", "t", "--type", "activity", file.to_str().unwrap(), "--url"];
+    let lake = ["lake", "copy", "--token", "t", "--group", "AAAAA", mirror.to_str().unwrap(), "--url"];
+    let simulate = ["simulate", "--token", "t", "--patients", "1", "--url"];
+    for wrong in ["not an address", "127.0.0.1:8080", "ftp://127.0.0.1/", ""] {
+        for command in [&import[..], &lake, &simulate] {
+            let (status, printed, said) = ended(&[command, &[wrong]].concat());
+            assert_eq!((status, printed.as_str()), (Some(2), ""), "{wrong}: {said}");
+            assert!(said.contains("--url"), "{wrong}: {said}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -142,6 +149,7 @@ fn backups_go_into_empty_folders_and_restores_come_from_whole_ones() {
     assert_eq!(accounts["accounts"].as_array().unwrap().len(), 1);
     let done = store_command(place.path().join("restored").as_path(), &["restore", &path("good")]);
     assert_eq!((&done["master_key"], &done["erased"], &done["objects"]), (&json!(true), &json!(0), &json!(0)));
+    assert_eq!(done["master_key_from"], "backup");
     let accounts_again = admin(place.path().join("restored").as_path(), &["list-accounts"]);
     assert_eq!(accounts_again, accounts);
 }
@@ -161,7 +169,8 @@ async fn backup_without_the_key_brings_back_everything_and_new_keys_sign() {
     assert_eq!(service.wait().code(), Some(0));
     let restored = tempdir().unwrap();
     let told = store_command(restored.path(), &["restore", copy.to_str().unwrap()]);
-    assert_eq!(told["master_key"], false);
+    assert_eq!((&told["master_key"], &told["master_key_from"]), (&json!(false), &json!("made")));
+    assert_eq!(told["signing_keys"], json!({"users": "rotated", "health": "rotated"}));
     let service = Service::start_named(restored.path());
     researcher.at(&service.url);
     assert_eq!(rows_of(&researcher, &patient).await["raw_data_sleep"], 1, "keys are hashes and still good");

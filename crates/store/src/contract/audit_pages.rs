@@ -75,6 +75,7 @@ async fn with_people(stores: &Stores) {
         key_hash: vec![1],
         prefix: String::new(),
         account: AccountId::new("uuid-ada"),
+        is_scoped: true,
         name: None,
         created_ms: 0,
         expires_ms: None,

@@ -13,7 +13,7 @@ on_both_engines! {
     a_bracelet_has_one_wearer
 }
 
-fn bracelet(name: &str, registered_by: &str) -> Bracelet {
+pub(super) fn bracelet(name: &str, registered_by: &str) -> Bracelet {
     Bracelet {
         id: BraceletId::new(format!("id-{name}")),
         serial_number: SerialNumber::new(name),
@@ -64,6 +64,7 @@ async fn with_people(stores: &Stores) {
         key_hash: vec![1],
         prefix: String::new(),
         account: AccountId::new("uuid-bob"),
+        is_scoped: true,
         name: None,
         created_ms: 0,
         expires_ms: None,

@@ -1,7 +1,7 @@
 //! Exports as work items: turns, leases, one archive.
 
 use super::{Stores, audit, deliver_entries_of, export_entry, on_both_engines};
-use crate::events::MessageKey;
+use crate::events::{EventType, MessageKey};
 use crate::ids::{ExportId, NodeId, PatientId};
 use crate::{AccountId, ExportState, ExportTurn, HealthChange, JobLease, NewExport, Profile};
 
@@ -13,6 +13,7 @@ on_both_engines! {
     turns_of_many_at_once_are_given_once
     export_whose_lease_passed_on_is_finished_by_the_last_holder_alone
     nobody_works_on_a_job_whose_entry_is_owed
+    export_of_a_job_without_a_patient_still_tells_that_it_has_ended
     finished_exports_are_forgotten_and_their_archives_die
 }
 
@@ -138,6 +139,25 @@ async fn nobody_works_on_a_job_whose_entry_is_owed(stores: Stores) {
     }
     assert!(log.undelivered(1_000, None).await.expect("a list").is_empty());
     assert!(claimed(&stores, 9_000).await.is_some());
+}
+
+async fn export_of_a_job_without_a_patient_still_tells_that_it_has_ended(stores: Stores) {
+    let health = &stores.health;
+    let patient = PatientId::new(PATIENT);
+    for (number, is_done) in [(1, true), (2, false)] {
+        ready(&stores, number, number * 10 * MINUTE_MS).await;
+        let lease = claimed(&stores, number * 10 * MINUTE_MS).await.expect("a job");
+        let lease = JobLease { patient: None, ..lease };
+        let before = health.events().after(&patient, 0, 99).await.expect("a list").len();
+        let ended = match is_done {
+            true => health.finish_export(&lease, 7, 3_000).await,
+            false => health.give_export_up(&lease, "too bad", 3_000).await,
+        };
+        assert!(ended.expect("an answer"));
+        let told = health.events().after(&patient, 0, 99).await.expect("a list");
+        assert_eq!(told.len(), before + 1, "{number}");
+        assert_eq!(told[before].event_type, EventType::ExportFinished);
+    }
 }
 
 async fn finished_exports_are_forgotten_and_their_archives_die(stores: Stores) {

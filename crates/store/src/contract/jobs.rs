@@ -18,6 +18,8 @@ on_both_engines! {
     failed_job_waits_and_success_forgets_its_failures
     job_put_aside_is_listed_and_left_alone_until_taken_up
     failures_of_a_derivation_come_with_the_next_claim_and_go_with_success
+    failure_of_a_derivation_that_was_committed_is_not_noted
+    failures_before_stay_where_the_lease_ended_without_a_commit
     patient_put_aside_is_due_again_when_taken_up
 }
 
@@ -147,14 +149,15 @@ async fn job_put_aside_is_listed_and_left_alone_until_taken_up(stores: Stores) {
     assert_eq!(claim(&stores, "a", 5, 1).await.remove(0).failures, Failures::default());
 }
 
+const RANGE: DueRange = DueRange { arrival: 1, data_type: 2, first_us: 1, last_us: 6, ready_ms: 1 };
+
 async fn with_due_patient(stores: &Stores) {
     let profile = Profile::default();
     let (uuid, record_id) = ("ada".to_owned(), "id".to_owned());
     let change =
         HealthChange::PutPatient { uuid: PatientId::new(uuid), record_id, customer_code: None, profile, at_ms: 1 };
     stores.health.apply(change).await.expect("made");
-    let range = DueRange { arrival: 1, data_type: 2, first_us: 1, last_us: 6, ready_ms: 1 };
-    stores.health.mark_due(&PatientId::new("ada"), range).await.expect("marked");
+    stores.health.mark_due(&PatientId::new("ada"), RANGE).await.expect("marked");
 }
 
 async fn failures_of_a_derivation_come_with_the_next_claim_and_go_with_success(stores: Stores) {
@@ -172,6 +175,33 @@ async fn failures_of_a_derivation_come_with_the_next_claim_and_go_with_success(s
     assert_eq!(health.commit_derivations(vec![commit]).await.expect("an answer"), [CommitOutcome::Committed]);
     health.forget_derivation_failures(&PatientId::new("ada")).await.expect("forgotten");
     assert!(health.failing_jobs().await.expect("a list").is_empty());
+}
+
+async fn failure_of_a_derivation_that_was_committed_is_not_noted(stores: Stores) {
+    let health = &stores.health;
+    with_due_patient(&stores).await;
+    let first = health.claim_due(&NodeId::new("a"), 1, LEASE_MS, 9).await.expect("claimed").remove(0);
+    assert!(health.fail_derivation(&first, failure(1, 0, 2, 500)).await.expect("noted"));
+    // The commit is durable and its answer is lost, so that the node takes it for failed.
+    let second = health.claim_due(&NodeId::new("a"), 500, LEASE_MS, 9).await.expect("claimed").remove(0);
+    let commit = DerivationCommit { done: vec![RANGE], ..DerivationCommit::nothing(second.clone()) };
+    assert_eq!(health.commit_derivations(vec![commit]).await.expect("an answer"), [CommitOutcome::Committed]);
+    assert!(!health.fail_derivation(&second, failure(2, 0, 600, 900)).await.expect("an answer"));
+    assert!(health.failing_jobs().await.expect("a list").is_empty(), "the failure before is over as well");
+}
+
+async fn failures_before_stay_where_the_lease_ended_without_a_commit(stores: Stores) {
+    let health = &stores.health;
+    with_due_patient(&stores).await;
+    health.enter_node(&NodeId::new("a"), "a", 1).await.expect("entered");
+    let first = health.claim_due(&NodeId::new("a"), 1, LEASE_MS, 9).await.expect("claimed").remove(0);
+    assert!(health.fail_derivation(&first, failure(1, 1, 2, 500)).await.expect("noted"));
+    let second = health.claim_due(&NodeId::new("a"), 500, LEASE_MS, 9).await.expect("claimed").remove(0);
+    // A process of the same name comes in its place.
+    assert_eq!(health.enter_node(&NodeId::new("b"), "a", 600).await.expect("entered"), 1);
+    assert!(!health.fail_derivation(&second, failure(2, 2, 600, 900)).await.expect("an answer"));
+    let third = health.claim_due(&NodeId::new("b"), 600, LEASE_MS, 9).await.expect("claimed").remove(0);
+    assert_eq!(third.failures, Failures { runs: 1, panics: 1 });
 }
 
 async fn patient_put_aside_is_due_again_when_taken_up(stores: Stores) {

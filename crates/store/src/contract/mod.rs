@@ -104,12 +104,17 @@ pub(crate) fn activity_row(time_ms: i64, column: &str, value: i32) -> Block {
 
 /// Waits, in a transaction on PostgreSQL, until another one of this database waits for a lock.
 pub(crate) async fn until_another_waits(tx: &Tx<'_>) -> Result<()> {
+    until_waiting(tx, 1).await
+}
+
+/// The same until some others wait.
+pub(crate) async fn until_waiting(tx: &Tx<'_>, others: i64) -> Result<()> {
     const WAITING: &str =
         "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
     /// 5 ms apart.
     const LOOKS: usize = 1000;
     for _ in 0..LOOKS {
-        if tx.query_opt(WAITING, &[], |row| row.get::<i64>(0)).await? != Some(0) {
+        if tx.query_opt(WAITING, &[], |row| row.get::<i64>(0)).await? >= Some(others) {
             return Ok(());
         }
         runtime::sleep(Duration::from_millis(5)).await;

@@ -8,7 +8,7 @@ use super::people::activation;
 use super::{Stores, on_both_engines};
 use crate::engine::{Address, Db, Limits, Migrations};
 use crate::health::MIGRATIONS as OF_HEALTH;
-use crate::ids::{PatientId, SessionId, UserId};
+use crate::ids::{AccountId, PatientId, SessionId, UserId};
 use crate::users::MIGRATIONS as OF_USERS;
 use crate::{HealthChange, HealthDb, HealthMessage, Objects, Profile, UsersDb};
 
@@ -17,6 +17,7 @@ on_both_engines! {
     a_health_store_of_any_age_is_opened
     syncs_of_before_the_event_log_are_numbered_on
     a_users_store_of_before_the_event_log_counts_on
+    keys_of_before_keep_the_groups_that_they_act_on
     a_users_store_of_any_age_is_opened
 }
 
@@ -156,6 +157,12 @@ const PERSON: &str =
     "INSERT INTO patient (uuid, record_id, state, voucher_code, voucher_expires_ms, must_change_password,
     person, created_ms, updated_ms) VALUES ('uuid-ada', 'id-ada', 'pre_created', 'ADA', 1000, FALSE, '{}', 2, 2)";
 
+const ACCOUNT: &str = "INSERT INTO account (uuid, id, email, role, password_hash, created_ms, updated_ms)
+    VALUES ('uuid-rita', 'id-rita', 'rita@example.org', 'researcher', 'hash', 1, 1)";
+const KEYS: &str = "INSERT INTO api_key (id, key_hash, prefix, account, created_ms)
+    VALUES ('all', $1, 'pwk_a', 'uuid-rita', 1), ('some', $2, 'pwk_b', 'uuid-rita', 2)";
+const KEY_GROUP: &str = "INSERT INTO api_key_group (api_key, group_code) VALUES ('some', 'AAAAA')";
+
 async fn assert_person_is_kept(users: &UsersDb) {
     let ada = users.patient(&PatientId::new("uuid-ada")).await.expect("an answer").expect("ada");
     assert_eq!(ada, super::people::patient("ada"));
@@ -183,6 +190,19 @@ async fn a_users_store_of_before_the_event_log_counts_on(stores: Stores) {
     let pending = users.messages_of(&uuid).await.expect("a list");
     // 4 is the event of the activation itself. A number of before would be dropped by the health database as made.
     assert_eq!(pending.iter().map(|message| message.key.sequence).collect::<Vec<_>>(), [5]);
+}
+
+async fn keys_of_before_keep_the_groups_that_they_act_on(stores: Stores) {
+    let address = fresh_address(&stores, "users-six.sqlite");
+    let made = older(&address, OF_USERS, 6).await;
+    run(&made, ACCOUNT).await;
+    made.write(async |tx| tx.execute(KEYS, &[&vec![1_u8], &vec![2_u8]]).await).await.expect("keys");
+    run(&made, KEY_GROUP).await;
+    made.close().await.expect("closed");
+    let users = UsersDb::open(address).await.expect("a database");
+    let keys = users.api_keys(&AccountId::new("uuid-rita")).await.expect("a list");
+    let scoped: Vec<_> = keys.iter().map(|key| (key.id.as_str(), key.is_scoped)).collect();
+    assert_eq!(scoped, [("all", false), ("some", true)]);
 }
 
 async fn a_users_store_of_any_age_is_opened(stores: Stores) {

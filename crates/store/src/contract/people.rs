@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{Stores, audit, no_settings, on_both_engines};
+use super::bracelets::bracelet;
+use super::{Stores, audit, no_settings, on_both_engines, until_waiting};
 use crate::events::MessageKey;
-use crate::ids::PatientId;
+use crate::ids::{PatientId, SerialNumber};
 use crate::{
-    Account, AccountId, Activation, ApiKey, ApiKeyId, Group, GroupCode, GroupId, HealthChange, HealthMessage, Patient,
-    PatientState, Role, SigningKey, StoreError,
+    Account, AccountId, Activation, ApiKey, ApiKeyId, BraceletId, Group, GroupCode, GroupId, HealthChange,
+    HealthMessage, Patient, PatientState, PersonChange, Role, SigningKey, StoreError,
 };
 
 on_both_engines! {
@@ -16,6 +17,9 @@ on_both_engines! {
     account_with_unknown_role_is_damaged
     a_key_tells_its_holder
     a_scoped_key_acts_on_its_groups
+    a_scoped_key_without_groups_opens_nothing
+    an_email_wanted_by_two_at_once_goes_to_one
+    what_is_sealed_is_told
     access_follows_membership
     a_patient_is_activated_once
     message_is_completed_once
@@ -44,6 +48,7 @@ fn key(name: &str, account: &str) -> ApiKey {
         key_hash: name.as_bytes().to_vec(),
         prefix: "pwk_abc".to_owned(),
         account: AccountId::new(format!("uuid-{account}")),
+        is_scoped: false,
         name: None,
         created_ms: 5,
         expires_ms: None,
@@ -178,7 +183,11 @@ async fn a_scoped_key_acts_on_its_groups(stores: Stores) {
         .await
         .expect("a patient");
     stores.users.add_api_key(key("all", "ada"), Vec::new()).await.expect("a key");
-    stores.users.add_api_key(key("only", "ada"), vec![GroupCode::new("BBBBB")]).await.expect("a key");
+    stores
+        .users
+        .add_api_key(ApiKey { is_scoped: true, ..key("only", "ada") }, vec![GroupCode::new("BBBBB")])
+        .await
+        .expect("a key");
     assert!(stores.users.key_holder(b"only").await.expect("an answer").expect("a holder").key_scoped);
 
     let both = [group("AAAAA", 0), group("BBBBB", 1)];
@@ -204,6 +213,116 @@ async fn a_scoped_key_acts_on_its_groups(stores: Stores) {
             .expect("an answer");
         assert_eq!(access.expect("a patient").allowed, allowed, "{key}");
     }
+}
+
+async fn a_scoped_key_without_groups_opens_nothing(stores: Stores) {
+    let users = &stores.users;
+    with_ada_in(&stores, &["AAAAA"]).await;
+    let (ada, only) = (AccountId::new("uuid-ada"), ApiKeyId::new("only"));
+    let enrolled = users.add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 0), no_settings()).await;
+    enrolled.expect("a patient");
+    users.add_bracelet(bracelet("s1", "ada"), audit(Vec::new(), 0)).await.expect("a bracelet");
+    let scoped = ApiKey { is_scoped: true, ..key("only", "ada") };
+    users.add_api_key(scoped, vec![GroupCode::new("AAAAA")]).await.expect("a key");
+    let taken = "DELETE FROM api_key_group";
+    users.db.write(async move |tx| tx.execute(taken, &[]).await).await.expect("deleted");
+
+    assert!(users.key_holder(b"only").await.expect("an answer").expect("a holder").key_scoped);
+    assert!(users.groups_of(&ada, Some(&only)).await.expect("a list").is_empty());
+    let of_group = users.group_access(&GroupCode::new("AAAAA"), &ada, Some(&only)).await.expect("an answer");
+    assert!(!of_group.expect("a group").allowed);
+    let of_patient = users.patient_access(&PatientId::new("uuid-grace"), &ada, Some(&only)).await.expect("an answer");
+    assert!(!of_patient.expect("a patient").allowed);
+    let allowed = async || {
+        let found = users.bracelet(&SerialNumber::new("s1"), &ada, Some(&only)).await.expect("an answer");
+        (found.expect("a bracelet").1, users.bracelets(&ada, Some(&only)).await.expect("a list").len())
+    };
+    assert_eq!(allowed().await, (false, 0), "idle");
+    let worn = users
+        .attach_bracelet("worn", &BraceletId::new("id-s1"), &PatientId::new("uuid-grace"), 2, message("worn", 0))
+        .await;
+    worn.expect("attached");
+    assert_eq!(allowed().await, (false, 0), "worn");
+}
+
+/// Makes what is waited for in a test wait: on PostgreSQL an account is about to be added under a record identifier that
+/// another transaction has taken and gives back, so that the account has passed all its checks when a patient wants its
+/// address. SQLite lets one write at a time.
+async fn wanted_by_two(stores: &Stores, name: &str, by_patient: impl Future<Output = crate::error::Result<bool>>) {
+    let users = &stores.users;
+    if users.db.is_sqlite() {
+        let (account, patient) = futures::join!(users.add_account(account(name)), by_patient);
+        assert_eq!((account.is_ok(), matches!(patient, Err(StoreError::Conflict(_)))), (true, true), "{patient:?}");
+        return;
+    }
+    let (taken, is_taken) = tokio::sync::oneshot::channel();
+    let (waits, account_waits) = tokio::sync::oneshot::channel();
+    let (mut taken, mut waits) = (Some(taken), Some(waits));
+    let blocker = Account { email: "r@example.org".to_owned(), uuid: AccountId::new("r"), ..account(name) };
+    let holding = users.db.write(async move |tx| {
+        let add = "INSERT INTO account (uuid, id, email, role, password_hash, created_ms, updated_ms)
+            VALUES ($1, $2, $3, 'hcp', 'hash', 1, 1)";
+        tx.execute(add, &[&blocker.uuid, &blocker.id, &blocker.email]).await?;
+        let _ = taken.take().map(|taken| taken.send(()));
+        until_waiting(tx, 1).await?;
+        let _ = waits.take().map(|waits| waits.send(()));
+        until_waiting(tx, 2).await?;
+        Err::<(), _>(StoreError::Gone("wish"))
+    });
+    let adding = async {
+        is_taken.await.expect("it is taken");
+        users.add_account(account(name)).await
+    };
+    let wishing = async {
+        account_waits.await.expect("the account waits");
+        by_patient.await
+    };
+    let (held, account, patient) = futures::join!(holding, adding, wishing);
+    assert!(matches!(held, Err(StoreError::Gone("wish"))), "{held:?}");
+    assert!(account.is_ok(), "{account:?}");
+    assert!(matches!(patient, Err(StoreError::Conflict(_))), "{patient:?}");
+}
+
+async fn an_email_wanted_by_two_at_once_goes_to_one(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA"]).await;
+    let users = &stores.users;
+    let group = GroupCode::new("AAAAA");
+    users.add_patient(patient("grace"), &group, message("i", 0), no_settings()).await.expect("a patient");
+    let activating = users.activate_patient(activation("grace", Some("bob@example.org")), message("m", 0));
+    wanted_by_two(&stores, "bob", activating).await;
+    let change = PersonChange {
+        uuid: PatientId::new("uuid-grace"),
+        email: Some("eve@example.org".to_owned()),
+        known: "{}".to_owned(),
+        person: "{}".to_owned(),
+        now_ms: 9,
+    };
+    wanted_by_two(&stores, "eve", users.change_person(change, message("n", 0))).await;
+    let grace = users.patient(&PatientId::new("uuid-grace")).await.expect("an answer").expect("grace");
+    assert_eq!(grace.email, None);
+}
+
+async fn what_is_sealed_is_told(stores: Stores) {
+    with_ada_in(&stores, &[]).await;
+    let (users, health) = (&stores.users, &stores.health);
+    let told =
+        async || (users.holds_sealed().await.expect("an answer"), health.holds_sealed().await.expect("an answer"));
+    assert_eq!(told().await, (false, false));
+    let ada = AccountId::new("uuid-ada");
+    assert!(users.put_totp(&ada, vec![1]).await.expect("an answer"));
+    assert_eq!(told().await, (true, false), "a second factor");
+    assert!(users.remove_totp(&ada).await.expect("an answer"));
+    let key = |retired_ms| SigningKey {
+        kid: "k".to_owned(),
+        sealed_key: vec![1],
+        public_key: vec![2],
+        created_ms: 1,
+        retired_ms,
+    };
+    health.rotate_signing_key(key(Some(2))).await.expect("a key");
+    assert_eq!(told().await, (false, true));
+    users.rotate_signing_key(key(None)).await.expect("a key");
+    assert_eq!(told().await, (true, true));
 }
 
 async fn access_follows_membership(stores: Stores) {

@@ -110,9 +110,9 @@ sql! {
     PATH_OF = "SELECT path FROM export_job WHERE id = $1";
     SET_PATH = "UPDATE export_job SET path = $2 WHERE id = $1 AND state = 'in_progress'";
     FINISH = "UPDATE export_job SET state = 'done', bytes = $2, finished_ms = $3
-        WHERE id = $1 AND state = 'in_progress'";
+        WHERE id = $1 AND state = 'in_progress' RETURNING patient";
     GIVE_UP = "UPDATE export_job SET state = 'failed', error = $2, finished_ms = $3
-        WHERE id = $1 AND state = 'in_progress'";
+        WHERE id = $1 AND state = 'in_progress' RETURNING patient";
     FINISHED_BEFORE = "SELECT id, patient FROM export_job WHERE finished_ms < $1 ORDER BY finished_ms LIMIT $2";
     FIND_FINISHED = "SELECT 1 FROM export_job WHERE id = $1 AND state <> 'in_progress'";
     REMOVE = "DELETE FROM export_job WHERE id = $1 AND state <> 'in_progress'";
@@ -173,12 +173,13 @@ impl HealthDb {
         let (lease, bytes) = (lease.clone(), bytes as i64);
         self.db
             .write(async move |tx| {
-                let is_held = jobs::finish(tx, &lease).await?
-                    && tx.execute(FINISH, &[&lease.subject, &bytes, &now_ms]).await? == 1;
-                if is_held {
-                    append_finished(tx, &lease, ExportStage::Done, now_ms).await?;
+                if !jobs::finish(tx, &lease).await? {
+                    return Ok(false);
                 }
-                Ok(is_held)
+                let ended = tx.query_opt(FINISH, &[&lease.subject, &bytes, &now_ms], |row| row.get(0)).await?;
+                let Some(patient) = ended else { return Ok(false) };
+                append_finished(tx, &patient, &export_of(&lease), ExportStage::Done, now_ms).await?;
+                Ok(true)
             })
             .await
     }
@@ -188,13 +189,15 @@ impl HealthDb {
         let (lease, error) = (lease.clone(), error.to_owned());
         self.db
             .write(async move |tx| {
-                let is_held = jobs::finish(tx, &lease).await?
-                    && tx.execute(GIVE_UP, &[&lease.subject, &error, &now_ms]).await? == 1;
-                if is_held {
-                    bury_path(tx, &export_of(&lease), now_ms).await?;
-                    append_finished(tx, &lease, ExportStage::Failed, now_ms).await?;
+                if !jobs::finish(tx, &lease).await? {
+                    return Ok(false);
                 }
-                Ok(is_held)
+                let export = export_of(&lease);
+                let ended = tx.query_opt(GIVE_UP, &[&export, &error, &now_ms], |row| row.get(0)).await?;
+                let Some(patient) = ended else { return Ok(false) };
+                bury_path(tx, &export, now_ms).await?;
+                append_finished(tx, &patient, &export, ExportStage::Failed, now_ms).await?;
+                Ok(true)
             })
             .await
     }
@@ -252,9 +255,14 @@ async fn begin(tx: &Tx<'_>, new: &NewExport) -> Result<ExportTurn> {
     Ok(ExportTurn::Begun)
 }
 
-async fn append_finished(tx: &Tx<'_>, lease: &JobLease, state: ExportStage, now_ms: i64) -> Result<()> {
-    let Some(patient) = &lease.patient else { return Ok(()) };
-    let body = json!({ "export": lease.subject, "state": state });
+async fn append_finished(
+    tx: &Tx<'_>,
+    patient: &PatientId,
+    export: &ExportId,
+    state: ExportStage,
+    now_ms: i64,
+) -> Result<()> {
+    let body = json!({ "export": export, "state": state });
     events::append(tx, patient, &[NewEvent { event_type: EventType::ExportFinished, time_ms: now_ms, body }]).await
 }
 

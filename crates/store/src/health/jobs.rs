@@ -8,7 +8,7 @@
 use super::claims::Claim;
 use super::db::HealthDb;
 use super::failures::Failures;
-use crate::engine::{Row, Tx};
+use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
 use crate::ids::{NodeId, PatientId};
 use crate::texts::sql;
@@ -37,15 +37,20 @@ sql! {
     GIVE_BACK = "UPDATE job SET ready_ms = $4, node = NULL WHERE kind = $1 AND subject = $2 AND token = $3";
     FAIL = "UPDATE job SET ready_ms = $4, node = NULL, failed_runs = $5, panics = $6, error = $7, failed_ms = $8,
         put_aside = $9 WHERE kind = $1 AND subject = $2 AND token = $3";
-    /// The patient is not ready before, either, so that nobody looks in vain.
+    /// The patient is not ready before, either, so that nobody looks in vain. Only while a node holds the patient: a commit has
+    /// ended the lease and left the token as it is.
     HOLD_PATIENT = "UPDATE patient SET fold_lease_until_ms = $3, fold_node = NULL,
         derive_ready_ms = CASE WHEN derive_ready_ms < $3 THEN $3 ELSE derive_ready_ms END
-        WHERE uuid = $1 AND fold_token = $2";
+        WHERE uuid = $1 AND fold_token = $2 AND fold_node IS NOT NULL";
     NOTE_FAILURE = "INSERT INTO job (kind, subject, patient, ready_ms, token, failed_runs, panics, error, failed_ms,
         put_aside) VALUES ($1, $2, $2, $3, 0, $4, $5, $6, $7, $8)
         ON CONFLICT (kind, subject) DO UPDATE SET failed_runs = excluded.failed_runs, panics = excluded.panics,
         error = excluded.error, failed_ms = excluded.failed_ms, put_aside = excluded.put_aside";
     FORGET_FAILURE = "DELETE FROM job WHERE kind = $1 AND subject = $2";
+    /// A patient whose lease has ended and of whom nothing is ready was derived, whatever the node was told of it.
+    FORGET_FAILURE_OF_DERIVED = "DELETE FROM job WHERE kind = $1 AND subject = $2 AND EXISTS (SELECT 1 FROM patient
+        WHERE uuid = $2 AND fold_token = $3 AND fold_node IS NULL
+        AND (derive_ready_ms IS NULL OR derive_ready_ms > $4))";
     COUNT_OF_KIND = "SELECT COUNT(*) FROM job WHERE kind = $1";
     COUNT_FAILING = "SELECT kind, COUNT(*), COUNT(put_aside) FROM job WHERE failed_runs > 0 GROUP BY kind
         ORDER BY kind";
@@ -249,8 +254,9 @@ impl HealthDb {
             .await
     }
 
-    /// Notes that the derivation of a patient has failed; the lease stays until it may be tried again. False when
-    /// another node has claimed the patient since.
+    /// Notes that the derivation of a patient has failed; the lease stays until it may be tried again. False, and nothing
+    /// is noted, when the lease has ended: another node has claimed the patient since, or the commit is durable and its
+    /// answer was lost, in which case failures before it are forgotten.
     pub async fn fail_derivation(&self, claim: &Claim, failure: JobFailure) -> Result<bool> {
         let claim = claim.clone();
         self.db
@@ -258,6 +264,8 @@ impl HealthDb {
                 let JobFailure { failures, error, failed_ms, retry_ms, put_aside } = &failure;
                 // The patient's row first: it knows whether the lease still holds.
                 if tx.execute(HOLD_PATIENT, &[&claim.patient, &claim.token, retry_ms]).await? == 0 {
+                    let derived: [&dyn Param; 4] = [&DERIVE_KIND, &claim.patient, &claim.token, failed_ms];
+                    tx.put(FORGET_FAILURE_OF_DERIVED, &derived).await?;
                     return Ok(false);
                 }
                 let Failures { runs, panics } = failures;

@@ -10,6 +10,11 @@ impl HealthDb {
         signing_key::list(&self.db).await
     }
 
+    /// Whether anything in this database was sealed with the master key.
+    pub async fn holds_sealed(&self) -> Result<bool> {
+        signing_key::is_any(&self.db).await
+    }
+
     /// Retires the keys that sign so far and adds one that signs from now on.
     pub async fn rotate_signing_key(&self, key: SigningKey) -> Result<()> {
         signing_key::rotate(&self.db, key).await

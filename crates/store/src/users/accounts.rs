@@ -1,9 +1,10 @@
 //! Accounts: the people who read and run studies. Patients are not accounts.
 
 use super::db::UsersDb;
+use super::emails;
 use super::messages::HealthMessage;
 use crate::engine::Tx;
-use crate::error::{Result, StoreError};
+use crate::error::Result;
 use crate::ids::{AccountId, PortalSessionId};
 use crate::names::Role;
 use crate::texts::{record, sql};
@@ -62,7 +63,6 @@ record! {
 
 sql! {
     ADD = concat!("INSERT INTO account (", account_columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)");
-    EMAIL_OF_PATIENT = "SELECT uuid FROM patient WHERE email = $1";
     FIND = concat!("SELECT ", account_columns!(), " FROM account WHERE uuid = $1");
     FIND_BY_EMAIL = concat!("SELECT ", account_columns!(), " FROM account WHERE email = $1");
     LIST = concat!("SELECT ", account_columns!(), " FROM account ORDER BY created_ms, uuid");
@@ -79,15 +79,11 @@ sql! {
 }
 
 impl UsersDb {
-    /// Adds an account. [`StoreError::Conflict`] when its e-mail is taken, by an account or by a patient.
+    /// Adds an account. [`crate::StoreError::Conflict`] when its e-mail is taken, by an account or by a patient.
     pub async fn add_account(&self, account: Account) -> Result<()> {
         self.db
             .write(async move |tx| {
-                // A login asks for an e-mail alone, and must not find two people by it. No index can span the two
-                // tables.
-                if tx.query_opt(EMAIL_OF_PATIENT, &[&account.email], |_| Ok(())).await?.is_some() {
-                    return Err(StoreError::Conflict("a patient has this e-mail".to_owned()));
-                }
+                emails::hold_for_account(tx, &account.email).await?;
                 let account = &account;
                 tx.put(
                     ADD,

@@ -19,6 +19,8 @@ pub struct ApiKey {
     pub prefix: String,
     /// The account that it acts for.
     pub account: AccountId,
+    /// Whether it acts on the groups named for it alone, and on none where none is named any more.
+    pub is_scoped: bool,
     /// What its owner calls it.
     pub name: Option<String>,
     /// Creation, ms.
@@ -56,16 +58,32 @@ pub struct KeyHolder {
 
 record! {
     key_columns!(""), read_key(row) -> ApiKey {
-        id, key_hash, prefix, account, name, created_ms, expires_ms, revoked_ms, last_used_ms,
+        id, key_hash, prefix, account, is_scoped, name, created_ms, expires_ms, revoked_ms, last_used_ms,
     }
 }
 
+/// Whether a key, if there is one, acts on a group: a scoped key without a row of groups acts on none.
+macro_rules! key_opens {
+    ($key:literal, $group:literal) => {
+        concat!(
+            "(NOT EXISTS (SELECT 1 FROM api_key k WHERE k.id = ",
+            $key,
+            " AND k.is_scoped)
+                OR EXISTS (SELECT 1 FROM api_key_group s WHERE s.api_key = ",
+            $key,
+            " AND s.group_code = ",
+            $group,
+            "))"
+        )
+    };
+}
+pub(super) use key_opens;
+
 sql! {
     ADD = concat!("INSERT INTO api_key (", key_columns!(), ")
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)");
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)");
     ADD_GROUP = "INSERT INTO api_key_group (api_key, group_code) VALUES ($1, $2)";
-    HOLDER = "SELECT k.id, k.expires_ms, k.revoked_ms, k.last_used_ms,
-        EXISTS (SELECT 1 FROM api_key_group s WHERE s.api_key = k.id),
+    HOLDER = "SELECT k.id, k.expires_ms, k.revoked_ms, k.last_used_ms, k.is_scoped,
         a.uuid, a.role, a.subscription_until_ms, a.disabled_ms
         FROM api_key k JOIN account a ON a.uuid = k.account WHERE k.key_hash = $1";
     FIND = concat!("SELECT ", key_columns!(), " FROM api_key WHERE id = $1");
@@ -77,7 +95,7 @@ sql! {
 }
 
 impl UsersDb {
-    /// Adds a key that acts on the groups named, or on all groups of its account when none is.
+    /// Adds a key. A scoped one acts on the groups named, any other on all groups of its account.
     pub async fn add_api_key(&self, key: ApiKey, groups: Vec<GroupCode>) -> Result<()> {
         self.db
             .write(async move |tx| {
@@ -88,6 +106,7 @@ impl UsersDb {
                         &key.key_hash,
                         &key.prefix,
                         &key.account,
+                        &key.is_scoped,
                         &key.name,
                         &key.created_ms,
                         &key.expires_ms,

@@ -4,6 +4,7 @@
 //! wears is shared by the groups of the account that registered it; a key for named groups does not reach it, for it
 //! belongs to none of them.
 
+use super::api_keys::key_opens;
 use super::audit::Audit;
 use super::db::UsersDb;
 use super::messages::HealthMessage;
@@ -59,15 +60,16 @@ macro_rules! with_wearer {
 /// Whether an account ($1) with a key ($2) may act on the bracelet.
 macro_rules! allowed {
     () => {
-        "CASE WHEN w.patient IS NOT NULL THEN
-            EXISTS (SELECT 1 FROM group_patient h JOIN membership m ON m.group_code = h.group_code
-                WHERE h.patient = w.patient AND m.account = $1
-                AND (NOT EXISTS (SELECT 1 FROM api_key_group s WHERE s.api_key = $2)
-                     OR EXISTS (SELECT 1 FROM api_key_group s WHERE s.api_key = $2 AND s.group_code = h.group_code)))
-        ELSE NOT EXISTS (SELECT 1 FROM api_key_group s WHERE s.api_key = $2) AND (b.registered_by = $1 OR
-            EXISTS (SELECT 1 FROM membership mine JOIN membership theirs ON theirs.group_code = mine.group_code
-                WHERE mine.account = $1 AND theirs.account = b.registered_by))
-        END"
+        concat!(
+            "CASE WHEN w.patient IS NOT NULL THEN
+                EXISTS (SELECT 1 FROM group_patient h JOIN membership m ON m.group_code = h.group_code
+                    WHERE h.patient = w.patient AND m.account = $1 AND ",
+            key_opens!("$2", "h.group_code"),
+            ") ELSE NOT EXISTS (SELECT 1 FROM api_key k WHERE k.id = $2 AND k.is_scoped) AND (b.registered_by = $1 OR
+                EXISTS (SELECT 1 FROM membership mine JOIN membership theirs ON theirs.group_code = mine.group_code
+                    WHERE mine.account = $1 AND theirs.account = b.registered_by))
+            END"
+        )
     };
 }
 

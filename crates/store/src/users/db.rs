@@ -14,6 +14,7 @@ pub(crate) const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/users/0004_portal.sql"),
     include_str!("../../migrations/users/0005_events.sql"),
     include_str!("../../migrations/users/0006_audit_pages.sql"),
+    include_str!("../../migrations/users/0007_key_scope.sql"),
 ]);
 
 sql! {

@@ -1,5 +1,6 @@
 //! Who belongs to which group, and what follows from it: one look-up per question of access.
 
+use super::api_keys::key_opens;
 use super::audit::Audit;
 use super::db::UsersDb;
 use super::group_settings::{EffectiveSettings, hold_group};
@@ -63,17 +64,14 @@ pub enum PatientDetachment {
 }
 
 sql! {
-    GROUP = "SELECT g.code, g.id, g.hcp_code, g.name, g.description, g.created_ms,
+    GROUP = concat!("SELECT g.code, g.id, g.hcp_code, g.name, g.description, g.created_ms,
         EXISTS (SELECT 1 FROM membership m WHERE m.account = $2 AND m.group_code = g.code)
-        AND (NOT EXISTS (SELECT 1 FROM api_key_group s WHERE s.api_key = $3)
-             OR EXISTS (SELECT 1 FROM api_key_group s WHERE s.api_key = $3 AND s.group_code = g.code))
-        FROM study_group g WHERE g.code = $1";
-    PATIENT = "SELECT p.state,
+        AND ", key_opens!("$3", "g.code"), "
+        FROM study_group g WHERE g.code = $1");
+    PATIENT = concat!("SELECT p.state,
         EXISTS (SELECT 1 FROM group_patient h JOIN membership m ON m.group_code = h.group_code
-            WHERE h.patient = p.uuid AND m.account = $2
-            AND (NOT EXISTS (SELECT 1 FROM api_key_group s WHERE s.api_key = $3)
-                 OR EXISTS (SELECT 1 FROM api_key_group s WHERE s.api_key = $3 AND s.group_code = h.group_code)))
-        FROM patient p WHERE p.uuid = $1";
+            WHERE h.patient = p.uuid AND m.account = $2 AND ", key_opens!("$3", "h.group_code"), ")
+        FROM patient p WHERE p.uuid = $1");
     MEMBERS = "SELECT a.uuid, a.email, a.role FROM membership m JOIN account a ON a.uuid = m.account
         WHERE m.group_code = $1 ORDER BY m.created_ms, a.uuid";
     ADD = "INSERT INTO membership (account, group_code, created_ms) VALUES ($1, $2, $3)

@@ -6,6 +6,7 @@ mod audit;
 mod audit_reader;
 mod bracelets;
 mod db;
+mod emails;
 mod erasure;
 mod group_settings;
 mod groups;
@@ -47,6 +48,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         audit_reader::TEXTS,
         bracelets::TEXTS,
         db::TEXTS,
+        emails::TEXTS,
         erasure::TEXTS,
         group_settings::TEXTS,
         groups::TEXTS,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use runtime::HashMap;
 
 use super::db::UsersDb;
+use super::emails;
 use super::group_settings::{EffectiveSettings, hold_group};
 use super::messages::HealthMessage;
 use crate::engine::Row;
@@ -110,7 +111,6 @@ sql! {
     FIRST_GROUP = "SELECT group_code FROM group_patient WHERE patient = $1 ORDER BY attached_ms, group_code LIMIT 1";
     ACTIVATE = "UPDATE patient SET state = 'confirmed', email = COALESCE($2, email), password_hash = $3, must_change_password = $4,
         person = $5, updated_ms = $6 WHERE uuid = $1 AND state = 'pre_created'";
-    EMAIL_OF_ACCOUNT = "SELECT uuid FROM account WHERE email = $1";
     SET_PASSWORD = "UPDATE patient SET password_hash = $2, must_change_password = $3, updated_ms = $4
         WHERE uuid = $1 AND state = 'confirmed'";
     CHANGE_PERSON = "UPDATE patient SET email = COALESCE($2, email), person = $3, updated_ms = $4
@@ -236,10 +236,7 @@ impl UsersDb {
         self.db
             .write(async move |tx| {
                 let wanted = &activation;
-                // A login asks for an e-mail alone, and must not find two people by it.
-                if tx.query_opt(EMAIL_OF_ACCOUNT, &[&wanted.email], |_| Ok(())).await?.is_some() {
-                    return Err(StoreError::Conflict("an account has this e-mail".to_owned()));
-                }
+                emails::hold_for_patient(tx, wanted.email.as_deref()).await?;
                 let (uuid, hash, person) = (&wanted.uuid, &wanted.password_hash, &wanted.person);
                 // Only from `pre_created`: of two activations at once, the second changes nothing.
                 if tx.execute(ACTIVATE, &[uuid, &wanted.email, hash, &false, person, &wanted.now_ms]).await? == 0 {
@@ -261,9 +258,7 @@ impl UsersDb {
         self.db
             .write(async move |tx| {
                 let PersonChange { uuid, email, known, person, now_ms } = &change;
-                if tx.query_opt(EMAIL_OF_ACCOUNT, &[email], |_| Ok(())).await?.is_some() {
-                    return Err(StoreError::Conflict("an account has this e-mail".to_owned()));
-                }
+                emails::hold_for_patient(tx, email.as_deref()).await?;
                 // Compared with what was read: of two changes at once, the second would undo what the first has set.
                 if tx.execute(CHANGE_PERSON, &[uuid, email, person, now_ms, known]).await? == 0 {
                     return Ok(false);

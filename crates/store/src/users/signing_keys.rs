@@ -10,6 +10,11 @@ impl UsersDb {
         signing_key::list(&self.db).await
     }
 
+    /// Whether anything in this database was sealed with the master key: a key that signs or a second factor.
+    pub async fn holds_sealed(&self) -> Result<bool> {
+        Ok(signing_key::is_any(&self.db).await? || self.has_totp().await?)
+    }
+
     /// Retires the keys that sign so far and adds one that signs from now on.
     pub async fn rotate_signing_key(&self, key: SigningKey) -> Result<()> {
         signing_key::rotate(&self.db, key).await

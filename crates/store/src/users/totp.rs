@@ -21,6 +21,7 @@ pub struct Totp {
 sql! {
     PUT = "INSERT INTO totp (account, sealed_secret, last_step) VALUES ($1, $2, 0)
         ON CONFLICT (account) DO UPDATE SET sealed_secret = excluded.sealed_secret WHERE totp.confirmed_ms IS NULL";
+    ANY = "SELECT 1 FROM totp LIMIT 1";
     FIND = "SELECT sealed_secret, confirmed_ms, last_step FROM totp WHERE account = $1";
     CONFIRM = "UPDATE totp SET confirmed_ms = $3, last_step = $2 WHERE account = $1 AND confirmed_ms IS NULL";
     USE = "UPDATE totp SET last_step = $2 WHERE account = $1 AND confirmed_ms IS NOT NULL AND last_step < $2";
@@ -47,6 +48,11 @@ impl UsersDb {
                 .await
             })
             .await
+    }
+
+    /// Whether any account has a second factor, confirmed or not.
+    pub(super) async fn has_totp(&self) -> Result<bool> {
+        self.db.read(async |tx| Ok(tx.query_opt(ANY, &[], |_| Ok(())).await?.is_some())).await
     }
 
     /// Confirms a secret by the code of a step, which is used up, and ends what was signed in without one: all

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use runtime::HashMap;
-use store::{GroupCode, HealthPatient, PatientId, SlotRow};
+use store::{GroupCode, HealthPatient, PatientId, SlotRow, StoreError};
 use vitals::cells::{ActivityCell, DayCells, WINDOW_MS, window_of};
 use vitals::registry::DataType;
 use vitals::zone::{LocalClock, LocalDay};
@@ -27,8 +27,39 @@ struct Recent {
 
 impl Data {
     /// The board's rows of patients, in their order. Best called with [`crate::ROWS_AT_ONCE`]; who has been removed
-    /// meanwhile is left out.
-    pub async fn board_rows(&self, patients: &Readable<Vec<PatientId>>) -> Result<Vec<BoardRow>> {
+    /// meanwhile is left out. A patient of whom something stored is damaged has a row that says so, and costs nobody else
+    /// theirs.
+    pub async fn board_rows(&self, patients: Readable<Vec<PatientId>>) -> Result<Vec<BoardRow>> {
+        match self.whole_rows(&patients).await {
+            Err(error) if !is_away(&error) => {}
+            rows => return rows,
+        }
+        let mut rows = Vec::new();
+        for patient in patients.into_parts(1) {
+            match self.whole_rows(&patient).await {
+                Ok(row) => rows.extend(row),
+                Err(error) if is_away(&error) => return Err(error),
+                Err(error) => {
+                    tracing::warn!(patient = ?patient.uuids(), %error, "a row of a board cannot be read");
+                    rows.extend(self.unreadable_row(&patient).await?);
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    /// What can be said of a patient whose row cannot be read; none when they have been removed.
+    async fn unreadable_row(&self, patient: &Readable<Vec<PatientId>>) -> Result<Option<BoardRow>> {
+        let found = self.core.users().patients(patient.uuids().to_vec()).await?.into_values().next();
+        Ok(found.map(|patient| BoardRow {
+            // Who it is can be read where it is the measurements that are damaged.
+            name: name_of(&Person::from_json(&patient.person).unwrap_or_default(), &patient.voucher_code),
+            is_unreadable: true,
+            ..BoardRow::empty(patient.uuid, first_window_of(self.core.now_ms()) * WINDOW_MS)
+        }))
+    }
+
+    async fn whole_rows(&self, patients: &Readable<Vec<PatientId>>) -> Result<Vec<BoardRow>> {
         let uuids = patients.uuids();
         let all = || uuids.to_vec();
         // Two databases, and no statement joins them (decisions): the rows are put together here.
@@ -62,6 +93,7 @@ impl Data {
                 charging: recent.charging,
                 last_sync_ms: bodies.get(uuid).and_then(|body| body.last_sync_ms),
                 spark: recent.spark,
+                is_unreadable: false,
                 uuid: patient.uuid,
             });
         }
@@ -84,9 +116,8 @@ impl Data {
         bodies: &HashMap<PatientId, HealthPatient>,
     ) -> Result<HashMap<PatientId, Recent>> {
         let uuids = patients.uuids();
-        let last_window = window_of(self.core.now_ms() * 1000);
-        let first_window = last_window + 1 - SPARK_SLOTS;
-        // The statement takes two types; the board shows one, and naming it twice reads it once.
+        let first_window = first_window_of(self.core.now_ms());
+        let last_window = first_window + SPARK_SLOTS - 1;
         let types = [DataType::Activity, DataType::Activity];
         let mut days: HashMap<PatientId, Vec<SlotRow>> = HashMap::default();
         for (day, patients) in by_day(uuids, bodies, first_window, last_window) {
@@ -106,7 +137,17 @@ impl Data {
     }
 }
 
-/// The local days that a range of windows lies on, each with the patients on whose clock they lie.
+/// Whether the store is away, of which nothing follows about a single patient.
+fn is_away(error: &PlatformError) -> bool {
+    matches!(error, PlatformError::Store(StoreError::Unavailable(_)))
+}
+
+/// The window in which the last hours begin.
+fn first_window_of(now_ms: i64) -> i64 {
+    window_of(now_ms * 1000) + 1 - SPARK_SLOTS
+}
+
+/// The local days that a range of windows lies on, each with the patients for whom it does.
 fn by_day(
     uuids: &[PatientId],
     bodies: &HashMap<PatientId, HealthPatient>,
@@ -130,13 +171,7 @@ fn by_day(
 }
 
 fn recent_of(days: &[SlotRow], first_window: i64, last_window: i64) -> Recent {
-    let slots = SPARK_SLOTS as usize;
-    let mut spark = Spark {
-        from_ms: first_window * WINDOW_MS,
-        heart_rate: vec![None; slots],
-        respiration_rate: vec![None; slots],
-        spo2: vec![None; slots],
-    };
+    let mut spark = Spark::empty(first_window * WINDOW_MS);
     let mut newest: Option<(i64, bool, bool)> = None;
     for day in days.iter().filter_map(|row| DayCells::<ActivityCell>::unpack(&row.cells)) {
         for cell in day.in_windows(first_window..last_window + 1) {

@@ -30,6 +30,27 @@ pub struct BoardRow {
     pub last_sync_ms: Option<i64>,
     /// The last hours.
     pub spark: Spark,
+    /// Something stored of the patient is damaged; nothing but who it is is known then.
+    pub is_unreadable: bool,
+}
+
+impl BoardRow {
+    /// The row of a patient of whom nothing is known; `from_ms` is where the last hours begin.
+    pub(crate) fn empty(uuid: PatientId, from_ms: i64) -> Self {
+        BoardRow {
+            uuid,
+            name: String::new(),
+            external_id: None,
+            latest: LatestValues::default(),
+            news: None,
+            battery: None,
+            worn: None,
+            charging: None,
+            last_sync_ms: None,
+            spark: Spark::empty(from_ms),
+            is_unreadable: false,
+        }
+    }
 }
 
 /// Means of the five-minute windows of the last hours, oldest first; `None` where there is no valid value.
@@ -43,4 +64,12 @@ pub struct Spark {
     pub respiration_rate: Vec<Option<f64>>,
     /// %.
     pub spo2: Vec<Option<f64>>,
+}
+
+impl Spark {
+    /// Hours without a valid value.
+    pub(crate) fn empty(from_ms: i64) -> Self {
+        let windows = || vec![None; SPARK_SLOTS as usize];
+        Spark { from_ms, heart_rate: windows(), respiration_rate: windows(), spo2: windows() }
+    }
 }

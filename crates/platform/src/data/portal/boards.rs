@@ -150,18 +150,7 @@ mod tests {
     }
 
     fn row(number: usize) -> BoardEvent {
-        let row = BoardRow {
-            uuid: PatientId::new(number.to_string()),
-            name: String::new(),
-            external_id: None,
-            latest: vitals::latest::LatestValues::default(),
-            news: None,
-            battery: None,
-            worn: None,
-            charging: None,
-            last_sync_ms: None,
-            spark: super::super::board_row::Spark::default(),
-        };
+        let row = BoardRow::empty(PatientId::new(number.to_string()), 0);
         BoardEvent::Row { id: number.to_string(), row: Arc::new(row) }
     }
 

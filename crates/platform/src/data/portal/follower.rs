@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use store::events::{Cursor, Event};
-use store::{EventType, GroupCode, PatientId, StoreError};
+use store::{EventType, GroupCode, PatientId};
 
 use super::board_row::BoardRow;
 use super::boards::BoardEvent;
 use crate::core::access::Readable;
-use crate::core::error::{PlatformError, Result};
+use crate::core::error::Result;
 use crate::data::Data;
 use crate::data::events::LogPage;
 use crate::data::patient_rows::ROWS_AT_ONCE;
@@ -200,32 +200,12 @@ async fn rows_of(
     uuids.dedup();
     let mut changed = Vec::with_capacity(uuids.len());
     for part in Readable::for_board_listeners(uuids).into_parts(ROWS_AT_ONCE) {
-        for row in rows_without_faults(data, part).await? {
+        // Who cannot be read keeps what the boards show, with its times, until they are read anew.
+        for row in data.board_rows(part).await?.into_iter().filter(|row| !row.is_unreadable) {
             let of_patient = held.iter().filter(|(patient, _)| *patient == row.uuid);
             let studies = of_patient.map(|(_, code)| code.clone()).collect();
             changed.push(ChangedRow { row: Arc::new(row), studies });
         }
     }
     Ok(changed)
-}
-
-/// Rows of patients; one that cannot be read holds up nothing else, unless the store is away.
-async fn rows_without_faults(data: &Data, patients: Readable<Vec<PatientId>>) -> Result<Vec<BoardRow>> {
-    match data.board_rows(&patients).await {
-        Err(error) if !is_away(&error) => {}
-        rows => return rows,
-    }
-    let mut rows = Vec::new();
-    for patient in patients.into_parts(1) {
-        match data.board_rows(&patient).await {
-            Ok(row) => rows.extend(row),
-            Err(error) if is_away(&error) => return Err(error),
-            Err(error) => tracing::warn!(patient = ?patient.uuids(), %error, "a row of a board cannot be read"),
-        }
-    }
-    Ok(rows)
-}
-
-fn is_away(error: &PlatformError) -> bool {
-    matches!(error, PlatformError::Store(StoreError::Unavailable(_)))
 }

@@ -57,11 +57,13 @@ async fn derivation_whose_commit_fails_leaves_all_or_nothing_and_ends_the_same()
         study.drain(&["derive"]).await;
         study.assert_all_failed();
         assert_eq!(has_day(&study, &grace).await, is_there, "{moment:?}");
+        assert_eq!(study.failing("derive").await, u64::from(!is_there), "{moment:?}: what is done has not failed");
 
         // Longer than a lease: what has lost its answer may wait for that.
         study.service.pass_ms(10 * 60_000);
         study.drain(&["derive"]).await;
         assert_eq!(study.service.day_json(&grace).await, expected, "{moment:?}");
         assert_eq!(study.drain(&["derive"]).await, 0, "{moment:?}: nothing is left to do");
+        assert_eq!(study.failing("derive").await, 0, "{moment:?}");
     }
 }

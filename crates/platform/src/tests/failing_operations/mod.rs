@@ -6,4 +6,5 @@ mod erasure;
 mod exports;
 mod reads;
 mod sealing;
+mod signing_keys;
 mod study;

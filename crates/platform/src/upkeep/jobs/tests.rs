@@ -104,7 +104,7 @@ async fn job_that_panics_is_put_aside_after_three_runs_and_the_others_go_on() {
     until(|| runs(Outcome::Done) == 5).await;
     assert_eq!(runs(Outcome::Panicked), 3, "it is left alone");
     let aside = health.jobs_put_aside().await.unwrap().remove(0);
-    assert_eq!((aside.subject.as_str(), aside.error.as_str()), ("bad", "panicked; the message is in the log"));
+    assert_eq!((aside.subject.as_str(), aside.error.as_str()), ("bad", "panicked; the log says where"));
 
     stop.send(true).unwrap();
     engine.await.unwrap();

@@ -26,7 +26,7 @@ const LONGEST_ERROR: usize = 300;
 pub(super) enum Cause {
     /// The work returned an error.
     Error(PlatformError),
-    /// It panicked. The message went to the log and is not kept: it can hold anything.
+    /// It panicked. Its place went to the log; what it said is kept nowhere: it can hold anything.
     Panic,
     /// It took too long.
     TimeOut(Duration),
@@ -53,7 +53,7 @@ impl std::fmt::Display for Cause {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Cause::Error(error) => error.fmt(formatter),
-            Cause::Panic => formatter.write_str("panicked; the message is in the log"),
+            Cause::Panic => formatter.write_str("panicked; the log says where"),
             Cause::TimeOut(limit) => write!(formatter, "took longer than {} s", limit.as_secs()),
         }
     }
@@ -139,6 +139,6 @@ mod tests {
         let long = error(StoreError::Damaged("ö".repeat(1_000)));
         assert_eq!(judge(&long, Failures::default(), &SPEC, "1.0", 0).error.chars().count(), LONGEST_ERROR);
         let panicked = judge(&Cause::Panic, Failures::default(), &SPEC, "1.0", 0);
-        assert_eq!(panicked.error, "panicked; the message is in the log");
+        assert_eq!(panicked.error, "panicked; the log says where");
     }
 }

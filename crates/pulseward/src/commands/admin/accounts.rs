@@ -1,4 +1,4 @@
-//! Accounts: create, list, subscription, password, disable.
+//! Accounts: create, list, subscription, password, second factor, disable.
 
 use clap::{Args, ValueEnum};
 use platform::{NewAccount, Platform, SubscriptionStart};
@@ -126,6 +126,22 @@ impl Operate for ResetPassword {
         let account = platform.identity.account_by_email(&self.account).await?;
         let password = platform.identity.reset_account_password(&account, self.password.read()?).await?;
         Ok(json!({"email": account.email, "password": password}))
+    }
+}
+
+/// Remove the second factor of an account whose owner has lost it: the password alone signs in until another is set up
+#[derive(Args)]
+pub struct RemoveSecondFactor {
+    /// Address of the account
+    #[arg(long, value_name = "E")]
+    account: String,
+}
+
+impl Operate for RemoveSecondFactor {
+    async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
+        let account = platform.identity.account_by_email(&self.account).await?;
+        platform.identity.remove_second_factor(&account).await?;
+        Ok(json!({"email": account.email, "second_factor": null}))
     }
 }
 

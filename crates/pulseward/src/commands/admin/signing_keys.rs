@@ -6,12 +6,21 @@ use serde_json::{Value, json};
 
 use super::operate::Operate;
 use crate::failure::Failure;
+use crate::wiring::LostKey;
 
 /// Make new keys to sign tokens with, on both clouds; tokens signed with the old ones stay good
 #[derive(Args)]
-pub struct RotateKeys {}
+pub struct RotateKeys {
+    /// Make a new master key where its file is lost: what the old one has sealed, such as second factors, stays closed
+    #[arg(long)]
+    new_master_key: bool,
+}
 
 impl Operate for RotateKeys {
+    fn lost_key(&self) -> LostKey {
+        if self.new_master_key { LostKey::Replaced } else { LostKey::Refused }
+    }
+
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
         let users_kid = platform.identity.rotate_signing_key(Cloud::Users).await?;
         let health_kid = platform.identity.rotate_signing_key(Cloud::Health).await?;

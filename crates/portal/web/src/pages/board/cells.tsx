@@ -125,7 +125,7 @@ export function Sync({ row, nowMs }: { row: Row; nowMs: number }) {
   return (
     <div role="cell" class={`cell sync${outdated ? " outdated" : ""}`} data-cell data-label="Last sync">
       {at === null ? (
-        <span class="missing">never</span>
+        <span class="missing">{row.unreadable ? "cannot be read" : "never"}</span>
       ) : (
         <>
           <i class="beat" key={at} aria-hidden="true" />

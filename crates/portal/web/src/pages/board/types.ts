@@ -51,6 +51,8 @@ export interface Row {
   charging: boolean | null;
   last_sync: number | null;
   spark: Spark | null;
+  /** True where something stored of the patient is damaged. */
+  unreadable?: boolean;
 }
 
 /** The whole board. */

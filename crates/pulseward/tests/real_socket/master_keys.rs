@@ -1,0 +1,177 @@
+//! Master keys that are lost, wrong, or left by a restore that did not come to its end.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use tempfile::{TempDir, tempdir};
+
+use crate::harness::{Service, admin, run, store_command};
+
+const DATABASES: [&str; 2] = ["users.db", "health.db"];
+
+/// A store whose keys that sign are sealed, and backups of it.
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let place = Place { folder: tempdir().unwrap() };
+        admin(&place.data(), &["rotate-keys"]);
+        for (name, more) in [("copy", &[][..]), ("keyless", &["--without-key"])] {
+            store_command(&place.data(), &[&["backup", place.path(name).to_str().unwrap()], more].concat());
+        }
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn data(&self) -> PathBuf {
+        self.path("data")
+    }
+
+    /// A folder to restore into, in which a key was put already.
+    fn with_key(&self, name: &str, key: &[u8]) -> PathBuf {
+        std::fs::create_dir(self.path(name)).unwrap();
+        put_key(&self.path(name), key);
+        self.path(name)
+    }
+
+    fn key(&self) -> Vec<u8> {
+        std::fs::read(self.data().join("master.key")).unwrap()
+    }
+
+    /// Status and standard error of restoring one of the backups, which has to fail.
+    fn refused(&self, backup: &str, target: &Path) -> (Option<i32>, String) {
+        let output =
+            run(&["restore", self.path(backup).to_str().unwrap(), "--data", target.to_str().unwrap(), "--json"]);
+        assert!(output.stdout.is_empty(), "{output:?}");
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    }
+
+    fn restored(&self, backup: &str, target: &Path) -> Value {
+        store_command(target, &["restore", self.path(backup).to_str().unwrap()])
+    }
+}
+
+fn put_key(folder: &Path, key: &[u8]) {
+    let path = folder.join("master.key");
+    std::fs::write(&path, key).unwrap();
+    std::fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+}
+
+/// Signing keys of a database, and how many of them sign.
+fn signing(database: &Path) -> (i64, i64) {
+    let database = Connection::open(database).unwrap();
+    let count = "SELECT COUNT(*), COUNT(*) - COUNT(retired_ms) FROM signing_key";
+    database.query_row(count, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
+}
+
+#[test]
+fn operators_key_is_kept_and_one_that_is_not_the_backups_is_refused() {
+    let place = Place::new();
+    let other = place.with_key("other", &[7; 32]);
+    let (status, said) = place.refused("copy", &other);
+    assert_eq!(status, Some(2), "{said}");
+    for file in [other.join("master.key"), place.path("copy").join("master.key")] {
+        assert!(said.contains(file.to_str().unwrap()), "{said}");
+    }
+    let entries: Vec<_> = std::fs::read_dir(&other).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(entries, ["master.key"], "nothing was begun");
+    assert_eq!(std::fs::read(other.join("master.key")).unwrap(), [7; 32]);
+
+    let kept = json!({"users": "kept", "health": "kept"});
+    for (backup, name) in [("copy", "same"), ("keyless", "apart")] {
+        let told = place.restored(backup, &place.with_key(name, &place.key()));
+        assert_eq!((&told["master_key_from"], &told["signing_keys"]), (&json!("store"), &kept), "{backup}");
+    }
+    // Of a backup without a key nobody can say before it is tried whose key is the right one.
+    let told = place.restored("keyless", &other);
+    let rotated = json!({"users": "rotated", "health": "rotated"});
+    assert_eq!((&told["master_key"], &told["master_key_from"]), (&json!(true), &json!("store")));
+    assert_eq!(told["signing_keys"], rotated);
+    assert_eq!(DATABASES.map(|name| signing(&other.join(name))), [(2, 1); 2]);
+}
+
+/// A restore of which a run before did not come to its end, after it had put a key there.
+#[test]
+fn key_of_a_restore_that_did_not_end_is_not_taken_for_the_operators() {
+    let place = Place::new();
+    let health = place.path("keyless").join("health.db");
+    let whole = std::fs::read(&health).unwrap();
+    std::fs::write(&health, "this is no database, but long enough to be read as one").unwrap();
+    let targets = [place.path("again"), place.path("with key")];
+    for target in &targets {
+        assert_eq!(place.refused("keyless", target).0, Some(1));
+        assert!(target.join("master.key").exists() && target.join("restore.unfinished").exists());
+    }
+    std::fs::write(&health, whole).unwrap();
+    let told = place.restored("keyless", &targets[0]);
+    assert_eq!((&told["master_key"], &told["master_key_from"]), (&json!(false), &json!("made")));
+    assert_eq!(told["signing_keys"], json!({"users": "rotated", "health": "rotated"}));
+
+    let told = place.restored("copy", &targets[1]);
+    assert_eq!((&told["master_key"], &told["master_key_from"]), (&json!(true), &json!("backup")));
+    assert_eq!(told["signing_keys"], json!({"users": "kept", "health": "kept"}));
+    assert_eq!(std::fs::read(targets[1].join("master.key")).unwrap(), place.key());
+}
+
+#[test]
+fn signing_key_that_cannot_be_read_is_not_replaced() {
+    let place = Place::new();
+    let broken = Connection::open(place.path("copy").join("health.db")).unwrap();
+    broken.execute("UPDATE signing_key SET created_ms = 'soon'", []).unwrap();
+    drop(broken);
+    let target = place.path("restored");
+    let (status, said) = place.refused("copy", &target);
+    assert_eq!(status, Some(1), "{said}");
+    assert_eq!(signing(&target.join("health.db")), (1, 1), "an error is no wrong key");
+    assert!(target.join("restore.unfinished").exists(), "nobody opens it");
+}
+
+#[tokio::test]
+async fn store_whose_master_key_is_lost_is_opened_by_nothing_but_what_is_told_to() {
+    let folder = tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    let key = folder.path().join("master.key");
+    store_command(folder.path(), &["migrate"]);
+    std::fs::remove_file(&key).unwrap();
+    store_command(folder.path(), &["migrate"]);
+    assert!(key.exists(), "nothing was sealed yet");
+
+    let account = ["create-account", "--email", "rita@study.example", "--role", "hcp", "--password", "first password"];
+    admin(folder.path(), &account);
+    let login = async || {
+        let service = Service::start(folder.path());
+        let body = json!({"email": "rita@study.example", "password": "first password"});
+        let request = reqwest::Client::new().post(format!("{}/users/login", service.url)).json(&body);
+        let status = request.send().await.unwrap().status().as_u16();
+        service.signal("-TERM");
+        assert_eq!(service.wait().code(), Some(0));
+        status
+    };
+    assert_eq!(login().await, 200);
+    let kept = std::fs::read(&key).unwrap();
+    std::fs::remove_file(&key).unwrap();
+    for command in [&["serve", "--listen", "127.0.0.1:0"][..], &["admin", "list-accounts"], &["admin", "rotate-keys"]] {
+        let output = run(&[command, &["--data", data]].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{command:?}: {said}");
+        for told in [key.to_str().unwrap(), "put its copy there", "admin rotate-keys --new-master-key"] {
+            assert!(said.contains(told), "{command:?}: {said}");
+        }
+        assert!(!key.exists(), "{command:?}");
+    }
+    put_key(folder.path(), &kept);
+    assert_eq!(login().await, 200);
+
+    std::fs::remove_file(&key).unwrap();
+    admin(folder.path(), &["rotate-keys", "--new-master-key"]);
+    assert_ne!(std::fs::read(&key).unwrap(), kept);
+    assert_eq!(login().await, 200);
+}
