@@ -4,7 +4,6 @@
 //! can answer, how callers prove who they are, headers, and examples are added here, so that no route can forget them.
 
 mod examples;
-mod page;
 mod parameters;
 mod rows;
 
@@ -13,8 +12,6 @@ use utoipa::openapi::OpenApi;
 use vitals::registry::Declaration;
 
 use crate::portal::cookie::SESSION_COOKIE;
-
-pub(crate) use page::{STYLE, page};
 
 /// The document as it is served. It was made when the code last changed, and a test holds it to the code: made at the start,
 /// it took a node a third of its memory at rest.

@@ -13,8 +13,8 @@ use runtime::HashMap;
 use crate::error::ErrorBody;
 use crate::part::Part;
 
-/// What is served under every name, next to the clouds.
-const EVERYWHERE: [&str; 5] = ["/livez", "/readyz", "/openapi.json", "/docs", "/docs/style.css"];
+/// What is served under every name, beside the clouds.
+const EVERYWHERE: [&str; 4] = ["/livez", "/readyz", "/openapi.json", "/docs"];
 
 /// The host names of the clouds.
 #[derive(Clone, Debug, Default)]
@@ -49,7 +49,7 @@ impl Hosts {
         let Some(part) = self.names.get(&bare_name(name)) else { return Ok(()) };
         let path = request.uri().path();
         // An OPTIONS request for `*` has no path to put a prefix before.
-        if EVERYWHERE.contains(&path) || !path.starts_with('/') {
+        if EVERYWHERE.contains(&path) || path.starts_with("/docs/") || !path.starts_with('/') {
             return Ok(());
         }
         let below = request.uri().path_and_query().map_or("/", PathAndQuery::as_str);
@@ -137,6 +137,7 @@ mod tests {
         }
         assert_eq!(placed("/livez", Some("users.example")), "/livez");
         assert_eq!(placed("/docs", Some("users.example")), "/docs");
+        assert_eq!(placed("/docs/swagger-ui.css", Some("users.example")), "/docs/swagger-ui.css");
         assert_eq!(placed("/docsx", Some("users.example")), "/users/docsx");
         assert!(!hosts().add("api.example:80", Part::Health), "a name belongs to one cloud");
     }

@@ -8,6 +8,7 @@ mod call_rejection;
 mod compression;
 mod days;
 mod document;
+mod document_page;
 mod downloads;
 mod error;
 mod extract;
@@ -78,7 +79,10 @@ pub fn router_of(state: ApiState, parts: &[Part]) -> Router {
         router = router.merge(health_cloud::oauth::at_the_root());
     }
     // The routes of uploads take a bare body, which has no such limit, and count it themselves.
-    let router = router.merge(operations::document_routes()).layer(DefaultBodyLimit::max(LARGEST_BODY));
+    let router = router
+        .merge(operations::document_routes())
+        .merge(document_page::routes())
+        .layer(DefaultBodyLimit::max(LARGEST_BODY));
     // Last, so that it surrounds the documents as well.
     outer::wrap(router, state.clone()).with_state(state)
 }

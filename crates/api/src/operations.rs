@@ -1,52 +1,26 @@
 //! What operators and tools ask: is it alive, is it ready, what does it speak.
 
 use axum::extract::State;
-use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
-use axum::response::{IntoResponse, Response};
+use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use axum::{Json, Router};
-use platform::PlatformError;
 use serde::Serialize;
 use store::FailingJobs;
-use tokio::sync::OnceCell;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::document::{DOCUMENT, STYLE, page};
+use crate::document::DOCUMENT;
 use crate::error::Result;
 use crate::state::ApiState;
-
-/// The page shows text and its style, and nothing else can be made to run or load in it.
-const PAGE_POLICY: &str =
-    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// The routes.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(livez)).routes(routes!(readyz))
 }
 
-/// The routes of the OpenAPI document and of the page that shows it.
+/// The route of the OpenAPI document.
 pub(crate) fn document_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
-    let as_json = get(async || ([(CONTENT_TYPE, "application/json")], DOCUMENT));
-    let style = get(async || ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE));
-    Router::new().route("/openapi.json", as_json).route("/docs", get(document_page)).route("/docs/style.css", style)
-}
-
-async fn document_page() -> Result<Response> {
-    /// Written when it is first asked for: most nodes never are.
-    static PAGE: OnceCell<String> = OnceCell::const_new();
-    let write = async || {
-        let written = runtime::blocking("write the page of the document", || {
-            serde_json::from_str(DOCUMENT).map(|document| page(&document))
-        });
-        written.await.map_err(broken)?.map_err(broken)
-    };
-    let html = PAGE.get_or_try_init(write).await?.as_str();
-    Ok(([(CONTENT_TYPE, "text/html; charset=utf-8"), (CONTENT_SECURITY_POLICY, PAGE_POLICY)], html).into_response())
-}
-
-fn broken(error: impl std::fmt::Display) -> PlatformError {
-    PlatformError::Internal(format!("the page of the document: {error}"))
+    Router::new().route("/openapi.json", get(async || ([(CONTENT_TYPE, "application/json")], DOCUMENT)))
 }
 
 /// How it is.

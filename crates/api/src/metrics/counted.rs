@@ -1,61 +1,62 @@
 //! Counters of one node.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
 use platform::ingest::Receipt;
-use runtime::HashMap;
+use prometheus::core::Collector;
+use prometheus::proto::MetricFamily;
+use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry};
 
-use super::text::{Counted, heading, histogram, line};
-
-/// Upper ends of the histogram's buckets, µs. The last bucket has none.
-const BUCKETS_US: [u64; 11] =
-    [500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000, 250_000, 1_000_000, 5_000_000, 30_000_000];
+/// Upper ends of the histogram's buckets, s. The last bucket has none.
+const BUCKETS_S: [f64; 11] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0, 5.0, 30.0];
 
 /// Counters of one node. Clones share them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Metrics {
-    counters: Arc<Counters>,
+    registry: Registry,
+    requests: IntCounterVec,
+    durations: HistogramVec,
+    syncs: IntCounter,
+    sync_rows: IntCounterVec,
 }
 
-#[derive(Debug, Default)]
-struct Counters {
-    routes: RwLock<HashMap<String, Arc<RouteCounters>>>,
-    syncs: AtomicU64,
-    /// By data type and outcome.
-    rows: Mutex<BTreeMap<(&'static str, &'static str), u64>>,
-}
-
-#[derive(Debug, Default)]
-struct RouteCounters {
-    /// By method and status.
-    answers: Mutex<BTreeMap<(&'static str, u16), u64>>,
-    buckets: [AtomicU64; BUCKETS_US.len() + 1],
-    sum_us: AtomicU64,
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::in_registry(Registry::new()).expect("names and labels that Prometheus takes, each once")
+    }
 }
 
 impl Metrics {
+    fn in_registry(registry: Registry) -> prometheus::Result<Self> {
+        let labels = ["method", "route", "status"];
+        let requests = IntCounterVec::new(Opts::new("pulseward_requests_total", "Answered requests."), &labels)?;
+        let help = "Time until the head of the answer.";
+        let options = HistogramOpts::new("pulseward_request_duration_seconds", help).buckets(BUCKETS_S.to_vec());
+        let durations = HistogramVec::new(options, &["route"])?;
+        let syncs = IntCounter::new("pulseward_syncs_total", "Syncs that were stored.")?;
+        let help = "Rows of syncs, by data type and by what became of them.";
+        let sync_rows = IntCounterVec::new(Opts::new("pulseward_sync_rows_total", help), &["type", "outcome"])?;
+        let all: [Box<dyn Collector>; 4] = [
+            Box::new(requests.clone()),
+            Box::new(durations.clone()),
+            Box::new(syncs.clone()),
+            Box::new(sync_rows.clone()),
+        ];
+        all.into_iter().try_for_each(|one| registry.register(one))?;
+        Ok(Metrics { registry, requests, durations, syncs, sync_rows })
+    }
+
     /// Counts an answered request.
     pub(crate) fn answered(&self, route: &str, method: &Method, status: StatusCode, took: Duration) {
         // Routes as they are declared and never paths, which hold codes and would make labels without end.
-        let counters = self.route(route);
-        let mut answers = counters.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        *answers.entry((method_label(method), status.as_u16())).or_default() += 1;
-        // The buckets are counted without the lock, which all requests of a route share.
-        drop(answers);
-        let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let bucket = BUCKETS_US.iter().position(|end| took_us <= *end).unwrap_or(BUCKETS_US.len());
-        counters.buckets[bucket].fetch_add(1, Ordering::Relaxed);
-        counters.sum_us.fetch_add(took_us, Ordering::Relaxed);
+        self.requests.with_label_values(&[method_label(method), route, status.as_str()]).inc();
+        self.durations.with_label_values(&[route]).observe(took.as_secs_f64());
     }
 
     /// Counts a stored sync.
     pub(crate) fn synced(&self, receipt: &Receipt) {
-        self.counters.syncs.fetch_add(1, Ordering::Relaxed);
-        let mut rows = self.counters.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        self.syncs.inc();
         for outcome in &receipt.types {
             let counts = [
                 ("stored", outcome.counts.stored),
@@ -64,58 +65,18 @@ impl Metrics {
                 ("rejected", outcome.rejected),
             ];
             for (name, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
-                *rows.entry((outcome.data_type.name(), name)).or_default() += count;
+                self.sync_rows.with_label_values(&[outcome.data_type.name(), name]).inc_by(count);
             }
         }
     }
 
-    fn route(&self, route: &str) -> Arc<RouteCounters> {
-        // Read first: there are a hundred routes, and each is new once.
-        let known = self.counters.routes.read().unwrap_or_else(PoisonError::into_inner).get(route).cloned();
-        known.unwrap_or_else(|| {
-            let mut routes = self.counters.routes.write().unwrap_or_else(PoisonError::into_inner);
-            routes.entry(route.to_owned()).or_default().clone()
-        })
-    }
-}
-
-impl Metrics {
-    pub(super) fn write_requests(&self, text: &mut String) {
-        let routes = self.counters.routes.read().unwrap_or_else(PoisonError::into_inner);
-        // In order, so that two readings can be compared line by line.
-        let routes: BTreeMap<_, _> = routes.iter().collect();
-        heading(text, "pulseward_requests_total", "counter", "Answered requests.");
-        for (route, counters) in &routes {
-            let answers = counters.answers.lock().unwrap_or_else(PoisonError::into_inner);
-            for ((method, status), count) in answers.iter() {
-                let labels = format!("method=\"{method}\",route=\"{route}\",status=\"{status}\"");
-                line(text, &format!("pulseward_requests_total{{{labels}}} {count}"));
-            }
-        }
-        let name = "pulseward_request_duration_seconds";
-        heading(text, name, "histogram", "Time until the head of the answer.");
-        for (route, counters) in &routes {
-            let counts = counters.buckets.each_ref().map(|count| count.load(Ordering::Relaxed));
-            let ends_s = BUCKETS_US.map(|end_us| end_us as f64 / 1e6);
-            let sum_us = counters.sum_us.load(Ordering::Relaxed);
-            let counted = Counted { ends_s: &ends_s, counts: &counts, sum_us };
-            histogram(text, name, &format!("route=\"{route}\""), &counted);
-        }
-    }
-
-    pub(super) fn write_syncs(&self, text: &mut String) {
-        heading(text, "pulseward_syncs_total", "counter", "Syncs that were stored.");
-        line(text, &format!("pulseward_syncs_total {}", self.counters.syncs.load(Ordering::Relaxed)));
-        heading(
-            text,
-            "pulseward_sync_rows_total",
-            "counter",
-            "Rows of syncs, by data type and by what became of them.",
-        );
-        let rows = self.counters.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        for ((data_type, outcome), count) in rows.iter() {
-            line(text, &format!("pulseward_sync_rows_total{{type=\"{data_type}\",outcome=\"{outcome}\"}} {count}"));
-        }
+    /// What has been counted, in the order of the names and labels.
+    pub(super) fn families(&self) -> Vec<MetricFamily> {
+        let mut families = self.registry.gather();
+        let rows = families.iter_mut().filter(|family| family.name() == "pulseward_sync_rows_total");
+        // The library sorts labels by name; readers have always found the type first.
+        rows.flat_map(MetricFamily::mut_metric).for_each(|metric| metric.mut_label().reverse());
+        families
     }
 }
 
@@ -136,6 +97,7 @@ fn method_label(method: &Method) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::families::text_of;
 
     #[test]
     fn answers_and_their_times_are_counted_by_route() {
@@ -149,8 +111,7 @@ mod tests {
             StatusCode::NOT_FOUND,
             Duration::ZERO,
         );
-        let mut text = String::new();
-        metrics.write_requests(&mut text);
+        let text = text_of(metrics.families());
         for line in [
             "pulseward_requests_total{method=\"GET\",route=\"/v1/x/{id}\",status=\"200\"} 2",
             "pulseward_requests_total{method=\"GET\",route=\"/v1/x/{id}\",status=\"503\"} 1",

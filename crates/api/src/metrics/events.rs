@@ -1,15 +1,14 @@
 //! Metrics of the event logs.
 
 use platform::Platform;
+use prometheus::proto::MetricFamily;
 
-use super::text::{heading, line};
+use super::families::gauges;
 
-/// Writes how far readers of each log are behind; left out when a database does not answer.
-pub(super) async fn write(platform: &Platform, text: &mut String) {
-    let Ok(lags) = platform.upkeep.event_lags_ms().await else { return };
-    let name = "pulseward_event_lag_seconds";
-    heading(text, name, "gauge", "Age of the oldest event that readers cannot see yet, by database.");
-    for (database, lag_ms) in lags {
-        line(text, &format!("{name}{{database=\"{database}\"}} {}", lag_ms as f64 / 1e3));
-    }
+/// How far readers of each log are behind; none when a database does not answer.
+pub(super) async fn family(platform: &Platform) -> Option<MetricFamily> {
+    let lags = platform.upkeep.event_lags_ms().await.ok()?;
+    let help = "Age of the oldest event that readers cannot see yet, by database.";
+    let values = lags.iter().map(|(database, lag_ms)| ([("database", &**database)], *lag_ms as f64 / 1e3));
+    Some(gauges("pulseward_event_lag_seconds", help, values))
 }

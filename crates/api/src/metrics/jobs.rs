@@ -4,70 +4,59 @@ use std::collections::BTreeMap;
 
 use platform::Platform;
 use platform::jobs::{BUCKETS_MS, KindCounts};
+use prometheus::proto::MetricFamily;
 
-use super::text::{Counted, heading, histogram, line};
+use super::families::{Counted, counters, gauges, histograms};
 
-/// Writes what this node has run, and what waits or fails on all nodes; the latter is left out when the database does
-/// not answer.
-pub(super) async fn write(platform: &Platform, text: &mut String) {
+/// What this node has run, and what waits or fails on all nodes; the latter is left out when the database does not
+/// answer.
+pub(super) async fn families(platform: &Platform) -> Vec<MetricFamily> {
     let (kinds, restarts) = platform.core.signals().counts();
-    write_runs(&kinds, text);
-    write_derivations(&platform.data.derivation_counts(), text);
-    heading(text, "pulseward_job_engine_restarts_total", "counter", "Starts of the engine after a panic of its own.");
-    line(text, &format!("pulseward_job_engine_restarts_total {restarts}"));
+    let mut families = runs(&kinds);
+    families.extend(derivations(&platform.data.derivation_counts()));
+    let help = "Starts of the engine after a panic of its own.";
+    families.push(counters("pulseward_job_engine_restarts_total", help, [([], restarts as f64)]));
     if let Ok(due) = platform.upkeep.due_jobs().await {
-        let name = "pulseward_jobs_due";
-        heading(text, name, "gauge", "Jobs that wait to be run, on all nodes; derivations are in the fold queue.");
-        for (kind, count) in due {
-            line(text, &format!("{name}{{kind=\"{kind}\"}} {count}"));
-        }
+        let help = "Jobs that wait to be run, on all nodes; derivations are in the fold queue.";
+        let values = due.iter().map(|(kind, count)| ([("kind", kind.as_str())], *count as f64));
+        families.push(gauges("pulseward_jobs_due", help, values));
     }
     if let Ok(failing) = platform.upkeep.failing_jobs().await {
-        let name = "pulseward_jobs_failing";
-        heading(text, name, "gauge", "Jobs whose last run failed, on all nodes.");
-        for kind in &failing {
-            line(text, &format!("{name}{{kind=\"{}\"}} {}", kind.kind, kind.failing));
-        }
-        let name = "pulseward_jobs_put_aside";
-        heading(text, name, "gauge", "Jobs that are left alone because they failed too often, on all nodes.");
-        for kind in failing.iter().filter(|kind| kind.put_aside > 0) {
-            line(text, &format!("{name}{{kind=\"{}\"}} {}", kind.kind, kind.put_aside));
-        }
+        let values = failing.iter().map(|kind| ([("kind", kind.kind.as_str())], kind.failing as f64));
+        families.push(gauges("pulseward_jobs_failing", "Jobs whose last run failed, on all nodes.", values));
+        let help = "Jobs that are left alone because they failed too often, on all nodes.";
+        let put_aside = failing.iter().filter(|kind| kind.put_aside > 0);
+        let values = put_aside.map(|kind| ([("kind", kind.kind.as_str())], kind.put_aside as f64));
+        families.push(gauges("pulseward_jobs_put_aside", help, values));
     }
+    families
 }
 
-fn write_derivations(counts: &[(&'static str, u64, u64)], text: &mut String) {
-    let (runs, seconds) = ("pulseward_derivations_total", "pulseward_derivation_seconds_total");
-    heading(text, runs, "counter", "Computations of each derivation on this node.");
-    for (id, count, _) in counts {
-        line(text, &format!("{runs}{{derivation=\"{id}\"}} {count}"));
-    }
-    heading(text, seconds, "counter", "Time that computations of each derivation took on this node.");
-    for (id, _, time_us) in counts {
-        line(text, &format!("{seconds}{{derivation=\"{id}\"}} {}", *time_us as f64 / 1e6));
-    }
+fn derivations(counts: &[(&'static str, u64, u64)]) -> [MetricFamily; 2] {
+    let computed = counts.iter().map(|(id, count, _)| ([("derivation", *id)], *count as f64));
+    let seconds = counts.iter().map(|(id, _, time_us)| ([("derivation", *id)], *time_us as f64 / 1e6));
+    let help = "Time that computations of each derivation took on this node.";
+    [
+        counters("pulseward_derivations_total", "Computations of each derivation on this node.", computed),
+        counters("pulseward_derivation_seconds_total", help, seconds),
+    ]
 }
 
-fn write_runs(kinds: &BTreeMap<&'static str, KindCounts>, text: &mut String) {
-    let name = "pulseward_job_runs_total";
-    heading(text, name, "counter", "Runs of jobs that ended, by kind and by how they ended.");
-    for (kind, counts) in kinds {
-        for (outcome, count) in &counts.runs {
-            line(text, &format!("{name}{{kind=\"{kind}\",outcome=\"{}\"}} {count}", outcome.name()));
-        }
-    }
-    let name = "pulseward_jobs_running";
-    heading(text, name, "gauge", "Jobs that this node runs.");
-    for (kind, counts) in kinds {
-        line(text, &format!("{name}{{kind=\"{kind}\"}} {}", counts.running));
-    }
-    let name = "pulseward_job_duration_seconds";
-    heading(text, name, "histogram", "Time of a run, until its end is stored.");
-    for (kind, counts) in kinds {
-        let ends_s = BUCKETS_MS.map(|end_ms| end_ms as f64 / 1e3);
-        let counted = Counted { ends_s: &ends_s, counts: &counts.buckets, sum_us: counts.sum_us };
-        histogram(text, name, &format!("kind=\"{kind}\""), &counted);
-    }
+fn runs(kinds: &BTreeMap<&'static str, KindCounts>) -> Vec<MetricFamily> {
+    let ended = kinds.iter().flat_map(|(kind, counts)| {
+        counts.runs.iter().map(move |(outcome, count)| ([("kind", *kind), ("outcome", outcome.name())], *count as f64))
+    });
+    let running = kinds.iter().map(|(kind, counts)| ([("kind", *kind)], counts.running as f64));
+    let ends_s = BUCKETS_MS.map(|end_ms| end_ms as f64 / 1e3);
+    let durations = kinds.iter().map(|(kind, counts)| {
+        ([("kind", *kind)], Counted { ends_s: &ends_s, counts: &counts.buckets, sum_us: counts.sum_us })
+    });
+    let help = "Runs of jobs that ended, by kind and by how they ended.";
+    vec![
+        counters("pulseward_job_runs_total", help, ended),
+        gauges("pulseward_jobs_running", "Jobs that this node runs.", running),
+        histograms("pulseward_job_duration_seconds", "Time of a run, until its end is stored.", durations),
+    ]
 }
 
 #[cfg(test)]
@@ -75,15 +64,15 @@ mod tests {
     use platform::jobs::Outcome;
 
     use super::*;
+    use crate::metrics::families::text_of;
 
     #[test]
     fn runs_are_counted_by_kind_and_outcome() {
         let mut buckets = [0; BUCKETS_MS.len() + 1];
         (buckets[0], buckets[3], buckets[BUCKETS_MS.len()]) = (2, 1, 1);
-        let runs = BTreeMap::from([(Outcome::Done, 3), (Outcome::Panicked, 1)]);
-        let counts = KindCounts { runs, buckets, sum_us: 1_500_000, running: 5, put_aside: 0 };
-        let mut text = String::new();
-        write_runs(&BTreeMap::from([("seal", counts)]), &mut text);
+        let ended = BTreeMap::from([(Outcome::Done, 3), (Outcome::Panicked, 1)]);
+        let counts = KindCounts { runs: ended, buckets, sum_us: 1_500_000, running: 5, put_aside: 0 };
+        let text = text_of(runs(&BTreeMap::from([("seal", counts)])));
         for line in [
             "pulseward_job_runs_total{kind=\"seal\",outcome=\"done\"} 3",
             "pulseward_job_runs_total{kind=\"seal\",outcome=\"panicked\"} 1",

@@ -1,73 +1,64 @@
 //! Metrics of the two databases: operations by name, connections.
 
-use store::{BUCKETS_US, DbCounts, PoolCounts};
+use prometheus::proto::MetricFamily;
+use store::{BUCKETS_US, DbCounts, DurationCounts, PoolCounts};
 
-use super::text::{Counted, heading, histogram, line};
+use super::families::{Counted, counters, gauges, histograms};
 
-/// Writes what each database has been asked on this node, and what waits for its connections.
-pub(super) fn write(databases: &[DbCounts], text: &mut String) {
-    write_operations(databases, text);
-    write_pools(databases, text);
-    let name = "pulseward_store_writer_queue";
-    heading(text, name, "gauge", "Transactions that wait for the one writer of a SQLite file.");
-    for counts in databases {
-        if let Some(waiting) = counts.writer_queue {
-            line(text, &format!("{name}{{database=\"{}\"}} {waiting}", counts.database));
-        }
-    }
+/// What each database has been asked on this node, and what waits for its connections.
+pub(super) fn families(databases: &[DbCounts]) -> Vec<MetricFamily> {
+    let mut families = operations(databases);
+    families.extend(pools(databases));
+    let help = "Transactions that wait for the one writer of a SQLite file.";
+    let waiting =
+        databases.iter().filter_map(|counts| Some(([("database", counts.database)], counts.writer_queue? as f64)));
+    families.push(gauges("pulseward_store_writer_queue", help, waiting));
+    families
 }
 
-fn write_operations(databases: &[DbCounts], text: &mut String) {
-    let name = "pulseward_store_operation_duration_seconds";
-    heading(text, name, "histogram", "Time of a store operation, until its effects are durable.");
-    for counts in databases {
-        for operation in &counts.operations {
-            let labels = format!("database=\"{}\",operation=\"{}\"", counts.database, operation.name);
-            let durations = &operation.durations;
-            let counted = Counted { ends_s: &ends_s(), counts: &durations.buckets, sum_us: durations.sum_us };
-            histogram(text, name, &labels, &counted);
-        }
-    }
-    let name = "pulseward_store_operation_failures_total";
-    heading(text, name, "counter", "Store operations that failed, by kind.");
-    for counts in databases {
-        for operation in &counts.operations {
-            for (kind, count) in &operation.failures {
-                let labels = format!("database=\"{}\",operation=\"{}\"", counts.database, operation.name);
-                line(text, &format!("{name}{{{labels},kind=\"{kind}\"}} {count}"));
-            }
-        }
-    }
+fn operations(databases: &[DbCounts]) -> Vec<MetricFamily> {
+    let all = || databases.iter().flat_map(|counts| counts.operations.iter().map(move |one| (counts.database, one)));
+    let ends_s = ends_s();
+    let durations = all().map(|(database, operation)| {
+        ([("database", database), ("operation", operation.name.as_str())], counted(&ends_s, &operation.durations))
+    });
+    let failures = all().flat_map(|(database, operation)| {
+        operation.failures.iter().map(move |(kind, count)| {
+            ([("database", database), ("operation", operation.name.as_str()), ("kind", *kind)], *count as f64)
+        })
+    });
+    let help = "Time of a store operation, until its effects are durable.";
+    vec![
+        histograms("pulseward_store_operation_duration_seconds", help, durations),
+        counters("pulseward_store_operation_failures_total", "Store operations that failed, by kind.", failures),
+    ]
 }
 
 /// Name, description, and the value that is shown.
 type Gauge = (&'static str, &'static str, fn(&PoolCounts) -> usize);
 
-fn write_pools(databases: &[DbCounts], text: &mut String) {
-    let gauges: [Gauge; 4] = [
+fn pools(databases: &[DbCounts]) -> Vec<MetricFamily> {
+    let shown: [Gauge; 4] = [
         ("pulseward_store_connections", "Connections that are open.", |pool| pool.size),
         ("pulseward_store_connections_in_use", "Connections that operations use.", |pool| pool.in_use),
         ("pulseward_store_connections_limit", "Connections that can be open.", |pool| pool.limit),
         ("pulseward_store_connections_waited_for", "Operations that wait for a connection.", |pool| pool.waiting),
     ];
-    for (name, help, value) in gauges {
-        heading(text, name, "gauge", help);
-        for counts in databases {
-            line(text, &format!("{name}{{database=\"{}\"}} {}", counts.database, value(&counts.pool)));
-        }
-    }
-    let name = "pulseward_store_connections_opened_total";
-    heading(text, name, "counter", "Connections that were opened.");
-    for counts in databases {
-        line(text, &format!("{name}{{database=\"{}\"}} {}", counts.database, counts.pool.opened));
-    }
-    let name = "pulseward_store_connection_wait_seconds";
-    heading(text, name, "histogram", "Time that an operation waited for a connection.");
-    for counts in databases {
-        let (labels, waits) = (format!("database=\"{}\"", counts.database), &counts.pool.waits);
-        let counted = Counted { ends_s: &ends_s(), counts: &waits.buckets, sum_us: waits.sum_us };
-        histogram(text, name, &labels, &counted);
-    }
+    let of_each = |(name, help, value): Gauge| {
+        gauges(name, help, databases.iter().map(|counts| ([("database", counts.database)], value(&counts.pool) as f64)))
+    };
+    let opened = databases.iter().map(|counts| ([("database", counts.database)], counts.pool.opened as f64));
+    let ends_s = ends_s();
+    let waits = databases.iter().map(|counts| ([("database", counts.database)], counted(&ends_s, &counts.pool.waits)));
+    let mut families: Vec<MetricFamily> = shown.into_iter().map(of_each).collect();
+    families.push(counters("pulseward_store_connections_opened_total", "Connections that were opened.", opened));
+    let help = "Time that an operation waited for a connection.";
+    families.push(histograms("pulseward_store_connection_wait_seconds", help, waits));
+    families
+}
+
+fn counted<'a>(ends_s: &'a [f64], durations: &'a DurationCounts) -> Counted<'a> {
+    Counted { ends_s, counts: &durations.buckets, sum_us: durations.sum_us }
 }
 
 fn ends_s() -> [f64; BUCKETS_US.len()] {
@@ -76,9 +67,10 @@ fn ends_s() -> [f64; BUCKETS_US.len()] {
 
 #[cfg(test)]
 mod tests {
-    use store::{DurationCounts, OperationCounts};
+    use store::OperationCounts;
 
     use super::*;
+    use crate::metrics::families::text_of;
 
     #[test]
     fn operations_and_connections_are_written_by_database() {
@@ -88,10 +80,9 @@ mod tests {
         let operations = vec![OperationCounts { name: "sessions.session".to_owned(), durations, failures }];
         let pool = PoolCounts { size: 3, in_use: 2, waiting: 4, limit: 16, opened: 7, waits: durations };
         let users = DbCounts { database: "users", operations, pool, writer_queue: None };
-        let mut text = String::new();
         let pool = PoolCounts::default();
         let health = DbCounts { database: "health", operations: Vec::new(), pool, writer_queue: Some(9) };
-        write(&[users, health], &mut text);
+        let text = text_of(families(&[users, health]));
         let operation = "database=\"users\",operation=\"sessions.session\"";
         for line in [
             format!("pulseward_store_operation_duration_seconds_bucket{{{operation},le=\"0.0001\"}} 5"),

@@ -2,6 +2,7 @@
 
 use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
+use cookie::Cookie;
 
 use crate::call_rejection::CallRejection;
 
@@ -13,11 +14,11 @@ pub(crate) fn session_cookie(headers: &HeaderMap) -> Result<Option<&str>, CallRe
     let mut found = None;
     for header in headers.get_all(COOKIE) {
         let text = header.to_str().map_err(|_| CallRejection::NotText)?;
-        for pair in text.split(';') {
-            let Some((name, value)) = pair.trim().split_once('=') else { continue };
+        for cookie in Cookie::split_parse(text).flatten() {
+            let Some(value) = cookie.value_raw().filter(|_| cookie.name() == SESSION_COOKIE) else { continue };
             // A neighbouring host can set a second cookie of this name, and browsers say nothing of where each comes
             // from.
-            if name == SESSION_COOKIE && !value.is_empty() && found.replace(value).is_some() {
+            if !value.is_empty() && found.replace(value).is_some() {
                 return Err(CallRejection::Repeated);
             }
         }
@@ -41,6 +42,7 @@ mod tests {
     fn the_cookie_is_found_among_others_and_once_only() {
         assert_eq!(found(&["a=1; pulseward_session=x; b=2"]), Ok(Some("x".to_owned())));
         assert_eq!(found(&["a=1", "pulseward_session=x"]), Ok(Some("x".to_owned())));
+        assert_eq!(found(&["broken; =1;; pulseward_session=x%41=;"]), Ok(Some("x%41=".to_owned())), "as it came");
         for none in ["", "pulseward_session", "pulseward_session=", "xpulseward_session=x", "Pulseward_session=x"] {
             assert_eq!(found(&[none]), Ok(None), "{none}");
         }

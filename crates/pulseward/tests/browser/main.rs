@@ -39,6 +39,11 @@ async fn every_page_is_fit_for_a_screen_reader_a_phone_and_a_wall() {
     run("pages.test.mjs").await;
 }
 
+#[tokio::test]
+async fn the_documentation_is_searched_and_tried_out() {
+    run("docs.test.mjs").await;
+}
+
 /// Runs one file of journeys against a service of its own.
 async fn run(journeys: &str) {
     let Some(browser) = browser() else { return };

@@ -6,6 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderValue;
 use axum::http::header::COOKIE;
 use axum::http::request::Parts;
+use cookie::Cookie;
 
 use crate::state::ApiState;
 
@@ -44,11 +45,11 @@ impl FromRequestParts<ApiState> for Browser {
         // From the configured address: behind a proxy the connection itself is plain.
         let secure = state.platform.core.settings().health_url.starts_with("https:");
         let headers = parts.headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let cookies = headers.flat_map(|value| value.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
+        let mut cookies = headers.flat_map(Cookie::split_parse).flatten();
         // What is not of our making is replaced, so that nobody else can choose the value.
-        let sent = cookies.into_iter().find(|(key, value)| *key == name(secure) && is_ours(value));
+        let sent = cookies.find(|cookie| cookie.name() == name(secure) && is_ours(cookie.value()));
         Ok(match sent {
-            Some((_, id)) => Browser { id: id.to_owned(), is_new: false, secure },
+            Some(cookie) => Browser { id: cookie.value().to_owned(), is_new: false, secure },
             None => Browser { id: state.platform.identity.new_browser(), is_new: true, secure },
         })
     }

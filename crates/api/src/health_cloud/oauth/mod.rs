@@ -4,8 +4,8 @@
 mod authorize;
 mod browser;
 mod client;
+mod escaping;
 mod form;
-mod markup;
 mod metadata;
 mod pages;
 mod token;

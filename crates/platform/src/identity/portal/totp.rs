@@ -3,29 +3,27 @@
 //! A code counts one step early or late, because clocks differ, and once.
 
 use aws_lc_rs::aead::{Aad, NONCE_LEN, Nonce};
-use aws_lc_rs::constant_time::verify_slices_are_equal;
-use aws_lc_rs::hmac;
 use store::{AccountId, Totp};
+use totp_rs::{Algorithm, Builder, Secret};
 
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 
-const STEP_MS: i64 = 30_000;
-const DIGITS: u32 = 6;
+const STEP_S: u64 = 30;
+const DIGITS: u8 = 6;
 /// Bytes of a secret: as many as the hash has (RFC 4226, 4).
 const SECRET_BYTES: usize = 20;
-const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 impl Identity {
     /// A new secret: as text for people, and sealed for its account.
     pub(super) fn new_totp_secret(&self, account: &AccountId) -> Result<(String, Vec<u8>)> {
-        let secret = self.core.random_bytes::<SECRET_BYTES>();
+        let secret = Secret::new_stack(self.core.random_bytes::<SECRET_BYTES>());
         let nonce = self.core.random_bytes::<NONCE_LEN>();
-        let mut sealed = secret.to_vec();
+        let mut sealed = secret.as_bytes().to_vec();
         self.sealing_key()?
             .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), sealed_for(account), &mut sealed)
             .map_err(broken)?;
-        Ok((base32(&secret), [&nonce[..], &sealed].concat()))
+        Ok((secret.to_base32(), [&nonce[..], &sealed].concat()))
     }
 
     /// The step that a code of an account is of; `None` when it is not right or was used before. Guessing is slowed
@@ -62,42 +60,19 @@ impl Identity {
 /// The step around now whose code this is.
 fn step_of(secret: &[u8], code: &str, now_ms: i64) -> Option<i64> {
     // Apps show a code in two groups, and people copy the blank between them.
-    let digits: Vec<u8> = code.bytes().filter(|byte| *byte != b' ').collect();
-    let now = now_ms.div_euclid(STEP_MS);
-    let fits = |step: &i64| verify_slices_are_equal(code_at(secret, *step).as_bytes(), &digits).is_ok();
-    // RFC 6238, 5.2: clocks of telephones differ, and typing takes time.
-    [now, now - 1, now + 1].into_iter().find(fits)
+    let digits = code.replace(' ', "");
+    let now_s = u64::try_from(now_ms.div_euclid(1_000)).ok()?;
+    let step = generator(secret).check(&digits, now_s)?;
+    i64::try_from(step).ok()
 }
 
-/// The code of a step (RFC 4226, 5.3).
-fn code_at(secret: &[u8], step: i64) -> String {
+/// The codes of a secret. RFC 6238, 5.2: clocks of telephones differ, and typing takes time.
+fn generator(secret: &[u8]) -> totp_rs::Totp {
+    let secret = Secret::new(secret.into());
     // Apps take SHA-1 where an address names no other, and some take no other.
-    let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, secret);
-    let tag = hmac::sign(&key, &step.to_be_bytes());
-    let tag = tag.as_ref();
-    let offset = usize::from(tag[tag.len() - 1] & 0xf);
-    let number =
-        tag[offset..offset + 4].iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte)) & 0x7fff_ffff;
-    format!("{:06}", number % 10_u32.pow(DIGITS))
-}
-
-/// Base 32 without padding (RFC 4648, 6), as apps take secrets.
-fn base32(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    let (mut bits, mut held) = (0_u32, 0_u32);
-    for byte in bytes {
-        bits = bits << 8 | u32::from(*byte);
-        held += 8;
-        while held >= 5 {
-            held -= 5;
-            text.push(char::from(BASE32[(bits >> held & 31) as usize]));
-        }
-        bits &= (1 << held) - 1;
-    }
-    if held > 0 {
-        text.push(char::from(BASE32[(bits << (5 - held) & 31) as usize]));
-    }
-    text
+    let builder = Builder::new().with_algorithm(Algorithm::SHA1).with_digits(DIGITS);
+    // What is checked otherwise is known here: the digits, the step, and a secret that this program made.
+    builder.with_step_duration(STEP_S).with_skew(1).with_secret(secret).build_noncompliant()
 }
 
 /// Ties a sealed secret to its account.
@@ -127,29 +102,28 @@ mod tests {
             (2_000_000_000, "279037"),
             (20_000_000_000, "353130"),
         ] {
-            assert_eq!(code_at(SECRET, seconds / 30), code, "{seconds}");
+            assert_eq!(step_of(SECRET, code, seconds * 1_000), Some(seconds / 30), "{seconds}");
         }
     }
 
     #[test]
     fn a_clock_may_differ_by_a_step() {
         let at_ms = 1_111_111_111_000;
-        let step = at_ms / STEP_MS;
+        let step = at_ms / 30_000;
         for (ms, expected) in
             [(0, Some(step)), (30_000, Some(step)), (-30_000, Some(step)), (60_000, None), (-60_000, None)]
         {
             assert_eq!(step_of(SECRET, "050 471", at_ms + ms), expected, "{ms}");
         }
-        for wrong in ["", "050472", "50471", "0504711"] {
+        for wrong in ["", "050472", "50471", "0504711", "+50471", "٠٥٠٤٧١"] {
             assert_eq!(step_of(SECRET, wrong, at_ms), None, "{wrong}");
         }
+        assert_eq!(step_of(SECRET, "050471", -1), None, "before 1970");
     }
 
     #[test]
-    fn secrets_are_written_in_base_32() {
-        for (bytes, text) in [("f", "MY"), ("fo", "MZXQ"), ("foo", "MZXW6"), ("foobar", "MZXW6YTBOI")] {
-            assert_eq!(base32(bytes.as_bytes()), text);
-        }
-        assert_eq!(base32(&[0xff; SECRET_BYTES]), "7".repeat(32));
+    fn secrets_are_written_in_base_32_without_padding() {
+        let secret = Secret::new_stack(*b"12345678901234567890");
+        assert_eq!(secret.to_base32(), "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
     }
 }
