@@ -3,12 +3,13 @@
 use axum::Json;
 use axum::extract::State;
 use platform::HealthLogin;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::{Gender, UserRole};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
+use crate::choices::{GenderName, UserRoleName};
 use crate::error::{ErrorBody, Result};
 use crate::state::ApiState;
 use crate::times::iso_ms;
@@ -18,12 +19,12 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(login))
 }
 
-/// What is exchanged.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct Exchange {
-    /// The token from the Users Cloud login.
-    user_api_token: String,
+body! {
+    /// What is exchanged.
+    struct TokenExchange {
+        /// The token from the Users Cloud login.
+        user_api_token: String,
+    }
 }
 
 /// A login on the Health Cloud.
@@ -46,9 +47,11 @@ struct HealthUser {
     birthday: Option<String>,
     created_at: String,
     customer_code: Option<String>,
+    #[schema(value_type = Option<GenderName>)]
     gender: Option<&'static str>,
     /// Centimetres.
     height: Option<f64>,
+    #[schema(value_type = UserRoleName)]
     role: &'static str,
     updated_at: String,
     /// Kilograms.
@@ -83,11 +86,12 @@ impl From<HealthLogin> for HealthLoginBody {
 }
 
 /// Exchanges a token of the Users Cloud for one of the Health Cloud.
-#[utoipa::path(post, path = "/login", tag = "logins", request_body = Exchange,
+#[utoipa::path(post, path = "/login", tag = "logins", request_body = TokenExchange,
     responses((status = 200, body = HealthLoginBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 422, body = ErrorBody)))]
-async fn login(State(state): State<ApiState>, mut fields: Fields) -> Result<Json<HealthLoginBody>> {
-    let token = fields.required_text("user_api_token");
-    fields.finish()?;
-    Ok(Json(state.platform.identity.health_login(&token).await?.into()))
+async fn login(
+    State(state): State<ApiState>,
+    Valid(TokenExchange { user_api_token }): Valid<TokenExchange>,
+) -> Result<Json<HealthLoginBody>> {
+    Ok(Json(state.platform.identity.health_login(&user_api_token).await?.into()))
 }

@@ -6,11 +6,12 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
 use platform::AfReading;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::body::Fields;
+use crate::body::typed::{FieldValue, Valid, body};
 use crate::error::{ErrorBody, Result, broken_off};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
@@ -23,14 +24,16 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(export)).routes(routes!(strip))
 }
 
-/// A range of time.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct AfRange {
-    /// Unix epoch ms, included.
-    timestamp_from: i64,
-    /// Unix epoch ms, included; at most 31 days later.
-    timestamp_to: i64,
+body! {
+    /// A range of time.
+    struct AfRange {
+        /// Unix epoch ms, included.
+        #[schema(value_type = i64)]
+        timestamp_from: Time,
+        /// Unix epoch ms, included; at most 31 days later.
+        #[schema(value_type = i64)]
+        timestamp_to: Time,
+    }
 }
 
 /// What was found in 64 consecutive beat intervals. Not a diagnosis.
@@ -138,11 +141,8 @@ async fn export(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(PathPatient(uuid)): Path<PathPatient>,
-    mut fields: Fields,
+    Valid(AfRange { timestamp_from: Time(from_ms), timestamp_to: Time(to_ms) }): Valid<AfRange>,
 ) -> Result<Response> {
-    let from_ms = required_integer(&mut fields, "timestamp_from");
-    let to_ms = required_integer(&mut fields, "timestamp_to");
-    fields.finish()?;
     let days = state.platform.data.af_records(&researcher, &uuid, from_ms, to_ms).await?;
     // A failure of the first day still has a status of its own.
     let mut days = Box::pin(days);
@@ -165,14 +165,19 @@ async fn export(
     Ok(([(CONTENT_TYPE, "application/json")], Body::from_stream(body)).into_response())
 }
 
-fn required_integer(fields: &mut Fields, field: &str) -> i64 {
-    match fields.required_integer(field) {
-        Some(time_ms) if time_ms.unsigned_abs() <= LATEST_MS => time_ms,
-        Some(_) => {
-            fields.note(field, "must be Unix epoch milliseconds");
-            0
+/// A time, Unix epoch ms.
+pub(crate) struct Time(i64);
+
+impl FieldValue for Time {
+    fn take(fields: &mut Fields, name: &str) -> Self {
+        match fields.required_integer(name) {
+            Some(time_ms) if time_ms.unsigned_abs() <= LATEST_MS => Time(time_ms),
+            Some(_) => {
+                fields.note(name, "must be Unix epoch milliseconds");
+                Time(0)
+            }
+            None => Time(0),
         }
-        None => 0,
     }
 }
 

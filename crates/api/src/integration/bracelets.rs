@@ -4,12 +4,12 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use platform::{BraceletChange, NewBracelet};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::{Bracelet, SerialNumber};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
@@ -21,21 +21,22 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list, register)).routes(routes!(change, remove)).routes(routes!(attach, detach))
 }
 
-/// A bracelet to register.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct BraceletFields {
-    serial_number: String,
-    device_type: String,
-    firmware_version: Option<String>,
+body! {
+    /// A bracelet to register.
+    struct BraceletRegistration {
+        serial_number: String,
+        device_type: String,
+        /// Not known of a bracelet that is still in its box.
+        firmware_version: Option<String>,
+    }
 }
 
-/// Attributes of a bracelet to change; those that are left out stay as they are.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct BraceletChangeFields {
-    device_type: Option<String>,
-    firmware_version: Option<String>,
+body! {
+    /// Attributes of a bracelet to change; those that are left out stay as they are.
+    struct BraceletAttributes {
+        device_type: Option<String>,
+        firmware_version: Option<String>,
+    }
 }
 
 /// A bracelet. What is not known is left out.
@@ -80,27 +81,21 @@ async fn list(
 
 /// Registers a bracelet.
 #[utoipa::path(post, path = "/v1/bracelets", tag = "bracelets", params(("token" = Option<String>, Query)),
-    request_body = BraceletFields,
+    request_body = BraceletRegistration,
     responses((status = 200, body = BraceletBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 409, body = ErrorBody), (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]
 async fn register(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    mut fields: Fields,
+    Valid(BraceletRegistration { serial_number, device_type, firmware_version }): Valid<BraceletRegistration>,
 ) -> Result<Json<BraceletBody>> {
-    let new = NewBracelet {
-        serial_number: SerialNumber::new(fields.required_text("serial_number")),
-        device_type: fields.required_text("device_type"),
-        // Not known for a bracelet that is still in its box.
-        firmware_version: fields.text("firmware_version"),
-    };
-    fields.finish()?;
+    let new = NewBracelet { serial_number: SerialNumber::new(serial_number), device_type, firmware_version };
     Ok(Json(state.platform.people.register_bracelet(&researcher, new).await?.into()))
 }
 
 /// Changes model or firmware of a bracelet.
 #[utoipa::path(patch, path = "/v1/bracelets/{serial}", tag = "bracelets",
-    params(("serial" = String, Path), ("token" = Option<String>, Query)), request_body = BraceletChangeFields,
+    params(("serial" = String, Path), ("token" = Option<String>, Query)), request_body = BraceletAttributes,
     responses((status = 200, body = BraceletBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
     (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]
@@ -108,11 +103,9 @@ async fn change(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(serial): Path<SerialNumber>,
-    mut fields: Fields,
+    Valid(BraceletAttributes { device_type, firmware_version }): Valid<BraceletAttributes>,
 ) -> Result<Json<BraceletBody>> {
-    let change =
-        BraceletChange { device_type: fields.text("device_type"), firmware_version: fields.text("firmware_version") };
-    fields.finish()?;
+    let change = BraceletChange { device_type, firmware_version };
     Ok(Json(state.platform.people.change_bracelet(&researcher, &serial, change).await?.into()))
 }
 

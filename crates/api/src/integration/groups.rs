@@ -4,12 +4,12 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use platform::GroupChange;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::{Group, GroupCode};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
@@ -20,21 +20,22 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(change, delete)).routes(routes!(attach, detach))
 }
 
-/// A study to create.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct NewStudy {
-    name: String,
-    /// May be empty.
-    description: String,
+body! {
+    /// A study to create.
+    struct NewStudy {
+        name: String,
+        // Required although it may be empty: leaving it out by mistake is told, leaving it empty is a choice.
+        /// May be empty.
+        description: String,
+    }
 }
 
-/// Texts of a study to change; those that are left out stay as they are.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct StudyChange {
-    name: Option<String>,
-    description: Option<String>,
+body! {
+    /// Texts of a study to change; those that are left out stay as they are.
+    struct StudyChange {
+        name: Option<String>,
+        description: Option<String>,
+    }
 }
 
 /// A study.
@@ -81,12 +82,8 @@ async fn list(State(state): State<ApiState>, ResearcherCall(researcher): Researc
 async fn create(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    mut fields: Fields,
+    Valid(NewStudy { name, description }): Valid<NewStudy>,
 ) -> Result<Json<Study>> {
-    let name = fields.required_text("name");
-    // Required although it may be empty: leaving it out by mistake is told, leaving it empty is a choice.
-    let description = fields.required_text("description");
-    fields.finish()?;
     // 200 and not 201: the specification shows the created study as an ordinary answer.
     Ok(Json(state.platform.people.create_group(&researcher, &name, &description).await?.into()))
 }
@@ -101,10 +98,9 @@ async fn change(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(group_code): Path<GroupCode>,
-    mut fields: Fields,
+    Valid(StudyChange { name, description }): Valid<StudyChange>,
 ) -> Result<Json<Study>> {
-    let change = GroupChange { name: fields.text("name"), description: fields.text("description") };
-    fields.finish()?;
+    let change = GroupChange { name, description };
     Ok(Json(state.platform.people.change_group(&researcher, &group_code, change).await?.into()))
 }
 

@@ -4,13 +4,13 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use platform::{NewsReading, NewsSettingsChange};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vitals::news_timeline::{Assumed, EntryPart, SettingsAt};
 use vitals::news2::{Availability, Parameter};
 
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
@@ -146,16 +146,17 @@ impl From<SettingsAt> for SettingsBody {
     }
 }
 
-/// Settings to change; those that are left out stay as they are.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct NewSettings {
-    /// 1 or 2.
-    spo2_scale: Option<u8>,
-    /// Whether the patient breathes supplemental oxygen.
-    oxygen: Option<bool>,
-    /// A, C, V, P or U.
-    consciousness: Option<String>,
+body! {
+    /// Settings to change; those that are left out stay as they are.
+    struct NewsSettings {
+        /// 1 or 2.
+        #[schema(minimum = 1, maximum = 2)]
+        spo2_scale: Option<i64>,
+        /// Whether the patient breathes supplemental oxygen.
+        oxygen: Option<bool>,
+        /// A, C, V, P or U.
+        consciousness: Option<String>,
+    }
 }
 
 /// The newest NEWS entry of a patient. 404 `no_news_score` when nothing has been scored yet.
@@ -193,22 +194,16 @@ async fn settings(
 
 /// Changes what is set for the NEWS of a patient, from now on.
 #[utoipa::path(put, path = "/v1/patients/{uuid}/news-settings", tag = "patients",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query)), request_body = NewSettings,
+    params(("uuid" = String, Path), ("token" = Option<String>, Query)), request_body = NewsSettings,
     responses((status = 200, body = SettingsBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
         (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
 async fn change_settings(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(PathPatient(uuid)): Path<PathPatient>,
-    mut fields: Fields,
+    Valid(NewsSettings { spo2_scale, oxygen, consciousness }): Valid<NewsSettings>,
 ) -> Result<Json<SettingsBody>> {
-    let change = NewsSettingsChange {
-        // A setting holds from now on and never for the past, so that scores that staff has acted upon stay as they
-        // were.
-        spo2_scale: fields.integer("spo2_scale"),
-        oxygen: fields.flag("oxygen"),
-        consciousness: fields.text("consciousness"),
-    };
-    fields.finish()?;
+    // A setting holds from now on and never for the past, so that scores that staff has acted upon stay as they were.
+    let change = NewsSettingsChange { spo2_scale, oxygen, consciousness };
     Ok(Json(state.platform.people.change_news_settings(&researcher, &uuid, &change).await?.into()))
 }

@@ -9,14 +9,15 @@ use axum::response::Response;
 use futures::StreamExt;
 use platform::{Enrolled, PatientColumns, PatientRow, PlatformError, ROWS_AT_ONCE, Readable, VoucherCheck};
 use runtime::HashSet;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::{Gender, GroupCode, PatientState};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vitals::latest::{LatestValues, Timed};
 
 use super::devices::DeviceBody;
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
+use crate::choices::{GenderName, PatientStateName};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::parameters::Parameters;
@@ -84,6 +85,7 @@ pub(super) struct PatientBody {
     birthday: Option<String>,
     /// `female`, `male` or `other`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<GenderName>)]
     gender: Option<&'static str>,
     /// Country of residence.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,6 +107,7 @@ pub(super) struct PatientBody {
     external_patient_id: Option<String>,
     /// `pre_created` or `confirmed`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<PatientStateName>)]
     state: Option<&'static str>,
     /// 1 to 4.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -262,6 +265,7 @@ struct EnrolledBody {
     /// Voucher code.
     code: String,
     /// `pre_created`.
+    #[schema(value_type = PatientStateName)]
     state: &'static str,
     /// Record identifier.
     #[serde(rename = "_id")]
@@ -285,6 +289,7 @@ struct VoucherBody {
     exists: bool,
     /// The patient's state.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<PatientStateName>)]
     state: Option<&'static str>,
     /// ISO 8601 in UTC with milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -302,12 +307,12 @@ impl From<Option<VoucherCheck>> for VoucherBody {
     }
 }
 
-/// A new password.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct NewPassword {
-    /// At least 10 characters.
-    password: String,
+body! {
+    /// A new password.
+    struct NewPassword {
+        /// At least 10 characters.
+        password: String,
+    }
 }
 
 /// A token of the Health Cloud.
@@ -377,10 +382,8 @@ async fn reset_password(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(PathPatient(uuid)): Path<PathPatient>,
-    mut fields: Fields,
+    Valid(NewPassword { password }): Valid<NewPassword>,
 ) -> Result<StatusCode> {
-    let password = fields.required_text("password");
-    fields.finish()?;
     // 204: there is nothing to tell, least of all the password.
     state.platform.identity.reset_password(&researcher, &uuid, &password).await?;
     Ok(StatusCode::NO_CONTENT)

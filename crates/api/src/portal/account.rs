@@ -3,13 +3,14 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::Account;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::caller::{OwnCall, PortalCall};
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
+use crate::choices::RoleName;
 use crate::error::{ErrorBody, Result};
 use crate::outer::ClientAddress;
 use crate::state::ApiState;
@@ -26,6 +27,7 @@ pub(super) struct AccountBody {
     uuid: String,
     email: String,
     /// `researcher`, `hcp` or `admin`.
+    #[schema(value_type = RoleName)]
     role: &'static str,
     first_name: Option<String>,
     last_name: Option<String>,
@@ -52,14 +54,14 @@ impl AccountBody {
     }
 }
 
-/// The present password and another.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-#[schema(example = json!({"current": "correct horse battery", "new": "another long password"}))]
-struct PasswordChange {
-    current: String,
-    /// At least 10 characters.
-    new: String,
+body! {
+    /// The present password and another.
+    #[schema(example = json!({"current": "correct horse battery", "new": "another long password"}))]
+    struct PortalPasswordChange {
+        current: String,
+        /// At least 10 characters.
+        new: String,
+    }
 }
 
 /// One's own account.
@@ -71,7 +73,7 @@ async fn show(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> 
 }
 
 /// Chooses another password, which ends one's other sessions and all tokens of the account.
-#[utoipa::path(put, path = "/account/password", tag = "portal", request_body = PasswordChange,
+#[utoipa::path(put, path = "/account/password", tag = "portal", request_body = PortalPasswordChange,
     security(("portal_cookie" = [], "csrf_token" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 422, body = ErrorBody), (status = 429, body = ErrorBody)))]
@@ -79,10 +81,8 @@ async fn change_password(
     State(state): State<ApiState>,
     address: ClientAddress,
     OwnCall(caller): OwnCall,
-    mut fields: Fields,
+    Valid(PortalPasswordChange { current, new }): Valid<PortalPasswordChange>,
 ) -> Result<StatusCode> {
-    let (current, new) = (fields.required_text("current"), fields.required_text("new"));
-    fields.finish()?;
     state.platform.identity.change_portal_password(&caller, &current, &new, &address.text()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -3,12 +3,11 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::login::UsersLoginBody;
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
 use crate::error::{ErrorBody, Result};
 use crate::extract::{BearerToken, UsersCall};
 use crate::outer::ClientAddress;
@@ -55,14 +54,14 @@ async fn logout(State(state): State<ApiState>, BearerToken(token): BearerToken) 
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The present password and a new one.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct PasswordChange {
-    /// The present password.
-    password: String,
-    /// At least 10 characters.
-    new_password: String,
+body! {
+    /// The present password and a new one.
+    struct PasswordChange {
+        /// The present password.
+        password: String,
+        /// At least 10 characters.
+        new_password: String,
+    }
 }
 
 /// Chooses a new password. Every token on both clouds ends, also the one of this call; the answer is a new login.
@@ -73,10 +72,8 @@ async fn change_password(
     State(state): State<ApiState>,
     address: ClientAddress,
     UsersCall(caller): UsersCall,
-    mut fields: Fields,
+    Valid(PasswordChange { password, new_password }): Valid<PasswordChange>,
 ) -> Result<Json<UsersLoginBody>> {
-    let (password, new_password) = (fields.required_text("password"), fields.required_text("new_password"));
-    fields.finish()?;
     // The old password is asked for although there is a token: a phone that lies open must not be enough.
     let login = state.platform.identity.change_password(&caller, &password, &new_password, &address.text()).await?;
     Ok(Json(login.into()))

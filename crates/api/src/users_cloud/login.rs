@@ -3,12 +3,13 @@
 use axum::Json;
 use axum::extract::State;
 use platform::{Credentials, LoginName, Owner, PatientOwner, UsersLogin};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::{Gender, UserRole};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::body::Fields;
+use crate::body::typed::{Sent, body};
+use crate::choices::{GenderName, PatientStateName, UserRoleName};
 use crate::error::{ErrorBody, Result};
 use crate::outer::ClientAddress;
 use crate::state::ApiState;
@@ -19,16 +20,16 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(login))
 }
 
-/// Either an e-mail or a code, and the password.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct LoginRequest {
-    email: Option<String>,
-    /// Voucher code.
-    code: Option<String>,
-    password: String,
-    /// A new password of at least 10 characters, which is then the one to log in with. Every earlier token ends.
-    new_password: Option<String>,
+body! {
+    /// Either an e-mail or a code, and the password.
+    struct LoginRequest {
+        email: Option<String>,
+        /// Voucher code.
+        code: Option<String>,
+        password: String,
+        /// A new password of at least 10 characters, which is then the one to log in with. Every earlier token ends.
+        new_password: Option<String>,
+    }
 }
 
 /// A login on the Users Cloud.
@@ -49,12 +50,15 @@ pub(super) struct UserBody {
     #[serde(rename = "_id")]
     id: String,
     uuid: String,
+    #[schema(value_type = UserRoleName)]
     role: &'static str,
     first_name: Option<String>,
     last_name: Option<String>,
     birthday: Option<String>,
+    #[schema(value_type = Option<GenderName>)]
     gender: Option<&'static str>,
     country: Option<String>,
+    #[schema(value_type = Option<PatientStateName>)]
     state: Option<&'static str>,
     is_from_old_db: bool,
     avatar_id: Option<String>,
@@ -137,24 +141,23 @@ impl From<UsersLogin> for UsersLoginBody {
 async fn login(
     State(state): State<ApiState>,
     address: ClientAddress,
-    mut fields: Fields,
+    Sent { body, mut faults }: Sent<LoginRequest>,
 ) -> Result<Json<UsersLoginBody>> {
-    let (email, code) = (fields.text("email"), fields.text("code"));
-    let (password, new_password) = (fields.required_text("password"), fields.text("new_password"));
+    let LoginRequest { email, code, password, new_password } = body;
     // Noted and not returned at once, so that a missing password is told in the same answer.
     let name = match (email, code) {
         (Some(email), None) => LoginName::Email(email),
         (None, Some(code)) => LoginName::Code(code),
         (None, None) => {
-            fields.note("email", "either email or code is required");
+            faults.note("email", "either email or code is required");
             LoginName::Email(String::new())
         }
         (Some(_), Some(_)) => {
-            fields.note("email", "only one of email and code can be used");
+            faults.note("email", "only one of email and code can be used");
             LoginName::Email(String::new())
         }
     };
-    fields.finish()?;
+    faults.finish()?;
     // The address is that of the client and not of a proxy, since it shares a count with all who guess from it.
     let (credentials, address) = (Credentials { name, password }, address.text());
     let login = match new_password {

@@ -5,12 +5,13 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use platform::PlatformError;
 use platform::oauth::{Grant, Inspected, OauthTokens};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::client::credentials;
-use super::form::Form;
+use super::form::{Form, FormText};
+use crate::body::typed::body;
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::outer::ClientAddress;
 use crate::state::ApiState;
@@ -20,24 +21,32 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(token)).routes(routes!(revoke)).routes(routes!(introspect))
 }
 
-/// What is given for tokens. A client with a secret shows it as HTTP Basic, or here.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct TokenRequest {
-    /// `authorization_code` or `refresh_token`.
-    grant_type: String,
-    /// With `authorization_code`: the code.
-    code: Option<String>,
-    /// With `authorization_code`: the address that the code was sent to.
-    redirect_uri: Option<String>,
-    /// With `authorization_code`: what `code_challenge` was made of.
-    code_verifier: Option<String>,
-    /// With `refresh_token`: the token.
-    refresh_token: Option<String>,
-    /// With `refresh_token`: what the new access token is to allow, if less than was consented to.
-    scope: Option<String>,
-    client_id: Option<String>,
-    client_secret: Option<String>,
+body! {
+    /// What is given for tokens. A client with a secret shows it as HTTP Basic, or here.
+    struct TokenRequest {
+        /// `authorization_code` or `refresh_token`.
+        #[schema(value_type = String)]
+        grant_type: FormText,
+        /// With `authorization_code`: the code.
+        #[schema(value_type = Option<String>)]
+        code: FormText,
+        /// With `authorization_code`: the address that the code was sent to.
+        #[schema(value_type = Option<String>)]
+        redirect_uri: FormText,
+        /// With `authorization_code`: what `code_challenge` was made of.
+        #[schema(value_type = Option<String>)]
+        code_verifier: FormText,
+        /// With `refresh_token`: the token.
+        #[schema(value_type = Option<String>)]
+        refresh_token: FormText,
+        /// With `refresh_token`: what the new access token is to allow, if less than was consented to.
+        #[schema(value_type = Option<String>)]
+        scope: FormText,
+        #[schema(value_type = Option<String>)]
+        client_id: FormText,
+        #[schema(value_type = Option<String>)]
+        client_secret: FormText,
+    }
 }
 
 /// New tokens.
@@ -77,21 +86,21 @@ async fn token(
     State(state): State<ApiState>,
     address: ClientAddress,
     headers: HeaderMap,
-    form: Form,
+    Form(form): Form<TokenRequest>,
 ) -> Result<Json<TokenBody>> {
     // Before the grant is looked at: who cannot prove to be a client learns nothing of codes.
-    let client = credentials(&headers, &form)?;
+    let client = credentials(&headers, &form.client_id, &form.client_secret)?;
     let text = |value: Option<&str>| value.map(str::to_owned);
     // Missing parts are 400 `invalid_request`, which libraries tell apart from a code that is not good.
-    let grant = match form.required("grant_type", "grant_type is required")? {
+    let grant = match form.grant_type.required("grant_type is required")? {
         "authorization_code" => Grant::Code {
-            code: form.required("code", "code is required")?.to_owned(),
-            redirect_uri: form.required("redirect_uri", "redirect_uri is required")?.to_owned(),
-            verifier: text(form.one("code_verifier")?),
+            code: form.code.required("code is required")?.to_owned(),
+            redirect_uri: form.redirect_uri.required("redirect_uri is required")?.to_owned(),
+            verifier: text(form.code_verifier.one()?),
         },
         "refresh_token" => Grant::Refresh {
-            token: form.required("refresh_token", "refresh_token is required")?.to_owned(),
-            scope: text(form.one("scope")?),
+            token: form.refresh_token.required("refresh_token is required")?.to_owned(),
+            scope: text(form.scope.one()?),
         },
         _ => {
             let message = "grant_type must be authorization_code or refresh_token";
@@ -104,32 +113,37 @@ async fn token(
     Ok(Json(tokens.into()))
 }
 
-/// A token of the calling client.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct TokenInQuestion {
-    /// An access token or a refresh token.
-    token: String,
-    /// Taken and not needed.
-    token_type_hint: Option<String>,
-    client_id: Option<String>,
-    client_secret: Option<String>,
+body! {
+    /// A token of the calling client.
+    struct TokenQuery {
+        /// An access token or a refresh token.
+        #[schema(value_type = String)]
+        token: FormText,
+        /// Taken and not needed.
+        #[schema(value_type = Option<String>)]
+        #[expect(dead_code, reason = "a client may say it, and a server may do without (RFC 7009, 2.1)")]
+        token_type_hint: FormText,
+        #[schema(value_type = Option<String>)]
+        client_id: FormText,
+        #[schema(value_type = Option<String>)]
+        client_secret: FormText,
+    }
 }
 
 /// Gives a token back (RFC 7009). Whichever of its family it is, all of them end. A token that is not known, or has
 /// ended, is 200 as well.
 #[utoipa::path(post, path = "/oauth/revoke", tag = "oauth",
-    request_body(content = TokenInQuestion, content_type = "application/x-www-form-urlencoded"),
+    request_body(content = TokenQuery, content_type = "application/x-www-form-urlencoded"),
     responses((status = 200), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 429, body = ErrorBody)))]
 async fn revoke(
     State(state): State<ApiState>,
     address: ClientAddress,
     headers: HeaderMap,
-    form: Form,
+    Form(form): Form<TokenQuery>,
 ) -> Result<StatusCode> {
-    let client = credentials(&headers, &form)?;
-    let token = form.required("token", "token is required")?;
+    let client = credentials(&headers, &form.client_id, &form.client_secret)?;
+    let token = form.token.required("token is required")?;
     state.platform.identity.give_back(&client, token, &address.text()).await.map_err(ApiError::of_oauth)?;
     // Also for a token that nobody knows (RFC 7009, 2.2): the caller wants it gone, and gone it is.
     Ok(StatusCode::OK)
@@ -198,17 +212,17 @@ impl Introspection {
 
 /// What a token of the calling client is worth (RFC 7662). For clients with a secret.
 #[utoipa::path(post, path = "/oauth/introspect", tag = "oauth",
-    request_body(content = TokenInQuestion, content_type = "application/x-www-form-urlencoded"),
+    request_body(content = TokenQuery, content_type = "application/x-www-form-urlencoded"),
     responses((status = 200, body = Introspection), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 429, body = ErrorBody)))]
 async fn introspect(
     State(state): State<ApiState>,
     address: ClientAddress,
     headers: HeaderMap,
-    form: Form,
+    Form(form): Form<TokenQuery>,
 ) -> Result<Json<Introspection>> {
-    let client = credentials(&headers, &form)?;
-    let token = form.required("token", "token is required")?;
+    let client = credentials(&headers, &form.client_id, &form.client_secret)?;
+    let token = form.token.required("token is required")?;
     let inspected =
         state.platform.identity.introspect(&client, token, &address.text()).await.map_err(ApiError::of_oauth)?;
     Ok(Json(Introspection::of(inspected, &state.platform.core.settings().health_url)))
