@@ -12,25 +12,40 @@ use crate::times::iso_ms;
 
 body! {
     /// Attributes of a person; what is left out stays as it is, an empty name takes away.
+    #[schema(as = ProfileChange)]
     pub(crate) struct PersonalProfileChange {
+        /// First name.
+        #[schema(example = "Rita")]
         first_name: Option<String>,
+        /// Last name.
+        #[schema(example = "Rossi")]
         last_name: Option<String>,
+        /// E-mail address.
+        #[schema(example = "rita@study.example")]
         email: Option<String>,
         /// YYYY-MM-DD.
+        #[schema(example = "1984-06-02")]
         birthday: Option<String>,
+        /// Gender.
         gender: Option<GenderName>,
+        /// Country of residence.
+        #[schema(example = "Switzerland")]
         country: Option<String>,
         /// Centimetres.
         #[schema(minimum = 20, maximum = 300)]
+        #[schema(example = 172)]
         height: Option<f64>,
         /// Kilograms.
         #[schema(minimum = 0.2, maximum = 700)]
+        #[schema(example = 64.5)]
         weight: Option<f64>,
         /// Fitzpatrick scale, 1 to 6.
         #[schema(minimum = 1, maximum = 6)]
+        #[schema(example = 2)]
         skin_color: Option<i64>,
         /// 1 to 4.
         #[schema(minimum = 1, maximum = 4)]
+        #[schema(example = 2)]
         hair_density: Option<i64>,
     }
 }
@@ -41,7 +56,10 @@ body! {
         #[serde(flatten)]
         profile: PersonalProfileChange,
         /// IANA name.
+        #[schema(example = "Europe/Zurich")]
         time_zone: Option<String>,
+        /// Whether the terms of use were agreed to.
+        #[schema(example = true)]
         agreement_to_terms_of_use: Option<bool>,
     }
 }
@@ -85,12 +103,16 @@ impl From<OwnProfileChange> for ProfileChange {
 
 /// What an erasure has removed.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = ErasureReceipt)]
 pub(crate) struct ReceiptBody {
     /// Who was erased.
+    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     uuid: String,
     /// ISO 8601 in UTC with milliseconds.
+    #[schema(example = "2025-11-20T00:53:20.000Z")]
     erased_at: String,
     /// How many rows went, by kind.
+    #[schema(example = json!({"chunks": 1042, "summaries": 310}))]
     counts: BTreeMap<String, u64>,
 }
 

@@ -21,20 +21,25 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 body! {
     /// A threshold at which somebody wants to be told.
     #[derive(Serialize)]
+    #[schema(as = Alarm)]
     struct AlarmBody {
         /// A name of latest values, or `news_score`.
+        #[schema(example = "heart_rate")]
         vital: String,
         /// Values below this alarm.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schema(minimum = 0, maximum = 1000)]
+        #[schema(example = 45)]
         below: Option<f64>,
         /// Values above this alarm.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schema(minimum = 0, maximum = 1000)]
+        #[schema(example = 130)]
         above: Option<f64>,
         // Left out it means at once, which alarms too often rather than too late.
         /// For how long, s; 0 when it is left out.
         #[schema(minimum = 0, maximum = 86_400)]
+        #[schema(example = 60)]
         for_s: Option<i64>,
     }
 }
@@ -42,7 +47,9 @@ body! {
 body! {
     /// All alarms of a patient.
     #[derive(Serialize)]
+    #[schema(as = Alarms)]
     struct AlarmsBody {
+        /// The alarms; at most 50.
         alarms: Vec<AlarmBody>,
     }
 }
@@ -67,7 +74,8 @@ impl From<AlarmBody> for Alarm {
 
 /// The alarms of a patient.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/alarms", tag = "patients",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query)),
+    params(("uuid" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 200, body = AlarmsBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody)))]
 async fn read(
@@ -80,7 +88,8 @@ async fn read(
 
 /// Puts alarms in the place of those that a patient has.
 #[utoipa::path(put, path = "/v1/patients/{uuid}/alarms", tag = "patients",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query)), request_body = AlarmsBody,
+    params(("uuid" = String, Path)), security(("api_key" = [])),
+    request_body = AlarmsBody,
     responses((status = 200, body = AlarmsBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 415, body = ErrorBody),
     (status = 422, body = ErrorBody)))]

@@ -49,6 +49,7 @@ body! {
 /// An export.
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(example = json!({"id": "6740a1f0c2d94e51b8a7c3d2", "status": "in_progress"}))]
+#[schema(as = Export)]
 struct ExportBody {
     /// Export identifier.
     id: String,
@@ -80,7 +81,8 @@ impl From<ExportStatus> for ExportBody {
 /// manifest and a data dictionary. One export per patient and five minutes, over all types, unless the operator has
 /// set something else.
 #[utoipa::path(post, path = "/v1/create-export/{uuid}", tag = "exports",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query)), request_body = NewExport,
+    params(("uuid" = String, Path)), security(("api_key" = [])),
+    request_body = NewExport,
     responses((status = 200, body = ExportBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
         (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody),
         (status = 429, body = ErrorBody, description = "too soon after the last one; see Retry-After")))]
@@ -98,8 +100,8 @@ async fn create(
 
 /// Begins an export of the type in the path and the types in the body.
 #[utoipa::path(post, path = "/v1/create-export/{uuid}/{data_type}", tag = "exports",
-    params(("uuid" = String, Path), ("data_type" = String, Path, description = "data type, such as `ppg2`"),
-        ("token" = Option<String>, Query)), request_body = NewExport,
+    params(("uuid" = String, Path), ("data_type" = String, Path, description = "data type, such as `ppg2`")), security(("api_key" = [])),
+    request_body = NewExport,
     responses((status = 200, body = ExportBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
         (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody),
         (status = 429, body = ErrorBody, description = "too soon after the last one; see Retry-After")))]
@@ -118,7 +120,8 @@ async fn create_of_type(
 
 /// How far an export is. The link to the archive is made anew each time.
 #[utoipa::path(get, path = "/v1/export/{export_id}", tag = "exports",
-    params(("export_id" = String, Path), ("token" = Option<String>, Query)),
+    params(("export_id" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 200, body = ExportBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody)))]
 async fn status(

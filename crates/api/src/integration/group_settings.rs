@@ -23,12 +23,16 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// The settings of a study, with defaults where nothing is set.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = StudySettings)]
 struct GroupSettingsBody {
     /// The day's goal, steps.
+    #[schema(example = 10000)]
     activity_goal_steps: i64,
     /// How the highest heart rate follows from age: `fox` or `tanaka`.
+    #[schema(example = "fox")]
     max_heart_rate_rule: String,
     /// Days that raw data are kept, by data type; types that are not named are kept for good.
+    #[schema(example = json!({"ppg2": 30, "acc": 90}))]
     retention: BTreeMap<String, i64>,
 }
 
@@ -47,19 +51,23 @@ body! {
     struct StudySettingsChange {
         /// Steps, 1 to 200000.
         #[schema(minimum = 1, maximum = 200_000)]
+        #[schema(example = 10000)]
         activity_goal_steps: Option<i64>,
         /// `fox` or `tanaka`.
+        #[schema(example = "fox")]
         max_heart_rate_rule: Option<String>,
         // Judged by type name later, so that each wrong entry is told with its own field.
         /// Days, 1 to 36500, by data type; takes the place of all that were named before.
         #[schema(value_type = Option<BTreeMap<String, i64>>)]
+        #[schema(example = json!({"ppg2": 30, "acc": 90}))]
         retention: Option<Map<String, Value>>,
     }
 }
 
 /// The settings of a study.
 #[utoipa::path(get, path = "/v1/groups/{group_code}/settings", tag = "studies",
-    params(("group_code" = String, Path), ("token" = Option<String>, Query)),
+    params(("group_code" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 200, body = GroupSettingsBody), (status = 401, body = ErrorBody),
     (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn read(
@@ -72,7 +80,8 @@ async fn read(
 
 /// Changes settings of a study. They hold from now on: days before keep what was valid then.
 #[utoipa::path(put, path = "/v1/groups/{group_code}/settings", tag = "studies",
-    params(("group_code" = String, Path), ("token" = Option<String>, Query)), request_body = StudySettingsChange,
+    params(("group_code" = String, Path)), security(("api_key" = [])),
+    request_body = StudySettingsChange,
     responses((status = 200, body = GroupSettingsBody), (status = 400, body = ErrorBody),
     (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody),
     (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]

@@ -23,9 +23,12 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 body! {
     /// A study to create.
     struct NewStudy {
+        /// Name.
+        #[schema(example = "Sleep")]
         name: String,
         // Required although it may be empty: leaving it out by mistake is told, leaving it empty is a choice.
         /// May be empty.
+        #[schema(example = "of nurses")]
         description: String,
     }
 }
@@ -33,7 +36,11 @@ body! {
 body! {
     /// Texts of a study to change; those that are left out stay as they are.
     struct StudyChange {
+        /// Name.
+        #[schema(example = "Sleep")]
         name: Option<String>,
+        /// Description.
+        #[schema(example = "of nurses")]
         description: Option<String>,
     }
 }
@@ -41,16 +48,24 @@ body! {
 /// A study.
 #[derive(Serialize, utoipa::ToSchema)]
 pub(crate) struct Study {
+    /// Name.
+    #[schema(example = "Sleep")]
     name: String,
+    /// Description.
+    #[schema(example = "of nurses")]
     description: String,
     /// Its name in paths, `groupCode`.
+    #[schema(example = "JYVPQ")]
     code: String,
     /// `HCP-<code>-<suffix>`.
     #[serde(rename = "hcpCode")]
+    #[schema(example = "HCP-JYVPQ-0h3qfs")]
     hcp_code: String,
     /// Record identifier.
+    #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     id: String,
     /// Creation, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
     timestamp: i64,
 }
 
@@ -68,7 +83,7 @@ impl From<Group> for Study {
 }
 
 /// The studies that the caller belongs to.
-#[utoipa::path(get, path = "/v1/groups", tag = "studies", params(("token" = Option<String>, Query)),
+#[utoipa::path(get, path = "/v1/groups", tag = "studies", security(("api_key" = [])),
     responses((status = 200, body = Vec<Study>), (status = 401, body = ErrorBody)))]
 async fn list(State(state): State<ApiState>, ResearcherCall(researcher): ResearcherCall) -> Result<Json<Vec<Study>>> {
     let groups = state.platform.people.groups(&researcher).await?;
@@ -76,7 +91,7 @@ async fn list(State(state): State<ApiState>, ResearcherCall(researcher): Researc
 }
 
 /// Creates a study with the caller as its first member.
-#[utoipa::path(post, path = "/v1/groups", tag = "studies", params(("token" = Option<String>, Query)),
+#[utoipa::path(post, path = "/v1/groups", tag = "studies", security(("api_key" = [])),
     request_body = NewStudy, responses((status = 200, body = Study), (status = 400, body = ErrorBody),
     (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 422, body = ErrorBody)))]
 async fn create(
@@ -90,7 +105,8 @@ async fn create(
 
 /// Changes name and description of a study.
 #[utoipa::path(patch, path = "/v1/groups/{group_code}", tag = "studies",
-    params(("group_code" = String, Path), ("token" = Option<String>, Query)), request_body = StudyChange,
+    params(("group_code" = String, Path)), security(("api_key" = [])),
+    request_body = StudyChange,
     responses((status = 200, body = Study), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 415, body = ErrorBody),
     (status = 422, body = ErrorBody)))]
@@ -106,7 +122,8 @@ async fn change(
 
 /// Deletes a study that holds no patient; 409 `group_has_patients` otherwise.
 #[utoipa::path(delete, path = "/v1/groups/{group_code}", tag = "studies",
-    params(("group_code" = String, Path), ("token" = Option<String>, Query)),
+    params(("group_code" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn delete(
@@ -120,7 +137,8 @@ async fn delete(
 
 /// Adds a patient, whom another study of the caller holds, to this one.
 #[utoipa::path(put, path = "/v1/groups/{group_code}/patients/{uuid}", tag = "studies",
-    params(("group_code" = String, Path), ("uuid" = String, Path), ("token" = Option<String>, Query)),
+    params(("group_code" = String, Path), ("uuid" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody)))]
 async fn attach(
@@ -135,7 +153,8 @@ async fn attach(
 
 /// Takes a patient out of a study; 409 `last_group` when no other holds him.
 #[utoipa::path(delete, path = "/v1/groups/{group_code}/patients/{uuid}", tag = "studies",
-    params(("group_code" = String, Path), ("uuid" = String, Path), ("token" = Option<String>, Query)),
+    params(("group_code" = String, Path), ("uuid" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn detach(

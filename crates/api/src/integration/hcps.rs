@@ -24,14 +24,20 @@ body! {
     /// Who is to become a member.
     struct NewMember {
         /// Of an account that is there.
+        #[schema(example = "rita@study.example")]
         email: String,
     }
 }
 
 /// A member.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = Member)]
 struct HcpBody {
+    /// Uuid of the account.
+    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     uuid: String,
+    /// E-mail address.
+    #[schema(example = "rita@study.example")]
     email: String,
     /// `researcher`, `hcp` or `admin`.
     #[schema(value_type = RoleName)]
@@ -46,7 +52,8 @@ impl From<Member> for HcpBody {
 
 /// The members of a study, longest first.
 #[utoipa::path(get, path = "/v1/groups/{group_code}/hcps", tag = "studies",
-    params(("group_code" = String, Path), ("token" = Option<String>, Query)),
+    params(("group_code" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 200, body = Vec<HcpBody>), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody)))]
 async fn list(
@@ -60,7 +67,8 @@ async fn list(
 
 /// Makes an account a member of a study. One that is a member stays it.
 #[utoipa::path(post, path = "/v1/groups/{group_code}/hcps", tag = "studies",
-    params(("group_code" = String, Path), ("token" = Option<String>, Query)), request_body = NewMember,
+    params(("group_code" = String, Path)), security(("api_key" = [])),
+    request_body = NewMember,
     responses((status = 200, body = HcpBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
     (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]
@@ -76,7 +84,8 @@ async fn add(
 
 /// Ends a membership; 409 `last_manager` when nobody else in the study could manage it.
 #[utoipa::path(delete, path = "/v1/groups/{group_code}/hcps/{uuid}", tag = "studies",
-    params(("group_code" = String, Path), ("uuid" = String, Path), ("token" = Option<String>, Query)),
+    params(("group_code" = String, Path), ("uuid" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn remove(

@@ -23,17 +23,21 @@ body! {
     /// How a patient is filed; what is left out stays as it is, an empty text takes away.
     struct PatientFilingChange {
         /// Identifier in the customer's own system.
+        #[schema(example = "K-0042")]
         external_patient_id: Option<String>,
         /// Five letters or digits.
+        #[schema(example = "JYVPQ")]
         customer_tag: Option<String>,
         /// IANA name.
+        #[schema(example = "Europe/Zurich")]
         time_zone: Option<String>,
     }
 }
 
 /// Files a patient otherwise.
 #[utoipa::path(patch, path = "/v1/patients/{uuid}", tag = "patients",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query)), request_body = PatientFilingChange,
+    params(("uuid" = String, Path)), security(("api_key" = [])),
+    request_body = PatientFilingChange,
     responses((status = 200, body = PatientBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 415, body = ErrorBody),
     (status = 422, body = ErrorBody)))]
@@ -50,7 +54,8 @@ async fn change(
 
 /// Erases a patient with everything that was measured of him, for good.
 #[utoipa::path(delete, path = "/v1/patients/{uuid}", tag = "patients",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query)),
+    params(("uuid" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 200, body = ReceiptBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody)))]
 async fn erase(
@@ -64,7 +69,8 @@ async fn erase(
 
 /// Changes person and body of a patient. Days that follow from his body are computed again.
 #[utoipa::path(put, path = "/v1/patients/{uuid}/profile", tag = "patients",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query)), request_body = PersonalProfileChange,
+    params(("uuid" = String, Path)), security(("api_key" = [])),
+    request_body = PersonalProfileChange,
     responses((status = 200, body = PatientBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
     (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]

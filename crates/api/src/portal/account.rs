@@ -23,19 +23,31 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// An account.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = Account)]
 pub(super) struct AccountBody {
+    /// Uuid of the account.
+    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     uuid: String,
+    /// E-mail address.
+    #[schema(example = "rita@study.example")]
     email: String,
     /// `researcher`, `hcp` or `admin`.
     #[schema(value_type = RoleName)]
     role: &'static str,
+    /// First name.
+    #[schema(example = "Rita")]
     first_name: Option<String>,
+    /// Last name.
+    #[schema(example = "Rossi")]
     last_name: Option<String>,
     /// Whether its subscription is active, which audit logs ask for.
+    #[schema(example = true)]
     has_subscription: bool,
     /// Until when the subscription is or was active, ISO 8601 in UTC; null without one.
     #[schema(example = "2025-12-20T00:53:20.000Z")]
     subscription_until: Option<String>,
+    /// ISO 8601 in UTC with milliseconds.
+    #[schema(example = "2025-11-20T00:53:20.000Z")]
     created_at: String,
 }
 
@@ -58,6 +70,7 @@ body! {
     /// The present password and another.
     #[schema(example = json!({"current": "correct horse battery", "new": "another long password"}))]
     struct PortalPasswordChange {
+        /// The present password.
         current: String,
         /// At least 10 characters.
         new: String,

@@ -22,20 +22,25 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// An OAuth client.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = OauthClient)]
 struct ClientBody {
+    /// Identity of the OAuth client.
     #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     client_id: String,
     /// What patients are shown.
     #[schema(example = "Sleep diary")]
     name: String,
+    /// Addresses that codes may be sent to.
     #[schema(example = json!(["https://diary.example/callback"]))]
     redirect_uris: Vec<String>,
+    /// Address of the privacy policy that patients are shown.
     #[schema(example = "https://diary.example/privacy")]
     privacy_policy_url: String,
     /// Whether it cannot keep a secret.
     #[schema(example = false)]
     public: bool,
     /// ISO 8601 in UTC.
+    #[schema(example = "2025-11-20T00:53:20.000Z")]
     created_at: String,
     /// ISO 8601 in UTC.
     #[schema(example = json!(null))]
@@ -59,6 +64,7 @@ impl From<OauthClientView> for ClientBody {
 
 /// A new OAuth client.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = CreatedOauthClient)]
 struct NewClientBody {
     #[serde(flatten)]
     client: ClientBody,
@@ -71,11 +77,15 @@ body! {
     /// What a new client is called and where it is answered.
     #[schema(example = json!({"name": "Sleep diary", "redirect_uris": ["https://diary.example/callback"],
         "privacy_policy_url": "https://diary.example/privacy"}))]
+    #[schema(as = NewOauthClient)]
     struct NewClient {
+        /// What patients are shown.
         name: String,
+        /// Addresses that codes may be sent to.
         // The operation says what is wrong with having none.
         #[schema(value_type = Vec<String>)]
         redirect_uris: Option<Vec<String>>,
+        /// Address of the privacy policy that patients are shown.
         privacy_policy_url: String,
         /// Whether it cannot keep a secret, such as an app on a phone.
         public: Option<bool>,

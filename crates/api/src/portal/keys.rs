@@ -24,9 +24,12 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// An API key, without what would let anyone use it. Times are ISO 8601 in UTC.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = ApiKey)]
 struct KeyBody {
+    /// Record identifier.
     #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     id: String,
+    /// What tells it apart from others.
     #[schema(example = "nightly analysis")]
     name: Option<String>,
     /// The first characters of the key, to tell keys apart.
@@ -41,7 +44,10 @@ struct KeyBody {
     /// To the minute.
     #[schema(example = "2025-11-20T00:53:00.000Z")]
     last_used_at: Option<String>,
+    /// ISO 8601 in UTC with milliseconds.
+    #[schema(example = "2025-11-20T00:53:20.000Z")]
     created_at: String,
+    /// When it was revoked; null while it was not.
     #[schema(example = json!(null))]
     revoked_at: Option<String>,
 }
@@ -64,6 +70,7 @@ impl From<ApiKeyView> for KeyBody {
 
 /// A new API key.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = CreatedApiKey)]
 struct NewKeyBody {
     #[serde(flatten)]
     key_of: KeyBody,
@@ -75,7 +82,9 @@ struct NewKeyBody {
 body! {
     /// What a new key is called, and how far it reaches.
     #[schema(example = json!({"name": "nightly analysis", "groups": ["JYVPQ"], "expires_at": "2030-11-20T00:00:00.000Z"}))]
+    #[schema(as = NewApiKey)]
     struct NewKey {
+        /// What tells the key apart from others.
         name: String,
         /// Codes of studies that its owner is a member of; all of them without it.
         groups: Option<Vec<String>>,

@@ -28,7 +28,10 @@ body! {
     /// Name, password and, where there is a second factor, its code.
     struct SignIn {
         /// Of an account; patients have no portal.
+        #[schema(example = "rita@study.example")]
         email: String,
+        /// The password.
+        #[schema(example = "correct horse battery")]
         password: String,
         /// Six digits.
         #[schema(example = "287082")]
@@ -41,10 +44,12 @@ body! {
 
 /// A session of the portal.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = PortalSession)]
 struct SessionBody {
     /// What to send as `X-CSRF-Token`.
     #[schema(example = "3q2-7wAAB0RlYWRiZWVmLWRlYWRiZWVmLWRlYWRiZWU")]
     csrf_token: String,
+    /// Whose session it is.
     account: AccountBody,
     /// Seconds after which the session is locked when nobody uses it; null for a display on a wall.
     #[schema(example = 900)]
@@ -56,6 +61,7 @@ struct SessionBody {
     #[schema(example = false)]
     must_change_password: bool,
     /// Whether there is a second factor.
+    #[schema(example = true)]
     totp: bool,
     /// Whether the session only reads.
     #[schema(example = false)]

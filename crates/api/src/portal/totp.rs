@@ -20,6 +20,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// A secret for an app, shown this once.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = TotpSecret)]
 struct TotpBody {
     /// In base 32.
     #[schema(example = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ")]
@@ -43,6 +44,8 @@ body! {
 body! {
     /// One's own password.
     struct OwnPassword {
+        /// The password.
+        #[schema(example = "correct horse battery")]
         password: String,
     }
 }

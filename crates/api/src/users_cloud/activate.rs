@@ -22,8 +22,10 @@ body! {
     /// A voucher and who uses it.
     struct Activation {
         /// Voucher code.
+        #[schema(example = "YergInqASE")]
         code: String,
         /// At least 10 characters.
+        #[schema(example = "correct horse battery")]
         password: String,
         #[serde(flatten)]
         own: OwnProfileChange,

@@ -20,13 +20,15 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// The caller, as a login tells him.
 #[utoipa::path(get, path = "/me", tag = "users",
+    security(("users_token" = [])),
     responses((status = 200, body = UserBody), (status = 401, body = ErrorBody)))]
 async fn read(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<UserBody>> {
     Ok(Json(state.platform.identity.owner(&caller.owner).await?.into()))
 }
 
 /// Changes what the caller has told of himself. An account has only its names here.
-#[utoipa::path(patch, path = "/me", tag = "users", request_body = OwnProfileChange,
+#[utoipa::path(patch, path = "/me", tag = "users", security(("users_token" = [])),
+    request_body = OwnProfileChange,
     responses((status = 200, body = UserBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 409, body = ErrorBody), (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]
 async fn change(
@@ -41,6 +43,7 @@ async fn change(
 /// Erases the caller with everything that was measured of him, for good. An account cannot go (409 `last_manager`) while
 /// a study would have patients and nobody who manages it.
 #[utoipa::path(delete, path = "/me", tag = "users",
+    security(("users_token" = [])),
     responses((status = 200, body = ReceiptBody), (status = 401, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn erase(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<ReceiptBody>> {
     // 200 with a receipt and not 204: the counts are the proof that is asked for.

@@ -59,16 +59,23 @@ body! {
     struct AuthorizationForm {
         /// What the page was made for, sealed for the browser.
         #[schema(value_type = String)]
+        #[schema(example = "v1.sealed")]
         ticket: FormText,
         /// `login`, `allow` or `deny`.
         #[schema(value_type = String)]
+        #[schema(example = "login")]
         action: FormText,
         /// E-mail or voucher code.
         #[schema(value_type = Option<String>)]
+        #[schema(example = "rita@study.example")]
         name: FormText,
+        /// The password.
         #[schema(value_type = Option<String>)]
+        #[schema(example = "correct horse battery")]
         password: FormText,
+        /// A new password of at least 10 characters, where staff has set the present one.
         #[schema(value_type = Option<String>)]
+        #[schema(example = "another long password")]
         new_password: FormText,
     }
 }
