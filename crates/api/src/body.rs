@@ -5,6 +5,7 @@
 //! stops at the first field that does not fit and does not name it.
 
 pub(crate) mod rejection;
+pub(crate) mod typed;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};

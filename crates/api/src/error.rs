@@ -58,19 +58,25 @@ pub type Result<T> = std::result::Result<T, ApiError>;
 
 /// The body of every error.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = ApiError)]
 pub struct ErrorBody {
     /// A sentence for people.
+    #[schema(example = "the request is not valid")]
     pub message: String,
     /// Snake-case code for programs.
+    #[schema(example = "invalid")]
     pub code: String,
     /// What is wrong, by field; with status 422 only.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = json!({"date": ["is required"]}))]
     pub errors: Option<BTreeMap<String, Vec<String>>>,
     /// The code again, where RFC 6749 names it so: of OAuth only.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "invalid_grant")]
     pub error: Option<String>,
     /// The sentence again, where RFC 6749 names it so: of OAuth only.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "the code is not valid")]
     pub error_description: Option<String>,
 }
 

@@ -5,6 +5,7 @@
 
 mod body;
 mod call_rejection;
+mod choices;
 mod compression;
 mod days;
 mod document;

@@ -27,6 +27,7 @@ pub(crate) fn document_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
 #[derive(Serialize, utoipa::ToSchema)]
 struct Health {
     /// `ok`.
+    #[schema(example = "ok")]
     status: &'static str,
 }
 
@@ -34,6 +35,7 @@ struct Health {
 #[derive(Serialize, utoipa::ToSchema)]
 struct Readiness {
     /// `ok`.
+    #[schema(example = "ok")]
     status: &'static str,
     /// Background work that fails; absent when none does. Requests are answered all the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -44,10 +46,13 @@ struct Readiness {
 #[derive(Serialize, utoipa::ToSchema)]
 struct FailingKind {
     /// Kind of work.
+    #[schema(example = "derive")]
     kind: String,
     /// Jobs whose last run failed.
+    #[schema(example = 1)]
     failing: u64,
     /// How many of them were put aside, because they failed too often.
+    #[schema(example = 0)]
     put_aside: u64,
 }
 

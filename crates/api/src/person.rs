@@ -3,88 +3,116 @@
 use std::collections::BTreeMap;
 
 use platform::{FieldFaults, Person, ProfileChange, Receipt};
-use serde::{Deserialize, Serialize};
-use store::{Gender, Profile};
+use serde::Serialize;
+use store::Profile;
 
-use crate::body::Fields;
+use crate::body::typed::{Name, body};
+use crate::choices::GenderName;
 use crate::times::iso_ms;
 
-/// Attributes of a person; what is left out stays as it is, an empty name takes away.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-pub(crate) struct ProfileFields {
-    first_name: Option<String>,
-    last_name: Option<String>,
-    email: Option<String>,
-    /// YYYY-MM-DD.
-    birthday: Option<String>,
-    /// `female`, `male` or `other`.
-    gender: Option<String>,
-    country: Option<String>,
-    /// Centimetres.
-    height: Option<f64>,
-    /// Kilograms.
-    weight: Option<f64>,
-    /// Fitzpatrick scale, 1 to 6.
-    skin_color: Option<i64>,
-    /// 1 to 4.
-    hair_density: Option<i64>,
-}
-
-/// Attributes that a caller changes of himself; what is left out stays as it is, an empty name takes away.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-pub(crate) struct OwnFields {
-    #[serde(flatten)]
-    profile: ProfileFields,
-    /// IANA name.
-    time_zone: Option<String>,
-    agreement_to_terms_of_use: Option<bool>,
-}
-
-/// The gender of a body; what is none is noted.
-pub(crate) fn read_gender(fields: &mut Fields) -> Option<Gender> {
-    let text = fields.text("gender")?;
-    let gender = Gender::parse(&text);
-    if gender.is_none() {
-        fields.note("gender", "must be female, male or other");
+body! {
+    /// Attributes of a person; what is left out stays as it is, an empty name takes away.
+    #[schema(as = ProfileChange)]
+    pub(crate) struct PersonalProfileChange {
+        /// First name.
+        #[schema(example = "Rita")]
+        first_name: Option<String>,
+        /// Last name.
+        #[schema(example = "Rossi")]
+        last_name: Option<String>,
+        /// E-mail address.
+        #[schema(example = "rita@study.example")]
+        email: Option<String>,
+        /// YYYY-MM-DD.
+        #[schema(example = "1984-06-02")]
+        birthday: Option<String>,
+        /// Gender.
+        gender: Option<GenderName>,
+        /// Country of residence.
+        #[schema(example = "Switzerland")]
+        country: Option<String>,
+        /// Centimetres.
+        #[schema(minimum = 20, maximum = 300)]
+        #[schema(example = 172)]
+        height: Option<f64>,
+        /// Kilograms.
+        #[schema(minimum = 0.2, maximum = 700)]
+        #[schema(example = 64.5)]
+        weight: Option<f64>,
+        /// Fitzpatrick scale, 1 to 6.
+        #[schema(minimum = 1, maximum = 6)]
+        #[schema(example = 2)]
+        skin_color: Option<i64>,
+        /// 1 to 4.
+        #[schema(minimum = 1, maximum = 4)]
+        #[schema(example = 2)]
+        hair_density: Option<i64>,
     }
-    gender
 }
 
-/// Reads the attributes of [`ProfileFields`]; those that cannot be read stay noted in `fields`.
-pub(crate) fn read_profile(fields: &mut Fields) -> ProfileChange {
-    ProfileChange {
-        email: fields.text("email"),
-        person: Person {
-            first_name: fields.text("first_name"),
-            last_name: fields.text("last_name"),
-            country: fields.text("country"),
-            ..Person::default()
-        },
-        profile: Profile {
-            birthday: fields.text("birthday"),
-            gender: read_gender(fields),
-            height: fields.number("height"),
-            weight: fields.number("weight"),
-            skin_color: fields.integer("skin_color"),
-            hair_density: fields.integer("hair_density"),
-            // Staff sets the zone with PATCH, next to the other attributes of the study; read here, it could be set in
-            // two ways.
-            time_zone: None,
-        },
-        unreadable: FieldFaults::new(),
+body! {
+    /// Attributes that a caller changes of himself; what is left out stays as it is, an empty name takes away.
+    pub(crate) struct OwnProfileChange {
+        #[serde(flatten)]
+        profile: PersonalProfileChange,
+        /// IANA name.
+        #[schema(example = "Europe/Zurich")]
+        time_zone: Option<String>,
+        /// Whether the terms of use were agreed to.
+        #[schema(example = true)]
+        agreement_to_terms_of_use: Option<bool>,
+    }
+}
+
+impl From<PersonalProfileChange> for ProfileChange {
+    fn from(sent: PersonalProfileChange) -> Self {
+        ProfileChange {
+            email: sent.email,
+            person: Person {
+                first_name: sent.first_name,
+                last_name: sent.last_name,
+                country: sent.country,
+                ..Person::default()
+            },
+            profile: Profile {
+                birthday: sent.birthday,
+                gender: sent.gender.map(|Name(gender)| gender),
+                height: sent.height,
+                weight: sent.weight,
+                skin_color: sent.skin_color,
+                hair_density: sent.hair_density,
+                // Staff sets the zone with PATCH, beside the other attributes of the study; read here, it could be set
+                // in two ways.
+                time_zone: None,
+            },
+            unreadable: FieldFaults::new(),
+        }
+    }
+}
+
+impl From<OwnProfileChange> for ProfileChange {
+    fn from(sent: OwnProfileChange) -> Self {
+        let mut change = ProfileChange::from(sent.profile);
+        // Not among the shared attributes: staff sets the zone with the attributes of the study, and an agreement is
+        // the person's own.
+        change.profile.time_zone = sent.time_zone;
+        change.person.agreement_to_terms_of_use = sent.agreement_to_terms_of_use;
+        change
     }
 }
 
 /// What an erasure has removed.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = ErasureReceipt)]
 pub(crate) struct ReceiptBody {
     /// Who was erased.
+    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     uuid: String,
     /// ISO 8601 in UTC with milliseconds.
+    #[schema(example = "2025-11-20T00:53:20.000Z")]
     erased_at: String,
     /// How many rows went, by kind.
+    #[schema(example = json!({"chunks": 1042, "summaries": 310}))]
     counts: BTreeMap<String, u64>,
 }
 

@@ -9,11 +9,16 @@ use serde::Serialize;
 
 /// A new token. It is also in the header `Authorization`.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = RefreshedLogin)]
 pub(crate) struct RefreshBody {
+    /// The token.
+    #[schema(example = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIuLi4ifQ.c2lnbmF0dXJl")]
     token: String,
     /// Minutes that the token lives.
+    #[schema(example = 60)]
     ttl: i64,
     /// Minutes from the first token of this login within which tokens can be refreshed.
+    #[schema(example = "518400")]
     refresh_ttl: String,
 }
 

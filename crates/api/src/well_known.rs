@@ -9,18 +9,31 @@ use crate::error::Result;
 /// Public keys.
 #[derive(Serialize, utoipa::ToSchema)]
 pub(crate) struct JsonWebKeys {
+    /// The keys; more than one while keys are changed.
     keys: Vec<JsonWebKey>,
 }
 
 /// An Ed25519 public key.
 #[derive(Serialize, utoipa::ToSchema)]
 struct JsonWebKey {
+    /// Type of the key: `OKP`.
+    #[schema(example = "OKP")]
     kty: &'static str,
+    /// Curve: `Ed25519`.
+    #[schema(example = "Ed25519")]
     crv: &'static str,
+    /// Algorithm: `EdDSA`.
+    #[schema(example = "EdDSA")]
     alg: &'static str,
+    /// Use: `sig`.
     #[serde(rename = "use")]
+    #[schema(example = "sig")]
     usage: &'static str,
+    /// Name of the key, as tokens have it in their header.
+    #[schema(example = "b1f0c2a4")]
     kid: String,
+    /// The key, base64url.
+    #[schema(example = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo")]
     x: String,
 }
 

@@ -17,6 +17,9 @@ macro_rules! names {
             }
 
             impl $name {
+                /// All values.
+                pub const ALL: &'static [Self] = &[$($name::$value),+];
+
                 /// The name of the value.
                 #[must_use]
                 pub fn name(self) -> &'static str {
@@ -122,6 +125,14 @@ pub enum UserRole {
 }
 
 impl UserRole {
+    /// All roles.
+    pub const ALL: &'static [Self] = &[
+        UserRole::Patient,
+        UserRole::Account(Role::Researcher),
+        UserRole::Account(Role::Hcp),
+        UserRole::Account(Role::Admin),
+    ];
+
     /// The name of the role.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -181,9 +192,10 @@ mod tests {
 
     #[test]
     fn every_role_is_read_back_from_its_name() {
-        let accounts = [Role::Researcher, Role::Hcp, Role::Admin].map(UserRole::Account);
-        let users = accounts.into_iter().chain([UserRole::Patient]);
-        let actors = users.map(ActorRole::User).chain([ActorRole::System, ActorRole::Operator]);
+        let accounts = Role::ALL.iter().copied().map(UserRole::Account);
+        let users: Vec<UserRole> = [UserRole::Patient].into_iter().chain(accounts).collect();
+        assert_eq!(users, UserRole::ALL);
+        let actors = users.into_iter().map(ActorRole::User).chain([ActorRole::System, ActorRole::Operator]);
         for actor in actors {
             assert_eq!(ActorRole::parse(actor.name()), Some(actor));
         }

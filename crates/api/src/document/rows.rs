@@ -3,8 +3,14 @@
 use serde_json::{Map, Value, json};
 use vitals::registry::{Column, Declaration, Kind, Sampling};
 
+use super::reference;
+
 /// The time that examples begin at, Unix epoch ms.
 const EXAMPLE_MS: i64 = 1_763_600_000_000;
+/// What is said of dates that are sent.
+const DATE: &str = "follows from the time and is passed over";
+/// The same on a local clock.
+const EXAMPLE_DATE: &str = "2025-11-20T01:53:20.000+01:00";
 
 /// Who writes the values: the service always writes them in one way, and takes them in some more.
 #[derive(Clone, Copy, PartialEq)]
@@ -41,17 +47,16 @@ fn name(declaration: &Declaration, ending: &str) -> String {
     name + ending
 }
 
-fn reference(name: &str) -> Value {
-    json!({"$ref": format!("#/components/schemas/{name}")})
-}
-
 fn answered_row(declaration: &Declaration) -> Value {
     let mut properties = Map::from_iter([
         (
             "timestamp".to_owned(),
-            json!({"type": "integer", "format": "int64", "description": "Unix epoch ms, rounded down"}),
+            json!({"type": "integer", "format": "int64", "description": "Unix epoch ms, rounded down", "examples": [EXAMPLE_MS]}),
         ),
-        ("date".to_owned(), json!({"type": "string", "description": "local date and time with the offset from UTC"})),
+        (
+            "date".to_owned(),
+            json!({"type": "string", "description": "local date and time with the offset from UTC", "examples": [EXAMPLE_DATE]}),
+        ),
     ]);
     let mut required = vec!["timestamp", "date"];
     for column in declaration.columns {
@@ -80,14 +85,21 @@ fn sent_row(declaration: &Declaration) -> Value {
 
 fn sent_columns(declaration: &Declaration) -> Value {
     let mut properties = Map::from_iter([
-        ("timestamp".to_owned(), json!({"type": "array", "items": time()})),
-        ("start".to_owned(), json!({"type": "number", "description": "time of the first sample, Unix epoch ms"})),
+        (
+            "timestamp".to_owned(),
+            json!({"type": "array", "items": time(), "description": "time of each row, Unix epoch ms"}),
+        ),
+        (
+            "start".to_owned(),
+            json!({"type": "number", "description": "time of the first sample, Unix epoch ms", "examples": [EXAMPLE_MS]}),
+        ),
         ("rate_hz".to_owned(), rate(declaration)),
-        ("date".to_owned(), json!({"anyOf": [date(), {"type": "array", "items": date()}]})),
+        ("date".to_owned(), json!({"anyOf": [date(), {"type": "array", "items": date()}], "description": DATE})),
     ]);
     for column in declaration.columns {
         let value = value(column, Writer::Bracelet);
-        properties.insert(column.name.to_owned(), json!({"anyOf": [value, {"type": "array", "items": value}]}));
+        let either = json!({"anyOf": [value, {"type": "array", "items": value}], "description": column.description()});
+        properties.insert(column.name.to_owned(), either);
     }
     let description = format!(
         "{}: columns of equal length, or a value that holds for all rows. Either each row has its `timestamp`, or the \
@@ -99,20 +111,21 @@ fn sent_columns(declaration: &Declaration) -> Value {
 }
 
 fn time() -> Value {
-    json!({"type": "number", "description": "Unix epoch ms"})
+    json!({"type": "number", "description": "Unix epoch ms", "examples": [EXAMPLE_MS]})
 }
 
 fn date() -> Value {
-    json!({"type": ["string", "null"], "description": "follows from the time and is passed over"})
+    json!({"type": ["string", "null"], "description": DATE, "examples": [EXAMPLE_DATE]})
 }
 
 fn rate(declaration: &Declaration) -> Value {
-    match declaration.accepted_hz() {
-        Some(rates) => {
-            json!({"type": "number", "minimum": rates.lowest_hz, "maximum": rates.highest_hz, "description": "samples per second"})
-        }
-        None => json!({"type": "number", "exclusiveMinimum": 0, "description": "samples per second"}),
+    let mut schema =
+        json!({"type": "number", "exclusiveMinimum": 0, "description": "samples per second", "examples": [1]});
+    if let Some(rates) = declaration.accepted_hz() {
+        schema = json!({"type": "number", "minimum": rates.lowest_hz, "maximum": rates.highest_hz,
+            "description": "samples per second", "examples": [rates.lowest_hz]});
     }
+    schema
 }
 
 /// The schema of one value of a column.
@@ -169,10 +182,8 @@ fn example(column: &Column) -> Value {
 }
 
 fn example_row(declaration: &Declaration) -> Value {
-    let mut row = Map::from_iter([
-        ("timestamp".to_owned(), json!(EXAMPLE_MS)),
-        ("date".to_owned(), json!("2025-11-20T01:53:20.000+01:00")),
-    ]);
+    let mut row =
+        Map::from_iter([("timestamp".to_owned(), json!(EXAMPLE_MS)), ("date".to_owned(), json!(EXAMPLE_DATE))]);
     for column in declaration.columns.iter().filter(|column| !column.deprecated) {
         row.insert(column.name.to_owned(), example(column));
     }
@@ -185,18 +196,20 @@ fn sync(types: &[&Declaration]) -> Value {
     for declaration in types {
         let (columns, row) = (reference(&name(declaration, "Columns")), reference(&name(declaration, "SentRow")));
         let forms = json!([columns, {"type": "array", "items": {"anyOf": [columns, row]}}]);
-        data.insert(declaration.name.to_owned(), json!({"anyOf": forms}));
+        data.insert(declaration.name.to_owned(), json!({"anyOf": forms, "description": declaration.meaning}));
     }
-    let text = |description: &str| json!({"type": ["string", "null"], "description": description});
+    let text = |description: &str, example: &str| json!({"type": ["string", "null"], "description": description, "examples": [example]});
     let device = json!({"type": ["object", "null"], "required": ["serial_number"], "additionalProperties": false,
         "description": "The bracelet that measured.",
-        "properties": {"serial_number": {"type": "string"}, "device_type": text("model"), "firmware_version": text("version"),
-            "battery_level": {"type": ["integer", "null"], "description": "percent"}}});
+        "properties": {"serial_number": {"type": "string", "description": "Serial number.", "examples": ["PW-000123"]},
+            "device_type": text("model", "bracelet"), "firmware_version": text("version", "1.4.2"),
+            "battery_level": {"type": ["integer", "null"], "description": "percent", "examples": [83]}}});
     json!({"type": "object", "required": ["data"], "additionalProperties": false,
         "description": "An upload. A row with a value out of range is named in the answer and left out; the others are stored.",
         "properties": {
-            "sync_id": {"type": ["string", "null"], "format": "uuid", "description": "An upload that is repeated under its id is answered as before."},
-            "time_zone": text("IANA zone of the samples; without it that of the patient"),
+            "sync_id": {"type": ["string", "null"], "format": "uuid", "examples": ["80876de9-4e89-449a-9a8f-c1e11f720437"],
+                "description": "An upload that is repeated under its id is answered as before."},
+            "time_zone": text("IANA zone of the samples; without it that of the patient", "Europe/Zurich"),
             "device": device,
             "data": {"type": "object", "additionalProperties": false, "properties": data,
                 "description": "By data type: columns, an array of blocks of columns, or an array of rows."},

@@ -20,6 +20,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 /// again, in case the answer was lost. Whoever refreshes it later ends all tokens that go back to the same exchange.
 /// Tokens of OAuth and those by which someone reads in a patient's stead are refused.
 #[utoipa::path(get, path = "/auth/refresh", tag = "logins",
+    security(("health_token" = [])),
     responses((status = 200, body = RefreshBody, headers(("Authorization" = String, description = "Bearer and the new token"))),
     (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 429, body = ErrorBody)))]
 async fn refresh(
@@ -32,6 +33,7 @@ async fn refresh(
 
 /// The same as GET.
 #[utoipa::path(post, path = "/auth/refresh", tag = "logins",
+    security(("health_token" = [])),
     responses((status = 200, body = RefreshBody, headers(("Authorization" = String, description = "Bearer and the new token"))),
     (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 429, body = ErrorBody)))]
 async fn refresh_by_post(state: State<ApiState>, address: ClientAddress, token: BearerToken) -> Result<RefreshedToken> {
@@ -40,7 +42,8 @@ async fn refresh_by_post(state: State<ApiState>, address: ClientAddress, token: 
 
 /// Ends the token, and those that it was refreshed from. A token that has expired is taken as long as it
 /// could be refreshed.
-#[utoipa::path(post, path = "/auth/logout", tag = "logins", responses((status = 204), (status = 401, body = ErrorBody)))]
+#[utoipa::path(post, path = "/auth/logout", tag = "logins", security(("health_token" = [])),
+    responses((status = 204), (status = 401, body = ErrorBody)))]
 async fn logout(State(state): State<ApiState>, BearerToken(token): BearerToken) -> Result<StatusCode> {
     state.platform.identity.health_logout(&token).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -4,6 +4,8 @@ use axum::extract::State;
 use axum::response::Response;
 use platform::PlatformError;
 use serde::Serialize;
+use utoipa::openapi::Ref;
+use utoipa::openapi::schema::{Array, ArrayBuilder};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vitals::summary::Section;
@@ -81,31 +83,68 @@ fn integer(parameters: &Parameters, key: &'static str) -> std::result::Result<Op
     text.parse().map(Some).map_err(|_| malformed(key, "must be a whole number"))
 }
 
-/// What follows the days.
+/// A page of daily summaries.
 #[derive(Serialize, utoipa::ToSchema)]
-struct Envelope {
+struct SummaryPage {
+    // Empty here: days are written into the answer one by one, where the list begins.
+    #[schema(schema_with = daily_summaries)]
+    data: [(); 0],
+    /// Number of this page, from 1.
+    #[schema(example = 1)]
     current_page: i64,
+    /// Days of a page.
+    #[schema(example = 1)]
     per_page: i64,
+    /// Number of the last page.
+    #[schema(example = 2)]
     last_page: i64,
     /// Days of the range.
+    #[schema(example = 2)]
     total: i64,
     /// Position of the first day shown, from 1; null when there is none.
+    #[schema(example = 1)]
     from: Option<i64>,
     /// Position of the last day shown.
+    #[schema(example = 1)]
     to: Option<i64>,
+    /// Address without the query.
+    #[schema(example = "https://study.example/health/user-summaries")]
     path: String,
+    /// Address of the first page.
+    #[schema(
+        example = "https://study.example/health/user-summaries?date_from=2025-11-19&date_to=2025-11-20&include_slots=0&per_page=1&page=1"
+    )]
     first_page_url: String,
+    /// Address of the last page.
+    #[schema(
+        example = "https://study.example/health/user-summaries?date_from=2025-11-19&date_to=2025-11-20&include_slots=0&per_page=1&page=2"
+    )]
     last_page_url: String,
+    /// Address of the next page; null on the last.
+    #[schema(
+        example = "https://study.example/health/user-summaries?date_from=2025-11-19&date_to=2025-11-20&include_slots=0&per_page=1&page=2"
+    )]
     next_page_url: Option<String>,
+    /// Address of the page before; null on the first.
+    #[schema(example = json!(null))]
     prev_page_url: Option<String>,
 }
 
-impl Envelope {
+/// How a page begins; the days follow.
+const DATA: &str = "{\"data\":[";
+
+fn daily_summaries() -> Array {
+    let days = ArrayBuilder::new().items(Ref::from_schema_name("DailySummary"));
+    days.description(Some("The days of the page, ascending.")).build()
+}
+
+impl SummaryPage {
     fn new(pages: &Pages, form: &DayForm, path: String) -> Self {
         let last_page = pages.last_page();
         let url = |page: i64| url_of_page(&path, pages, form, page);
         let positions = pages.positions();
-        Envelope {
+        SummaryPage {
+            data: [],
             current_page: pages.page,
             per_page: pages.per_page,
             last_page,
@@ -147,7 +186,8 @@ fn url_of_page(path: &str, pages: &Pages, form: &DayForm, page: i64) -> String {
         ("include_extra" = Option<i64>, Query, description = "1 to include `extra`"),
         ("types[]" = Option<Vec<String>>, Query, description = "sections to show; all without it"),
         ("per_page" = Option<i64>, Query, description = "10 without it"), ("page" = Option<i64>, Query)),
-    responses((status = 200, body = Envelope, description = "`data`, the daily summaries, and the fields shown"),
+    security(("health_token" = []), ("oauth2" = ["patient.read"])),
+    responses((status = 200, body = SummaryPage),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 422, body = ErrorBody), (status = 503, body = ErrorBody)))]
 async fn user_summaries(
@@ -164,11 +204,10 @@ async fn user_summaries(
     }
     // From the configured address: the Host header is whatever the client says.
     let path = format!("{}/user-summaries", state.platform.core.settings().health_url.trim_end_matches('/'));
-    let envelope = serde_json::to_string(&Envelope::new(&pages, &form, path));
-    let envelope = envelope.map_err(|error| PlatformError::Internal(error.to_string()))?;
-    // The members of the envelope follow the days in the same object.
-    let after = format!("],{}", &envelope[1..]).into_bytes();
-    let frame = Frame { before: b"{\"data\":[".to_vec(), after };
+    let page = serde_json::to_string(&SummaryPage::new(&pages, &form, path));
+    let mut before = page.map_err(|error| PlatformError::Internal(error.to_string()))?;
+    let after = before.split_off(DATA.len()).into_bytes();
+    let frame = Frame { before: before.into_bytes(), after };
     many_days(futures::stream::iter([Ok(days)]), form, Arrangement::Listed(frame)).await
 }
 

@@ -6,11 +6,12 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
 use platform::AfReading;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::body::Fields;
+use crate::body::typed::{FieldValue, Valid, body};
 use crate::error::{ErrorBody, Result, broken_off};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
@@ -23,69 +24,99 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(export)).routes(routes!(strip))
 }
 
-/// A range of time.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct AfRange {
-    /// Unix epoch ms, included.
-    timestamp_from: i64,
-    /// Unix epoch ms, included; at most 31 days later.
-    timestamp_to: i64,
+body! {
+    /// A range of time.
+    #[schema(as = AfRecordRange)]
+    struct AfRange {
+        /// Unix epoch ms, included.
+        #[schema(value_type = i64)]
+        #[schema(example = 1_763_600_000_000_i64)]
+        timestamp_from: Time,
+        /// Unix epoch ms, included; at most 31 days later.
+        #[schema(value_type = i64)]
+        #[schema(example = 1_763_686_400_000_i64)]
+        timestamp_to: Time,
+    }
 }
 
 /// What was found in 64 consecutive beat intervals. Not a diagnosis.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = AfRecord)]
 struct AfBody {
     /// Follows from the patient and `timestamp`.
+    #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     _id: String,
     /// The patient's uuid.
+    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     user_id: String,
     /// Time of the window's first beat, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
     timestamp: i64,
     /// `NSR`, `AF` or `UNC` (unclassified: fewer than 50 good intervals, or too irregular a signal).
     #[schema(example = "NSR")]
     classification: &'static str,
     /// 0 to 1; 0 when unclassified.
+    #[schema(example = 0.03)]
     afb_probability: f64,
     /// Median of `afb_probability` over the three windows that vote.
+    #[schema(example = 0.03)]
     final_probability: f64,
     /// Share of good intervals, 0 to 1.
+    #[schema(example = 0.97)]
     good_quality_probability: f64,
     /// The local clock at `timestamp`, `YYYY-MM-DD HH:MM:SS`.
+    #[schema(example = "2025-11-20 01:53:20")]
     client_date: String,
     /// When the service first had a record of that time, UTC, `YYYY-MM-DD HH:MM:SS`.
+    #[schema(example = "2025-11-20 00:58:20")]
     created_at: String,
     /// When it last changed, UTC, `YYYY-MM-DD HH:MM:SS`.
+    #[schema(example = "2025-11-20 00:58:20")]
     updated_at: String,
     /// Always true: see `image_url`.
+    #[schema(example = true)]
     has_image_file: bool,
     /// Address of the strip, an SVG, below the address of the integration API.
+    #[schema(example = "/v1/patients/80876de9-4e89-449a-9a8f-c1e11f720437/afib/65b1f0c2a4d3e5f60718293a/strip.svg")]
     image_url: String,
     /// Whether most of the three windows around are fibrillation; null when they are divided or unclassified.
+    #[schema(example = false)]
     af_detected: Option<bool>,
     /// The local clock at `timestamp` where fibrillation was detected.
+    #[schema(example = json!(null))]
     af_timestamp: Option<String>,
     /// Mean good interval, ms.
+    #[schema(example = 982.4)]
     avnn: Option<f64>,
     /// Number of good intervals out of 64.
+    #[schema(example = 62)]
     good_ibi_number: u32,
     /// Per minute.
+    #[schema(example = 61)]
     heart_rate: Option<f64>,
     /// Hypertension assessment as the bracelet sent it during the window.
+    #[schema(example = json!(null))]
     hta: Option<String>,
     /// Its quality, 0 to 4.
+    #[schema(example = json!(null))]
     hta_q: Option<i32>,
     /// Power 0.04 to 0.15 Hz, ms²; null in windows under 120 s.
+    #[schema(example = json!(null))]
     lf: Option<f64>,
     /// Share of good intervals where there is an `lf`.
+    #[schema(example = json!(null))]
     lf_confidence: Option<f64>,
     /// 1 − `afb_probability`; null when unclassified.
+    #[schema(example = 0.97)]
     nsr_probability: Option<f64>,
     /// Successive differences above 50 ms, percent.
+    #[schema(example = 18.4)]
     pnn50: Option<f64>,
     /// Root mean square of successive differences, ms.
+    #[schema(example = 42.3)]
     rmssd: Option<f64>,
     /// Standard deviation of the good intervals, ms.
+    #[schema(example = 61.2)]
     sdnn: Option<f64>,
 }
 
@@ -130,7 +161,8 @@ impl AfBody {
 ///
 /// At most 31 days at once. Windows are 64 consecutive intervals, counted anew from the first beat of each UTC hour.
 #[utoipa::path(post, path = "/v1/create-afib-export/{uuid}", tag = "exports",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query)), request_body = AfRange,
+    params(("uuid" = String, Path)), security(("api_key" = [])),
+    request_body = AfRange,
     responses((status = 200, body = Vec<AfBody>), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
         (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 415, body = ErrorBody),
         (status = 422, body = ErrorBody), (status = 503, body = ErrorBody)))]
@@ -138,11 +170,8 @@ async fn export(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(PathPatient(uuid)): Path<PathPatient>,
-    mut fields: Fields,
+    Valid(AfRange { timestamp_from: Time(from_ms), timestamp_to: Time(to_ms) }): Valid<AfRange>,
 ) -> Result<Response> {
-    let from_ms = required_integer(&mut fields, "timestamp_from");
-    let to_ms = required_integer(&mut fields, "timestamp_to");
-    fields.finish()?;
     let days = state.platform.data.af_records(&researcher, &uuid, from_ms, to_ms).await?;
     // A failure of the first day still has a status of its own.
     let mut days = Box::pin(days);
@@ -165,14 +194,19 @@ async fn export(
     Ok(([(CONTENT_TYPE, "application/json")], Body::from_stream(body)).into_response())
 }
 
-fn required_integer(fields: &mut Fields, field: &str) -> i64 {
-    match fields.required_integer(field) {
-        Some(time_ms) if time_ms.unsigned_abs() <= LATEST_MS => time_ms,
-        Some(_) => {
-            fields.note(field, "must be Unix epoch milliseconds");
-            0
+/// A time, Unix epoch ms.
+pub(crate) struct Time(i64);
+
+impl FieldValue for Time {
+    fn take(fields: &mut Fields, name: &str) -> Self {
+        match fields.required_integer(name) {
+            Some(time_ms) if time_ms.unsigned_abs() <= LATEST_MS => Time(time_ms),
+            Some(_) => {
+                fields.note(name, "must be Unix epoch milliseconds");
+                Time(0)
+            }
+            None => Time(0),
         }
-        None => 0,
     }
 }
 
@@ -181,8 +215,8 @@ const LATEST_MS: u64 = 253_402_300_799_999;
 
 /// The strip of a record: its 64 intervals over time. Not a diagnosis.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/afib/{id}/strip.svg", tag = "exports",
-    params(("uuid" = String, Path), ("id" = String, Path, description = "`_id` of a record"),
-        ("token" = Option<String>, Query)),
+    params(("uuid" = String, Path), ("id" = String, Path, description = "`_id` of a record")),
+    security(("api_key" = [])),
     responses((status = 200, body = String, content_type = "image/svg+xml"), (status = 401, body = ErrorBody),
         (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 503, body = ErrorBody)))]
 async fn strip(

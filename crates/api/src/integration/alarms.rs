@@ -2,12 +2,12 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::Alarm;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
@@ -18,48 +18,64 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(read, change))
 }
 
-/// A threshold at which somebody wants to be told.
-#[derive(Deserialize, Serialize, utoipa::ToSchema)]
-struct AlarmBody {
-    /// A name of latest values, or `news_score`.
-    vital: String,
-    /// Values below this alarm.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    below: Option<f64>,
-    /// Values above this alarm.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    above: Option<f64>,
-    /// For how long, s.
-    for_s: i64,
+body! {
+    /// A threshold at which somebody wants to be told.
+    #[derive(Serialize)]
+    #[schema(as = Alarm)]
+    struct AlarmBody {
+        /// A name of latest values, or `news_score`.
+        #[schema(example = "heart_rate")]
+        vital: String,
+        /// Values below this alarm.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schema(minimum = 0, maximum = 1000)]
+        #[schema(example = 45)]
+        below: Option<f64>,
+        /// Values above this alarm.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schema(minimum = 0, maximum = 1000)]
+        #[schema(example = 130)]
+        above: Option<f64>,
+        // Left out it means at once, which alarms too often rather than too late.
+        /// For how long, s; 0 when it is left out.
+        #[schema(minimum = 0, maximum = 86_400)]
+        #[schema(example = 60)]
+        for_s: Option<i64>,
+    }
 }
 
-/// All alarms of a patient.
-#[derive(Deserialize, Serialize, utoipa::ToSchema)]
-struct AlarmsBody {
-    alarms: Vec<AlarmBody>,
+body! {
+    /// All alarms of a patient.
+    #[derive(Serialize)]
+    #[schema(as = Alarms)]
+    struct AlarmsBody {
+        /// The alarms; at most 50.
+        alarms: Vec<AlarmBody>,
+    }
 }
 
 impl From<Vec<Alarm>> for AlarmsBody {
     fn from(alarms: Vec<Alarm>) -> Self {
-        let body =
-            |alarm: Alarm| AlarmBody { vital: alarm.vital, below: alarm.below, above: alarm.above, for_s: alarm.for_s };
+        let body = |alarm: Alarm| AlarmBody {
+            vital: alarm.vital,
+            below: alarm.below,
+            above: alarm.above,
+            for_s: Some(alarm.for_s),
+        };
         AlarmsBody { alarms: alarms.into_iter().map(body).collect() }
     }
 }
 
-fn read_alarm(fields: &mut Fields) -> Alarm {
-    Alarm {
-        vital: fields.required_text("vital"),
-        below: fields.number("below"),
-        above: fields.number("above"),
-        // Left out it means at once, which alarms too often rather than too late.
-        for_s: fields.integer("for_s").unwrap_or(0),
+impl From<AlarmBody> for Alarm {
+    fn from(AlarmBody { vital, below, above, for_s }: AlarmBody) -> Self {
+        Alarm { vital, below, above, for_s: for_s.unwrap_or(0) }
     }
 }
 
 /// The alarms of a patient.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/alarms", tag = "patients",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query)),
+    params(("uuid" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 200, body = AlarmsBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody)))]
 async fn read(
@@ -72,7 +88,8 @@ async fn read(
 
 /// Puts alarms in the place of those that a patient has.
 #[utoipa::path(put, path = "/v1/patients/{uuid}/alarms", tag = "patients",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query)), request_body = AlarmsBody,
+    params(("uuid" = String, Path)), security(("api_key" = [])),
+    request_body = AlarmsBody,
     responses((status = 200, body = AlarmsBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 415, body = ErrorBody),
     (status = 422, body = ErrorBody)))]
@@ -80,10 +97,9 @@ async fn change(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(PathPatient(uuid)): Path<PathPatient>,
-    mut fields: Fields,
+    Valid(AlarmsBody { alarms }): Valid<AlarmsBody>,
 ) -> Result<Json<AlarmsBody>> {
     // The whole list and no single alarm: clients cannot leave one behind that they did not see.
-    let alarms = fields.required_list("alarms", read_alarm);
-    fields.finish()?;
+    let alarms = alarms.into_iter().map(Alarm::from).collect();
     Ok(Json(state.platform.people.set_alarms(&researcher, &uuid, alarms).await?.into()))
 }

@@ -3,10 +3,12 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use axum::routing::get;
 use platform::PlatformError;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use store::AuditEntry;
+use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -21,26 +23,50 @@ const AT_ONCE: usize = 256;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(of_patient))
+    OpenApiRouter::new().routes(routes!(list)).route("/v1/patients/{uuid}/audit/logs", get(of_patient))
 }
 
 /// An entry of the audit log.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = AuditEntry)]
 struct EntryBody {
+    /// Record identifier.
+    #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     id: String,
     /// Time of completion, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
     timestamp: i64,
     /// Action code.
+    #[schema(example = "PATIENT_CREATE")]
     action_type: String,
     /// Who did it.
+    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     user_id: String,
+    /// In which role.
+    #[schema(example = "researcher")]
     user_role: String,
+    /// What it was done to.
+    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     primary_entity_id: String,
+    /// Kind of that.
+    #[schema(example = "patient")]
     primary_entity_type: String,
+    /// What else is concerned; null when nothing is.
+    #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     secondary_entity_id: Option<String>,
+    /// Kind of that.
+    #[schema(example = "group")]
     secondary_entity_type: Option<String>,
-    #[schema(value_type = Option<Object>)]
+    /// What belongs to the action.
+    #[schema(schema_with = details)]
     details: Option<Box<RawValue>>,
+}
+
+/// An object, whose members differ from action to action.
+fn details() -> Object {
+    let kinds = SchemaType::from_iter([Type::Object, Type::Null]);
+    let object = ObjectBuilder::new().schema_type(kinds).description(Some("What belongs to the action."));
+    object.examples([serde_json::json!({"fields": ["height"]})]).build()
 }
 
 impl From<AuditEntry> for EntryBody {
@@ -65,8 +91,9 @@ impl From<AuditEntry> for EntryBody {
 
 /// The entries in which the caller appears, ascending. Needs an active subscription.
 #[utoipa::path(get, path = "/v1/patients/audit/logs", tag = "audit logs",
-    params(("token" = Option<String>, Query), ("from" = f64, Query), ("to" = f64, Query),
+    params(("from" = f64, Query), ("to" = f64, Query),
     ("action_type" = Option<String>, Query)),
+    security(("api_key" = [])),
     responses((status = 200, body = Vec<EntryBody>), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 422, body = ErrorBody)))]
 async fn list(
@@ -86,9 +113,7 @@ async fn list(
     streamed(pages, Frame::array(), AT_ONCE, write).await
 }
 
-/// Was removed: the other address answers the same.
-#[utoipa::path(get, path = "/v1/patients/{uuid}/audit/logs", tag = "audit logs",
-    params(("uuid" = String, Path)), responses((status = 410, body = ErrorBody)))]
+/// Was removed: the other address answers the same. It is no part of the document, as it never does anything.
 async fn of_patient() -> ApiError {
     ApiError::Particular {
         // Without looking at any credential (specification, 7): who still calls this needs to learn it.

@@ -4,12 +4,12 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use platform::{BraceletChange, NewBracelet};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::{Bracelet, SerialNumber};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
@@ -21,36 +21,58 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list, register)).routes(routes!(change, remove)).routes(routes!(attach, detach))
 }
 
-/// A bracelet to register.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct BraceletFields {
-    serial_number: String,
-    device_type: String,
-    firmware_version: Option<String>,
+body! {
+    /// A bracelet to register.
+    #[schema(as = NewBracelet)]
+    struct BraceletRegistration {
+        /// Serial number, as it is printed on the bracelet.
+        #[schema(example = "PW-000123")]
+        serial_number: String,
+        /// Model.
+        #[schema(example = "bracelet")]
+        device_type: String,
+        /// Not known of a bracelet that is still in its box.
+        #[schema(example = "1.4.2")]
+        firmware_version: Option<String>,
+    }
 }
 
-/// Attributes of a bracelet to change; those that are left out stay as they are.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct BraceletChangeFields {
-    device_type: Option<String>,
-    firmware_version: Option<String>,
+body! {
+    /// Attributes of a bracelet to change; those that are left out stay as they are.
+    #[schema(as = BraceletChange)]
+    struct BraceletAttributes {
+        /// Model.
+        #[schema(example = "bracelet")]
+        device_type: Option<String>,
+        /// Version of the firmware.
+        #[schema(example = "1.4.2")]
+        firmware_version: Option<String>,
+    }
 }
 
 /// A bracelet. What is not known is left out.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = Bracelet)]
 struct BraceletBody {
     /// Record identifier, 24 hex digits.
+    #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     id: String,
+    /// Serial number, as it is printed on the bracelet.
+    #[schema(example = "PW-000123")]
     serial_number: String,
+    /// Model.
+    #[schema(example = "bracelet")]
     device_type: String,
+    /// Version of the firmware.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "1.4.2")]
     firmware_version: Option<String>,
     /// ISO 8601 in UTC with milliseconds.
+    #[schema(example = "2025-11-20T00:53:20.000Z")]
     created_at: String,
     /// The patient who wears it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     patient_uuid: Option<String>,
 }
 
@@ -68,7 +90,7 @@ impl From<Bracelet> for BraceletBody {
 }
 
 /// The bracelets that the caller's patients wear, and those that nobody wears and somebody of his studies has registered.
-#[utoipa::path(get, path = "/v1/bracelets", tag = "bracelets", params(("token" = Option<String>, Query)),
+#[utoipa::path(get, path = "/v1/bracelets", tag = "bracelets", security(("api_key" = [])),
     responses((status = 200, body = Vec<BraceletBody>), (status = 401, body = ErrorBody)))]
 async fn list(
     State(state): State<ApiState>,
@@ -79,28 +101,23 @@ async fn list(
 }
 
 /// Registers a bracelet.
-#[utoipa::path(post, path = "/v1/bracelets", tag = "bracelets", params(("token" = Option<String>, Query)),
-    request_body = BraceletFields,
+#[utoipa::path(post, path = "/v1/bracelets", tag = "bracelets", security(("api_key" = [])),
+    request_body = BraceletRegistration,
     responses((status = 200, body = BraceletBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 409, body = ErrorBody), (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]
 async fn register(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    mut fields: Fields,
+    Valid(BraceletRegistration { serial_number, device_type, firmware_version }): Valid<BraceletRegistration>,
 ) -> Result<Json<BraceletBody>> {
-    let new = NewBracelet {
-        serial_number: SerialNumber::new(fields.required_text("serial_number")),
-        device_type: fields.required_text("device_type"),
-        // Not known for a bracelet that is still in its box.
-        firmware_version: fields.text("firmware_version"),
-    };
-    fields.finish()?;
+    let new = NewBracelet { serial_number: SerialNumber::new(serial_number), device_type, firmware_version };
     Ok(Json(state.platform.people.register_bracelet(&researcher, new).await?.into()))
 }
 
 /// Changes model or firmware of a bracelet.
 #[utoipa::path(patch, path = "/v1/bracelets/{serial}", tag = "bracelets",
-    params(("serial" = String, Path), ("token" = Option<String>, Query)), request_body = BraceletChangeFields,
+    params(("serial" = String, Path)), security(("api_key" = [])),
+    request_body = BraceletAttributes,
     responses((status = 200, body = BraceletBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
     (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]
@@ -108,17 +125,16 @@ async fn change(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(serial): Path<SerialNumber>,
-    mut fields: Fields,
+    Valid(BraceletAttributes { device_type, firmware_version }): Valid<BraceletAttributes>,
 ) -> Result<Json<BraceletBody>> {
-    let change =
-        BraceletChange { device_type: fields.text("device_type"), firmware_version: fields.text("firmware_version") };
-    fields.finish()?;
+    let change = BraceletChange { device_type, firmware_version };
     Ok(Json(state.platform.people.change_bracelet(&researcher, &serial, change).await?.into()))
 }
 
 /// Removes a bracelet; 409 `bracelet_attached` while a patient wears it.
 #[utoipa::path(delete, path = "/v1/bracelets/{serial}", tag = "bracelets",
-    params(("serial" = String, Path), ("token" = Option<String>, Query)),
+    params(("serial" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn remove(
@@ -133,7 +149,8 @@ async fn remove(
 
 /// Puts a bracelet on a patient's wrist; 409 `bracelet_attached` while another wears it.
 #[utoipa::path(put, path = "/v1/patients/{uuid}/bracelets/{serial}", tag = "bracelets",
-    params(("uuid" = String, Path), ("serial" = String, Path), ("token" = Option<String>, Query)),
+    params(("uuid" = String, Path), ("serial" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn attach(
@@ -148,7 +165,8 @@ async fn attach(
 
 /// Takes a bracelet off a patient's wrist.
 #[utoipa::path(delete, path = "/v1/patients/{uuid}/bracelets/{serial}", tag = "bracelets",
-    params(("uuid" = String, Path), ("serial" = String, Path), ("token" = Option<String>, Query)),
+    params(("uuid" = String, Path), ("serial" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody)))]
 async fn detach(

@@ -25,20 +25,27 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// How much of a day's heart rate has reached the service.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = HeartRateCompliance)]
 struct ComplianceBody {
     /// YYYY-MM-DD.
+    #[schema(example = "2025-11-20")]
     date: String,
     /// Percent of the five-minute slots of the local day, with one decimal.
+    #[schema(example = 93.1)]
     compliance: f64,
 }
 
-/// Counts by name, `raw_data_*` and `summary_data_*_slots`.
-type CountsBody = BTreeMap<String, u64>;
+/// Counts by name, `raw_data_*` and `summary_data_*_slots`. What there is nothing of is left out.
+#[derive(Serialize, utoipa::ToSchema)]
+#[serde(transparent)]
+#[schema(as = ComplianceCounts, example = json!({"raw_data_activity": 1440, "summary_data_heart_rate_slots": 288}))]
+struct CountsBody(BTreeMap<String, u64>);
 
 fn counts_body(counts: ComplianceCounts) -> CountsBody {
     let rows = counts.rows.into_iter().map(|(data_type, rows)| (key_of(data_type), rows));
     let slots = counts.slots.into_iter();
-    rows.chain(slots.map(|(section, slots)| (format!("summary_data_{}_slots", section.name()), slots))).collect()
+    let slots = slots.map(|(section, slots)| (format!("summary_data_{}_slots", section.name()), slots));
+    CountsBody(rows.chain(slots).collect())
 }
 
 /// The key of the count of a type's rows.
@@ -48,8 +55,8 @@ fn key_of(data_type: DataType) -> String {
 
 /// The percentage of a day's five-minute slots that have a heart rate; of today, of those that have elapsed.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/compliance/{date}", tag = "compliance",
-    params(("uuid" = String, Path), ("date" = String, Path, description = "YYYY-MM-DD"),
-        ("token" = Option<String>, Query)),
+    params(("uuid" = String, Path), ("date" = String, Path, description = "YYYY-MM-DD")),
+    security(("api_key" = [])),
     responses((status = 200, body = ComplianceBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
 async fn of_heart_rate(
@@ -65,8 +72,8 @@ async fn of_heart_rate(
 /// Counts of a day: of the patient's local day, or with `utc=yes` of the day in UTC. What there is nothing of is left
 /// out.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/raw-data-compliance/{date}", tag = "compliance",
-    params(("uuid" = String, Path), ("date" = String, Path, description = "YYYY-MM-DD"),
-        ("token" = Option<String>, Query), ("utc" = Option<String>, Query, description = "`yes` to count the day of UTC")),
+    params(("uuid" = String, Path), ("date" = String, Path, description = "YYYY-MM-DD"), ("utc" = Option<String>, Query, description = "`yes` to count the day of UTC")),
+    security(("api_key" = [])),
     responses((status = 200, body = CountsBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
         (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
 async fn counts_of_day(
@@ -87,9 +94,10 @@ async fn counts_of_day(
 
 /// Counts of a range of UTC of at most 48 hours, both ends included, exact to the millisecond.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/raw-data-compliance", tag = "compliance",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query),
+    params(("uuid" = String, Path),
         ("utc_date_from" = String, Query, description = "YYYY-MM-DDTHH:MM:SS.SSSZ"),
         ("utc_date_to" = String, Query, description = "YYYY-MM-DDTHH:MM:SS.SSSZ, at most 48 hours later")),
+    security(("api_key" = [])),
     responses((status = 200, body = CountsBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
 async fn counts_of_range(

@@ -37,16 +37,25 @@ impl FromRequestParts<ApiState> for HealthTokenCall {
 
 /// A bracelet. What is not known is left out.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = Device)]
 pub(super) struct DeviceBody {
+    /// Model.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "bracelet")]
     device_type: Option<String>,
+    /// Serial number, as it is printed on the bracelet.
+    #[schema(example = "PW-000123")]
     serial_number: String,
+    /// Version of the firmware.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "1.4.2")]
     firmware_version: Option<String>,
     /// Charge, %.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 83)]
     battery_level: Option<i64>,
     /// ISO 8601 in UTC with milliseconds.
+    #[schema(example = "2025-11-20T00:53:20.000Z")]
     updated_at: String,
 }
 
@@ -63,7 +72,7 @@ impl From<Device> for DeviceBody {
 }
 
 /// The bracelets of the patient whose data the token opens, newest first.
-#[utoipa::path(get, path = "/v1/user-devices", tag = "patients", params(("x-health-token" = String, Header)),
+#[utoipa::path(get, path = "/v1/user-devices", tag = "patients", security(("health_token_header" = [])),
     responses((status = 200, body = Vec<DeviceBody>), (status = 401, body = ErrorBody)))]
 async fn list(
     State(state): State<ApiState>,

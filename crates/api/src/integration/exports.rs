@@ -4,13 +4,15 @@ use axum::Json;
 use axum::extract::{Path, State};
 use platform::PlatformError;
 use platform::exports::{ArchiveCompression, ArchiveFormat, ExportProgress, ExportRequest, ExportStatus};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::ExportStage;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vitals::registry::DataType;
 
 use crate::body::Fields;
+use crate::body::typed::{FieldValue, Name, Sent, body};
+use crate::choices::{ArchiveCompressionName, ArchiveFormatName, ExportStageName};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
@@ -23,31 +25,36 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(create)).routes(routes!(create_of_type)).routes(routes!(status))
 }
 
-/// What is to be exported.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-#[schema(example = json!({"client_date_from": "2026-11-20T00:00:00.000", "client_date_to": "2026-11-20T23:59:59.999",
-    "types": ["ppg2", "acc"], "format": "csv", "compression": "deflate"}))]
-struct NewExportBody {
-    /// First local date and time, without zone, included.
-    client_date_from: String,
-    /// Last local date and time, without zone, included.
-    client_date_to: String,
-    /// Data types; together with the one of the path, where there is one.
-    types: Option<Vec<String>>,
-    /// `csv` (default) or `parquet`.
-    format: Option<String>,
-    /// Of CSV: `deflate` (default) or `store`.
-    compression: Option<String>,
+body! {
+    /// What is to be exported.
+    #[schema(example = json!({"client_date_from": "2026-11-20T00:00:00.000", "client_date_to": "2026-11-20T23:59:59.999",
+        "types": ["ppg2", "acc"], "format": "csv", "compression": "deflate"}))]
+    struct NewExport {
+        /// First local date and time, without zone, included.
+        #[schema(value_type = String)]
+        client_date_from: LocalTime,
+        /// Last local date and time, without zone, included.
+        #[schema(value_type = String)]
+        client_date_to: LocalTime,
+        /// Data types; together with the one of the path, where there is one.
+        #[schema(value_type = Option<Vec<String>>)]
+        types: DataTypes,
+        /// CSV without it.
+        format: Option<ArchiveFormatName>,
+        /// Of CSV; deflated without it.
+        compression: Option<ArchiveCompressionName>,
+    }
 }
 
 /// An export.
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(example = json!({"id": "6740a1f0c2d94e51b8a7c3d2", "status": "in_progress"}))]
+#[schema(as = Export)]
 struct ExportBody {
     /// Export identifier.
     id: String,
     /// `in_progress`, `done` or `failed`.
+    #[schema(value_type = ExportStageName)]
     status: &'static str,
     /// Where the archive can be fetched for an hour, once it is done.
     #[serde(rename = "downloadUrl", skip_serializing_if = "Option::is_none")]
@@ -74,7 +81,8 @@ impl From<ExportStatus> for ExportBody {
 /// manifest and a data dictionary. One export per patient and five minutes, over all types, unless the operator has
 /// set something else.
 #[utoipa::path(post, path = "/v1/create-export/{uuid}", tag = "exports",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query)), request_body = NewExportBody,
+    params(("uuid" = String, Path)), security(("api_key" = [])),
+    request_body = NewExport,
     responses((status = 200, body = ExportBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
         (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody),
         (status = 429, body = ErrorBody, description = "too soon after the last one; see Retry-After")))]
@@ -82,18 +90,18 @@ async fn create(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(PathPatient(uuid)): Path<PathPatient>,
-    fields: Fields,
+    sent: Sent<NewExport>,
 ) -> Result<Json<ExportBody>> {
     // Read whole before the turn is taken: a request that is refused must not cost the patient five minutes.
-    let request = read_request(fields, None)?;
+    let request = request_of(sent, None)?;
     let id = state.platform.data.create_export(&researcher, &uuid, &request).await?;
     Ok(Json(ExportStatus { id, progress: ExportProgress::InProgress }.into()))
 }
 
 /// Begins an export of the type in the path and the types in the body.
 #[utoipa::path(post, path = "/v1/create-export/{uuid}/{data_type}", tag = "exports",
-    params(("uuid" = String, Path), ("data_type" = String, Path, description = "data type, such as `ppg2`"),
-        ("token" = Option<String>, Query)), request_body = NewExportBody,
+    params(("uuid" = String, Path), ("data_type" = String, Path, description = "data type, such as `ppg2`")), security(("api_key" = [])),
+    request_body = NewExport,
     responses((status = 200, body = ExportBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
         (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody),
         (status = 429, body = ErrorBody, description = "too soon after the last one; see Retry-After")))]
@@ -101,18 +109,19 @@ async fn create_of_type(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path((uuid, data_type)): Path<(PathPatient, String)>,
-    fields: Fields,
+    sent: Sent<NewExport>,
 ) -> Result<Json<ExportBody>> {
     // 404 since it is part of the address; the same name among `types` is 422.
     let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("data type"))?;
-    let request = read_request(fields, Some(data_type))?;
+    let request = request_of(sent, Some(data_type))?;
     let id = state.platform.data.create_export(&researcher, &uuid.0, &request).await?;
     Ok(Json(ExportStatus { id, progress: ExportProgress::InProgress }.into()))
 }
 
 /// How far an export is. The link to the archive is made anew each time.
 #[utoipa::path(get, path = "/v1/export/{export_id}", tag = "exports",
-    params(("export_id" = String, Path), ("token" = Option<String>, Query)),
+    params(("export_id" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 200, body = ExportBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody)))]
 async fn status(
@@ -123,46 +132,45 @@ async fn status(
     Ok(Json(state.platform.data.export_status(&researcher, &export_id).await?.into()))
 }
 
-fn read_request(mut fields: Fields, of_path: Option<DataType>) -> Result<ExportRequest> {
-    let from_ms = date(&mut fields, "client_date_from");
-    let to_ms = date(&mut fields, "client_date_to");
-    let mut types: Vec<DataType> = of_path.into_iter().collect();
-    let named = fields.texts("types");
+fn request_of(Sent { body, mut faults }: Sent<NewExport>, of_path: Option<DataType>) -> Result<ExportRequest> {
+    let NewExport { client_date_from, client_date_to, types, format, compression } = body;
+    let types: Vec<DataType> = of_path.into_iter().chain(types.0).collect();
     // With a type in the path the list may be missing, null or empty.
-    if named.as_ref().is_none_or(Vec::is_empty) && types.is_empty() {
-        fields.note_once("types", "is required");
+    if types.is_empty() {
+        faults.note_once("types", "is required");
     }
-    for name in named.into_iter().flatten() {
-        match DataType::from_name(&name) {
-            Some(data_type) => types.push(data_type),
-            // Without the entry itself: it can be as long as the body.
-            None => fields.note("types", "has an entry that is no data type"),
-        }
-    }
-    let format = match fields.text("format").as_deref() {
-        None | Some("csv") => ArchiveFormat::Csv,
-        Some("parquet") => ArchiveFormat::Parquet,
-        Some(_) => {
-            fields.note("format", "must be csv or parquet");
-            ArchiveFormat::Csv
-        }
-    };
-    let compression = match fields.text("compression").as_deref() {
-        None | Some("deflate") => ArchiveCompression::Deflate,
-        Some("store") => ArchiveCompression::Store,
-        Some(_) => {
-            fields.note("compression", "must be deflate or store");
-            ArchiveCompression::Deflate
-        }
-    };
-    fields.finish()?;
-    Ok(ExportRequest::new(&types, from_ms, to_ms).in_form(format, compression))
+    faults.finish()?;
+    let format = format.map_or(ArchiveFormat::Csv, |Name(format)| format);
+    let compression = compression.map_or(ArchiveCompression::Deflate, |Name(compression)| compression);
+    Ok(ExportRequest::new(&types, client_date_from.0, client_date_to.0).in_form(format, compression))
 }
 
-fn date(fields: &mut Fields, name: &str) -> i64 {
-    let text = fields.required_text(name);
-    local_ms(&text).unwrap_or_else(|| {
-        fields.note_once(name, "must be a local date and time as YYYY-MM-DDTHH:MM:SS.SSS");
-        0
-    })
+/// A local date and time without a zone, milliseconds of the local clock since 1970.
+pub(crate) struct LocalTime(i64);
+
+impl FieldValue for LocalTime {
+    fn take(fields: &mut Fields, name: &str) -> Self {
+        let text = fields.required_text(name);
+        LocalTime(local_ms(&text).unwrap_or_else(|| {
+            fields.note_once(name, "must be a local date and time as YYYY-MM-DDTHH:MM:SS.SSS");
+            0
+        }))
+    }
+}
+
+/// Data types by name; none when they are not there.
+pub(crate) struct DataTypes(Vec<DataType>);
+
+impl FieldValue for DataTypes {
+    fn take(fields: &mut Fields, name: &str) -> Self {
+        let mut types = Vec::new();
+        for text in fields.texts(name).into_iter().flatten() {
+            match DataType::from_name(&text) {
+                Some(data_type) => types.push(data_type),
+                // Without the entry itself: it can be as long as the body.
+                None => fields.note(name, "has an entry that is no data type"),
+            }
+        }
+        DataTypes(types)
+    }
 }

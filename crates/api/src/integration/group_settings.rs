@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use axum::Json;
 use axum::extract::{Path, State};
 use platform::{GroupSettings, GroupSettingsChange};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use store::GroupCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::state::ApiState;
@@ -22,12 +23,16 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// The settings of a study, with defaults where nothing is set.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = StudySettings)]
 struct GroupSettingsBody {
     /// The day's goal, steps.
+    #[schema(example = 10000)]
     activity_goal_steps: i64,
     /// How the highest heart rate follows from age: `fox` or `tanaka`.
+    #[schema(example = "fox")]
     max_heart_rate_rule: String,
     /// Days that raw data are kept, by data type; types that are not named are kept for good.
+    #[schema(example = json!({"ppg2": 30, "acc": 90}))]
     retention: BTreeMap<String, i64>,
 }
 
@@ -41,21 +46,28 @@ impl From<GroupSettings> for GroupSettingsBody {
     }
 }
 
-/// Settings to change; those that are left out stay as they are.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct NewGroupSettings {
-    /// Steps, 1 to 200000.
-    activity_goal_steps: Option<i64>,
-    /// `fox` or `tanaka`.
-    max_heart_rate_rule: Option<String>,
-    /// Days, 1 to 36500, by data type; takes the place of all that were named before.
-    retention: Option<BTreeMap<String, i64>>,
+body! {
+    /// Settings to change; those that are left out stay as they are.
+    struct StudySettingsChange {
+        /// Steps, 1 to 200000.
+        #[schema(minimum = 1, maximum = 200_000)]
+        #[schema(example = 10000)]
+        activity_goal_steps: Option<i64>,
+        /// `fox` or `tanaka`.
+        #[schema(example = "fox")]
+        max_heart_rate_rule: Option<String>,
+        // Judged by type name later, so that each wrong entry is told with its own field.
+        /// Days, 1 to 36500, by data type; takes the place of all that were named before.
+        #[schema(value_type = Option<BTreeMap<String, i64>>)]
+        #[schema(example = json!({"ppg2": 30, "acc": 90}))]
+        retention: Option<Map<String, Value>>,
+    }
 }
 
 /// The settings of a study.
 #[utoipa::path(get, path = "/v1/groups/{group_code}/settings", tag = "studies",
-    params(("group_code" = String, Path), ("token" = Option<String>, Query)),
+    params(("group_code" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 200, body = GroupSettingsBody), (status = 401, body = ErrorBody),
     (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn read(
@@ -68,7 +80,8 @@ async fn read(
 
 /// Changes settings of a study. They hold from now on: days before keep what was valid then.
 #[utoipa::path(put, path = "/v1/groups/{group_code}/settings", tag = "studies",
-    params(("group_code" = String, Path), ("token" = Option<String>, Query)), request_body = NewGroupSettings,
+    params(("group_code" = String, Path)), security(("api_key" = [])),
+    request_body = StudySettingsChange,
     responses((status = 200, body = GroupSettingsBody), (status = 400, body = ErrorBody),
     (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody),
     (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]
@@ -76,14 +89,8 @@ async fn change(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(group_code): Path<GroupCode>,
-    mut fields: Fields,
+    Valid(StudySettingsChange { activity_goal_steps, max_heart_rate_rule, retention }): Valid<StudySettingsChange>,
 ) -> Result<Json<GroupSettingsBody>> {
-    let change = GroupSettingsChange {
-        activity_goal_steps: fields.integer("activity_goal_steps"),
-        max_heart_rate_rule: fields.text("max_heart_rate_rule"),
-        // Read as it is and judged by type name later, so that each wrong entry is reported with its own field.
-        retention: fields.object("retention"),
-    };
-    fields.finish()?;
+    let change = GroupSettingsChange { activity_goal_steps, max_heart_rate_rule, retention };
     Ok(Json(state.platform.people.change_group_settings(&researcher, &group_code, change).await?.into()))
 }

@@ -4,12 +4,12 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use platform::GroupChange;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::{Group, GroupCode};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
@@ -20,36 +20,52 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(change, delete)).routes(routes!(attach, detach))
 }
 
-/// A study to create.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct NewStudy {
-    name: String,
-    /// May be empty.
-    description: String,
+body! {
+    /// A study to create.
+    struct NewStudy {
+        /// Name.
+        #[schema(example = "Sleep")]
+        name: String,
+        // Required although it may be empty: leaving it out by mistake is told, leaving it empty is a choice.
+        /// May be empty.
+        #[schema(example = "of nurses")]
+        description: String,
+    }
 }
 
-/// Texts of a study to change; those that are left out stay as they are.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct StudyChange {
-    name: Option<String>,
-    description: Option<String>,
+body! {
+    /// Texts of a study to change; those that are left out stay as they are.
+    struct StudyChange {
+        /// Name.
+        #[schema(example = "Sleep")]
+        name: Option<String>,
+        /// Description.
+        #[schema(example = "of nurses")]
+        description: Option<String>,
+    }
 }
 
 /// A study.
 #[derive(Serialize, utoipa::ToSchema)]
 pub(crate) struct Study {
+    /// Name.
+    #[schema(example = "Sleep")]
     name: String,
+    /// Description.
+    #[schema(example = "of nurses")]
     description: String,
     /// Its name in paths, `groupCode`.
+    #[schema(example = "JYVPQ")]
     code: String,
     /// `HCP-<code>-<suffix>`.
     #[serde(rename = "hcpCode")]
+    #[schema(example = "HCP-JYVPQ-0h3qfs")]
     hcp_code: String,
     /// Record identifier.
+    #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     id: String,
     /// Creation, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
     timestamp: i64,
 }
 
@@ -67,7 +83,7 @@ impl From<Group> for Study {
 }
 
 /// The studies that the caller belongs to.
-#[utoipa::path(get, path = "/v1/groups", tag = "studies", params(("token" = Option<String>, Query)),
+#[utoipa::path(get, path = "/v1/groups", tag = "studies", security(("api_key" = [])),
     responses((status = 200, body = Vec<Study>), (status = 401, body = ErrorBody)))]
 async fn list(State(state): State<ApiState>, ResearcherCall(researcher): ResearcherCall) -> Result<Json<Vec<Study>>> {
     let groups = state.platform.people.groups(&researcher).await?;
@@ -75,25 +91,22 @@ async fn list(State(state): State<ApiState>, ResearcherCall(researcher): Researc
 }
 
 /// Creates a study with the caller as its first member.
-#[utoipa::path(post, path = "/v1/groups", tag = "studies", params(("token" = Option<String>, Query)),
+#[utoipa::path(post, path = "/v1/groups", tag = "studies", security(("api_key" = [])),
     request_body = NewStudy, responses((status = 200, body = Study), (status = 400, body = ErrorBody),
     (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 422, body = ErrorBody)))]
 async fn create(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    mut fields: Fields,
+    Valid(NewStudy { name, description }): Valid<NewStudy>,
 ) -> Result<Json<Study>> {
-    let name = fields.required_text("name");
-    // Required although it may be empty: leaving it out by mistake is reported, leaving it empty is a choice.
-    let description = fields.required_text("description");
-    fields.finish()?;
     // 200 and not 201: the specification shows the created study as an ordinary answer.
     Ok(Json(state.platform.people.create_group(&researcher, &name, &description).await?.into()))
 }
 
 /// Changes name and description of a study.
 #[utoipa::path(patch, path = "/v1/groups/{group_code}", tag = "studies",
-    params(("group_code" = String, Path), ("token" = Option<String>, Query)), request_body = StudyChange,
+    params(("group_code" = String, Path)), security(("api_key" = [])),
+    request_body = StudyChange,
     responses((status = 200, body = Study), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 415, body = ErrorBody),
     (status = 422, body = ErrorBody)))]
@@ -101,16 +114,16 @@ async fn change(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(group_code): Path<GroupCode>,
-    mut fields: Fields,
+    Valid(StudyChange { name, description }): Valid<StudyChange>,
 ) -> Result<Json<Study>> {
-    let change = GroupChange { name: fields.text("name"), description: fields.text("description") };
-    fields.finish()?;
+    let change = GroupChange { name, description };
     Ok(Json(state.platform.people.change_group(&researcher, &group_code, change).await?.into()))
 }
 
 /// Deletes a study that holds no patient; 409 `group_has_patients` otherwise.
 #[utoipa::path(delete, path = "/v1/groups/{group_code}", tag = "studies",
-    params(("group_code" = String, Path), ("token" = Option<String>, Query)),
+    params(("group_code" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn delete(
@@ -124,7 +137,8 @@ async fn delete(
 
 /// Adds a patient, whom another study of the caller holds, to this one.
 #[utoipa::path(put, path = "/v1/groups/{group_code}/patients/{uuid}", tag = "studies",
-    params(("group_code" = String, Path), ("uuid" = String, Path), ("token" = Option<String>, Query)),
+    params(("group_code" = String, Path), ("uuid" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody)))]
 async fn attach(
@@ -139,7 +153,8 @@ async fn attach(
 
 /// Takes a patient out of a study; 409 `last_group` when no other holds him.
 #[utoipa::path(delete, path = "/v1/groups/{group_code}/patients/{uuid}", tag = "studies",
-    params(("group_code" = String, Path), ("uuid" = String, Path), ("token" = Option<String>, Query)),
+    params(("group_code" = String, Path), ("uuid" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn detach(

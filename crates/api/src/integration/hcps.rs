@@ -3,12 +3,13 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::{AccountId, GroupCode, Member};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
+use crate::choices::RoleName;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathUuid;
@@ -19,20 +20,27 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list, add)).routes(routes!(remove))
 }
 
-/// Who is to become a member.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct NewHcp {
-    /// Of an account that is there.
-    email: String,
+body! {
+    /// Who is to become a member.
+    struct NewMember {
+        /// Of an account that is there.
+        #[schema(example = "rita@study.example")]
+        email: String,
+    }
 }
 
 /// A member.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = Member)]
 struct HcpBody {
+    /// Uuid of the account.
+    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     uuid: String,
+    /// E-mail address.
+    #[schema(example = "rita@study.example")]
     email: String,
     /// `researcher`, `hcp` or `admin`.
+    #[schema(value_type = RoleName)]
     role: &'static str,
 }
 
@@ -44,7 +52,8 @@ impl From<Member> for HcpBody {
 
 /// The members of a study, longest first.
 #[utoipa::path(get, path = "/v1/groups/{group_code}/hcps", tag = "studies",
-    params(("group_code" = String, Path), ("token" = Option<String>, Query)),
+    params(("group_code" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 200, body = Vec<HcpBody>), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody)))]
 async fn list(
@@ -58,7 +67,8 @@ async fn list(
 
 /// Makes an account a member of a study. One that is a member stays it.
 #[utoipa::path(post, path = "/v1/groups/{group_code}/hcps", tag = "studies",
-    params(("group_code" = String, Path), ("token" = Option<String>, Query)), request_body = NewHcp,
+    params(("group_code" = String, Path)), security(("api_key" = [])),
+    request_body = NewMember,
     responses((status = 200, body = HcpBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
     (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]
@@ -66,17 +76,16 @@ async fn add(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(group_code): Path<GroupCode>,
-    mut fields: Fields,
+    Valid(NewMember { email }): Valid<NewMember>,
 ) -> Result<Json<HcpBody>> {
-    let email = fields.required_text("email");
-    fields.finish()?;
     // The account has to exist: an invitation would send mail to addresses that nobody has checked.
     Ok(Json(state.platform.people.add_hcp(&researcher, &group_code, &email).await?.into()))
 }
 
 /// Ends a membership; 409 `last_manager` when nobody else in the study could manage it.
 #[utoipa::path(delete, path = "/v1/groups/{group_code}/hcps/{uuid}", tag = "studies",
-    params(("group_code" = String, Path), ("uuid" = String, Path), ("token" = Option<String>, Query)),
+    params(("group_code" = String, Path), ("uuid" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn remove(

@@ -24,12 +24,15 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// A page of the lake.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = LakePage)]
 struct LakeBody {
     /// The files, in the order in which they were published.
     files: Vec<LakeFileBody>,
     /// What to give as `since` next time: now, when there is more, or later.
+    #[schema(example = "1042")]
     next_since: String,
     /// Whether there is more now.
+    #[schema(example = false)]
     more: bool,
 }
 
@@ -41,6 +44,7 @@ struct LakeBody {
     "sealed_at": "2026-11-21T06:00:12.345Z",
     "path": "v1/type=ppg2/day=2026-11-20/patient=6f1c9a52-0b0e-4d0b-9d53-1d7f5b1f0001/000001-00c0ffee00c0ffee.parquet",
     "url": "https://study.example/integration/downloads/file.parquet?object=…&expires=…&signature=…"}))]
+#[schema(as = LakeFile)]
 struct LakeFileBody {
     /// Data type.
     #[serde(rename = "type")]
@@ -91,9 +95,10 @@ impl From<LakeFile> for LakeFileBody {
 /// Page by page: give `next_since` as `since` while there is more, and later to learn what is new. Files of a patient who
 /// joins the group later are found by listing without `since`.
 #[utoipa::path(get, path = "/v1/groups/{group_code}/lake", tag = "exports",
-    params(("group_code" = String, Path), ("token" = Option<String>, Query),
+    params(("group_code" = String, Path),
         ("since" = Option<String>, Query, description = "`next_since` of an earlier answer"),
         ("per_page" = Option<i64>, Query, description = "1 to 1000, default 500")),
+    security(("api_key" = [])),
     responses((status = 200, body = LakeBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
         (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn list(

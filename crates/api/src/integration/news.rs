@@ -4,13 +4,13 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use platform::{NewsReading, NewsSettingsChange};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vitals::news_timeline::{Assumed, EntryPart, SettingsAt};
 use vitals::news2::{Availability, Parameter};
 
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
@@ -23,40 +23,73 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// The newest NEWS entry. Sub-scores are null unless their measurement is good and fresh.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = NewsScore)]
 struct NewsBody {
     /// When it was scored, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
     timestamp: i64,
     /// Total; null unless all five measurements were good and fresh.
+    #[schema(example = 0)]
     value: Option<u8>,
+    /// Part of the heart rate.
+    #[schema(example = 0)]
     score_heart_rate: Option<u8>,
+    /// Part of the respiration rate.
+    #[schema(example = 0)]
     score_respiration_rate: Option<u8>,
+    /// Part of the oxygen saturation.
+    #[schema(example = 0)]
     score_spo2: Option<u8>,
+    /// Part of the temperature.
+    #[schema(example = 0)]
     score_temperature: Option<u8>,
+    /// Part of the blood pressure.
+    #[schema(example = 0)]
     score_blood_pressure: Option<u8>,
     /// Part of supplemental oxygen, from the settings.
+    #[schema(example = 0)]
     score_oxygen: u8,
     /// Part of consciousness, from the settings.
+    #[schema(example = 0)]
     score_consciousness: u8,
     /// /min.
+    #[schema(example = 61)]
     heart_rate: Option<f64>,
     /// /min.
+    #[schema(example = 14)]
     respiration_rate: Option<f64>,
     /// %.
+    #[schema(example = 97)]
     spo2: Option<f64>,
     /// Body temperature, °C.
+    #[schema(example = 36.8)]
     temperature: Option<f64>,
     /// Systolic, mmHg.
+    #[schema(example = 121)]
     blood_pressure: Option<f64>,
+    /// When it was measured, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
     heart_rate_timestamp: Option<i64>,
+    /// When it was measured, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
     respiration_rate_timestamp: Option<i64>,
+    /// When it was measured, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
     spo2_timestamp: Option<i64>,
+    /// When it was measured, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
     temperature_timestamp: Option<i64>,
+    /// When it was measured, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
     blood_pressure_timestamp: Option<i64>,
     /// 0 to 4, from the acceleration of the minute before; null without any.
+    #[schema(example = 0)]
     movement_level: Option<u8>,
     /// Seconds since it was scored.
+    #[schema(example = 42)]
     age_s: i64,
     /// Settings that nobody has set: their defaults entered the score.
+    #[schema(example = json!(["oxygen"]))]
     assumed: Vec<&'static str>,
     /// Measurements that did not enter the score.
     missing: Vec<MissingBody>,
@@ -64,11 +97,16 @@ struct NewsBody {
 
 /// A measurement that did not enter the score.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = MissingMeasurement)]
 struct MissingBody {
+    /// Which measurement.
+    #[schema(example = "temperature")]
     parameter: &'static str,
     /// `missing`, `low_quality` or `stale`.
+    #[schema(example = "is out of range")]
     reason: &'static str,
     /// Seconds since it was taken; null when there is none.
+    #[schema(example = 42)]
     age_s: Option<i64>,
 }
 
@@ -124,14 +162,19 @@ fn names_of(assumed: Assumed) -> Vec<&'static str> {
 
 /// What is set for NEWS.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = NewsSettings)]
 struct SettingsBody {
     /// 1 or 2.
+    #[schema(example = 1)]
     spo2_scale: u8,
     /// Whether the patient breathes supplemental oxygen.
+    #[schema(example = false)]
     oxygen: bool,
     /// A, C, V, P or U.
+    #[schema(example = "A")]
     consciousness: &'static str,
     /// Which of these nobody has set.
+    #[schema(example = json!(["oxygen"]))]
     assumed: Vec<&'static str>,
 }
 
@@ -146,21 +189,27 @@ impl From<SettingsAt> for SettingsBody {
     }
 }
 
-/// Settings to change; those that are left out stay as they are.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct NewSettings {
-    /// 1 or 2.
-    spo2_scale: Option<u8>,
-    /// Whether the patient breathes supplemental oxygen.
-    oxygen: Option<bool>,
-    /// A, C, V, P or U.
-    consciousness: Option<String>,
+body! {
+    /// Settings to change; those that are left out stay as they are.
+    #[schema(as = NewsSettingsChange)]
+    struct NewsSettings {
+        /// 1 or 2.
+        #[schema(minimum = 1, maximum = 2)]
+        #[schema(example = 1)]
+        spo2_scale: Option<i64>,
+        /// Whether the patient breathes supplemental oxygen.
+        #[schema(example = false)]
+        oxygen: Option<bool>,
+        /// A, C, V, P or U.
+        #[schema(example = "A")]
+        consciousness: Option<String>,
+    }
 }
 
 /// The newest NEWS entry of a patient. 404 `no_news_score` when nothing has been scored yet.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/latest-news-score", tag = "patients",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query)),
+    params(("uuid" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 200, body = NewsBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody)))]
 async fn latest(
@@ -180,7 +229,8 @@ async fn latest(
 
 /// What is set for the NEWS of a patient.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/news-settings", tag = "patients",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query)),
+    params(("uuid" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 200, body = SettingsBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody)))]
 async fn settings(
@@ -193,22 +243,17 @@ async fn settings(
 
 /// Changes what is set for the NEWS of a patient, from now on.
 #[utoipa::path(put, path = "/v1/patients/{uuid}/news-settings", tag = "patients",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query)), request_body = NewSettings,
+    params(("uuid" = String, Path)), security(("api_key" = [])),
+    request_body = NewsSettings,
     responses((status = 200, body = SettingsBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
         (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
 async fn change_settings(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(PathPatient(uuid)): Path<PathPatient>,
-    mut fields: Fields,
+    Valid(NewsSettings { spo2_scale, oxygen, consciousness }): Valid<NewsSettings>,
 ) -> Result<Json<SettingsBody>> {
-    let change = NewsSettingsChange {
-        // A setting holds from now on and never for the past, so that scores that staff has acted upon stay as they
-        // were.
-        spo2_scale: fields.integer("spo2_scale"),
-        oxygen: fields.flag("oxygen"),
-        consciousness: fields.text("consciousness"),
-    };
-    fields.finish()?;
+    // A setting holds from now on and never for the past, so that scores that staff has acted upon stay as they were.
+    let change = NewsSettingsChange { spo2_scale, oxygen, consciousness };
     Ok(Json(state.platform.people.change_news_settings(&researcher, &uuid, &change).await?.into()))
 }

@@ -9,14 +9,15 @@ use axum::response::Response;
 use futures::StreamExt;
 use platform::{Enrolled, PatientColumns, PatientRow, PlatformError, ROWS_AT_ONCE, Readable, VoucherCheck};
 use runtime::HashSet;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::{Gender, GroupCode, PatientState};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vitals::latest::{LatestValues, Timed};
 
 use super::devices::DeviceBody;
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
+use crate::choices::{GenderName, PatientStateName};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::parameters::Parameters;
@@ -68,49 +69,70 @@ const PROFILE_FIELDS: [&str; 6] = ["birthday", "gender", "height", "weight", "sk
 
 /// A patient of a study. What is not set is left out.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = Patient)]
 pub(super) struct PatientBody {
+    /// Uuid of the patient.
+    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     uuid: String,
     /// Record identifier.
     #[serde(rename = "_id", skip_serializing_if = "Option::is_none")]
+    #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     id: Option<String>,
+    /// First name.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "Rita")]
     first_name: Option<String>,
+    /// Last name.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "Rossi")]
     last_name: Option<String>,
+    /// E-mail address.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "rita@study.example")]
     email: Option<String>,
     /// Date of birth, YYYY-MM-DD.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "1984-06-02")]
     birthday: Option<String>,
     /// `female`, `male` or `other`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<GenderName>)]
     gender: Option<&'static str>,
     /// Country of residence.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "Switzerland")]
     country: Option<String>,
     /// Centimetres.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 172)]
     height: Option<f64>,
     /// Kilograms.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 64.5)]
     weight: Option<f64>,
     /// Fitzpatrick scale, 1 to 6.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 2)]
     skin_color: Option<i64>,
     /// Study code.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "JYVPQ")]
     customer_tag: Option<String>,
     /// Identifier in the customer's own system.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "K-0042")]
     external_patient_id: Option<String>,
     /// `pre_created` or `confirmed`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<PatientStateName>)]
     state: Option<&'static str>,
     /// 1 to 4.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 2)]
     hair_density: Option<i64>,
     /// Voucher code, while `pre_created`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "YergInqASE")]
     code: Option<String>,
     /// The newest bracelet.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,41 +144,63 @@ pub(super) struct PatientBody {
 
 /// The newest valid vital signs and when they were measured, Unix epoch ms. What was never measured is left out.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = LatestValues)]
 struct LatestBody {
     /// /min.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 61)]
     heart_rate: Option<f64>,
     /// /min.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 14)]
     respiration_rate: Option<f64>,
     /// Body temperature, °C; never a skin temperature.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 36.8)]
     temperature: Option<f64>,
     /// %.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 97)]
     spo2: Option<f64>,
     /// mmHg.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 121)]
     nibp_systolic: Option<f64>,
     /// mmHg.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 79)]
     nibp_diastolic: Option<f64>,
     /// Total of the newest NEWS entry; left out when that has none.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 0)]
     news_score: Option<u8>,
+    /// When it was measured, Unix epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 1_763_600_000_000_i64)]
     heart_rate_timestamp: Option<i64>,
+    /// When it was measured, Unix epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 1_763_600_000_000_i64)]
     respiration_rate_timestamp: Option<i64>,
+    /// When it was measured, Unix epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 1_763_600_000_000_i64)]
     temperature_timestamp: Option<i64>,
+    /// When it was measured, Unix epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 1_763_600_000_000_i64)]
     spo2_timestamp: Option<i64>,
+    /// When it was measured, Unix epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 1_763_600_000_000_i64)]
     nibp_diastolic_timestamp: Option<i64>,
+    /// When it was measured, Unix epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 1_763_600_000_000_i64)]
     nibp_systolic_timestamp: Option<i64>,
+    /// When it was scored, Unix epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 1_763_600_000_000_i64)]
     news_score_timestamp: Option<i64>,
 }
 
@@ -257,14 +301,20 @@ impl Wanted {
 
 /// An anonymous patient.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = EnrolledPatient)]
 struct EnrolledBody {
+    /// Uuid of the patient.
+    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     uuid: String,
     /// Voucher code.
+    #[schema(example = "YergInqASE")]
     code: String,
     /// `pre_created`.
+    #[schema(value_type = PatientStateName)]
     state: &'static str,
     /// Record identifier.
     #[serde(rename = "_id")]
+    #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     id: String,
 }
 
@@ -281,13 +331,18 @@ impl From<Enrolled> for EnrolledBody {
 
 /// What is known of a voucher code.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = Voucher)]
 struct VoucherBody {
+    /// Whether the code is one of a voucher.
+    #[schema(example = true)]
     exists: bool,
     /// The patient's state.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<PatientStateName>)]
     state: Option<&'static str>,
     /// ISO 8601 in UTC with milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "2025-11-20T00:53:20.000Z")]
     created_at: Option<String>,
 }
 
@@ -302,24 +357,29 @@ impl From<Option<VoucherCheck>> for VoucherBody {
     }
 }
 
-/// A new password.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct NewPassword {
-    /// At least 10 characters.
-    password: String,
+body! {
+    /// A new password.
+    struct NewPassword {
+        /// At least 10 characters.
+        #[schema(example = "correct horse battery")]
+        password: String,
+    }
 }
 
 /// A token of the Health Cloud.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = HealthToken)]
 struct TokenBody {
+    /// The token, good for this patient.
+    #[schema(example = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIuLi4ifQ.c2lnbmF0dXJl")]
     token: String,
 }
 
 /// The patients of a study.
 #[utoipa::path(get, path = "/v1/groups/{group_code}/patients", tag = "patients",
-    params(("group_code" = String, Path), ("token" = Option<String>, Query), ("fields[]" = Option<Vec<String>>, Query),
+    params(("group_code" = String, Path), ("fields[]" = Option<Vec<String>>, Query),
     ("with_latest_values" = Option<i64>, Query)),
+    security(("api_key" = [])),
     responses((status = 200, body = Vec<PatientBody>), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
 async fn list(
@@ -345,7 +405,8 @@ async fn list(
 
 /// Adds an anonymous patient to a study.
 #[utoipa::path(post, path = "/v1/groups/{group_code}/patients", tag = "patients",
-    params(("group_code" = String, Path), ("token" = Option<String>, Query)),
+    params(("group_code" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 200, body = EnrolledBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody)))]
 async fn enrol(
@@ -358,7 +419,8 @@ async fn enrol(
 
 /// What is known of a voucher code.
 #[utoipa::path(get, path = "/v1/check-voucher-code/{voucher_code}", tag = "patients",
-    params(("voucher_code" = String, Path), ("token" = Option<String>, Query)),
+    params(("voucher_code" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 200, body = VoucherBody), (status = 401, body = ErrorBody)))]
 async fn check_voucher(
     State(state): State<ApiState>,
@@ -370,25 +432,25 @@ async fn check_voucher(
 
 /// Gives a confirmed patient a new password and ends his tokens.
 #[utoipa::path(post, path = "/v1/patients/{uuid}/reset-password", tag = "patients",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query)), request_body = NewPassword,
+    params(("uuid" = String, Path)), security(("api_key" = [])),
+    request_body = NewPassword,
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 422, body = ErrorBody)))]
 async fn reset_password(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(PathPatient(uuid)): Path<PathPatient>,
-    mut fields: Fields,
+    Valid(NewPassword { password }): Valid<NewPassword>,
 ) -> Result<StatusCode> {
-    let password = fields.required_text("password");
-    fields.finish()?;
-    // 204: there is nothing to report, least of all the password.
+    // 204: there is nothing to tell, least of all the password.
     state.platform.identity.reset_password(&researcher, &uuid, &password).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// A token of the Health Cloud by which the caller reads a patient's data in his stead.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/health-token", tag = "patients",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query)),
+    params(("uuid" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 200, body = TokenBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody)))]
 async fn health_token(

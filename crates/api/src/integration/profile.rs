@@ -2,17 +2,16 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use platform::PatientChange;
-use serde::Deserialize;
+use platform::{PatientChange, ProfileChange};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::patients::PatientBody;
-use crate::body::Fields;
+use crate::body::typed::{Sent, body};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
-use crate::person::{ProfileFields, ReceiptBody, read_profile};
+use crate::person::{PersonalProfileChange, ReceiptBody};
 use crate::state::ApiState;
 
 /// The routes.
@@ -20,21 +19,25 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(change, erase)).routes(routes!(change_profile))
 }
 
-/// How a patient is filed; what is left out stays as it is, an empty text takes away.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct PatientFields {
-    /// Identifier in the customer's own system.
-    external_patient_id: Option<String>,
-    /// Five letters or digits.
-    customer_tag: Option<String>,
-    /// IANA name.
-    time_zone: Option<String>,
+body! {
+    /// How a patient is filed; what is left out stays as it is, an empty text takes away.
+    struct PatientFilingChange {
+        /// Identifier in the customer's own system.
+        #[schema(example = "K-0042")]
+        external_patient_id: Option<String>,
+        /// Five letters or digits.
+        #[schema(example = "JYVPQ")]
+        customer_tag: Option<String>,
+        /// IANA name.
+        #[schema(example = "Europe/Zurich")]
+        time_zone: Option<String>,
+    }
 }
 
 /// Files a patient otherwise.
 #[utoipa::path(patch, path = "/v1/patients/{uuid}", tag = "patients",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query)), request_body = PatientFields,
+    params(("uuid" = String, Path)), security(("api_key" = [])),
+    request_body = PatientFilingChange,
     responses((status = 200, body = PatientBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 415, body = ErrorBody),
     (status = 422, body = ErrorBody)))]
@@ -42,20 +45,17 @@ async fn change(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(PathPatient(uuid)): Path<PathPatient>,
-    mut fields: Fields,
+    Sent { body, faults }: Sent<PatientFilingChange>,
 ) -> Result<Json<PatientBody>> {
-    let change = PatientChange {
-        external_patient_id: fields.text("external_patient_id"),
-        customer_tag: fields.text("customer_tag"),
-        time_zone: fields.text("time_zone"),
-        unreadable: fields.into_faults(),
-    };
+    let PatientFilingChange { external_patient_id, customer_tag, time_zone } = body;
+    let change = PatientChange { external_patient_id, customer_tag, time_zone, unreadable: faults.into_faults() };
     Ok(Json(state.platform.people.change_patient(&researcher, &uuid, change).await?.into()))
 }
 
 /// Erases a patient with everything that was measured of him, for good.
 #[utoipa::path(delete, path = "/v1/patients/{uuid}", tag = "patients",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query)),
+    params(("uuid" = String, Path)),
+    security(("api_key" = [])),
     responses((status = 200, body = ReceiptBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody)))]
 async fn erase(
@@ -69,7 +69,8 @@ async fn erase(
 
 /// Changes person and body of a patient. Days that follow from his body are computed again.
 #[utoipa::path(put, path = "/v1/patients/{uuid}/profile", tag = "patients",
-    params(("uuid" = String, Path), ("token" = Option<String>, Query)), request_body = ProfileFields,
+    params(("uuid" = String, Path)), security(("api_key" = [])),
+    request_body = PersonalProfileChange,
     responses((status = 200, body = PatientBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
     (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]
@@ -77,9 +78,8 @@ async fn change_profile(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(PathPatient(uuid)): Path<PathPatient>,
-    mut fields: Fields,
+    Sent { body, faults }: Sent<PersonalProfileChange>,
 ) -> Result<Json<PatientBody>> {
-    let mut change = read_profile(&mut fields);
-    change.unreadable = fields.into_faults();
+    let change = ProfileChange { unreadable: faults.into_faults(), ..body.into() };
     Ok(Json(state.platform.people.change_profile(&researcher, &uuid, change).await?.into()))
 }

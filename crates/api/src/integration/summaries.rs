@@ -26,11 +26,13 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// The daily summaries of all patients of a study, by uuid. Sections without data are empty objects.
 #[utoipa::path(get, path = "/v1/groups/{group_code}/summaries", tag = "summaries",
-    params(("group_code" = String, Path), ("token" = Option<String>, Query),
+    params(("group_code" = String, Path),
         ("date" = String, Query, description = "YYYY-MM-DD"),
         ("include_slots" = Option<i64>, Query, description = "1 to include slots"),
         ("include_extra" = Option<i64>, Query, description = "1 to include `extra`")),
-    responses((status = 200, body = serde_json::Value, description = "daily summaries by patient uuid"),
+    security(("api_key" = [])),
+    responses((status = 200, body = ref("#/components/schemas/StudySummaries"), content_type = "application/json",
+            description = "daily summaries by patient uuid"),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody), (status = 422, body = ErrorBody), (status = 503, body = ErrorBody)))]
 async fn of_group(
@@ -56,11 +58,12 @@ async fn of_group(
 /// The daily summary of a patient. Sections without data are empty objects.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/summary/{date}", tag = "summaries",
     params(("uuid" = String, Path), ("date" = String, Path, description = "YYYY-MM-DD"),
-        ("token" = Option<String>, Query),
         ("include_slots" = Option<i64>, Query, description = "1 to include slots"),
         ("include_extra" = Option<i64>, Query, description = "1 to include `extra`"),
         ("types[]" = Option<Vec<String>>, Query, description = "sections to show; all without it")),
-    responses((status = 200, body = serde_json::Value, description = "a daily summary"),
+    security(("api_key" = [])),
+    responses((status = 200, body = ref("#/components/schemas/DailySummary"), content_type = "application/json",
+            description = "a daily summary"),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody), (status = 422, body = ErrorBody), (status = 503, body = ErrorBody)))]
 async fn of_patient(

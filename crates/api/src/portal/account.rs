@@ -3,13 +3,14 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::Account;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::caller::{OwnCall, PortalCall};
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
+use crate::choices::RoleName;
 use crate::error::{ErrorBody, Result};
 use crate::outer::ClientAddress;
 use crate::state::ApiState;
@@ -22,18 +23,31 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// An account.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = Account)]
 pub(super) struct AccountBody {
+    /// Uuid of the account.
+    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     uuid: String,
+    /// E-mail address.
+    #[schema(example = "rita@study.example")]
     email: String,
     /// `researcher`, `hcp` or `admin`.
+    #[schema(value_type = RoleName)]
     role: &'static str,
+    /// First name.
+    #[schema(example = "Rita")]
     first_name: Option<String>,
+    /// Last name.
+    #[schema(example = "Rossi")]
     last_name: Option<String>,
     /// Whether its subscription is active, which audit logs ask for.
+    #[schema(example = true)]
     has_subscription: bool,
     /// Until when the subscription is or was active, ISO 8601 in UTC; null without one.
     #[schema(example = "2025-12-20T00:53:20.000Z")]
     subscription_until: Option<String>,
+    /// ISO 8601 in UTC with milliseconds.
+    #[schema(example = "2025-11-20T00:53:20.000Z")]
     created_at: String,
 }
 
@@ -52,14 +66,15 @@ impl AccountBody {
     }
 }
 
-/// The present password and another.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-#[schema(example = json!({"current": "correct horse battery", "new": "another long password"}))]
-struct PasswordChange {
-    current: String,
-    /// At least 10 characters.
-    new: String,
+body! {
+    /// The present password and another.
+    #[schema(example = json!({"current": "correct horse battery", "new": "another long password"}))]
+    struct PortalPasswordChange {
+        /// The present password.
+        current: String,
+        /// At least 10 characters.
+        new: String,
+    }
 }
 
 /// One's own account.
@@ -71,7 +86,7 @@ async fn show(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> 
 }
 
 /// Chooses another password, which ends one's other sessions and all tokens of the account.
-#[utoipa::path(put, path = "/account/password", tag = "portal", request_body = PasswordChange,
+#[utoipa::path(put, path = "/account/password", tag = "portal", request_body = PortalPasswordChange,
     security(("portal_cookie" = [], "csrf_token" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 422, body = ErrorBody), (status = 429, body = ErrorBody)))]
@@ -79,10 +94,8 @@ async fn change_password(
     State(state): State<ApiState>,
     address: ClientAddress,
     OwnCall(caller): OwnCall,
-    mut fields: Fields,
+    Valid(PortalPasswordChange { current, new }): Valid<PortalPasswordChange>,
 ) -> Result<StatusCode> {
-    let (current, new) = (fields.required_text("current"), fields.required_text("new"));
-    fields.finish()?;
     state.platform.identity.change_portal_password(&caller, &current, &new, &address.text()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -44,16 +44,21 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// Every patient of a study.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = Board)]
 struct BoardBody {
     /// When it was read, Unix epoch ms.
     #[schema(example = 1_763_600_000_000_i64)]
     at: i64,
+    /// Every patient of the study.
     patients: Vec<RowBody>,
 }
 
 /// A patient on the board.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = BoardRow)]
 pub(super) struct RowBody {
+    /// Uuid of the patient.
+    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     uuid: String,
     /// First and last name, or the voucher code of one without a name.
     #[schema(example = "Rita Rossi")]
@@ -77,11 +82,15 @@ pub(super) struct RowBody {
     /// Of the newest bracelet.
     battery: Option<BatteryBody>,
     /// Whether the bracelet was worn in the newest five minutes of the last hours; null without any.
+    #[schema(example = true)]
     worn: Option<bool>,
     /// Whether it was charging then.
+    #[schema(example = false)]
     charging: Option<bool>,
     /// When the last sync was stored, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
     last_sync: Option<i64>,
+    /// The last hours.
     spark: SparkBody,
     /// True where something stored of the patient is damaged: nothing but who it is is told then. Left out otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,29 +100,40 @@ pub(super) struct RowBody {
 
 /// A value and when it was measured, Unix epoch ms.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = BoardValue)]
 struct ValueBody {
+    /// The value.
     #[schema(example = 61)]
     value: f64,
+    /// When it was measured, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
     timestamp: i64,
 }
 
 /// A blood pressure, mmHg; the halves can come from different measurements, and the time is the older one's.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = BoardPressure)]
 struct PressureBody {
+    /// mmHg.
     #[schema(example = 121)]
     systolic: Option<f64>,
+    /// mmHg.
     #[schema(example = 79)]
     diastolic: Option<f64>,
+    /// When it was measured, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
     timestamp: i64,
 }
 
 /// A NEWS score.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = BoardScore)]
 struct ScoreBody {
     /// Total; null unless all five measurements were good and fresh.
     #[schema(example = 3)]
     score: Option<u8>,
     /// When it was scored, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
     timestamp: i64,
     /// Parameters of which there is no good measurement.
     #[schema(example = json!([]))]
@@ -125,29 +145,39 @@ struct ScoreBody {
     #[schema(example = "low")]
     colour: &'static str,
     /// Whether a single parameter scores 3, which asks for attention whatever the total.
+    #[schema(example = false)]
     red_parameter: bool,
 }
 
 /// Charge of a bracelet.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = BoardBattery)]
 struct BatteryBody {
+    /// Charge, %.
     #[schema(example = 74)]
     percent: i64,
     /// When it was told of, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
     timestamp: i64,
 }
 
 /// Means of the five-minute windows of the last six hours, oldest first; null where there is none.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = BoardSpark)]
 struct SparkBody {
+    /// Length of a window, ms.
     #[schema(example = 300_000)]
     step_ms: i64,
     /// Begin of the first window, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
     from: i64,
+    /// /min.
     #[schema(example = json!([61, null, 62.4]))]
     heart_rate: Vec<Option<f64>>,
+    /// /min.
     #[schema(example = json!([14.2, null, 14]))]
     respiration_rate: Vec<Option<f64>>,
+    /// %.
     #[schema(example = json!([97, null, 96.8]))]
     spo2: Vec<Option<f64>>,
 }

@@ -4,13 +4,13 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use platform::oauth::{NewOauthClient, OauthClientView};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::ClientId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::caller::PortalCall;
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
 use crate::error::{ErrorBody, Result};
 use crate::state::ApiState;
 use crate::times::iso_ms;
@@ -22,20 +22,25 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// An OAuth client.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = OauthClient)]
 struct ClientBody {
+    /// Identity of the OAuth client.
     #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     client_id: String,
     /// What patients are shown.
     #[schema(example = "Sleep diary")]
     name: String,
+    /// Addresses that codes may be sent to.
     #[schema(example = json!(["https://diary.example/callback"]))]
     redirect_uris: Vec<String>,
+    /// Address of the privacy policy that patients are shown.
     #[schema(example = "https://diary.example/privacy")]
     privacy_policy_url: String,
     /// Whether it cannot keep a secret.
     #[schema(example = false)]
     public: bool,
     /// ISO 8601 in UTC.
+    #[schema(example = "2025-11-20T00:53:20.000Z")]
     created_at: String,
     /// ISO 8601 in UTC.
     #[schema(example = json!(null))]
@@ -59,6 +64,7 @@ impl From<OauthClientView> for ClientBody {
 
 /// A new OAuth client.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = CreatedOauthClient)]
 struct NewClientBody {
     #[serde(flatten)]
     client: ClientBody,
@@ -67,17 +73,23 @@ struct NewClientBody {
     client_secret: Option<String>,
 }
 
-/// What a new client is called and where it is answered.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-#[schema(example = json!({"name": "Sleep diary", "redirect_uris": ["https://diary.example/callback"],
-    "privacy_policy_url": "https://diary.example/privacy"}))]
-struct ClientRequest {
-    name: String,
-    redirect_uris: Vec<String>,
-    privacy_policy_url: String,
-    /// Whether it cannot keep a secret, such as an app on a phone.
-    public: Option<bool>,
+body! {
+    /// What a new client is called and where it is answered.
+    #[schema(example = json!({"name": "Sleep diary", "redirect_uris": ["https://diary.example/callback"],
+        "privacy_policy_url": "https://diary.example/privacy"}))]
+    #[schema(as = NewOauthClient)]
+    struct NewClient {
+        /// What patients are shown.
+        name: String,
+        /// Addresses that codes may be sent to.
+        // The operation says what is wrong with having none.
+        #[schema(value_type = Vec<String>)]
+        redirect_uris: Option<Vec<String>>,
+        /// Address of the privacy policy that patients are shown.
+        privacy_policy_url: String,
+        /// Whether it cannot keep a secret, such as an app on a phone.
+        public: Option<bool>,
+    }
 }
 
 /// All OAuth clients, oldest first, also removed ones. For administrators.
@@ -89,20 +101,16 @@ async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> 
 }
 
 /// Creates an OAuth client. For administrators.
-#[utoipa::path(post, path = "/clients", tag = "portal", request_body = ClientRequest,
+#[utoipa::path(post, path = "/clients", tag = "portal", request_body = NewClient,
     security(("portal_cookie" = [], "csrf_token" = [])),
     responses((status = 201, body = NewClientBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 422, body = ErrorBody)))]
 async fn create(
     State(state): State<ApiState>,
     PortalCall(caller): PortalCall,
-    mut fields: Fields,
+    Valid(NewClient { name, redirect_uris, privacy_policy_url, public }): Valid<NewClient>,
 ) -> Result<(StatusCode, Json<NewClientBody>)> {
-    let name = fields.required_text("name");
-    let redirect_uris = fields.texts("redirect_uris").unwrap_or_default();
-    let privacy_policy_url = fields.required_text("privacy_policy_url");
-    let public = fields.flag("public").unwrap_or(false);
-    fields.finish()?;
+    let (redirect_uris, public) = (redirect_uris.unwrap_or_default(), public.unwrap_or(false));
     let new = NewOauthClient { name, redirect_uris, privacy_policy_url, public };
     let (view, client_secret) = state.platform.identity.create_portal_client(&caller, new).await?;
     Ok((StatusCode::CREATED, Json(NewClientBody { client: view.into(), client_secret })))

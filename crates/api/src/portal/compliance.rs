@@ -31,16 +31,21 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// A study by patient and day.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = StudyCompliance)]
 struct GroupDaysBody {
     /// YYYY-MM-DD.
     #[schema(example = json!(["2025-11-19", "2025-11-20"]))]
     days: Vec<String>,
+    /// Every patient of the study.
     patients: Vec<PatientDaysBody>,
 }
 
 /// A patient's days, each in the order of `days`.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = PatientCompliance)]
 struct PatientDaysBody {
+    /// Uuid of the patient.
+    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     uuid: String,
     /// First and last name, or the voucher code of one without a name.
     #[schema(example = "Rita Rossi")]
@@ -71,16 +76,20 @@ impl From<PatientDays> for PatientDaysBody {
 
 /// A patient's day by type and hour.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = DayByHour)]
 struct DayHoursBody {
     /// Hours of the local day: 23 to 25.
     #[schema(example = 24)]
     hours: usize,
+    /// One for each type that has rows.
     types: Vec<TypeHoursBody>,
 }
 
 /// Rows of a type by hour, from the begin of the local day.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = TypeByHour)]
 struct TypeHoursBody {
+    /// Data type.
     #[serde(rename = "type")]
     #[schema(example = "activity")]
     data_type: &'static str,

@@ -6,13 +6,13 @@ use axum::http::StatusCode;
 use jiff::Timestamp;
 use platform::NewApiKey;
 use platform::portal::ApiKeyView;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::{ApiKeyId, GroupCode};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::caller::PortalCall;
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
 use crate::error::{ErrorBody, Result};
 use crate::state::ApiState;
 use crate::times::iso_ms;
@@ -24,9 +24,12 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// An API key, without what would let anyone use it. Times are ISO 8601 in UTC.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = ApiKey)]
 struct KeyBody {
+    /// Record identifier.
     #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     id: String,
+    /// What tells it apart from others.
     #[schema(example = "nightly analysis")]
     name: Option<String>,
     /// The first characters of the key, to tell keys apart.
@@ -41,7 +44,10 @@ struct KeyBody {
     /// To the minute.
     #[schema(example = "2025-11-20T00:53:00.000Z")]
     last_used_at: Option<String>,
+    /// ISO 8601 in UTC with milliseconds.
+    #[schema(example = "2025-11-20T00:53:20.000Z")]
     created_at: String,
+    /// When it was revoked; null while it was not.
     #[schema(example = json!(null))]
     revoked_at: Option<String>,
 }
@@ -64,6 +70,7 @@ impl From<ApiKeyView> for KeyBody {
 
 /// A new API key.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = CreatedApiKey)]
 struct NewKeyBody {
     #[serde(flatten)]
     key_of: KeyBody,
@@ -72,16 +79,19 @@ struct NewKeyBody {
     key: String,
 }
 
-/// What a new key is called, and how far it reaches.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-#[schema(example = json!({"name": "nightly analysis", "groups": ["JYVPQ"], "expires_at": "2030-11-20T00:00:00.000Z"}))]
-struct KeyRequest {
-    name: String,
-    /// Codes of studies that its owner is a member of; all of them without it.
-    groups: Option<Vec<String>>,
-    /// ISO 8601 with a zone.
-    expires_at: Option<String>,
+body! {
+    /// What a new key is called, and how far it reaches.
+    #[schema(example = json!({"name": "nightly analysis", "groups": ["JYVPQ"], "expires_at": "2030-11-20T00:00:00.000Z"}))]
+    #[schema(as = NewApiKey)]
+    struct NewKey {
+        /// What tells the key apart from others.
+        name: String,
+        /// Codes of studies that its owner is a member of; all of them without it.
+        groups: Option<Vec<String>>,
+        /// ISO 8601 with a zone.
+        #[schema(value_type = Option<String>, format = DateTime)]
+        expires_at: Option<Timestamp>,
+    }
 }
 
 /// One's own API keys, oldest first, also those that have ended.
@@ -93,27 +103,18 @@ async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> 
 }
 
 /// Creates an API key.
-#[utoipa::path(post, path = "/keys", tag = "portal", request_body = KeyRequest,
+#[utoipa::path(post, path = "/keys", tag = "portal", request_body = NewKey,
     security(("portal_cookie" = [], "csrf_token" = [])),
     responses((status = 201, body = NewKeyBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
 async fn create(
     State(state): State<ApiState>,
     PortalCall(caller): PortalCall,
-    mut fields: Fields,
+    Valid(NewKey { name, groups, expires_at }): Valid<NewKey>,
 ) -> Result<(StatusCode, Json<NewKeyBody>)> {
-    let name = Some(fields.required_text("name"));
-    let groups = fields.texts("groups").unwrap_or_default().into_iter().map(GroupCode::new).collect();
-    let expires_ms = fields.text("expires_at").and_then(|text| {
-        let time: Option<Timestamp> = text.parse().ok();
-        if time.is_none() {
-            fields.note("expires_at", "must be a time as YYYY-MM-DDTHH:MM:SSZ");
-        }
-        time.map(Timestamp::as_millisecond)
-    });
-    fields.finish()?;
-    let (view, key) =
-        state.platform.identity.create_portal_key(&caller, NewApiKey { name, expires_ms, groups }).await?;
+    let groups = groups.unwrap_or_default().into_iter().map(GroupCode::new).collect();
+    let new = NewApiKey { name: Some(name), expires_ms: expires_at.map(Timestamp::as_millisecond), groups };
+    let (view, key) = state.platform.identity.create_portal_key(&caller, new).await?;
     Ok((StatusCode::CREATED, Json(NewKeyBody { key_of: view.into(), key })))
 }
 

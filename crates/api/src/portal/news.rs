@@ -23,6 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// The scores of a patient over time.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = NewsHistory)]
 struct NewsHistoryBody {
     /// The patient's zone; null when nobody has named one.
     #[schema(example = "Europe/Zurich")]
@@ -35,15 +36,31 @@ struct NewsHistoryBody {
 #[derive(Serialize, utoipa::ToSchema)]
 struct NewsHistoryEntry {
     /// When it was scored, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
     timestamp: i64,
     /// Total; null unless all five measurements were good and fresh.
+    #[schema(example = 0)]
     value: Option<u8>,
+    /// Part of the respiration rate.
+    #[schema(example = 0)]
     score_respiration_rate: Option<u8>,
+    /// Part of the oxygen saturation.
+    #[schema(example = 0)]
     score_spo2: Option<u8>,
+    /// Part of supplemental oxygen.
+    #[schema(example = 0)]
     score_oxygen: u8,
+    /// Part of the blood pressure.
+    #[schema(example = 0)]
     score_blood_pressure: Option<u8>,
+    /// Part of the heart rate.
+    #[schema(example = 0)]
     score_heart_rate: Option<u8>,
+    /// Part of consciousness.
+    #[schema(example = 0)]
     score_consciousness: u8,
+    /// Part of the temperature.
+    #[schema(example = 0)]
     score_temperature: Option<u8>,
 }
 

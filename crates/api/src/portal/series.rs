@@ -24,28 +24,38 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// Series of a patient.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = Chart)]
 struct ChartBody {
+    /// Begin, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
     from: i64,
+    /// End, Unix epoch ms.
+    #[schema(example = 1_763_600_000_000_i64)]
     to: i64,
     /// Length of a bucket; a fraction for ranges of seconds.
     #[schema(example = 72_000)]
     bucket_ms: f64,
     /// One for each column and channel that has values.
     series: Vec<SeriesBody>,
+    /// Times without values, with their reasons.
     gaps: Vec<GapBody>,
 }
 
 /// A column of a channel over time. Buckets without a value are left out.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = ChartSeries)]
 struct SeriesBody {
+    /// Data type.
     #[serde(rename = "type")]
     #[schema(example = "activity")]
     data_type: &'static str,
+    /// Column.
     #[schema(example = "bpm")]
     column: &'static str,
     /// Of ppg2 colour and position such as `green.0`, of tests the kind; null where a type has one channel only.
     #[schema(example = json!(null))]
     channel: Option<String>,
+    /// Unit of the values.
     #[schema(example = "/min")]
     unit: &'static str,
     /// Whether the points are the rows themselves: `min` and `max` are then the same.
@@ -65,7 +75,8 @@ struct SeriesBody {
 
 /// Milliseconds, written without a fraction where there is none.
 #[derive(utoipa::ToSchema)]
-#[schema(value_type = f64)]
+#[schema(value_type = f64, example = 1_763_600_000_000_i64)]
+#[schema(as = Milliseconds)]
 struct Millis(i64);
 
 impl Serialize for Millis {
@@ -79,6 +90,7 @@ impl Serialize for Millis {
 
 /// A time without anything to show.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = ChartGap)]
 struct GapBody {
     /// Begin, Unix epoch ms.
     from: Millis,

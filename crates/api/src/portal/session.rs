@@ -6,14 +6,14 @@ use axum::http::header::{SET_COOKIE, USER_AGENT};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use platform::portal::{NewPortalLogin, PortalCaller, PortalLogin};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::account::AccountBody;
 use super::caller::OwnCall;
 use super::cookie::SESSION_COOKIE;
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::outer::ClientAddress;
 use crate::state::ApiState;
@@ -24,27 +24,32 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(open, show, close))
 }
 
-/// Name, password and, where there is a second factor, its code.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct SignIn {
-    /// Of an account; patients have no portal.
-    email: String,
-    password: String,
-    /// Six digits.
-    #[schema(example = "287082")]
-    totp: Option<String>,
-    /// Whether the session is for a display on a wall: it only reads, and is not locked when nobody touches it.
-    #[schema(example = false)]
-    wall_display: Option<bool>,
+body! {
+    /// Name, password and, where there is a second factor, its code.
+    struct SignIn {
+        /// Of an account; patients have no portal.
+        #[schema(example = "rita@study.example")]
+        email: String,
+        /// The password.
+        #[schema(example = "correct horse battery")]
+        password: String,
+        /// Six digits.
+        #[schema(example = "287082")]
+        totp: Option<String>,
+        /// Whether the session is for a display on a wall: it only reads, and is not locked when nobody touches it.
+        #[schema(example = false)]
+        wall_display: Option<bool>,
+    }
 }
 
 /// A session of the portal.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = PortalSession)]
 struct SessionBody {
     /// What to send as `X-CSRF-Token`.
     #[schema(example = "3q2-7wAAB0RlYWRiZWVmLWRlYWRiZWVmLWRlYWRiZWU")]
     csrf_token: String,
+    /// Whose session it is.
     account: AccountBody,
     /// Seconds after which the session is locked when nobody uses it; null for a display on a wall.
     #[schema(example = 900)]
@@ -56,6 +61,7 @@ struct SessionBody {
     #[schema(example = false)]
     must_change_password: bool,
     /// Whether there is a second factor.
+    #[schema(example = true)]
     totp: bool,
     /// Whether the session only reads.
     #[schema(example = false)]
@@ -72,13 +78,11 @@ async fn open(
     State(state): State<ApiState>,
     address: ClientAddress,
     headers: HeaderMap,
-    mut fields: Fields,
+    Valid(SignIn { email, password, totp, wall_display }): Valid<SignIn>,
 ) -> Result<Response> {
     // Shown in the list of one's sessions, so that a person recognises a device that is not theirs.
     let user_agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
-    let (email, password) = (fields.required_text("email"), fields.required_text("password"));
-    let (totp, wall_display) = (fields.text("totp"), fields.flag("wall_display").unwrap_or(false));
-    fields.finish()?;
+    let wall_display = wall_display.unwrap_or(false);
     let login = NewPortalLogin { email, password, totp, wall_display, user_agent };
     match state.platform.identity.open_portal(login, &address.text()).await? {
         PortalLogin::Refused => Err(refused("invalid_credentials", "the credentials are not valid")),

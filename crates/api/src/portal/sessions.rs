@@ -20,10 +20,15 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// A session of the portal. Times are ISO 8601 in UTC.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = OpenSession)]
 struct OwnSessionBody {
+    /// Identity of the session.
     #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     id: String,
+    /// ISO 8601 in UTC with milliseconds.
+    #[schema(example = "2025-11-20T00:53:20.000Z")]
     created_at: String,
+    /// When it was last used.
     #[schema(example = "2025-11-20T00:58:20.000Z")]
     last_seen_at: String,
     /// Where it was begun from.
@@ -33,6 +38,7 @@ struct OwnSessionBody {
     #[schema(example = "Mozilla/5.0")]
     user_agent: String,
     /// Whether it is the one that asks.
+    #[schema(example = true)]
     current: bool,
     /// Whether it only reads.
     #[schema(example = false)]

@@ -3,12 +3,12 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::caller::PortalCall;
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
 use crate::error::{ErrorBody, Result};
 use crate::outer::ClientAddress;
 use crate::state::ApiState;
@@ -20,6 +20,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// A secret for an app, shown this once.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = TotpSecret)]
 struct TotpBody {
     /// In base 32.
     #[schema(example = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ")]
@@ -31,20 +32,22 @@ struct TotpBody {
     otpauth_url: String,
 }
 
-/// A code of the app.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-#[schema(example = json!({"code": "287082"}))]
-struct TotpCode {
-    /// Six digits.
-    code: String,
+body! {
+    /// A code of the app.
+    #[schema(example = json!({"code": "287082"}))]
+    struct TotpCode {
+        /// Six digits.
+        code: String,
+    }
 }
 
-/// One's own password.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct OwnPassword {
-    password: String,
+body! {
+    /// One's own password.
+    struct OwnPassword {
+        /// The password.
+        #[schema(example = "correct horse battery")]
+        password: String,
+    }
 }
 
 /// Makes a secret for a second factor, which counts once a code of it has been shown.
@@ -67,10 +70,8 @@ async fn confirm(
     State(state): State<ApiState>,
     address: ClientAddress,
     PortalCall(caller): PortalCall,
-    mut fields: Fields,
+    Valid(TotpCode { code }): Valid<TotpCode>,
 ) -> Result<StatusCode> {
-    let code = fields.required_text("code");
-    fields.finish()?;
     state.platform.identity.confirm_totp(&caller, &code, &address.text()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -84,10 +85,8 @@ async fn remove(
     State(state): State<ApiState>,
     address: ClientAddress,
     PortalCall(caller): PortalCall,
-    mut fields: Fields,
+    Valid(OwnPassword { password }): Valid<OwnPassword>,
 ) -> Result<StatusCode> {
-    let password = fields.required_text("password");
-    fields.finish()?;
     // The password and not a code: who has lost the phone has no code.
     state.platform.identity.remove_totp(&caller, &password, &address.text()).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -2,17 +2,15 @@
 
 use axum::Json;
 use axum::extract::State;
-use platform::{FieldFaults, NewActivation, Person};
-use serde::Deserialize;
-use store::Profile;
+use platform::{NewActivation, ProfileChange};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::login::UsersLoginBody;
-use crate::body::Fields;
+use crate::body::typed::{Sent, body};
 use crate::error::{ErrorBody, Result};
 use crate::outer::ClientAddress;
-use crate::person::read_gender;
+use crate::person::OwnProfileChange;
 use crate::state::ApiState;
 
 /// The routes.
@@ -20,67 +18,32 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(activate))
 }
 
-/// A voucher and who uses it.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct ActivateRequest {
-    /// Voucher code.
-    code: String,
-    /// At least 10 characters.
-    password: String,
-    first_name: Option<String>,
-    last_name: Option<String>,
-    email: Option<String>,
-    /// YYYY-MM-DD.
-    birthday: Option<String>,
-    /// `female`, `male` or `other`.
-    gender: Option<String>,
-    country: Option<String>,
-    /// Centimetres.
-    height: Option<f64>,
-    /// Kilograms.
-    weight: Option<f64>,
-    /// Fitzpatrick scale, 1 to 6.
-    skin_color: Option<i64>,
-    /// 1 to 4.
-    hair_density: Option<i64>,
-    /// IANA name.
-    time_zone: Option<String>,
-    agreement_to_terms_of_use: Option<bool>,
+body! {
+    /// A voucher and who uses it.
+    struct Activation {
+        /// Voucher code.
+        #[schema(example = "YergInqASE")]
+        code: String,
+        /// At least 10 characters.
+        #[schema(example = "correct horse battery")]
+        password: String,
+        #[serde(flatten)]
+        own: OwnProfileChange,
+    }
 }
 
 /// Makes the patient of a voucher a confirmed one and logs him in.
-#[utoipa::path(post, path = "/activate", tag = "logins", request_body = ActivateRequest,
+#[utoipa::path(post, path = "/activate", tag = "logins", request_body = Activation,
     responses((status = 200, body = UsersLoginBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
     (status = 422, body = ErrorBody), (status = 429, body = ErrorBody)))]
 async fn activate(
     State(state): State<ApiState>,
     address: ClientAddress,
-    mut fields: Fields,
+    Sent { body, faults }: Sent<Activation>,
 ) -> Result<Json<UsersLoginBody>> {
-    let mut activation = NewActivation {
-        code: fields.required_text("code"),
-        password: fields.required_text("password"),
-        email: fields.text("email"),
-        person: Person {
-            first_name: fields.text("first_name"),
-            last_name: fields.text("last_name"),
-            country: fields.text("country"),
-            agreement_to_terms_of_use: fields.flag("agreement_to_terms_of_use"),
-            ..Person::default()
-        },
-        profile: Profile {
-            birthday: fields.text("birthday"),
-            gender: read_gender(&mut fields),
-            height: fields.number("height"),
-            weight: fields.number("weight"),
-            skin_color: fields.integer("skin_color"),
-            hair_density: fields.integer("hair_density"),
-            time_zone: fields.text("time_zone"),
-        },
-        unreadable: FieldFaults::new(),
-    };
-    activation.unreadable = fields.into_faults();
+    let Activation { code, password, own } = body;
+    let ProfileChange { email, person, profile, .. } = own.into();
+    let activation = NewActivation { code, password, email, person, profile, unreadable: faults.into_faults() };
     // No token is asked for: the voucher is the credential, and guessing it is slowed like guessing a password.
     let patient = state.platform.people.activate(activation, &address.text()).await?;
     // The app would otherwise ask for the password that was chosen a second ago.

@@ -3,12 +3,11 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::login::UsersLoginBody;
-use crate::body::Fields;
+use crate::body::typed::{Valid, body};
 use crate::error::{ErrorBody, Result};
 use crate::extract::{BearerToken, UsersCall};
 use crate::outer::ClientAddress;
@@ -27,6 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 /// A new token for an old one, which may have expired. The old one ends; for one minute more it can be refreshed
 /// again, in case the answer was lost. Whoever refreshes it later ends the whole login.
 #[utoipa::path(get, path = "/auth/refresh", tag = "logins",
+    security(("users_token" = [])),
     responses((status = 200, body = RefreshBody, headers(("Authorization" = String, description = "Bearer and the new token"))),
     (status = 401, body = ErrorBody), (status = 429, body = ErrorBody)))]
 async fn refresh(
@@ -40,6 +40,7 @@ async fn refresh(
 
 /// The same as GET.
 #[utoipa::path(post, path = "/auth/refresh", tag = "logins",
+    security(("users_token" = [])),
     responses((status = 200, body = RefreshBody, headers(("Authorization" = String, description = "Bearer and the new token"))),
     (status = 401, body = ErrorBody), (status = 429, body = ErrorBody)))]
 async fn refresh_by_post(state: State<ApiState>, address: ClientAddress, token: BearerToken) -> Result<RefreshedToken> {
@@ -48,35 +49,37 @@ async fn refresh_by_post(state: State<ApiState>, address: ClientAddress, token: 
 
 /// Ends the login: its tokens of the Users Cloud, and those of the Health Cloud that they were exchanged for.
 /// A token that has expired is taken as long as it could be refreshed.
-#[utoipa::path(post, path = "/auth/logout", tag = "logins", responses((status = 204), (status = 401, body = ErrorBody)))]
+#[utoipa::path(post, path = "/auth/logout", tag = "logins", security(("users_token" = [])),
+    responses((status = 204), (status = 401, body = ErrorBody)))]
 // Takes expired tokens: who logs out late means the login, whose refresh would still be good.
 async fn logout(State(state): State<ApiState>, BearerToken(token): BearerToken) -> Result<StatusCode> {
     state.platform.identity.users_logout(&token).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The present password and a new one.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct PasswordChange {
-    /// The present password.
-    password: String,
-    /// At least 10 characters.
-    new_password: String,
+body! {
+    /// The present password and a new one.
+    struct PasswordChange {
+        /// The present password.
+        #[schema(example = "correct horse battery")]
+        password: String,
+        /// At least 10 characters.
+        #[schema(example = "another long password")]
+        new_password: String,
+    }
 }
 
 /// Chooses a new password. Every token on both clouds ends, also the one of this call; the answer is a new login.
-#[utoipa::path(post, path = "/auth/password", tag = "logins", request_body = PasswordChange,
+#[utoipa::path(post, path = "/auth/password", tag = "logins", security(("users_token" = [])),
+    request_body = PasswordChange,
     responses((status = 200, body = UsersLoginBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 422, body = ErrorBody), (status = 429, body = ErrorBody)))]
 async fn change_password(
     State(state): State<ApiState>,
     address: ClientAddress,
     UsersCall(caller): UsersCall,
-    mut fields: Fields,
+    Valid(PasswordChange { password, new_password }): Valid<PasswordChange>,
 ) -> Result<Json<UsersLoginBody>> {
-    let (password, new_password) = (fields.required_text("password"), fields.required_text("new_password"));
-    fields.finish()?;
     // The old password is asked for although there is a token: a phone that lies open must not be enough.
     let login = state.platform.identity.change_password(&caller, &password, &new_password, &address.text()).await?;
     Ok(Json(login.into()))

@@ -21,13 +21,22 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// An application that the caller has let in.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = Consent)]
 struct ConsentBody {
+    /// Record identifier.
+    #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     id: String,
+    /// Name of the application.
+    #[schema(example = "Sleep diary")]
     client_name: String,
+    /// Address of the privacy policy that patients are shown.
+    #[schema(example = "https://diary.example/privacy")]
     privacy_policy_url: String,
     /// Words with blanks between.
+    #[schema(example = "patient.read patient.sync")]
     scope: String,
     /// ISO 8601 in UTC with milliseconds.
+    #[schema(example = "2025-11-20T00:53:20.000Z")]
     created_at: String,
 }
 
@@ -45,6 +54,7 @@ impl From<GivenConsent> for ConsentBody {
 
 /// The applications that the caller has let in, oldest first.
 #[utoipa::path(get, path = "/auth/consents", tag = "oauth",
+    security(("users_token" = [])),
     responses((status = 200, body = Vec<ConsentBody>), (status = 401, body = ErrorBody)))]
 async fn list(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<Vec<ConsentBody>>> {
     let given = state.platform.identity.consents(&caller).await?;
@@ -53,6 +63,7 @@ async fn list(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Re
 
 /// Withdraws a consent: the application's tokens end at once.
 #[utoipa::path(delete, path = "/auth/consents/{id}", tag = "oauth", params(("id" = String, Path)),
+    security(("users_token" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn withdraw(
     State(state): State<ApiState>,

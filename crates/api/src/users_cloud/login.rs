@@ -3,12 +3,13 @@
 use axum::Json;
 use axum::extract::State;
 use platform::{Credentials, LoginName, Owner, PatientOwner, UsersLogin};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::{Gender, UserRole};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::body::Fields;
+use crate::body::typed::{Sent, body};
+use crate::choices::{GenderName, PatientStateName, UserRoleName};
 use crate::error::{ErrorBody, Result};
 use crate::outer::ClientAddress;
 use crate::state::ApiState;
@@ -19,57 +20,112 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(login))
 }
 
-/// Either an e-mail or a code, and the password.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct LoginRequest {
-    email: Option<String>,
-    /// Voucher code.
-    code: Option<String>,
-    password: String,
-    /// A new password of at least 10 characters, which is then the one to log in with. Every earlier token ends.
-    new_password: Option<String>,
+body! {
+    /// Either an e-mail or a code, and the password.
+    struct LoginRequest {
+        /// E-mail address, unless there is a code.
+        #[schema(example = "rita@study.example")]
+        email: Option<String>,
+        /// Voucher code.
+        #[schema(example = json!(null))]
+        code: Option<String>,
+        /// The password.
+        #[schema(example = "correct horse battery")]
+        password: String,
+        /// A new password of at least 10 characters, which is then the one to log in with. Every earlier token ends.
+        #[schema(example = json!(null))]
+        new_password: Option<String>,
+    }
 }
 
 /// A login on the Users Cloud.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = UsersLogin)]
 pub(super) struct UsersLoginBody {
+    /// A token of the Users Cloud.
+    #[schema(example = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIuLi4ifQ.c2lnbmF0dXJl")]
     token: String,
     /// Minutes that the token lives.
+    #[schema(example = 60)]
     ttl: i64,
     /// Minutes from its first issue within which the token can be refreshed; 0 when staff chose the password and it
     /// has not been changed yet.
+    #[schema(example = "518400")]
     refresh_ttl: String,
+    /// Who has logged in.
     user: UserBody,
 }
 
 /// A user of the Users Cloud. What is not known is null.
 #[derive(Default, Serialize, utoipa::ToSchema)]
+#[schema(as = User)]
 pub(super) struct UserBody {
+    /// Record identifier.
     #[serde(rename = "_id")]
+    #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     id: String,
+    /// Uuid of the patient or the account.
+    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     uuid: String,
+    /// Role.
+    #[schema(value_type = UserRoleName)]
     role: &'static str,
+    /// First name.
+    #[schema(example = "Rita")]
     first_name: Option<String>,
+    /// Last name.
+    #[schema(example = "Rossi")]
     last_name: Option<String>,
+    /// YYYY-MM-DD.
+    #[schema(example = "1984-06-02")]
     birthday: Option<String>,
+    /// Gender, where it is known.
+    #[schema(value_type = Option<GenderName>)]
     gender: Option<&'static str>,
+    /// Country of residence.
+    #[schema(example = "Switzerland")]
     country: Option<String>,
+    /// State of enrolment; null for accounts.
+    #[schema(value_type = Option<PatientStateName>)]
     state: Option<&'static str>,
+    /// Always false.
+    #[schema(example = false)]
     is_from_old_db: bool,
+    /// Always null.
+    #[schema(example = json!(null))]
     avatar_id: Option<String>,
+    /// E-mail address.
+    #[schema(example = "rita@study.example")]
     email: Option<String>,
+    /// ISO 8601 in UTC with milliseconds.
+    #[schema(example = "2025-11-20T00:53:20.000Z")]
     updated_at: String,
+    /// ISO 8601 in UTC with milliseconds.
+    #[schema(example = "2025-11-20T00:53:20.000Z")]
     created_at: String,
+    /// Code of the study; null for accounts.
+    #[schema(example = "JYVPQ")]
     customer_tag: Option<String>,
+    /// Whether the terms of use were agreed to.
+    #[schema(example = true)]
     agreement_to_terms_of_use: Option<bool>,
     /// Voucher code.
+    #[schema(example = "YergInqASE")]
     code: Option<String>,
+    /// Always null.
+    #[schema(example = json!(null))]
     partner_b2b_study_center: Option<String>,
+    /// Code of the study that the patient was enrolled in.
+    #[schema(example = "JYVPQ")]
     customer_code: Option<String>,
+    /// Always null.
+    #[schema(example = json!(null))]
     brand: Option<String>,
+    /// Always null.
+    #[schema(example = json!(null))]
     avatar: Option<String>,
     /// Whether the password was set by staff and is to be changed.
+    #[schema(example = false)]
     must_change_password: bool,
 }
 
@@ -131,30 +187,30 @@ impl From<UsersLogin> for UsersLoginBody {
 }
 
 /// Logs in.
-#[utoipa::path(post, path = "/login", tag = "logins", request_body = LoginRequest,
+#[utoipa::path(post, path = "/login", tag = "logins", security(()),
+    request_body = LoginRequest,
     responses((status = 200, body = UsersLoginBody), (status = 401, body = ErrorBody), (status = 422, body = ErrorBody),
     (status = 429, body = ErrorBody)))]
 async fn login(
     State(state): State<ApiState>,
     address: ClientAddress,
-    mut fields: Fields,
+    Sent { body, mut faults }: Sent<LoginRequest>,
 ) -> Result<Json<UsersLoginBody>> {
-    let (email, code) = (fields.text("email"), fields.text("code"));
-    let (password, new_password) = (fields.required_text("password"), fields.text("new_password"));
-    // Noted and not returned at once, so that a missing password is reported in the same answer.
+    let LoginRequest { email, code, password, new_password } = body;
+    // Noted and not returned at once, so that a missing password is told in the same answer.
     let name = match (email, code) {
         (Some(email), None) => LoginName::Email(email),
         (None, Some(code)) => LoginName::Code(code),
         (None, None) => {
-            fields.note("email", "either email or code is required");
+            faults.note("email", "either email or code is required");
             LoginName::Email(String::new())
         }
         (Some(_), Some(_)) => {
-            fields.note("email", "only one of email and code can be used");
+            faults.note("email", "only one of email and code can be used");
             LoginName::Email(String::new())
         }
     };
-    fields.finish()?;
+    faults.finish()?;
     // The address is that of the client and not of a proxy, since it shares a count with all who guess from it.
     let (credentials, address) = (Credentials { name, password }, address.text());
     let login = match new_password {

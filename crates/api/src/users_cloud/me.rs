@@ -2,14 +2,15 @@
 
 use axum::Json;
 use axum::extract::State;
+use platform::ProfileChange;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::login::UserBody;
-use crate::body::Fields;
+use crate::body::typed::Sent;
 use crate::error::{ErrorBody, Result};
 use crate::extract::UsersCall;
-use crate::person::{OwnFields, ReceiptBody, read_profile};
+use crate::person::{OwnProfileChange, ReceiptBody};
 use crate::state::ApiState;
 
 /// The routes.
@@ -19,32 +20,30 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// The caller, as a login tells him.
 #[utoipa::path(get, path = "/me", tag = "users",
+    security(("users_token" = [])),
     responses((status = 200, body = UserBody), (status = 401, body = ErrorBody)))]
 async fn read(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<UserBody>> {
     Ok(Json(state.platform.identity.owner(&caller.owner).await?.into()))
 }
 
 /// Changes what the caller has told of himself. An account has only its names here.
-#[utoipa::path(patch, path = "/me", tag = "users", request_body = OwnFields,
+#[utoipa::path(patch, path = "/me", tag = "users", security(("users_token" = [])),
+    request_body = OwnProfileChange,
     responses((status = 200, body = UserBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 409, body = ErrorBody), (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]
 async fn change(
     State(state): State<ApiState>,
     UsersCall(caller): UsersCall,
-    mut fields: Fields,
+    Sent { body, faults }: Sent<OwnProfileChange>,
 ) -> Result<Json<UserBody>> {
-    let mut change = read_profile(&mut fields);
-    // Not among the shared attributes: staff sets the zone with the attributes of the study, and an agreement is the
-    // person's own.
-    change.profile.time_zone = fields.text("time_zone");
-    change.person.agreement_to_terms_of_use = fields.flag("agreement_to_terms_of_use");
-    change.unreadable = fields.into_faults();
+    let change = ProfileChange { unreadable: faults.into_faults(), ..body.into() };
     Ok(Json(state.platform.people.change_self(&caller, change).await?.into()))
 }
 
 /// Erases the caller with everything that was measured of him, for good. An account cannot go (409 `last_manager`) while
 /// a study would have patients and nobody who manages it.
 #[utoipa::path(delete, path = "/me", tag = "users",
+    security(("users_token" = [])),
     responses((status = 200, body = ReceiptBody), (status = 401, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn erase(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<ReceiptBody>> {
     // 200 with a receipt and not 204: the counts are the proof that is asked for.

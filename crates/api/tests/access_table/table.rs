@@ -65,7 +65,6 @@ GET    /integration/v1/patients/{uuid}/afib/{id}/strip.svg         | 401 401 401
 
 # Audit log.
 GET    /integration/v1/patients/audit/logs?from=0&to=1             | 401 401 401 401 401 | 401 401 | 200 200 200 200 200
-GET    /integration/v1/patients/{uuid}/audit/logs                  | 410
 
 # Bracelets. The member's own idle bracelet is theirs also with a key for another of their groups.
 GET    /integration/v1/user-devices                                | 401 401 401 401 401 | 200 200 | 200 200 401 401 401

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::described::{Shape, Shaped, TextForm, described};
 use super::rounding::{hundredths, tenths};
 use super::slots::StepSlot;
 use super::source::DaySource;
@@ -10,46 +11,44 @@ use crate::activity::{ActivityRow, Body, calories_kcal, distance_m, goal_percent
 use crate::cells::{ActivityCell, Place, Sum};
 use crate::zone::LocalDay;
 
-/// Steps, distance and energy of a day.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ActivitySection {
-    /// Local day.
-    pub date: LocalDay,
-    /// Steps; null when neither a row nor acceleration gives any number of them.
-    pub total_steps: Option<u64>,
-    /// Share of the goal, at most 100; null without steps or with a goal of 0.
-    pub daily_percent: Option<Percent>,
-    /// Distance; null when neither speed nor steps with a height are known.
-    pub distance: Option<Metres>,
-    /// Energy; null when neither energy nor birthday, height and weight are known.
-    pub calories: Option<Kilocalories>,
-    /// Workouts: 0, nothing feeds them yet.
-    pub workouts: u32,
-    /// Minutes with at least 60 steps or half of the highest heart rate.
-    pub active_minutes: u32,
-    /// Hours from 8 to 20 o'clock with at least 50 steps (**ours**).
-    pub move_every_hour: u32,
-    /// Glasses of water: 0, nothing feeds them yet.
-    pub total_glasses: u32,
-    /// Mean of the rows; null when none has it.
-    pub avg_gait_asymmetry: Option<Percent>,
-    /// Mean of the rows; null when none has it.
-    pub avg_gait_speed: Option<MetresPerSecond>,
-    /// Mean of the rows; null when none has it.
-    pub avg_gait_var: Option<Percent>,
-    /// Where no activity row of the day has steps and they were found elsewhere (**ours**); else left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub steps_source: Option<StepsSource>,
-    /// Slots of five minutes, where an answer has them; never in what is stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slots_five_minutes: Option<Vec<StepSlot>>,
-    /// Slots of thirty minutes, where an answer has them; never in what is stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slots_thirty_minutes: Option<Vec<StepSlot>>,
-    /// The slots of thirty minutes again, where an answer has them; never in what is stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slots: Option<Vec<StepSlot>>,
+described! {
+    /// Steps, distance and energy of a day.
+    pub struct ActivitySection {
+        /// Local day.
+        pub date: LocalDay = "2025-11-20",
+        /// Steps; null when neither a row nor acceleration tells any number of them.
+        pub total_steps: Option<u64> = 8412,
+        /// Share of the goal, at most 100; null without steps or with a goal of 0.
+        pub daily_percent: Option<Percent> = 84.1 in 0 to 100,
+        /// Distance; null when neither speed nor steps with a height are known.
+        pub distance: Option<Metres> = 6213.75,
+        /// Energy; null when neither energy nor birthday, height and weight are known.
+        pub calories: Option<Kilocalories> = 2140.5,
+        /// Workouts: 0, nothing feeds them yet.
+        pub workouts: u32 = 0,
+        /// Minutes with at least 60 steps or half of the highest heart rate.
+        pub active_minutes: u32 = 64,
+        /// Hours from 8 to 20 o'clock with at least 50 steps (**ours**).
+        pub move_every_hour: u32 = 9 in 0 to 12,
+        /// Glasses of water: 0, nothing feeds them yet.
+        pub total_glasses: u32 = 0,
+        /// Mean of the rows; null when none has it.
+        pub avg_gait_asymmetry: Option<Percent> = 2.31,
+        /// Mean of the rows; null when none has it.
+        pub avg_gait_speed: Option<MetresPerSecond> = 1.21,
+        /// Mean of the rows; null when none has it.
+        pub avg_gait_var: Option<Percent> = 3.4,
+    }
+    optional {
+        /// Where no activity row of the day has steps and they were found elsewhere (**ours**); else left out.
+        pub steps_source: StepsSource = "acceleration",
+        /// Slots of five minutes, where an answer has them; never in what is stored.
+        pub slots_five_minutes: Vec<StepSlot>,
+        /// Slots of thirty minutes, where an answer has them; never in what is stored.
+        pub slots_thirty_minutes: Vec<StepSlot>,
+        /// The slots of thirty minutes again, where an answer has them; never in what is stored.
+        pub slots: Vec<StepSlot>,
+    }
 }
 
 /// Where steps were found that no activity row has.
@@ -58,6 +57,10 @@ pub struct ActivitySection {
 pub enum StepsSource {
     /// In raw acceleration.
     Acceleration,
+}
+
+impl Shaped for StepsSource {
+    const SHAPE: Shape = Shape::Text(TextForm::OneOf(&["acceleration"]));
 }
 
 impl ActivitySection {

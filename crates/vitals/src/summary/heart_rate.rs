@@ -1,7 +1,6 @@
 //! The section `heart_rate`.
 
-use serde::{Deserialize, Serialize};
-
+use super::described::described;
 use super::rounding::{hundredths, mean, percent};
 use super::slots::HeartRateSlot;
 use super::source::DaySource;
@@ -11,43 +10,42 @@ use crate::cells::{ActivityCell, ZONES};
 use crate::heart::{HeartSlot, resting};
 use crate::zone::LocalDay;
 
-/// Heart rate of a day and the time in its zones.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HeartRateSection {
-    /// Local day.
-    pub date: LocalDay,
-    /// Mean over the valid five-minute slots; null without one.
-    pub avg_daily_heart_rate: Option<BeatsPerMinute>,
-    /// Highest valid row, whole beats per minute; null without one.
-    pub max_daily_heart_rate: Option<u32>,
-    /// Lowest mean of thirty minutes without steps; null under four hours of wear or without such minutes.
-    pub rest_daily_heart_rate: Option<BeatsPerMinute>,
-    /// Share of the day's five-minute slots with a valid heart rate, at most 100.
-    pub daily_percent: Percent,
-    /// Time in all zones: their sum. The times are null without a birthday.
-    pub all_time: Option<Seconds>,
-    /// Time at 90 % of the highest heart rate and above.
-    pub max_time: Option<Seconds>,
-    /// Time at 80 to 90 %.
-    pub performance_time: Option<Seconds>,
-    /// Time at 70 to 80 %.
-    pub endurance_time: Option<Seconds>,
-    /// Time at 60 to 70 %.
-    pub fat_burn_time: Option<Seconds>,
-    /// Time at 50 to 60 %.
-    pub warm_up_time: Option<Seconds>,
-    /// Time below 50 %.
-    pub rest_time: Option<Seconds>,
-    /// What raw waveforms say of it (**ours**); left out where none were sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waveform_quality: Option<WaveformQuality>,
-    /// Slots of five minutes, where an answer has them; never in what is stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slots: Option<Vec<HeartRateSlot>>,
-    /// Slots of thirty minutes, where an answer has them; never in what is stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slots_thirty_minutes: Option<Vec<HeartRateSlot>>,
+described! {
+    /// Heart rate of a day and the time in its zones.
+    pub struct HeartRateSection {
+        /// Local day.
+        pub date: LocalDay = "2025-11-20",
+        /// Mean over the valid five-minute slots; null without one.
+        pub avg_daily_heart_rate: Option<BeatsPerMinute> = 68.42 in 0 to 255,
+        /// Highest valid row, a whole number of beats per minute; null without one.
+        pub max_daily_heart_rate: Option<u32> = 142 in 0 to 255,
+        /// Lowest mean of thirty minutes without steps; null under four hours of wear or without such minutes.
+        pub rest_daily_heart_rate: Option<BeatsPerMinute> = 54.1 in 0 to 255,
+        /// Share of the day's five-minute slots with a valid heart rate, at most 100.
+        pub daily_percent: Percent = 93.1 in 0 to 100,
+        /// Time in all zones: their sum. The times are null without a birthday.
+        pub all_time: Option<Seconds> = 86400,
+        /// Time at 90 % of the highest heart rate and above.
+        pub max_time: Option<Seconds> = 60,
+        /// Time at 80 to 90 %.
+        pub performance_time: Option<Seconds> = 540,
+        /// Time at 70 to 80 %.
+        pub endurance_time: Option<Seconds> = 1800,
+        /// Time at 60 to 70 %.
+        pub fat_burn_time: Option<Seconds> = 4200,
+        /// Time at 50 to 60 %.
+        pub warm_up_time: Option<Seconds> = 9600,
+        /// Time below 50 %.
+        pub rest_time: Option<Seconds> = 70200,
+    }
+    optional {
+        /// What raw waveforms say of it (**ours**); left out where none were sent.
+        pub waveform_quality: WaveformQuality,
+        /// Slots of five minutes, where an answer has them; never in what is stored.
+        pub slots: Vec<HeartRateSlot>,
+        /// Slots of thirty minutes, where an answer has them; never in what is stored.
+        pub slots_thirty_minutes: Vec<HeartRateSlot>,
+    }
 }
 
 impl HeartRateSection {

@@ -7,6 +7,7 @@
 mod activity;
 mod body;
 mod daily;
+pub mod described;
 mod digits;
 mod facts;
 mod heart_rate;

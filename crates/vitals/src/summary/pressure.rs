@@ -1,7 +1,6 @@
 //! The section `non_invasive_blood_pressure`.
 
-use serde::{Deserialize, Serialize};
-
+use super::described::described;
 use super::night::Nights;
 use super::rounding::mean;
 use super::slots::PressureSlot;
@@ -10,27 +9,28 @@ use super::units::MmHg;
 use crate::cells::{ActivityCell, DayCells};
 use crate::zone::LocalDay;
 
-/// Blood pressure of a day. All averages are means over thirty-minute slots.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PressureSection {
-    /// Local day.
-    pub date: LocalDay,
-    /// All slots; null without a systolic value.
-    pub daily_average_systolic_pressure: Option<MmHg>,
-    /// All slots; null without a diastolic value.
-    pub daily_average_diastolic_pressure: Option<MmHg>,
-    /// Asleep; null when the sleep of the day is not known or has no value.
-    pub sleeping_average_systolic_pressure: Option<MmHg>,
-    /// Asleep; null when the sleep of the day is not known or has no value.
-    pub sleeping_average_diastolic_pressure: Option<MmHg>,
-    /// Awake; null when the sleep of the day is not known or no value lies outside it.
-    pub awaken_average_systolic_pressure: Option<MmHg>,
-    /// Awake; null when the sleep of the day is not known or no value lies outside it.
-    pub awaken_average_diastolic_pressure: Option<MmHg>,
-    /// Slots of thirty minutes, where an answer has them; never in what is stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slots: Option<Vec<PressureSlot>>,
+described! {
+    /// Blood pressure of a day. All averages are means over thirty-minute slots.
+    pub struct PressureSection {
+        /// Local day.
+        pub date: LocalDay = "2025-11-20",
+        /// All slots; null without a systolic value.
+        pub daily_average_systolic_pressure: Option<MmHg> = 118.4,
+        /// All slots; null without a diastolic value.
+        pub daily_average_diastolic_pressure: Option<MmHg> = 76.25,
+        /// Asleep; null when the sleep of the day is not known or has no value.
+        pub sleeping_average_systolic_pressure: Option<MmHg> = 109.5,
+        /// Asleep; null when the sleep of the day is not known or has no value.
+        pub sleeping_average_diastolic_pressure: Option<MmHg> = 68.75,
+        /// Awake; null when the sleep of the day is not known or no value lies outside it.
+        pub awaken_average_systolic_pressure: Option<MmHg> = 122.1,
+        /// Awake; null when the sleep of the day is not known or no value lies outside it.
+        pub awaken_average_diastolic_pressure: Option<MmHg> = 79.3,
+    }
+    optional {
+        /// Slots of thirty minutes, where an answer has them; never in what is stored.
+        pub slots: Vec<PressureSlot>,
+    }
 }
 
 impl PressureSection {

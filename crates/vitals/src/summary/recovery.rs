@@ -1,53 +1,52 @@
 //! The section `recovery`.
 
-use serde::{Deserialize, Serialize};
-
+use super::described::described;
 use super::facts::{FactsByDay, recovery_on};
 use super::rounding::{hundredths, thousandths};
 use super::source::Profile;
 use super::units::{BeatsPerMinute, Celsius, CelsiusDifference, Milliseconds, Percent};
 use crate::zone::LocalDay;
 
-/// Recovery of a day (**ours** throughout). Scores are 0 to 100.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RecoverySection {
-    /// Local day.
-    pub date: LocalDay,
-    /// Weighted scores times both factors, 0–100.
-    pub value: u8,
-    /// Mean RMSSD over the 60 days before.
-    pub avg_rmssd_past_60_days: Milliseconds,
-    /// RMSSD today.
-    pub avg_rmssd_today: Milliseconds,
-    /// Resting heart rate today.
-    pub resting_bpm_today: BeatsPerMinute,
-    /// Mean resting heart rate over the 60 days before.
-    pub resting_bpm_past_60_days: BeatsPerMinute,
-    /// See [`age_gender_factor`](crate::recovery::age_gender_factor).
-    pub age_gender_factor: f64,
-    /// Today's resting rate against the 60 days.
-    pub resting_bpm_delta: Option<Percent>,
-    /// Score of the resting rate; lower is better.
-    pub recovery_rhr_score: Option<f64>,
-    /// Today's RMSSD against the 60 days.
-    pub avg_hrv_delta: Option<Percent>,
-    /// Today's RMSSD over its 60-day mean.
-    pub avg_hrv_delta_factor: Option<f64>,
-    /// Score of the RMSSD; higher is better.
-    pub recovery_hrv_score: Option<f64>,
-    /// Today's skin temperature minus the mean of 7 days.
-    pub temperature_deviation: Option<CelsiusDifference>,
-    /// 1 within ±0.5 °C, falling to 0.7 at ±1.5 °C.
-    pub temperature_deviation_factor: Option<f64>,
-    /// Skin temperature today.
-    pub avg_temperature_today: Option<Celsius>,
-    /// Mean skin temperature over the 7 days before.
-    pub avg_temperature_past_7_days: Option<Celsius>,
-    /// Mean RMSSD over the 7 days before.
-    pub avg_rmssd_past_7_days: Option<Milliseconds>,
-    /// Score of the night, 0–100.
-    pub sleep_score: Option<f64>,
+described! {
+    /// Recovery of a day (**ours** throughout). Scores are 0 to 100.
+    pub struct RecoverySection {
+        /// Local day.
+        pub date: LocalDay = "2025-11-20",
+        /// Weighted scores times both factors, 0–100.
+        pub value: u8 = 74 in 0 to 100,
+        /// Mean RMSSD over the 60 days before.
+        pub avg_rmssd_past_60_days: Milliseconds = 40.112,
+        /// RMSSD today.
+        pub avg_rmssd_today: Milliseconds = 42.318,
+        /// Resting heart rate today.
+        pub resting_bpm_today: BeatsPerMinute = 54.1,
+        /// Mean resting heart rate over the 60 days before.
+        pub resting_bpm_past_60_days: BeatsPerMinute = 55.3,
+        /// See [`age_gender_factor`](crate::recovery::age_gender_factor).
+        pub age_gender_factor: f64 = 1 in 0.95 to 1,
+        /// Today's resting rate against the 60 days.
+        pub resting_bpm_delta: Option<Percent> = -2.17,
+        /// Score of the resting rate; lower is better.
+        pub recovery_rhr_score: Option<f64> = 78.2 in 0 to 100,
+        /// Today's RMSSD against the 60 days.
+        pub avg_hrv_delta: Option<Percent> = 5.5,
+        /// Today's RMSSD over its 60-day mean.
+        pub avg_hrv_delta_factor: Option<f64> = 1.055,
+        /// Score of the RMSSD; higher is better.
+        pub recovery_hrv_score: Option<f64> = 76.9 in 0 to 100,
+        /// Today's skin temperature minus the mean of 7 days.
+        pub temperature_deviation: Option<CelsiusDifference> = 0.12,
+        /// 1 within ±0.5 °C, falling to 0.7 at ±1.5 °C.
+        pub temperature_deviation_factor: Option<f64> = 1 in 0.7 to 1,
+        /// Skin temperature today.
+        pub avg_temperature_today: Option<Celsius> = 33.41,
+        /// Mean skin temperature over the 7 days before.
+        pub avg_temperature_past_7_days: Option<Celsius> = 33.29,
+        /// Mean RMSSD over the 7 days before.
+        pub avg_rmssd_past_7_days: Option<Milliseconds> = 41.2,
+        /// Score of the night, 0–100.
+        pub sleep_score: Option<f64> = 88.5 in 0 to 100,
+    }
 }
 
 impl RecoverySection {

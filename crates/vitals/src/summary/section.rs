@@ -1,5 +1,15 @@
 //! The sections of a daily summary: names, and the numbers that they are stored under.
 
+use super::activity::ActivitySection;
+use super::described::{Described, Description};
+use super::heart_rate::HeartRateSection;
+use super::pressure::PressureSection;
+use super::recovery::RecoverySection;
+use super::sleep::SleepSection;
+use super::stress::StressSection;
+use super::temperature::TemperatureSection;
+use super::vital::{RespirationRateSection, Spo2Section};
+
 /// A section of the daily summary, in the order of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Section {
@@ -57,6 +67,21 @@ impl Section {
             Section::Stress => "stress",
             Section::StressContinuous => "stress_continuous",
             Section::Temperature => "temperature",
+        }
+    }
+
+    /// What it is made of.
+    pub const fn description(self) -> &'static Description {
+        match self {
+            Section::Activity => &ActivitySection::DESCRIPTION,
+            Section::ServiceSleep | Section::Sleep => &SleepSection::DESCRIPTION,
+            Section::HeartRate => &HeartRateSection::DESCRIPTION,
+            Section::NonInvasiveBloodPressure => &PressureSection::DESCRIPTION,
+            Section::Recovery => &RecoverySection::DESCRIPTION,
+            Section::RespirationRate => &RespirationRateSection::DESCRIPTION,
+            Section::Spo2 => &Spo2Section::DESCRIPTION,
+            Section::Stress | Section::StressContinuous => &StressSection::DESCRIPTION,
+            Section::Temperature => &TemperatureSection::DESCRIPTION,
         }
     }
 

@@ -1,7 +1,6 @@
 //! The sections `sleep` and `service_sleep`.
 
-use serde::{Deserialize, Serialize};
-
+use super::described::described;
 use super::facts::{FactsByDay, Kind, consistency_on};
 use super::local_time::OffsetTime;
 use super::night::Night;
@@ -13,46 +12,46 @@ use crate::zone::LocalDay;
 /// Eight hours, s: what a night is measured by.
 const GOAL_S: f64 = 8.0 * 3600.0;
 
-/// The night that ends on a day.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SleepSection {
-    /// Local day.
-    pub date: LocalDay,
-    /// Mean over the valid five-minute slots between onset and offset; null without one.
-    pub heart_rate: Option<BeatsPerMinute>,
-    /// Mean quality of their rows, 0 to 4; null where none is given.
-    pub heart_rate_quality: Option<f64>,
-    /// From the start of the session to the first epoch asleep.
-    pub time_to_sleep: Seconds,
-    /// From the last epoch asleep to the end of the session.
-    pub time_to_wake_up: Seconds,
-    /// Start of the session.
-    pub start_session_original_ph: OffsetTime,
-    /// End of the session.
-    pub stop_session_original_ph: OffsetTime,
-    /// Asleep: rem + light + deep.
-    pub sleep_duration: Seconds,
-    /// Share of eight hours slept in the sleep day, naps included, at most 100 (**ours**).
-    pub daily_percent: Percent,
-    /// Awake, from start to end.
-    pub awake_time: Seconds,
-    /// REM; null where only sleep and wake are known.
-    pub rem_time: Option<Seconds>,
-    /// Light; null where only sleep and wake are known.
-    pub light_time: Option<Seconds>,
-    /// Deep; null where only sleep and wake are known.
-    pub deep_time: Option<Seconds>,
-    /// Share of eight hours slept in the session, at most 100.
-    pub performance: Percent,
-    /// 0 to 100, from wake after onset and awakenings (**ours**).
-    pub tranquility: Option<f64>,
-    /// 0 to 100, from the spread of mid-sleep over seven nights; null below three (**ours**).
-    pub consistency: Option<f64>,
-    /// First epoch asleep.
-    pub start_date: OffsetTime,
-    /// End of the last epoch asleep.
-    pub end_date: OffsetTime,
+described! {
+    /// The night that ends on a day.
+    pub struct SleepSection {
+        /// Local day.
+        pub date: LocalDay = "2025-11-20",
+        /// Mean over the valid five-minute slots between onset and offset; null without one.
+        pub heart_rate: Option<BeatsPerMinute> = 56.2 in 0 to 255,
+        /// Mean quality of their rows, 0 to 4; null where none is given.
+        pub heart_rate_quality: Option<f64> = 3 in 0 to 4,
+        /// From the start of the session to the first epoch asleep.
+        pub time_to_sleep: Seconds = 840,
+        /// From the last epoch asleep to the end of the session.
+        pub time_to_wake_up: Seconds = 300,
+        /// Start of the session.
+        pub start_session_original_ph: OffsetTime = "2025-11-19T22:48:00+01:00",
+        /// End of the session.
+        pub stop_session_original_ph: OffsetTime = "2025-11-20T06:57:00+01:00",
+        /// Asleep: rem + light + deep.
+        pub sleep_duration: Seconds = 26700,
+        /// Share of eight hours slept in the sleep day, naps included, at most 100 (**ours**).
+        pub daily_percent: Percent = 92.7 in 0 to 100,
+        /// Awake, from start to end.
+        pub awake_time: Seconds = 2640,
+        /// REM; null where only sleep and wake are known.
+        pub rem_time: Option<Seconds> = 5400,
+        /// Light; null where only sleep and wake are known.
+        pub light_time: Option<Seconds> = 15000,
+        /// Deep; null where only sleep and wake are known.
+        pub deep_time: Option<Seconds> = 6300,
+        /// Share of eight hours slept in the session, at most 100.
+        pub performance: Percent = 92.7 in 0 to 100,
+        /// 0 to 100, from wake after onset and awakenings (**ours**).
+        pub tranquility: Option<f64> = 84.2 in 0 to 100,
+        /// 0 to 100, from the spread of mid-sleep over seven nights; null below three (**ours**).
+        pub consistency: Option<f64> = 88.6 in 0 to 100,
+        /// First epoch asleep.
+        pub start_date: OffsetTime = "2025-11-19T23:02:00+01:00",
+        /// End of the last epoch asleep.
+        pub end_date: OffsetTime = "2025-11-20T06:52:00+01:00",
+    }
 }
 
 impl SleepSection {

@@ -1,125 +1,132 @@
 //! Slots of the daily summary as types: what [`slots_json`](super::slots_json) writes.
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::Serializer;
 
+use super::described::described;
 use super::local_time::TimeOfDay;
 use super::units::{BeatsPerMinute, BreathsPerMinute, Celsius, EpochMs, MmHg, Percent};
 
-/// Steps in a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StepSlot {
-    /// Start.
-    pub timestamp: EpochMs,
-    /// What the local clock showed at the start.
-    pub date: TimeOfDay,
-    /// Steps; null when no row of the slot has any number of them.
-    pub step_count: Option<u64>,
+described! {
+    /// Steps in a slot.
+    #[derive(Copy)]
+    pub struct StepSlot {
+        /// Start.
+        pub timestamp: EpochMs = 1763600100000,
+        /// What the local clock showed at the start.
+        pub date: TimeOfDay = "01:55",
+        /// Steps; null when no row of the slot has any number of them.
+        pub step_count: Option<u64> = 112,
+    }
 }
 
-/// Heart rate in a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HeartRateSlot {
-    /// Whether most rows were measured on the wrist.
-    pub is_wearing: bool,
-    /// Whether the bracelet was charging in most rows.
-    pub is_charging: bool,
-    /// Whether the battery was at 15 % or less in most rows.
-    pub is_low_battery: bool,
-    /// Start.
-    pub timestamp: EpochMs,
-    /// What the local clock showed at the start.
-    pub date: TimeOfDay,
-    /// Mean of the valid rows; null without one.
-    #[serde(serialize_with = "shortest")]
-    pub bpm: Option<BeatsPerMinute>,
-    /// Mean quality of these rows, 0 to 4; null where none is given.
-    pub bpm_q: Option<u64>,
+described! {
+    /// Heart rate in a slot.
+    #[derive(Copy)]
+    pub struct HeartRateSlot {
+        /// Whether most rows were measured on the wrist.
+        pub is_wearing: bool = true,
+        /// Whether the bracelet was charging in most rows.
+        pub is_charging: bool = false,
+        /// Whether the battery was at 15 % or less in most rows.
+        pub is_low_battery: bool = false,
+        /// Start.
+        pub timestamp: EpochMs = 1763600100000,
+        /// What the local clock showed at the start.
+        pub date: TimeOfDay = "01:55",
+        /// Mean of the valid rows; null without one.
+        #[serde(serialize_with = "shortest")]
+        pub bpm: Option<BeatsPerMinute> = 61.4 in 0 to 255,
+        /// Mean quality of these rows, 0 to 4; null where none is given.
+        pub bpm_q: Option<u64> = 3 in 0 to 4,
+    }
 }
 
-/// Respiration rate in a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RespirationRateSlot {
-    /// Whether most rows were measured on the wrist.
-    pub is_wearing: bool,
-    /// Whether the bracelet was charging in most rows.
-    pub is_charging: bool,
-    /// Whether the battery was at 15 % or less in most rows.
-    pub is_low_battery: bool,
-    /// Start.
-    pub timestamp: EpochMs,
-    /// What the local clock showed at the start.
-    pub date: TimeOfDay,
-    /// Mean of the valid rows; null without one.
-    #[serde(serialize_with = "shortest")]
-    pub respiration_rate: Option<BreathsPerMinute>,
-    /// Mean quality of these rows, 0 to 4; null where none is given.
-    pub quality: Option<u64>,
+described! {
+    /// Respiration rate in a slot.
+    #[derive(Copy)]
+    pub struct RespirationRateSlot {
+        /// Whether most rows were measured on the wrist.
+        pub is_wearing: bool = true,
+        /// Whether the bracelet was charging in most rows.
+        pub is_charging: bool = false,
+        /// Whether the battery was at 15 % or less in most rows.
+        pub is_low_battery: bool = false,
+        /// Start.
+        pub timestamp: EpochMs = 1763600100000,
+        /// What the local clock showed at the start.
+        pub date: TimeOfDay = "01:55",
+        /// Mean of the valid rows; null without one.
+        #[serde(serialize_with = "shortest")]
+        pub respiration_rate: Option<BreathsPerMinute> = 14.2,
+        /// Mean quality of these rows, 0 to 4; null where none is given.
+        pub quality: Option<u64> = 3 in 0 to 4,
+    }
 }
 
-/// Oxygen saturation in a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Spo2Slot {
-    /// Whether most rows were measured on the wrist.
-    pub is_wearing: bool,
-    /// Whether the bracelet was charging in most rows.
-    pub is_charging: bool,
-    /// Whether the battery was at 15 % or less in most rows.
-    pub is_low_battery: bool,
-    /// Start.
-    pub timestamp: EpochMs,
-    /// What the local clock showed at the start.
-    pub date: TimeOfDay,
-    /// Mean of the valid rows; null without one.
-    #[serde(serialize_with = "shortest")]
-    pub spo2: Option<Percent>,
-    /// Mean quality of these rows, 0 to 4; null where none is given.
-    pub spo2_q: Option<u64>,
+described! {
+    /// Oxygen saturation in a slot.
+    #[derive(Copy)]
+    pub struct Spo2Slot {
+        /// Whether most rows were measured on the wrist.
+        pub is_wearing: bool = true,
+        /// Whether the bracelet was charging in most rows.
+        pub is_charging: bool = false,
+        /// Whether the battery was at 15 % or less in most rows.
+        pub is_low_battery: bool = false,
+        /// Start.
+        pub timestamp: EpochMs = 1763600100000,
+        /// What the local clock showed at the start.
+        pub date: TimeOfDay = "01:55",
+        /// Mean of the valid rows; null without one.
+        #[serde(serialize_with = "shortest")]
+        pub spo2: Option<Percent> = 97 in 0 to 100,
+        /// Mean quality of these rows, 0 to 4; null where none is given.
+        pub spo2_q: Option<u64> = 3 in 0 to 4,
+    }
 }
 
-/// Skin temperatures in a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TemperatureSlot {
-    /// Whether most rows were measured on the wrist.
-    pub is_wearing: bool,
-    /// Whether the bracelet was charging in most rows.
-    pub is_charging: bool,
-    /// Whether the battery was at 15 % or less in most rows.
-    pub is_low_battery: bool,
-    /// Start.
-    pub timestamp: EpochMs,
-    /// What the local clock showed at the start.
-    pub date: TimeOfDay,
-    /// Mean of sensor 1; null without a value or off the wrist.
-    #[serde(serialize_with = "shortest")]
-    pub temp_sk1: Option<Celsius>,
-    /// Mean of sensor 2; null without a value or off the wrist.
-    #[serde(serialize_with = "shortest")]
-    pub temp_sk2: Option<Celsius>,
+described! {
+    /// Skin temperatures in a slot.
+    #[derive(Copy)]
+    pub struct TemperatureSlot {
+        /// Whether most rows were measured on the wrist.
+        pub is_wearing: bool = true,
+        /// Whether the bracelet was charging in most rows.
+        pub is_charging: bool = false,
+        /// Whether the battery was at 15 % or less in most rows.
+        pub is_low_battery: bool = false,
+        /// Start.
+        pub timestamp: EpochMs = 1763600100000,
+        /// What the local clock showed at the start.
+        pub date: TimeOfDay = "01:55",
+        /// Mean of sensor 1; null without a value or off the wrist.
+        #[serde(serialize_with = "shortest")]
+        pub temp_sk1: Option<Celsius> = 33.41,
+        /// Mean of sensor 2; null without a value or off the wrist.
+        #[serde(serialize_with = "shortest")]
+        pub temp_sk2: Option<Celsius> = 33.18,
+    }
 }
 
-/// Blood pressure in a slot of thirty minutes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PressureSlot {
-    /// Mean; null when no row of the slot has a systolic value.
-    #[serde(serialize_with = "shortest")]
-    pub systolic_pressure_combine: Option<MmHg>,
-    /// Mean; null when no row of the slot has a diastolic value.
-    #[serde(serialize_with = "shortest")]
-    pub diastolic_pressure_combine: Option<MmHg>,
-    /// Start.
-    pub start_timestamp: EpochMs,
-    /// End.
-    pub end_timestamp: EpochMs,
-    /// What the local clock showed at the start.
-    pub start_date: TimeOfDay,
-    /// Thirty minutes after `start_date`, whatever the clock does in between.
-    pub end_date: TimeOfDay,
+described! {
+    /// Blood pressure in a slot of thirty minutes.
+    #[derive(Copy)]
+    pub struct PressureSlot {
+        /// Mean; null when no row of the slot has a systolic value.
+        #[serde(serialize_with = "shortest")]
+        pub systolic_pressure_combine: Option<MmHg> = 118.5,
+        /// Mean; null when no row of the slot has a diastolic value.
+        #[serde(serialize_with = "shortest")]
+        pub diastolic_pressure_combine: Option<MmHg> = 76,
+        /// Start.
+        pub start_timestamp: EpochMs = 1763598600000,
+        /// End.
+        pub end_timestamp: EpochMs = 1763600400000,
+        /// What the local clock showed at the start.
+        pub start_date: TimeOfDay = "01:30",
+        /// Thirty minutes after `start_date`, whatever the clock does in between.
+        pub end_date: TimeOfDay = "02:00",
+    }
 }
 
 /// Largest integer up to which every integer is an f64: 2^53.

@@ -1,50 +1,49 @@
 //! The sections `stress` and `stress_continuous`: averages of heart-rate variability over a day.
 
-use serde::{Deserialize, Serialize};
-
+use super::described::described;
 use super::rounding::thousandths;
 use super::source::DaySource;
 use super::units::{Milliseconds, Percent, SquareMilliseconds};
 use crate::cells::{MEASURES, Measures};
 use crate::zone::LocalDay;
 
-/// Heart-rate variability of a day. Averages have three decimals, as the columns of `heart-rate-variability`; each is
-/// null where no row or window has the measure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StressSection {
-    /// Local day.
-    pub date: LocalDay,
-    /// Stress index, %/s².
-    pub avg_si: Option<f64>,
-    /// Normalised stress index, %^½/s.
-    pub avg_si_n: Option<f64>,
-    /// Mean interval.
-    pub avg_mrr: Option<Milliseconds>,
-    /// Standard deviation of the intervals.
-    pub avg_sdnn: Option<Milliseconds>,
-    /// Root mean square of successive differences.
-    pub avg_rmssd: Option<Milliseconds>,
-    /// Share of successive differences above 50 ms.
-    pub avg_pnn50: Option<Percent>,
-    /// Power from 0.003 to 0.04 Hz.
-    pub avg_vlf: Option<SquareMilliseconds>,
-    /// Its share of the three bands.
-    pub avg_vlf_percent: Option<Percent>,
-    /// Power from 0.04 to 0.15 Hz.
-    pub avg_lf: Option<SquareMilliseconds>,
-    /// Its share of the three bands.
-    pub avg_lf_percent: Option<Percent>,
-    /// Power from 0.15 to 0.4 Hz.
-    pub avg_hf: Option<SquareMilliseconds>,
-    /// Its share of the three bands.
-    pub avg_hf_percent: Option<Percent>,
-    /// As the bracelet summarises it; of intervals the RMSSD (**ours**).
-    pub avg_hrv: Option<Milliseconds>,
-    /// Mode of the intervals, s.
-    pub avg_mo: Option<f64>,
-    /// Share of the intervals in the modal bin.
-    pub avg_amo: Option<Percent>,
+described! {
+    /// Heart-rate variability of a day. Averages have three decimals, as the columns of `heart-rate-variability`; each is
+    /// null where no row or window has the measure.
+    pub struct StressSection {
+        /// Local day.
+        pub date: LocalDay = "2025-11-20",
+        /// Stress index, %/s².
+        pub avg_si: Option<f64> = 92.416,
+        /// Normalised stress index, %^½/s.
+        pub avg_si_n: Option<f64> = 9.613,
+        /// Mean interval.
+        pub avg_mrr: Option<Milliseconds> = 882.104,
+        /// Standard deviation of the intervals.
+        pub avg_sdnn: Option<Milliseconds> = 61.25,
+        /// Root mean square of successive differences.
+        pub avg_rmssd: Option<Milliseconds> = 42.318,
+        /// Share of successive differences above 50 ms.
+        pub avg_pnn50: Option<Percent> = 18.4 in 0 to 100,
+        /// Power from 0.003 to 0.04 Hz.
+        pub avg_vlf: Option<SquareMilliseconds> = 812.5,
+        /// Its share of the three bands.
+        pub avg_vlf_percent: Option<Percent> = 34.1 in 0 to 100,
+        /// Power from 0.04 to 0.15 Hz.
+        pub avg_lf: Option<SquareMilliseconds> = 940.25,
+        /// Its share of the three bands.
+        pub avg_lf_percent: Option<Percent> = 39.5 in 0 to 100,
+        /// Power from 0.15 to 0.4 Hz.
+        pub avg_hf: Option<SquareMilliseconds> = 628.75,
+        /// Its share of the three bands.
+        pub avg_hf_percent: Option<Percent> = 26.4 in 0 to 100,
+        /// As the bracelet summarises it; of intervals the RMSSD (**ours**).
+        pub avg_hrv: Option<Milliseconds> = 42.318,
+        /// Mode of the intervals, s.
+        pub avg_mo: Option<f64> = 0.875,
+        /// Share of the intervals in the modal bin.
+        pub avg_amo: Option<Percent> = 38.2 in 0 to 100,
+    }
 }
 
 impl StressSection {

@@ -1,7 +1,6 @@
 //! The section `temperature`: of the skin, never of the body.
 
-use serde::{Deserialize, Serialize};
-
+use super::described::described;
 use super::rounding::mean;
 use super::slots::TemperatureSlot;
 use super::source::DaySource;
@@ -12,30 +11,30 @@ use crate::zone::LocalDay;
 /// Hundredths in one °C.
 const HUNDREDTHS: f64 = 100.0;
 
-/// Skin temperatures of a day. Windows in which the bracelet was mostly off the wrist do not enter.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TemperatureSection {
-    /// Local day.
-    pub date: LocalDay,
-    /// Sensor 1, mean over the valid five-minute slots; null without one.
-    pub avg_temp_sk1: Option<Celsius>,
-    /// Sensor 2, mean over the valid five-minute slots; null without one.
-    pub avg_temp_sk2: Option<Celsius>,
-    /// Highest row of sensor 1; null without one.
-    pub max_temp_sk1: Option<Celsius>,
-    /// Highest row of sensor 2; null without one.
-    pub max_temp_sk2: Option<Celsius>,
-    /// Start of the first valid five-minute slot; null without one.
-    pub start_timestamp: Option<EpochMs>,
-    /// End of the last valid five-minute slot; null without one.
-    pub end_timestamp: Option<EpochMs>,
-    /// Slots of five minutes, where an answer has them; never in what is stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slots_five_minutes: Option<Vec<TemperatureSlot>>,
-    /// Slots of thirty minutes, where an answer has them; never in what is stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slots_thirty_minutes: Option<Vec<TemperatureSlot>>,
+described! {
+    /// Skin temperatures of a day. Windows in which the bracelet was mostly off the wrist do not enter.
+    pub struct TemperatureSection {
+        /// Local day.
+        pub date: LocalDay = "2025-11-20",
+        /// Sensor 1, mean over the valid five-minute slots; null without one.
+        pub avg_temp_sk1: Option<Celsius> = 33.41,
+        /// Sensor 2, mean over the valid five-minute slots; null without one.
+        pub avg_temp_sk2: Option<Celsius> = 33.18,
+        /// Highest row of sensor 1; null without one.
+        pub max_temp_sk1: Option<Celsius> = 35.02,
+        /// Highest row of sensor 2; null without one.
+        pub max_temp_sk2: Option<Celsius> = 34.9,
+        /// Start of the first valid five-minute slot; null without one.
+        pub start_timestamp: Option<EpochMs> = 1763593200000,
+        /// End of the last valid five-minute slot; null without one.
+        pub end_timestamp: Option<EpochMs> = 1763679600000,
+    }
+    optional {
+        /// Slots of five minutes, where an answer has them; never in what is stored.
+        pub slots_five_minutes: Vec<TemperatureSlot>,
+        /// Slots of thirty minutes, where an answer has them; never in what is stored.
+        pub slots_thirty_minutes: Vec<TemperatureSlot>,
+    }
 }
 
 impl TemperatureSection {

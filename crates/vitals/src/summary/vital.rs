@@ -1,7 +1,6 @@
 //! The sections `respiration_rate` and `spo2`: an average, and when its slots begin and end.
 
-use serde::{Deserialize, Serialize};
-
+use super::described::described;
 use super::rounding::mean;
 use super::slots::{RespirationRateSlot, Spo2Slot};
 use super::source::DaySource;
@@ -12,24 +11,24 @@ use crate::zone::LocalDay;
 /// Tenths in one: respiration rate and oxygen saturation are kept with one decimal.
 const TENTHS: f64 = 10.0;
 
-/// Respiration rate of a day.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RespirationRateSection {
-    /// Local day.
-    pub date: LocalDay,
-    /// Mean over the valid five-minute slots; null without one.
-    pub avg_respiration_rate: Option<BreathsPerMinute>,
-    /// Start of the first valid five-minute slot; null without one.
-    pub start_timestamp: Option<EpochMs>,
-    /// End of the last valid five-minute slot; null without one.
-    pub end_timestamp: Option<EpochMs>,
-    /// Slots of five minutes, where an answer has them; never in what is stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slots_five_minutes: Option<Vec<RespirationRateSlot>>,
-    /// Slots of thirty minutes, where an answer has them; never in what is stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slots_thirty_minutes: Option<Vec<RespirationRateSlot>>,
+described! {
+    /// Respiration rate of a day.
+    pub struct RespirationRateSection {
+        /// Local day.
+        pub date: LocalDay = "2025-11-20",
+        /// Mean over the valid five-minute slots; null without one.
+        pub avg_respiration_rate: Option<BreathsPerMinute> = 14.36,
+        /// Start of the first valid five-minute slot; null without one.
+        pub start_timestamp: Option<EpochMs> = 1763593200000,
+        /// End of the last valid five-minute slot; null without one.
+        pub end_timestamp: Option<EpochMs> = 1763679600000,
+    }
+    optional {
+        /// Slots of five minutes, where an answer has them; never in what is stored.
+        pub slots_five_minutes: Vec<RespirationRateSlot>,
+        /// Slots of thirty minutes, where an answer has them; never in what is stored.
+        pub slots_thirty_minutes: Vec<RespirationRateSlot>,
+    }
 }
 
 impl RespirationRateSection {
@@ -47,24 +46,24 @@ impl RespirationRateSection {
     }
 }
 
-/// Oxygen saturation of a day.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Spo2Section {
-    /// Local day.
-    pub date: LocalDay,
-    /// Mean over the valid five-minute slots; null without one.
-    pub avg_spo2: Option<Percent>,
-    /// Start of the first valid five-minute slot; null without one.
-    pub start_timestamp: Option<EpochMs>,
-    /// End of the last valid five-minute slot; null without one.
-    pub end_timestamp: Option<EpochMs>,
-    /// Slots of five minutes, where an answer has them; never in what is stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slots_five_minutes: Option<Vec<Spo2Slot>>,
-    /// Slots of thirty minutes, where an answer has them; never in what is stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slots_thirty_minutes: Option<Vec<Spo2Slot>>,
+described! {
+    /// Oxygen saturation of a day.
+    pub struct Spo2Section {
+        /// Local day.
+        pub date: LocalDay = "2025-11-20",
+        /// Mean over the valid five-minute slots; null without one.
+        pub avg_spo2: Option<Percent> = 96.82 in 0 to 100,
+        /// Start of the first valid five-minute slot; null without one.
+        pub start_timestamp: Option<EpochMs> = 1763593200000,
+        /// End of the last valid five-minute slot; null without one.
+        pub end_timestamp: Option<EpochMs> = 1763679600000,
+    }
+    optional {
+        /// Slots of five minutes, where an answer has them; never in what is stored.
+        pub slots_five_minutes: Vec<Spo2Slot>,
+        /// Slots of thirty minutes, where an answer has them; never in what is stored.
+        pub slots_thirty_minutes: Vec<Spo2Slot>,
+    }
 }
 
 impl Spo2Section {

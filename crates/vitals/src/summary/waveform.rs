@@ -2,39 +2,38 @@
 //!
 //! A check on the bracelet's own values, which it never replaces. Nothing here feeds NEWS.
 
-use serde::{Deserialize, Serialize};
-
+use super::described::described;
 use super::rounding::{mean, percent};
 use super::source::DaySource;
 use super::units::{BeatsPerMinute, BreathsPerMinute, Percent};
 use crate::cells::{ActivityCell, DayCells, Kept, Rates, Sum, WindowCell};
 
-/// Checks of a day by raw waveform; a kind that was not sent is left out.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WaveformQuality {
-    /// By R peaks in the ECG.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ecg: Option<WaveformCheck>,
-    /// By pulses in the PPG: of `ppg2`, else of `ppg1`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ppg: Option<WaveformCheck>,
+described! {
+    /// Checks of a day by raw waveform; a kind that was not sent is left out.
+    pub struct WaveformQuality {
+    }
+    optional {
+        /// By R peaks in the ECG.
+        pub ecg: WaveformCheck,
+        /// By pulses in the PPG: of `ppg2`, else of `ppg1`.
+        pub ppg: WaveformCheck,
+    }
 }
 
-/// What one kind of waveform showed, in pieces of thirty seconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WaveformCheck {
-    /// Pieces with any sample.
-    pub pieces: u32,
-    /// Share of them that is good enough for a heart rate.
-    pub good_percent: Percent,
-    /// Mean over the windows that have one; null without any.
-    pub heart_rate: Option<BeatsPerMinute>,
-    /// Mean over the windows that have them; null without any, and always by ECG.
-    pub respiration_rate: Option<BreathsPerMinute>,
-    /// Mean distance from the bracelet's own heart rate in the same windows; null without any.
-    pub heart_rate_difference: Option<BeatsPerMinute>,
+described! {
+    /// What one kind of waveform showed, in pieces of thirty seconds.
+    pub struct WaveformCheck {
+        /// Pieces with any sample.
+        pub pieces: u32 = 120,
+        /// Share of them that is good enough for a heart rate.
+        pub good_percent: Percent = 87.5 in 0 to 100,
+        /// Mean over the windows that have one; null without any.
+        pub heart_rate: Option<BeatsPerMinute> = 67.9 in 0 to 300,
+        /// Mean over the windows that have them; null without any, and always by ECG.
+        pub respiration_rate: Option<BreathsPerMinute> = 14.2,
+        /// Mean distance from the bracelet's own heart rate in the same windows; null without any.
+        pub heart_rate_difference: Option<BeatsPerMinute> = 1.3,
+    }
 }
 
 impl WaveformQuality {

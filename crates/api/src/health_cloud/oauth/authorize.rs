@@ -8,13 +8,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use platform::oauth::{Asked, AuthorizationRequest, Decision, LoginStep};
 use platform::{Credentials, LoginName, Platform, PlatformError};
-use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::browser::Browser;
-use super::form::{Form, pairs};
+use super::form::{Form, FormText, pairs};
 use super::pages::{LoginTry, Page};
+use crate::body::typed::body;
 use crate::error::{ApiError, Result};
 use crate::outer::ClientAddress;
 use crate::state::ApiState;
@@ -54,24 +54,36 @@ async fn ask(State(state): State<ApiState>, browser: Browser, RawQuery(query): R
     Ok(page)
 }
 
-/// What the forms of the pages send.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct PageForm {
-    /// What the page was made for, sealed for the browser.
-    ticket: String,
-    /// `login`, `allow` or `deny`.
-    action: String,
-    /// E-mail or voucher code.
-    name: Option<String>,
-    password: Option<String>,
-    new_password: Option<String>,
+body! {
+    /// What the forms of the pages send.
+    struct AuthorizationForm {
+        /// What the page was made for, sealed for the browser.
+        #[schema(value_type = String)]
+        #[schema(example = "v1.sealed")]
+        ticket: FormText,
+        /// `login`, `allow` or `deny`.
+        #[schema(value_type = String)]
+        #[schema(example = "login")]
+        action: FormText,
+        /// E-mail or voucher code.
+        #[schema(value_type = Option<String>)]
+        #[schema(example = "rita@study.example")]
+        name: FormText,
+        /// The password.
+        #[schema(value_type = Option<String>)]
+        #[schema(example = "correct horse battery")]
+        password: FormText,
+        /// A new password of at least 10 characters, where staff has set the present one.
+        #[schema(value_type = Option<String>)]
+        #[schema(example = "another long password")]
+        new_password: FormText,
+    }
 }
 
 /// Takes the forms of the pages: the login, which leads to the consent page, and the decision, which leads back to the
 /// application.
 #[utoipa::path(post, path = "/oauth/authorize", tag = "oauth",
-    request_body(content = PageForm, content_type = "application/x-www-form-urlencoded"),
+    request_body(content = AuthorizationForm, content_type = "application/x-www-form-urlencoded"),
     responses((status = 200, body = String, content_type = "text/html"),
         (status = 303, description = "to the application, with `code` or `error`"),
         (status = 400, body = String, content_type = "text/html"),
@@ -82,13 +94,13 @@ async fn submit(
     address: ClientAddress,
     browser: Browser,
     headers: HeaderMap,
-    form: Result<Form>,
+    form: Result<Form<AuthorizationForm>>,
 ) -> Result<Response> {
     let platform = &state.platform;
     let wrong = |status, what: &str| Ok(Page::wrong(nonce(platform), status, what).into_response());
     let answer = async {
-        let form = form?;
-        // Next to the ticket, which a page of another site cannot read: browsers that report the origin are believed.
+        let Form(form) = form?;
+        // Beside the ticket, which a page of another site cannot read: browsers that tell the origin are believed.
         if !is_from_our_page(&headers, &platform.core.settings().health_url) {
             return wrong(StatusCode::FORBIDDEN, "The form was sent by another site.");
         }
@@ -102,10 +114,10 @@ async fn submit(
     }
 }
 
-async fn take(platform: &Platform, form: &Form, browser: &Browser, address: &str) -> Result<Response> {
+async fn take(platform: &Platform, form: &AuthorizationForm, browser: &Browser, address: &str) -> Result<Response> {
     let wrong = |status, what: &str| Ok(Page::wrong(nonce(platform), status, what).into_response());
-    let ticket = form.one("ticket")?.unwrap_or_default();
-    let action = form.one("action")?.unwrap_or_default();
+    let ticket = form.ticket.one()?.unwrap_or_default();
+    let action = form.action.one()?.unwrap_or_default();
     let request = match platform.identity.authorization_of(ticket, &browser.id) {
         Ok(request) => request,
         Err(PlatformError::Forbidden(_)) => {
@@ -136,7 +148,7 @@ struct LoginForm<'a> {
     /// The state that the page carried.
     ticket: &'a str,
     browser: &'a Browser,
-    form: &'a Form,
+    form: &'a AuthorizationForm,
 }
 
 async fn login(
@@ -146,8 +158,8 @@ async fn login(
     address: &str,
 ) -> Result<Response> {
     let LoginForm { ticket, browser, form } = sent;
-    let (name, password) = (form.one("name")?.unwrap_or_default(), form.one("password")?.unwrap_or_default());
-    let new_password = form.one("new_password")?;
+    let (name, password) = (form.name.one()?.unwrap_or_default(), form.password.one()?.unwrap_or_default());
+    let new_password = form.new_password.one()?;
     let login_name =
         // One field for both: people do not know which of the two the service calls a name.
         if name.contains('@') { LoginName::Email(name.to_owned()) } else { LoginName::Code(name.to_owned()) };

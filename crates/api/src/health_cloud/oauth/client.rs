@@ -8,11 +8,15 @@ use platform::PlatformError;
 use platform::oauth::ClientCredentials;
 use store::ClientId;
 
-use super::form::{Form, invalid_request, pairs};
+use super::form::{FormText, invalid_request, pairs};
 
 /// The credentials of a request. Refused when there are none, two, or unreadable ones.
-pub(super) fn credentials(headers: &HeaderMap, form: &Form) -> Result<ClientCredentials, PlatformError> {
-    let (id, secret) = (form.one("client_id")?, form.one("client_secret")?);
+pub(super) fn credentials(
+    headers: &HeaderMap,
+    client_id: &FormText,
+    client_secret: &FormText,
+) -> Result<ClientCredentials, PlatformError> {
+    let (id, secret) = (client_id.one()?, client_secret.one()?);
     // A header of any scheme is an attempt at authentication and is judged as one (RFC 6749, 5.2).
     if !headers.contains_key(AUTHORIZATION) {
         let id =

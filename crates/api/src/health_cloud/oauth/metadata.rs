@@ -22,21 +22,52 @@ pub(crate) fn at_the_root() -> Router<ApiState> {
 
 /// Metadata of the authorization server.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = AuthorizationServerMetadata)]
 struct Metadata {
+    /// The authorization server, as `iss` of its tokens has it.
+    #[schema(example = "https://study.example/health")]
     issuer: String,
+    /// Where a patient is sent.
+    #[schema(example = "https://study.example/health/oauth/authorize")]
     authorization_endpoint: String,
+    /// Where tokens are given.
+    #[schema(example = "https://study.example/health/oauth/token")]
     token_endpoint: String,
+    /// Where tokens are given back.
+    #[schema(example = "https://study.example/health/oauth/revoke")]
     revocation_endpoint: String,
+    /// Where tokens are looked at.
+    #[schema(example = "https://study.example/health/oauth/introspect")]
     introspection_endpoint: String,
+    /// The public keys.
+    #[schema(example = "https://study.example/health/.well-known/jwks.json")]
     jwks_uri: String,
+    /// What a token can allow.
+    #[schema(example = json!(["patient.read", "patient.sync"]))]
     scopes_supported: [&'static str; 2],
+    /// Always `code`.
+    #[schema(example = json!(["code"]))]
     response_types_supported: [&'static str; 1],
+    /// How the code comes back.
+    #[schema(example = json!(["query"]))]
     response_modes_supported: [&'static str; 1],
+    /// For what tokens are given.
+    #[schema(example = json!(["authorization_code", "refresh_token"]))]
     grant_types_supported: [&'static str; 2],
+    /// PKCE.
+    #[schema(example = json!(["S256"]))]
     code_challenge_methods_supported: [&'static str; 1],
+    /// How a client shows itself for tokens.
+    #[schema(example = json!(["client_secret_basic", "client_secret_post", "none"]))]
     token_endpoint_auth_methods_supported: [&'static str; 3],
+    /// How a client shows itself to give tokens back.
+    #[schema(example = json!(["client_secret_basic", "client_secret_post", "none"]))]
     revocation_endpoint_auth_methods_supported: [&'static str; 3],
+    /// How a client shows itself to look at tokens.
+    #[schema(example = json!(["client_secret_basic", "client_secret_post"]))]
     introspection_endpoint_auth_methods_supported: [&'static str; 2],
+    /// Whether redirects name the issuer (RFC 9207).
+    #[schema(example = true)]
     authorization_response_iss_parameter_supported: bool,
 }
 

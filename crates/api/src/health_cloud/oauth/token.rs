@@ -5,12 +5,13 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use platform::PlatformError;
 use platform::oauth::{Grant, Inspected, OauthTokens};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::client::credentials;
-use super::form::Form;
+use super::form::{Form, FormText};
+use crate::body::typed::body;
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::outer::ClientAddress;
 use crate::state::ApiState;
@@ -20,38 +21,62 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(token)).routes(routes!(revoke)).routes(routes!(introspect))
 }
 
-/// What is given for tokens. A client with a secret shows it as HTTP Basic, or here.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct TokenRequest {
-    /// `authorization_code` or `refresh_token`.
-    grant_type: String,
-    /// With `authorization_code`: the code.
-    code: Option<String>,
-    /// With `authorization_code`: the address that the code was sent to.
-    redirect_uri: Option<String>,
-    /// With `authorization_code`: what `code_challenge` was made of.
-    code_verifier: Option<String>,
-    /// With `refresh_token`: the token.
-    refresh_token: Option<String>,
-    /// With `refresh_token`: what the new access token is to allow, if less than was consented to.
-    scope: Option<String>,
-    client_id: Option<String>,
-    client_secret: Option<String>,
+body! {
+    /// What is given for tokens. A client with a secret shows it as HTTP Basic, or here.
+    struct TokenRequest {
+        /// `authorization_code` or `refresh_token`.
+        #[schema(value_type = String)]
+        #[schema(example = "authorization_code")]
+        grant_type: FormText,
+        /// With `authorization_code`: the code.
+        #[schema(value_type = Option<String>)]
+        #[schema(example = "pwc_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u2")]
+        code: FormText,
+        /// With `authorization_code`: the address that the code was sent to.
+        #[schema(value_type = Option<String>)]
+        #[schema(example = "https://diary.example/callback")]
+        redirect_uri: FormText,
+        /// With `authorization_code`: what `code_challenge` was made of.
+        #[schema(value_type = Option<String>)]
+        #[schema(example = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")]
+        code_verifier: FormText,
+        /// With `refresh_token`: the token.
+        #[schema(value_type = Option<String>)]
+        #[schema(example = "pwr_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u2")]
+        refresh_token: FormText,
+        /// With `refresh_token`: what the new access token is to allow, if less than was consented to.
+        #[schema(value_type = Option<String>)]
+        #[schema(example = "patient.read")]
+        scope: FormText,
+        /// Identity of the OAuth client.
+        #[schema(value_type = Option<String>)]
+        #[schema(example = "65b1f0c2a4d3e5f60718293a")]
+        client_id: FormText,
+        /// Secret of the client, unless it is public or shows it as HTTP Basic.
+        #[schema(value_type = Option<String>)]
+        #[schema(example = "pws_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u2")]
+        client_secret: FormText,
+    }
 }
 
 /// New tokens.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = OauthTokens)]
 struct TokenBody {
     /// A token of the Health Cloud.
+    #[schema(example = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIuLi4ifQ.c2lnbmF0dXJl")]
     access_token: String,
     /// `Bearer`.
+    #[schema(example = "Bearer")]
     token_type: &'static str,
     /// Seconds that the access token lives.
+    #[schema(example = 3600)]
     expires_in: i64,
     /// What the next tokens are got with, once.
+    #[schema(example = "pwr_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u2")]
     refresh_token: String,
     /// What the access token allows, words with blanks between.
+    #[schema(example = "patient.read")]
     scope: String,
 }
 
@@ -70,6 +95,7 @@ impl From<OauthTokens> for TokenBody {
 /// Gives tokens for a code or for a refresh token. A code counts once and for 60 seconds; a refresh token counts once.
 /// Either of them used again ends the tokens that came from it.
 #[utoipa::path(post, path = "/oauth/token", tag = "oauth",
+    security((), ("oauth_client" = [])),
     request_body(content = TokenRequest, content_type = "application/x-www-form-urlencoded"),
     responses((status = 200, body = TokenBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 429, body = ErrorBody)))]
@@ -77,21 +103,21 @@ async fn token(
     State(state): State<ApiState>,
     address: ClientAddress,
     headers: HeaderMap,
-    form: Form,
+    Form(form): Form<TokenRequest>,
 ) -> Result<Json<TokenBody>> {
     // Before the grant is looked at: who cannot prove to be a client learns nothing of codes.
-    let client = credentials(&headers, &form)?;
+    let client = credentials(&headers, &form.client_id, &form.client_secret)?;
     let text = |value: Option<&str>| value.map(str::to_owned);
-    // Missing parts are 400 `invalid_request`, which libraries distinguish from a code that is not good.
-    let grant = match form.required("grant_type", "grant_type is required")? {
+    // Missing parts are 400 `invalid_request`, which libraries tell apart from a code that is not good.
+    let grant = match form.grant_type.required("grant_type is required")? {
         "authorization_code" => Grant::Code {
-            code: form.required("code", "code is required")?.to_owned(),
-            redirect_uri: form.required("redirect_uri", "redirect_uri is required")?.to_owned(),
-            verifier: text(form.one("code_verifier")?),
+            code: form.code.required("code is required")?.to_owned(),
+            redirect_uri: form.redirect_uri.required("redirect_uri is required")?.to_owned(),
+            verifier: text(form.code_verifier.one()?),
         },
         "refresh_token" => Grant::Refresh {
-            token: form.required("refresh_token", "refresh_token is required")?.to_owned(),
-            scope: text(form.one("scope")?),
+            token: form.refresh_token.required("refresh_token is required")?.to_owned(),
+            scope: text(form.scope.one()?),
         },
         _ => {
             let message = "grant_type must be authorization_code or refresh_token";
@@ -104,32 +130,44 @@ async fn token(
     Ok(Json(tokens.into()))
 }
 
-/// A token of the calling client.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[expect(dead_code, reason = "describes the body, whose fields are read one by one")]
-struct TokenInQuestion {
-    /// An access token or a refresh token.
-    token: String,
-    /// Taken and not needed.
-    token_type_hint: Option<String>,
-    client_id: Option<String>,
-    client_secret: Option<String>,
+body! {
+    /// A token of the calling client.
+    struct TokenQuery {
+        /// An access token or a refresh token.
+        #[schema(value_type = String)]
+        #[schema(example = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIuLi4ifQ.c2lnbmF0dXJl")]
+        token: FormText,
+        /// Taken and not needed.
+        #[schema(value_type = Option<String>)]
+        #[expect(dead_code, reason = "a client may say it, and a server may do without (RFC 7009, 2.1)")]
+        #[schema(example = "refresh_token")]
+        token_type_hint: FormText,
+        /// Identity of the OAuth client.
+        #[schema(value_type = Option<String>)]
+        #[schema(example = "65b1f0c2a4d3e5f60718293a")]
+        client_id: FormText,
+        /// Secret of the client, unless it is public or shows it as HTTP Basic.
+        #[schema(value_type = Option<String>)]
+        #[schema(example = "pws_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u2")]
+        client_secret: FormText,
+    }
 }
 
 /// Gives a token back (RFC 7009). Whichever of its family it is, all of them end. A token that is not known, or has
 /// ended, is 200 as well.
 #[utoipa::path(post, path = "/oauth/revoke", tag = "oauth",
-    request_body(content = TokenInQuestion, content_type = "application/x-www-form-urlencoded"),
+    security((), ("oauth_client" = [])),
+    request_body(content = TokenQuery, content_type = "application/x-www-form-urlencoded"),
     responses((status = 200), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 429, body = ErrorBody)))]
 async fn revoke(
     State(state): State<ApiState>,
     address: ClientAddress,
     headers: HeaderMap,
-    form: Form,
+    Form(form): Form<TokenQuery>,
 ) -> Result<StatusCode> {
-    let client = credentials(&headers, &form)?;
-    let token = form.required("token", "token is required")?;
+    let client = credentials(&headers, &form.client_id, &form.client_secret)?;
+    let token = form.token.required("token is required")?;
     state.platform.identity.give_back(&client, token, &address.text()).await.map_err(ApiError::of_oauth)?;
     // Also for a token that nobody knows (RFC 7009, 2.2): the caller wants it gone, and gone it is.
     Ok(StatusCode::OK)
@@ -138,28 +176,44 @@ async fn revoke(
 /// What a token is worth. All but `active` is left out when it is not good.
 #[derive(Serialize, utoipa::ToSchema)]
 struct Introspection {
+    /// Whether the token is good.
+    #[schema(example = true)]
     active: bool,
+    /// What it allows, words with blanks between.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "patient.read")]
     scope: Option<String>,
+    /// The client that it was given to.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     client_id: Option<String>,
     /// `Bearer`, of an access token.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "Bearer")]
     token_type: Option<&'static str>,
     /// When it ends by itself, s since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 1763603600)]
     exp: Option<i64>,
     /// When it was issued, s since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 1763600000)]
     iat: Option<i64>,
     /// The patient.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     sub: Option<String>,
+    /// The cloud that takes it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "health")]
     aud: Option<&'static str>,
+    /// Who has issued it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "https://study.example/health")]
     iss: Option<String>,
+    /// Identity of the token.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "65b1f0c2a4d3e5f60718293b")]
     jti: Option<String>,
 }
 
@@ -198,17 +252,18 @@ impl Introspection {
 
 /// What a token of the calling client is worth (RFC 7662). For clients with a secret.
 #[utoipa::path(post, path = "/oauth/introspect", tag = "oauth",
-    request_body(content = TokenInQuestion, content_type = "application/x-www-form-urlencoded"),
+    security((), ("oauth_client" = [])),
+    request_body(content = TokenQuery, content_type = "application/x-www-form-urlencoded"),
     responses((status = 200, body = Introspection), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 429, body = ErrorBody)))]
 async fn introspect(
     State(state): State<ApiState>,
     address: ClientAddress,
     headers: HeaderMap,
-    form: Form,
+    Form(form): Form<TokenQuery>,
 ) -> Result<Json<Introspection>> {
-    let client = credentials(&headers, &form)?;
-    let token = form.required("token", "token is required")?;
+    let client = credentials(&headers, &form.client_id, &form.client_secret)?;
+    let token = form.token.required("token is required")?;
     let inspected =
         state.platform.identity.introspect(&client, token, &address.text()).await.map_err(ApiError::of_oauth)?;
     Ok(Json(Introspection::of(inspected, &state.platform.core.settings().health_url)))

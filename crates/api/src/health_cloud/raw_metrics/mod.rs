@@ -36,6 +36,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
         ("to_date" = Option<String>, Query, description = "ISO 8601 with zone"),
         ("from_client_date" = Option<String>, Query, description = "local date and time; together with to_client_date"),
         ("to_client_date" = Option<String>, Query, description = "local date and time")),
+    security(("health_token" = []), ("oauth2" = ["patient.read"])),
     responses((status = 200, body = ref("#/components/schemas/RawRows"), content_type = "application/json",
         description = "row objects"),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),

@@ -57,23 +57,32 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// What became of a sync.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = SyncReceipt)]
 struct SyncAnswer {
     /// The sync's own id, or one made for it.
+    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     sync_id: String,
     /// By data type.
+    #[schema(example = json!({"activity": {"stored": 59, "duplicate": 0, "replaced": 0, "rejected": 1,
+        "errors": [{"index": 7, "column": "bpm", "reason": "is out of range"}]}}))]
     types: BTreeMap<&'static str, TypeAnswer>,
 }
 
 /// What became of the rows of one type.
 #[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = TypeReceipt)]
 struct TypeAnswer {
     /// Rows that were not there before and are durable now.
+    #[schema(example = 60)]
     stored: u64,
     /// Rows that were there already.
+    #[schema(example = 0)]
     duplicate: u64,
     /// Rows that took the place of another value at the same time.
+    #[schema(example = 0)]
     replaced: u64,
     /// Rows that are not stored.
+    #[schema(example = 1)]
     rejected: u64,
     /// The first hundred of the rejected rows.
     errors: Vec<RowError>,
@@ -83,10 +92,13 @@ struct TypeAnswer {
 #[derive(Serialize, utoipa::ToSchema)]
 struct RowError {
     /// Position among the rows of its type, from 0.
+    #[schema(example = 7)]
     index: u64,
     /// The column at fault.
+    #[schema(example = "bpm")]
     column: &'static str,
     /// What is wrong with it.
+    #[schema(example = "is out of range")]
     reason: String,
 }
 
@@ -112,7 +124,8 @@ impl From<TypeOutcome> for TypeAnswer {
 }
 
 /// Stores a sync of the token's patient. The answer of 200 means that the counted rows are durable.
-#[utoipa::path(post, path = "/v1/sync", tag = "sync", request_body(
+#[utoipa::path(post, path = "/v1/sync", tag = "sync", security(("health_token" = []), ("oauth2" = ["patient.sync"])),
+    request_body(
     content = ref("#/components/schemas/Sync"), content_type = "application/json",
     description = "time_zone, device and data: columns, column blocks or rows by data type"),
     responses((status = 200, body = SyncAnswer), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
@@ -137,6 +150,7 @@ async fn sync(
         ("time_zone" = Option<String>, Query, description = "IANA zone of the samples"),
         ("sync_id" = Option<String>, Query, description = "the sync's own id, a uuid"),
         ("serial_number" = Option<String>, Query, description = "bracelet")),
+    security(("health_token" = []), ("oauth2" = ["patient.sync"])),
     request_body(content = Vec<u8>, content_type = "application/vnd.apache.arrow.stream"),
     responses((status = 200, body = SyncAnswer), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),

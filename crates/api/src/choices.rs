@@ -1,0 +1,67 @@
+//! The values of which one is chosen, by the names that they have in JSON.
+
+use platform::exports::{ArchiveCompression, ArchiveFormat};
+use store::{ExportStage, Gender, PatientState, Role, UserRole};
+
+use crate::body::typed::{Choice, Name};
+
+/// A gender by its name.
+pub(crate) type GenderName = Name<Gender>;
+/// A role of an account by its name.
+pub(crate) type RoleName = Name<Role>;
+/// A role of a user by its name.
+pub(crate) type UserRoleName = Name<UserRole>;
+/// A state of a patient by its name.
+pub(crate) type PatientStateName = Name<PatientState>;
+/// A stage of an export by its name.
+pub(crate) type ExportStageName = Name<ExportStage>;
+/// A format of archives by its name.
+pub(crate) type ArchiveFormatName = Name<ArchiveFormat>;
+/// A compression of archives by its name.
+pub(crate) type ArchiveCompressionName = Name<ArchiveCompression>;
+
+/// Makes choices of the enums of the store, which have their names there.
+macro_rules! stored_choices {
+    ($($kind:ty: $title:literal,)+) => {$(
+        impl Choice for $kind {
+            const TITLE: &'static str = $title;
+            const ALL: &'static [Self] = <$kind>::ALL;
+
+            fn name(self) -> &'static str {
+                <$kind>::name(self)
+            }
+        }
+    )+};
+}
+
+stored_choices! {
+    Gender: "Gender",
+    Role: "Role",
+    UserRole: "UserRole",
+    PatientState: "PatientState",
+    ExportStage: "ExportStage",
+}
+
+impl Choice for ArchiveFormat {
+    const TITLE: &'static str = "ArchiveFormat";
+    const ALL: &'static [Self] = &[ArchiveFormat::Csv, ArchiveFormat::Parquet];
+
+    fn name(self) -> &'static str {
+        match self {
+            ArchiveFormat::Csv => "csv",
+            ArchiveFormat::Parquet => "parquet",
+        }
+    }
+}
+
+impl Choice for ArchiveCompression {
+    const TITLE: &'static str = "ArchiveCompression";
+    const ALL: &'static [Self] = &[ArchiveCompression::Deflate, ArchiveCompression::Store];
+
+    fn name(self) -> &'static str {
+        match self {
+            ArchiveCompression::Deflate => "deflate",
+            ArchiveCompression::Store => "store",
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! By which credentials operations are called.
+
+use serde_json::{Map, Value, json};
+
+use crate::portal::cookie::SESSION_COOKIE;
+
+/// What routes name that take an API key.
+const API_KEY: &str = "api_key";
+/// The API key, in the three ways that it may come.
+const KEY_SCHEMES: [&str; 3] = ["api_key_parameter", "api_key_header", "api_key_bearer"];
+
+/// The schemes by name.
+pub(super) fn schemes() -> Value {
+    json!({
+        "api_key_parameter": {"type": "apiKey", "in": "query", "name": "token",
+            "description": "API key of a researcher. Addresses end up in logs of proxies: prefer a header."},
+        "api_key_header": {"type": "apiKey", "in": "header", "name": "X-Api-Key", "description": "API key of a researcher."},
+        "api_key_bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "pwk_…",
+            "description": "API key of a researcher."},
+        "portal_cookie": {"type": "apiKey", "in": "cookie", "name": SESSION_COOKIE,
+            "description": "Session of a page of the portal."},
+        "csrf_token": {"type": "apiKey", "in": "header", "name": "X-CSRF-Token",
+            "description": "What a session says of itself, so that no other site can act in its name. The integration \
+            API asks for it with every method, the portal's own routes with those that change something."},
+        "users_token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+            "description": "Token of a login or an activation on the Users Cloud."},
+        "health_token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+            "description": "Token of a login on the Health Cloud, or a health token for a patient."},
+        "oauth2": {"type": "oauth2",
+            "description": "Token of the Health Cloud for an application that a patient has let in. PKCE with S256 is asked \
+            of public clients and taken from all.",
+            "flows": {"authorizationCode": {
+                "authorizationUrl": "/health/oauth/authorize",
+                "tokenUrl": "/health/oauth/token",
+                "refreshUrl": "/health/oauth/token",
+                "scopes": {"patient.read": "read the patient's summaries and samples", "patient.sync": "send samples"}}}},
+        "oauth_client": {"type": "http", "scheme": "basic",
+            "description": "Identity and secret of an OAuth client, which may also stand in the body."},
+        "health_token_header": {"type": "apiKey", "in": "header", "name": "x-health-token",
+            "description": "Token of the Health Cloud, for this one address of the integration API."},
+    })
+}
+
+/// Spells out the ways in which an API key may come, and the page's cookie that stands for one. Answers whether any
+/// credential is asked for.
+pub(super) fn complete(operation: &mut Map<String, Value>) -> bool {
+    let Some(named) = operation.get("security").and_then(Value::as_array) else {
+        operation.insert("security".to_owned(), json!([]));
+        return false;
+    };
+    let mut security = Vec::new();
+    for one in named {
+        if one.get(API_KEY).is_some() {
+            security.extend(KEY_SCHEMES.iter().map(|scheme| json!({ *scheme: [] })));
+            security.push(json!({"portal_cookie": [], "csrf_token": []}));
+        } else {
+            security.push(one.clone());
+        }
+    }
+    let is_secured = security.iter().any(|one| one.as_object().is_some_and(|one| !one.is_empty()));
+    operation.insert("security".to_owned(), json!(security));
+    is_secured
+}

@@ -1,0 +1,30 @@
+//! The families of operations.
+
+use serde_json::{Value, json};
+
+/// Name and description of each tag.
+const TAGS: [(&str, &str); 14] = [
+    ("studies", "Studies, their members and settings."),
+    ("patients", "Patients of a study, and what is set for them."),
+    ("bracelets", "The inventory of bracelets, and who wears which."),
+    ("summaries", "Daily summaries with slots of five and thirty minutes."),
+    ("compliance", "How much of a patient's data has arrived."),
+    ("exports", "Archives of raw data, sealed files and atrial-fibrillation records."),
+    ("audit logs", "What was done, and by whom."),
+    ("logins", "Logins and tokens of both clouds."),
+    ("users", "The caller's own account."),
+    ("oauth", "Applications that patients let in."),
+    ("keys", "Public keys, by which tokens can be checked."),
+    ("sync", "Uploads of samples."),
+    ("raw metrics", "Samples of a small window."),
+    ("portal", "What the pages of the portal ask beyond the integration API."),
+];
+
+/// The tags of the document.
+pub(super) fn tags() -> Value {
+    let operations = ("operations", "Whether the service runs.");
+    TAGS.into_iter()
+        .chain([operations])
+        .map(|(name, description)| json!({"name": name, "description": description}))
+        .collect()
+}

@@ -1,0 +1,209 @@
+//! What sections and slots are made of, as values: descriptions of the interface follow from the types themselves.
+
+use super::local_time::{OffsetTime, TimeOfDay};
+use crate::zone::LocalDay;
+
+/// A section, a slot or a part of one.
+#[derive(Clone, Copy, Debug)]
+pub struct Description {
+    /// Name of its type.
+    pub name: &'static str,
+    /// What it is.
+    pub meaning: &'static str,
+    /// Its fields, in the order in which they are written.
+    pub fields: &'static [FieldDescription],
+}
+
+/// A field of a section, a slot or a part of one.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldDescription {
+    /// Name in JSON.
+    pub name: &'static str,
+    /// What it means and when it is null or left out.
+    pub meaning: &'static str,
+    /// What its values are.
+    pub shape: Shape,
+    /// Whether it can be null.
+    pub is_nullable: bool,
+    /// Whether it can be left out; it is never null then.
+    pub is_optional: bool,
+    /// Lowest and highest value.
+    pub range: Option<(f64, f64)>,
+    /// A usual value, as JSON; those of objects and lists follow from their fields.
+    pub example: Option<&'static str>,
+}
+
+/// What the values of a field are.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    /// A number; the unit is empty for counts, scores and factors.
+    Number {
+        /// Unit.
+        unit: &'static str,
+        /// Whether it has no fraction.
+        is_whole: bool,
+        /// What no value is below, whatever field it stands in.
+        lowest: Option<f64>,
+    },
+    /// True or false.
+    Flag,
+    /// A string of this form.
+    Text(TextForm),
+    /// Fields of its own.
+    Object(&'static Description),
+    /// Any number of these.
+    List(&'static Description),
+}
+
+/// The form of a string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextForm {
+    /// `2025-11-20`.
+    Date,
+    /// `23:05`.
+    TimeOfDay,
+    /// `2025-11-20T23:05:30+01:00`.
+    OffsetTime,
+    /// One of these.
+    OneOf(&'static [&'static str]),
+}
+
+/// A type whose fields are described.
+pub trait Described {
+    /// The description.
+    const DESCRIPTION: Description;
+}
+
+/// A type that a field can have.
+pub(super) trait Shaped {
+    const SHAPE: Shape;
+    const IS_NULLABLE: bool = false;
+}
+
+impl<T: Shaped> Shaped for Option<T> {
+    const SHAPE: Shape = T::SHAPE;
+    const IS_NULLABLE: bool = true;
+}
+
+impl<T: Described> Shaped for Vec<T> {
+    const SHAPE: Shape = Shape::List(&T::DESCRIPTION);
+}
+
+impl<T: Described> Shaped for T {
+    const SHAPE: Shape = Shape::Object(&T::DESCRIPTION);
+}
+
+macro_rules! shapes {
+    ($($kind:ty: $shape:expr;)+) => {$(
+        impl Shaped for $kind {
+            const SHAPE: Shape = $shape;
+        }
+    )+};
+}
+
+shapes! {
+    f64: Shape::Number { unit: "", is_whole: false, lowest: None };
+    i64: Shape::Number { unit: "", is_whole: true, lowest: None };
+    u8: Shape::Number { unit: "", is_whole: true, lowest: Some(0.0) };
+    u32: Shape::Number { unit: "", is_whole: true, lowest: Some(0.0) };
+    u64: Shape::Number { unit: "", is_whole: true, lowest: Some(0.0) };
+    bool: Shape::Flag;
+    LocalDay: Shape::Text(TextForm::Date);
+    TimeOfDay: Shape::Text(TextForm::TimeOfDay);
+    OffsetTime: Shape::Text(TextForm::OffsetTime);
+}
+
+/// Declares a section, a slot or a part of one, with its description.
+///
+/// Each field has a line of documentation, its type, a usual value and, where it is bounded, its range. Fields of the second
+/// list are left out where there is nothing to say; without a usual value they are made of fields themselves.
+macro_rules! described {
+    (
+        #[doc = $meaning:literal] $(#[doc = $more:literal])* $(#[derive($($derived:ident),+)])?
+        pub struct $name:ident {
+            $(
+                #[doc = $said:literal] $(#[$attribute:meta])*
+                pub $field:ident: $kind:ty = $example:literal $(in $low:literal to $high:literal)?,
+            )*
+        }
+        $(
+            optional {
+                $(
+                    #[doc = $optional_said:literal]
+                    pub $optional:ident: $optional_kind:ty $(= $optional_example:literal)?,
+                )+
+            }
+        )?
+    ) => {
+        #[doc = $meaning]
+        $(#[doc = $more])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize $(, $($derived),+)?)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            $(
+                #[doc = $said]
+                $(#[$attribute])*
+                pub $field: $kind,
+            )*
+            $($(
+                #[doc = $optional_said]
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                pub $optional: Option<$optional_kind>,
+            )+)?
+        }
+
+        impl $crate::summary::described::Described for $name {
+            const DESCRIPTION: $crate::summary::described::Description = {
+                #[allow(unused_imports, reason = "not every type has a bounded field")]
+                use $crate::summary::described::{Description, FieldDescription, Shaped, range};
+                Description {
+                    name: stringify!($name),
+                    meaning: concat!($meaning $(, $more)*),
+                    fields: &[
+                        $(FieldDescription {
+                            name: stringify!($field),
+                            meaning: $said,
+                            shape: <$kind as Shaped>::SHAPE,
+                            is_nullable: <$kind as Shaped>::IS_NULLABLE,
+                            is_optional: false,
+                            range: range(&[$($low as f64, $high as f64)?]),
+                            example: Some(stringify!($example)),
+                        },)*
+                        $($(FieldDescription {
+                            name: stringify!($optional),
+                            meaning: $optional_said,
+                            shape: <$optional_kind as Shaped>::SHAPE,
+                            is_nullable: false,
+                            is_optional: true,
+                            range: None,
+                            example: {
+                                #[allow(unused_mut, unused_assignments, reason = "fields made of fields have none")]
+                                let mut example = None;
+                                $(example = Some(stringify!($optional_example));)?
+                                example
+                            },
+                        },)+)?
+                    ],
+                }
+            };
+        }
+    };
+}
+
+pub(super) use described;
+
+/// The range of two bounds, none without them.
+pub(super) const fn range(bounds: &[f64]) -> Option<(f64, f64)> {
+    match bounds {
+        [low, high] => Some((*low, *high)),
+        _ => None,
+    }
+}
+
+/// The lowest value, none without one.
+pub(super) const fn lowest(bound: &[f64]) -> Option<f64> {
+    match bound {
+        [lowest] => Some(*lowest),
+        _ => None,
+    }
+}
