@@ -9,7 +9,7 @@ mod lake;
 mod turns;
 
 use std::io::{Cursor, Read};
-use store::{NodeId, PatientId};
+use store::{JobKind, NodeId, PatientId};
 
 use axum::body::Body;
 use axum::http::Request;
@@ -383,7 +383,7 @@ async fn what_a_killed_worker_left_is_finished_once() {
     // A worker that claimed it, wrote something and died.
     let now_ms = study.story.now_ms();
     let lease = health
-        .claim_jobs("export", &NodeId::new("killed"), now_ms, now_ms + 60_000, 1)
+        .claim_jobs(JobKind::new("export"), &NodeId::new("killed"), now_ms, now_ms + 60_000, 1)
         .await
         .expect("claimed")
         .remove(0);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use platform::Platform;
 use platform::jobs::{BUCKETS_MS, KindCounts};
+use store::JobKind;
 
 use super::text::{Counted, heading, histogram, line};
 
@@ -48,7 +49,7 @@ fn write_derivations(counts: &[(&'static str, u64, u64)], text: &mut String) {
     }
 }
 
-fn write_runs(kinds: &BTreeMap<&'static str, KindCounts>, text: &mut String) {
+fn write_runs(kinds: &BTreeMap<JobKind, KindCounts>, text: &mut String) {
     let name = "pulseward_job_runs_total";
     heading(text, name, "counter", "Runs of jobs that ended, by kind and by how they ended.");
     for (kind, counts) in kinds {
@@ -83,7 +84,7 @@ mod tests {
         let runs = BTreeMap::from([(Outcome::Done, 3), (Outcome::Panicked, 1)]);
         let counts = KindCounts { runs, buckets, sum_us: 1_500_000, running: 5, put_aside: 0 };
         let mut text = String::new();
-        write_runs(&BTreeMap::from([("seal", counts)]), &mut text);
+        write_runs(&BTreeMap::from([(JobKind::new("seal"), counts)]), &mut text);
         for line in [
             "pulseward_job_runs_total{kind=\"seal\",outcome=\"done\"} 3",
             "pulseward_job_runs_total{kind=\"seal\",outcome=\"panicked\"} 1",

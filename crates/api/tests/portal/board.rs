@@ -7,7 +7,7 @@ use axum::body::{Body, BodyDataStream};
 use axum::http::Request;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
-use store::{HealthChange, HealthMessage, PatientId, PersonChange, Profile, Role};
+use store::{HealthChange, HealthMessage, MessageId, PatientId, PersonChange, Profile, Role};
 
 use crate::browser::Browser;
 use crate::common::{Enrolled, PASSWORD, START_MS, Story, text};
@@ -247,7 +247,7 @@ async fn a_row_that_cannot_be_read_does_not_hold_up_the_others() {
         profile: Profile::default(),
         at_ms: now_ms,
     };
-    let message = HealthMessage { id: "m".to_owned(), change: nothing, entries: Vec::new(), created_ms: now_ms };
+    let message = HealthMessage { id: MessageId::new("m"), change: nothing, entries: Vec::new(), created_ms: now_ms };
     assert!(users.change_person(change, message).await.expect("written"), "damaged");
     let mut events = ward.events("").await;
     events.begin().await;

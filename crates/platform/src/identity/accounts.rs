@@ -135,7 +135,7 @@ impl Identity {
         }
         let now_ms = self.core.now_ms();
         let message = HealthMessage {
-            id: self.core.new_record_id(),
+            id: self.core.new_message_id(),
             change: HealthChange::EndSessionsOfKey { key_id: key.id.clone(), at_ms: now_ms },
             entries: Vec::new(),
             created_ms: now_ms,
@@ -164,7 +164,7 @@ impl Identity {
         }
         let now_ms = self.core.now_ms();
         let message = HealthMessage {
-            id: self.core.new_record_id(),
+            id: self.core.new_message_id(),
             change: HealthChange::EndSessionsOfActor { account: account.uuid.clone(), at_ms: now_ms },
             entries: Vec::new(),
             created_ms: now_ms,

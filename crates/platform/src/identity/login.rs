@@ -232,7 +232,7 @@ impl Identity {
     async fn set_patient_password(&self, patient: &PatientId, password_hash: &str, chosen_by: ChosenBy) -> Result<()> {
         let now_ms = self.core.now_ms();
         let message = HealthMessage {
-            id: self.core.new_record_id(),
+            id: self.core.new_message_id(),
             change: HealthChange::EndSessionsOfPatient { uuid: patient.clone(), at_ms: now_ms },
             entries: Vec::new(),
             created_ms: now_ms,

@@ -105,7 +105,7 @@ impl Identity {
 
     fn end_of_login(&self, login: &FamilyId, now_ms: i64) -> HealthMessage {
         let change = HealthChange::EndSessionsOfLogin { login: login.clone(), at_ms: now_ms };
-        HealthMessage { id: self.core.new_record_id(), change, entries: Vec::new(), created_ms: now_ms }
+        HealthMessage { id: self.core.new_message_id(), change, entries: Vec::new(), created_ms: now_ms }
     }
 
     /// What a token says that is to be refreshed. Whoever fails too often waits.

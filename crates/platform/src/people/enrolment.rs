@@ -144,7 +144,7 @@ impl People {
             profile: Profile::default(),
             at_ms: now_ms,
         };
-        let message = HealthMessage { id: self.core.new_record_id(), change, entries, created_ms: now_ms };
+        let message = HealthMessage { id: self.core.new_message_id(), change, entries, created_ms: now_ms };
         Ok((patient, message))
     }
 
@@ -210,7 +210,7 @@ impl People {
         let actor = Actor::user(user, UserRole::Patient);
         let registered = self.core.entry_by(Action::UserRegistered, actor, entity, None);
         let message =
-            HealthMessage { id: self.core.new_record_id(), change, entries: vec![registered], created_ms: now_ms };
+            HealthMessage { id: self.core.new_message_id(), change, entries: vec![registered], created_ms: now_ms };
         match self.core.users().activate_patient(activation, message.clone()).await {
             Ok(true) => {}
             Ok(false) => return Err(voucher_used()),

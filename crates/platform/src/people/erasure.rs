@@ -63,7 +63,8 @@ impl People {
         let account = caller.owner.as_account();
         let now_ms = self.core.now_ms();
         let change = HealthChange::EndSessionsOfActor { account: account.clone(), at_ms: now_ms };
-        let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
+        let message =
+            HealthMessage { id: self.core.new_message_id(), change, entries: vec![entry], created_ms: now_ms };
         match self.core.users().erase_account(&account, message.clone()).await? {
             AccountErasure::Erased(counts) => {
                 self.core.deliver(message).await?;
@@ -79,7 +80,7 @@ impl People {
     async fn erase(&self, patient: &PatientId, entry: NewAuditEntry) -> Result<Receipt> {
         let at_ms = self.core.now_ms();
         let change = HealthChange::ErasePatient { uuid: patient.clone(), at_ms };
-        let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: at_ms };
+        let message = HealthMessage { id: self.core.new_message_id(), change, entries: vec![entry], created_ms: at_ms };
         self.core.users().erase_patient(patient, at_ms, message).await?;
         self.core.deliver_changes_of(patient).await?;
         self.receipt(patient).await

@@ -160,7 +160,7 @@ impl People {
                 at_ms: now_ms,
             };
             let entries = vec![entry.clone()];
-            let message = HealthMessage { id: self.core.new_record_id(), change: put, entries, created_ms: now_ms };
+            let message = HealthMessage { id: self.core.new_message_id(), change: put, entries, created_ms: now_ms };
             let person = person.to_json()?;
             let change =
                 PersonChange { uuid: uuid.clone(), email: email.clone(), known: patient.person, person, now_ms };

@@ -11,7 +11,7 @@ use clap::{ArgMatches, Args};
 use platform::{Cloud, Platform, PlatformError, Settings};
 use serde_json::{Value, json};
 use store::engine::backup::copy_files;
-use store::{ListedObject, PatientId};
+use store::{HoldId, ListedObject, PatientId};
 use uuid::Uuid;
 
 use crate::commands::simulate::progress_bar;
@@ -80,7 +80,7 @@ impl Backup {
             return Err(Failure::Usage(format!("{} is not empty", self.folder.display())));
         }
         // Held before the databases are copied: what they refer to at that moment may not go away afterwards.
-        let id = format!("backup-{}", platform.core.now_ms());
+        let id = HoldId::new(format!("backup-{}", platform.core.now_ms()));
         platform.core.health().hold_objects(&id, platform.core.now_ms() + HOLD_MS).await?;
         let key = if self.without_key { MasterKey::LeftOut } else { MasterKey::Copied };
         let copied = copy_all(platform, store, &self.folder, key).await;

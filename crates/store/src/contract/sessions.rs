@@ -2,7 +2,7 @@
 
 use super::people::{account, activation, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
-use crate::ids::PatientId;
+use crate::ids::{MessageId, PatientId};
 use crate::{
     AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, GroupCode, HealthChange, HealthSession, NewPassword,
     NewPatientPassword, PortalSessionId, Profile, Refreshed, Session, SessionId, StoreError, Successor, UserId,
@@ -165,7 +165,7 @@ async fn a_login_ends_once_and_as_a_whole(stores: Stores) {
     assert!(!stores.users.end_login(&FamilyId::new("s1"), 21, message("i3", 0)).await.expect("an answer"));
     assert_eq!((ended_ms(&stores, "s1").await, ended_ms(&stores, "s2").await), (Some(20), Some(20)));
     let owed = stores.users.events().undelivered(0, None).await.expect("a list");
-    assert_eq!(owed, [crate::events::MessageKey::of_id("i2")]);
+    assert_eq!(owed, [crate::events::MessageKey::of_id(&MessageId::new("i2"))]);
 }
 
 async fn a_token_is_refreshed_and_its_reuse_ends_the_family(stores: Stores) {

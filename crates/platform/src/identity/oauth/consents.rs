@@ -36,7 +36,7 @@ impl Identity {
         let consent = given.into_iter().find(|consent| consent.id == *id).ok_or(unknown)?;
         let now_ms = self.core.now_ms();
         let change = HealthChange::EndSessionsOfConsent { consent: consent.id.clone(), at_ms: now_ms };
-        let message = HealthMessage { id: self.core.new_record_id(), change, entries: Vec::new(), created_ms: now_ms };
+        let message = HealthMessage { id: self.core.new_message_id(), change, entries: Vec::new(), created_ms: now_ms };
         if self.core.users().end_consent(&consent.id, now_ms, message.clone()).await? {
             self.core.deliver(message).await?;
         }
