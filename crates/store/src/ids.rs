@@ -139,20 +139,6 @@ impl JobSubject {
     }
 }
 
-impl UserId {
-    /// The account that the user is if the user is one.
-    #[must_use]
-    pub fn as_account(&self) -> AccountId {
-        AccountId(Arc::clone(&self.0))
-    }
-
-    /// The patient that the user is if the user is one.
-    #[must_use]
-    pub fn as_patient(&self) -> PatientId {
-        PatientId(Arc::clone(&self.0))
-    }
-}
-
 impl SessionId {
     /// The family that begins with this session.
     #[must_use]

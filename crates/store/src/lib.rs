@@ -27,6 +27,7 @@ pub mod segment;
 mod signing_key;
 mod text_column;
 mod texts;
+mod user;
 mod users;
 
 pub use audit_entry::{Entity, NewAuditEntry};
@@ -54,6 +55,7 @@ pub use names::{ActionCode, ActorRole, ExportStage, Gender, JobKind, PatientStat
 pub use objects::{ByteRange, ListedObject, ObjectRead, Objects, S3Address, Upload};
 pub use refresh::{Refreshed, Successor};
 pub use signing_key::SigningKey;
+pub use user::User;
 pub use users::{
     Account, AccountErasure, Activation, ApiKey, Attachment, Audit, AuditEntry, AuditQuery, AuditReader, Bracelet,
     Completion, Consent, EffectiveSettings, Erasure, ErasureCounts, Group, GroupAccess, GroupDeletion, GroupSetting,

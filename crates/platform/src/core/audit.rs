@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use store::{
     AccountId, ActorRole, Audit, AuditEntryId, BraceletId, Entity, EntityId, GroupId, NewAuditEntry, PatientId, Role,
-    UserId, UserRole,
+    User, UserId,
 };
 
 use crate::core::Core;
@@ -178,13 +178,13 @@ pub(crate) struct Actor {
 
 impl Actor {
     /// A user, in the role that they logged in with.
-    pub fn user(id: UserId, role: UserRole) -> Self {
-        Actor { id, role: ActorRole::User(role) }
+    pub fn user(user: &User) -> Self {
+        Actor { id: user.id(), role: ActorRole::User(user.role()) }
     }
 
     /// An account.
     pub fn account(account: &AccountId, role: Role) -> Self {
-        Actor::user(account.into(), UserRole::Account(role))
+        Actor::user(&User::Account(account.clone(), role))
     }
 
     /// The service by itself.

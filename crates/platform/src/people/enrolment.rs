@@ -2,7 +2,7 @@
 
 use store::{
     Activation, Group, GroupCode, HealthChange, HealthMessage, Patient, PatientId, PatientState, Profile, StoreError,
-    UserId, UserRole,
+    User,
 };
 
 use crate::core::access::Researcher;
@@ -205,10 +205,9 @@ impl People {
             profile: new.profile,
             at_ms: now_ms,
         };
-        let user = UserId::from(&patient.uuid);
-        let entity = user_entity(&user);
-        let actor = Actor::user(user, UserRole::Patient);
-        let registered = self.core.entry_by(Action::UserRegistered, actor, entity, None);
+        let user = User::Patient(patient.uuid.clone());
+        let entity = user_entity(&user.id());
+        let registered = self.core.entry_by(Action::UserRegistered, Actor::user(&user), entity, None);
         let message =
             HealthMessage { id: self.core.new_message_id(), change, entries: vec![registered], created_ms: now_ms };
         match self.core.users().activate_patient(activation, message.clone()).await {

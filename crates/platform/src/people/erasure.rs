@@ -7,9 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use store::{
-    AccountErasure, HealthChange, HealthMessage, NewAuditEntry, PatientId, Role, StoreError, UserId, UserRole,
-};
+use store::{AccountErasure, HealthChange, HealthMessage, NewAuditEntry, PatientId, Role, StoreError, User, UserId};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, Actor, patient_entity, user_entity};
@@ -56,19 +54,19 @@ impl People {
 
     /// Erases the caller himself, patient or account.
     pub async fn erase_self(&self, caller: &UsersCaller) -> Result<Receipt> {
-        let entry = self.core.entry_by(Action::UserDelete, caller.actor(), user_entity(&caller.owner), None);
-        if caller.role == UserRole::Patient {
-            return self.erase(&caller.owner.as_patient(), entry).await;
-        }
-        let account = caller.owner.as_account();
+        let entry = self.core.entry_by(Action::UserDelete, caller.actor(), user_entity(&caller.user.id()), None);
+        let account = match &caller.user {
+            User::Account(account, _) => account,
+            User::Patient(patient) => return self.erase(patient, entry).await,
+        };
         let now_ms = self.core.now_ms();
         let change = HealthChange::EndSessionsOfActor { account: account.clone(), at_ms: now_ms };
         let message =
             HealthMessage { id: self.core.new_message_id(), change, entries: vec![entry], created_ms: now_ms };
-        match self.core.users().erase_account(&account, message.clone()).await? {
+        match self.core.users().erase_account(account, message.clone()).await? {
             AccountErasure::Erased(counts) => {
                 self.core.deliver(message).await?;
-                Ok(Receipt { uuid: caller.owner.clone(), erased_ms: now_ms, counts })
+                Ok(Receipt { uuid: caller.user.id(), erased_ms: now_ms, counts })
             }
             AccountErasure::LastManager => {
                 let message = "a group would have patients and nobody who manages it";

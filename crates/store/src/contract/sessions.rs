@@ -5,7 +5,8 @@ use super::{Stores, audit, no_settings, on_both_engines};
 use crate::ids::{MessageId, PatientId};
 use crate::{
     AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, GroupCode, HealthChange, HealthSession, NewPassword,
-    NewPatientPassword, PortalSessionId, Profile, Refreshed, Session, SessionId, StoreError, Successor, UserId,
+    NewPatientPassword, PortalSessionId, Profile, Refreshed, Role, Session, SessionId, StoreError, Successor, User,
+    UserId, UserRole,
 };
 
 on_both_engines! {
@@ -82,7 +83,9 @@ pub(super) fn successor(id: &str, issued_ms: i64) -> Successor {
 }
 
 async fn begin(stores: &Stores, session: Session) -> bool {
-    stores.users.add_session(session, "hash", audit(Vec::new(), 0)).await.expect("an answer")
+    let role = if session.owner.as_str() == "uuid-ada" { UserRole::Account(Role::Hcp) } else { UserRole::Patient };
+    let owner = User::of(&session.owner, role);
+    stores.users.add_session(session, &owner, "hash", audit(Vec::new(), 0)).await.expect("an answer")
 }
 
 async fn ended_ms(stores: &Stores, id: &str) -> Option<i64> {
@@ -105,7 +108,15 @@ async fn a_session_begins_while_the_password_stands(stores: Stores) {
     );
     assert_eq!(stores.users.session(&SessionId::new("s0")).await.expect("an answer"), None);
     assert!(!begin(&stores, session("s2", "uuid-nobody")).await);
-    let late = stores.users.add_session(session("s3", "uuid-grace"), "older hash", audit(Vec::new(), 0)).await;
+    let late = stores
+        .users
+        .add_session(
+            session("s3", "uuid-grace"),
+            &User::Patient(PatientId::new("uuid-grace")),
+            "older hash",
+            audit(Vec::new(), 0),
+        )
+        .await;
     assert!(!late.expect("an answer"));
 
     assert!(begin(&stores, session("a1", "uuid-ada")).await);
