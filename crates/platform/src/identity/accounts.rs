@@ -83,6 +83,11 @@ impl Identity {
         }
     }
 
+    /// All accounts, oldest first.
+    pub async fn accounts(&self) -> Result<Vec<Account>> {
+        Ok(self.core.users().accounts().await?)
+    }
+
     /// The account with this e-mail.
     pub async fn account_by_email(&self, email: &str) -> Result<Account> {
         let account = self.core.users().account_by_email(&clean_email(email)?).await?;
