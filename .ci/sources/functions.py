@@ -25,12 +25,22 @@ def split_arguments(text):
 def functions(text):
     """(line, name, arguments without the receiver) of each function of a file outside of tests."""
     is_rust = text.path.endswith(".rs")
-    code = rust.without_tests(text.code) if is_rust else text.code
-    for found in (RUST_FUNCTION if is_rust else TYPESCRIPT_FUNCTION).finditer(code):
+    each = rust_functions(text) if is_rust else functions_of(text.code, TYPESCRIPT_FUNCTION)
+    for code, start, name, arguments in each:
+        yield code.count("\n", 0, start) + 1, name, arguments
+
+
+def rust_functions(text):
+    """(code outside of tests, where it begins there, name, arguments without the receiver) of each function."""
+    return functions_of(rust.without_tests(text.code), RUST_FUNCTION)
+
+
+def functions_of(code, pattern):
+    for found in pattern.finditer(code):
         start = code.find("(", found.end()) if code[found.end()] != "<" else after_generics(code, found.end())
         end = rust.end_of_group(code, start)
         arguments = [a for a in split_arguments(code[start + 1:end - 1]) if not RECEIVER.match(a)]
-        yield code.count("\n", 0, found.start()) + 1, found[1] or found[found.lastindex], arguments
+        yield code, found.start(), found[1] or found[found.lastindex], arguments
 
 
 def after_generics(code, start):

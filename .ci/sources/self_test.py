@@ -3,7 +3,7 @@
 import os
 import tempfile
 
-from sources import circles, functions, rust, text, typescript
+from sources import circles, functions, ids_as_text, rust, text, typescript
 
 RUST_CIRCLES = {
     # By paths of the crate and of the parent, inside braces, by an alias.
@@ -67,6 +67,22 @@ function part({ on = true }: Props, a: number) {}
 function alone(on = true) {}
 function other(a: number, name = "true") {}
 """
+# What takes an identifier as a text, and what only looks so.
+IDS_AS_TEXT = """pub fn plain(id: &str) {}
+pub async fn waits(&self, patient: &PatientId, session_id: String) {}
+pub const fn fixed(kind: &'static str) {}
+impl S { pub fn optional(&self, mut group: Option<&str>) {} }
+pub fn many<T: Copy>(a: T, uuids: &[String], of: Vec<Account>) {}
+pub fn converted(account: impl Into<String>, subject: Cow<'_, str>) {}
+"""
+IDS_AS_IDS = """fn own(id: &str) {}
+pub(crate) fn of_the_crate(id: &str) {}
+pub fn typed(id: &PatientId, text: &str, valid: &str, name: String) {}
+pub fn handed_over(key: impl Fn(&str) -> bool, groups: &BTreeMap<GroupCode, String>) {}
+// pub fn told(id: &str) {}
+#[cfg(test)]
+mod tests { pub fn tested(id: &str) {} }
+"""
 
 
 def found_in(files, with_named=True):
@@ -80,6 +96,10 @@ def found_in(files, with_named=True):
         defining, naming = rust.imports(sources)
         edges = circles.joined(defining, naming if with_named else {}, typescript.imports(sources))
         return [set(circle) for circle in circles.circles(edges)]
+
+
+def ids_found_in(path, content):
+    return [(name, argument) for _, name, argument in ids_as_text.found(text.Text(path, content))]
 
 
 def expect(what, found, expected):
@@ -109,6 +129,14 @@ def run():
         expect("bare bools", [name for _, name, _ in functions.with_bare_bools(functions_file)], ["five"]),
         expect("bare bools of TypeScript", [name for _, name, _ in functions.with_bare_bools(typescript_functions)],
                ["typed", "guessed", "arrow"]),
+        expect("identifiers as text", ids_found_in("crates/store/src/a.rs", IDS_AS_TEXT), [
+            ("plain", "id"), ("waits", "session_id"), ("fixed", "kind"), ("optional", "group"), ("many", "uuids"),
+            ("converted", "account"), ("converted", "subject"),
+        ]),
+        expect("identifiers as identifiers", ids_found_in("crates/store/src/a.rs", IDS_AS_IDS), []),
+        expect("identifiers of other crates", ids_found_in("crates/bracelet/src/a.rs", IDS_AS_TEXT), []),
+        expect("allowance", ids_found_in("crates/api/src/parameters.rs", "pub fn one(key: &str, id: &str) {}"), [("one", "id")]),
+        expect("allowances that nothing needs", ids_as_text.unused({}), sorted(ids_as_text.ALLOWED)),
         expect("lines of comments", (counted.comment_lines, counted.code_lines()), ({1, 2}, {1, 3})),
     ]
     return 0 if all(held) else 1

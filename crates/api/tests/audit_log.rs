@@ -16,7 +16,7 @@ use platform::NewApiKey;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use store::{ActorRole, Audit, Entity, GroupCode, NewAuditEntry, Role, UserId, UserRole};
+use store::{ActorRole, Audit, AuditEntryId, Entity, EntityId, GroupCode, NewAuditEntry, Role, UserId, UserRole};
 
 #[tokio::test]
 async fn the_log_tells_what_the_caller_did() {
@@ -111,12 +111,16 @@ impl LongLog {
         let scope = NewApiKey { groups: vec![GroupCode::new(code)], ..NewApiKey::default() };
         let (_, scoped) = story.platform.identity.create_api_key(&ada, scope).await.expect("a key");
         let new = |number: i64| NewAuditEntry {
-            id: format!("{number:024x}"),
+            id: AuditEntryId::new(format!("{number:024x}")),
             action_type: ["PATIENT_UPDATE", "PATIENT_PROFILE_UPDATE"][usize::from(number % 3 == 0)].to_owned(),
             user_id: UserId::from(&ada.uuid),
             user_role: ActorRole::User(UserRole::Account(Role::Researcher)),
-            primary: Entity { id: [&first, &second][(number % 2) as usize].clone(), kind: "patient.id".to_owned() },
-            secondary: (number % 5 == 0).then(|| Entity { id: ada.uuid.to_string(), kind: "hcp_admin.id".to_owned() }),
+            primary: Entity {
+                id: EntityId::new([&first, &second][(number % 2) as usize].clone()),
+                kind: "patient.id".to_owned(),
+            },
+            secondary: (number % 5 == 0)
+                .then(|| Entity { id: EntityId::new(ada.uuid.to_string()), kind: "hcp_admin.id".to_owned() }),
             details: (number % 7 != 0).then(|| format!("{{\"note\": \"\\\"{number}\\\"\",\"z\":1,\"a\":[1.50]}}")),
             salt: [1; 16],
         };
@@ -140,12 +144,12 @@ impl LongLog {
     fn whole(&self, is_asked_for: impl Fn(i64, &NewAuditEntry) -> bool) -> Vec<u8> {
         let asked_for = self.entries.iter().filter(|(time_ms, entry)| is_asked_for(*time_ms, entry));
         let bodies = asked_for.map(|(timestamp, entry)| EntryBody {
-            id: &entry.id,
+            id: entry.id.as_str(),
             timestamp: *timestamp,
             action_type: &entry.action_type,
             user_id: entry.user_id.as_str(),
             user_role: entry.user_role.name(),
-            primary_entity_id: &entry.primary.id,
+            primary_entity_id: entry.primary.id.as_str(),
             primary_entity_type: &entry.primary.kind,
             secondary_entity_id: entry.secondary.as_ref().map(|entity| entity.id.as_str()),
             secondary_entity_type: entry.secondary.as_ref().map(|entity| entity.kind.as_str()),
@@ -169,7 +173,7 @@ async fn long_log_is_byte_for_byte_what_one_piece_would_be() {
     assert!(bytes(&log.key, from_ms, to_ms, "&action_type=PATIENT_UPDATE").await == updates);
     let middle = log.whole(|time_ms, _| time_ms >= from_ms + 3 && time_ms <= to_ms - 4);
     assert!(bytes(&log.key, from_ms + 3, to_ms - 4, "").await == middle);
-    let of_first = log.whole(|_, entry| entry.primary.id == log.first);
+    let of_first = log.whole(|_, entry| entry.primary.id.as_str() == log.first);
     assert!(bytes(&log.scoped, from_ms, to_ms, "").await == of_first);
     assert_eq!(bytes(&log.key, to_ms + 1, to_ms + 9, "").await, "[]");
 }

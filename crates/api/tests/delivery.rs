@@ -6,8 +6,9 @@ use common::{Enrolled, Story};
 use platform::jobs;
 use serde_json::json;
 use store::{
-    AccountId, ActorRole, EffectiveSettings, Entity, ExportId, ExportState, ExportTurn, GroupCode, HealthChange,
-    HealthMessage, NewAuditEntry, NewExport, Patient, PatientId, PatientState, Profile, Role, UserId, UserRole,
+    AccountId, ActorRole, AuditEntryId, EffectiveSettings, Entity, EntityId, ExportId, ExportState, ExportTurn,
+    GroupCode, HealthChange, HealthMessage, MessageId, NewAuditEntry, NewExport, Patient, PatientId, PatientState,
+    Profile, Role, UserId, UserRole,
 };
 
 /// Makes what enrolling a patient leaves behind when it is killed right after its first commit.
@@ -42,11 +43,11 @@ fn no_settings(story: &Story) -> EffectiveSettings {
 
 fn message(story: &Story, name: &str) -> HealthMessage {
     let entry = NewAuditEntry {
-        id: format!("entry-{name}"),
+        id: AuditEntryId::new(format!("entry-{name}")),
         action_type: "PATIENT_CREATE".to_owned(),
         user_id: UserId::new("ada"),
         user_role: ActorRole::User(UserRole::Account(Role::Researcher)),
-        primary: Entity { id: format!("uuid-{name}"), kind: "patient.id".to_owned() },
+        primary: Entity { id: EntityId::new(format!("uuid-{name}")), kind: "patient.id".to_owned() },
         secondary: None,
         details: None,
         salt: [1; 16],
@@ -58,7 +59,12 @@ fn message(story: &Story, name: &str) -> HealthMessage {
         profile: Profile::default(),
         at_ms: story.now_ms(),
     };
-    HealthMessage { id: format!("message-{name}"), change, entries: vec![entry], created_ms: story.now_ms() }
+    HealthMessage {
+        id: MessageId::new(format!("message-{name}")),
+        change,
+        entries: vec![entry],
+        created_ms: story.now_ms(),
+    }
 }
 
 #[tokio::test]
@@ -90,7 +96,7 @@ async fn killed_enrolment_is_finished_in_the_background() {
 async fn half_begun_export(story: &Story, patient: &Enrolled) -> ExportId {
     let entry = NewAuditEntry {
         action_type: "PATIENT_API_EXPORT".to_owned(),
-        primary: Entity { id: patient.uuid.clone(), kind: "patient.id".to_owned() },
+        primary: Entity { id: EntityId::new(patient.uuid.clone()), kind: "patient.id".to_owned() },
         ..message(story, "export").entries[0].clone()
     };
     let export = NewExport {

@@ -8,7 +8,10 @@ use std::path::Path;
 use common::{Enrolled, PASSWORD, START_MS, Story, text};
 use platform::seal::Until;
 use serde_json::{Value, json};
-use store::{ActorRole, Address, HealthChange, HealthMessage, NewAuditEntry, PatientId, Role, UserId, UserRole};
+use store::{
+    ActorRole, Address, AuditEntryId, EntityId, HealthChange, HealthMessage, MessageId, NewAuditEntry, PatientId, Role,
+    UserId, UserRole,
+};
 use testkit::Postgres;
 
 /// The jobs that look once more for what is left of the erased.
@@ -233,17 +236,22 @@ async fn erase_and_look(story: &Story, cast: &Cast, databases: &[&Postgres]) {
 async fn erase_in_part(story: &Story, uuid: &str, steps: usize) {
     let (platform, at_ms) = (&story.platform, story.now_ms());
     let entry = NewAuditEntry {
-        id: format!("entry-{steps}"),
+        id: AuditEntryId::new(format!("entry-{steps}")),
         action_type: "PATIENT_DELETE".to_owned(),
         user_id: UserId::new("ada"),
         user_role: ActorRole::User(UserRole::Account(Role::Researcher)),
-        primary: store::Entity { id: uuid.to_owned(), kind: "patient.id".to_owned() },
+        primary: store::Entity { id: EntityId::new(uuid), kind: "patient.id".to_owned() },
         secondary: None,
         details: None,
         salt: [1; 16],
     };
     let change = HealthChange::ErasePatient { uuid: PatientId::new(uuid), at_ms };
-    let message = HealthMessage { id: format!("message-{steps}"), change, entries: vec![entry], created_ms: at_ms };
+    let message = HealthMessage {
+        id: MessageId::new(format!("message-{steps}")),
+        change,
+        entries: vec![entry],
+        created_ms: at_ms,
+    };
     platform.core.users().erase_patient(&PatientId::new(uuid), at_ms, message).await.expect("step 1");
     if steps >= 2 {
         platform.core.objects().note_erased(&PatientId::new(uuid), at_ms).await.expect("step 2");
@@ -290,7 +298,7 @@ async fn what_was_owed_before_does_not_bring_him_back() {
     let uuid = cast.grace.uuid.clone();
     let alarms = vec![store::Alarm { vital: "spo2".to_owned(), below: Some(90.0), above: None, for_s: 0 }];
     let change = HealthChange::SetAlarms { uuid: PatientId::new(uuid.clone()), alarms };
-    let message = HealthMessage { id: "left".to_owned(), change, entries: Vec::new(), created_ms: story.now_ms() };
+    let message = HealthMessage { id: MessageId::new("left"), change, entries: Vec::new(), created_ms: story.now_ms() };
     story.platform.core.users().enqueue(message).await.expect("noted");
     story.ask("DELETE", &format!("/integration/v1/patients/{uuid}"), &cast.key, Value::Null).await.ok();
     assert_eq!(story.platform.core.deliver_pending(0).await.expect("nothing is left"), 0);

@@ -17,7 +17,7 @@ use std::io::{Cursor, Read};
 use common::{Answer, Enrolled, START_MS, Story, text};
 use platform::seal::Until;
 use serde_json::{Value, json};
-use store::{NodeId, PatientId, Role};
+use store::{JobKind, NodeId, PatientId, Role};
 
 const DAY_MS: i64 = 86_400_000;
 /// 2025-11-19T00:00Z, the day before the stories begin.
@@ -271,7 +271,7 @@ async fn what_a_killed_worker_left_is_finished_once() {
     // A worker that claimed it, wrote something and died.
     let now_ms = study.story.now_ms();
     let lease = health
-        .claim_jobs("export", &NodeId::new("killed"), now_ms, now_ms + 60_000, 1)
+        .claim_jobs(JobKind::new("export"), &NodeId::new("killed"), now_ms, now_ms + 60_000, 1)
         .await
         .expect("claimed")
         .remove(0);

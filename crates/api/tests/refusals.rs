@@ -15,7 +15,7 @@ use axum::http::Request;
 use common::{PASSWORD, Story, text};
 use platform::NewApiKey;
 use serde_json::{Value, json};
-use store::{Failures, GroupCode, JobFailure, NEVER_MS, NewJob, NodeId, PatientId, Role};
+use store::{Failures, GroupCode, JobFailure, JobKind, JobSubject, NEVER_MS, NewJob, NodeId, PatientId, Role};
 
 #[tokio::test]
 async fn nobody_gets_in_without_a_credential() {
@@ -337,10 +337,16 @@ async fn readiness_names_background_work_that_fails_and_stays_ready() {
     let health = story.platform.core.health();
     let now_ms = story.now_ms();
     let patient = "11111111-1111-4111-8111-111111111111".to_owned();
-    let job = NewJob { subject: format!("{patient}/ppg2/0"), patient: Some(PatientId::new(patient.clone())) };
-    health.enqueue_jobs("seal", vec![job], now_ms).await.expect("enqueued");
-    let lease =
-        health.claim_jobs("seal", &NodeId::new("a node"), now_ms, now_ms + 1, 1).await.expect("claimed").remove(0);
+    let job = NewJob {
+        subject: JobSubject::new(format!("{patient}/ppg2/0")),
+        patient: Some(PatientId::new(patient.clone())),
+    };
+    health.enqueue_jobs(JobKind::new("seal"), vec![job], now_ms).await.expect("enqueued");
+    let lease = health
+        .claim_jobs(JobKind::new("seal"), &NodeId::new("a node"), now_ms, now_ms + 1, 1)
+        .await
+        .expect("claimed")
+        .remove(0);
     let failures = Failures { runs: 3, panics: 3 };
     let (error, put_aside) = ("panicked".to_owned(), Some("0.1.0".to_owned()));
     let failure = JobFailure { failures, error, failed_ms: now_ms, retry_ms: NEVER_MS, put_aside };

@@ -11,7 +11,7 @@ use axum::body::Body;
 use axum::http::Request;
 use common::{START_MS, Story};
 use serde_json::{Value, json};
-use store::{ActorRole, Audit, Entity, NewAuditEntry, Role, UserId, UserRole};
+use store::{ActorRole, Audit, AuditEntryId, Entity, EntityId, NewAuditEntry, Role, UserId, UserRole};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
 use tracing::subscriber::DefaultGuard;
@@ -111,11 +111,11 @@ async fn store_operations_of_a_streamed_answer_are_under_its_request() {
     let key = story.key_of("ada@study.example", Role::Researcher).await;
     let ada = story.platform.identity.account_by_email("ada@study.example").await.unwrap();
     let entry = |number: i64| NewAuditEntry {
-        id: format!("{number:024x}"),
+        id: AuditEntryId::new(format!("{number:024x}")),
         action_type: "PATIENT_UPDATE".to_owned(),
         user_id: UserId::from(&ada.uuid),
         user_role: ActorRole::User(UserRole::Account(Role::Researcher)),
-        primary: Entity { id: "u".to_owned(), kind: "patient.id".to_owned() },
+        primary: Entity { id: EntityId::new("u"), kind: "patient.id".to_owned() },
         secondary: None,
         details: None,
         salt: [1; 16],

@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::UserId;
+use crate::ids::{AuditEntryId, EntityId, UserId};
 use crate::names::ActorRole;
 
 /// Something that an entry is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entity {
     /// Its identity.
-    pub id: String,
+    pub id: EntityId,
     /// Its kind, such as `patient.id`.
     pub kind: String,
 }
@@ -17,8 +17,8 @@ pub struct Entity {
 /// An entry that is to be written when its operation completes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewAuditEntry {
-    /// Record identifier, 24 hex digits.
-    pub id: String,
+    /// Record identifier.
+    pub id: AuditEntryId,
     /// Action code.
     pub action_type: String,
     /// Who did it.

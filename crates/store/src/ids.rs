@@ -81,33 +81,61 @@ ids! {
     BraceletId;
     /// What is on a bracelet.
     SerialNumber;
+    /// A time during which somebody wore a bracelet: 24 hex digits.
+    AttachmentId;
+    /// A record of atrial fibrillation: 24 hex digits that follow from patient and time.
+    AfRecordId;
+    /// A message between the databases: 24 hex digits.
+    MessageId;
+    /// Somebody who keeps dead objects from being deleted.
+    HoldId;
+    /// An entry of the audit log: 24 hex digits.
+    AuditEntryId;
+    /// What an entry of the audit log is about: a patient, an account, a study or a bracelet.
+    EntityId;
+    /// What of its kind a job works on: a patient, an export, an erased patient, the path of an object, or a type of a
+    /// patient's samples with a time. Empty for a kind that runs by itself.
+    JobSubject;
     /// One life of a process in the table of nodes.
     NodeId;
 }
 
-impl From<&PatientId> for UserId {
-    fn from(patient: &PatientId) -> Self {
-        UserId(Arc::clone(&patient.0))
-    }
+/// Identifiers that may stand where several kinds of things can.
+macro_rules! wider {
+    ($($wide:ident: $($narrow:ident)+;)+) => {
+        $($(
+            impl From<&$narrow> for $wide {
+                fn from(narrow: &$narrow) -> Self {
+                    $wide(Arc::clone(&narrow.0))
+                }
+            }
+        )+)+
+    };
 }
 
-impl From<&AccountId> for UserId {
-    fn from(account: &AccountId) -> Self {
-        UserId(Arc::clone(&account.0))
-    }
+wider! {
+    UserId: PatientId AccountId;
+    EntityId: PatientId AccountId UserId GroupId BraceletId;
+    JobSubject: PatientId ExportId;
 }
 
-impl UserId {
-    /// The account that the user is if the user is one.
+impl JobSubject {
+    /// The subject of a kind that runs by itself.
     #[must_use]
-    pub fn as_account(&self) -> AccountId {
-        AccountId(Arc::clone(&self.0))
+    pub fn none() -> Self {
+        JobSubject::new("")
     }
 
-    /// The patient that the user is if the user is one.
+    /// The patient that it is for a kind that works on patients.
     #[must_use]
-    pub fn as_patient(&self) -> PatientId {
+    pub fn to_patient(&self) -> PatientId {
         PatientId(Arc::clone(&self.0))
+    }
+
+    /// The export that it is for a kind that works on exports.
+    #[must_use]
+    pub fn to_export(&self) -> ExportId {
+        ExportId(Arc::clone(&self.0))
     }
 }
 

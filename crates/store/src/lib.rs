@@ -27,6 +27,7 @@ pub mod segment;
 mod signing_key;
 mod text_column;
 mod texts;
+mod user;
 mod users;
 
 pub use audit_entry::{Entity, NewAuditEntry};
@@ -39,20 +40,22 @@ pub use error::{Result, StoreError};
 pub use events::{EventType, NewEvent};
 pub use health::{
     AHEAD_MS, AfHourRow, Alarm, AuthorizationCode, Claim, CommitOutcome, Counts, DERIVE_KIND, DerivationCommit,
-    DerivationInputs, DerivationStart, Device, DeviceReport, Dirty, DueRange, ErasedPatient, ExportJob, ExportState,
-    ExportTurn, FailingJobs, Failures, HealthChange, HealthDb, HealthPatient, HealthSession, InputRange, IntakeFacts,
-    JobFailure, JobLease, LatestChange, LocalQuarter, NEVER_MS, NewExport, NewJob, NodeView, OauthRefreshToken,
-    PendingEntries, Profile, PutAside, SlotRow, SummaryRow, Sync, SyncId, SyncOutcome, TallyRow,
+    DerivationInputs, DerivationStart, Device, DeviceReport, Dirty, DueRange, EXPORT_KIND, ErasedPatient, ExportJob,
+    ExportState, ExportTurn, FailingJobs, Failures, HealthChange, HealthDb, HealthPatient, HealthSession, InputRange,
+    IntakeFacts, JobFailure, JobLease, LatestChange, LocalQuarter, NEVER_MS, NewExport, NewJob, NodeView,
+    OauthRefreshToken, PendingEntries, Profile, PutAside, SlotRow, SummaryRow, Sync, SyncId, SyncOutcome, TallyRow,
 };
 pub use health::{Retirement, export_folder};
 pub use ids::{
-    AccountId, ApiKeyId, BraceletId, ClientId, ConsentId, ExportId, FamilyId, GroupCode, GroupId, NodeId, PatientId,
-    PortalSessionId, SerialNumber, SessionId, UserId,
+    AccountId, AfRecordId, ApiKeyId, AttachmentId, AuditEntryId, BraceletId, ClientId, ConsentId, EntityId, ExportId,
+    FamilyId, GroupCode, GroupId, HoldId, JobSubject, MessageId, NodeId, PatientId, PortalSessionId, SerialNumber,
+    SessionId, UserId,
 };
-pub use names::{ActorRole, ExportStage, Gender, PatientState, Role, UserRole};
+pub use names::{ActionCode, ActorRole, ExportStage, Gender, JobKind, PatientState, Role, SettingName, UserRole};
 pub use objects::{ByteRange, ListedObject, ObjectRead, Objects, S3Address, Upload};
 pub use refresh::{Refreshed, Successor};
 pub use signing_key::SigningKey;
+pub use user::User;
 pub use users::{
     Account, AccountErasure, Activation, ApiKey, Attachment, Audit, AuditEntry, AuditQuery, AuditReader, Bracelet,
     Completion, Consent, EffectiveSettings, Erasure, ErasureCounts, Group, GroupAccess, GroupDeletion, GroupSetting,

@@ -115,6 +115,48 @@ names! {
     }
 }
 
+/// Declares names that crates above give to things of theirs.
+macro_rules! given_names {
+    ($($(#[$doc:meta])+ $name:ident;)+) => {
+        $(
+            $(#[$doc])+
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+            pub struct $name(&'static str);
+
+            impl $name {
+                /// The one with this name.
+                #[must_use]
+                pub const fn new(name: &'static str) -> Self {
+                    $name(name)
+                }
+
+                /// Its name.
+                #[must_use]
+                pub const fn name(self) -> &'static str {
+                    self.0
+                }
+            }
+
+            impl fmt::Display for $name {
+                fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    formatter.write_str(self.0)
+                }
+            }
+        )+
+    };
+}
+
+given_names! {
+    /// A kind of background work. Rows may also hold kinds of other versions of the program, so what is read from them
+    /// is a text.
+    JobKind;
+    /// A setting of a group that is kept for its patients.
+    SettingName;
+    /// The code of an action in the audit log. Entries may also hold codes of other versions of the program, so what is
+    /// read from them is a text.
+    ActionCode;
+}
+
 /// Role of a user of the Users Cloud, as tokens hold it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum UserRole {

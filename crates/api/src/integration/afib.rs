@@ -17,7 +17,7 @@ use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
 use crate::state::ApiState;
 use crate::times::plain_seconds;
-use store::PatientId;
+use store::{AfRecordId, PatientId};
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -127,7 +127,7 @@ impl AfBody {
         let local_ms = record.time_ms + i64::from(record.offset_s) * 1000;
         AfBody {
             image_url: format!("/v1/patients/{patient}/afib/{}/strip.svg", reading.id),
-            _id: reading.id.clone(),
+            _id: reading.id.to_string(),
             user_id: patient.to_string(),
             timestamp: record.time_ms,
             classification: record.classification.name(),
@@ -222,7 +222,7 @@ const LATEST_MS: u64 = 253_402_300_799_999;
 async fn strip(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Path((uuid, id)): Path<(PathPatient, String)>,
+    Path((uuid, id)): Path<(PathPatient, AfRecordId)>,
 ) -> Result<Response> {
     let svg = state.platform.data.af_strip(&researcher, &uuid.0, &id).await?;
     Ok(([(CONTENT_TYPE, "image/svg+xml")], svg).into_response())

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::get;
-use platform::PlatformError;
+use platform::{Action, PlatformError};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use store::AuditEntry;
@@ -72,14 +72,14 @@ fn details() -> Object {
 impl From<AuditEntry> for EntryBody {
     fn from(entry: AuditEntry) -> Self {
         let (secondary_entity_id, secondary_entity_type) =
-            entry.secondary.map(|entity| (entity.id, entity.kind)).unzip();
+            entry.secondary.map(|entity| (entity.id.to_string(), entity.kind)).unzip();
         EntryBody {
-            id: entry.id,
+            id: entry.id.to_string(),
             timestamp: entry.time_ms,
             action_type: entry.action_type,
             user_id: entry.user_id.to_string(),
             user_role: entry.user_role,
-            primary_entity_id: entry.primary.id,
+            primary_entity_id: entry.primary.id.to_string(),
             primary_entity_type: entry.primary.kind,
             secondary_entity_id,
             secondary_entity_type,
@@ -108,9 +108,14 @@ async fn list(
     if to_ms < from_ms {
         return Err(PlatformError::invalid("to", "must not be before from").into());
     }
-    let pages = state.platform.people.audit_log(&researcher, from_ms, to_ms, parameters.one("action_type")).await?;
+    let action = parameters.one("action_type").map(action_of).transpose()?;
+    let pages = state.platform.people.audit_log(&researcher, from_ms, to_ms, action).await?;
     let write = |out: &mut Vec<u8>, entry: AuditEntry| serde_json::to_writer(out, &EntryBody::from(entry));
     streamed(pages, Frame::array(), AT_ONCE, write).await
+}
+
+fn action_of(code: &str) -> std::result::Result<Action, PlatformError> {
+    Action::of_code(code).ok_or_else(|| PlatformError::invalid("action_type", "is not an action code"))
 }
 
 /// Was removed: the other address answers the same. It is no part of the document, as it never does anything.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use platform::Platform;
 use platform::jobs::{BUCKETS_MS, KindCounts};
 use prometheus::proto::MetricFamily;
+use store::JobKind;
 
 use super::families::{Counted, counters, gauges, histograms};
 
@@ -42,14 +43,14 @@ fn derivations(counts: &[(&'static str, u64, u64)]) -> [MetricFamily; 2] {
     ]
 }
 
-fn runs(kinds: &BTreeMap<&'static str, KindCounts>) -> Vec<MetricFamily> {
+fn runs(kinds: &BTreeMap<JobKind, KindCounts>) -> Vec<MetricFamily> {
     let ended = kinds.iter().flat_map(|(kind, counts)| {
-        counts.runs.iter().map(move |(outcome, count)| ([("kind", *kind), ("outcome", outcome.name())], *count as f64))
+        counts.runs.iter().map(move |(outcome, count)| ([("kind", kind.as_str()), ("outcome", outcome.name())], *count as f64))
     });
-    let running = kinds.iter().map(|(kind, counts)| ([("kind", *kind)], counts.running as f64));
+    let running = kinds.iter().map(|(kind, counts)| ([("kind", kind.as_str())], counts.running as f64));
     let ends_s = BUCKETS_MS.map(|end_ms| end_ms as f64 / 1e3);
     let durations = kinds.iter().map(|(kind, counts)| {
-        ([("kind", *kind)], Counted { ends_s: &ends_s, counts: &counts.buckets, sum_us: counts.sum_us })
+        ([("kind", kind.as_str())], Counted { ends_s: &ends_s, counts: &counts.buckets, sum_us: counts.sum_us })
     });
     let help = "Runs of jobs that ended, by kind and by how they ended.";
     vec![
@@ -72,7 +73,7 @@ mod tests {
         (buckets[0], buckets[3], buckets[BUCKETS_MS.len()]) = (2, 1, 1);
         let ended = BTreeMap::from([(Outcome::Done, 3), (Outcome::Panicked, 1)]);
         let counts = KindCounts { runs: ended, buckets, sum_us: 1_500_000, running: 5, put_aside: 0 };
-        let text = text_of(runs(&BTreeMap::from([("seal", counts)])));
+        let text = text_of(runs(&BTreeMap::from([(JobKind::new("seal"), counts)])));
         for line in [
             "pulseward_job_runs_total{kind=\"seal\",outcome=\"done\"} 3",
             "pulseward_job_runs_total{kind=\"seal\",outcome=\"panicked\"} 1",

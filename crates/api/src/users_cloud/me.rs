@@ -23,7 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     security(("users_token" = [])),
     responses((status = 200, body = UserBody), (status = 401, body = ErrorBody)))]
 async fn read(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<UserBody>> {
-    Ok(Json(state.platform.identity.owner(&caller.owner).await?.into()))
+    Ok(Json(state.platform.identity.owner(&caller.user).await?.into()))
 }
 
 /// Changes what the caller has told of himself. An account has only its names here.

@@ -13,7 +13,7 @@ use platform::{Environment, NewAccount, NewApiKey, Platform, Settings, Subscript
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
 use store::engine::Address;
-use store::{AccountId, AuditEntry, AuditQuery, HealthDb, Objects, Role, UsersDb};
+use store::{AccountId, ActionCode, AuditEntry, AuditQuery, HealthDb, Objects, Role, UsersDb};
 use tower::ServiceExt;
 
 pub mod study;
@@ -144,11 +144,12 @@ impl Story {
 
     /// All entries of the audit log in which somebody appears, of one action code when one is named.
     pub async fn audit_entries(&self, appears: &str, action_type: Option<&str>) -> Vec<AuditEntry> {
+        let code = |code| ActionCode::new(platform::Action::of_code(code).expect("an action code").code());
         let query = AuditQuery {
             appears: AccountId::new(appears),
             from_ms: 0,
             to_ms: i64::MAX,
-            action_type: action_type.map(str::to_owned),
+            action_type: action_type.map(code),
             scoped_key: None,
         };
         let mut reader = self.platform.core.users().read_audit(query, self.now_ms()).await.expect("a reader");

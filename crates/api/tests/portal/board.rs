@@ -7,7 +7,7 @@ use axum::body::{Body, BodyDataStream};
 use axum::http::Request;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
-use store::{Address, DerivationCommit, HealthChange, HealthMessage, PatientId, PersonChange, Profile, Role};
+use store::{Address, DerivationCommit, HealthChange, HealthMessage, MessageId, PatientId, PersonChange, Profile, Role};
 use testkit::Postgres;
 use vitals::derivation::{DerivedRow, Output};
 
@@ -245,7 +245,7 @@ async fn damage_person(ward: &Ward, patient: &Enrolled) {
         profile: Profile::default(),
         at_ms: now_ms,
     };
-    let message = HealthMessage { id: "m".to_owned(), change: nothing, entries: Vec::new(), created_ms: now_ms };
+    let message = HealthMessage { id: MessageId::new("m"), change: nothing, entries: Vec::new(), created_ms: now_ms };
     assert!(users.change_person(change, message).await.expect("written"), "damaged");
 }
 

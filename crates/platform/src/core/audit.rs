@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use store::{
-    AccountId, ActorRole, Audit, BraceletId, Entity, GroupId, NewAuditEntry, PatientId, Role, UserId, UserRole,
+    AccountId, ActorRole, Audit, AuditEntryId, BraceletId, Entity, EntityId, GroupId, NewAuditEntry, PatientId, Role,
+    User, UserId,
 };
 
 use crate::core::Core;
@@ -99,6 +100,11 @@ impl Action {
         Action::BraceletDetach,
     ];
 
+    /// The action with this code.
+    pub fn of_code(code: &str) -> Option<Self> {
+        Action::ALL.into_iter().find(|action| action.code() == code)
+    }
+
     /// The action code.
     pub fn code(self) -> &'static str {
         match self {
@@ -131,37 +137,37 @@ impl Action {
 
 /// A patient as an entity of an entry.
 pub(crate) fn patient_entity(uuid: &PatientId) -> Entity {
-    Entity { id: uuid.to_string(), kind: "patient.id".to_owned() }
+    Entity { id: EntityId::from(uuid), kind: "patient.id".to_owned() }
 }
 
 /// A group as an entity of an entry.
 pub(crate) fn group_entity(group_id: &GroupId) -> Entity {
-    Entity { id: group_id.to_string(), kind: "group.id".to_owned() }
+    Entity { id: EntityId::from(group_id), kind: "group.id".to_owned() }
 }
 
 /// A user, patient or account, as an entity of an entry.
 pub(crate) fn user_entity(user: &UserId) -> Entity {
-    Entity { id: user.to_string(), kind: "user.id".to_owned() }
+    Entity { id: EntityId::from(user), kind: "user.id".to_owned() }
 }
 
 /// A member of a group as an entity of an entry.
 pub(crate) fn hcp_entity(account: &AccountId) -> Entity {
-    Entity { id: account.to_string(), kind: "hcp.uuid".to_owned() }
+    Entity { id: EntityId::from(account), kind: "hcp.uuid".to_owned() }
 }
 
 /// The account that acts on a member, as an entity of an entry.
 pub(crate) fn doctor_entity(account: &AccountId) -> Entity {
-    Entity { id: account.to_string(), kind: "doctor.uuid".to_owned() }
+    Entity { id: EntityId::from(account), kind: "doctor.uuid".to_owned() }
 }
 
 /// The account that acts on a patient, as an entity of an entry.
 pub(crate) fn hcp_admin_entity(account: &AccountId) -> Entity {
-    Entity { id: account.to_string(), kind: "hcp_admin.id".to_owned() }
+    Entity { id: EntityId::from(account), kind: "hcp_admin.id".to_owned() }
 }
 
 /// A bracelet as an entity of an entry.
 pub(crate) fn bracelet_entity(id: &BraceletId) -> Entity {
-    Entity { id: id.to_string(), kind: "bracelet.id".to_owned() }
+    Entity { id: EntityId::from(id), kind: "bracelet.id".to_owned() }
 }
 
 /// Who did what an entry is about.
@@ -172,13 +178,13 @@ pub(crate) struct Actor {
 
 impl Actor {
     /// A user, in the role that they logged in with.
-    pub fn user(id: UserId, role: UserRole) -> Self {
-        Actor { id, role: ActorRole::User(role) }
+    pub fn user(user: &User) -> Self {
+        Actor { id: user.id(), role: ActorRole::User(user.role()) }
     }
 
     /// An account.
     pub fn account(account: &AccountId, role: Role) -> Self {
-        Actor::user(account.into(), UserRole::Account(role))
+        Actor::user(&User::Account(account.clone(), role))
     }
 
     /// The service by itself.
@@ -213,7 +219,7 @@ impl Core {
         secondary: Option<Entity>,
     ) -> NewAuditEntry {
         NewAuditEntry {
-            id: self.new_record_id(),
+            id: AuditEntryId::new(self.new_record_id()),
             action_type: action.code().to_owned(),
             user_id: actor.id,
             user_role: actor.role,

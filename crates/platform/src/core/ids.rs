@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use store::{GroupCode, GroupId};
 
 use crate::core::Core;
-use store::{ExportId, NodeId, PatientId, SessionId};
+use store::{ExportId, MessageId, NodeId, PatientId, SessionId};
 
 const CAPITALS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const LETTERS_AND_DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -37,6 +37,11 @@ impl Core {
     /// An export.
     pub(crate) fn new_export_id(&self) -> ExportId {
         ExportId::new(self.new_record_id())
+    }
+
+    /// A message between the databases.
+    pub(crate) fn new_message_id(&self) -> MessageId {
+        MessageId::new(self.new_record_id())
     }
 
     /// A life of a process in the table of nodes.

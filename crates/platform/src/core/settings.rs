@@ -1,7 +1,9 @@
 //! What an operator can set.
 
+use store::SettingName;
+
 /// The name of the setting that says for how many days raw data of a group's patients are kept, by type.
-pub const RETENTION_SETTING: &str = "retention";
+pub const RETENTION_SETTING: SettingName = SettingName::new("retention");
 
 /// What an operator can set.
 #[derive(Clone, Debug)]

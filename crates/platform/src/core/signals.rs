@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use store::JobKind;
 use tokio::sync::Notify;
 
 /// Upper ends of the buckets of durations, ms. The last bucket has none.
@@ -14,10 +15,10 @@ pub const BUCKETS_MS: [u64; 10] = [1, 5, 25, 100, 500, 2_500, 10_000, 60_000, 60
 #[derive(Debug, Default)]
 pub struct JobSignals {
     bell: Notify,
-    rung: Mutex<BTreeSet<&'static str>>,
+    rung: Mutex<BTreeSet<JobKind>>,
     /// Rings when other nodes should hear of something.
     outward: Notify,
-    unheard: Mutex<BTreeSet<&'static str>>,
+    unheard: Mutex<BTreeSet<JobKind>>,
     /// Whether an engine of this node works.
     works: AtomicBool,
     counts: Mutex<Counts>,
@@ -25,7 +26,7 @@ pub struct JobSignals {
 
 #[derive(Debug, Default)]
 struct Counts {
-    kinds: BTreeMap<&'static str, KindCounts>,
+    kinds: BTreeMap<JobKind, KindCounts>,
     restarts: u64,
 }
 
@@ -80,29 +81,27 @@ pub(crate) struct EndedRun {
 
 impl JobSignals {
     /// Wakes the engine of this node: work of a kind may have become due.
-    pub(crate) fn ring(&self, kind: &'static str) {
-        // A node that only serves has no engine; its work is for the others, at once and not at their next look.
+    pub(crate) fn ring(&self, kind: JobKind) {
         if !self.works.load(Ordering::Relaxed) {
             return self.share(kind);
         }
         self.wake(kind);
     }
 
-    /// Wakes the engine of this node, no matter what said that something is due.
-    pub(crate) fn wake(&self, kind: &'static str) {
-        // Before the bell: the engine that it wakes must find the kind.
+    /// Wakes the engine of this node, whoever has said that something is due.
+    pub(crate) fn wake(&self, kind: JobKind) {
         self.rung.lock().unwrap_or_else(PoisonError::into_inner).insert(kind);
         self.bell.notify_one();
     }
 
     /// Lets other nodes know that work of a kind waits which this one does not take at once.
-    pub(crate) fn share(&self, kind: &'static str) {
+    pub(crate) fn share(&self, kind: JobKind) {
         self.unheard.lock().unwrap_or_else(PoisonError::into_inner).insert(kind);
         self.outward.notify_one();
     }
 
     /// Waits for what other nodes should hear of.
-    pub(crate) async fn unheard(&self) -> BTreeSet<&'static str> {
+    pub(crate) async fn unheard(&self) -> BTreeSet<JobKind> {
         self.outward.notified().await;
         std::mem::take(&mut *self.unheard.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -118,22 +117,22 @@ impl JobSignals {
     }
 
     /// Waits for wake-ups; returns their kinds.
-    pub(crate) async fn rung(&self) -> BTreeSet<&'static str> {
+    pub(crate) async fn rung(&self) -> BTreeSet<JobKind> {
         self.bell.notified().await;
         std::mem::take(&mut *self.rung.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Counts by kind, and how often the engine was started again after a panic of its own.
-    pub fn counts(&self) -> (BTreeMap<&'static str, KindCounts>, u64) {
+    pub fn counts(&self) -> (BTreeMap<JobKind, KindCounts>, u64) {
         let counts = self.lock();
         (counts.kinds.clone(), counts.restarts)
     }
 
-    pub(crate) fn began(&self, kind: &'static str) {
+    pub(crate) fn began(&self, kind: JobKind) {
         self.lock().kinds.entry(kind).or_default().running += 1;
     }
 
-    pub(crate) fn ended(&self, kind: &'static str, run: EndedRun) {
+    pub(crate) fn ended(&self, kind: JobKind, run: EndedRun) {
         let mut counts = self.lock();
         let counts = counts.kinds.entry(kind).or_default();
         counts.running = counts.running.saturating_sub(1);

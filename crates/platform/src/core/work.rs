@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use store::{Claim, JobLease, PatientId, StoreError};
+use store::{Claim, JobLease, StoreError};
 use tokio::sync::watch;
 
 use crate::core::error::Result;
@@ -51,5 +51,5 @@ impl Work {
 
 /// The claim of a patient that a lease represents.
 pub(crate) fn claim_of(lease: &JobLease) -> Claim {
-    Claim { patient: PatientId::new(lease.subject.as_str()), token: lease.token, failures: lease.failures }
+    Claim { patient: lease.subject.to_patient(), token: lease.token, failures: lease.failures }
 }

@@ -20,7 +20,7 @@ use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
 use crate::core::error::{PlatformError, Result};
 use crate::core::ids::hex;
 use crate::data::Data;
-use store::PatientId;
+use store::{AfRecordId, PatientId};
 
 /// The longest range that is read at once, ms: 31 days.
 pub const LONGEST_AF_RANGE_MS: i64 = 31 * DAY_MS;
@@ -30,7 +30,7 @@ const DAY_MS: i64 = DAY_US / 1000;
 #[derive(Clone, Debug, PartialEq)]
 pub struct AfReading {
     /// 24 hex digits that follow from the patient and the time.
-    pub id: String,
+    pub id: AfRecordId,
     /// The record.
     pub stored: StoredRecord,
     /// Hypertension assessment of the bracelet during the window: the newest, where it sent any.
@@ -100,11 +100,10 @@ impl Data {
     }
 
     /// The strip of a record as an SVG. Not found when there is no such record of the patient.
-    pub async fn af_strip(&self, researcher: &Researcher, patient: &PatientId, id: &str) -> Result<String> {
+    pub async fn af_strip(&self, researcher: &Researcher, patient: &PatientId, id: &AfRecordId) -> Result<String> {
         const UNKNOWN: PlatformError = PlatformError::NotFound("afib record");
         let readable = self.core.readable_patient(researcher, patient).await?;
-        // The hash in the id is of this patient: an id of another patient's record is unknown, not forbidden.
-        let time_ms = time_of_id(id).filter(|time_ms| af_record_id(patient, *time_ms) == id).ok_or(UNKNOWN)?;
+        let time_ms = time_of_id(id).filter(|time_ms| af_record_id(patient, *time_ms) == *id).ok_or(UNKNOWN)?;
         let readings = self.af_records_of_day(&readable, time_ms, time_ms).await?;
         let record = readings.first().ok_or(UNKNOWN)?.stored.record;
         // Windows begin again with the first beat of each UTC hour, so no window reaches beyond it (refinement 11).
@@ -127,15 +126,16 @@ fn hypertension(activity: &Block, stored: &StoredRecord) -> Option<(Arc<str>, Op
 }
 
 /// 24 hex digits: the time, ms, and six bytes that follow from it and the patient.
-fn af_record_id(patient: &PatientId, time_ms: i64) -> String {
+fn af_record_id(patient: &PatientId, time_ms: i64) -> AfRecordId {
     let mut hash = Sha256::new();
     hash.update(patient.as_str().as_bytes());
     hash.update(time_ms.to_be_bytes());
-    format!("{:012x}{}", time_ms & 0xffff_ffff_ffff, hex(&hash.finalize()[..6]))
+    AfRecordId::new(format!("{:012x}{}", time_ms & 0xffff_ffff_ffff, hex(&hash.finalize()[..6])))
 }
 
 /// The time that an id names, ms.
-fn time_of_id(id: &str) -> Option<i64> {
+fn time_of_id(id: &AfRecordId) -> Option<i64> {
+    let id = id.as_str();
     (id.len() == 24).then(|| id.get(..12)).flatten().and_then(|digits| i64::from_str_radix(digits, 16).ok())
 }
 
@@ -146,9 +146,11 @@ mod tests {
     #[test]
     fn an_id_follows_from_patient_and_time_and_names_the_time() {
         let id = af_record_id(&PatientId::new("ada"), 1_763_600_000_123);
-        assert_eq!((id.len(), time_of_id(&id)), (24, Some(1_763_600_000_123)));
+        assert_eq!((id.as_str().len(), time_of_id(&id)), (24, Some(1_763_600_000_123)));
         assert_eq!(id, af_record_id(&PatientId::new("ada"), 1_763_600_000_123));
         assert_ne!(id, af_record_id(&PatientId::new("eve"), 1_763_600_000_123));
-        assert_eq!([time_of_id(""), time_of_id("zz0000000000000000000000"), time_of_id("é")], [None; 3]);
+        for wrong in ["", "zz0000000000000000000000", "é"] {
+            assert_eq!(time_of_id(&AfRecordId::new(wrong)), None, "{wrong}");
+        }
     }
 }

@@ -83,6 +83,11 @@ impl Identity {
         }
     }
 
+    /// All accounts, oldest first.
+    pub async fn accounts(&self) -> Result<Vec<Account>> {
+        Ok(self.core.users().accounts().await?)
+    }
+
     /// The account with this e-mail.
     pub async fn account_by_email(&self, email: &str) -> Result<Account> {
         let account = self.core.users().account_by_email(&clean_email(email)?).await?;
@@ -137,7 +142,7 @@ impl Identity {
         }
         let now_ms = self.core.now_ms();
         let message = HealthMessage {
-            id: self.core.new_record_id(),
+            id: self.core.new_message_id(),
             change: HealthChange::EndSessionsOfKey { key_id: key.id.clone(), at_ms: now_ms },
             entries: Vec::new(),
             created_ms: now_ms,
@@ -175,7 +180,7 @@ impl Identity {
         }
         let now_ms = self.core.now_ms();
         let message = HealthMessage {
-            id: self.core.new_record_id(),
+            id: self.core.new_message_id(),
             change: HealthChange::EndSessionsOfActor { account: account.uuid.clone(), at_ms: now_ms },
             entries: Vec::new(),
             created_ms: now_ms,

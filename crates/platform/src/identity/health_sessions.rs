@@ -6,7 +6,7 @@
 
 use store::{
     AccountId, ClientId, FamilyId, HealthPatient, HealthSession, IntakeFacts, PatientId, Refreshed, SessionId,
-    StoreError, UserId, UserRole,
+    StoreError, User,
 };
 
 use crate::core::access::{READ_SCOPE, Readable, Researcher, require_scope};
@@ -83,17 +83,16 @@ impl Identity {
     /// Exchanges a token of the Users Cloud for one of the Health Cloud. Only a patient has data there.
     pub async fn health_login(&self, users_token: &str) -> Result<HealthLogin> {
         let caller = self.users_caller(users_token).await?;
-        if caller.role != UserRole::Patient {
+        let User::Patient(owner) = &caller.user else {
             return Err(PlatformError::Forbidden("only a patient has data on the Health Cloud"));
-        }
-        let owner = caller.owner.as_patient();
-        let patient = self.core.health().patient(&owner).await?.ok_or(NOT_VALID)?;
+        };
+        let patient = self.core.health().patient(owner).await?.ok_or(NOT_VALID)?;
         let now_ms = self.core.now_ms();
         let refresh_minutes = if caller.refreshable { self.core.settings().token_refresh_minutes } else { 0 };
         let session = HealthSession {
             login: Some(caller.login.clone()),
             refresh_until_ms: now_ms + refresh_minutes * MINUTE_MS,
-            ..self.new_health_session(&owner, OWN_SCOPE, now_ms)
+            ..self.new_health_session(owner, OWN_SCOPE, now_ms)
         };
         let family = session.family.clone();
         let issued = self.start_health_session(session).await?;
@@ -133,8 +132,7 @@ impl Identity {
         let claims = self.read_token(Cloud::Health, token).await?;
         let found = self.core.health().calling_session(&claims.jti, RETENTION_SETTING, self.core.now_ms()).await?;
         let (session, intake) = found.ok_or(NOT_VALID)?;
-        // The row decides, not the token: revocation holds at once, on every node.
-        if session.patient.as_str() != claims.sub.as_str()
+        if claims.user.patient() != Some(&session.patient)
             || session.ended_ms.is_some()
             || session.replaced_ms.is_some()
         {
@@ -161,9 +159,9 @@ impl Identity {
         let claims = self.claims_to_refresh(Cloud::Health, token, address).await?;
         let session = self.core.health().session(&claims.jti).await?;
         let Some(session) =
-            session.filter(|session| session.patient == claims.sub.as_patient() && session.ended_ms.is_none())
+            session.filter(|session| claims.user.patient() == Some(&session.patient) && session.ended_ms.is_none())
         else {
-            return Err(self.refresh_refused(&claims.sub, address));
+            return Err(self.refresh_refused(&claims.user, address));
         };
         if session.actor.is_some() || session.client.is_some() {
             return Err(PlatformError::Forbidden("only a token that the patient has logged in for is refreshed here"));
@@ -180,9 +178,9 @@ impl Identity {
             }
             Refreshed::Reused => {
                 tracing::warn!("a token was refreshed twice, and its family has been ended");
-                Err(self.refresh_refused(&claims.sub, address))
+                Err(self.refresh_refused(&claims.user, address))
             }
-            Refreshed::Ended | Refreshed::Late => Err(self.refresh_refused(&claims.sub, address)),
+            Refreshed::Ended | Refreshed::Late => Err(self.refresh_refused(&claims.user, address)),
         }
     }
 
@@ -196,7 +194,7 @@ impl Identity {
         let is_refreshed_here = session.actor.is_none() && session.client.is_none();
         let stands = now_ms < session.expires_ms || is_refreshed_here && now_ms < session.refresh_until_ms;
         let ended = session.ended_ms.is_some() || replaced_long_ago(session.replaced_ms, now_ms);
-        if session.patient.as_str() != claims.sub.as_str() || ended || !stands {
+        if claims.user.patient() != Some(&session.patient) || ended || !stands {
             return Err(NOT_VALID);
         }
         self.core.health().end_family(&session.family, now_ms).await?;
@@ -227,13 +225,12 @@ impl Identity {
 
     /// Signs the token of a session.
     pub(crate) async fn sign_health_token(&self, session: &HealthSession) -> Result<String> {
-        let patient = UserId::from(&session.patient);
+        let patient = User::Patient(session.patient.clone());
         let unsigned = Unsigned {
             session_id: &session.id,
             issued_ms: session.issued_ms,
             expires_ms: session.expires_ms,
             user: &patient,
-            role: UserRole::Patient,
             scope: Some(&session.scope),
             actor: session.actor.as_ref(),
             client: session.client.as_ref(),

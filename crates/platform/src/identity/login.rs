@@ -4,7 +4,7 @@
 
 use store::{
     Account, GroupCode, HealthChange, HealthMessage, NewAuditEntry, NewPassword, NewPatientPassword, Patient,
-    PatientId, PatientState, Profile, UserId, UserRole,
+    PatientId, PatientState, Profile, User,
 };
 
 use crate::core::access::Researcher;
@@ -79,17 +79,10 @@ pub(crate) enum Found {
 }
 
 impl Found {
-    fn id(&self) -> UserId {
+    pub(crate) fn user(&self) -> User {
         match self {
-            Found::Patient(patient) => UserId::from(&patient.uuid),
-            Found::Account(account) => UserId::from(&account.uuid),
-        }
-    }
-
-    fn role(&self) -> UserRole {
-        match self {
-            Found::Patient(_) => UserRole::Patient,
-            Found::Account(account) => UserRole::Account(account.role),
+            Found::Patient(patient) => User::Patient(patient.uuid.clone()),
+            Found::Account(account) => User::Account(account.uuid.clone(), account.role),
         }
     }
 
@@ -150,9 +143,9 @@ impl Identity {
         address: &str,
     ) -> Result<UsersLogin> {
         check_new_password("new_password", new_password)?;
-        let found = self.find(&caller.owner).await?.ok_or(PlatformError::NotFound("user"))?;
+        let found = self.find(&caller.user).await?.ok_or(PlatformError::NotFound("user"))?;
         let hash = found.password_hash().map(str::to_owned);
-        if !self.password_fits(caller.owner.as_str(), address, password, hash).await? {
+        if !self.password_fits(caller.user.id().as_str(), address, password, hash).await? {
             return Err(PlatformError::invalid("password", "is not the present password"));
         }
         self.check_second_factor(&found).await?;
@@ -212,8 +205,8 @@ impl Identity {
         self.start_login(Found::Patient(patient)).await
     }
 
-    /// Who calls the Users Cloud, as a login returns it.
-    pub async fn owner(&self, user: &UserId) -> Result<Owner> {
+    /// Who calls the Users Cloud, as a login tells it.
+    pub async fn owner(&self, user: &User) -> Result<Owner> {
         let found = self.find(user).await?.ok_or(PlatformError::NotFound("user"))?;
         self.compose(found).await
     }
@@ -234,7 +227,7 @@ impl Identity {
     async fn set_patient_password(&self, patient: &PatientId, password_hash: &str, chosen_by: ChosenBy) -> Result<()> {
         let now_ms = self.core.now_ms();
         let message = HealthMessage {
-            id: self.core.new_record_id(),
+            id: self.core.new_message_id(),
             change: HealthChange::EndSessionsOfPatient { uuid: patient.clone(), at_ms: now_ms },
             entries: Vec::new(),
             created_ms: now_ms,
@@ -248,11 +241,11 @@ impl Identity {
         self.core.deliver(message).await
     }
 
-    async fn find(&self, user: &UserId) -> Result<Option<Found>> {
-        if let Some(patient) = self.core.users().patient(&user.as_patient()).await? {
-            return Ok(Some(Found::Patient(patient)));
-        }
-        Ok(self.core.users().account(&user.as_account()).await?.map(Found::Account))
+    async fn find(&self, user: &User) -> Result<Option<Found>> {
+        Ok(match user {
+            User::Patient(patient) => self.core.users().patient(patient).await?.map(Found::Patient),
+            User::Account(account, _) => self.core.users().account(account).await?.map(Found::Account),
+        })
     }
 
     async fn find_by_email(&self, email: &str) -> Result<Option<Found>> {
@@ -265,8 +258,7 @@ impl Identity {
 
     async fn start_login(&self, found: Found) -> Result<UsersLogin> {
         let session = NewSession {
-            owner: found.id(),
-            role: found.role(),
+            owner: found.user(),
             password_hash: found.password_hash().unwrap_or_default(),
             // Otherwise a password that staff knows would be good for a year of refreshing.
             refreshable: !found.must_change_password(),
@@ -277,9 +269,8 @@ impl Identity {
 
     /// The entry of a login.
     pub(crate) fn login_entry(&self, found: &Found) -> NewAuditEntry {
-        let user = found.id();
-        let entity = user_entity(&user);
-        self.core.entry_by(Action::UserLogin, Actor::user(user, found.role()), entity, None)
+        let user = found.user();
+        self.core.entry_by(Action::UserLogin, Actor::user(&user), user_entity(&user.id()), None)
     }
 
     async fn compose(&self, found: Found) -> Result<Owner> {

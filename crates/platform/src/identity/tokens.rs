@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, Header, Validation};
 use serde::{Deserialize, Serialize};
-use store::{AccountId, ClientId, FamilyId, SessionId, UserId, UserRole};
+use store::{AccountId, ClientId, FamilyId, SessionId, User};
 
 use crate::core::audit;
 use crate::core::error::{PlatformError, Result};
@@ -45,10 +45,8 @@ pub struct Issued {
 /// Who calls the Users Cloud.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsersCaller {
-    /// The patient or the account.
-    pub owner: UserId,
-    /// The role that the token was issued for.
-    pub role: UserRole,
+    /// The patient, or the account in the role that the token was issued for.
+    pub user: User,
     /// The session behind the token.
     pub session_id: SessionId,
     /// The login that the token goes back to.
@@ -60,7 +58,7 @@ pub struct UsersCaller {
 impl UsersCaller {
     /// The caller as the audit log names them.
     pub(crate) fn actor(&self) -> audit::Actor {
-        audit::Actor::user(self.owner.clone(), self.role)
+        audit::Actor::user(&self.user)
     }
 }
 
@@ -69,11 +67,11 @@ impl UsersCaller {
 pub(crate) struct Claims {
     pub iss: String,
     pub aud: String,
-    pub sub: UserId,
+    #[serde(flatten, with = "subject")]
+    pub user: User,
     pub jti: SessionId,
     pub iat: i64,
     pub exp: i64,
-    pub role: UserRole,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,7 +80,28 @@ pub(crate) struct Claims {
     pub client_id: Option<ClientId>,
 }
 
-/// Who acts on behalf of a token's subject.
+/// `sub` and `role`, which only together say who somebody is.
+mod subject {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use store::{User, UserId, UserRole};
+
+    #[derive(Serialize, Deserialize)]
+    struct Subject {
+        sub: UserId,
+        role: UserRole,
+    }
+
+    pub(super) fn serialize<S: Serializer>(user: &User, serializer: S) -> Result<S::Ok, S::Error> {
+        Subject { sub: user.id(), role: user.role() }.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<User, D::Error> {
+        let Subject { sub, role } = Subject::deserialize(deserializer)?;
+        Ok(User::of(&sub, role))
+    }
+}
+
+/// Who acts in the stead of a token's subject.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Actor {
     pub sub: AccountId,
@@ -93,8 +112,7 @@ pub(crate) struct Unsigned<'a> {
     pub session_id: &'a SessionId,
     pub issued_ms: i64,
     pub expires_ms: i64,
-    pub user: &'a UserId,
-    pub role: UserRole,
+    pub user: &'a User,
     pub scope: Option<&'a str>,
     pub actor: Option<&'a AccountId>,
     pub client: Option<&'a ClientId>,
@@ -108,11 +126,10 @@ impl Identity {
         let claims = Claims {
             iss: self.issuer(cloud).to_owned(),
             aud: cloud.name().to_owned(),
-            sub: unsigned.user.clone(),
+            user: unsigned.user.clone(),
             jti: unsigned.session_id.clone(),
             iat: unsigned.issued_ms.div_euclid(1000),
             exp: unsigned.expires_ms.div_euclid(1000),
-            role: unsigned.role,
             scope: unsigned.scope.map(str::to_owned),
             act: unsigned.actor.map(|actor| Actor { sub: actor.clone() }),
             client_id: unsigned.client.cloned(),
@@ -156,16 +173,14 @@ impl Identity {
     pub async fn users_caller(&self, token: &str) -> Result<UsersCaller> {
         let claims = self.read_token(Cloud::Users, token).await?;
         let session = self.core.users().session(&claims.jti).await?.ok_or(NOT_VALID)?;
-        // The row decides, so that a logout holds at once and on every node.
-        if session.owner != claims.sub || session.ended_ms.is_some() || session.replaced_ms.is_some() {
+        if session.owner != claims.user.id() || session.ended_ms.is_some() || session.replaced_ms.is_some() {
             return Err(NOT_VALID);
         }
         if self.core.now_ms() >= session.expires_ms {
             return Err(PlatformError::Unauthenticated("the token has expired"));
         }
         Ok(UsersCaller {
-            owner: session.owner,
-            role: claims.role,
+            user: claims.user,
             session_id: session.id,
             login: session.family,
             refreshable: session.refresh_until_ms > session.first_issued_ms,

@@ -1,6 +1,6 @@
 //! Sessions on the Users Cloud: what a login begins, a refresh prolongs and a logout ends.
 
-use store::{FamilyId, HealthChange, HealthMessage, NewAuditEntry, Refreshed, Session, Successor, UserId, UserRole};
+use store::{FamilyId, HealthChange, HealthMessage, NewAuditEntry, Refreshed, Session, Successor, User};
 
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
@@ -14,9 +14,8 @@ const NOT_OURS: &str = "refresh";
 
 /// Whose session begins.
 pub(crate) struct NewSession<'a> {
-    pub owner: UserId,
-    pub role: UserRole,
-    /// The hash that their password was checked against.
+    pub owner: User,
+    /// The hash that his password was checked against.
     pub password_hash: &'a str,
     /// Whether the login can be prolonged.
     pub refreshable: bool,
@@ -32,7 +31,7 @@ impl Identity {
         let session = Session {
             family: id.begins(),
             id,
-            owner: new.owner,
+            owner: new.owner.id(),
             first_issued_ms: now_ms,
             issued_ms: now_ms,
             expires_ms: self.token_end_ms(now_ms),
@@ -41,8 +40,8 @@ impl Identity {
             ended_ms: None,
         };
         // Before the session is stored: where signing fails, no session and no entry of a login may stay.
-        let issued = self.sign_users_token(&session, new.role).await?;
-        if !self.core.users().add_session(session, new.password_hash, self.core.audit(vec![entry])).await? {
+        let issued = self.sign_users_token(&session, &new.owner).await?;
+        if !self.core.users().add_session(session, &new.owner, new.password_hash, self.core.audit(vec![entry])).await? {
             return Err(PlatformError::Unauthenticated("the credentials are not valid"));
         }
         Ok(issued)
@@ -53,19 +52,19 @@ impl Identity {
     pub async fn users_refresh(&self, token: &str, address: &str) -> Result<Issued> {
         let claims = self.claims_to_refresh(Cloud::Users, token, address).await?;
         let session = self.core.users().session(&claims.jti).await?;
-        let Some(session) = session.filter(|session| session.owner == claims.sub) else {
-            return Err(self.refresh_refused(&claims.sub, address));
+        let Some(session) = session.filter(|session| session.owner == claims.user.id()) else {
+            return Err(self.refresh_refused(&claims.user, address));
         };
         let successor = self.successor();
         let reused = self.end_of_login(&session.family, successor.issued_ms);
         match self.core.users().refresh_session(&session.id, successor, REFRESH_GRACE_MS, reused.clone()).await? {
-            Refreshed::Done(session) => self.sign_users_token(&session, claims.role).await,
+            Refreshed::Done(session) => self.sign_users_token(&session, &claims.user).await,
             Refreshed::Reused => {
                 tracing::warn!("a token was refreshed twice, and its login has been ended");
                 self.core.deliver(reused).await?;
-                Err(self.refresh_refused(&claims.sub, address))
+                Err(self.refresh_refused(&claims.user, address))
             }
-            Refreshed::Ended | Refreshed::Late => Err(self.refresh_refused(&claims.sub, address)),
+            Refreshed::Ended | Refreshed::Late => Err(self.refresh_refused(&claims.user, address)),
         }
     }
 
@@ -78,7 +77,7 @@ impl Identity {
         let now_ms = self.core.now_ms();
         let stands = now_ms < session.expires_ms.max(session.refresh_until_ms);
         let ended = session.ended_ms.is_some() || replaced_long_ago(session.replaced_ms, now_ms);
-        if session.owner != claims.sub || ended || !stands {
+        if session.owner != claims.user.id() || ended || !stands {
             return Err(NOT_VALID);
         }
         let message = self.end_of_login(&session.family, now_ms);
@@ -88,13 +87,12 @@ impl Identity {
         Ok(())
     }
 
-    async fn sign_users_token(&self, session: &Session, role: UserRole) -> Result<Issued> {
+    async fn sign_users_token(&self, session: &Session, user: &User) -> Result<Issued> {
         let unsigned = Unsigned {
             session_id: &session.id,
             issued_ms: session.issued_ms,
             expires_ms: session.expires_ms,
-            user: &session.owner,
-            role,
+            user,
             scope: None,
             actor: None,
             client: None,
@@ -105,7 +103,7 @@ impl Identity {
 
     fn end_of_login(&self, login: &FamilyId, now_ms: i64) -> HealthMessage {
         let change = HealthChange::EndSessionsOfLogin { login: login.clone(), at_ms: now_ms };
-        HealthMessage { id: self.core.new_record_id(), change, entries: Vec::new(), created_ms: now_ms }
+        HealthMessage { id: self.core.new_message_id(), change, entries: Vec::new(), created_ms: now_ms }
     }
 
     /// What a token says that is to be refreshed. Anyone who fails too often waits.
@@ -120,13 +118,13 @@ impl Identity {
             }
             Err(error) => return Err(error),
         };
-        self.check_backoff(&refresher(&claims.sub), address)?;
+        self.check_backoff(&refresher(&claims.user), address)?;
         Ok(claims)
     }
 
     /// Notes that a token which was ours could not be refreshed; answers the error to give. Nothing is guessed here, so
     /// this holds up only the one whose token it was, and nobody else who comes from the same address.
-    pub(crate) fn refresh_refused(&self, owner: &UserId, address: &str) -> PlatformError {
+    pub(crate) fn refresh_refused(&self, owner: &User, address: &str) -> PlatformError {
         self.memory.backoff.failed_again(&refresher(owner), address, self.core.now_ms());
         PlatformError::Unauthenticated("the token can no longer be refreshed")
     }
@@ -144,6 +142,6 @@ pub(crate) fn replaced_long_ago(replaced_ms: Option<i64>, now_ms: i64) -> bool {
 }
 
 /// The name that failures of an owner's refreshes are counted under.
-fn refresher(owner: &UserId) -> String {
-    format!("refresh {owner}")
+fn refresher(owner: &User) -> String {
+    format!("refresh {}", owner.id())
 }

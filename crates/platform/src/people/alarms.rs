@@ -42,7 +42,7 @@ impl People {
         entry.details = Some(json!({ "alarms": alarms }).to_string());
         let change = HealthChange::SetAlarms { uuid: patient.clone(), alarms };
         let message = HealthMessage {
-            id: self.core.new_record_id(),
+            id: self.core.new_message_id(),
             change,
             entries: vec![entry],
             created_ms: self.core.now_ms(),

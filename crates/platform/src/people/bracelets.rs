@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use store::{
-    Attachment, Bracelet, BraceletId, Completion, HealthChange, HealthMessage, PatientId, SerialNumber, StoreError,
-    UserId,
+    Attachment, AttachmentId, Bracelet, BraceletId, Completion, HealthChange, HealthMessage, PatientId, SerialNumber,
+    StoreError, UserId,
 };
 
 use crate::core::access::Researcher;
@@ -142,7 +142,7 @@ impl People {
         match self
             .core
             .users()
-            .attach_bracelet(&self.core.new_record_id(), &bracelet.id, patient, now_ms, message)
+            .attach_bracelet(&AttachmentId::new(self.core.new_record_id()), &bracelet.id, patient, now_ms, message)
             .await?
         {
             Attachment::Attached => self.core.deliver_changes_of(patient).await,
@@ -185,7 +185,7 @@ impl People {
     }
 
     fn message(&self, change: HealthChange, entry: store::NewAuditEntry) -> HealthMessage {
-        HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: self.core.now_ms() }
+        HealthMessage { id: self.core.new_message_id(), change, entries: vec![entry], created_ms: self.core.now_ms() }
     }
 }
 

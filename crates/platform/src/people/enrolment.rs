@@ -2,7 +2,7 @@
 
 use store::{
     Activation, Group, GroupCode, HealthChange, HealthMessage, Patient, PatientId, PatientState, Profile, StoreError,
-    UserId, UserRole,
+    User,
 };
 
 use crate::core::access::Researcher;
@@ -145,7 +145,7 @@ impl People {
             profile: Profile::default(),
             at_ms: now_ms,
         };
-        let message = HealthMessage { id: self.core.new_record_id(), change, entries, created_ms: now_ms };
+        let message = HealthMessage { id: self.core.new_message_id(), change, entries, created_ms: now_ms };
         Ok((patient, message))
     }
 
@@ -208,12 +208,11 @@ impl People {
             profile: new.profile,
             at_ms: now_ms,
         };
-        let user = UserId::from(&patient.uuid);
-        let entity = user_entity(&user);
-        let actor = Actor::user(user, UserRole::Patient);
-        let registered = self.core.entry_by(Action::UserRegistered, actor, entity, None);
+        let user = User::Patient(patient.uuid.clone());
+        let entity = user_entity(&user.id());
+        let registered = self.core.entry_by(Action::UserRegistered, Actor::user(&user), entity, None);
         let message =
-            HealthMessage { id: self.core.new_record_id(), change, entries: vec![registered], created_ms: now_ms };
+            HealthMessage { id: self.core.new_message_id(), change, entries: vec![registered], created_ms: now_ms };
         match self.core.users().activate_patient(activation, message.clone()).await {
             Ok(true) => {}
             // Two activations of one voucher at the same time: the transaction lets the first one win.

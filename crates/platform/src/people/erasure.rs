@@ -7,9 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use store::{
-    AccountErasure, HealthChange, HealthMessage, NewAuditEntry, PatientId, Role, StoreError, UserId, UserRole,
-};
+use store::{AccountErasure, HealthChange, HealthMessage, NewAuditEntry, PatientId, Role, StoreError, User, UserId};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, Actor, patient_entity, user_entity};
@@ -56,18 +54,19 @@ impl People {
 
     /// Erases the caller, patient or account.
     pub async fn erase_self(&self, caller: &UsersCaller) -> Result<Receipt> {
-        let entry = self.core.entry_by(Action::UserDelete, caller.actor(), user_entity(&caller.owner), None);
-        if caller.role == UserRole::Patient {
-            return self.erase(&caller.owner.as_patient(), entry).await;
-        }
-        let account = caller.owner.as_account();
+        let entry = self.core.entry_by(Action::UserDelete, caller.actor(), user_entity(&caller.user.id()), None);
+        let account = match &caller.user {
+            User::Account(account, _) => account,
+            User::Patient(patient) => return self.erase(patient, entry).await,
+        };
         let now_ms = self.core.now_ms();
         let change = HealthChange::EndSessionsOfActor { account: account.clone(), at_ms: now_ms };
-        let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
-        match self.core.users().erase_account(&account, message.clone()).await? {
+        let message =
+            HealthMessage { id: self.core.new_message_id(), change, entries: vec![entry], created_ms: now_ms };
+        match self.core.users().erase_account(account, message.clone()).await? {
             AccountErasure::Erased(counts) => {
                 self.core.deliver(message).await?;
-                Ok(Receipt { uuid: caller.owner.clone(), erased_ms: now_ms, counts })
+                Ok(Receipt { uuid: caller.user.id(), erased_ms: now_ms, counts })
             }
             // Patients that nobody manages could be neither read nor erased by their study.
             AccountErasure::LastManager => {
@@ -80,8 +79,7 @@ impl People {
     async fn erase(&self, patient: &PatientId, entry: NewAuditEntry) -> Result<Receipt> {
         let at_ms = self.core.now_ms();
         let change = HealthChange::ErasePatient { uuid: patient.clone(), at_ms };
-        let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: at_ms };
-        // The users database first: from this commit on nobody can log in or be given access, whatever comes after.
+        let message = HealthMessage { id: self.core.new_message_id(), change, entries: vec![entry], created_ms: at_ms };
         self.core.users().erase_patient(patient, at_ms, message).await?;
         self.core.deliver_changes_of(patient).await?;
         self.receipt(patient).await

@@ -72,8 +72,7 @@ impl GroupSettingsChange {
                     note(&mut errors, &field, "must be 1 to 36500 whole days");
                 }
             }
-            // The whole rule and not single types: taking a type away must be possible, and an absent one is that.
-            values.insert(RETENTION_SETTING.to_owned(), retention.into());
+            values.insert(RETENTION_SETTING.name().to_owned(), retention.into());
         }
         if values.is_empty() {
             note(&mut errors, "activity_goal_steps", "or max_heart_rate_rule or retention is required");
@@ -121,13 +120,14 @@ fn effective(groups: &[SettingsOfGroup]) -> Map<String, Value> {
     Map::from_iter([
         (GOAL_SETTING.to_owned(), of_first(GOAL_SETTING)),
         (RULE_SETTING.to_owned(), of_first(RULE_SETTING)),
-        (RETENTION_SETTING.to_owned(), longest_retention(groups)),
+        (RETENTION_SETTING.name().to_owned(), longest_retention(groups)),
     ])
 }
 
 /// Days by type, where every group limits them: the most; null when nothing is limited.
 fn longest_retention(groups: &[SettingsOfGroup]) -> Value {
-    let days_of = |group: &SettingsOfGroup, name: &str| group.settings.get(RETENTION_SETTING)?.get(name)?.as_i64();
+    let days_of =
+        |group: &SettingsOfGroup, name: &str| group.settings.get(RETENTION_SETTING.name())?.get(name)?.as_i64();
     let longest = |data_type: DataType| {
         // One group without a limit keeps everything (refinement 13): none is the longest.
         let days: Option<Vec<i64>> = groups.iter().map(|group| days_of(group, data_type.name())).collect();
@@ -144,7 +144,7 @@ fn with_defaults(settings: Vec<GroupSetting>) -> GroupSettings {
     let goal = values.get(GOAL_SETTING).and_then(Value::as_i64);
     let rule = values.get(RULE_SETTING).and_then(Value::as_str);
     let (goal, rule) = (goal.unwrap_or(i64::from(defaults.activity_goal_steps)), rule.unwrap_or("fox").to_owned());
-    let retention = match values.remove(RETENTION_SETTING) {
+    let retention = match values.remove(RETENTION_SETTING.name()) {
         Some(Value::Object(days)) => days.into_iter().filter_map(|(name, days)| Some((name, days.as_i64()?))).collect(),
         _ => BTreeMap::new(),
     };

@@ -74,7 +74,8 @@ impl People {
         let entry = self.core.entry(Action::PatientDetachGroup, researcher, patient_entity(patient), secondary);
         let now_ms = self.core.now_ms();
         let change = HealthChange::EndReadersOfPatient { uuid: patient.clone(), at_ms: now_ms };
-        let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
+        let message =
+            HealthMessage { id: self.core.new_message_id(), change, entries: vec![entry], created_ms: now_ms };
         let effective = self.effective_settings();
         match self.core.users().detach_patient(&group.code, patient, effective, message).await? {
             PatientDetachment::Detached => {}

@@ -37,7 +37,8 @@ impl People {
         let entry = self.core.entry(Action::RemoveHcp, researcher, hcp, Some(doctor));
         let now_ms = self.core.now_ms();
         let change = HealthChange::EndSessionsOfActor { account: account.clone(), at_ms: now_ms };
-        let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
+        let message =
+            HealthMessage { id: self.core.new_message_id(), change, entries: vec![entry], created_ms: now_ms };
         match self.core.users().remove_member(account, &group.code, message.clone()).await? {
             MemberRemoval::Removed => self.core.deliver(message).await,
             MemberRemoval::NoMember => Err(PlatformError::NotFound("hcp")),

@@ -84,7 +84,8 @@ impl People {
             fields,
             at_ms: now_ms,
         };
-        let message = HealthMessage { id: self.core.new_record_id(), change, entries: vec![entry], created_ms: now_ms };
+        let message =
+            HealthMessage { id: self.core.new_message_id(), change, entries: vec![entry], created_ms: now_ms };
         self.core.users().enqueue(message.clone()).await?;
         self.core.deliver(message).await?;
         self.core.wake_derivations();

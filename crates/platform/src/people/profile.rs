@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 use serde_json::json;
-use store::{HealthChange, HealthMessage, NewAuditEntry, PatientId, PersonChange, Profile, StoreError, UserRole};
+use store::{HealthChange, HealthMessage, NewAuditEntry, PatientId, PersonChange, Profile, StoreError, User};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
@@ -110,13 +110,15 @@ impl People {
     /// Changes the caller's own attributes; an account has only names. Returns the patient as they then
     /// are.
     pub async fn change_self(&self, caller: &UsersCaller, change: ProfileChange) -> Result<Owner> {
-        if caller.role == UserRole::Patient {
-            let patient = caller.owner.as_patient();
-            let primary = patient_entity(&patient);
-            let entry = self.core.entry_by(Action::PatientProfileUpdate, caller.actor(), primary, None);
-            self.write_profile(&patient, change, entry, "first_name").await?;
-            return self.identity.owner(&caller.owner).await;
-        }
+        let account = match &caller.user {
+            User::Account(account, _) => account,
+            User::Patient(patient) => {
+                let primary = patient_entity(patient);
+                let entry = self.core.entry_by(Action::PatientProfileUpdate, caller.actor(), primary, None);
+                self.write_profile(patient, change, entry, "first_name").await?;
+                return self.identity.owner(&caller.user).await;
+            }
+        };
         let mut errors = change.unreadable.clone();
         change.person.check(&mut errors);
         for field in change.fields().into_iter().filter(|field| !["first_name", "last_name"].contains(field)) {
@@ -132,9 +134,8 @@ impl People {
         // Blanks alone are no name: a person of a study loses theirs in the same way.
         let named = |name: Option<String>| name.map(|name| if name.trim().is_empty() { String::new() } else { name });
         let (first_name, last_name) = (named(first_name), named(last_name));
-        let account = caller.owner.as_account();
-        self.core.users().set_account_names(&account, first_name, last_name, self.core.now_ms()).await?;
-        self.identity.owner(&caller.owner).await
+        self.core.users().set_account_names(account, first_name, last_name, self.core.now_ms()).await?;
+        self.identity.owner(&caller.user).await
     }
 
     /// Writes what is named, with an entry that names the attributes and not their values. `first` is the field that
@@ -161,7 +162,7 @@ impl People {
                 at_ms: now_ms,
             };
             let entries = vec![entry.clone()];
-            let message = HealthMessage { id: self.core.new_record_id(), change: put, entries, created_ms: now_ms };
+            let message = HealthMessage { id: self.core.new_message_id(), change: put, entries, created_ms: now_ms };
             let person = person.to_json()?;
             let change =
                 PersonChange { uuid: uuid.clone(), email: email.clone(), known: patient.person, person, now_ms };

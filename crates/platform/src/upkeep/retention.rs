@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use store::{NewAuditEntry, PatientId, Retirement, StoreError};
+use store::{AuditEntryId, NewAuditEntry, PatientId, Retirement, StoreError};
 use vitals::registry::DataType;
 
 use crate::core::audit::{Action, Actor, patient_entity};
@@ -72,7 +72,7 @@ impl Upkeep {
         let Retirement { patient, data_type, before_us } = retirement;
         let mut entry = self.core.entry_by(Action::PatientUpdate, Actor::system(), patient_entity(patient), None);
         let identity = format!("retired {patient} {} {before_us}", data_type.name());
-        entry.id = hex(&Sha256::digest(identity)[..12]);
+        entry.id = AuditEntryId::new(hex(&Sha256::digest(identity)[..12]));
         let before = Timestamp::from_microsecond(*before_us).unwrap_or_default().to_string();
         let details = json!({"retired": {"type": data_type.name(), "before": before, "rows": rows}});
         entry.details = Some(details.to_string());

@@ -1,6 +1,8 @@
 //! The databases and the objects as a whole: whether they can be written, how far they are, their end.
 
-use store::DbCounts;
+use std::path::Path;
+
+use store::{DbCounts, HoldId, ListedObject, PatientId};
 
 use crate::core::error::Result;
 use crate::core::ids::hex;
@@ -12,6 +14,42 @@ impl Upkeep {
         self.core.users().check_writing().await?;
         self.core.health().check_writing().await?;
         Ok(self.core.objects().check().await?)
+    }
+
+    /// The folder that the objects lie in; none when they are in a bucket.
+    pub fn object_folder(&self) -> Option<&Path> {
+        self.core.objects().as_folder()
+    }
+
+    /// The objects below a folder of the store.
+    pub async fn objects_in(&self, folder: &str) -> Result<Vec<ListedObject>> {
+        Ok(self.core.objects().listed(folder).await?)
+    }
+
+    /// Keeps dead objects from being deleted for some time, ms: somebody copies them.
+    pub async fn hold_objects(&self, id: &HoldId, for_ms: i64) -> Result<()> {
+        Ok(self.core.health().hold_objects(id, self.core.now_ms() + for_ms).await?)
+    }
+
+    /// Ends a hold.
+    pub async fn release_objects(&self, id: &HoldId) -> Result<()> {
+        Ok(self.core.health().release_objects(id).await?)
+    }
+
+    /// The patients who were erased, as the list says that is kept among the objects.
+    pub async fn erased(&self) -> Result<Vec<PatientId>> {
+        Ok(self.core.objects().erased().await?)
+    }
+
+    /// Whether either database has a row of a patient.
+    pub async fn knows_patient(&self, patient: &PatientId) -> Result<bool> {
+        Ok(self.core.users().patient(patient).await?.is_some() || self.core.health().patient(patient).await?.is_some())
+    }
+
+    /// Follows the chain of the audit log. How many entries stand, and the number of the first that is not what was
+    /// written.
+    pub async fn verify_audit(&self) -> Result<(i64, Option<i64>)> {
+        Ok(self.core.users().verify_audit().await?)
     }
 
     /// Ends the connections to both databases; files of databases then hold everything without their write-ahead logs.

@@ -45,7 +45,7 @@ impl Verify {
         logging::start(&LogOptions { log: "warn".to_owned(), log_format: LogFormat::Text })?;
         let file = self.store.config.clone();
         let store = config::complete(self.store, matches, file.as_deref())?;
-        let verify = async |platform: &Platform| Ok(platform.core.users().verify_audit().await?);
+        let verify = async |platform: &Platform| Ok(platform.upkeep.verify_audit().await?);
         let (entries, broken) = wiring::with_stores(&store, verify).await?;
         let Some(broken) = broken else {
             return self.output.print(&json!({"entries": entries, "intact": true}));

@@ -13,7 +13,7 @@ use clap::{ArgMatches, Args};
 use platform::{Cloud, Platform, PlatformError, Settings, SigningKeyFate};
 use serde_json::{Value, json};
 use store::engine::backup::copy_files;
-use store::{ListedObject, PatientId};
+use store::{HoldId, ListedObject, PatientId};
 use uuid::Uuid;
 
 use self::restored_key::{KeySource, RestoredKey};
@@ -74,7 +74,7 @@ impl Backup {
     async fn copy(&self, platform: &Platform, store: &StoreOptions) -> Result<(), Failure> {
         wiring::make_private_folder(&self.folder)?;
         // A sweep would take the copies for lost objects and delete them.
-        if platform.core.objects().as_folder().is_some_and(|objects| lies_in(&self.folder, objects)) {
+        if platform.upkeep.object_folder().is_some_and(|objects| lies_in(&self.folder, objects)) {
             let message = format!("{} lies among the objects of the store", self.folder.display());
             return Err(Failure::Usage(message));
         }
@@ -83,15 +83,15 @@ impl Backup {
             return Err(Failure::Usage(format!("{} is not empty", self.folder.display())));
         }
         // Held before the databases are copied: what they refer to at that moment may not go away afterwards.
-        let id = format!("backup-{}", platform.core.now_ms());
-        platform.core.health().hold_objects(&id, platform.core.now_ms() + HOLD_MS).await?;
+        let id = HoldId::new(format!("backup-{}", platform.core.now_ms()));
+        platform.upkeep.hold_objects(&id, HOLD_MS).await?;
         let key = if self.without_key { MasterKey::LeftOut } else { MasterKey::Copied };
         let copied = copy_all(platform, store, &self.folder, key).await;
-        let is_listed_only = platform.core.objects().as_folder().is_none();
+        let is_listed_only = platform.upkeep.object_folder().is_none();
         // In a folder everything has been linked by now. A list of a bucket needs the objects until somebody has
         // copied them.
         if copied.is_err() || !is_listed_only {
-            platform.core.health().release_objects(&id).await?;
+            platform.upkeep.release_objects(&id).await?;
         }
         if copied.is_err() {
             // Half a backup looks like one, and the key in it opens the store.
@@ -128,13 +128,13 @@ async fn copy_all(platform: &Platform, store: &StoreOptions, folder: &Path, key:
     // Listed after the databases were copied: objects of rows that came later do no harm, missing ones would.
     let mut objects = Vec::new();
     for name in FOLDERS {
-        objects.extend(platform.core.objects().listed(name).await?);
+        objects.extend(platform.upkeep.objects_in(name).await?);
     }
-    if let Some(source) = platform.core.objects().as_folder() {
+    if let Some(source) = platform.upkeep.object_folder() {
         let gone = link_all(source, &folder.join(OBJECTS), &objects)?;
         if !gone.is_empty() {
             // An erasure does not wait for a backup. The erased are named in it, so that restoring erases them there too.
-            let erased = platform.core.objects().listed(ERASED).await?;
+            let erased = platform.upkeep.objects_in(ERASED).await?;
             if erased.iter().all(|object| objects.contains(object)) {
                 return Err(Failure::Other(format!("{} went away while it was copied", gone[0].path)));
             }
@@ -148,7 +148,7 @@ async fn copy_all(platform: &Platform, store: &StoreOptions, folder: &Path, key:
     let content = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "objects": objects.iter().map(|object| object.path.as_str()).collect::<Vec<_>>(),
-        "objects_are_here": platform.core.objects().as_folder().is_some(),
+        "objects_are_here": platform.upkeep.object_folder().is_some(),
     });
     // Written last: a folder without it is no backup.
     let path = folder.join(CONTENT);
@@ -276,14 +276,12 @@ fn begin_restore(data: &Path, key: &RestoredKey) -> Result<(), Failure> {
 /// Erases the patients that the list of the erased or the caller names and the restored databases still know; answers
 /// how many, and how many of those that the caller names they do not know.
 async fn erase_again(platform: &Platform, named: BTreeSet<PatientId>) -> Result<(u64, u64), Failure> {
-    let mut erased: BTreeSet<PatientId> = platform.core.objects().erased().await?.into_iter().collect();
+    let mut erased: BTreeSet<PatientId> = platform.upkeep.erased().await?.into_iter().collect();
     // The store's own list and the operator's: either may know of erasures that the other does not.
     erased.extend(named.iter().cloned());
     let (mut again, mut unknown) = (0, 0);
     for patient in erased {
-        if platform.core.users().patient(&patient).await?.is_none()
-            && platform.core.health().patient(&patient).await?.is_none()
-        {
+        if !platform.upkeep.knows_patient(&patient).await? {
             unknown += u64::from(named.contains(&patient));
             continue;
         }

@@ -53,7 +53,7 @@ impl Doctor {
         }
         // Also after a problem was found: an operator wants the whole picture in one run.
         let storage = platform.upkeep.storage().await?;
-        let free = platform.core.objects().as_folder().and_then(free_bytes);
+        let free = platform.upkeep.object_folder().and_then(free_bytes);
         let full_in_days = free.and_then(|free| free.checked_div(storage.all.bytes_per_day));
         let mut warnings: Vec<String> = full_in_days.and_then(growth_warning).into_iter().collect();
         let orphans = self.orphans(platform).await?;
@@ -84,7 +84,7 @@ impl Doctor {
             report["segment_bytes"] = verified.bytes.into();
             report["missing"] = json!(verified.missing);
             report["damaged"] = json!(verified.damaged);
-            let (entries, broken) = platform.core.users().verify_audit().await?;
+            let (entries, broken) = platform.upkeep.verify_audit().await?;
             problems.extend(broken.map(|entry| format!("the audit log is broken at entry {entry}")));
             report["audit_entries"] = entries.into();
         }

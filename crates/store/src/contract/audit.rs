@@ -1,6 +1,8 @@
 //! The audit log: its order, its stamps and its chain.
 
 use super::{Stores, audit, audit_entries, on_both_engines};
+use crate::ids::{AuditEntryId, EntityId};
+use crate::names::ActionCode;
 use crate::{AccountId, ActorRole, AuditQuery, Entity, NewAuditEntry, Role, UserId, UserRole};
 
 const KEEP: &str = "CREATE TABLE kept AS SELECT * FROM audit_entry";
@@ -46,9 +48,9 @@ on_both_engines! {
 }
 
 fn entry(id: &str, action: &str, user: &str, primary: &str, secondary: Option<&str>) -> NewAuditEntry {
-    let entity = |id: &str| Entity { id: id.to_owned(), kind: "patient.id".to_owned() };
+    let entity = |id: &str| Entity { id: EntityId::new(id), kind: "patient.id".to_owned() };
     NewAuditEntry {
-        id: id.to_owned(),
+        id: AuditEntryId::new(id),
         action_type: action.to_owned(),
         user_id: UserId::new(user),
         user_role: ActorRole::User(UserRole::Account(Role::Researcher)),
@@ -63,19 +65,19 @@ async fn write(stores: &Stores, entries: Vec<NewAuditEntry>, now_ms: i64) {
     stores.users.record(audit(entries, now_ms)).await.expect("written");
 }
 
-fn query(appears: &str, from_ms: i64, to_ms: i64, action: Option<&str>) -> AuditQuery {
+fn query(appears: &str, from_ms: i64, to_ms: i64, action: Option<&'static str>) -> AuditQuery {
     AuditQuery {
         appears: AccountId::new(appears),
         from_ms,
         to_ms,
-        action_type: action.map(str::to_owned),
+        action_type: action.map(ActionCode::new),
         scoped_key: None,
     }
 }
 
 async fn ids(stores: &Stores, query: AuditQuery, now_ms: i64) -> Vec<String> {
     let entries = audit_entries(&stores.users, query, now_ms).await;
-    entries.into_iter().map(|entry| entry.id).collect()
+    entries.into_iter().map(|entry| entry.id.to_string()).collect()
 }
 
 async fn entries_are_found_by_whoever_appears(stores: Stores) {

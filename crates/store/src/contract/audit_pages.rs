@@ -1,6 +1,7 @@
 //! The audit log read in pages: the same entries as one statement finds, next to those who write.
 #![allow(clippy::disallowed_methods, reason = "the writer is held up on purpose")]
 
+use crate::names::ActionCode;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -8,7 +9,7 @@ use tokio::sync::mpsc;
 use super::people::{account, message, patient, with_ada_in};
 use super::{Stores, audit, audit_entries, no_settings, on_both_engines};
 use crate::engine::{Row, Tx};
-use crate::ids::{PatientId, SerialNumber};
+use crate::ids::{AttachmentId, AuditEntryId, EntityId, PatientId, SerialNumber};
 use crate::{
     AccountId, ActorRole, ApiKey, ApiKeyId, AuditEntry, AuditQuery, Bracelet, BraceletId, Entity, GroupCode,
     NewAuditEntry, Role, UserId, UserRole,
@@ -67,7 +68,13 @@ async fn with_people(stores: &Stores) {
     };
     users.add_bracelet(bracelet, audit(Vec::new(), 0)).await.expect("a bracelet");
     users
-        .attach_bracelet("worn", &BraceletId::new("id-band"), &PatientId::new("uuid-grace"), 2, message("worn", 0))
+        .attach_bracelet(
+            &AttachmentId::new("worn"),
+            &BraceletId::new("id-band"),
+            &PatientId::new("uuid-grace"),
+            2,
+            message("worn", 0),
+        )
         .await
         .expect("attached");
     let key = ApiKey {
@@ -102,10 +109,10 @@ fn entry(number: i64) -> NewAuditEntry {
     ];
     let entity = |at: i64| {
         let (id, kind) = entities[at as usize % entities.len()];
-        Entity { id: id.to_owned(), kind: kind.to_owned() }
+        Entity { id: EntityId::new(id), kind: kind.to_owned() }
     };
     NewAuditEntry {
-        id: format!("entry-{number}"),
+        id: AuditEntryId::new(format!("entry-{number}")),
         action_type: if number % 5 == 0 { "Y" } else { "X" }.to_owned(),
         user_id: UserId::new(if number % 3 == 0 { "uuid-bob" } else { "uuid-ada" }),
         user_role: ActorRole::User(UserRole::Account(Role::Researcher)),
@@ -130,12 +137,12 @@ async fn with_entries(stores: &Stores) {
     }
 }
 
-fn query(appears: &str, range: (i64, i64), action: Option<&str>, key: Option<&str>) -> AuditQuery {
+fn query(appears: &str, range: (i64, i64), action: Option<&'static str>, key: Option<&str>) -> AuditQuery {
     AuditQuery {
         appears: AccountId::new(appears),
         from_ms: range.0,
         to_ms: range.1,
-        action_type: action.map(str::to_owned),
+        action_type: action.map(ActionCode::new),
         scoped_key: key.map(ApiKeyId::new),
     }
 }
@@ -143,7 +150,7 @@ fn query(appears: &str, range: (i64, i64), action: Option<&str>, key: Option<&st
 async fn unpaged(stores: &Stores, query: AuditQuery) -> Vec<String> {
     let find = async move |tx: &Tx<'_>| {
         let (action, key) = (
-            query.action_type.clone().unwrap_or_default(),
+            query.action_type.map_or("", ActionCode::name),
             query.scoped_key.clone().map_or_else(String::new, |key| key.to_string()),
         );
         let AuditQuery { appears, from_ms, to_ms, .. } = &query;
@@ -153,7 +160,7 @@ async fn unpaged(stores: &Stores, query: AuditQuery) -> Vec<String> {
 }
 
 fn ids(entries: Vec<AuditEntry>) -> Vec<String> {
-    entries.into_iter().map(|entry| entry.id).collect()
+    entries.into_iter().map(|entry| entry.id.to_string()).collect()
 }
 
 async fn pages_hold_exactly_what_one_statement_finds(stores: Stores) {

@@ -2,7 +2,7 @@
 
 use super::people::{account, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
-use crate::ids::{PatientId, SerialNumber};
+use crate::ids::{AttachmentId, PatientId, SerialNumber};
 use crate::{
     AccountId, ApiKey, ApiKeyId, Attachment, Bracelet, BraceletId, Completion, GroupCode, HealthChange, HealthMessage,
     StoreError,
@@ -38,7 +38,7 @@ async fn attach(stores: &Stores, name: &str, patient: &str, id: &str) -> crate::
     stores
         .users
         .attach_bracelet(
-            id,
+            &AttachmentId::new(id),
             &BraceletId::new(bracelet.as_str()),
             &PatientId::new(patient_uuid.as_str()),
             7,

@@ -1,11 +1,12 @@
 //! Erasure: what goes, what stays, and what does not come back.
 
+use crate::names::JobKind;
 use std::collections::BTreeSet;
 
 use super::people::{message, patient, with_ada_in};
 use super::{Stores, audit, audit_entries, no_settings, on_both_engines};
 use crate::events::MessageKey;
-use crate::ids::{ExportId, NodeId, PatientId};
+use crate::ids::{AuditEntryId, EntityId, ExportId, MessageId, NodeId, PatientId};
 use crate::{
     AccountErasure, AccountId, ActorRole, Entity, GroupCode, HealthChange, HealthMessage, NewAuditEntry, NewExport,
     Profile, Role, StoreError, UserId, UserRole,
@@ -20,13 +21,13 @@ on_both_engines! {
 
 fn erase(id: &str) -> HealthMessage {
     let change = HealthChange::ErasePatient { uuid: PatientId::new("uuid-grace"), at_ms: 50 };
-    HealthMessage { id: id.to_owned(), change, entries: Vec::new(), created_ms: 50 }
+    HealthMessage { id: MessageId::new(id), change, entries: Vec::new(), created_ms: 50 }
 }
 
 fn entry(id: &str) -> NewAuditEntry {
-    let entity = |id: &str| Entity { id: id.to_owned(), kind: "patient.id".to_owned() };
+    let entity = |id: &str| Entity { id: EntityId::new(id), kind: "patient.id".to_owned() };
     NewAuditEntry {
-        id: id.to_owned(),
+        id: AuditEntryId::new(id),
         action_type: "PATIENT_UPDATE".to_owned(),
         user_id: UserId::new("uuid-ada"),
         user_role: ActorRole::User(UserRole::Account(Role::Researcher)),
@@ -54,10 +55,14 @@ async fn a_person_goes_and_his_entries_stay_without_details(stores: Stores) {
         .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 0), no_settings())
         .await
         .expect("a patient");
-    users.complete(&MessageKey::of_id("i1"), audit(vec![entry("e1")], 5)).await.expect("an answer");
+    users.complete(&MessageKey::of_id(&MessageId::new("i1")), audit(vec![entry("e1")], 5)).await.expect("an answer");
     // Under way when the erasure comes: noted, and read by somebody who will write its entries from memory.
-    let pending =
-        HealthMessage { id: "i2".to_owned(), change: put("uuid-grace"), entries: vec![entry("e2")], created_ms: 6 };
+    let pending = HealthMessage {
+        id: MessageId::new("i2"),
+        change: put("uuid-grace"),
+        entries: vec![entry("e2")],
+        created_ms: 6,
+    };
     users.enqueue(pending).await.expect("noted");
 
     users.erase_patient(&PatientId::new("uuid-grace"), 50, erase("x1")).await.expect("erased");
@@ -134,7 +139,11 @@ async fn archives_of_a_patient_go(stores: Stores) {
         };
         health.begin_export(export).await.expect("begun");
         assert_eq!(super::deliver_entries_of(&stores, &uuid).await, 1);
-        let lease = health.claim_jobs("export", &NodeId::new("node"), 1, 1000, 1).await.expect("an answer").remove(0);
+        let lease = health
+            .claim_jobs(JobKind::new("export"), &NodeId::new("node"), 1, 1000, 1)
+            .await
+            .expect("an answer")
+            .remove(0);
         let job = health.try_export(&lease, 1).await.expect("an answer").expect("a job");
         let path = format!("{}/archive.zip", crate::health::exports::folder(&job.patient));
         assert!(health.place_export(&lease, &path).await.expect("an answer"));

@@ -3,6 +3,7 @@
 use super::{Stores, audit, deliver_entries_of, export_entry, on_both_engines};
 use crate::events::{EventType, MessageKey};
 use crate::ids::{ExportId, NodeId, PatientId};
+use crate::names::JobKind;
 use crate::{AccountId, ExportState, ExportTurn, HealthChange, JobLease, NewExport, Profile};
 
 const PATIENT: &str = "11111111-1111-4111-8111-111111111111";
@@ -55,7 +56,7 @@ async fn ready(stores: &Stores, number: i64, now_ms: i64) {
 async fn claimed(stores: &Stores, now_ms: i64) -> Option<JobLease> {
     let leases = stores
         .health
-        .claim_jobs("export", &NodeId::new("node"), now_ms, now_ms + MINUTE_MS, 9)
+        .claim_jobs(JobKind::new("export"), &NodeId::new("node"), now_ms, now_ms + MINUTE_MS, 9)
         .await
         .expect("an answer");
     assert!(leases.len() < 2, "{leases:?}");
@@ -111,7 +112,7 @@ async fn export_whose_lease_passed_on_is_finished_by_the_last_holder_alone(store
     assert!(health.place_export(&second, "exports/b.zip").await.expect("an answer"));
     assert!(health.finish_export(&second, 9, 102_000).await.expect("an answer"));
     assert!(!health.finish_export(&second, 9, 103_000).await.expect("an answer"));
-    let job = health.export(&ExportId::new(second.subject.as_str())).await.expect("an answer").expect("a job");
+    let job = health.export(&second.subject.to_export()).await.expect("an answer").expect("a job");
     assert_eq!(job.state, ExportState::Done { path: "exports/b.zip".to_owned(), bytes: 9 });
     assert!(claimed(&stores, i64::MAX / 2).await.is_none());
     health.entries_taken(&MessageKey { patient: PatientId::new(PATIENT), sequence: 1 }).await.expect("noted");
@@ -165,15 +166,15 @@ async fn finished_exports_are_forgotten_and_their_archives_die(stores: Stores) {
     let health = &stores.health;
     let lease = claimed(&stores, 2_000).await.expect("a job");
     assert!(health.place_export(&lease, "exports/a.zip").await.expect("an answer"));
-    health.forget_export(&ExportId::new(lease.subject.as_str()), 2_500).await.expect("not done");
+    health.forget_export(&lease.subject.to_export(), 2_500).await.expect("not done");
     assert!(health.give_export_up(&lease, "too bad", 3_000).await.expect("an answer"));
-    let job = health.export(&ExportId::new(lease.subject.as_str())).await.expect("an answer").expect("a job");
+    let job = health.export(&lease.subject.to_export()).await.expect("an answer").expect("a job");
     assert_eq!(job.state, ExportState::Failed { error: "too bad".to_owned() });
     assert_eq!(health.dead_objects(i64::MAX, 9).await.expect("a list"), ["exports/a.zip"]);
     assert_eq!(health.exports_finished_before(3_000, 9).await.expect("a list"), []);
-    let finished = [(ExportId::new(lease.subject.as_str()), PatientId::new(PATIENT))];
+    let finished = [(lease.subject.to_export(), PatientId::new(PATIENT))];
     assert_eq!(health.exports_finished_before(3_001, 9).await.expect("a list"), finished);
-    health.forget_export(&ExportId::new(lease.subject.as_str()), 4_000).await.expect("forgotten");
-    health.forget_export(&ExportId::new(lease.subject.as_str()), 4_000).await.expect("forgotten before");
-    assert!(health.export(&ExportId::new(lease.subject.as_str())).await.expect("an answer").is_none());
+    health.forget_export(&lease.subject.to_export(), 4_000).await.expect("forgotten");
+    health.forget_export(&lease.subject.to_export(), 4_000).await.expect("forgotten before");
+    assert!(health.export(&lease.subject.to_export()).await.expect("an answer").is_none());
 }

@@ -1,7 +1,8 @@
 //! Jobs: leases, tokens, failures, what is put aside.
 
 use super::{Stores, on_both_engines};
-use crate::ids::{NodeId, PatientId};
+use crate::ids::{JobSubject, NodeId, PatientId};
+use crate::names::JobKind;
 use crate::{
     CommitOutcome, DERIVE_KIND, DerivationCommit, DueRange, FailingJobs, Failures, HealthChange, JobFailure, JobLease,
     NEVER_MS, NewJob, Profile,
@@ -24,12 +25,16 @@ on_both_engines! {
 }
 
 async fn enqueue(stores: &Stores, kind: &'static str, subjects: &[&str], now_ms: i64) -> u64 {
-    let job = |subject: &&str| NewJob { subject: (*subject).to_owned(), patient: None };
-    stores.health.enqueue_jobs(kind, subjects.iter().map(job).collect(), now_ms).await.expect("added")
+    let job = |subject: &&str| NewJob { subject: JobSubject::new(*subject), patient: None };
+    stores.health.enqueue_jobs(JobKind::new(kind), subjects.iter().map(job).collect(), now_ms).await.expect("added")
 }
 
 async fn claim(stores: &Stores, node: &str, now_ms: i64, limit: usize) -> Vec<JobLease> {
-    stores.health.claim_jobs("seal", &NodeId::new(node), now_ms, now_ms + LEASE_MS, limit).await.expect("an answer")
+    stores
+        .health
+        .claim_jobs(JobKind::new("seal"), &NodeId::new(node), now_ms, now_ms + LEASE_MS, limit)
+        .await
+        .expect("an answer")
 }
 
 fn subjects(leases: &[JobLease]) -> Vec<&str> {
@@ -50,7 +55,7 @@ async fn job_is_held_by_one_node_until_its_lease_ends(stores: Stores) {
     let first = claim(&stores, "a", 100, 9).await.remove(0);
     assert!(claim(&stores, "b", 99 + LEASE_MS, 9).await.is_empty());
     let held = stores.health.prolong_jobs(&NodeId::new("a"), 200 + LEASE_MS).await.expect("an answer");
-    assert_eq!(held, [("seal".to_owned(), "x".to_owned(), first.token)]);
+    assert_eq!(held, [("seal".to_owned(), JobSubject::new("x"), first.token)]);
     assert!(claim(&stores, "b", 199 + LEASE_MS, 9).await.is_empty());
     let second = claim(&stores, "b", 200 + LEASE_MS, 9).await.remove(0);
     assert_eq!(second.token, first.token + 1);
@@ -75,7 +80,10 @@ async fn nodes_that_claim_at_once_share_the_jobs(stores: Stores) {
     let claims = (0..8).map(|node| {
         let health = stores.health.clone();
         async move {
-            health.claim_jobs("seal", &NodeId::new(format!("node {node}")), 2, LEASE_MS, 20).await.expect("claimed")
+            health
+                .claim_jobs(JobKind::new("seal"), &NodeId::new(format!("node {node}")), 2, LEASE_MS, 20)
+                .await
+                .expect("claimed")
         }
     });
     let claimed = futures::future::join_all(claims).await.concat();
@@ -101,19 +109,19 @@ async fn lost_lease_ends_nothing(stores: Stores) {
     let third = claim(&stores, "c", 70_000, 1).await.remove(0);
     assert_eq!(third.failures, Failures::default());
     assert!(health.finish_job(&third).await.expect("an answer"));
-    assert_eq!(health.count_jobs("seal").await.expect("a count"), 0);
+    assert_eq!(health.count_jobs(JobKind::new("seal")).await.expect("a count"), 0);
 }
 
 async fn scheduled_job_moves_on_and_keeps_its_time(stores: Stores) {
     let health = &stores.health;
-    health.schedule_jobs(vec![("seal", 1_000)], 5).await.expect("scheduled");
-    health.schedule_jobs(vec![("seal", 1_000)], 6).await.expect("scheduled");
+    health.schedule_jobs(vec![(JobKind::new("seal"), 1_000)], 5).await.expect("scheduled");
+    health.schedule_jobs(vec![(JobKind::new("seal"), 1_000)], 6).await.expect("scheduled");
     let lease = claim(&stores, "a", 6, 9).await.remove(0);
-    assert_eq!(lease.subject, "");
+    assert_eq!(lease.subject, JobSubject::none());
     assert!(health.move_job_on(&lease, 1_006).await.expect("an answer"));
-    health.schedule_jobs(vec![("seal", 1_000)], 500).await.expect("scheduled");
+    health.schedule_jobs(vec![(JobKind::new("seal"), 1_000)], 500).await.expect("scheduled");
     assert!(claim(&stores, "a", 1_005, 9).await.is_empty(), "a restart does not bring it forward");
-    health.schedule_jobs(vec![("seal", 100)], 500).await.expect("scheduled");
+    health.schedule_jobs(vec![(JobKind::new("seal"), 100)], 500).await.expect("scheduled");
     assert_eq!(claim(&stores, "a", 600, 9).await.len(), 1, "a shorter period does");
 }
 
@@ -170,7 +178,7 @@ async fn failures_of_a_derivation_come_with_the_next_claim_and_go_with_success(s
     assert_eq!(second.failures, Failures { runs: 1, panics: 1 });
     assert!(!health.fail_derivation(&first, failure(9, 9, 2, 500)).await.expect("an answer"), "the lease is lost");
     assert!(health.due_job_kinds(NEVER_MS - 1).await.expect("a list").is_empty(), "no job of its own");
-    assert_eq!(health.failing_jobs().await.expect("a list")[0].kind, DERIVE_KIND);
+    assert_eq!(health.failing_jobs().await.expect("a list")[0].kind, DERIVE_KIND.name());
     let commit = DerivationCommit::nothing(second);
     assert_eq!(health.commit_derivations(vec![commit]).await.expect("an answer"), [CommitOutcome::Committed]);
     health.forget_derivation_failures(&PatientId::new("ada")).await.expect("forgotten");

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::people::{message, patient, with_ada_in};
 use super::{Stores, audit, deliver_entries_of, export_entry, no_settings, on_both_engines};
 use crate::events::{EventType, Followed, MessageKey};
-use crate::ids::{ExportId, PatientId};
+use crate::ids::{ExportId, MessageId, PatientId};
 use crate::{AccountId, Alarm, GroupCode, HealthChange, HealthMessage, NewExport, Profile};
 
 on_both_engines! {
@@ -21,7 +21,7 @@ on_both_engines! {
 fn alarms(name: &str, created_ms: i64) -> HealthMessage {
     let alarms = vec![Alarm { vital: "secret of Grace".to_owned(), below: None, above: None, for_s: 0 }];
     let change = HealthChange::SetAlarms { uuid: PatientId::new(format!("uuid-{name}")), alarms };
-    HealthMessage { id: String::new(), change, entries: vec![export_entry(name)], created_ms }
+    HealthMessage { id: MessageId::new(""), change, entries: vec![export_entry(name)], created_ms }
 }
 
 async fn enrol(stores: &Stores, name: &str) {
@@ -30,7 +30,11 @@ async fn enrol(stores: &Stores, name: &str) {
         .add_patient(patient(name), &GroupCode::new("AAAAA"), message(&format!("i-{name}"), 0), no_settings())
         .await;
     added.expect("a patient");
-    stores.users.complete(&MessageKey::of_id(&format!("i-{name}")), audit(Vec::new(), 0)).await.expect("an answer");
+    stores
+        .users
+        .complete(&MessageKey::of_id(&MessageId::new(format!("i-{name}"))), audit(Vec::new(), 0))
+        .await
+        .expect("an answer");
 }
 
 async fn delivered_message_is_empty(stores: Stores) {
@@ -42,7 +46,7 @@ async fn delivered_message_is_empty(stores: Stores) {
     let pending = stores.users.messages_of(&PatientId::new("uuid-grace")).await.expect("a list");
     let [pending] = &pending[..] else { panic!("{pending:?}") };
     assert_eq!((pending.key.sequence, pending.created_ms, &pending.entries), (2, 5, &vec![export_entry("grace")]));
-    for key in [&pending.key, &MessageKey::of_id("m")] {
+    for key in [&pending.key, &MessageKey::of_id(&MessageId::new("m"))] {
         assert!(stores.users.complete(key, audit(Vec::new(), 9)).await.expect("an answer"));
         assert!(!stores.users.complete(key, audit(vec![export_entry("late")], 9)).await.expect("an answer"));
     }
@@ -105,7 +109,8 @@ async fn undelivered_messages_come_in_pages(stores: Stores) {
     }
     assert_eq!(seen.iter().map(Vec::len).collect::<Vec<_>>(), [100, 23]);
     let seen: Vec<MessageKey> = seen.concat();
-    let expected: BTreeSet<MessageKey> = (0..=120).map(|number| MessageKey::of_id(&number.to_string())).collect();
+    let expected: BTreeSet<MessageKey> =
+        (0..=120).map(|number| MessageKey::of_id(&MessageId::new(number.to_string()))).collect();
     assert_eq!(seen[..121].iter().cloned().collect::<BTreeSet<_>>(), expected);
     let of_grace = |sequence| MessageKey { patient: PatientId::new("uuid-grace"), sequence };
     assert_eq!(seen[121..], [of_grace(2), of_grace(3)]);

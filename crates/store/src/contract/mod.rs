@@ -36,7 +36,7 @@ use vitals::zone::ZoneRuns;
 
 use crate::engine::{Address, Tx};
 use crate::error::Result;
-use crate::ids::PatientId;
+use crate::ids::{AuditEntryId, EntityId, PatientId};
 use crate::{
     ActorRole, Audit, AuditEntry, AuditQuery, EffectiveSettings, Entity, HealthDb, NewAuditEntry, Objects, Role,
     UserId, UserRole, UsersDb,
@@ -145,11 +145,11 @@ pub(crate) fn no_settings() -> EffectiveSettings {
 /// The entry of an export.
 pub(crate) fn export_entry(id: &str) -> NewAuditEntry {
     NewAuditEntry {
-        id: format!("entry-{id}"),
+        id: AuditEntryId::new(format!("entry-{id}")),
         action_type: "PATIENT_API_EXPORT".to_owned(),
         user_id: UserId::new("an account"),
         user_role: ActorRole::User(UserRole::Account(Role::Researcher)),
-        primary: Entity { id: "a patient".to_owned(), kind: "patient.id".to_owned() },
+        primary: Entity { id: EntityId::new("a patient"), kind: "patient.id".to_owned() },
         secondary: None,
         details: Some("{\"types\":[\"ppg2\"]}".to_owned()),
         salt: [1; 16],

@@ -1,7 +1,8 @@
 //! Nodes: signs of life, and what becomes of the leases of dead ones.
 
 use super::{Stores, on_both_engines};
-use crate::ids::{NodeId, PatientId};
+use crate::ids::{JobSubject, NodeId, PatientId};
+use crate::names::JobKind;
 use crate::{DueRange, HealthChange, NewJob, NodeView, Profile};
 
 const LEASE_MS: i64 = 60_000;
@@ -26,8 +27,8 @@ async fn beat(stores: &Stores, id: &str) -> Option<NodeView> {
 /// A job and a patient who is due, both held by a node.
 async fn with_leases(stores: &Stores, node: &str) {
     let health = &stores.health;
-    let job = NewJob { subject: "x".to_owned(), patient: None };
-    health.enqueue_jobs("seal", vec![job], 10).await.expect("added");
+    let job = NewJob { subject: JobSubject::new("x"), patient: None };
+    health.enqueue_jobs(JobKind::new("seal"), vec![job], 10).await.expect("added");
     let (uuid, profile) = ("ada".to_owned(), Profile::default());
     let change = HealthChange::PutPatient {
         uuid: PatientId::new(uuid),
@@ -44,8 +45,11 @@ async fn with_leases(stores: &Stores, node: &str) {
 
 /// How many jobs and patients can be claimed.
 async fn claim_all(stores: &Stores, node: &str, now_ms: i64) -> (usize, usize) {
-    let jobs =
-        stores.health.claim_jobs("seal", &NodeId::new(node), now_ms, now_ms + LEASE_MS, 9).await.expect("an answer");
+    let jobs = stores
+        .health
+        .claim_jobs(JobKind::new("seal"), &NodeId::new(node), now_ms, now_ms + LEASE_MS, 9)
+        .await
+        .expect("an answer");
     let patients = stores.health.claim_due(&NodeId::new(node), now_ms, LEASE_MS, 9).await.expect("an answer");
     (jobs.len(), patients.len())
 }

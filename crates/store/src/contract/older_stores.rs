@@ -8,7 +8,7 @@ use super::people::activation;
 use super::{Stores, on_both_engines};
 use crate::engine::{Address, Db, Limits, Migrations};
 use crate::health::MIGRATIONS as OF_HEALTH;
-use crate::ids::{AccountId, PatientId, SessionId, UserId};
+use crate::ids::{AccountId, MessageId, PatientId, SessionId, UserId};
 use crate::users::MIGRATIONS as OF_USERS;
 use crate::{HealthChange, HealthDb, HealthMessage, Objects, Profile, UsersDb};
 
@@ -185,7 +185,7 @@ async fn a_users_store_of_before_the_event_log_counts_on(stores: Stores) {
         profile: Profile::default(),
         at_ms: 9,
     };
-    let message = HealthMessage { id: "m".to_owned(), change, entries: Vec::new(), created_ms: 9 };
+    let message = HealthMessage { id: MessageId::new("m"), change, entries: Vec::new(), created_ms: 9 };
     assert!(users.activate_patient(activation("ada", None), message).await.expect("an answer"));
     let pending = users.messages_of(&uuid).await.expect("a list");
     // 4 is the event of the activation itself. A number of before would be dropped by the health database as made.

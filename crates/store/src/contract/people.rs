@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::bracelets::bracelet;
 use super::{Stores, audit, no_settings, on_both_engines, until_waiting};
 use crate::events::MessageKey;
-use crate::ids::{PatientId, SerialNumber};
+use crate::ids::{MessageId, PatientId, SerialNumber};
 use crate::{
     Account, AccountId, Activation, ApiKey, ApiKeyId, BraceletId, Group, GroupCode, GroupId, HealthChange,
     HealthMessage, Patient, PatientState, PersonChange, Role, SigningKey, StoreError,
@@ -86,7 +86,7 @@ pub(super) fn patient(name: &str) -> Patient {
 
 pub(super) fn message(id: &str, created_ms: i64) -> HealthMessage {
     let change = HealthChange::EndSessionsOfKey { key_id: ApiKeyId::new("k"), at_ms: created_ms };
-    HealthMessage { id: id.to_owned(), change, entries: Vec::new(), created_ms }
+    HealthMessage { id: MessageId::new(id), change, entries: Vec::new(), created_ms }
 }
 
 pub(super) fn activation(name: &str, email: Option<&str>) -> Activation {
@@ -422,7 +422,7 @@ async fn message_is_completed_once(stores: Stores) {
         .add_patient(patient("hedy"), &GroupCode::new("AAAAA"), message("i2", 20), no_settings())
         .await
         .expect("a patient");
-    let [first, second] = ["i1", "i2"].map(MessageKey::of_id);
+    let [first, second] = ["i1", "i2"].map(|id| MessageKey::of_id(&MessageId::new(id)));
     let keys = async |until_ms| stores.users.events().undelivered(until_ms, None).await.expect("a list");
     assert_eq!(keys(10).await, std::slice::from_ref(&first));
     assert_eq!(keys(20).await.into_iter().collect::<BTreeSet<_>>(), BTreeSet::from([first.clone(), second.clone()]));

@@ -2,10 +2,11 @@
 
 use super::people::{account, activation, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
-use crate::ids::PatientId;
+use crate::ids::{MessageId, PatientId};
 use crate::{
     AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, GroupCode, HealthChange, HealthSession, NewPassword,
-    NewPatientPassword, PortalSessionId, Profile, Refreshed, Session, SessionId, StoreError, Successor, UserId,
+    NewPatientPassword, PortalSessionId, Profile, Refreshed, Role, Session, SessionId, StoreError, Successor, User,
+    UserId, UserRole,
 };
 
 on_both_engines! {
@@ -82,7 +83,9 @@ pub(super) fn successor(id: &str, issued_ms: i64) -> Successor {
 }
 
 async fn begin(stores: &Stores, session: Session) -> bool {
-    stores.users.add_session(session, "hash", audit(Vec::new(), 0)).await.expect("an answer")
+    let role = if session.owner.as_str() == "uuid-ada" { UserRole::Account(Role::Hcp) } else { UserRole::Patient };
+    let owner = User::of(&session.owner, role);
+    stores.users.add_session(session, &owner, "hash", audit(Vec::new(), 0)).await.expect("an answer")
 }
 
 async fn ended_ms(stores: &Stores, id: &str) -> Option<i64> {
@@ -105,7 +108,15 @@ async fn a_session_begins_while_the_password_stands(stores: Stores) {
     );
     assert_eq!(stores.users.session(&SessionId::new("s0")).await.expect("an answer"), None);
     assert!(!begin(&stores, session("s2", "uuid-nobody")).await);
-    let late = stores.users.add_session(session("s3", "uuid-grace"), "older hash", audit(Vec::new(), 0)).await;
+    let late = stores
+        .users
+        .add_session(
+            session("s3", "uuid-grace"),
+            &User::Patient(PatientId::new("uuid-grace")),
+            "older hash",
+            audit(Vec::new(), 0),
+        )
+        .await;
     assert!(!late.expect("an answer"));
 
     assert!(begin(&stores, session("a1", "uuid-ada")).await);
@@ -165,7 +176,7 @@ async fn a_login_ends_once_and_as_a_whole(stores: Stores) {
     assert!(!stores.users.end_login(&FamilyId::new("s1"), 21, message("i3", 0)).await.expect("an answer"));
     assert_eq!((ended_ms(&stores, "s1").await, ended_ms(&stores, "s2").await), (Some(20), Some(20)));
     let owed = stores.users.events().undelivered(0, None).await.expect("a list");
-    assert_eq!(owed, [crate::events::MessageKey::of_id("i2")]);
+    assert_eq!(owed, [crate::events::MessageKey::of_id(&MessageId::new("i2"))]);
 }
 
 async fn a_token_is_refreshed_and_its_reuse_ends_the_family(stores: Stores) {

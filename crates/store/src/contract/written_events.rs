@@ -1,5 +1,6 @@
 //! Which events operations write.
 
+use crate::names::JobKind;
 use serde_json::{Value, json};
 
 use super::people::{activation, message, patient, with_ada_in};
@@ -135,7 +136,11 @@ async fn export_that_ended_is_an_event(stores: Stores) {
         };
         health.begin_export(export).await.expect("begun");
         assert_eq!(super::deliver_entries_of(&stores, "uuid-grace").await, 1);
-        let lease = health.claim_jobs("export", &NodeId::new("node"), 1, 1000, 1).await.expect("an answer").remove(0);
+        let lease = health
+            .claim_jobs(JobKind::new("export"), &NodeId::new("node"), 1, 1000, 1)
+            .await
+            .expect("an answer")
+            .remove(0);
         for _ in 0..2 {
             let ended = if is_done {
                 health.finish_export(&lease, 9, 20).await

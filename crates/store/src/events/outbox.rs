@@ -13,7 +13,7 @@ use super::append::raise_event_position;
 use super::log::EventLog;
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
-use crate::ids::PatientId;
+use crate::ids::{MessageId, PatientId};
 use crate::texts::sql;
 
 /// Place of a message in the log.
@@ -59,8 +59,8 @@ sql! {
 
 impl MessageKey {
     /// The key of a message of no patient, from its identifier.
-    pub fn of_id(id: &str) -> Self {
-        let hash = Sha256::digest(id);
+    pub fn of_id(id: &MessageId) -> Self {
+        let hash = Sha256::digest(id.as_str());
         let mut start = [0; 8];
         start.copy_from_slice(&hash[..8]);
         // By a hash and without a counter: a row that all such operations raise would make them wait for each other.
@@ -83,8 +83,8 @@ pub(crate) async fn enqueue(tx: &Tx<'_>, patient: &PatientId, created_ms: i64, t
     tx.put(ENQUEUE, &[&patient, &created_ms, &text]).await
 }
 
-/// Writes a message about no patient, in the transaction that enqueues it.
-pub(crate) async fn enqueue_of_no_patient(tx: &Tx<'_>, id: &str, created_ms: i64, text: &str) -> Result<()> {
+/// Writes a message about no patient, in the transaction that owes it.
+pub(crate) async fn enqueue_of_no_patient(tx: &Tx<'_>, id: &MessageId, created_ms: i64, text: &str) -> Result<()> {
     tx.put(ENQUEUE_OF_NO_PATIENT, &[&MessageKey::of_id(id).sequence, &created_ms, &text]).await
 }
 

@@ -230,7 +230,7 @@ impl HealthDb {
 
 /// The export that a job writes.
 fn export_of(lease: &JobLease) -> ExportId {
-    ExportId::new(lease.subject.as_str())
+    lease.subject.to_export()
 }
 
 async fn begin(tx: &Tx<'_>, new: &NewExport) -> Result<ExportTurn> {

@@ -10,7 +10,8 @@ use super::db::HealthDb;
 use super::failures::Failures;
 use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
-use crate::ids::{NodeId, PatientId};
+use crate::ids::{JobSubject, NodeId, PatientId};
+use crate::names::JobKind;
 use crate::texts::sql;
 
 sql! {
@@ -67,18 +68,18 @@ sql! {
 pub const NEVER_MS: i64 = 253_402_300_799_000;
 
 /// The kind under which failures of derivations are noted.
-pub const DERIVE_KIND: &str = "derive";
+pub const DERIVE_KIND: JobKind = JobKind::new("derive");
 
 /// The kind of jobs that write archives.
-pub(super) const EXPORT_KIND: &str = "export";
+pub const EXPORT_KIND: JobKind = JobKind::new("export");
 
 /// Work that a node holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobLease {
     /// Kind of work.
-    pub kind: String,
+    pub kind: JobKind,
     /// What of it, unique within the kind.
-    pub subject: String,
+    pub subject: JobSubject,
     /// Whose data it touches.
     pub patient: Option<PatientId>,
     /// Number of the claim: anyone who claims later has a greater one.
@@ -119,7 +120,7 @@ pub struct PutAside {
     /// Kind of work.
     pub kind: String,
     /// What of it.
-    pub subject: String,
+    pub subject: JobSubject,
     /// Failures since the last success.
     pub failures: Failures,
     /// What failed last.
@@ -134,7 +135,7 @@ pub struct PutAside {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewJob {
     /// What of the kind.
-    pub subject: String,
+    pub subject: JobSubject,
     /// Whose data it touches.
     pub patient: Option<PatientId>,
 }
@@ -142,7 +143,7 @@ pub struct NewJob {
 impl HealthDb {
     /// Adds jobs of a kind that may be claimed from now on. One that is there already, also one that fails or is
     /// running, stays as it is. Returns how many were added.
-    pub async fn enqueue_jobs(&self, kind: &'static str, jobs: Vec<NewJob>, now_ms: i64) -> Result<u64> {
+    pub async fn enqueue_jobs(&self, kind: JobKind, jobs: Vec<NewJob>, now_ms: i64) -> Result<u64> {
         if jobs.is_empty() {
             return Ok(0);
         }
@@ -150,8 +151,8 @@ impl HealthDb {
             .write(async move |tx| {
                 let mut added = 0;
                 for job in &jobs {
-                    // One by one, since a statement of several rows does not say which of them were there already.
-                    added += tx.execute(ENQUEUE, &[&kind, &job.subject, &job.patient, &now_ms]).await?;
+                    // One by one, since a statement of several rows does not tell which of them were there already.
+                    added += tx.execute(ENQUEUE, &[&kind.name(), &job.subject, &job.patient, &now_ms]).await?;
                 }
                 Ok(added)
             })
@@ -159,12 +160,12 @@ impl HealthDb {
     }
 
     /// Adds the rows of kinds that run by themselves, each with its period in ms; the first run is at once.
-    pub async fn schedule_jobs(&self, kinds: Vec<(&'static str, i64)>, now_ms: i64) -> Result<()> {
+    pub async fn schedule_jobs(&self, kinds: Vec<(JobKind, i64)>, now_ms: i64) -> Result<()> {
         self.db
             .write(async move |tx| {
                 for (kind, period_ms) in &kinds {
                     // Every node does so at its start, and only the first finds no row.
-                    tx.put(SCHEDULE, &[kind, &now_ms, &(now_ms + period_ms)]).await?;
+                    tx.put(SCHEDULE, &[&kind.name(), &now_ms, &(now_ms + period_ms)]).await?;
                 }
                 Ok(())
             })
@@ -180,7 +181,7 @@ impl HealthDb {
     /// Claims up to `limit` jobs of a kind for a node until a time, those that wait longest first.
     pub async fn claim_jobs(
         &self,
-        kind: &'static str,
+        kind: JobKind,
         node: &NodeId,
         now_ms: i64,
         until_ms: i64,
@@ -189,9 +190,9 @@ impl HealthDb {
         let (node, limit) = (node.clone(), limit as i64);
         self.db
             .write_single(async move |tx| {
-                tx.query(CLAIM, &[&kind, &node, &now_ms, &until_ms, &limit], |row| {
+                tx.query(CLAIM, &[&kind.name(), &node, &now_ms, &until_ms, &limit], |row| {
                     Ok(JobLease {
-                        kind: kind.to_owned(),
+                        kind,
                         subject: row.get(0)?,
                         patient: row.get(1)?,
                         token: row.get(2)?,
@@ -204,7 +205,7 @@ impl HealthDb {
     }
 
     /// Prolongs every lease of a node. Returns what it still holds, as kind, subject and token.
-    pub async fn prolong_jobs(&self, node: &NodeId, until_ms: i64) -> Result<Vec<(String, String, i64)>> {
+    pub async fn prolong_jobs(&self, node: &NodeId, until_ms: i64) -> Result<Vec<(String, JobSubject, i64)>> {
         let node = node.clone();
         self.db
             .write_single(async move |tx| {
@@ -233,7 +234,7 @@ impl HealthDb {
         let lease = lease.clone();
         self.db
             .write_single(async move |tx| {
-                Ok(tx.execute(text, &[&lease.kind, &lease.subject, &lease.token, &ready_ms]).await? == 1)
+                Ok(tx.execute(text, &[&lease.kind.name(), &lease.subject, &lease.token, &ready_ms]).await? == 1)
             })
             .await
     }
@@ -247,7 +248,7 @@ impl HealthDb {
                 let JobLease { kind, subject, token, .. } = &lease;
                 let Failures { runs, panics } = failures;
                 let ended = tx
-                    .execute(FAIL, &[kind, subject, token, retry_ms, runs, panics, error, failed_ms, put_aside])
+                    .execute(FAIL, &[&kind.name(), subject, token, retry_ms, runs, panics, error, failed_ms, put_aside])
                     .await?;
                 Ok(ended == 1)
             })
@@ -271,7 +272,7 @@ impl HealthDb {
                 let Failures { runs, panics } = failures;
                 tx.put(
                     NOTE_FAILURE,
-                    &[&DERIVE_KIND, &claim.patient, &NEVER_MS, runs, panics, error, failed_ms, put_aside],
+                    &[&DERIVE_KIND.name(), &claim.patient, &NEVER_MS, runs, panics, error, failed_ms, put_aside],
                 )
                 .await?;
                 Ok(true)
@@ -283,13 +284,14 @@ impl HealthDb {
     pub async fn forget_derivation_failures(&self, patient: &PatientId) -> Result<()> {
         let patient = patient.clone();
         self.db
-            .write_single(async move |tx| tx.execute(FORGET_FAILURE, &[&DERIVE_KIND, &patient]).await.map(drop))
+            .write_single(async move |tx| tx.execute(FORGET_FAILURE, &[&DERIVE_KIND.name(), &patient]).await.map(drop))
             .await
     }
 
     /// How many jobs of a kind there are, in whatever state.
-    pub async fn count_jobs(&self, kind: &'static str) -> Result<u64> {
-        let count = self.db.read_single(async move |tx| tx.query_opt(COUNT_OF_KIND, &[&kind], |row| row.get(0)).await);
+    pub async fn count_jobs(&self, kind: JobKind) -> Result<u64> {
+        let count =
+            self.db.read_single(async move |tx| tx.query_opt(COUNT_OF_KIND, &[&kind.name()], |row| row.get(0)).await);
         Ok(count.await?.unwrap_or(0_i64) as u64)
     }
 
@@ -316,7 +318,7 @@ impl HealthDb {
                 let mut aside = tx.query(LIST_PUT_ASIDE, &[], read_put_aside).await?;
                 aside.retain(|job| except_version.as_ref() != Some(&job.version));
                 for PutAside { kind, subject, .. } in &aside {
-                    if kind == DERIVE_KIND {
+                    if kind == DERIVE_KIND.name() {
                         // The row of a derivation is nothing but its failures; the work itself is due by the patient's
                         // row.
                         tx.put(FORGET_FAILURE, &[kind, subject]).await?;
@@ -334,23 +336,23 @@ impl HealthDb {
 /// Adds a job in the transaction of what makes it necessary.
 pub(super) async fn enqueue(
     tx: &Tx<'_>,
-    kind: &'static str,
-    subject: &str,
+    kind: JobKind,
+    subject: JobSubject,
     patient: Option<&PatientId>,
     now_ms: i64,
 ) -> Result<()> {
-    tx.put(ENQUEUE, &[&kind, &subject, &patient, &now_ms]).await
+    tx.put(ENQUEUE, &[&kind.name(), &subject, &patient, &now_ms]).await
 }
 
 /// Whether the lease still holds; nobody claims the job until the transaction ends.
 pub(super) async fn confirm(tx: &Tx<'_>, lease: &JobLease) -> Result<bool> {
-    Ok(tx.execute(CONFIRM, &[&lease.kind, &lease.subject, &lease.token]).await? == 1)
+    Ok(tx.execute(CONFIRM, &[&lease.kind.name(), &lease.subject, &lease.token]).await? == 1)
 }
 
 /// Removes a job in the transaction that completes its work. False when the lease is lost: then nothing may be
 /// completed.
 pub(super) async fn finish(tx: &Tx<'_>, lease: &JobLease) -> Result<bool> {
-    Ok(tx.execute(FINISH, &[&lease.kind, &lease.subject, &lease.token]).await? == 1)
+    Ok(tx.execute(FINISH, &[&lease.kind.name(), &lease.subject, &lease.token]).await? == 1)
 }
 
 fn read_put_aside(row: &Row<'_>) -> Result<PutAside> {

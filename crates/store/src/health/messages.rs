@@ -76,7 +76,7 @@ impl HealthDb {
                 if let Content { export: Some(export), .. } = outbox::from_text(&stored.text)? {
                     // In one transaction with emptying the message: after a crash between the two the export would
                     // never begin.
-                    jobs::enqueue(tx, jobs::EXPORT_KIND, export.as_str(), key.patient(), stored.created_ms).await?;
+                    jobs::enqueue(tx, jobs::EXPORT_KIND, (&export).into(), key.patient(), stored.created_ms).await?;
                 }
                 outbox::empty(tx, &key).await.map(drop)
             })

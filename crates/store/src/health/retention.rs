@@ -5,6 +5,7 @@
 //! before. Doing so again finishes what was begun. Days that were retired are never computed again, because nothing is
 //! left to compute them from.
 
+use crate::names::SettingName;
 use std::collections::BTreeMap;
 
 use vitals::registry::DataType;
@@ -54,15 +55,15 @@ pub struct Retirement {
 
 impl HealthDb {
     /// The value that a setting has for each patient at a time, JSON, by uuid.
-    pub async fn settings_named(&self, name: &str, now_ms: i64) -> Result<Vec<(PatientId, String)>> {
-        let name = name.to_owned();
+    pub async fn settings_named(&self, name: SettingName, now_ms: i64) -> Result<Vec<(PatientId, String)>> {
+        let name = name.name();
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
         self.db.read(async move |tx| tx.query(RULES, &[&name, &now_ms], read).await).await
     }
 
     /// The value that a setting has for a patient at a time, JSON.
-    pub async fn setting_at(&self, patient: &PatientId, name: &str, now_ms: i64) -> Result<Option<String>> {
-        let (patient, name) = (patient.to_owned(), name.to_owned());
+    pub async fn setting_at(&self, patient: &PatientId, name: SettingName, now_ms: i64) -> Result<Option<String>> {
+        let (patient, name) = (patient.clone(), name.name());
         let read = async move |tx: &Tx<'_>| tx.query_opt(RULE_OF, &[&patient, &name, &now_ms], |row| row.get(0)).await;
         self.db.read_single(read).await
     }

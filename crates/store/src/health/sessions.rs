@@ -3,6 +3,7 @@
 //! Tokens that are refreshed from one another are a family. It ends by its first row, which every look-up reads as
 //! well: so it ends at once and as a whole, also for a token that another transaction is just adding.
 
+use crate::names::SettingName;
 use std::collections::BTreeMap;
 
 use vitals::registry::DataType;
@@ -114,10 +115,10 @@ impl HealthDb {
     pub async fn calling_session(
         &self,
         id: &SessionId,
-        setting: &str,
+        setting: SettingName,
         now_ms: i64,
     ) -> Result<Option<(HealthSession, IntakeFacts)>> {
-        let (id, setting) = (id.clone(), setting.to_owned());
+        let (id, setting) = (id.clone(), setting.name());
         let read = |row: &Row<'_>| {
             let mut columns = Columns::of(row);
             let (session, time_zone, retention) = (read_session(&mut columns)?, columns.take()?, columns.take()?);

@@ -6,7 +6,7 @@ use super::catalog::{SegmentRow, read_segment, segment_columns};
 use crate::engine::{Columns, Param, Row};
 use crate::error::Result;
 use crate::health::db::HealthDb;
-use crate::ids::PatientId;
+use crate::ids::{HoldId, PatientId};
 use crate::texts::{in_lists, list_of_64, sql};
 
 sql! {
@@ -86,14 +86,14 @@ impl HealthDb {
     }
 
     /// Keeps dead objects from being deleted until a time: somebody copies them.
-    pub async fn hold_objects(&self, id: &str, until_ms: i64) -> Result<()> {
-        let id = id.to_owned();
+    pub async fn hold_objects(&self, id: &HoldId, until_ms: i64) -> Result<()> {
+        let id = id.clone();
         self.db.write(async move |tx| tx.execute(HOLD, &[&id, &until_ms]).await.map(drop)).await
     }
 
     /// Ends a hold.
-    pub async fn release_objects(&self, id: &str) -> Result<()> {
-        let id = id.to_owned();
+    pub async fn release_objects(&self, id: &HoldId) -> Result<()> {
+        let id = id.clone();
         self.db.write(async move |tx| tx.execute(RELEASE, &[&id]).await.map(drop)).await
     }
 

@@ -8,6 +8,7 @@
 //! The chain covers every field, but of the details only a salted hash: erasure can drop salt and details, and the
 //! chain stays whole.
 
+use crate::names::ActionCode;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -16,7 +17,7 @@ use super::db::UsersDb;
 use crate::audit_entry::{Entity, NewAuditEntry};
 use crate::engine::{Row, Tx};
 use crate::error::Result;
-use crate::ids::{AccountId, ApiKeyId, BraceletId, PatientId, UserId};
+use crate::ids::{AccountId, ApiKeyId, AuditEntryId, BraceletId, EntityId, PatientId, UserId};
 use crate::texts::sql;
 
 /// An entry as it is.
@@ -26,8 +27,8 @@ pub struct AuditEntry {
     pub number: i64,
     /// Time of completion, ms.
     pub time_ms: i64,
-    /// Record identifier, 24 hex digits.
-    pub id: String,
+    /// Record identifier.
+    pub id: AuditEntryId,
     /// Action code.
     pub action_type: String,
     /// Who did it.
@@ -52,7 +53,7 @@ pub struct AuditQuery {
     /// Last time, ms, inclusive.
     pub to_ms: i64,
     /// Only this action code.
-    pub action_type: Option<String>,
+    pub action_type: Option<ActionCode>,
     /// Only entries about the groups of this API key, their patients, or the bracelets that these wear.
     pub scoped_key: Option<ApiKeyId>,
 }
@@ -247,13 +248,13 @@ fn hash_entry(last_hash: &[u8], entry: &AuditEntry, details_hash: &[u8]) -> Vec<
         last_hash,
         &number,
         &time_ms,
-        entry.id.as_bytes(),
+        entry.id.as_str().as_bytes(),
         entry.action_type.as_bytes(),
         entry.user_id.as_str().as_bytes(),
         entry.user_role.as_bytes(),
-        entry.primary.id.as_bytes(),
+        entry.primary.id.as_str().as_bytes(),
         entry.primary.kind.as_bytes(),
-        secondary.map_or(&[], |entity| entity.id.as_bytes()),
+        secondary.map_or(&[], |entity| entity.id.as_str().as_bytes()),
         secondary.map_or(&[], |entity| entity.kind.as_bytes()),
         details_hash,
     ];
@@ -266,7 +267,7 @@ fn hash_entry(last_hash: &[u8], entry: &AuditEntry, details_hash: &[u8]) -> Vec<
 }
 
 pub(super) fn read_entry(row: &Row<'_>) -> Result<AuditEntry> {
-    let secondary: (Option<String>, Option<String>) = (row.get(8)?, row.get(9)?);
+    let secondary: (Option<EntityId>, Option<String>) = (row.get(8)?, row.get(9)?);
     Ok(AuditEntry {
         number: row.get(0)?,
         time_ms: row.get(1)?,

@@ -13,6 +13,7 @@ use super::audit::{AuditEntry, AuditQuery, read_entry};
 use super::db::UsersDb;
 use crate::engine::{Db, Row, Tx};
 use crate::error::Result;
+use crate::names::ActionCode;
 use crate::texts::sql;
 
 /// Entries that a page looks at. One has some hundred bytes.
@@ -87,7 +88,7 @@ impl AuditReader {
     pub async fn next_page(&mut self) -> Result<Option<Vec<AuditEntry>>> {
         let Some((time_ms, number)) = self.after else { return Ok(None) };
         let AuditQuery { appears, to_ms, action_type, scoped_key, .. } = self.query.clone();
-        let action_type = action_type.unwrap_or_default();
+        let action_type = action_type.map_or("", ActionCode::name);
         let last = self.last;
         let next = async move |tx: &Tx<'_>| {
             let read = |row: &Row<'_>| Ok((read_entry(row)?, row.get(11)?));

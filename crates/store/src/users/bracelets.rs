@@ -10,7 +10,7 @@ use super::db::UsersDb;
 use super::messages::HealthMessage;
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
-use crate::ids::{AccountId, ApiKeyId, BraceletId, PatientId, SerialNumber};
+use crate::ids::{AccountId, ApiKeyId, AttachmentId, BraceletId, PatientId, SerialNumber};
 use crate::texts::sql;
 
 /// A bracelet.
@@ -176,13 +176,13 @@ impl UsersDb {
     /// Puts a bracelet on a patient's wrist and enqueues for the health database its device.
     pub async fn attach_bracelet(
         &self,
-        attachment_id: &str,
+        id: &AttachmentId,
         bracelet: &BraceletId,
         patient: &PatientId,
         now_ms: i64,
         message: HealthMessage,
     ) -> Result<Attachment> {
-        let (id, bracelet, patient) = (attachment_id.to_owned(), bracelet.clone(), patient.clone());
+        let (id, bracelet, patient) = (id.clone(), bracelet.clone(), patient.clone());
         self.db
             .write(async move |tx| {
                 match wearer(tx, &bracelet).await? {

@@ -12,7 +12,7 @@ use super::messages::HealthMessage;
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::health::changes::HealthChange;
-use crate::ids::{GroupCode, PatientId};
+use crate::ids::{GroupCode, MessageId, PatientId};
 use crate::texts::sql;
 
 /// A setting of a group.
@@ -105,7 +105,7 @@ impl EffectiveSettings {
     async fn enqueue_values(&self, tx: &Tx<'_>, patient: &PatientId, values: Map<String, Value>) -> Result<()> {
         let change = HealthChange::SetSettings { uuid: patient.to_owned(), values, at_ms: self.at_ms };
         // A message about a patient needs no identifier.
-        let message = HealthMessage { id: String::new(), change, entries: Vec::new(), created_ms: self.at_ms };
+        let message = HealthMessage { id: MessageId::new(""), change, entries: Vec::new(), created_ms: self.at_ms };
         message.enqueue(tx).await
     }
 }

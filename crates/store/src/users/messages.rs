@@ -18,14 +18,14 @@ use crate::engine::Tx;
 use crate::error::Result;
 use crate::events::{MessageKey, StoredMessage, outbox};
 use crate::health::changes::HealthChange;
-use crate::ids::PatientId;
+use crate::ids::{MessageId, PatientId};
 use crate::texts::sql;
 
 /// A health change that is enqueued, and the audit entries to write when it is made.
 #[derive(Clone, Debug)]
 pub struct HealthMessage {
-    /// Record identifier, 24 hex digits: finds a message whose change is about no patient.
-    pub id: String,
+    /// Record identifier: finds a message whose change is about no patient.
+    pub id: MessageId,
     /// The change.
     pub change: HealthChange,
     /// The entries, stamped at completion.

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::ids::{AccountId, FamilyId, PatientId, SessionId, UserId};
 use crate::refresh::{Refreshed, Successor, TokenTimes, verdict};
 use crate::texts::sql;
+use crate::user::User;
 
 /// What is behind a token of the Users Cloud.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,12 +63,15 @@ impl UsersDb {
     /// Adds the first session of a login and writes the login's entries. False, and nothing is written, when the
     /// owner's password is not the one of this hash any more, their account is disabled, or it has got a second factor:
     /// then the login came too late.
-    pub async fn add_session(&self, session: Session, password_hash: &str, audit: Audit) -> Result<bool> {
-        let password_hash = password_hash.to_owned();
+    pub async fn add_session(&self, session: Session, owner: &User, password_hash: &str, audit: Audit) -> Result<bool> {
+        let (owner, password_hash) = (owner.clone(), password_hash.to_owned());
         self.db
             .write(async move |tx| {
-                if !hold_person(tx, &session.owner, &password_hash).await?
-                    || !use_step(tx, &session.owner.as_account(), None).await?
+                if !hold_person(tx, &owner, &password_hash).await? {
+                    return Ok(false);
+                }
+                if let User::Account(account, _) = &owner
+                    && !use_step(tx, account, None).await?
                 {
                     return Ok(false);
                 }
@@ -79,7 +83,7 @@ impl UsersDb {
     }
 
     /// Writes the entries of a login that begins no session here. False as for [`UsersDb::add_session`].
-    pub async fn note_login(&self, owner: &UserId, password_hash: &str, audit: Audit) -> Result<bool> {
+    pub async fn note_login(&self, owner: &User, password_hash: &str, audit: Audit) -> Result<bool> {
         let (owner, password_hash) = (owner.clone(), password_hash.to_owned());
         self.db
             .write(async move |tx| {
@@ -163,11 +167,13 @@ impl UsersDb {
     }
 }
 
-/// Makes anyone who changes a person's password or disables their account wait for the end of this transaction. False
-/// when that has been done already.
-async fn hold_person(tx: &Tx<'_>, owner: &UserId, password_hash: &str) -> Result<bool> {
-    Ok(hold_patient(tx, &owner.as_patient(), password_hash).await?
-        || hold_account(tx, &owner.as_account(), password_hash).await?)
+/// Makes whoever changes a person's password or disables his account wait for the end of this transaction. False when
+/// that has been done already.
+async fn hold_person(tx: &Tx<'_>, owner: &User, password_hash: &str) -> Result<bool> {
+    match owner {
+        User::Patient(patient) => hold_patient(tx, patient, password_hash).await,
+        User::Account(account, _) => hold_account(tx, account, password_hash).await,
+    }
 }
 
 /// The same for a patient.

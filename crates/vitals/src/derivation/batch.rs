@@ -90,9 +90,9 @@ impl Batch {
         Batch { view, revisited: start.revisited, steps, at: 0, rows_ahead: 0, days_ahead: None }
     }
 
-    /// Returns the id of the derivation that is computed next.
-    pub fn next_id(&self) -> Option<&'static str> {
-        self.steps.get(self.at).map(|step| step.derivation.id)
+    /// Returns the derivation that is computed next.
+    pub fn next_derivation(&self) -> Option<&'static Derivation> {
+        self.steps.get(self.at).map(|step| step.derivation)
     }
 
     /// Goes one step on.

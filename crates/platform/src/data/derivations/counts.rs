@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use vitals::derivation::DERIVATIONS;
+use vitals::derivation::{DERIVATIONS, Derivation};
 
 /// Counts of computations of each derivation, and their time, µs. Clones share them.
 #[derive(Clone, Debug)]
@@ -18,9 +18,9 @@ impl Default for DerivationCounts {
 
 impl DerivationCounts {
     /// Adds the time of a derivation, and how many computations were done in it.
-    pub fn add(&self, id: &str, time: Duration, computations: u64) {
-        let of_id = DERIVATIONS.iter().zip(&*self.0).find(|(derivation, _)| derivation.id == id);
-        if let Some((_, (count, time_us))) = of_id {
+    pub fn add(&self, computed: &Derivation, time: Duration, computations: u64) {
+        let of_it = DERIVATIONS.iter().zip(&*self.0).find(|(derivation, _)| derivation.id == computed.id);
+        if let Some((_, (count, time_us))) = of_it {
             count.fetch_add(computations, Ordering::Relaxed);
             time_us.fetch_add(time.as_micros() as u64, Ordering::Relaxed);
         }

@@ -145,11 +145,11 @@ pub(super) async fn run(
 /// Computes until something is missing or everything is done.
 fn advance(batch: &mut Batch, counts: &DerivationCounts) -> Progress {
     loop {
-        let (begun, id) = (runtime::Instant::now(), batch.next_id());
+        let (begun, next) = (runtime::Instant::now(), batch.next_derivation());
         let progress = batch.advance();
         // A computation that lacks something has taken its time too.
-        if let Some(id) = id {
-            counts.add(id, begun.elapsed(), u64::from(matches!(progress, Progress::Computed)));
+        if let Some(derivation) = next {
+            counts.add(derivation, begun.elapsed(), u64::from(matches!(progress, Progress::Computed)));
         }
         if progress != Progress::Computed {
             return progress;

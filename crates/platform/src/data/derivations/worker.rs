@@ -21,7 +21,7 @@ impl Data {
         // A turn can take long to come; the lease may have been lost meanwhile.
         work.check()?;
         #[cfg(test)]
-        assert!(work.lease.subject != PANICS, "a derivation that panics for a test");
+        assert!(work.lease.subject.as_str() != PANICS, "a derivation that panics for a test");
         let commit = derive(&self.core, &derivations.counts, work.claim());
         let commit = commit.instrument(tracing::debug_span!("derive")).await?;
         drop(turn);

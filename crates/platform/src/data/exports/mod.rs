@@ -19,7 +19,7 @@ mod worker;
 
 use std::time::Duration;
 
-use store::{ExportId, ExportState, ExportTurn, NewExport, PatientId};
+use store::{EXPORT_KIND, ExportId, ExportState, ExportTurn, NewExport, PatientId};
 
 pub use request::{ArchiveCompression, ArchiveFormat, ExportRequest};
 
@@ -29,7 +29,6 @@ use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
 
 /// Name of the task that writes archives.
-pub(crate) const EXPORT_KIND: &str = "export";
 /// How long a link to an archive holds.
 const LINK_LIFETIME: Duration = Duration::from_hours(1);
 /// How long archives are kept.

@@ -1,6 +1,6 @@
 //! A person logs in and decides what a client may do: from the first page to the code.
 
-use store::{AuthorizationCode, Consent, ConsentId, StoreError, UserId};
+use store::{AuthorizationCode, Consent, ConsentId, StoreError};
 
 use super::common::{hash_of, refused};
 use super::request::AuthorizationRequest;
@@ -71,8 +71,7 @@ impl Identity {
         let Found::Patient(patient) = &found else { return Ok(LoginStep::NotAPatient) };
         let hash = found.password_hash().unwrap_or_default();
         let entry = self.login_entry(&found);
-        let user = UserId::from(&patient.uuid);
-        if !self.core.users().note_login(&user, hash, self.core.audit(vec![entry])).await? {
+        if !self.core.users().note_login(&found.user(), hash, self.core.audit(vec![entry])).await? {
             return Err(PlatformError::Unauthenticated("the credentials are not valid"));
         }
         let approver = Approver { patient: patient.uuid.clone(), password: hash_of(hash) };

@@ -77,7 +77,7 @@ impl Identity {
         }
         let now_ms = self.core.now_ms();
         let change = HealthChange::EndSessionsOfClient { client: client.id.clone(), at_ms: now_ms };
-        let message = HealthMessage { id: self.core.new_record_id(), change, entries: Vec::new(), created_ms: now_ms };
+        let message = HealthMessage { id: self.core.new_message_id(), change, entries: Vec::new(), created_ms: now_ms };
         if self.core.users().remove_oauth_client(&client.id, now_ms, message.clone()).await? {
             self.core.deliver(message).await?;
         }

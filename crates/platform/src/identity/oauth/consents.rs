@@ -21,7 +21,7 @@ impl Identity {
     /// The consents of the caller that are in force, oldest first.
     pub async fn consents(&self, caller: &UsersCaller) -> Result<Vec<GivenConsent>> {
         let mut given = Vec::new();
-        for consent in self.core.users().consents_of(&caller.owner.as_patient()).await? {
+        for consent in self.consents_of(caller).await? {
             let Some((client, _)) = self.core.users().oauth_client(&consent.client).await? else { continue };
             let (client_name, privacy_policy_url) = (client.name, client.privacy_policy_url);
             given.push(GivenConsent { consent, client_name, privacy_policy_url });
@@ -29,15 +29,20 @@ impl Identity {
         Ok(given)
     }
 
+    async fn consents_of(&self, caller: &UsersCaller) -> Result<Vec<Consent>> {
+        // An account has no data that a client could be let at.
+        let Some(patient) = caller.user.patient() else { return Ok(Vec::new()) };
+        Ok(self.core.users().consents_of(patient).await?)
+    }
+
     /// Withdraws a consent of the caller. The tokens that rest on it end.
     pub async fn withdraw_consent(&self, caller: &UsersCaller, id: &ConsentId) -> Result<()> {
         let unknown = PlatformError::NotFound("consent");
-        let given = self.core.users().consents_of(&caller.owner.as_patient()).await?;
-        // Found among the caller's own: the consent of another is unknown and not forbidden.
+        let given = self.consents_of(caller).await?;
         let consent = given.into_iter().find(|consent| consent.id == *id).ok_or(unknown)?;
         let now_ms = self.core.now_ms();
         let change = HealthChange::EndSessionsOfConsent { consent: consent.id.clone(), at_ms: now_ms };
-        let message = HealthMessage { id: self.core.new_record_id(), change, entries: Vec::new(), created_ms: now_ms };
+        let message = HealthMessage { id: self.core.new_message_id(), change, entries: Vec::new(), created_ms: now_ms };
         if self.core.users().end_consent(&consent.id, now_ms, message.clone()).await? {
             self.core.deliver(message).await?;
         }

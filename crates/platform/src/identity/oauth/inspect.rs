@@ -95,7 +95,7 @@ impl Identity {
             Err(error) => return Err(error),
         };
         let session = self.core.health().session(&claims.jti).await?;
-        Ok(session.filter(|session| session.patient == claims.sub.as_patient()).map(Found::Access))
+        Ok(session.filter(|session| claims.user.patient() == Some(&session.patient)).map(Found::Access))
     }
 }
 

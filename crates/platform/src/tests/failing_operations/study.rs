@@ -6,6 +6,7 @@ use futures::TryStreamExt;
 use store::{FailureMoment, GroupCode, PatientId, Profile, Role, StoreError};
 
 use crate::core::access::Researcher;
+use crate::core::audit::Action;
 use crate::core::error::{PlatformError, Result};
 use crate::core::person::Person;
 use crate::identity::accounts::{NewAccount, NewApiKey, SubscriptionStart};
@@ -75,7 +76,8 @@ impl Study {
     /// How many entries of an action the audit log has; its chain has to be whole.
     pub async fn entries(&self, action: &str) -> usize {
         let people = &self.service.platform.people;
-        let pages = people.audit_log(&self.researcher, 0, i64::MAX, Some(action)).await.unwrap();
+        let action = Some(Action::of_code(action).expect("an action code"));
+        let pages = people.audit_log(&self.researcher, 0, i64::MAX, action).await.unwrap();
         let (_, broken_at) = self.service.platform.core.users().verify_audit().await.unwrap();
         assert_eq!(broken_at, None, "the chain of the audit log");
         pages.try_concat().await.unwrap().len()

@@ -31,15 +31,15 @@ pub(super) async fn attempt(kind: Kind, run: Run, version: &str) -> Report {
     let spec = &kind.spec;
     let jobs = run.upkeep.core.signals().clone();
     // Nothing of a person: subjects are ids, types and times.
-    let span = tracing::info_span!("job", kind = spec.name, subject = %run.work.lease.subject,
+    let span = tracing::info_span!("job", kind = spec.kind.name(), subject = %run.work.lease.subject,
         attempt = run.work.lease.failures.runs + 1);
-    jobs.began(spec.name);
+    jobs.began(spec.kind);
     let begun = Instant::now();
     let guarded = AssertUnwindSafe(guarded(kind, run, version)).catch_unwind().instrument(span).await;
     // A panic outside the guarded work is one of the engine: the lease runs out by itself.
     let lost = (Report { outcome: Outcome::Panicked, is_partial: false }, false);
     let (report, is_put_aside) = guarded.unwrap_or(lost);
-    jobs.ended(spec.name, EndedRun { outcome: report.outcome, took: begun.elapsed(), is_put_aside });
+    jobs.ended(spec.kind, EndedRun { outcome: report.outcome, took: begun.elapsed(), is_put_aside });
     report
 }
 

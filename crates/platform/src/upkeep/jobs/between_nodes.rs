@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use store::JobKind;
 use tokio::sync::watch;
 
 use super::kinds;
@@ -24,8 +25,7 @@ pub async fn send_wake_ups(upkeep: Upkeep, mut stop: watch::Receiver<bool>) {
             _ = stop.wait_for(|stop| *stop) => return,
             kinds = upkeep.core.signals().unheard() => kinds,
         };
-        // Names and not numbers: nodes of two versions run side by side during an update.
-        let message = kinds.into_iter().collect::<Vec<_>>().join(" ");
+        let message = kinds.into_iter().map(JobKind::name).collect::<Vec<_>>().join(" ");
         if let Err(error) = upkeep.core.health().wake_nodes(&message).await {
             tracing::debug!(%error, "other nodes could not be woken; they look for work by themselves");
         }
@@ -39,8 +39,8 @@ pub async fn listen(upkeep: Upkeep, url: String, mut stop: watch::Receiver<bool>
     let jobs = upkeep.core.signals().clone();
     let wake = move |message: &str| {
         // A newer version may send names that are unknown here.
-        for kind in kinds::ALL.iter().filter(|kind| message.split(' ').any(|name| name == kind.spec.name)) {
-            jobs.wake(kind.spec.name);
+        for kind in kinds::ALL.iter().filter(|kind| message.split(' ').any(|name| name == kind.spec.kind.name())) {
+            jobs.wake(kind.spec.kind);
         }
     };
     loop {
@@ -82,7 +82,7 @@ mod tests {
     /// Node that derives and looks for work once, when it starts.
     fn start_worker(service: &Service, stop: &watch::Receiver<bool>) -> Task<()> {
         let derive: Vec<Kind> =
-            kinds::ALL.iter().filter(|kind| kind.spec.name == store::DERIVE_KIND).copied().collect();
+            kinds::ALL.iter().filter(|kind| kind.spec.kind == store::DERIVE_KIND).copied().collect();
         let name = NodeName { name: "worker".to_owned(), version: "1".to_owned() };
         let mut engine = Engine::new(service.platform.upkeep.clone(), &derive, name);
         engine.set_look_every(NEVER);

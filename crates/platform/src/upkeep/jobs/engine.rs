@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use runtime::{Instant, TaskSet};
-use store::{JobLease, NodeId};
+use store::{JobKind, JobLease, JobSubject, NodeId};
 use tokio::sync::watch;
 
 use super::attempt::{Report, attempt};
@@ -44,13 +44,13 @@ pub(super) struct Engine {
     running: BTreeMap<u64, Running>,
     last_number: u64,
     /// Kinds that may have work to be claimed.
-    hungry: BTreeSet<&'static str>,
+    hungry: BTreeSet<JobKind>,
     /// Kinds of which something was said to be due that could not be claimed since.
-    unshared: BTreeSet<&'static str>,
+    unshared: BTreeSet<JobKind>,
     /// When something was last said to be due, by kind.
-    rung: BTreeMap<&'static str, Instant>,
+    rung: BTreeMap<JobKind, Instant>,
     /// Before when nothing is claimed, by kind.
-    gathers_until: BTreeMap<&'static str, Instant>,
+    gathers_until: BTreeMap<JobKind, Instant>,
 }
 
 struct Running {
@@ -116,7 +116,7 @@ impl Engine {
     /// ended that were not lost.
     pub async fn drain(&mut self) -> store::Result<usize> {
         let runs_by_itself = |kind: &&Kind| matches!(kind.spec.turn, Turn::Every(_) | Turn::AtStart);
-        let now: Vec<_> = self.kinds.iter().filter(runs_by_itself).map(|kind| (kind.spec.name, 0)).collect();
+        let now: Vec<_> = self.kinds.iter().filter(runs_by_itself).map(|kind| (kind.spec.kind, 0)).collect();
         if !now.is_empty() {
             self.upkeep.core.health().schedule_jobs(now, self.upkeep.core.now_ms()).await?;
         }
@@ -124,7 +124,7 @@ impl Engine {
         let node = NodeId::new("drain");
         let mut ended = 0;
         loop {
-            self.hungry = self.kinds.iter().map(|kind| kind.spec.name).collect();
+            self.hungry = self.kinds.iter().map(|kind| kind.spec.kind).collect();
             let mut claimed = 0;
             for kind in self.kinds.clone().iter() {
                 claimed += self.claim(kind, &node).await?;
@@ -165,12 +165,12 @@ impl Engine {
         let is_due = |ready_ms: Option<i64>| ready_ms.is_some_and(|ready_ms| ready_ms <= now_ms);
         if is_due(view.derivations_ms) {
             let of_patients = self.kinds.iter().filter(|kind| kind.spec.turn == Turn::PatientDue);
-            self.hungry.extend(of_patients.map(|kind| kind.spec.name));
+            self.hungry.extend(of_patients.map(|kind| kind.spec.kind));
         }
         if is_due(view.jobs_ms) {
             let due = self.upkeep.core.health().due_job_kinds(now_ms).await?;
-            let is_due = |kind: &&Kind| due.iter().any(|(name, _)| name == kind.spec.name);
-            self.hungry.extend(self.kinds.iter().filter(is_due).map(|kind| kind.spec.name));
+            let is_due = |kind: &&Kind| due.iter().any(|(name, _)| name == kind.spec.kind.name());
+            self.hungry.extend(self.kinds.iter().filter(is_due).map(|kind| kind.spec.kind));
         }
         let ahead = [view.derivations_ms, view.jobs_ms].into_iter().flatten().filter(|ready_ms| *ready_ms > now_ms);
         let next = ahead.min().map_or(wait, |ready_ms| Duration::from_millis((ready_ms - now_ms).unsigned_abs()));
@@ -181,8 +181,8 @@ impl Engine {
     async fn schedule(&self) -> store::Result<()> {
         let now_ms = self.upkeep.core.now_ms();
         let period = |kind: &Kind| match kind.spec.turn {
-            Turn::Every(period) => Some((kind.spec.name, i64::try_from(period.as_millis()).unwrap_or(i64::MAX))),
-            Turn::AtStart => Some((kind.spec.name, 0)),
+            Turn::Every(period) => Some((kind.spec.kind, i64::try_from(period.as_millis()).unwrap_or(i64::MAX))),
+            Turn::AtStart => Some((kind.spec.kind, 0)),
             Turn::Enqueued | Turn::PatientDue => None,
         };
         self.upkeep.core.health().schedule_jobs(self.kinds.iter().filter_map(period).collect(), now_ms).await?;
@@ -198,40 +198,40 @@ impl Engine {
         let now = Instant::now();
         self.gathers_until.retain(|_, until| *until > now);
         for kind in self.kinds.clone().iter() {
-            if self.gathers_until.contains_key(kind.spec.name) {
+            if self.gathers_until.contains_key(&kind.spec.kind) {
                 continue;
             }
             if let Err(error) = self.claim(kind, &node).await {
-                tracing::warn!(%error, kind = kind.spec.name, "background work could not be claimed");
-                self.hungry.remove(kind.spec.name);
+                tracing::warn!(%error, kind = kind.spec.kind.name(), "background work could not be claimed");
+                self.hungry.remove(&kind.spec.kind);
             }
         }
     }
 
     /// When something that is due may be claimed that is gathered until then.
     fn next_claim(&self) -> Option<Instant> {
-        let due = self.gathers_until.iter().filter(|(kind, _)| self.hungry.contains(*kind));
+        let due = self.gathers_until.iter().filter(|(kind, _)| self.hungry.contains(kind));
         due.map(|(_, until)| *until).min()
     }
 
     /// Claims work of a kind that may have some, and starts it; returns how much.
     async fn claim(&mut self, kind: &Kind, node: &NodeId) -> store::Result<usize> {
-        let name = kind.spec.name;
-        let running = self.running.values().filter(|run| run.kind.spec.name == name).count();
+        let name = kind.spec.kind;
+        let running = self.running.values().filter(|run| run.kind.spec.kind == name).count();
         let free = kind.spec.at_once.saturating_sub(running);
         // Not for each run that ends: claims are made for many at once.
         let is_busy = 2 * free < kind.spec.at_once.max(1);
-        if !self.hungry.contains(name) || is_busy {
-            if is_busy && self.unshared.remove(name) {
+        if !self.hungry.contains(&name) || is_busy {
+            if is_busy && self.unshared.remove(&name) {
                 self.upkeep.core.signals().share(name);
             }
             return Ok(0);
         }
-        self.unshared.remove(name);
+        self.unshared.remove(&name);
         let leases = queue::claim(&self.upkeep.core, kind, node, free).await?;
         let claimed = leases.len();
         if claimed < free {
-            self.hungry.remove(name);
+            self.hungry.remove(&name);
             if kind.spec.turn == Turn::PatientDue {
                 self.gathers_until.insert(name, Instant::now() + GATHER);
             }
@@ -252,21 +252,21 @@ impl Engine {
         };
         // Before it is spawned: its end can be reported as soon as it runs.
         self.running.insert(number, Running { kind, lease, lost, begun: Instant::now() });
-        self.runs.spawn(kind.spec.name, async move { (number, attempt(kind, run, &version).await) });
+        self.runs.spawn(kind.spec.kind.name(), async move { (number, attempt(kind, run, &version).await) });
     }
 
     fn note_end(&mut self, ended: Option<&Result<(u64, Report), runtime::TaskError>>) {
         // Runs do not panic outside their guard, and nobody aborts them before the engine ends.
         let Some(Ok((number, report))) = ended else { return };
         let Some(run) = self.running.remove(number) else { return };
-        let name = run.kind.spec.name;
+        let name = run.kind.spec.kind;
         // What became due of a subject while it was held could not be claimed then.
-        if report.is_partial || self.rung.get(name).is_some_and(|rung| *rung >= run.begun) {
+        if report.is_partial || self.rung.get(&name).is_some_and(|rung| *rung >= run.begun) {
             self.hungry.insert(name);
         }
     }
 
-    fn note_bell(&mut self, kinds: BTreeSet<&'static str>) {
+    fn note_bell(&mut self, kinds: BTreeSet<JobKind>) {
         let now = Instant::now();
         self.rung.extend(kinds.iter().map(|kind| (*kind, now)));
         self.unshared.extend(&kinds);
@@ -296,8 +296,8 @@ impl Engine {
                 tracing::warn!(%error, "the lease of a derivation could not be prolonged");
             }
         }
-        let is = |run: &Running, (kind, subject, token): &(String, String, i64)| {
-            run.lease.kind == *kind && run.lease.subject == *subject && run.lease.token == *token
+        let is = |run: &Running, (kind, subject, token): &(String, JobSubject, i64)| {
+            run.lease.kind.name() == kind && run.lease.subject == *subject && run.lease.token == *token
         };
         for run in &others {
             if !held.iter().any(|held| is(run, held)) {
@@ -305,8 +305,10 @@ impl Engine {
             }
         }
         for (kind, subject, token) in held.iter().filter(|held| !others.iter().any(|run| is(run, held))) {
+            // Of this life of the node, so of a kind that it has.
+            let Some(kind) = self.kinds.iter().find(|known| known.spec.kind.name() == kind) else { continue };
             let lease = JobLease {
-                kind: kind.clone(),
+                kind: kind.spec.kind,
                 subject: subject.clone(),
                 patient: None,
                 token: *token,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use store::StoreError;
+use store::{JobKind, JobSubject, StoreError};
 
 use crate::core::error::Result;
 use crate::core::work::{Ended, Work};
@@ -18,7 +18,7 @@ pub(crate) trait Job: Sized + Send + 'static {
     const SPEC: Spec;
 
     /// Reads what the task works on; `None` when a row says what no version of this type has written.
-    fn parse(subject: &str) -> Option<Self>;
+    fn parse(subject: &JobSubject) -> Option<Self>;
 
     /// Does the work.
     fn run(self, run: Run) -> impl Future<Output = Result<Ended>> + Send;
@@ -32,8 +32,8 @@ pub(crate) trait Job: Sized + Send + 'static {
 /// What the engine knows about a type of task.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spec {
-    /// Name in rows, metrics and logs.
-    pub name: &'static str,
+    /// Its name is in rows, metrics and logs.
+    pub kind: JobKind,
     /// When it runs.
     pub turn: Turn,
     /// Runs at the same time on a node.
@@ -44,8 +44,8 @@ pub(crate) struct Spec {
 
 impl Spec {
     /// A task of minutes at most that runs alone.
-    pub const fn new(name: &'static str, turn: Turn) -> Self {
-        Spec { name, turn, at_once: 1, longest: Duration::from_mins(30) }
+    pub const fn new(kind: JobKind, turn: Turn) -> Self {
+        Spec { kind, turn, at_once: 1, longest: Duration::from_mins(30) }
     }
 }
 
@@ -97,7 +97,7 @@ impl Kind {
 
 fn run_parsed<J: Job>(run: Run) -> BoxFuture<'static, Result<Ended>> {
     let Some(job) = J::parse(&run.work.lease.subject) else {
-        let message = format!("the subject of a job of kind {} cannot be read", J::SPEC.name);
+        let message = format!("the subject of a job of kind {} cannot be read", J::SPEC.kind);
         return async { Err(StoreError::Damaged(message).into()) }.boxed();
     };
     job.run(run).boxed()

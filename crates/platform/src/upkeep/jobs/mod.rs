@@ -56,7 +56,7 @@ pub async fn run(upkeep: Upkeep, node: NodeName, stop: watch::Receiver<bool>) {
 /// Runs all jobs of the named kinds that are due, and those that these make due; kinds that run by themselves run once.
 /// For tests and measurements. Returns how many runs ended, also those that failed.
 pub async fn drain(upkeep: &Upkeep, kinds: &[&str]) -> store::Result<usize> {
-    let wanted: Vec<Kind> = kinds::ALL.iter().filter(|kind| kinds.contains(&kind.spec.name)).copied().collect();
+    let wanted: Vec<Kind> = kinds::ALL.iter().filter(|kind| kinds.contains(&kind.spec.kind.name())).copied().collect();
     let node = NodeName { name: "drain".to_owned(), version: "drain".to_owned() };
     Engine::new(upkeep.clone(), &wanted, node).drain().await
 }

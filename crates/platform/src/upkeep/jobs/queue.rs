@@ -1,6 +1,6 @@
 //! Where subjects wait and where their leases are: rows of `job`, or the patients' own rows.
 
-use store::{JobFailure, JobLease, NEVER_MS, NodeId};
+use store::{JobFailure, JobLease, JobSubject, NEVER_MS, NodeId};
 
 use super::job::{Kind, Turn};
 use crate::core::Core;
@@ -13,12 +13,12 @@ const LEASE_MS: i64 = 60_000;
 pub(super) async fn claim(core: &Core, kind: &Kind, node: &NodeId, limit: usize) -> store::Result<Vec<JobLease>> {
     let now_ms = core.now_ms();
     if kind.spec.turn != Turn::PatientDue {
-        return core.health().claim_jobs(kind.spec.name, node, now_ms, now_ms + LEASE_MS, limit).await;
+        return core.health().claim_jobs(kind.spec.kind, node, now_ms, now_ms + LEASE_MS, limit).await;
     }
     let claims = core.health().claim_due(node, now_ms, LEASE_MS, limit).await?;
     let lease = |claim: store::Claim| JobLease {
-        kind: kind.spec.name.to_owned(),
-        subject: claim.patient.to_string(),
+        kind: kind.spec.kind,
+        subject: JobSubject::from(&claim.patient),
         patient: Some(claim.patient),
         token: claim.token,
         failures: claim.failures,
@@ -32,7 +32,7 @@ pub(super) async fn prolong_patient(core: &Core, lease: &JobLease) -> store::Res
 }
 
 /// Prolongs all other leases of a node; returns what it still holds, as kind, subject and token.
-pub(super) async fn prolong(core: &Core, node: &NodeId) -> store::Result<Vec<(String, String, i64)>> {
+pub(super) async fn prolong(core: &Core, node: &NodeId) -> store::Result<Vec<(String, JobSubject, i64)>> {
     core.health().prolong_jobs(node, core.now_ms() + LEASE_MS).await
 }
 

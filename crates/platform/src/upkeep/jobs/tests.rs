@@ -6,7 +6,7 @@ use std::time::Duration;
 use runtime::{Instant, Task};
 use store::events::EventType;
 use store::segment::SealedPeriod;
-use store::{AccountId, DERIVE_KIND, ExportId, FailingJobs, NewExport, NewJob, NodeId, PatientId};
+use store::{AccountId, DERIVE_KIND, ExportId, FailingJobs, JobKind, JobSubject, NewExport, NewJob, NodeId, PatientId};
 use tokio::sync::watch;
 use vitals::block::{Block, Cells};
 use vitals::registry::{Channel, DataType};
@@ -43,10 +43,10 @@ fn start(platform: &Platform, kinds: &[Kind], name: &str) -> (Task<()>, watch::S
 }
 
 async fn enqueue(platform: &Platform, kind: &'static str, subjects: &[&str]) {
-    let job = |subject: &&str| NewJob { subject: (*subject).to_owned(), patient: None };
+    let job = |subject: &&str| NewJob { subject: JobSubject::new(*subject), patient: None };
     let jobs = subjects.iter().map(job).collect();
-    platform.core.health().enqueue_jobs(kind, jobs, platform.core.now_ms()).await.unwrap();
-    platform.core.signals().ring(kind);
+    platform.core.health().enqueue_jobs(JobKind::new(kind), jobs, platform.core.now_ms()).await.unwrap();
+    platform.core.signals().ring(JobKind::new(kind));
 }
 
 async fn until(mut is_reached: impl FnMut() -> bool) {
@@ -63,8 +63,8 @@ macro_rules! task {
     ($name:ident, $label:literal, $turn:expr, $longest:expr, |$run:ident| $body:expr) => {
         struct $name;
         impl Job for $name {
-            const SPEC: Spec = Spec { at_once: 4, longest: $longest, ..Spec::new($label, $turn) };
-            fn parse(_subject: &str) -> Option<Self> {
+            const SPEC: Spec = Spec { at_once: 4, longest: $longest, ..Spec::new(JobKind::new($label), $turn) };
+            fn parse(_subject: &JobSubject) -> Option<Self> {
                 Some($name)
             }
             async fn run(self, $run: Run) -> Result<Ended> {
@@ -79,7 +79,7 @@ const LONG: Duration = Duration::from_hours(1);
 #[tokio::test(start_paused = true)]
 async fn job_that_panics_is_put_aside_after_three_runs_and_the_others_go_on() {
     task!(Brittle, "brittle", Turn::Enqueued, LONG, |run| {
-        assert!(run.work.lease.subject != "bad", "a job that panics for a test");
+        assert!(run.work.lease.subject.as_str() != "bad", "a job that panics for a test");
         Ok(Ended::Done)
     });
     let service = Service::start().await;
@@ -87,7 +87,7 @@ async fn job_that_panics_is_put_aside_after_three_runs_and_the_others_go_on() {
     let (engine, stop) = start(&service.platform, &[Kind::of::<Brittle>()], "a");
     let runs = |outcome: Outcome| {
         let (kinds, _) = service.platform.core.signals().counts();
-        kinds.get("brittle").and_then(|counts| counts.runs.get(&outcome)).copied().unwrap_or(0)
+        kinds.get(&JobKind::new("brittle")).and_then(|counts| counts.runs.get(&outcome)).copied().unwrap_or(0)
     };
     enqueue(&service.platform, "brittle", &["good", "bad"]).await;
     for panics in 1..=3 {
@@ -129,7 +129,7 @@ async fn events_are_kept_for_as_long_as_is_set() {
         service.enrol(&PatientId::new(ADA)).await;
         for _ in 0..2 {
             service.sync_minute(&PatientId::new(ADA)).await;
-            drain(&service.platform.upkeep, &[DERIVE_KIND]).await.unwrap();
+            drain(&service.platform.upkeep, &[DERIVE_KIND.name()]).await.unwrap();
             service.pass_ms(2 * DAY_MS);
         }
         drain(&service.platform.upkeep, &["expire_events"]).await.unwrap();
@@ -144,8 +144,8 @@ async fn job_that_takes_too_long_fails_and_one_whose_subject_is_unknown_too() {
     task!(Endless, "endless", Turn::Enqueued, Duration::from_secs(7), |_run| std::future::pending().await);
     struct Picky;
     impl Job for Picky {
-        const SPEC: Spec = Spec::new("picky", Turn::Enqueued);
-        fn parse(_subject: &str) -> Option<Self> {
+        const SPEC: Spec = Spec::new(JobKind::new("picky"), Turn::Enqueued);
+        fn parse(_subject: &JobSubject) -> Option<Self> {
             None
         }
         async fn run(self, _run: Run) -> Result<Ended> {
@@ -156,9 +156,9 @@ async fn job_that_takes_too_long_fails_and_one_whose_subject_is_unknown_too() {
     let (engine, stop) = start(&service.platform, &[Kind::of::<Endless>(), Kind::of::<Picky>()], "a");
     enqueue(&service.platform, "endless", &["x"]).await;
     enqueue(&service.platform, "picky", &["x"]).await;
-    let failed = |kind: &str| {
+    let failed = |kind: &'static str| {
         let (kinds, _) = service.platform.core.signals().counts();
-        kinds.get(kind).and_then(|counts| counts.runs.get(&Outcome::Failed)).copied().unwrap_or(0)
+        kinds.get(&JobKind::new(kind)).and_then(|counts| counts.runs.get(&Outcome::Failed)).copied().unwrap_or(0)
     };
     until(|| failed("endless") == 1 && failed("picky") == 1).await;
     stop.send(true).unwrap();
@@ -239,7 +239,10 @@ async fn run_whose_lease_is_lost_is_told() {
     }
     // Another node claims it: as when this one was silent for too long.
     let far_ms = NOON_MS + 3_600_000;
-    assert_eq!(health.claim_jobs("patient", &NodeId::new("b"), far_ms, far_ms + 1, 1).await.unwrap().len(), 1);
+    assert_eq!(
+        health.claim_jobs(JobKind::new("patient"), &NodeId::new("b"), far_ms, far_ms + 1, 1).await.unwrap().len(),
+        1
+    );
     until(|| ENDED.load(Ordering::SeqCst) == 1).await;
     stop.send(true).unwrap();
     engine.await.unwrap();
@@ -285,7 +288,7 @@ async fn patient_whose_derivation_panics_is_put_aside_and_the_others_are_derived
     assert!(service.heart_rate(&PatientId::new("ada")).await.is_some());
     for (panics, wait_ms) in [(1, 1_000), (2, 2_000)] {
         let failing = platform.upkeep.failing_jobs().await.unwrap();
-        assert_eq!(failing, [FailingJobs { kind: DERIVE_KIND.to_owned(), failing: 1, put_aside: 0 }]);
+        assert_eq!(failing, [FailingJobs { kind: DERIVE_KIND.name().to_owned(), failing: 1, put_aside: 0 }]);
         assert_eq!(drain(&platform.upkeep, &["derive"]).await.unwrap(), 0, "after {panics} panics it waits");
         service.pass_ms(wait_ms);
         assert_eq!(drain(&platform.upkeep, &["derive"]).await.unwrap(), 1);
@@ -346,7 +349,7 @@ async fn damaged_file_stops_nothing_but_what_needs_it() {
     };
     for patient in [ADA, GRACE] {
         service.sync(&PatientId::new(patient), vec![late(61), rows(60)]).await;
-        let rule = serde_json::json!({ RETENTION_SETTING: {"activity": 97} });
+        let rule = serde_json::json!({ RETENTION_SETTING.name(): {"activity": 97} });
         let (uuid, values) = (patient.to_owned(), rule.as_object().unwrap().clone());
         health
             .apply(store::HealthChange::SetSettings { uuid: PatientId::new(uuid), values, at_ms: NOON_MS })
@@ -368,7 +371,7 @@ async fn damaged_file_stops_nothing_but_what_needs_it() {
     health.apply(store::HealthChange::ErasePatient { uuid: PatientId::new(erased), at_ms: NOON_MS }).await.unwrap();
     service.pass_ms(8 * DAY_MS);
 
-    let every_kind: Vec<&str> = super::kinds::ALL.iter().map(|kind| kind.spec.name).collect();
+    let every_kind: Vec<&str> = super::kinds::ALL.iter().map(|kind| kind.spec.kind.name()).collect();
     drain(&platform.upkeep, &every_kind).await.unwrap();
     let failing = platform.upkeep.failing_jobs().await.unwrap();
     let failing: Vec<(&str, u64)> = failing.iter().map(|kind| (kind.kind.as_str(), kind.failing)).collect();
@@ -409,7 +412,7 @@ async fn with_old_export(service: &Service) -> String {
     let lease = platform
         .core
         .health()
-        .claim_jobs("export", &NodeId::new("x"), NOON_MS, NOON_MS + 1, 1)
+        .claim_jobs(JobKind::new("export"), &NodeId::new("x"), NOON_MS, NOON_MS + 1, 1)
         .await
         .unwrap()
         .remove(0);

@@ -89,9 +89,11 @@ fn wait_ms(failed_runs: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use store::JobKind;
+
     use super::*;
 
-    const SPEC: Spec = Spec::new("test", Turn::Enqueued);
+    const SPEC: Spec = Spec::new(JobKind::new("test"), Turn::Enqueued);
 
     fn error(error: StoreError) -> Cause {
         Cause::Error(error.into())
@@ -127,7 +129,7 @@ mod tests {
 
     #[test]
     fn task_that_runs_by_itself_is_put_aside_by_panics_alone() {
-        let spec = Spec::new("test", Turn::Every(Duration::from_secs(1)));
+        let spec = Spec::new(JobKind::new("test"), Turn::Every(Duration::from_secs(1)));
         let damaged = error(StoreError::Damaged("a file".to_owned()));
         let failures = Failures { runs: 99, panics: 2 };
         assert_eq!(judge(&damaged, failures, &spec, "1.0", 0).put_aside, None);

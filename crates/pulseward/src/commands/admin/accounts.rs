@@ -74,7 +74,7 @@ pub struct ListAccounts {}
 
 impl Operate for ListAccounts {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
-        let accounts = platform.core.users().accounts().await?;
+        let accounts = platform.identity.accounts().await?;
         let accounts = accounts.into_iter().map(|account| {
             json!({
                 "id": account.id,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::{NewJob, PatientId};
+use store::{JobKind, JobSubject, NewJob, PatientId};
 
 use super::unit;
 use crate::core::error::Result;
@@ -18,19 +18,19 @@ const LONGEST_SEALING_MS: i64 = 3_600_000;
 pub(crate) struct PlanDeletion;
 
 impl Job for PlanDeletion {
-    const SPEC: Spec = Spec::new("plan_deletion", Turn::Every(Duration::from_hours(1)));
+    const SPEC: Spec = Spec::new(JobKind::new("plan_deletion"), Turn::Every(Duration::from_hours(1)));
 
-    fn parse(_subject: &str) -> Option<Self> {
+    fn parse(_subject: &JobSubject) -> Option<Self> {
         Some(PlanDeletion)
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
         let upkeep = &run.upkeep;
-        let limit = unit::limit(&upkeep.core, DeleteObject::SPEC.name).await?;
+        let limit = unit::limit(&upkeep.core, DeleteObject::SPEC.kind).await?;
         let dead = upkeep.core.health().dead_objects(upkeep.core.now_ms() - DEAD_FOR_MS, limit).await?;
         let is_cut = dead.len() as i64 == limit;
         let added =
-            unit::enqueue(&upkeep.core, DeleteObject::SPEC.name, dead.into_iter().map(job_of).collect()).await?;
+            unit::enqueue(&upkeep.core, DeleteObject::SPEC.kind, dead.into_iter().map(job_of).collect()).await?;
         Ok(if is_cut && added > 0 { Ended::AgainIn(Duration::ZERO) } else { Ended::Done })
     }
 }
@@ -42,10 +42,10 @@ pub(crate) struct FindLostObjects;
 impl Job for FindLostObjects {
     const SPEC: Spec = Spec {
         longest: Duration::from_hours(6),
-        ..Spec::new("find_lost_objects", Turn::Every(Duration::from_hours(24)))
+        ..Spec::new(JobKind::new("find_lost_objects"), Turn::Every(Duration::from_hours(24)))
     };
 
-    fn parse(_subject: &str) -> Option<Self> {
+    fn parse(_subject: &JobSubject) -> Option<Self> {
         Some(FindLostObjects)
     }
 
@@ -56,7 +56,7 @@ impl Job for FindLostObjects {
         if !lost.is_empty() {
             tracing::warn!(objects = lost.len(), "objects that no row knows are deleted");
         }
-        unit::enqueue(&upkeep.core, DeleteObject::SPEC.name, lost.into_iter().map(job_of).collect()).await?;
+        unit::enqueue(&upkeep.core, DeleteObject::SPEC.kind, lost.into_iter().map(job_of).collect()).await?;
         upkeep.core.objects().sweep_unfinished(before_ms).await?;
         Ok(Ended::Done)
     }
@@ -66,10 +66,10 @@ impl Job for FindLostObjects {
 pub(crate) struct DeleteObject(String);
 
 impl Job for DeleteObject {
-    const SPEC: Spec = Spec { at_once: 4, ..Spec::new("delete_object", Turn::Enqueued) };
+    const SPEC: Spec = Spec { at_once: 4, ..Spec::new(JobKind::new("delete_object"), Turn::Enqueued) };
 
-    fn parse(subject: &str) -> Option<Self> {
-        Some(DeleteObject(subject.to_owned()))
+    fn parse(subject: &JobSubject) -> Option<Self> {
+        Some(DeleteObject(subject.as_str().to_owned()))
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
@@ -86,27 +86,26 @@ impl Job for DeleteObject {
 
 fn job_of(path: String) -> NewJob {
     let patient = path.split('/').find_map(|part| part.strip_prefix("patient=")).map(PatientId::new);
-    NewJob { subject: path, patient }
+    NewJob { subject: JobSubject::new(path), patient }
 }
 
 /// Looks for patients who were erased long enough ago that no sealing of before can still be writing.
 pub(crate) struct PlanErasureChecks;
 
 impl Job for PlanErasureChecks {
-    const SPEC: Spec = Spec::new("plan_erasure_checks", Turn::Every(Duration::from_hours(1)));
+    const SPEC: Spec = Spec::new(JobKind::new("plan_erasure_checks"), Turn::Every(Duration::from_hours(1)));
 
-    fn parse(_subject: &str) -> Option<Self> {
+    fn parse(_subject: &JobSubject) -> Option<Self> {
         Some(PlanErasureChecks)
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
         let upkeep = &run.upkeep;
-        let limit = unit::limit(&upkeep.core, CheckErasure::SPEC.name).await?;
+        let limit = unit::limit(&upkeep.core, CheckErasure::SPEC.kind).await?;
         let erased =
             upkeep.core.health().erased_before(upkeep.core.now_ms() - LONGEST_SEALING_MS, limit).await?.into_iter();
-        // The job is of no patient: jobs of an erased patient are removed with the patient.
-        let jobs = erased.map(|patient| NewJob { subject: patient.to_string(), patient: None });
-        unit::enqueue(&upkeep.core, CheckErasure::SPEC.name, jobs.collect()).await?;
+        let jobs = erased.map(|patient| NewJob { subject: JobSubject::from(&patient), patient: None });
+        unit::enqueue(&upkeep.core, CheckErasure::SPEC.kind, jobs.collect()).await?;
         Ok(Ended::Done)
     }
 }
@@ -115,10 +114,10 @@ impl Job for PlanErasureChecks {
 pub(crate) struct CheckErasure(PatientId);
 
 impl Job for CheckErasure {
-    const SPEC: Spec = Spec::new("check_erasure", Turn::Enqueued);
+    const SPEC: Spec = Spec::new(JobKind::new("check_erasure"), Turn::Enqueued);
 
-    fn parse(subject: &str) -> Option<Self> {
-        Some(CheckErasure(PatientId::new(subject)))
+    fn parse(subject: &JobSubject) -> Option<Self> {
+        Some(CheckErasure(subject.to_patient()))
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
@@ -136,10 +135,10 @@ pub(crate) struct OverwriteErased;
 impl Job for OverwriteErased {
     const SPEC: Spec = Spec {
         longest: Duration::from_hours(6),
-        ..Spec::new("overwrite_erased", Turn::Every(Duration::from_hours(1)))
+        ..Spec::new(JobKind::new("overwrite_erased"), Turn::Every(Duration::from_hours(1)))
     };
 
-    fn parse(_subject: &str) -> Option<Self> {
+    fn parse(_subject: &JobSubject) -> Option<Self> {
         Some(OverwriteErased)
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::DERIVE_KIND;
+use store::{DERIVE_KIND, JobKind, JobSubject};
 
 use crate::core::error::Result;
 use crate::core::work::Ended;
@@ -18,7 +18,7 @@ impl Job for Derive {
     const SPEC: Spec =
         Spec { at_once: HELD_AT_ONCE, longest: Duration::from_mins(30), ..Spec::new(DERIVE_KIND, Turn::PatientDue) };
 
-    fn parse(_subject: &str) -> Option<Self> {
+    fn parse(_subject: &JobSubject) -> Option<Self> {
         Some(Derive)
     }
 
@@ -31,9 +31,9 @@ impl Job for Derive {
 pub(crate) struct DeriveAgain;
 
 impl Job for DeriveAgain {
-    const SPEC: Spec = Spec::new("recompute_older_days", Turn::AtStart);
+    const SPEC: Spec = Spec::new(JobKind::new("recompute_older_days"), Turn::AtStart);
 
-    fn parse(_subject: &str) -> Option<Self> {
+    fn parse(_subject: &JobSubject) -> Option<Self> {
         Some(DeriveAgain)
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::{ExportId, NewJob};
+use store::{ExportId, JobKind, JobSubject, NewJob};
 
 use super::unit;
 use crate::core::error::Result;
@@ -17,9 +17,9 @@ const EVENTS_AT_ONCE: usize = 5_000;
 pub(crate) struct ExpireEvents;
 
 impl Job for ExpireEvents {
-    const SPEC: Spec = Spec::new("expire_events", Turn::Every(Duration::from_hours(1)));
+    const SPEC: Spec = Spec::new(JobKind::new("expire_events"), Turn::Every(Duration::from_hours(1)));
 
-    fn parse(_subject: &str) -> Option<Self> {
+    fn parse(_subject: &JobSubject) -> Option<Self> {
         Some(ExpireEvents)
     }
 
@@ -47,19 +47,20 @@ impl Job for ExpireEvents {
 pub(crate) struct PlanExpiry;
 
 impl Job for PlanExpiry {
-    const SPEC: Spec = Spec::new("plan_export_expiry", Turn::Every(Duration::from_hours(1)));
+    const SPEC: Spec = Spec::new(JobKind::new("plan_export_expiry"), Turn::Every(Duration::from_hours(1)));
 
-    fn parse(_subject: &str) -> Option<Self> {
+    fn parse(_subject: &JobSubject) -> Option<Self> {
         Some(PlanExpiry)
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
         let upkeep = &run.upkeep;
-        let limit = unit::limit(&upkeep.core, ExpireExport::SPEC.name).await?;
+        let limit = unit::limit(&upkeep.core, ExpireExport::SPEC.kind).await?;
         let before_ms = upkeep.core.now_ms() - KEEP_ARCHIVES_MS;
         let finished = upkeep.core.health().exports_finished_before(before_ms, limit).await?.into_iter();
-        let jobs = finished.map(|(export, patient)| NewJob { subject: export.to_string(), patient: Some(patient) });
-        unit::enqueue(&upkeep.core, ExpireExport::SPEC.name, jobs.collect()).await?;
+        let jobs =
+            finished.map(|(export, patient)| NewJob { subject: JobSubject::from(&export), patient: Some(patient) });
+        unit::enqueue(&upkeep.core, ExpireExport::SPEC.kind, jobs.collect()).await?;
         Ok(Ended::Done)
     }
 }
@@ -68,10 +69,10 @@ impl Job for PlanExpiry {
 pub(crate) struct ExpireExport(ExportId);
 
 impl Job for ExpireExport {
-    const SPEC: Spec = Spec { at_once: 4, ..Spec::new("expire_export", Turn::Enqueued) };
+    const SPEC: Spec = Spec { at_once: 4, ..Spec::new(JobKind::new("expire_export"), Turn::Enqueued) };
 
-    fn parse(subject: &str) -> Option<Self> {
-        Some(ExpireExport(ExportId::new(subject)))
+    fn parse(subject: &JobSubject) -> Option<Self> {
+        Some(ExpireExport(subject.to_export()))
     }
 
     async fn run(self, run: Run) -> Result<Ended> {

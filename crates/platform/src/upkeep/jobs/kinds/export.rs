@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use store::{EXPORT_KIND, JobSubject};
+
 use crate::core::error::Result;
 use crate::core::work::Ended;
-use crate::data::exports::EXPORT_KIND;
 use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
 
 /// Writes the archive of an export.
@@ -13,7 +14,7 @@ pub(crate) struct Export;
 impl Job for Export {
     const SPEC: Spec = Spec { at_once: 2, longest: Duration::from_hours(24), ..Spec::new(EXPORT_KIND, Turn::Enqueued) };
 
-    fn parse(_subject: &str) -> Option<Self> {
+    fn parse(_subject: &JobSubject) -> Option<Self> {
         Some(Export)
     }
 

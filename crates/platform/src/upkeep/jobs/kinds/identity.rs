@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use store::{JobKind, JobSubject};
+
 use crate::core::error::Result;
 use crate::core::work::Ended;
 use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
@@ -10,9 +12,9 @@ use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
 pub(crate) struct TidyIdentity;
 
 impl Job for TidyIdentity {
-    const SPEC: Spec = Spec::new("tidy_identity", Turn::Every(Duration::from_hours(1)));
+    const SPEC: Spec = Spec::new(JobKind::new("tidy_identity"), Turn::Every(Duration::from_hours(1)));
 
-    fn parse(_subject: &str) -> Option<Self> {
+    fn parse(_subject: &JobSubject) -> Option<Self> {
         Some(TidyIdentity)
     }
 

@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn kinds_have_names_of_their_own_that_can_be_labels() {
-        let names: BTreeSet<&str> = ALL.iter().map(|kind| kind.spec.name).collect();
+        let names: BTreeSet<&str> = ALL.iter().map(|kind| kind.spec.kind.name()).collect();
         assert_eq!(names.len(), ALL.len());
         assert!(
             names.iter().all(|name| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use store::{JobKind, JobSubject};
+
 use crate::core::error::Result;
 use crate::core::work::Ended;
 use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
@@ -14,9 +16,9 @@ const UNDELIVERED_FOR_MS: i64 = 30_000;
 pub(crate) struct DeliverMessages;
 
 impl Job for DeliverMessages {
-    const SPEC: Spec = Spec::new("deliver_messages", Turn::Every(EVERY));
+    const SPEC: Spec = Spec::new(JobKind::new("deliver_messages"), Turn::Every(EVERY));
 
-    fn parse(_subject: &str) -> Option<Self> {
+    fn parse(_subject: &JobSubject) -> Option<Self> {
         Some(DeliverMessages)
     }
 

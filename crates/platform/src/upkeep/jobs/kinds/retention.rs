@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use store::{JobKind, JobSubject};
+
 use super::unit::{self, Unit};
 use crate::core::error::Result;
 use crate::core::work::Ended;
@@ -11,9 +13,9 @@ use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
 pub(crate) struct PlanRetention;
 
 impl Job for PlanRetention {
-    const SPEC: Spec = Spec::new("plan_retention", Turn::Every(Duration::from_hours(1)));
+    const SPEC: Spec = Spec::new(JobKind::new("plan_retention"), Turn::Every(Duration::from_hours(1)));
 
-    fn parse(_subject: &str) -> Option<Self> {
+    fn parse(_subject: &JobSubject) -> Option<Self> {
         Some(PlanRetention)
     }
 
@@ -21,7 +23,7 @@ impl Job for PlanRetention {
         let upkeep = &run.upkeep;
         let expired = upkeep.expired().await?.into_iter();
         let jobs = expired.map(|(patient, data_type)| Unit { patient, data_type, start_us: 0 }.job());
-        unit::enqueue(&upkeep.core, EnforceRetention::SPEC.name, jobs.collect()).await?;
+        unit::enqueue(&upkeep.core, EnforceRetention::SPEC.kind, jobs.collect()).await?;
         Ok(Ended::Done)
     }
 }
@@ -30,9 +32,10 @@ impl Job for PlanRetention {
 pub(crate) struct EnforceRetention(Unit);
 
 impl Job for EnforceRetention {
-    const SPEC: Spec = Spec { longest: Duration::from_hours(2), ..Spec::new("enforce_retention", Turn::Enqueued) };
+    const SPEC: Spec =
+        Spec { longest: Duration::from_hours(2), ..Spec::new(JobKind::new("enforce_retention"), Turn::Enqueued) };
 
-    fn parse(subject: &str) -> Option<Self> {
+    fn parse(subject: &JobSubject) -> Option<Self> {
         Unit::parse(subject).map(EnforceRetention)
     }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use store::segment::{SealedPeriod, UnsealedPeriod};
+use store::{JobKind, JobSubject};
 
 use super::unit::{self, Unit};
 use crate::core::Core;
@@ -15,15 +16,15 @@ use crate::upkeep::seal::Until;
 pub(crate) struct PlanSealing;
 
 impl Job for PlanSealing {
-    const SPEC: Spec = Spec::new("plan_sealing", Turn::Every(Duration::from_hours(1)));
+    const SPEC: Spec = Spec::new(JobKind::new("plan_sealing"), Turn::Every(Duration::from_hours(1)));
 
-    fn parse(_subject: &str) -> Option<Self> {
+    fn parse(_subject: &JobSubject) -> Option<Self> {
         Some(PlanSealing)
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
         let upkeep = &run.upkeep;
-        let limit = unit::limit(&upkeep.core, Seal::SPEC.name).await?;
+        let limit = unit::limit(&upkeep.core, Seal::SPEC.kind).await?;
         let periods =
             upkeep.core.health().unsealed_periods(Until::Finished.ended_by_us(upkeep.core.now_ms()), limit).await?;
         let is_cut = periods.len() as i64 == limit;
@@ -36,9 +37,9 @@ impl Job for PlanSealing {
 pub(crate) struct Seal(Unit);
 
 impl Job for Seal {
-    const SPEC: Spec = Spec { longest: Duration::from_hours(2), ..Spec::new("seal", Turn::Enqueued) };
+    const SPEC: Spec = Spec { longest: Duration::from_hours(2), ..Spec::new(JobKind::new("seal"), Turn::Enqueued) };
 
-    fn parse(subject: &str) -> Option<Self> {
+    fn parse(subject: &JobSubject) -> Option<Self> {
         Unit::parse(subject).map(Seal)
     }
 
@@ -63,5 +64,5 @@ async fn enqueue(core: &Core, periods: &[UnsealedPeriod]) -> Result<u64> {
         let UnsealedPeriod { patient, data_type, period } = unsealed.clone();
         Unit { patient, data_type, start_us: period.start_us }.job()
     };
-    unit::enqueue(core, Seal::SPEC.name, periods.iter().map(unit).collect()).await
+    unit::enqueue(core, Seal::SPEC.kind, periods.iter().map(unit).collect()).await
 }

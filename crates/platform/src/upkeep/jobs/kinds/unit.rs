@@ -1,6 +1,6 @@
 //! Subjects that are periods of a patient's samples, and how tasks that find units of work enqueue them.
 
-use store::{NewJob, PatientId};
+use store::{JobKind, JobSubject, NewJob, PatientId};
 use uuid::Uuid;
 use vitals::registry::DataType;
 
@@ -20,8 +20,8 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    pub fn parse(subject: &str) -> Option<Self> {
-        let mut parts = subject.split('/');
+    pub fn parse(subject: &JobSubject) -> Option<Self> {
+        let mut parts = subject.as_str().split('/');
         let patient = parts.next().filter(|text| Uuid::try_parse(text).is_ok()).map(PatientId::new)?;
         let data_type = DataType::from_name(parts.next()?)?;
         let start_us = parts.next()?.parse().ok()?;
@@ -30,19 +30,19 @@ impl Unit {
 
     /// The job that does something with the unit.
     pub fn job(&self) -> NewJob {
-        let subject = format!("{}/{}/{}", self.patient, self.data_type.name(), self.start_us);
+        let subject = JobSubject::new(format!("{}/{}/{}", self.patient, self.data_type.name(), self.start_us));
         NewJob { subject, patient: Some(self.patient.clone()) }
     }
 }
 
 /// How many units a look should find: some new ones also when all units of the kind that are enqueued, running or
 /// failing are found first.
-pub(super) async fn limit(core: &Core, kind: &'static str) -> Result<i64> {
+pub(super) async fn limit(core: &Core, kind: JobKind) -> Result<i64> {
     Ok(BATCH + core.health().count_jobs(kind).await? as i64)
 }
 
 /// Enqueues units and wakes the engine; returns how many are new.
-pub(super) async fn enqueue(core: &Core, kind: &'static str, jobs: Vec<NewJob>) -> Result<u64> {
+pub(super) async fn enqueue(core: &Core, kind: JobKind, jobs: Vec<NewJob>) -> Result<u64> {
     let added = core.health().enqueue_jobs(kind, jobs, core.now_ms()).await?;
     if added > 0 {
         core.signals().ring(kind);
@@ -63,7 +63,7 @@ mod tests {
         };
         assert_eq!(Unit::parse(&unit.job().subject), Some(unit));
         for wrong in ["", "x/ppg2/0", "00000000-0000-0000-0000-000000000007/tea/0", "a/b/c/d"] {
-            assert_eq!(Unit::parse(wrong), None, "{wrong}");
+            assert_eq!(Unit::parse(&JobSubject::new(wrong)), None, "{wrong}");
         }
     }
 }
