@@ -45,12 +45,15 @@ fn derivations(counts: &[(&'static str, u64, u64)]) -> [MetricFamily; 2] {
 
 fn runs(kinds: &BTreeMap<JobKind, KindCounts>) -> Vec<MetricFamily> {
     let ended = kinds.iter().flat_map(|(kind, counts)| {
-        counts.runs.iter().map(move |(outcome, count)| ([("kind", kind.as_str()), ("outcome", outcome.name())], *count as f64))
+        counts
+            .runs
+            .iter()
+            .map(move |(outcome, count)| ([("kind", kind.name()), ("outcome", outcome.name())], *count as f64))
     });
-    let running = kinds.iter().map(|(kind, counts)| ([("kind", kind.as_str())], counts.running as f64));
+    let running = kinds.iter().map(|(kind, counts)| ([("kind", kind.name())], counts.running as f64));
     let ends_s = BUCKETS_MS.map(|end_ms| end_ms as f64 / 1e3);
     let durations = kinds.iter().map(|(kind, counts)| {
-        ([("kind", kind.as_str())], Counted { ends_s: &ends_s, counts: &counts.buckets, sum_us: counts.sum_us })
+        ([("kind", kind.name())], Counted { ends_s: &ends_s, counts: &counts.buckets, sum_us: counts.sum_us })
     });
     let help = "Runs of jobs that ended, by kind and by how they ended.";
     vec![

@@ -7,7 +7,9 @@ use axum::body::{Body, BodyDataStream};
 use axum::http::Request;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
-use store::{Address, DerivationCommit, HealthChange, HealthMessage, MessageId, PatientId, PersonChange, Profile, Role};
+use store::{
+    Address, DerivationCommit, HealthChange, HealthMessage, MessageId, PatientId, PersonChange, Profile, Role,
+};
 use testkit::Postgres;
 use vitals::derivation::{DerivedRow, Output};
 

@@ -265,7 +265,7 @@ impl HealthDb {
                 let JobFailure { failures, error, failed_ms, retry_ms, put_aside } = &failure;
                 // The patient's row first: it knows whether the lease still holds.
                 if tx.execute(HOLD_PATIENT, &[&claim.patient, &claim.token, retry_ms]).await? == 0 {
-                    let derived: [&dyn Param; 4] = [&DERIVE_KIND, &claim.patient, &claim.token, failed_ms];
+                    let derived: [&dyn Param; 4] = [&DERIVE_KIND.name(), &claim.patient, &claim.token, failed_ms];
                     tx.put(FORGET_FAILURE_OF_DERIVED, &derived).await?;
                     return Ok(false);
                 }
