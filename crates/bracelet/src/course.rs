@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
-use crate::day::{DayPlan, Movement};
+use crate::day::{Bout, DayPlan, Movement};
 use crate::error::BraceletError;
 use crate::moment::Moment;
 use crate::night::Stage;
@@ -85,9 +85,9 @@ impl<'p> Course<'p> {
                 .map_err(|_| BraceletError::TimeOutOfRange(at_ms))
         };
         // Nights begin on the eve and effects of effort last: each day is planned with the ones around it, whatever
-        // window is asked for.
-        let mut day = day_of(from_ms - 25 * HOUR_MS)?;
-        let last_day = day_of(to_ms + 25 * HOUR_MS)?;
+        // window is asked for. By the calendar and not by hours: a day may have 25.
+        let mut day = day_of(from_ms - HOUR_MS)?.yesterday().map_err(|_| BraceletError::TimeOutOfRange(from_ms))?;
+        let last_day = day_of(to_ms + HOUR_MS)?.tomorrow().map_err(|_| BraceletError::TimeOutOfRange(to_ms))?;
         let mut days = Vec::new();
         while day <= last_day {
             days.push(DayPlan::new(patient, day)?);
@@ -116,6 +116,12 @@ impl<'p> Course<'p> {
         &self.days[self.day_index(at_ms)]
     }
 
+    /// The bouts of the local day of `at_ms` and of the day before it: one late in the evening goes on over midnight.
+    fn bouts_around(&self, at_ms: i64) -> impl Iterator<Item = &Bout> {
+        let today = self.day_index(at_ms);
+        self.days[today.saturating_sub(1)..=today].iter().flat_map(|day| &day.bouts)
+    }
+
     /// The stage of sleep at `at_ms` and the begin of that night, none when the patient is up.
     pub fn sleep_at(&self, at_ms: i64) -> Option<(Stage, i64)> {
         let today = self.day_index(at_ms);
@@ -141,12 +147,13 @@ impl<'p> Course<'p> {
         let sleep = self.sleep_at(at_ms);
         Moment {
             at_ms,
-            hour: (at_ms - day.start_ms) as f64 / HOUR_MS as f64,
+            // A day of 23 or 25 hours is lived faster or slower: a body has no jump of an hour at its end.
+            hour: 24.0 * (at_ms - day.start_ms) as f64 / (day.end_ms - day.start_ms) as f64,
             stage: sleep.map(|(stage, _)| stage),
             in_bed_ms: sleep.map_or(0, |(_, since_ms)| at_ms - since_ms),
             // The heart follows effort within a minute and comes down within two; warmth takes a quarter of an hour.
-            exertion: response(day, at_ms, 1.0, 2.0),
-            heat: response(day, at_ms, 15.0, 20.0),
+            exertion: response(self.bouts_around(at_ms), at_ms, 1.0, 2.0),
+            heat: response(self.bouts_around(at_ms), at_ms, 15.0, 20.0),
             deterioration: self.patient.deterioration(at_ms),
             fibrillates: self.patient.fibrillates(at_ms),
         }
@@ -191,7 +198,7 @@ impl<'p> Course<'p> {
 
     /// Kind of movement, steps of the minute, and speed in m/s.
     fn movement(&self, moment: &Moment, noise: f64, chance: f64) -> (Movement, u32, f64) {
-        if let Some(bout) = self.day_at(moment.at_ms).bout_at(moment.at_ms) {
+        if let Some(bout) = self.bouts_around(moment.at_ms).find(|bout| bout.is_under_way(moment.at_ms)) {
             let steps = if bout.cadence > 0.0 { (bout.cadence + 2.0 * noise).round().max(0.0) as u32 } else { 0 };
             return (bout.movement, steps, bout.speed_mps * (1.0 + 0.03 * noise));
         }
@@ -232,11 +239,10 @@ impl<'p> Course<'p> {
     }
 }
 
-/// The effort of the day's bouts at `at_ms`, rising and falling exponentially with these time constants in minutes.
-fn response(day: &DayPlan, at_ms: i64, rise_min: f64, fall_min: f64) -> f64 {
+/// The effort of bouts at `at_ms`, rising and falling exponentially with these time constants in minutes.
+fn response<'b>(bouts: impl Iterator<Item = &'b Bout>, at_ms: i64, rise_min: f64, fall_min: f64) -> f64 {
     let minutes_since = |then_ms: i64| (at_ms - then_ms) as f64 / MINUTE_MS as f64;
-    day.bouts
-        .iter()
+    bouts
         .filter(|bout| bout.start_ms <= at_ms)
         .map(|bout| {
             let active_min = minutes_since(bout.start_ms).min((bout.end_ms - bout.start_ms) as f64 / MINUTE_MS as f64);

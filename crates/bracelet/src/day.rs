@@ -45,6 +45,11 @@ pub struct Bout {
 }
 
 impl Bout {
+    /// Whether it has begun and not ended at `at_ms`.
+    pub fn is_under_way(&self, at_ms: i64) -> bool {
+        (self.start_ms..self.end_ms).contains(&at_ms)
+    }
+
     fn overlaps(&self, start_ms: i64, end_ms: i64) -> bool {
         self.start_ms < end_ms && start_ms < self.end_ms
     }
@@ -98,7 +103,7 @@ impl DayPlan {
 
     /// The bout under way at `at_ms`.
     pub fn bout_at(&self, at_ms: i64) -> Option<&Bout> {
-        self.bouts.iter().find(|bout| (bout.start_ms..bout.end_ms).contains(&at_ms))
+        self.bouts.iter().find(|bout| bout.is_under_way(at_ms))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::time::MINUTE_MS;
 #[derive(Debug, Clone)]
 pub(crate) struct Moment {
     pub at_ms: i64,
-    /// Hours since local midnight.
+    /// How much of the local day has passed, 0 to 24.
     pub hour: f64,
     pub stage: Option<Stage>,
     /// How long the patient has been in bed, ms; 0 when the patient is up.

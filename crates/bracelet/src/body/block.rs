@@ -101,3 +101,63 @@ impl Serialize for Block {
         map.end()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn windows_begin_and_end_on_whole_seconds_and_stay_neighbours() {
+        for (from_ms, to_ms, expected) in [
+            (0, 1_000, (0, 1_000)),
+            (999, 1_999, (0, 1_000)),
+            (1_000, 1_001, (1_000, 1_000)),
+            (-1, 1, (-1_000, 0)),
+            (5_500, 4_500, (5_000, 5_000)),
+        ] {
+            let window = Window::new(from_ms, to_ms);
+            assert_eq!((window.from_ms, window.to_ms), expected, "{from_ms} to {to_ms}");
+        }
+        for cut_ms in [1, 999, 1_000, 61_234] {
+            assert_eq!(Window::new(0, cut_ms).to_ms, Window::new(cut_ms, 99_000).from_ms);
+        }
+    }
+
+    #[test]
+    fn rows_are_told_by_their_time_and_samples_by_start_and_rate() {
+        let rows = Block::of_rows(vec![
+            ("timestamp", Column::Integers(vec![1, 2])),
+            ("rr", Column::OptionalIntegers(vec![Some(800), None])),
+            ("unit", Column::Words(vec!["ms", "ms"])),
+            ("quality", Column::Constant(4)),
+        ]);
+        let expected = json!({"timestamp": [1, 2], "rr": [800, null], "unit": ["ms", "ms"], "quality": 4});
+        assert_eq!(serde_json::to_value(&rows).unwrap(), expected);
+        assert_eq!((rows.row_count(), rows.value_count()), (2, 3), "no time, no null, no constant is a value");
+        let samples = Block::of_samples(
+            7_000,
+            25,
+            vec![
+                ("metric_id", Column::ConstantText("0x7e")),
+                ("value", Column::Counts(vec![65_535, 0, 1])),
+                ("ecg", Column::SignedCounts(vec![-1, 0, 1])),
+                ("eda", Column::OptionalDecimals(vec![Some(0.5), None, None])),
+            ],
+        );
+        let expected = json!({"start": 7_000, "rate_hz": 25, "metric_id": "0x7e", "value": [65_535, 0, 1],
+            "ecg": [-1, 0, 1], "eda": [0.5, null, null]});
+        assert_eq!(serde_json::to_value(&samples).unwrap(), expected);
+        assert_eq!((samples.row_count(), samples.value_count()), (3, 7));
+    }
+
+    #[test]
+    fn without_a_time_there_is_no_block() {
+        let column = |name, times: Vec<i64>| (name, Column::Integers(times));
+        assert!(Block::unless_empty(vec![]).is_empty());
+        assert!(Block::unless_empty(vec![column("timestamp", vec![]), ("quality", Column::Constant(4))]).is_empty());
+        assert_eq!(Block::unless_empty(vec![column("timestamp", vec![1])]).len(), 1);
+        assert_eq!(Block::of_rows(vec![]).row_count(), 0);
+    }
+}

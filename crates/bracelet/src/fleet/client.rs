@@ -133,7 +133,7 @@ impl ServiceClient {
             return;
         }
         // A vanished sender is no request to stop.
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     async fn post_once(

@@ -89,9 +89,10 @@ async fn an_enrolment_whose_answers_get_lost_ends_well() {
     let (url, memory) = start(with_plan(lost)).await;
     let fleet = fleet(&url, 1, |_| {});
     let sessions = fleet.enrol().await.unwrap();
-    let stub = memory.lock().unwrap();
-    assert_eq!((stub.activations.len(), stub.logins, stub.tokens), (1, 1, 2), "used already: logged in instead");
-    drop(stub);
+    {
+        let stub = memory.lock().unwrap();
+        assert_eq!((stub.activations.len(), stub.logins, stub.tokens), (1, 1, 2), "used already: logged in instead");
+    }
     assert_eq!(sessions[0].token().await, "V1.2", "the token that arrived, not the one that got lost");
 }
 

@@ -94,3 +94,93 @@ impl Person {
         fields.into_iter().filter(|(_, is_set)| *is_set).map(|(field, _)| field).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grace() -> Person {
+        Person {
+            first_name: Some("Grace".to_owned()),
+            last_name: Some("Hopper".to_owned()),
+            country: Some("US".to_owned()),
+            external_patient_id: Some("17-4".to_owned()),
+            customer_tag: Some("ABCDE".to_owned()),
+            agreement_to_terms_of_use: Some(true),
+        }
+    }
+
+    fn wrong(person: &Person) -> Vec<String> {
+        let mut errors = FieldFaults::new();
+        person.check(&mut errors);
+        errors.into_keys().collect()
+    }
+
+    #[test]
+    fn what_is_named_is_taken_over_and_the_rest_stays() {
+        let mut person = grace();
+        person.take_over(&Person::default());
+        assert!(person == grace(), "nothing was named");
+        person.take_over(&Person { last_name: Some("Murray".to_owned()), ..Person::default() });
+        assert!(person == Person { last_name: Some("Murray".to_owned()), ..grace() });
+        let mut nobody = Person::default();
+        nobody.take_over(&grace());
+        assert!(nobody == grace());
+    }
+
+    #[test]
+    fn an_empty_text_takes_an_attribute_away_and_an_agreement_stays() {
+        for blank in ["", " ", "\t\n"] {
+            let blank = || Some(blank.to_owned());
+            let change = Person {
+                first_name: blank(),
+                last_name: blank(),
+                country: blank(),
+                external_patient_id: blank(),
+                customer_tag: blank(),
+                agreement_to_terms_of_use: None,
+            };
+            let mut person = grace();
+            person.take_over(&change);
+            assert_eq!(person.fields(), ["agreement_to_terms_of_use"]);
+        }
+        let mut person = grace();
+        person.take_over(&Person { agreement_to_terms_of_use: Some(false), ..Person::default() });
+        assert_eq!(person.agreement_to_terms_of_use, Some(false));
+    }
+
+    #[test]
+    fn texts_have_a_length_in_characters_and_a_tag_has_five() {
+        assert!(wrong(&grace()).is_empty());
+        assert!(wrong(&Person::default()).is_empty());
+        let text = |length| Some("ä".repeat(length));
+        let long = |length| Person {
+            first_name: text(length),
+            last_name: text(length),
+            country: text(length),
+            external_patient_id: text(length),
+            ..grace()
+        };
+        assert!(wrong(&long(200)).is_empty(), "characters are counted, not bytes");
+        assert_eq!(wrong(&long(201)), ["country", "external_patient_id", "first_name", "last_name"]);
+        for (tag, is_good) in
+            [("abc12", true), ("", true), ("ABCD", false), ("ABCDEF", false), ("AB-DE", false), ("äbcd", false)]
+        {
+            let tagged = Person { customer_tag: Some(tag.to_owned()), ..grace() };
+            assert_eq!(wrong(&tagged).is_empty(), is_good, "`{tag}`");
+        }
+    }
+
+    #[test]
+    fn rows_are_read_as_they_were_written_and_by_later_versions_too() {
+        let text = grace().to_json().expect("written");
+        assert!(Person::from_json(&text).expect("read") == grace());
+        assert_eq!(Person::default().to_json().expect("written"), "{}", "nothing is said of what is not set");
+        let of_another_version = r#"{"first_name": "Grace", "middle_name": "Brewster"}"#;
+        assert_eq!(Person::from_json(of_another_version).expect("read").fields(), ["first_name"]);
+        let Err(PlatformError::Internal(told)) = Person::from_json(r#"{"first_name": 7}"#) else {
+            panic!("a row that cannot be read is our fault");
+        };
+        assert!(told.starts_with("a person's row"), "{told}");
+    }
+}

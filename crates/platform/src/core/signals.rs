@@ -155,3 +155,97 @@ impl JobSignals {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(outcome: Outcome, took: Duration, is_put_aside: bool) -> EndedRun {
+        EndedRun { outcome, took, is_put_aside }
+    }
+
+    /// What is there to be heard without waiting.
+    async fn now<T>(heard: impl Future<Output = T>) -> Option<T> {
+        runtime::timeout(Duration::ZERO, heard).await.ok()
+    }
+
+    #[tokio::test]
+    async fn an_engine_that_works_is_woken_and_one_that_does_not_has_others_told() {
+        let signals = JobSignals::default();
+        signals.ring("seal");
+        assert_eq!(now(signals.rung()).await, None, "nobody works here");
+        assert_eq!(now(signals.unheard()).await, Some(BTreeSet::from(["seal"])));
+
+        signals.engine_begins();
+        signals.ring("seal");
+        assert_eq!(now(signals.unheard()).await, None, "it is done here");
+        assert_eq!(now(signals.rung()).await, Some(BTreeSet::from(["seal"])));
+
+        signals.engine_ends();
+        signals.ring("export");
+        assert_eq!(now(signals.rung()).await, None);
+        assert_eq!(now(signals.unheard()).await, Some(BTreeSet::from(["export"])));
+    }
+
+    #[tokio::test]
+    async fn rings_before_anyone_listens_are_heard_once_and_together() {
+        let signals = JobSignals::default();
+        for kind in ["seal", "export", "seal", "derive"] {
+            signals.wake(kind);
+            signals.share(kind);
+        }
+        let all = BTreeSet::from(["derive", "export", "seal"]);
+        assert_eq!(now(signals.rung()).await, Some(all.clone()));
+        assert_eq!(now(signals.unheard()).await, Some(all));
+        assert_eq!((now(signals.rung()).await, now(signals.unheard()).await), (None, None));
+    }
+
+    #[test]
+    fn durations_are_counted_up_to_the_end_of_their_bucket() {
+        let signals = JobSignals::default();
+        let millis = [0, 1, 2, 5, 6, 3_600_000, 3_600_001];
+        for ms in millis {
+            signals.ended("seal", ended(Outcome::Done, Duration::from_millis(ms), false));
+        }
+        signals.ended("seal", ended(Outcome::Done, Duration::from_micros(1_999), false));
+        let (kinds, _) = signals.counts();
+        let counts = &kinds["seal"];
+        let mut expected = [0; BUCKETS_MS.len() + 1];
+        (expected[0], expected[1], expected[2], expected[9], expected[10]) = (3, 2, 1, 1, 1);
+        assert_eq!(counts.buckets, expected, "whole milliseconds, as the ends of the buckets are");
+        assert_eq!(counts.sum_us, millis.iter().sum::<u64>() * 1000 + 1_999);
+    }
+
+    #[test]
+    fn runs_are_counted_by_kind_and_by_how_they_ended() {
+        let signals = JobSignals::default();
+        let all = [Outcome::Done, Outcome::Failed, Outcome::Panicked, Outcome::Lost];
+        for (at, outcome) in all.into_iter().enumerate() {
+            for _ in 0..=at {
+                signals.began("seal");
+                signals.ended("seal", ended(outcome, Duration::ZERO, outcome == Outcome::Panicked));
+            }
+        }
+        signals.began("export");
+        let (kinds, restarts) = signals.counts();
+        let runs: Vec<(&str, u64)> = kinds["seal"].runs.iter().map(|(outcome, runs)| (outcome.name(), *runs)).collect();
+        assert_eq!(runs, [("done", 1), ("failed", 2), ("panicked", 3), ("lost", 4)]);
+        assert_eq!((kinds["seal"].put_aside, kinds["seal"].running, kinds["export"].running), (3, 0, 1));
+        assert!(kinds["export"].runs.is_empty());
+        assert_eq!(restarts, 0);
+    }
+
+    #[test]
+    fn an_engine_that_is_started_again_has_nothing_under_way() {
+        let signals = JobSignals::default();
+        for kind in ["seal", "seal", "export"] {
+            signals.began(kind);
+        }
+        signals.engine_restarted();
+        // A run of the engine before may still tell of its end.
+        signals.ended("seal", ended(Outcome::Lost, Duration::ZERO, false));
+        let (kinds, restarts) = signals.counts();
+        assert_eq!((kinds["seal"].running, kinds["export"].running, restarts), (0, 0, 1));
+        assert_eq!(kinds["seal"].runs[&Outcome::Lost], 1);
+    }
+}

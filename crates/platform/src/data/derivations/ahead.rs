@@ -85,3 +85,74 @@ fn give(batch: &mut Batch, range: &InputRange, inputs: DerivationInputs) {
         batch.take(Answer::Derived { output, keys, rows });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2025-11-20T12:00Z, in windows.
+    const NOON: i64 = 1_763_640_000_000 / WINDOW_MS;
+
+    fn plan(touched: &[(DataType, Windows)]) -> Plan {
+        let touched = touched.iter().map(|(data_type, windows)| (*data_type, vec![windows.clone()])).collect();
+        Plan { touched, ..Plan::default() }
+    }
+
+    fn range(touched: &[(DataType, Windows)]) -> InputRange {
+        let plan = plan(touched);
+        range_of(&plan, &plan.span().expect("a span"))
+    }
+
+    /// Whether a range of rows holds these windows and no more than so many behind them.
+    fn holds(range: &InputRange, windows: &Windows, more: i64) -> bool {
+        range.rows_us.0 <= windows.start * WINDOW_US
+            && (windows.end * WINDOW_US - 1..(windows.end + more) * WINDOW_US).contains(&range.rows_us.1)
+    }
+
+    #[test]
+    fn rows_are_read_of_what_was_touched_and_of_the_window_behind_it() {
+        let touched = NOON..NOON + 2;
+        let sleep = range(&[(DataType::Sleep, touched.clone())]);
+        assert_eq!(sleep.types, [DataType::Sleep]);
+        assert!(holds(&sleep, &touched, 1), "{sleep:?}");
+        let vitals = range(&[(DataType::Activity, touched.clone()), (DataType::Sleep, touched.clone())]);
+        let mut types = vec![DataType::Activity, DataType::Tests, DataType::Sleep];
+        types.sort_unstable();
+        assert_eq!(vitals.types, types, "scores are of both types of vital signs");
+        let acceleration = range(&[(DataType::Acc, touched)]);
+        assert!(acceleration.types.is_empty(), "waveforms are too much to be read ahead");
+    }
+
+    #[test]
+    fn beats_are_read_by_the_hour() {
+        // Fibrillation is found by hours: one that was touched at its end is read from its begin.
+        let touched = NOON + HOUR_WINDOWS - 1..NOON + HOUR_WINDOWS;
+        let beats = range(&[(DataType::RrInterval, touched.clone())]);
+        assert_eq!(beats.rows_us.0, NOON * WINDOW_US);
+        assert!(holds(&beats, &touched, 1), "{beats:?}");
+        assert_eq!(beats.times_ms, (NOON * WINDOW_MS, (NOON + HOUR_WINDOWS) * WINDOW_MS));
+    }
+
+    #[test]
+    fn a_history_is_not_read_at_once() {
+        let longest = |windows| range(&[(DataType::Sleep, NOON..NOON + windows)]).types;
+        assert_eq!(longest(LONGEST_ROWS_WINDOWS), [DataType::Sleep]);
+        assert!(longest(LONGEST_ROWS_WINDOWS + 1).is_empty());
+        let four = [DataType::Activity, DataType::RrInterval, DataType::Sleep].map(|of| (of, NOON..NOON + 1));
+        assert_eq!(range(&four).types.len(), InputRange::MOST_TYPES, "with spot tests, which come with activity");
+        let five = [DataType::Activity, DataType::RrInterval, DataType::Sleep, DataType::Temperature];
+        assert!(range(&five.map(|of| (of, NOON..NOON + 1))).types.is_empty());
+    }
+
+    #[test]
+    fn days_are_those_of_every_zone_and_of_all_that_is_looked_back_on() {
+        let of = |data_type| range(&[(data_type, NOON..NOON + 1)]);
+        let (sleep, vitals) = (of(DataType::Sleep), of(DataType::Activity));
+        let day = LocalDay::parse("2025-11-20").expect("a day").0;
+        assert!(sleep.days.0.0 < day && day < sleep.days.1.0, "{sleep:?}");
+        // Scores look back, and later ones look back on what was touched.
+        assert!(vitals.days.0 <= sleep.days.0 && sleep.days.1 <= vitals.days.1, "{vitals:?}");
+        assert_eq!(vitals.times_ms.1, (NOON + 1 + LOOK_BACK_WINDOWS).max(NOON + HOUR_WINDOWS) * WINDOW_MS);
+        assert_eq!(sleep.times_ms.1, (NOON + HOUR_WINDOWS) * WINDOW_MS);
+    }
+}

@@ -120,3 +120,125 @@ pub(super) fn is_known(row: &DerivedRow) -> bool {
 fn is_vital(number: i64) -> bool {
     DataType::from_number(number).is_some_and(|data_type| VITAL_TYPES.contains(&data_type))
 }
+
+#[cfg(test)]
+mod tests {
+    use vitals::derivation::{Look, day_and, day_and_type, keys_of_days};
+    use vitals::zone::LocalDay;
+
+    use super::*;
+
+    fn put(output: Output, key: i64, body: &str) -> DerivedRow {
+        DerivedRow { output, key, version: 1, body: Some(body.as_bytes().to_vec()) }
+    }
+
+    fn gone(output: Output, key: i64) -> DerivedRow {
+        DerivedRow { output, key, version: 0, body: None }
+    }
+
+    /// Slots of a type on each of these days.
+    fn slots(data_type: DataType, days: &[i32]) -> Vec<DerivedRow> {
+        days.iter().map(|day| put(Output::Slots, day_and_type(LocalDay(*day), data_type), "s")).collect()
+    }
+
+    fn keys(rows: &[DerivedRow]) -> Vec<i64> {
+        rows.iter().map(|row| row.key).collect()
+    }
+
+    #[test]
+    fn rows_are_put_replaced_and_taken_away() {
+        let mut values: Values = [put(Output::News, 2, "two"), put(Output::News, 1, "one")].into_iter().collect();
+        values.apply(vec![put(Output::News, 2, "zwei"), gone(Output::News, 1), gone(Output::News, 9)]);
+        values.apply(vec![put(Output::Extra, 2, "elsewhere")]);
+        let news: Vec<_> = values.of(Output::News).collect();
+        assert_eq!(news, [(2, &b"zwei"[..])], "of this output alone");
+        assert_eq!(values.of(Output::Extra).count(), 1);
+    }
+
+    #[test]
+    fn ranges_hold_both_ends_and_nothing_of_other_outputs() {
+        let values: Values = [1, 2, 3, 4].map(|key| put(Output::News, key, "n")).into_iter().collect();
+        let between = |from, to| match values.answer(Need::Derived { output: Output::News, from, to }) {
+            Some(Answer::Derived { keys: asked, rows, .. }) => {
+                assert_eq!(asked, (from, to));
+                keys(&rows)
+            }
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(between(2, 3), [2, 3]);
+        assert_eq!(between(i64::MIN, i64::MAX), [1, 2, 3, 4]);
+        assert_eq!(between(3, 2), [0; 0], "a range that is none has nothing");
+        let before = |output, key| match values.answer(Need::DerivedBefore { output, key }) {
+            Some(Answer::DerivedBefore { row, .. }) => row.map(|row| row.key),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((before(Output::News, 3), before(Output::News, 1)), (Some(2), None), "below, and not at");
+        assert_eq!(before(Output::Extra, 99), None);
+        let rows = Need::Rows { data_type: DataType::Activity, from_us: 0, to_us: 1 };
+        assert!(values.answer(rows).is_none(), "rows are not derived");
+    }
+
+    #[test]
+    fn days_with_vital_signs_are_counted_and_come_whole() {
+        let mut rows = slots(DataType::Activity, &[10, 12, 13, 20]);
+        rows.extend(slots(DataType::Tests, &[12, 21]));
+        rows.extend(slots(DataType::Sleep, &[11, 14, 19]));
+        let values: Values = rows.into_iter().collect();
+        let days = |rows: &[DerivedRow]| rows.iter().map(|row| day_of(row.key).0.0).collect::<Vec<_>>();
+        let around = |day: i32, count: i64| {
+            let look = || Look { day: LocalDay(day), days: count };
+            match (values.answer(Need::VitalDaysBefore(look())), values.answer(Need::VitalDaysAfter(look()))) {
+                (Some(Answer::VitalDaysBefore(before)), Some(Answer::VitalDaysAfter(after))) => {
+                    (days(&before), days(&after))
+                }
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(around(13, 1), (vec![12, 12], vec![20]), "both types of the nearest day, and no day of sleep alone");
+        assert_eq!(around(13, 2), (vec![12, 12, 10], vec![20, 21]));
+        assert_eq!(around(14, 9), (vec![13, 12, 12, 10], vec![20, 21]));
+        assert_eq!(around(14, 0), (vec![], vec![]));
+        assert_eq!(around(5, 3), (vec![], vec![10, 12, 12, 13]));
+    }
+
+    #[test]
+    fn changes_make_the_others_of_these() {
+        let mut these: Values =
+            [put(Output::News, 1, "same"), put(Output::News, 2, "old"), put(Output::News, 3, "gone")]
+                .into_iter()
+                .collect();
+        let others: Values = [
+            DerivedRow { version: 7, ..put(Output::News, 1, "same") },
+            put(Output::News, 2, "new"),
+            put(Output::Extra, 2, "more"),
+        ]
+        .into_iter()
+        .collect();
+        let changes = these.changes_to(&others);
+        assert_eq!(
+            changes,
+            [gone(Output::News, 3), put(Output::News, 2, "new"), put(Output::Extra, 2, "more")],
+            "a later version that says the same is no change"
+        );
+        assert!(others.changes_to(&others).is_empty());
+        these.apply(changes);
+        assert!(these.changes_to(&others).is_empty());
+    }
+
+    #[test]
+    fn what_another_version_has_derived_is_not_known() {
+        let day = LocalDay(20_000);
+        let row = |output, number| put(output, day_and(day, number), "x");
+        assert!(is_known(&row(Output::Slots, DataType::Activity.number())));
+        assert!(is_known(&row(Output::Section, Section::Activity.number())));
+        let figure = figures().next().expect("a figure").number;
+        assert!(is_known(&row(Output::Extra, figure)));
+        let (_, last) = keys_of_days(day, day);
+        for output in [Output::Slots, Output::Section, Output::Extra] {
+            assert!(!is_known(&put(output, last, "x")), "{output:?}");
+        }
+        for output in [Output::DayInputs, Output::AfHour, Output::News] {
+            assert!(is_known(&put(output, last, "x")), "{output:?}: their keys are times or nothing");
+        }
+    }
+}

@@ -89,3 +89,54 @@ impl Rows {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use vitals::registry::{Channel, DataType};
+    use vitals::zone::ZoneRuns;
+
+    use super::*;
+
+    fn block(times_us: &[i64]) -> Block {
+        let mut block = Block::empty(DataType::Sleep, Channel::default());
+        block.times_us = times_us.to_vec();
+        block.zones = ZoneRuns::constant("UTC".into(), times_us.len());
+        block
+    }
+
+    fn described(rows: &Rows) -> Result<FileOfArchive> {
+        rows.described("sleep.csv".to_owned(), "sleep", WrittenEntry { bytes: 7, sha256: "ab".to_owned() })
+    }
+
+    #[test]
+    fn rows_are_counted_and_their_first_and_last_kept() {
+        let mut rows = Rows::default();
+        rows.add(&[block(&[1_000_000, 2_000_000]), block(&[500_999])]);
+        rows.add(&[]);
+        rows.add(&[block(&[3_000_000, 4_000_999])]);
+        let file = described(&rows).expect("rows");
+        assert_eq!((file.rows, file.first_timestamp, file.last_timestamp), (5, 500, 4_000), "whole milliseconds");
+        assert_eq!((&*file.name, file.data_type, file.bytes, &*file.sha256), ("sleep.csv", "sleep", 7, "ab"));
+    }
+
+    #[test]
+    fn a_file_that_is_known_without_its_rows_is_described_alike() {
+        let mut counted = Rows::default();
+        counted.add(&[block(&[-1_500, 2_500])]);
+        let (counted, known) =
+            (described(&counted).expect("rows"), described(&Rows::known(2, -1_500, 2_500)).expect("rows"));
+        assert_eq!((counted.rows, counted.first_timestamp, counted.last_timestamp), (2, -2, 2), "before 1970 too");
+        assert_eq!(
+            (known.rows, known.first_timestamp, known.last_timestamp),
+            (counted.rows, counted.first_timestamp, counted.last_timestamp)
+        );
+    }
+
+    #[test]
+    fn a_file_without_a_row_is_our_fault() {
+        assert!(matches!(described(&Rows::default()), Err(PlatformError::Internal(_))));
+        let mut empty = Rows::default();
+        empty.add(&[block(&[])]);
+        assert!(matches!(described(&empty), Err(PlatformError::Internal(_))));
+    }
+}

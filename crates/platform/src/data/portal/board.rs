@@ -198,3 +198,16 @@ pub(super) fn name_of(person: &Person, voucher_code: &str) -> String {
         .collect();
     if names.is_empty() { voucher_code.to_owned() } else { names.join(" ") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_store_that_is_away_holds_up_the_other_rows() {
+        let of = |error: StoreError| is_away(&PlatformError::Store(error));
+        assert!(of(StoreError::Unavailable("gone".to_owned())));
+        assert!(!of(StoreError::Damaged("a row".to_owned())));
+        assert!(!is_away(&PlatformError::NotFound("patient")));
+    }
+}

@@ -200,7 +200,7 @@ async fn rows_of(
     uuids.dedup();
     let mut changed = Vec::with_capacity(uuids.len());
     for part in Readable::for_board_listeners(uuids).into_parts(ROWS_AT_ONCE) {
-        // Who cannot be read keeps what the boards show, with its times, until they are read anew.
+        // Who cannot be read keeps what the boards show, with its times, until they are read again.
         for row in data.board_rows(part).await?.into_iter().filter(|row| !row.is_unreadable) {
             let of_patient = held.iter().filter(|(patient, _)| *patient == row.uuid);
             let studies = of_patient.map(|(_, code)| code.clone()).collect();
@@ -208,4 +208,103 @@ async fn rows_of(
         }
     }
     Ok(changed)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use store::events::{LogCursor, Place};
+
+    use super::*;
+
+    fn event(event_type: EventType, patient: &str, body: Value) -> Event {
+        let next = Place { position: 1, offset: 0 };
+        Event { patient: PatientId::new(patient), sequence: 1, time_ms: 0, event_type, body, next }
+    }
+
+    fn cursor(offset: i64) -> Cursor {
+        let log = || LogCursor { epoch: "e".to_owned(), place: Place { position: 0, offset } };
+        Cursor { users: log(), health: log() }
+    }
+
+    fn row(patient: &str, studies: &[&str]) -> ChangedRow {
+        let row = BoardRow { name: patient.to_owned(), ..BoardRow::empty(PatientId::new(patient), 0) };
+        ChangedRow { row: Arc::new(row), studies: studies.iter().map(|code| GroupCode::new(*code)).collect() }
+    }
+
+    /// Events of a board as texts: `reload`, or patient and whether the place is the one before or behind.
+    fn told(changes: &Changes, code: &str, rows: &[ChangedRow]) -> Vec<String> {
+        let (before, behind) = (cursor(1), cursor(2));
+        let events = changes.events_for(&GroupCode::new(code), rows, &before, &behind);
+        let text = |event: BoardEvent| match event {
+            BoardEvent::Reload => "reload".to_owned(),
+            BoardEvent::Row { id, row } if id == before.to_string() => format!("{} before", row.name),
+            BoardEvent::Row { id, row } if id == behind.to_string() => format!("{} behind", row.name),
+            BoardEvent::Row { id, .. } => panic!("{id}"),
+        };
+        events.into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn what_a_board_shows_of_a_patient_makes_a_row_once() {
+        let shown = [
+            EventType::SyncStored,
+            EventType::SyncRepeated,
+            EventType::LatestChanged,
+            EventType::DayUpdated,
+            EventType::NewsScored,
+            EventType::DeviceChanged,
+            EventType::PatientActivated,
+            EventType::PatientAttached,
+        ];
+        for event_type in shown {
+            let changes = Changes::of(&[event(event_type, "grace", json!({})), event(event_type, "grace", json!({}))]);
+            assert_eq!(changes.patients, BTreeSet::from([PatientId::new("grace")]), "{event_type:?}");
+            assert!(!changes.needs_reload(&GroupCode::new("AAAAA")), "{event_type:?}");
+        }
+        for event_type in [EventType::ExportFinished, EventType::Unknown] {
+            let changes = Changes::of(&[event(event_type, "grace", json!({"group": "AAAAA"}))]);
+            assert!(changes.patients.is_empty() && !changes.needs_reload(&GroupCode::new("AAAAA")), "{event_type:?}");
+        }
+    }
+
+    #[test]
+    fn who_leaves_has_the_boards_of_those_studies_read_again() {
+        let needs = |event_type, body| {
+            let changes = Changes::of(&[event(event_type, "grace", body)]);
+            ["AAAAA", "BBBBB", "CCCCC"].map(|code| changes.needs_reload(&GroupCode::new(code)))
+        };
+        assert_eq!(needs(EventType::PatientDetached, json!({"group": "BBBBB"})), [false, true, false]);
+        assert_eq!(needs(EventType::PatientErased, json!({"groups": ["AAAAA", "CCCCC"]})), [true, false, true]);
+        assert_eq!(needs(EventType::PatientErased, json!({})), [false; 3], "of no study");
+        // The data of an earlier event are gone after an erasure: it could have been any study.
+        assert_eq!(needs(EventType::PatientDetached, json!({})), [true; 3]);
+    }
+
+    #[test]
+    fn only_the_last_row_of_a_study_carries_the_place_behind_all() {
+        let changes = Changes::default();
+        let rows = [row("ada", &["AAAAA"]), row("bea", &["AAAAA", "BBBBB"]), row("cleo", &["BBBBB"]), row("dora", &[])];
+        assert_eq!(told(&changes, "AAAAA", &rows), ["ada before", "bea behind"]);
+        assert_eq!(told(&changes, "BBBBB", &rows), ["bea before", "cleo behind"]);
+        assert_eq!(told(&changes, "CCCCC", &rows), [""; 0]);
+        let left = Changes::of(&[event(EventType::PatientDetached, "eve", json!({"group": "AAAAA"}))]);
+        assert_eq!(
+            told(&left, "AAAAA", &rows),
+            ["reload", "ada before", "bea behind"],
+            "first who has gone, then rows"
+        );
+        assert_eq!(told(&left, "CCCCC", &rows), [""; 0]);
+        assert_eq!(told(&left, "AAAAA", &[]), ["reload"]);
+    }
+
+    #[test]
+    fn pages_of_events_add_up() {
+        let mut changes = Changes::of(&[event(EventType::SyncStored, "ada", json!({}))]);
+        changes.add(&[event(EventType::DayUpdated, "bea", json!({})), event(EventType::SyncStored, "ada", json!({}))]);
+        changes.add(&[event(EventType::PatientDetached, "ada", json!({"group": "AAAAA"}))]);
+        assert_eq!(changes.patients.len(), 2);
+        assert!(changes.needs_reload(&GroupCode::new("AAAAA")));
+        assert!(!changes.needs_reload(&GroupCode::new("BBBBB")));
+    }
 }

@@ -171,3 +171,116 @@ fn read(
 fn is_challenge(text: &str) -> bool {
     text.len() == CHALLENGE_LENGTH && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SHA-256 of nothing, as base64url.
+    const CHALLENGE: &str = "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU";
+    const ADDRESS: &str = "https://diary.example/back";
+
+    fn client(has_secret: bool) -> OauthClient {
+        OauthClient {
+            id: ClientId::new("a client"),
+            secret_hash: has_secret.then(|| vec![1; 32]),
+            name: "Diary".to_owned(),
+            privacy_policy_url: "https://diary.example/privacy".to_owned(),
+            created_ms: 0,
+            removed_ms: None,
+        }
+    }
+
+    fn pairs(parameters: &[(&str, &str)]) -> Vec<(String, String)> {
+        parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    /// A good request with these parameters instead of its own, and without those that are empty.
+    fn asked(changes: &[(&str, &str)]) -> Vec<(String, String)> {
+        let good = [
+            ("response_type", "code"),
+            ("code_challenge", CHALLENGE),
+            ("code_challenge_method", "S256"),
+            ("state", "a state"),
+        ];
+        let kept = good.iter().filter(|(name, _)| !changes.iter().any(|(changed, _)| changed == name));
+        pairs(&kept.chain(changes).filter(|(_, value)| !value.is_empty()).copied().collect::<Vec<_>>())
+    }
+
+    fn error(parameters: &[(String, String)]) -> Option<&'static str> {
+        read(parameters, client(false), ADDRESS, None).err().map(|(error, _)| error)
+    }
+
+    #[test]
+    fn what_a_client_asks_for_is_taken_as_it_is() {
+        let request = read(&asked(&[]), client(false), ADDRESS, Some("a state")).expect("a good request");
+        assert_eq!((request.client, request.client_name), (ClientId::new("a client"), "Diary".to_owned()));
+        assert_eq!((&*request.redirect_uri, request.state.as_deref()), (ADDRESS, Some("a state")));
+        assert_eq!(request.challenge.as_deref(), Some(CHALLENGE));
+        assert_eq!(request.scope, "patient.read", "the least, where nothing is named");
+        for (scope, granted) in [
+            ("patient.sync patient.read", "patient.read patient.sync"),
+            (" patient.read  patient.read ", "patient.read"),
+            ("patient.sync", "patient.sync"),
+        ] {
+            let request = read(&asked(&[("scope", scope)]), client(false), ADDRESS, None).expect("a known scope");
+            assert_eq!(request.scope, granted, "`{scope}`");
+        }
+    }
+
+    #[test]
+    fn each_fault_has_the_error_that_the_standard_names() {
+        let long = "s".repeat(LONGEST_STATE + 1);
+        for (changes, expected) in [
+            (vec![("response_type", "")], "invalid_request"),
+            (vec![("response_type", "token")], "unsupported_response_type"),
+            (vec![("response_type", "code token")], "unsupported_response_type"),
+            (vec![("response_mode", "fragment")], "invalid_request"),
+            (vec![("request", "eyJ")], "request_not_supported"),
+            (vec![("request_uri", "https://diary.example/request")], "request_uri_not_supported"),
+            (vec![("scope", "patient.write")], "invalid_scope"),
+            (vec![("scope", "patient.read patient.write")], "invalid_scope"),
+            (vec![("state", long.as_str())], "invalid_request"),
+            (vec![("state", "a\0b")], "invalid_request"),
+            (vec![("scope", "patient.read\0")], "invalid_request"),
+            (vec![("scope", "patient.read"), ("scope", "patient.read")], "invalid_request"),
+            (vec![("client_id", "one"), ("client_id", "one")], "invalid_request"),
+            (vec![("code_challenge", ""), ("code_challenge_method", "")], "invalid_request"),
+            (vec![("code_challenge", "")], "invalid_request"),
+            (vec![("code_challenge_method", "")], "invalid_request"),
+            (vec![("code_challenge_method", "plain")], "invalid_request"),
+            (vec![("code_challenge_method", "s256")], "invalid_request"),
+            (vec![("code_challenge", &CHALLENGE[1..])], "invalid_request"),
+            (vec![("code_challenge", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU")], "invalid_request"),
+        ] {
+            assert_eq!(error(&asked(&changes)), Some(expected), "{changes:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_ours_may_be_there_as_it_likes() {
+        for extra in [vec![("nonce", "1"), ("nonce", "2")], vec![("utm", "a\0b")], vec![("response_mode", "query")]] {
+            assert_eq!(error(&asked(&extra)), None, "{extra:?}");
+        }
+        let longest = "s".repeat(LONGEST_STATE);
+        assert_eq!(error(&asked(&[("state", longest.as_str())])), None);
+    }
+
+    #[test]
+    fn only_a_client_with_a_secret_may_do_without_a_challenge() {
+        let without = asked(&[("code_challenge", ""), ("code_challenge_method", "")]);
+        let of = |has_secret| read(&without, client(has_secret), ADDRESS, None).map(|request| request.challenge);
+        assert_eq!(of(true), Ok(None));
+        assert_eq!(of(false), Err(("invalid_request", "code_challenge is required of this client")));
+        let method_alone = asked(&[("code_challenge", "")]);
+        let refused = read(&method_alone, client(true), ADDRESS, None).map(drop);
+        assert_eq!(refused, Err(("invalid_request", "code_challenge is required")));
+    }
+
+    #[test]
+    fn parameters_count_that_are_there_once_and_not_empty() {
+        let parameters = pairs(&[("a", "1"), ("b", ""), ("c", "1"), ("c", "2"), ("d", "x\0"), ("e", "1"), ("E", "2")]);
+        let found = ["a", "b", "c", "d", "e", "f"].map(|name| only(&parameters, name));
+        assert_eq!(found, [Some("1"), None, None, None, Some("1"), None]);
+    }
+}

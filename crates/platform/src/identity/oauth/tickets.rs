@@ -103,3 +103,103 @@ impl Identity {
 fn broken(error: impl std::fmt::Display) -> PlatformError {
     PlatformError::Internal(format!("authorization ticket: {error}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use store::ClientId;
+
+    use super::*;
+    use crate::test_service::Service;
+
+    fn request() -> AuthorizationRequest {
+        AuthorizationRequest {
+            client: ClientId::new("a client"),
+            client_name: "Diary".to_owned(),
+            privacy_policy_url: "https://diary.example/privacy".to_owned(),
+            redirect_uri: "https://diary.example/back".to_owned(),
+            scope: "patient.read".to_owned(),
+            state: Some("ü&=".to_owned()),
+            challenge: None,
+        }
+    }
+
+    fn is_closed(opened: Result<Ticket>) -> bool {
+        matches!(opened, Err(PlatformError::Forbidden("the form is no longer valid")))
+    }
+
+    #[tokio::test]
+    async fn a_ticket_opens_for_its_browser_and_says_what_was_put_in() {
+        let service = Service::start().await;
+        let identity = &service.platform.identity;
+        let (browser, other) = (identity.new_browser(), identity.new_browser());
+        assert_ne!(browser, other);
+        let approver = Approver { patient: PatientId::new("grace"), password: vec![1, 2, 3] };
+        let sealed = identity.seal_ticket(request(), Some(approver), &browser).unwrap();
+        let opened = identity.open_ticket(&sealed, &browser).unwrap();
+        assert_eq!(opened.request, request());
+        let approver = opened.approver.unwrap();
+        assert_eq!((approver.patient, approver.password), (PatientId::new("grace"), vec![1, 2, 3]));
+        for elsewhere in [other.as_str(), "", &browser[1..]] {
+            assert!(is_closed(identity.open_ticket(&sealed, elsewhere)), "`{elsewhere}`");
+        }
+        assert!(!sealed.contains("Diary"), "nobody reads it on the way");
+    }
+
+    #[tokio::test]
+    async fn a_ticket_that_was_changed_anywhere_is_closed() {
+        let service = Service::start().await;
+        let identity = &service.platform.identity;
+        let sealed = identity.seal_ticket(request(), None, "browser").unwrap();
+        let bytes = URL_SAFE_NO_PAD.decode(&sealed).unwrap();
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1;
+            assert!(is_closed(identity.open_ticket(&URL_SAFE_NO_PAD.encode(&changed), "browser")), "byte {at}");
+        }
+        for length in [0, 1, NONCE_LEN - 1, NONCE_LEN, bytes.len() - 1] {
+            assert!(is_closed(identity.open_ticket(&URL_SAFE_NO_PAD.encode(&bytes[..length]), "browser")), "{length}");
+        }
+        for text in ["", "no base 64!", &format!("{sealed}="), &format!("{sealed}AAAA")] {
+            assert!(is_closed(identity.open_ticket(text, "browser")), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_ticket_is_open_for_a_quarter_of_an_hour_and_used_once() {
+        let service = Service::start().await;
+        let identity = &service.platform.identity;
+        let seal = || identity.seal_ticket(request(), None, "browser").unwrap();
+        let first = seal();
+        service.pass_ms(OPEN_FOR_MS - 1);
+        let opened = identity.open_ticket(&first, "browser").unwrap();
+        assert!(identity.use_ticket(&opened));
+        assert!(!identity.use_ticket(&opened));
+        assert!(!identity.use_ticket(&identity.open_ticket(&first, "browser").unwrap()), "opening it again is no way");
+        let second = identity.open_ticket(&seal(), "browser").unwrap();
+        assert!(identity.use_ticket(&second), "each is used by itself");
+        service.pass_ms(1);
+        assert!(is_closed(identity.open_ticket(&first, "browser")));
+        // What has expired is forgotten, what has not is kept.
+        assert!(!identity.use_ticket(&second));
+        assert_eq!(identity.memory.used_tickets.lock().unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn tickets_of_one_request_differ_and_those_of_another_key_are_closed() {
+        let service = Service::start().await;
+        let identity = &service.platform.identity;
+        let seal = || identity.seal_ticket(request(), None, "browser").unwrap();
+        let (one, two) = (seal(), seal());
+        assert_ne!(one, two);
+        let id = |sealed: &str| identity.open_ticket(sealed, "browser").unwrap().id;
+        assert_ne!(id(&one), id(&two));
+        let key = UnboundKey::new(&AES_256_GCM, &[9; 32]).unwrap();
+        let mut foreign = serde_json::to_vec(&identity.open_ticket(&one, "browser").unwrap()).unwrap();
+        let nonce = [7; NONCE_LEN];
+        LessSafeKey::new(key)
+            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(&b"browser"[..]), &mut foreign)
+            .unwrap();
+        let foreign = URL_SAFE_NO_PAD.encode([&nonce[..], &foreign].concat());
+        assert!(is_closed(identity.open_ticket(&foreign, "browser")));
+    }
+}
