@@ -35,10 +35,10 @@ mod tests {
     /// Panics in two ways, in a process whose panics are reported as the program's are.
     async fn panic_twice() {
         say_where();
-        let error = runtime::compute("read", || panic!("{OF_A_PERSON}")).await.map(|(): ()| ()).unwrap_err();
+        let error = runtime::compute::<(), _>("read", || panic!("{OF_A_PERSON}")).await.unwrap_err();
         assert_eq!(error.to_string(), "read panicked");
-        let error = runtime::compute("read", || std::panic::panic_any(OF_A_PERSON.to_owned())).await;
-        assert_eq!(error.map(|(): ()| ()).unwrap_err().to_string(), "read panicked");
+        let of_any = runtime::compute::<(), _>("read", || std::panic::panic_any(OF_A_PERSON.to_owned()));
+        assert_eq!(of_any.await.unwrap_err().to_string(), "read panicked");
     }
 
     #[tokio::test]

@@ -166,10 +166,10 @@ impl Identity {
 
     /// Removes the second factor of an account whose owner cannot show a code any more. Not found when there is none.
     pub async fn remove_second_factor(&self, account: &Account) -> Result<()> {
-        match self.core.users().remove_totp(&account.uuid).await? {
-            true => Ok(()),
-            false => Err(PlatformError::NotFound("second factor")),
+        if !self.core.users().remove_totp(&account.uuid).await? {
+            return Err(PlatformError::NotFound("second factor"));
         }
+        Ok(())
     }
 
     /// Disables an account: it cannot log in, and its sessions, its API keys and the health-tokens that it asked for

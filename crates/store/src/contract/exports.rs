@@ -150,9 +150,10 @@ async fn export_of_a_job_without_a_patient_still_tells_that_it_has_ended(stores:
         let lease = claimed(&stores, number * 10 * MINUTE_MS).await.expect("a job");
         let lease = JobLease { patient: None, ..lease };
         let before = health.events().after(&patient, 0, 99).await.expect("a list").len();
-        let ended = match is_done {
-            true => health.finish_export(&lease, 7, 3_000).await,
-            false => health.give_export_up(&lease, "too bad", 3_000).await,
+        let ended = if is_done {
+            health.finish_export(&lease, 7, 3_000).await
+        } else {
+            health.give_export_up(&lease, "too bad", 3_000).await
         };
         assert!(ended.expect("an answer"));
         let told = health.events().after(&patient, 0, 99).await.expect("a list");

@@ -114,6 +114,8 @@ pub(crate) async fn until_waiting(tx: &Tx<'_>, others: i64) -> Result<()> {
     /// 5 ms apart.
     const LOOKS: usize = 1000;
     for _ in 0..LOOKS {
+        // What a transaction has seen of the others is kept for it otherwise.
+        tx.query_opt("SELECT pg_stat_clear_snapshot()", &[], |_| Ok(())).await?;
         if tx.query_opt(WAITING, &[], |row| row.get::<i64>(0)).await? >= Some(others) {
             return Ok(());
         }

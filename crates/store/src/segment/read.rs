@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ops::{Range, RangeInclusive};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
 use futures::Stream;
@@ -28,6 +29,7 @@ const FOOTER_BYTES: u64 = 64 << 10;
 pub struct SegmentReader {
     objects: Objects,
     location: Path,
+    bytes: u64,
     data_type: DataType,
     metadata: ArrowReaderMetadata,
     pieces: std::sync::Arc<[Piece]>,
@@ -44,10 +46,12 @@ impl SegmentReader {
         blocking({
             let objects = objects.clone();
             move || {
-                let file = metadata.file_metadata();
-                let pieces = read_pieces(file.key_value_metadata(), file.num_rows() as usize)?.into();
-                let metadata = ArrowReaderMetadata::try_new(metadata.into(), ArrowReaderOptions::new());
-                Ok(SegmentReader { objects, location, data_type, metadata: metadata?, pieces })
+                guarded(move || {
+                    let file = metadata.file_metadata();
+                    let pieces = read_pieces(file.key_value_metadata(), file.num_rows() as usize)?.into();
+                    let metadata = ArrowReaderMetadata::try_new(metadata.into(), ArrowReaderOptions::new())?;
+                    Ok(SegmentReader { objects, location, bytes, data_type, metadata, pieces })
+                })
             }
         })
         .await
@@ -91,14 +95,18 @@ impl SegmentReader {
                 plan.push_back(wanted);
             }
         }
-        let decoder = ParquetPushDecoderBuilder::new_with_metadata(self.metadata.clone())
-            .with_batch_size(PAGE_ROWS)
-            .with_row_selection(RowSelection::from_consecutive_ranges(ranges.into_iter(), row))
-            .build()?;
+        let decoder = guarded(|| {
+            let decoder = ParquetPushDecoderBuilder::new_with_metadata(self.metadata.clone())
+                .with_batch_size(PAGE_ROWS)
+                .with_row_selection(RowSelection::from_consecutive_ranges(ranges.into_iter(), row))
+                .build()?;
+            Ok(decoder)
+        })?;
         let state = Decoding { data_type: self.data_type, times_us, plan, decoder, batches: VecDeque::new() };
         Ok(SegmentPieces {
             objects: self.objects.clone(),
             location: self.location.clone(),
+            bytes: self.bytes,
             state: Some(Box::new(state)),
         })
     }
@@ -108,6 +116,7 @@ impl SegmentReader {
 pub struct SegmentPieces {
     objects: Objects,
     location: Path,
+    bytes: u64,
     /// `None` after an error.
     state: Option<Box<Decoding>>,
 }
@@ -126,7 +135,7 @@ impl SegmentPieces {
         let mut state = self.state.take().ok_or_else(|| StoreError::Damaged("reading has failed before".to_owned()))?;
         loop {
             let (back, step) = blocking(move || {
-                let step = state.step()?;
+                let step = guarded(|| state.step())?;
                 Ok((state, step))
             })
             .await?;
@@ -142,8 +151,8 @@ impl SegmentPieces {
                 }
                 Step::Fetch(ranges) => {
                     // Fetched outside the blocking half, whose threads are few.
-                    let data = self.objects.store.get_ranges(&self.location, &ranges).await?;
-                    state.decoder.push_ranges(ranges, data)?;
+                    let data = fetch(&self.objects, &self.location, self.bytes, &ranges).await?;
+                    guarded(|| Ok(state.decoder.push_ranges(ranges, data)?))?;
                 }
             }
         }
@@ -235,9 +244,12 @@ async fn read_metadata(objects: &Objects, location: &Path, bytes: u64) -> Result
     let footer = bytes.saturating_sub(FOOTER_BYTES)..bytes;
     let mut ranges = vec![footer];
     loop {
-        let data: Vec<Bytes> = objects.store.get_ranges(location, &ranges).await?;
-        decoder.push_ranges(ranges, data)?;
-        ranges = match decoder.try_decode()? {
+        let data = fetch(objects, location, bytes, &ranges).await?;
+        let decoded = guarded(|| {
+            decoder.push_ranges(ranges, data)?;
+            Ok(decoder.try_decode()?)
+        })?;
+        ranges = match decoded {
             DecodeResult::Data(metadata) => return Ok(metadata),
             DecodeResult::NeedsData(ranges) => ranges,
             DecodeResult::Finished => {
@@ -245,4 +257,20 @@ async fn read_metadata(objects: &Objects, location: &Path, bytes: u64) -> Result
             }
         };
     }
+}
+
+/// Fetches parts of an object of which the catalog says how long it is.
+async fn fetch(objects: &Objects, location: &Path, bytes: u64, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+    // Asked for, it would look as if the objects were away, and be tried again and again.
+    if ranges.iter().any(|range| range.start > range.end || range.end > bytes) {
+        return Err(StoreError::Damaged("a segment names bytes beyond its end".to_owned()));
+    }
+    Ok(objects.store.get_ranges(location, ranges).await?)
+}
+
+/// Runs the Parquet library on bytes that may be damaged. It was written for files that one trusts: where the bytes
+/// contradict each other it can panic, which is damage of this file and of nothing else. What it has worked on is dropped.
+fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|_| Err(StoreError::Damaged("a segment: its bytes contradict each other".to_owned())))
 }

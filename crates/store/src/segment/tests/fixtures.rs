@@ -29,34 +29,33 @@ fn samples(data_type: DataType) -> Vec<Block> {
         DataType::Tests => &[&[3], &[8]],
         _ => &[&[]],
     };
-    channels.iter().map(|cells| channel_samples(data_type, cells)).collect()
+    channels.iter().map(|cells| channel_samples(data_type, cells, 300)).collect()
 }
 
-fn channel_samples(data_type: DataType, channel_cells: &[i32]) -> Block {
-    const ROWS: i64 = 300;
+pub(super) fn channel_samples(data_type: DataType, channel_cells: &[i32], rows: usize) -> Block {
     let channel: Channel = data_type.channel(channel_cells);
     let mut block = Block::empty(data_type, channel);
-    block.times_us = (0..ROWS).map(|row| DAY_START_US + row * 7_813 + channel.0 % 5).collect();
+    block.times_us = (0..rows as i64).map(|row| DAY_START_US + row * 7_813 + channel.0 % 5).collect();
     for (position, column) in data_type.columns().iter().enumerate() {
         let steps = column.steps_per_unit();
         block.columns[position] = match position % 4 {
             _ if column.is_text() => {
                 let text = |row: i64| (row % 3 > 0).then(|| format!("text {}", row % 7).into());
-                Cells::Text((0..ROWS).map(text).collect())
+                Cells::Text((0..rows as i64).map(text).collect())
             }
             0 => Cells::Constant(NULL),
             1 => Cells::Constant(steps),
             2 => Cells::Values(
-                (0..ROWS).map(|row| if row % 10 == 0 { NULL } else { (row % 4) as i32 * steps }).collect(),
+                (0..rows as i64).map(|row| if row % 10 == 0 { NULL } else { (row % 4) as i32 * steps }).collect(),
             ),
-            _ => Cells::Values((0..ROWS).map(|row| (row * row % 100) as i32 * steps / 100).collect()),
+            _ => Cells::Values((0..rows as i64).map(|row| (row * row % 100) as i32 * steps / 100).collect()),
         };
     }
     for (position, cell) in data_type.channel_columns().iter().zip(channel_cells) {
         block.columns[*position] = Cells::Constant(*cell);
     }
-    block.zones = ZoneRuns::constant("Europe/Zurich".into(), 200);
-    block.zones.push("Asia/Tokyo".into(), 100);
+    block.zones = ZoneRuns::constant("Europe/Zurich".into(), rows - rows / 3);
+    block.zones.push("Asia/Tokyo".into(), rows / 3);
     simplified(block)
 }
 

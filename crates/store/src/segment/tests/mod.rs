@@ -2,6 +2,7 @@
 
 mod catalog;
 mod fixtures;
+mod flips;
 mod round_trip;
 mod signals;
 mod size;
