@@ -2,8 +2,9 @@
 //! are in the program.
 
 use axum::Router;
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
-use axum::http::{HeaderName, HeaderValue};
+use axum::http::HeaderValue;
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::response::Response;
 use tower_http::set_header::SetResponseHeaderLayer;
 use utoipa_swagger_ui::{Config, SwaggerUi, oauth};
 
@@ -23,13 +24,16 @@ pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     // Applications without a secret have to prove that they are the one that asked.
     let oauth = oauth::Config::new().use_pkce_with_authorization_code_grant(true);
     let page: Router<S> = SwaggerUi::new("/docs").config(config).oauth(oauth).into();
-    page.route_layer(header(CONTENT_SECURITY_POLICY, POLICY))
-        // The files are large and change with the program only.
-        .route_layer(header(CACHE_CONTROL, "max-age=3600"))
+    let policy = HeaderValue::from_static(POLICY);
+    page.route_layer(SetResponseHeaderLayer::overriding(CONTENT_SECURITY_POLICY, policy))
+        .route_layer(SetResponseHeaderLayer::overriding(CACHE_CONTROL, kept_for))
 }
 
-fn header(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer<HeaderValue> {
-    SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value))
+/// How long a browser may keep an answer, where that is not what holds for all.
+fn kept_for(answer: &Response) -> Option<HeaderValue> {
+    let kind = answer.headers().get(CONTENT_TYPE)?.as_bytes();
+    // The files are large and change with the program only. Where OAuth comes back to a page, its address holds a code.
+    (!kind.starts_with(b"text/html")).then(|| HeaderValue::from_static("max-age=3600"))
 }
 
 #[cfg(test)]
@@ -37,7 +41,7 @@ mod tests {
     use std::io::Read as _;
 
     use axum::body::{Body, to_bytes};
-    use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
+    use axum::http::header::{CONTENT_ENCODING, LOCATION};
     use axum::http::{HeaderMap, Request, StatusCode};
     use tower::ServiceExt as _;
 
@@ -91,10 +95,14 @@ mod tests {
             };
             // Browsers are told not to guess.
             assert_eq!(kind.split(';').next(), Some(expected), "{file}");
+            assert_eq!(headers[CACHE_CONTROL], "max-age=3600", "{file}");
         }
         assert!(page.contains("swagger-initializer.js"), "{page}");
         for inline in ["style=", "<style", "onclick", "<script>", "src=\"http", "href=\"http"] {
             assert!(!page.contains(inline), "{inline}: the policy forbids it");
+        }
+        for not_kept in ["/docs", "/docs/", "/docs/oauth2-redirect.html?code=x&state=y", "/docs/nothing.js"] {
+            assert_eq!(get(not_kept).await.1.get(CACHE_CONTROL), None, "{not_kept}");
         }
         assert_eq!(get("/docs/nothing.js").await.0, StatusCode::NOT_FOUND);
     }
