@@ -1,8 +1,8 @@
 //! The keys that sign tokens, sealed. Each cloud keeps its own in its database, so that every node has them.
 
-use crate::engine::{Db, Row};
+use crate::engine::Db;
 use crate::error::Result;
-use crate::texts::sql;
+use crate::texts::{record, sql};
 
 /// A key that signs the tokens of one cloud.
 #[derive(Clone, PartialEq, Eq)]
@@ -25,13 +25,16 @@ impl std::fmt::Debug for SigningKey {
     }
 }
 
+record! {
+    key_columns!(""), read_key(row) -> SigningKey { kid, sealed_key, public_key, created_ms, retired_ms }
+}
+
 sql! {
-    LIST = "SELECT kid, sealed_key, public_key, created_ms, retired_ms FROM signing_key ORDER BY created_ms, kid";
+    LIST = concat!("SELECT ", key_columns!(), " FROM signing_key ORDER BY created_ms, kid");
     ANY = "SELECT 1 FROM signing_key LIMIT 1";
     RETIRE = "UPDATE signing_key SET retired_ms = $1 WHERE retired_ms IS NULL";
     PURGE = "DELETE FROM signing_key WHERE retired_ms < $1";
-    ADD = "INSERT INTO signing_key (kid, sealed_key, public_key, created_ms, retired_ms)
-        VALUES ($1, $2, $3, $4, $5)";
+    ADD = concat!("INSERT INTO signing_key (", key_columns!(), ") VALUES ($1, $2, $3, $4, $5)");
 }
 
 /// All keys, oldest first.
@@ -59,14 +62,4 @@ pub(crate) async fn rotate(db: &Db, key: SigningKey) -> Result<()> {
 /// Removes keys that have only verified since before a time.
 pub(crate) async fn purge(db: &Db, retired_before_ms: i64) -> Result<u64> {
     db.write(async move |tx| tx.execute(PURGE, &[&retired_before_ms]).await).await
-}
-
-fn read_key(row: &Row<'_>) -> Result<SigningKey> {
-    Ok(SigningKey {
-        kid: row.get(0)?,
-        sealed_key: row.get(1)?,
-        public_key: row.get(2)?,
-        created_ms: row.get(3)?,
-        retired_ms: row.get(4)?,
-    })
 }

@@ -17,33 +17,41 @@ pub(crate) use sql;
 /// Declares the columns of a record once: `$columns!()` lists them in statements, as an argument of `concat!`, and
 /// `$read` reads them in the same order, from a row or from the next columns of one.
 ///
-/// Columns have the names of the fields. `prefix` comes before each, such as `"s."` where a statement joins tables;
-/// what is computed by the statement is next to its field.
+/// Columns have the names of the fields. `prefix` stands before each, such as `"s."` where a statement joins tables;
+/// what is computed by the statement stands beside its field. A field that is a record itself, `field <- columns!(read)`,
+/// has its columns there.
 macro_rules! record {
     (@text $prefix:literal $field:ident) => { concat!($prefix, stringify!($field)) };
     (@text $prefix:literal $field:ident $computed:literal) => { $computed };
-    ($columns:ident!($prefix:literal), $read:ident(row) -> $record:ident { $($fields:tt)* }) => {
+    (@text $prefix:literal $field:ident $nested:ident) => { $nested!() };
+    (@take $from:ident) => { $from.take()? };
+    (@take $from:ident $read:ident) => { $read($from)? };
+    ($columns:ident!($prefix:literal), $visibility:vis $read:ident(row) -> $record:ident { $($fields:tt)* }) => {
         record! { $columns!($prefix), read_columns(columns) -> $record { $($fields)* } }
 
-        fn $read(row: &$crate::engine::row::Row<'_>) -> $crate::error::Result<$record> {
+        $visibility fn $read(row: &$crate::engine::row::Row<'_>) -> $crate::error::Result<$record> {
             read_columns(&mut $crate::engine::row::Columns::of(row))
         }
     };
-    ($columns:ident!($prefix:literal), $read:ident(columns) -> $record:ident {
-        $first:ident $(= $first_computed:literal)? $(, $field:ident $(= $computed:literal)?)* $(,)?
+    ($columns:ident!($prefix:literal), $visibility:vis $read:ident(columns) -> $record:ident {
+        $first:ident $(= $first_computed:literal)? $(<- $first_nested:ident!($first_read:ident))?
+        $(, $field:ident $(= $computed:literal)? $(<- $nested:ident!($nested_read:ident))?)* $(,)?
     }) => {
         macro_rules! $columns {
             () => {
                 concat!(
-                    $crate::texts::record!(@text $prefix $first $($first_computed)?)
-                    $(, ", ", $crate::texts::record!(@text $prefix $field $($computed)?))*
+                    $crate::texts::record!(@text $prefix $first $($first_computed)? $($first_nested)?)
+                    $(, ", ", $crate::texts::record!(@text $prefix $field $($computed)? $($nested)?))*
                 )
             };
         }
 
-        fn $read(columns: &mut $crate::engine::row::Columns<'_, '_>) -> $crate::error::Result<$record> {
+        $visibility fn $read(columns: &mut $crate::engine::row::Columns<'_, '_>) -> $crate::error::Result<$record> {
             // Fields are computed in the order in which they are written.
-            Ok($record { $first: columns.take()? $(, $field: columns.take()?)* })
+            Ok($record {
+                $first: $crate::texts::record!(@take columns $($first_read)?)
+                $(, $field: $crate::texts::record!(@take columns $($nested_read)?))*
+            })
         }
     };
 }

@@ -7,7 +7,7 @@ use super::event::EventType;
 use crate::engine::{Db, Param, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
-use crate::texts::sql;
+use crate::texts::{record, sql};
 
 /// The event log of one database.
 #[derive(Clone, Debug)]
@@ -66,17 +66,33 @@ pub enum Followed {
     Expired,
 }
 
+/// A row of the log.
+struct StoredEvent {
+    patient: PatientId,
+    sequence: i64,
+    time_ms: i64,
+    event_type: String,
+    body: String,
+    position: i64,
+}
+
+record! {
+    event_columns!(""), read_stored(row) -> StoredEvent {
+        patient, sequence, time_ms, event_type = "type", body, position,
+    }
+}
+
 sql! {
     EPOCH = "SELECT epoch, retained_from, (SELECT position FROM event_horizon),
         (SELECT COUNT(*) FROM (SELECT position FROM event
             WHERE position >= (SELECT position FROM event_horizon) LIMIT 1) AS unreadable) FROM store_epoch";
     /// The offset counts rows for every reader alike, so that a cursor of one is good for another.
-    AFTER = "SELECT patient, sequence, time_ms, type, body, position FROM event
+    AFTER = concat!("SELECT ", event_columns!(), " FROM event
         WHERE position >= $1 AND position < (SELECT position FROM event_horizon) AND type <> 'message'
-        ORDER BY position, patient, sequence LIMIT $3 OFFSET $2";
-    OF_PATIENT = "SELECT patient, sequence, time_ms, type, body, position FROM event
+        ORDER BY position, patient, sequence LIMIT $3 OFFSET $2");
+    OF_PATIENT = concat!("SELECT ", event_columns!(), " FROM event
         WHERE patient = $1 AND sequence > $2 AND type NOT IN ('message', 'sync.repeated', 'latest.changed')
-        ORDER BY sequence LIMIT $3";
+        ORDER BY sequence LIMIT $3");
     OLDEST_UNREADABLE = "SELECT MIN(time_ms) FROM event WHERE position >= (SELECT position FROM event_horizon)";
 }
 
@@ -200,12 +216,12 @@ fn place_events(found: &mut [(Event, i64)], start: Place, behind: Option<i64>) -
 }
 
 fn read_event(row: &Row<'_>) -> Result<(Event, i64)> {
-    let body: String = row.get(4)?;
+    let StoredEvent { patient, sequence, time_ms, event_type, body, position } = read_stored(row)?;
     let event = Event {
-        patient: row.get(0)?,
-        sequence: row.get(1)?,
-        time_ms: row.get(2)?,
-        event_type: EventType::from_name(&row.get::<String>(3)?),
+        patient,
+        sequence,
+        time_ms,
+        event_type: EventType::from_name(&event_type),
         // A damaged body must not stop every reader of the log at this event.
         body: serde_json::from_str(&body).unwrap_or_else(|error| {
             tracing::error!(%error, "the body of an event is damaged");
@@ -213,5 +229,5 @@ fn read_event(row: &Row<'_>) -> Result<(Event, i64)> {
         }),
         next: Place::default(),
     };
-    Ok((event, row.get(5)?))
+    Ok((event, position))
 }

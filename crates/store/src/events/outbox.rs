@@ -11,10 +11,11 @@ use sha2::{Digest, Sha256};
 
 use super::append::raise_event_position;
 use super::log::EventLog;
+use crate::engine::row::Columns;
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::ids::{MessageId, PatientId};
-use crate::texts::sql;
+use crate::texts::{record, sql};
 
 /// Place of a message in the log.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,6 +40,16 @@ const NO_PATIENT: &str = "";
 /// Keys in one page.
 const PAGE: i64 = 100;
 
+record! {
+    key_columns!(""), read_key(columns) -> MessageKey { patient, sequence }
+}
+
+record! {
+    message_columns!(""), read_message(row) -> StoredMessage {
+        key <- key_columns!(read_key), created_ms = "time_ms", text = "message",
+    }
+}
+
 sql! {
     /// Also makes the operations on one patient follow each other.
     RAISE = concat!("UPDATE patient SET events = events + 1, ", raise_event_position!(), " WHERE uuid = $1");
@@ -46,13 +57,13 @@ sql! {
         SELECT NULLIF(event_position, 0), uuid, events, $2, 'message', '{}', $3 FROM patient WHERE uuid = $1";
     ENQUEUE_OF_NO_PATIENT = "INSERT INTO event (position, patient, sequence, time_ms, type, body, message)
         SELECT NULLIF(position, 0), '', $1, $2, 'message', '{}', $3 FROM event_clock";
-    OF_PATIENT = "SELECT patient, sequence, time_ms, message FROM event
-        WHERE patient = $1 AND message IS NOT NULL ORDER BY sequence";
-    FIND = "SELECT patient, sequence, time_ms, message FROM event
-        WHERE patient = $1 AND sequence = $2 AND message IS NOT NULL";
-    KEYS = "SELECT patient, sequence FROM event
+    OF_PATIENT = concat!("SELECT ", message_columns!(), " FROM event
+        WHERE patient = $1 AND message IS NOT NULL ORDER BY sequence");
+    FIND = concat!("SELECT ", message_columns!(), " FROM event
+        WHERE patient = $1 AND sequence = $2 AND message IS NOT NULL");
+    KEYS = concat!("SELECT ", key_columns!(), " FROM event
         WHERE message IS NOT NULL AND time_ms <= $1 AND (patient, sequence) > ($2, $3)
-        ORDER BY patient, sequence LIMIT $4";
+        ORDER BY patient, sequence LIMIT $4");
     REPLACE = "UPDATE event SET message = $3 WHERE patient = $1 AND sequence = $2 AND message IS NOT NULL";
     EMPTY = "UPDATE event SET message = NULL WHERE patient = $1 AND sequence = $2 AND message IS NOT NULL";
 }
@@ -112,19 +123,11 @@ impl EventLog {
     /// Keys of messages that were written until a time and are not delivered, behind a key; a page of them.
     pub async fn undelivered(&self, until_ms: i64, after: Option<MessageKey>) -> Result<Vec<MessageKey>> {
         let after = after.unwrap_or(MessageKey { patient: PatientId::new(NO_PATIENT), sequence: -1 });
-        let read = |row: &Row<'_>| Ok(MessageKey { patient: row.get(0)?, sequence: row.get(1)? });
+        let read = |row: &Row<'_>| read_key(&mut Columns::of(row));
         let params =
             async move |tx: &Tx<'_>| tx.query(KEYS, &[&until_ms, &after.patient, &after.sequence, &PAGE], read).await;
         self.db.read_single(params).await
     }
-}
-
-fn read_message(row: &Row<'_>) -> Result<StoredMessage> {
-    Ok(StoredMessage {
-        key: MessageKey { patient: row.get(0)?, sequence: row.get(1)? },
-        created_ms: row.get(2)?,
-        text: row.get(3)?,
-    })
 }
 
 /// The JSON of a message.

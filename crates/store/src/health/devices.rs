@@ -8,11 +8,12 @@ use serde_json::json;
 use vitals::vital_rows::LOW_BATTERY_PERCENT;
 
 use super::db::HealthDb;
+use crate::engine::row::Columns;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::events::{self, EventType, NewEvent};
 use crate::ids::{PatientId, SerialNumber};
-use crate::texts::{list_of_64, sql};
+use crate::texts::{list_of_64, record, sql};
 
 /// A bracelet as its last sync reported it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +50,12 @@ impl DeviceReport {
     }
 }
 
+record! {
+    device_columns!(""), read_device(columns) -> Device {
+        serial_number, device_type, firmware_version, battery_level, updated_ms,
+    }
+}
+
 sql! {
     REPORT = "INSERT INTO device (patient, serial_number, device_type, firmware_version, battery_level, updated_ms)
         VALUES ($1, $2, $3, $4, $5, $6)
@@ -57,10 +64,9 @@ sql! {
             firmware_version = COALESCE(excluded.firmware_version, device.firmware_version),
             battery_level = COALESCE(excluded.battery_level, device.battery_level),
             updated_ms = excluded.updated_ms";
-    OF_PATIENT = "SELECT serial_number, device_type, firmware_version, battery_level, updated_ms FROM device
-        WHERE patient = $1 ORDER BY updated_ms DESC, serial_number";
-    OF_PATIENTS = concat!(
-        "SELECT serial_number, device_type, firmware_version, battery_level, updated_ms, patient FROM device
+    OF_PATIENT = concat!("SELECT ", device_columns!(), " FROM device
+        WHERE patient = $1 ORDER BY updated_ms DESC, serial_number");
+    OF_PATIENTS = concat!("SELECT patient, ", device_columns!(), " FROM device
         WHERE patient IN (", list_of_64!(), ") ORDER BY updated_ms, serial_number DESC");
     PUT = "INSERT INTO device (patient, serial_number, device_type, firmware_version, updated_ms)
         VALUES ($1, $2, $3, $4, $5)
@@ -74,13 +80,19 @@ impl HealthDb {
     /// The bracelets of a patient, newest first.
     pub async fn devices(&self, patient: &PatientId) -> Result<Vec<Device>> {
         let patient = patient.clone();
-        self.db.read(async move |tx| tx.query(OF_PATIENT, &[&patient], read_device).await).await
+        self.db
+            .read(async move |tx| tx.query(OF_PATIENT, &[&patient], |row| read_device(&mut Columns::of(row))).await)
+            .await
     }
 
     /// The newest bracelet of each of these patients, by uuid.
     pub async fn newest_devices(&self, patients: Vec<PatientId>) -> Result<HashMap<PatientId, Device>> {
         // Oldest first, so that the newest is what remains.
-        self.db.read_by_name(patients, OF_PATIENTS, |row| Ok((row.get(5)?, read_device(row)?))).await
+        let read = |row: &Row<'_>| {
+            let mut columns = Columns::of(row);
+            Ok((columns.take()?, read_device(&mut columns)?))
+        };
+        self.db.read_by_name(patients, OF_PATIENTS, read).await
     }
 }
 
@@ -125,14 +137,4 @@ pub(super) async fn put(tx: &Tx<'_>, patient: &PatientId, worn: WornDevice<'_>, 
 /// Removes a bracelet of a patient.
 pub(super) async fn remove(tx: &Tx<'_>, patient: &PatientId, serial_number: &SerialNumber) -> Result<()> {
     tx.execute(REMOVE, &[&patient, &serial_number]).await.map(drop)
-}
-
-fn read_device(row: &Row<'_>) -> Result<Device> {
-    Ok(Device {
-        serial_number: row.get(0)?,
-        device_type: row.get(1)?,
-        firmware_version: row.get(2)?,
-        battery_level: row.get(3)?,
-        updated_ms: row.get(4)?,
-    })
 }

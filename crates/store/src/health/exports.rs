@@ -16,7 +16,7 @@ use crate::health::jobs::{self, JobLease};
 use crate::health::messages;
 use crate::ids::{AccountId, ExportId, PatientId};
 use crate::names::ExportStage;
-use crate::texts::sql;
+use crate::texts::{record, sql};
 
 /// An export as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,6 +95,25 @@ pub fn folder(patient: &PatientId) -> String {
 /// The row that holds the default of all patients.
 const EVERYBODY: &str = "";
 
+/// A row of an export.
+struct StoredJob {
+    id: ExportId,
+    patient: PatientId,
+    actor: AccountId,
+    request: String,
+    created_ms: i64,
+    state: ExportStage,
+    error: Option<String>,
+    path: Option<String>,
+    bytes: Option<i64>,
+}
+
+record! {
+    job_columns!(""), read_stored(row) -> StoredJob {
+        id, patient, actor, request, created_ms, state, error, path, bytes,
+    }
+}
+
 sql! {
     /// Requests for one patient follow each other, and their erasure comes before or after.
     HOLD_PATIENT = "UPDATE patient SET arrivals = arrivals WHERE uuid = $1";
@@ -105,8 +124,7 @@ sql! {
         ON CONFLICT (patient) DO UPDATE SET interval_s = excluded.interval_s";
     ADD = "INSERT INTO export_job (id, patient, actor, request, created_ms, state)
         VALUES ($1, $2, $3, $4, $5, 'in_progress')";
-    FIND = "SELECT id, patient, actor, request, created_ms, state, error, path, bytes
-        FROM export_job WHERE id = $1";
+    FIND = concat!("SELECT ", job_columns!(), " FROM export_job WHERE id = $1");
     PATH_OF = "SELECT path FROM export_job WHERE id = $1";
     SET_PATH = "UPDATE export_job SET path = $2 WHERE id = $1 AND state = 'in_progress'";
     FINISH = "UPDATE export_job SET state = 'done', bytes = $2, finished_ms = $3
@@ -276,20 +294,13 @@ async fn bury_path(tx: &Tx<'_>, id: &ExportId, now_ms: i64) -> Result<()> {
 }
 
 fn read_job(row: &Row<'_>) -> Result<ExportJob> {
-    let state = match row.get(5)? {
-        ExportStage::Done => ExportState::Done {
-            path: row.get::<Option<String>>(7)?.unwrap_or_default(),
-            bytes: row.get::<Option<i64>>(8)?.unwrap_or(0) as u64,
-        },
-        ExportStage::Failed => ExportState::Failed { error: row.get::<Option<String>>(6)?.unwrap_or_default() },
+    let StoredJob { id, patient, actor, request, created_ms, state, error, path, bytes } = read_stored(row)?;
+    let state = match state {
+        ExportStage::Done => {
+            ExportState::Done { path: path.unwrap_or_default(), bytes: bytes.unwrap_or_default() as u64 }
+        }
+        ExportStage::Failed => ExportState::Failed { error: error.unwrap_or_default() },
         ExportStage::InProgress => ExportState::InProgress,
     };
-    Ok(ExportJob {
-        id: row.get(0)?,
-        patient: row.get(1)?,
-        actor: row.get(2)?,
-        request: row.get(3)?,
-        created_ms: row.get(4)?,
-        state,
-    })
+    Ok(ExportJob { id, patient, actor, request, created_ms, state })
 }

@@ -8,11 +8,37 @@
 use super::claims::Claim;
 use super::db::HealthDb;
 use super::failures::Failures;
+use crate::engine::row::Columns;
 use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
 use crate::ids::{JobSubject, NodeId, PatientId};
 use crate::names::JobKind;
-use crate::texts::sql;
+use crate::texts::{record, sql};
+
+/// What a claim tells of a job.
+struct Claimed {
+    subject: JobSubject,
+    patient: Option<PatientId>,
+    token: i64,
+    failures: Failures,
+}
+
+record! {
+    failure_columns!(""), read_failures(columns) -> Failures { runs = "failed_runs", panics }
+}
+
+record! {
+    claim_columns!(""), read_claimed(columns) -> Claimed {
+        subject, patient, token, failures <- failure_columns!(read_failures),
+    }
+}
+
+record! {
+    aside_columns!(""), read_put_aside(row) -> PutAside {
+        kind, subject, failures <- failure_columns!(read_failures), error = "COALESCE(error, '')",
+        failed_ms = "COALESCE(failed_ms, 0)", version = "put_aside",
+    }
+}
 
 sql! {
     ENQUEUE = "INSERT INTO job (kind, subject, patient, ready_ms, token, failed_runs, panics)
@@ -25,10 +51,10 @@ sql! {
     DUE_KINDS = "SELECT kind, COUNT(*) FROM job WHERE ready_ms <= $1 GROUP BY kind";
     /// The condition on `ready_ms` is repeated outside: of two nodes that have found the same rows, the second one to
     /// get at a row looks at it again and leaves it.
-    CLAIM = "UPDATE job SET token = token + 1, node = $2, ready_ms = $4
+    CLAIM = concat!("UPDATE job SET token = token + 1, node = $2, ready_ms = $4
         WHERE kind = $1 AND ready_ms <= $3 AND subject IN
             (SELECT subject FROM job WHERE kind = $1 AND ready_ms <= $3 ORDER BY ready_ms, subject LIMIT $5)
-        RETURNING subject, patient, token, failed_runs, panics";
+        RETURNING ", claim_columns!());
     PROLONG = "UPDATE job SET ready_ms = $2 WHERE node = $1 RETURNING kind, subject, token";
     /// Holds the row until the transaction ends, so that nobody claims it meanwhile.
     CONFIRM = "UPDATE job SET token = token WHERE kind = $1 AND subject = $2 AND token = $3";
@@ -55,8 +81,8 @@ sql! {
     COUNT_OF_KIND = "SELECT COUNT(*) FROM job WHERE kind = $1";
     COUNT_FAILING = "SELECT kind, COUNT(*), COUNT(put_aside) FROM job WHERE failed_runs > 0 GROUP BY kind
         ORDER BY kind";
-    LIST_PUT_ASIDE = "SELECT kind, subject, failed_runs, panics, error, failed_ms, put_aside FROM job
-        WHERE put_aside IS NOT NULL ORDER BY kind, subject";
+    LIST_PUT_ASIDE = concat!("SELECT ", aside_columns!(), " FROM job
+        WHERE put_aside IS NOT NULL ORDER BY kind, subject");
     TAKE_UP = "UPDATE job SET ready_ms = $3, failed_runs = 0, panics = 0, put_aside = NULL
         WHERE kind = $1 AND subject = $2";
     TAKE_UP_PATIENT = "UPDATE patient SET fold_lease_until_ms = 0, derive_ready_ms = $2
@@ -191,13 +217,8 @@ impl HealthDb {
         self.db
             .write_single(async move |tx| {
                 tx.query(CLAIM, &[&kind.name(), &node, &now_ms, &until_ms, &limit], |row| {
-                    Ok(JobLease {
-                        kind,
-                        subject: row.get(0)?,
-                        patient: row.get(1)?,
-                        token: row.get(2)?,
-                        failures: Failures { runs: row.get(3)?, panics: row.get(4)? },
-                    })
+                    let Claimed { subject, patient, token, failures } = read_claimed(&mut Columns::of(row))?;
+                    Ok(JobLease { kind, subject, patient, token, failures })
                 })
                 .await
             })
@@ -353,15 +374,4 @@ pub(super) async fn confirm(tx: &Tx<'_>, lease: &JobLease) -> Result<bool> {
 /// completed.
 pub(super) async fn finish(tx: &Tx<'_>, lease: &JobLease) -> Result<bool> {
     Ok(tx.execute(FINISH, &[&lease.kind.name(), &lease.subject, &lease.token]).await? == 1)
-}
-
-fn read_put_aside(row: &Row<'_>) -> Result<PutAside> {
-    Ok(PutAside {
-        kind: row.get(0)?,
-        subject: row.get(1)?,
-        failures: Failures { runs: row.get(2)?, panics: row.get(3)? },
-        error: row.get::<Option<String>>(4)?.unwrap_or_default(),
-        failed_ms: row.get::<Option<i64>>(5)?.unwrap_or_default(),
-        version: row.get::<Option<String>>(6)?.unwrap_or_default(),
-    })
 }

@@ -3,11 +3,12 @@
 use super::db::HealthDb;
 use super::sessions::HealthSession;
 use super::sessions::{add, end, find, hold_patient, succeed};
-use crate::engine::{Row, Tx};
+use crate::engine::Tx;
+use crate::engine::row::Columns;
 use crate::error::Result;
 use crate::ids::{ClientId, ConsentId, FamilyId, PatientId};
 use crate::refresh::{Refreshed, Successor, TokenTimes, verdict};
-use crate::texts::sql;
+use crate::texts::{record, sql};
 
 /// An authorization code, bound to the request that it answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,18 +58,29 @@ impl OauthRefreshToken {
     }
 }
 
+record! {
+    code_columns!(""), read_code(row) -> AuthorizationCode {
+        code_hash, client, consent, patient, redirect_uri, scope, challenge, expires_ms, family,
+    }
+}
+
+record! {
+    token_columns!("t."), read_token(columns) -> OauthRefreshToken {
+        family, scope, refresh_until_ms, replaced_ms, client = "f.client", patient = "f.patient", ended_ms = "f.ended_ms",
+    }
+}
+
 sql! {
     ADD_CODE = "INSERT INTO oauth_code (code_hash, client, consent, patient, redirect_uri, scope, challenge,
         expires_ms, family) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
-    FIND_CODE = "SELECT code_hash, client, consent, patient, redirect_uri, scope, challenge, expires_ms, family
-        FROM oauth_code WHERE code_hash = $1";
+    FIND_CODE = concat!("SELECT ", code_columns!(), " FROM oauth_code WHERE code_hash = $1");
     REDEEM = "UPDATE oauth_code SET family = $2 WHERE code_hash = $1 AND family IS NULL";
     DROP_CODE = "DELETE FROM oauth_code WHERE code_hash = $1";
     PURGE_CODES = "DELETE FROM oauth_code WHERE expires_ms < $1";
     ADD_TOKEN = "INSERT INTO oauth_refresh_token (token_hash, family, scope, refresh_until_ms)
         VALUES ($1, $2, $3, $4)";
-    FIND_TOKEN = "SELECT t.family, t.scope, t.refresh_until_ms, t.replaced_ms, f.client, f.patient,
-        f.ended_ms FROM oauth_refresh_token t JOIN session f ON f.id = t.family WHERE t.token_hash = $1";
+    FIND_TOKEN = concat!("SELECT ", token_columns!(),
+        " FROM oauth_refresh_token t JOIN session f ON f.id = t.family WHERE t.token_hash = $1");
     HOLD_TOKEN = "UPDATE oauth_refresh_token SET replaced_ms = replaced_ms WHERE token_hash = $1";
     REPLACE_TOKEN = "UPDATE oauth_refresh_token SET replaced_ms = $2 WHERE token_hash = $1";
     PURGE_TOKENS = "DELETE FROM oauth_refresh_token WHERE refresh_until_ms < $1";
@@ -195,30 +207,5 @@ async fn add_token(tx: &Tx<'_>, token_hash: &[u8], scope: &str, session: &Health
 }
 
 async fn find_token(tx: &Tx<'_>, token_hash: &[u8]) -> Result<Option<OauthRefreshToken>> {
-    tx.query_opt(FIND_TOKEN, &[&token_hash], |row| {
-        Ok(OauthRefreshToken {
-            family: row.get(0)?,
-            scope: row.get(1)?,
-            refresh_until_ms: row.get(2)?,
-            replaced_ms: row.get(3)?,
-            client: row.get(4)?,
-            patient: row.get(5)?,
-            ended_ms: row.get(6)?,
-        })
-    })
-    .await
-}
-
-fn read_code(row: &Row<'_>) -> Result<AuthorizationCode> {
-    Ok(AuthorizationCode {
-        code_hash: row.get(0)?,
-        client: row.get(1)?,
-        consent: row.get(2)?,
-        patient: row.get(3)?,
-        redirect_uri: row.get(4)?,
-        scope: row.get(5)?,
-        challenge: row.get(6)?,
-        expires_ms: row.get(7)?,
-        family: row.get(8)?,
-    })
+    tx.query_opt(FIND_TOKEN, &[&token_hash], |row| read_token(&mut Columns::of(row))).await
 }

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::db::HealthDb;
 use super::{due, settings};
-use crate::engine::{Row, Tx};
+use crate::engine::Tx;
 use crate::error::Result;
 use crate::ids::{GroupCode, PatientId};
 use crate::names::Gender;
-use crate::texts::{list_of_64, sql};
+use crate::texts::{list_of_64, record, sql};
 
 /// Attributes of a body. Absent ones are not known, or in a change not touched.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -49,6 +49,18 @@ pub struct HealthPatient {
     pub last_sync_ms: Option<i64>,
 }
 
+record! {
+    profile_columns!(""), read_profile(columns) -> Profile {
+        birthday, gender, height, weight, skin_color, hair_density, time_zone,
+    }
+}
+
+record! {
+    patient_columns!(""), read_patient(row) -> HealthPatient {
+        uuid, record_id, customer_code, profile <- profile_columns!(read_profile), created_ms, updated_ms, last_sync_ms,
+    }
+}
+
 sql! {
     PUT = "INSERT INTO patient (uuid, record_id, customer_code, birthday, gender, height, weight, skin_color,
         hair_density, time_zone, created_ms, updated_ms, arrivals, fold_token, fold_lease_until_ms, derivations)
@@ -63,11 +75,8 @@ sql! {
         hair_density = COALESCE(excluded.hair_density, patient.hair_density),
         time_zone = COALESCE(excluded.time_zone, patient.time_zone),
         updated_ms = excluded.updated_ms";
-    FIND = "SELECT uuid, record_id, customer_code, birthday, gender, height, weight, skin_color, hair_density,
-        time_zone, created_ms, updated_ms, last_sync_ms FROM patient WHERE uuid = $1";
-    FIND_ALL = concat!(
-        "SELECT uuid, record_id, customer_code, birthday, gender, height, weight, skin_color, hair_density,
-        time_zone, created_ms, updated_ms, last_sync_ms FROM patient WHERE uuid IN (", list_of_64!(), ")");
+    FIND = concat!("SELECT ", patient_columns!(), " FROM patient WHERE uuid = $1");
+    FIND_ALL = concat!("SELECT ", patient_columns!(), " FROM patient WHERE uuid IN (", list_of_64!(), ")");
     IS_ERASED = "SELECT uuid FROM erased_patient WHERE uuid = $1";
     DELETE = "DELETE FROM patient WHERE uuid = $1";
 }
@@ -146,24 +155,4 @@ impl Profile {
             || changes(self.weight.as_ref(), known.weight.as_ref())
             || changes(self.time_zone.as_ref(), known.time_zone.as_ref())
     }
-}
-
-fn read_patient(row: &Row<'_>) -> Result<HealthPatient> {
-    Ok(HealthPatient {
-        uuid: row.get(0)?,
-        record_id: row.get(1)?,
-        customer_code: row.get(2)?,
-        profile: Profile {
-            birthday: row.get(3)?,
-            gender: row.get(4)?,
-            height: row.get(5)?,
-            weight: row.get(6)?,
-            skin_color: row.get(7)?,
-            hair_density: row.get(8)?,
-            time_zone: row.get(9)?,
-        },
-        created_ms: row.get(10)?,
-        updated_ms: row.get(11)?,
-        last_sync_ms: row.get(12)?,
-    })
 }

@@ -2,7 +2,7 @@
 
 use super::db::UsersDb;
 use super::messages::HealthMessage;
-use crate::engine::Row;
+use crate::engine::row::Columns;
 use crate::error::Result;
 use crate::ids::{AccountId, ApiKeyId, GroupCode};
 use crate::names::Role;
@@ -79,13 +79,22 @@ macro_rules! key_opens {
 }
 pub(super) use key_opens;
 
+record! {
+    holder_columns!("k."), read_holder(columns) -> KeyHolder {
+        key_id = "k.id", key_expires_ms = "k.expires_ms", key_revoked_ms = "k.revoked_ms",
+        key_last_used_ms = "k.last_used_ms",
+        key_scoped = "k.is_scoped",
+        account = "a.uuid", role = "a.role", subscription_until_ms = "a.subscription_until_ms",
+        disabled_ms = "a.disabled_ms",
+    }
+}
+
 sql! {
     ADD = concat!("INSERT INTO api_key (", key_columns!(), ")
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)");
     ADD_GROUP = "INSERT INTO api_key_group (api_key, group_code) VALUES ($1, $2)";
-    HOLDER = "SELECT k.id, k.expires_ms, k.revoked_ms, k.last_used_ms, k.is_scoped,
-        a.uuid, a.role, a.subscription_until_ms, a.disabled_ms
-        FROM api_key k JOIN account a ON a.uuid = k.account WHERE k.key_hash = $1";
+    HOLDER = concat!("SELECT ", holder_columns!(),
+        " FROM api_key k JOIN account a ON a.uuid = k.account WHERE k.key_hash = $1");
     FIND = concat!("SELECT ", key_columns!(), " FROM api_key WHERE id = $1");
     LIST = concat!("SELECT ", key_columns!(), " FROM api_key WHERE account = $1 ORDER BY created_ms, id");
     GROUPS = "SELECT g.api_key, g.group_code FROM api_key_group g JOIN api_key k ON k.id = g.api_key
@@ -126,7 +135,9 @@ impl UsersDb {
     /// Who holds the key with this hash, whether or not it still counts.
     pub async fn key_holder(&self, key_hash: &[u8]) -> Result<Option<KeyHolder>> {
         let key_hash = key_hash.to_owned();
-        self.db.look_up(async move |tx| tx.query_opt(HOLDER, &[&key_hash], read_holder).await).await
+        self.db
+            .look_up(async move |tx| tx.query_opt(HOLDER, &[&key_hash], |row| read_holder(&mut Columns::of(row))).await)
+            .await
     }
 
     /// The key with this record identifier.
@@ -169,18 +180,4 @@ impl UsersDb {
             })
             .await
     }
-}
-
-fn read_holder(row: &Row<'_>) -> Result<KeyHolder> {
-    Ok(KeyHolder {
-        key_id: row.get(0)?,
-        key_expires_ms: row.get(1)?,
-        key_revoked_ms: row.get(2)?,
-        key_last_used_ms: row.get(3)?,
-        key_scoped: row.get(4)?,
-        account: row.get(5)?,
-        role: row.get(6)?,
-        subscription_until_ms: row.get(7)?,
-        disabled_ms: row.get(8)?,
-    })
 }

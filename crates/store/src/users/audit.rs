@@ -15,10 +15,11 @@ use sha2::{Digest, Sha256};
 
 use super::db::UsersDb;
 use crate::audit_entry::{Entity, NewAuditEntry};
-use crate::engine::{Row, Tx};
+use crate::engine::Tx;
+use crate::engine::row::Columns;
 use crate::error::Result;
 use crate::ids::{AccountId, ApiKeyId, AuditEntryId, BraceletId, EntityId, PatientId, UserId};
-use crate::texts::sql;
+use crate::texts::{record, sql};
 
 /// An entry as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,15 +68,48 @@ pub struct Audit {
     pub clock: Arc<dyn Fn() -> i64 + Send + Sync>,
 }
 
+/// The second entity of an entry; it has none of the two columns or both.
+struct MaybeEntity {
+    id: Option<EntityId>,
+    kind: Option<String>,
+}
+
+fn read_secondary(columns: &mut Columns<'_, '_>) -> Result<Option<Entity>> {
+    let MaybeEntity { id, kind } = read_maybe(columns)?;
+    Ok(id.zip(kind).map(|(id, kind)| Entity { id, kind }))
+}
+
+record! {
+    primary_columns!("primary_entity_"), read_primary(columns) -> Entity { id, kind = "primary_entity_type" }
+}
+
+record! {
+    secondary_columns!("secondary_entity_"), read_maybe(columns) -> MaybeEntity { id, kind = "secondary_entity_type" }
+}
+
+record! {
+    entry_columns!(""), pub(super) read_entry(columns) -> AuditEntry {
+        number, time_ms, id, action_type, user_id, user_role, primary <- primary_columns!(read_primary),
+        secondary <- secondary_columns!(read_secondary), details,
+    }
+}
+pub(super) use entry_columns;
+pub(super) use primary_columns;
+pub(super) use secondary_columns;
+
+record! {
+    link_columns!(""), read_link(row) -> Link {
+        entry <- entry_columns!(read_entry), salt, details_hash, entry_hash,
+    }
+}
+
 sql! {
     NEXT = "UPDATE audit_head SET number = number + 1 RETURNING number, time_ms, entry_hash";
     HEAD = "UPDATE audit_head SET time_ms = $1, entry_hash = $2";
     ADD = "INSERT INTO audit_entry (number, id, time_ms, action_type, user_id, user_role, primary_entity_id,
         primary_entity_type, secondary_entity_id, secondary_entity_type, details, salt, details_hash, entry_hash)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
-    CHAIN = "SELECT number, time_ms, id, action_type, user_id, user_role, primary_entity_id, primary_entity_type,
-        secondary_entity_id, secondary_entity_type, details, salt, details_hash, entry_hash FROM audit_entry
-        WHERE number > $1 ORDER BY number LIMIT 1000";
+    CHAIN = concat!("SELECT ", link_columns!(), " FROM audit_entry WHERE number > $1 ORDER BY number LIMIT 1000");
     /// Makes entries that are under way come before or after what follows in this transaction.
     HOLD = "UPDATE audit_head SET number = number";
     /// Whether an entry is about somebody who was erased.
@@ -264,26 +298,4 @@ fn hash_entry(last_hash: &[u8], entry: &AuditEntry, details_hash: &[u8]) -> Vec<
         hash.update(field);
     }
     hash.finalize().to_vec()
-}
-
-pub(super) fn read_entry(row: &Row<'_>) -> Result<AuditEntry> {
-    let secondary: (Option<EntityId>, Option<String>) = (row.get(8)?, row.get(9)?);
-    Ok(AuditEntry {
-        number: row.get(0)?,
-        time_ms: row.get(1)?,
-        id: row.get(2)?,
-        action_type: row.get(3)?,
-        user_id: row.get(4)?,
-        user_role: row.get(5)?,
-        primary: Entity { id: row.get(6)?, kind: row.get(7)? },
-        secondary: match secondary {
-            (Some(id), Some(kind)) => Some(Entity { id, kind }),
-            _ => None,
-        },
-        details: row.get(10)?,
-    })
-}
-
-fn read_link(row: &Row<'_>) -> Result<Link> {
-    Ok(Link { entry: read_entry(row)?, salt: row.get(11)?, details_hash: row.get(12)?, entry_hash: row.get(13)? })
 }

@@ -9,8 +9,9 @@
 //! first of them all. Only then it looks at action codes and at what a key is limited to, so a page is bounded in time
 //! as well; it may have few entries, or none, and others follow.
 
-use super::audit::{AuditEntry, AuditQuery, read_entry};
+use super::audit::{AuditEntry, AuditQuery, entry_columns, primary_columns, read_entry, secondary_columns};
 use super::db::UsersDb;
+use crate::engine::row::Columns;
 use crate::engine::{Db, Row, Tx};
 use crate::error::Result;
 use crate::names::ActionCode;
@@ -22,8 +23,7 @@ const PAGE: i64 = 1000;
 sql! {
     RAISE = "UPDATE audit_head SET time_ms = $1 WHERE time_ms < $1";
     LAST = "SELECT number FROM audit_head";
-    NEXT = "SELECT number, time_ms, id, action_type, user_id, user_role, primary_entity_id, primary_entity_type,
-        secondary_entity_id, secondary_entity_type, details,
+    NEXT = concat!("SELECT ", entry_columns!(), ",
         ($7 = '' OR action_type = $7)
         AND (COALESCE($8, '') = ''
             OR EXISTS (SELECT 1 FROM api_key_group s JOIN membership m ON m.group_code = s.group_code
@@ -53,7 +53,7 @@ sql! {
                 WHERE secondary_entity_id = $1 AND (time_ms, number) > ($2, $3) AND time_ms <= $4 AND number <= $5
                 ORDER BY time_ms, number LIMIT $6) by_secondary
             ORDER BY time_ms, number LIMIT $6) appearing)
-        ORDER BY time_ms, number";
+        ORDER BY time_ms, number");
 }
 
 /// A reading of the audit log as it was at one moment.
@@ -91,7 +91,10 @@ impl AuditReader {
         let action_type = action_type.map_or("", ActionCode::name);
         let last = self.last;
         let next = async move |tx: &Tx<'_>| {
-            let read = |row: &Row<'_>| Ok((read_entry(row)?, row.get(11)?));
+            let read = |row: &Row<'_>| {
+                let mut columns = Columns::of(row);
+                Ok((read_entry(&mut columns)?, columns.take()?))
+            };
             tx.query(NEXT, &[&appears, &time_ms, &number, &to_ms, &last, &PAGE, &action_type, &scoped_key], read).await
         };
         let seen: Vec<(AuditEntry, bool)> = self.db.read_single(next).await?;

@@ -8,10 +8,11 @@ use super::api_keys::key_opens;
 use super::audit::Audit;
 use super::db::UsersDb;
 use super::messages::HealthMessage;
-use crate::engine::{Row, Tx};
+use crate::engine::Tx;
+use crate::engine::row::Columns;
 use crate::error::{Result, StoreError};
 use crate::ids::{AccountId, ApiKeyId, AttachmentId, BraceletId, PatientId, SerialNumber};
-use crate::texts::sql;
+use crate::texts::{record, sql};
 
 /// A bracelet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,11 +44,10 @@ pub enum Attachment {
     WornByAnother,
 }
 
-/// All columns of a bracelet with its wearer.
-macro_rules! columns {
-    () => {
-        "SELECT b.id, b.serial_number, b.device_type, b.firmware_version, b.registered_by, b.created_ms, w.patient"
-    };
+record! {
+    bracelet_columns!("b."), read_bracelet(columns) -> Bracelet {
+        id, serial_number, device_type, firmware_version, registered_by, created_ms, worn_by = "w.patient",
+    }
 }
 
 /// A bracelet with its wearer.
@@ -76,8 +76,8 @@ macro_rules! allowed {
 sql! {
     ADD = "INSERT INTO bracelet (id, serial_number, device_type, firmware_version, registered_by, created_ms)
         VALUES ($1, $2, $3, $4, $5, $6)";
-    LIST = concat!(columns!(), with_wearer!(), " WHERE ", allowed!(), " ORDER BY b.created_ms, b.id");
-    FIND = concat!(columns!(), ", ", allowed!(), with_wearer!(), " WHERE b.serial_number = $3");
+    LIST = concat!("SELECT ", bracelet_columns!(), with_wearer!(), " WHERE ", allowed!(), " ORDER BY b.created_ms, b.id");
+    FIND = concat!("SELECT ", bracelet_columns!(), ", ", allowed!(), with_wearer!(), " WHERE b.serial_number = $3");
     CHANGE = "UPDATE bracelet SET device_type = $2, firmware_version = $3 WHERE id = $1";
     /// Makes what changes a bracelet follow each other.
     HOLD = "UPDATE bracelet SET id = id WHERE id = $1";
@@ -113,7 +113,11 @@ impl UsersDb {
     /// The bracelets that an account may act on with a key, oldest first.
     pub async fn bracelets(&self, account: &AccountId, key_id: Option<&ApiKeyId>) -> Result<Vec<Bracelet>> {
         let (account, key_id) = (account.clone(), key_id.cloned());
-        self.db.read(async move |tx| tx.query(LIST, &[&account, &key_id], read_bracelet).await).await
+        self.db
+            .read(async move |tx| {
+                tx.query(LIST, &[&account, &key_id], |row| read_bracelet(&mut Columns::of(row))).await
+            })
+            .await
     }
 
     /// The bracelet with this serial number, and whether an account may act on it with a key.
@@ -127,7 +131,8 @@ impl UsersDb {
         self.db
             .read(async move |tx| {
                 tx.query_opt(FIND, &[&account, &key_id, &serial_number], |row| {
-                    Ok((read_bracelet(row)?, row.get::<bool>(7)?))
+                    let mut columns = Columns::of(row);
+                    Ok((read_bracelet(&mut columns)?, columns.take()?))
                 })
                 .await
             })
@@ -226,16 +231,4 @@ async fn wearer(tx: &Tx<'_>, bracelet: &BraceletId) -> Result<Option<PatientId>>
         return Err(StoreError::Gone("bracelet"));
     }
     tx.query_opt(WEARER, &[&bracelet], |row| row.get(0)).await
-}
-
-fn read_bracelet(row: &Row<'_>) -> Result<Bracelet> {
-    Ok(Bracelet {
-        id: row.get(0)?,
-        serial_number: row.get(1)?,
-        device_type: row.get(2)?,
-        firmware_version: row.get(3)?,
-        registered_by: row.get(4)?,
-        created_ms: row.get(5)?,
-        worn_by: row.get(6)?,
-    })
 }

@@ -3,10 +3,10 @@
 use super::audit::Audit;
 use super::db::UsersDb;
 use super::group_settings;
-use crate::engine::Row;
+use crate::engine::row::Columns;
 use crate::error::{Result, StoreError};
 use crate::ids::{AccountId, ApiKeyId, GroupCode, GroupId};
-use crate::texts::sql;
+use crate::texts::{record, sql};
 
 /// A study.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,19 +34,24 @@ pub enum GroupDeletion {
     HasPatients,
 }
 
+record! {
+    group_columns!("study_group."), pub(super) read_group(columns) -> Group { code, id, hcp_code, name, description, created_ms }
+}
+pub(super) use group_columns;
+
 sql! {
     ADD = "INSERT INTO study_group (code, id, hcp_code, name, description, created_ms)
         VALUES ($1, $2, $3, $4, $5, $6)";
     ADD_MEMBER = "INSERT INTO membership (account, group_code, created_ms) VALUES ($1, $2, $3)";
-    LIST = "SELECT g.code, g.id, g.hcp_code, g.name, g.description, g.created_ms
-        FROM membership m JOIN study_group g ON g.code = m.group_code
-        WHERE m.account = $1 ORDER BY g.created_ms, g.code";
-    LIST_IN_SCOPE = "SELECT g.code, g.id, g.hcp_code, g.name, g.description, g.created_ms
-        FROM membership m JOIN study_group g ON g.code = m.group_code
-        JOIN api_key_group s ON s.group_code = g.code
-        WHERE m.account = $1 AND s.api_key = $2 ORDER BY g.created_ms, g.code";
-    CHANGE = "UPDATE study_group SET name = COALESCE($2, name), description = COALESCE($3, description)
-        WHERE code = $1 RETURNING code, id, hcp_code, name, description, created_ms";
+    LIST = concat!("SELECT ", group_columns!(), "
+        FROM membership m JOIN study_group ON study_group.code = m.group_code
+        WHERE m.account = $1 ORDER BY study_group.created_ms, study_group.code");
+    LIST_IN_SCOPE = concat!("SELECT ", group_columns!(), "
+        FROM membership m JOIN study_group ON study_group.code = m.group_code
+        JOIN api_key_group s ON s.group_code = study_group.code
+        WHERE m.account = $1 AND s.api_key = $2 ORDER BY study_group.created_ms, study_group.code");
+    CHANGE = concat!("UPDATE study_group SET name = COALESCE($2, name), description = COALESCE($3, description)
+        WHERE code = $1 RETURNING ", group_columns!());
     ANY_PATIENT = "SELECT patient FROM group_patient WHERE group_code = $1 LIMIT 1";
     REMOVE_MEMBERS = "DELETE FROM membership WHERE group_code = $1";
     REMOVE = "DELETE FROM study_group WHERE code = $1";
@@ -76,8 +81,8 @@ impl UsersDb {
         let scoped_key = scoped_key.cloned();
         self.db
             .look_up(async move |tx| match &scoped_key {
-                None => tx.query(LIST, &[&account], read_group).await,
-                Some(key) => tx.query(LIST_IN_SCOPE, &[&account, key], read_group).await,
+                None => tx.query(LIST, &[&account], |row| read_group(&mut Columns::of(row))).await,
+                Some(key) => tx.query(LIST_IN_SCOPE, &[&account, key], |row| read_group(&mut Columns::of(row))).await,
             })
             .await
     }
@@ -94,7 +99,9 @@ impl UsersDb {
         let code = code.clone();
         self.db
             .write(async move |tx| {
-                let changed = tx.query_opt(CHANGE, &[&code, &name, &description], read_group).await?;
+                let changed = tx
+                    .query_opt(CHANGE, &[&code, &name, &description], |row| read_group(&mut Columns::of(row)))
+                    .await?;
                 let changed = changed.ok_or(StoreError::Gone("group"))?;
                 audit.append(tx).await?;
                 Ok(changed)
@@ -123,15 +130,4 @@ impl UsersDb {
             })
             .await
     }
-}
-
-pub(super) fn read_group(row: &Row<'_>) -> Result<Group> {
-    Ok(Group {
-        code: row.get(0)?,
-        id: row.get(1)?,
-        hcp_code: row.get(2)?,
-        name: row.get(3)?,
-        description: row.get(4)?,
-        created_ms: row.get(5)?,
-    })
 }

@@ -4,8 +4,9 @@ use super::api_keys::key_opens;
 use super::audit::Audit;
 use super::db::UsersDb;
 use super::group_settings::{EffectiveSettings, hold_group};
-use super::groups::{Group, read_group};
+use super::groups::{Group, group_columns, read_group};
 use super::messages::HealthMessage;
+use crate::engine::row::Columns;
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
 use crate::ids::{AccountId, ApiKeyId, GroupCode, PatientId};
@@ -64,10 +65,10 @@ pub enum PatientDetachment {
 }
 
 sql! {
-    GROUP = concat!("SELECT g.code, g.id, g.hcp_code, g.name, g.description, g.created_ms,
-        EXISTS (SELECT 1 FROM membership m WHERE m.account = $2 AND m.group_code = g.code)
-        AND ", key_opens!("$3", "g.code"), "
-        FROM study_group g WHERE g.code = $1");
+    GROUP = concat!("SELECT ", group_columns!(), ",
+        EXISTS (SELECT 1 FROM membership m WHERE m.account = $2 AND m.group_code = study_group.code)
+        AND ", key_opens!("$3", "study_group.code"), "
+        FROM study_group WHERE code = $1");
     PATIENT = concat!("SELECT p.state,
         EXISTS (SELECT 1 FROM group_patient h JOIN membership m ON m.group_code = h.group_code
             WHERE h.patient = p.uuid AND m.account = $2 AND ", key_opens!("$3", "h.group_code"), ")
@@ -99,7 +100,8 @@ impl UsersDb {
         self.db
             .read(async move |tx| {
                 tx.query_opt(GROUP, &[&code, &account, &key_id], |row| {
-                    Ok(GroupAccess { group: read_group(row)?, allowed: row.get(6)? })
+                    let mut columns = Columns::of(row);
+                    Ok(GroupAccess { group: read_group(&mut columns)?, allowed: columns.take()? })
                 })
                 .await
             })

@@ -4,11 +4,11 @@ use super::audit::Audit;
 use super::db::UsersDb;
 use super::sessions::hold_account;
 use super::totp;
-use crate::engine::Row;
+use crate::engine::row::Columns;
 use crate::error::Result;
 use crate::ids::{AccountId, PortalSessionId};
 use crate::names::Role;
-use crate::texts::sql;
+use crate::texts::{record, sql};
 
 /// A session of the pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,16 +50,27 @@ pub struct PortalHolder {
     pub has_totp: bool,
 }
 
+record! {
+    session_columns!("s."), read_session(columns) -> PortalSession {
+        id, token_hash, account, view_only, address, user_agent, created_ms, last_seen_ms, ends_ms,
+    }
+}
+
+record! {
+    holder_columns!("a."), read_holder(row) -> PortalHolder {
+        session <- session_columns!(read_session), role, subscription_until_ms, disabled_ms,
+        must_change_password,
+        has_totp = "EXISTS (SELECT 1 FROM totp t WHERE t.account = a.uuid AND t.confirmed_ms IS NOT NULL)",
+    }
+}
+
 sql! {
     ADD = "INSERT INTO portal_session (id, token_hash, account, view_only, address, user_agent, created_ms, last_seen_ms,
         ends_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
-    HOLDER = "SELECT s.id, s.token_hash, s.account, s.view_only, s.address, s.user_agent, s.created_ms, s.last_seen_ms,
-        s.ends_ms, a.role, a.subscription_until_ms, a.disabled_ms, a.must_change_password,
-        EXISTS (SELECT 1 FROM totp t WHERE t.account = a.uuid AND t.confirmed_ms IS NOT NULL)
-        FROM portal_session s JOIN account a ON a.uuid = s.account WHERE s.token_hash = $1";
-    LIST = "SELECT id, token_hash, account, view_only, address, user_agent, created_ms, last_seen_ms, ends_ms
-        FROM portal_session WHERE account = $1 AND ends_ms > $2 AND (view_only = $4 OR last_seen_ms > $3)
-        ORDER BY created_ms, id";
+    HOLDER = concat!("SELECT ", holder_columns!(),
+        " FROM portal_session s JOIN account a ON a.uuid = s.account WHERE s.token_hash = $1");
+    LIST = concat!("SELECT ", session_columns!(), " FROM portal_session s
+        WHERE account = $1 AND ends_ms > $2 AND (view_only = $4 OR last_seen_ms > $3) ORDER BY created_ms, id");
     SEEN = "UPDATE portal_session SET last_seen_ms = $2 WHERE id = $1 AND last_seen_ms < $2";
     END = "DELETE FROM portal_session WHERE id = $1 AND account = $2";
     PURGE = "DELETE FROM portal_session WHERE ends_ms <= $1 OR (view_only = $3 AND last_seen_ms <= $2)";
@@ -124,7 +135,10 @@ impl UsersDb {
     ) -> Result<Vec<PortalSession>> {
         let account = account.clone();
         self.db
-            .read(async move |tx| tx.query(LIST, &[&account, &now_ms, &idle_since_ms, &true], read_session).await)
+            .read(async move |tx| {
+                tx.query(LIST, &[&account, &now_ms, &idle_since_ms, &true], |row| read_session(&mut Columns::of(row)))
+                    .await
+            })
             .await
     }
 
@@ -144,29 +158,4 @@ impl UsersDb {
     pub async fn purge_portal_sessions(&self, now_ms: i64, idle_since_ms: i64) -> Result<u64> {
         self.db.write(async move |tx| tx.execute(PURGE, &[&now_ms, &idle_since_ms, &false]).await).await
     }
-}
-
-fn read_session(row: &Row<'_>) -> Result<PortalSession> {
-    Ok(PortalSession {
-        id: row.get(0)?,
-        token_hash: row.get(1)?,
-        account: row.get(2)?,
-        view_only: row.get(3)?,
-        address: row.get(4)?,
-        user_agent: row.get(5)?,
-        created_ms: row.get(6)?,
-        last_seen_ms: row.get(7)?,
-        ends_ms: row.get(8)?,
-    })
-}
-
-fn read_holder(row: &Row<'_>) -> Result<PortalHolder> {
-    Ok(PortalHolder {
-        session: read_session(row)?,
-        role: row.get(9)?,
-        subscription_until_ms: row.get(10)?,
-        disabled_ms: row.get(11)?,
-        must_change_password: row.get(12)?,
-        has_totp: row.get(13)?,
-    })
 }

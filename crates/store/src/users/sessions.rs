@@ -7,11 +7,11 @@ use super::audit::Audit;
 use super::db::UsersDb;
 use super::messages::HealthMessage;
 use super::totp::use_step;
-use crate::engine::{Row, Tx};
+use crate::engine::Tx;
 use crate::error::Result;
 use crate::ids::{AccountId, FamilyId, PatientId, SessionId, UserId};
 use crate::refresh::{Refreshed, Successor, TokenTimes, verdict};
-use crate::texts::sql;
+use crate::texts::{record, sql};
 use crate::user::User;
 
 /// What is behind a token of the Users Cloud.
@@ -43,6 +43,13 @@ impl Session {
     }
 }
 
+record! {
+    session_columns!("s."), read_session(row) -> Session {
+        id, owner, family, first_issued_ms, issued_ms, expires_ms, refresh_until_ms, replaced_ms,
+        ended_ms = "COALESCE(s.ended_ms, f.ended_ms)",
+    }
+}
+
 sql! {
     /// Holds a person's row, unless the password has changed meanwhile.
     HOLD_PATIENT = "UPDATE patient SET updated_ms = updated_ms WHERE uuid = $1 AND password_hash = $2";
@@ -50,9 +57,7 @@ sql! {
         WHERE uuid = $1 AND password_hash = $2 AND disabled_ms IS NULL";
     ADD = "INSERT INTO session (id, owner, family, first_issued_ms, issued_ms, expires_ms, refresh_until_ms,
         replaced_ms, ended_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
-    FIND = "SELECT s.id, s.owner, s.family, s.first_issued_ms, s.issued_ms, s.expires_ms, s.refresh_until_ms,
-        s.replaced_ms, COALESCE(s.ended_ms, f.ended_ms)
-        FROM session s JOIN session f ON f.id = s.family WHERE s.id = $1";
+    FIND = concat!("SELECT ", session_columns!(), " FROM session s JOIN session f ON f.id = s.family WHERE s.id = $1");
     HOLD = "UPDATE session SET replaced_ms = replaced_ms WHERE id = $1";
     REPLACE = "UPDATE session SET replaced_ms = $2 WHERE id = $1 AND replaced_ms IS NULL";
     END = "UPDATE session SET ended_ms = $2 WHERE id = $1 AND ended_ms IS NULL";
@@ -207,18 +212,4 @@ async fn add(tx: &Tx<'_>, session: &Session) -> Result<()> {
     )
     .await
     .map(drop)
-}
-
-fn read_session(row: &Row<'_>) -> Result<Session> {
-    Ok(Session {
-        id: row.get(0)?,
-        owner: row.get(1)?,
-        family: row.get(2)?,
-        first_issued_ms: row.get(3)?,
-        issued_ms: row.get(4)?,
-        expires_ms: row.get(5)?,
-        refresh_until_ms: row.get(6)?,
-        replaced_ms: row.get(7)?,
-        ended_ms: row.get(8)?,
-    })
 }
