@@ -16,20 +16,24 @@ body! {
     pub(crate) struct PersonalProfileChange {
         /// First name.
         #[schema(example = "Rita")]
+        #[schema(max_length = 200)]
         first_name: Option<String>,
         /// Last name.
         #[schema(example = "Rossi")]
+        #[schema(max_length = 200)]
         last_name: Option<String>,
         /// E-mail address.
         #[schema(example = "rita@study.example")]
         email: Option<String>,
         /// YYYY-MM-DD.
         #[schema(example = "1984-06-02")]
+        #[schema(format = Date)]
         birthday: Option<String>,
         /// Gender.
         gender: Option<GenderName>,
         /// Country of residence.
         #[schema(example = "Switzerland")]
+        #[schema(max_length = 200)]
         country: Option<String>,
         /// Centimetres.
         #[schema(minimum = 20, maximum = 300)]

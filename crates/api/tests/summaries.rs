@@ -1,6 +1,8 @@
 //! Daily summaries, from a sync to the answers of both clouds.
 
 mod common;
+#[path = "summaries/documented.rs"]
+mod documented;
 #[path = "summaries/pages.rs"]
 mod pages;
 #[path = "summaries/zones.rs"]

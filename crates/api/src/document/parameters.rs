@@ -37,7 +37,8 @@ fn known(name: &str) -> (&'static str, Value) {
     let date = || json!({"type": "string", "format": "date", "example": "2025-11-20"});
     let instant = || json!({"type": "string", "format": "date-time", "example": "2025-11-20T00:00:00.000Z"});
     let time_ms = || json!({"type": "number", "format": "double", "example": 1_763_600_000_000_i64});
-    let flag = || json!({"enum": [0, 1, true, false]});
+    // As text, as it stands in an address: mixed types are what many generators cannot read.
+    let flag = || json!({"type": "string", "enum": ["0", "1", "true", "false"]});
     let list = |names: Vec<&str>| json!({"type": "array", "items": {"type": "string", "enum": names}});
     match name {
         "uuid" => ("the patient", Value::Null),
@@ -60,7 +61,9 @@ fn known(name: &str) -> (&'static str, Value) {
         "with_latest_values" => ("1 to include `latest_values`", flag()),
         "include_slots" => ("1 to include slots", flag()),
         "include_extra" => ("1 to include `extra`, the figures of a day beyond the specification", flag()),
-        "peek" => ("1 to ask without keeping the session from being locked", json!({"enum": [0, 1]})),
+        "peek" => {
+            ("1 to ask without keeping the session from being locked", json!({"type": "integer", "enum": [0, 1]}))
+        }
         "points" => ("points of each series at most, 2 to 10000; 1200 without it", json!({"type": "integer"})),
         "series[]" => (
             "what to show, up to 16 of `TYPE.COLUMN` or `TYPE.COLUMN.CHANNEL`; channels of ppg2 are a colour and a \

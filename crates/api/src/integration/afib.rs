@@ -57,12 +57,15 @@ struct AfBody {
     classification: &'static str,
     /// 0 to 1; 0 when unclassified.
     #[schema(example = 0.03)]
+    #[schema(minimum = 0, maximum = 1)]
     afb_probability: f64,
     /// Median of `afb_probability` over the three windows that vote.
     #[schema(example = 0.03)]
+    #[schema(minimum = 0, maximum = 1)]
     final_probability: f64,
     /// Share of good intervals, 0 to 1.
     #[schema(example = 0.97)]
+    #[schema(minimum = 0, maximum = 1)]
     good_quality_probability: f64,
     /// The local clock at `timestamp`, `YYYY-MM-DD HH:MM:SS`.
     #[schema(example = "2025-11-20 01:53:20")]
@@ -90,6 +93,7 @@ struct AfBody {
     avnn: Option<f64>,
     /// Number of good intervals out of 64.
     #[schema(example = 62)]
+    #[schema(minimum = 0, maximum = 64)]
     good_ibi_number: u32,
     /// Per minute.
     #[schema(example = 61)]

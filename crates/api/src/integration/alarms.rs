@@ -50,6 +50,7 @@ body! {
     #[schema(as = Alarms)]
     struct AlarmsBody {
         /// The alarms; at most 50.
+        #[schema(max_items = 50)]
         alarms: Vec<AlarmBody>,
     }
 }

@@ -27,12 +27,15 @@ body! {
     struct BraceletRegistration {
         /// Serial number, as it is printed on the bracelet.
         #[schema(example = "PW-000123")]
+        #[schema(min_length = 1, max_length = 100)]
         serial_number: String,
         /// Model.
         #[schema(example = "bracelet")]
+        #[schema(min_length = 1, max_length = 100)]
         device_type: String,
         /// Not known of a bracelet that is still in its box.
         #[schema(example = "1.4.2")]
+        #[schema(min_length = 1, max_length = 100)]
         firmware_version: Option<String>,
     }
 }
@@ -43,9 +46,11 @@ body! {
     struct BraceletAttributes {
         /// Model.
         #[schema(example = "bracelet")]
+        #[schema(min_length = 1, max_length = 100)]
         device_type: Option<String>,
         /// Version of the firmware.
         #[schema(example = "1.4.2")]
+        #[schema(min_length = 1, max_length = 100)]
         firmware_version: Option<String>,
     }
 }

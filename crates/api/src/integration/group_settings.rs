@@ -55,6 +55,7 @@ body! {
         activity_goal_steps: Option<i64>,
         /// `fox` or `tanaka`.
         #[schema(example = "fox")]
+        #[schema(pattern = "^(fox|tanaka)$")]
         max_heart_rate_rule: Option<String>,
         // Judged by type name later, so that each wrong entry is told with its own field.
         /// Days, 1 to 36500, by data type; takes the place of all that were named before.

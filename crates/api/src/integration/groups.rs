@@ -25,10 +25,12 @@ body! {
     struct NewStudy {
         /// Name.
         #[schema(example = "Sleep")]
+        #[schema(min_length = 1, max_length = 200)]
         name: String,
         // Required although it may be empty: leaving it out by mistake is told, leaving it empty is a choice.
         /// May be empty.
         #[schema(example = "of nurses")]
+        #[schema(max_length = 10_000)]
         description: String,
     }
 }
@@ -38,9 +40,11 @@ body! {
     struct StudyChange {
         /// Name.
         #[schema(example = "Sleep")]
+        #[schema(min_length = 1, max_length = 200)]
         name: Option<String>,
         /// Description.
         #[schema(example = "of nurses")]
+        #[schema(max_length = 10_000)]
         description: Option<String>,
     }
 }

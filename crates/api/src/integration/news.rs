@@ -30,27 +30,35 @@ struct NewsBody {
     timestamp: i64,
     /// Total; null unless all five measurements were good and fresh.
     #[schema(example = 0)]
+    #[schema(minimum = 0, maximum = 20)]
     value: Option<u8>,
     /// Part of the heart rate.
     #[schema(example = 0)]
+    #[schema(minimum = 0, maximum = 3)]
     score_heart_rate: Option<u8>,
     /// Part of the respiration rate.
     #[schema(example = 0)]
+    #[schema(minimum = 0, maximum = 3)]
     score_respiration_rate: Option<u8>,
     /// Part of the oxygen saturation.
     #[schema(example = 0)]
+    #[schema(minimum = 0, maximum = 3)]
     score_spo2: Option<u8>,
     /// Part of the temperature.
     #[schema(example = 0)]
+    #[schema(minimum = 0, maximum = 3)]
     score_temperature: Option<u8>,
     /// Part of the blood pressure.
     #[schema(example = 0)]
+    #[schema(minimum = 0, maximum = 3)]
     score_blood_pressure: Option<u8>,
     /// Part of supplemental oxygen, from the settings.
     #[schema(example = 0)]
+    #[schema(minimum = 0, maximum = 3)]
     score_oxygen: u8,
     /// Part of consciousness, from the settings.
     #[schema(example = 0)]
+    #[schema(minimum = 0, maximum = 3)]
     score_consciousness: u8,
     /// /min.
     #[schema(example = 61)]
@@ -84,6 +92,7 @@ struct NewsBody {
     blood_pressure_timestamp: Option<i64>,
     /// 0 to 4, from the acceleration of the minute before; null without any.
     #[schema(example = 0)]
+    #[schema(minimum = 0, maximum = 4)]
     movement_level: Option<u8>,
     /// Seconds since it was scored.
     #[schema(example = 42)]
@@ -202,6 +211,7 @@ body! {
         oxygen: Option<bool>,
         /// A, C, V, P or U.
         #[schema(example = "A")]
+        #[schema(pattern = "^[ACVPU]$")]
         consciousness: Option<String>,
     }
 }

@@ -362,6 +362,7 @@ body! {
     struct NewPassword {
         /// At least 10 characters.
         #[schema(example = "correct horse battery")]
+        #[schema(min_length = 10, max_length = 1024)]
         password: String,
     }
 }

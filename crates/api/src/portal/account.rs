@@ -73,6 +73,7 @@ body! {
         /// The present password.
         current: String,
         /// At least 10 characters.
+        #[schema(min_length = 10, max_length = 1024)]
         new: String,
     }
 }

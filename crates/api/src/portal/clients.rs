@@ -80,6 +80,7 @@ body! {
     #[schema(as = NewOauthClient)]
     struct NewClient {
         /// What patients are shown.
+        #[schema(min_length = 1, max_length = 100)]
         name: String,
         /// Addresses that codes may be sent to.
         // The operation says what is wrong with having none.

@@ -85,6 +85,7 @@ body! {
     #[schema(as = NewApiKey)]
     struct NewKey {
         /// What tells the key apart from others.
+        #[schema(min_length = 1, max_length = 100)]
         name: String,
         /// Codes of studies that its owner is a member of; all of them without it.
         groups: Option<Vec<String>>,

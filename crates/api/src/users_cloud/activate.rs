@@ -26,6 +26,7 @@ body! {
         code: String,
         /// At least 10 characters.
         #[schema(example = "correct horse battery")]
+        #[schema(min_length = 10, max_length = 1024)]
         password: String,
         #[serde(flatten)]
         own: OwnProfileChange,

@@ -65,6 +65,7 @@ body! {
         password: String,
         /// At least 10 characters.
         #[schema(example = "another long password")]
+        #[schema(min_length = 10, max_length = 1024)]
         new_password: String,
     }
 }

@@ -34,6 +34,7 @@ body! {
         password: String,
         /// A new password of at least 10 characters, which is then the one to log in with. Every earlier token ends.
         #[schema(example = json!(null))]
+        #[schema(min_length = 10, max_length = 1024)]
         new_password: Option<String>,
     }
 }

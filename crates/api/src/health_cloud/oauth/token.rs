@@ -193,11 +193,11 @@ struct Introspection {
     token_type: Option<&'static str>,
     /// When it ends by itself, s since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = 1763603600)]
+    #[schema(example = 1_763_603_600)]
     exp: Option<i64>,
     /// When it was issued, s since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = 1763600000)]
+    #[schema(example = 1_763_600_000)]
     iat: Option<i64>,
     /// The patient.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -151,7 +151,7 @@ async fn sync(
         ("sync_id" = Option<String>, Query, description = "the sync's own id, a uuid"),
         ("serial_number" = Option<String>, Query, description = "bracelet")),
     security(("health_token" = []), ("oauth2" = ["patient.sync"])),
-    request_body(content = Vec<u8>, content_type = "application/vnd.apache.arrow.stream"),
+    request_body(content((Vec<u8> = "application/vnd.apache.arrow.stream"), (Vec<u8> = "application/octet-stream"))),
     responses((status = 200, body = SyncAnswer), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
     (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 422, body = ErrorBody),
