@@ -1,7 +1,7 @@
 //! What anyone may learn of background work: that it fails, and of what kind.
 
 use serde_json::{Value, json};
-use store::{Failures, JobFailure, JobLease, NEVER_MS, NewJob, NodeId, PatientId};
+use store::{Failures, JobFailure, JobKind, JobLease, JobSubject, NEVER_MS, NewJob, NodeId, PatientId};
 
 use crate::common::Story;
 
@@ -20,14 +20,17 @@ impl Work {
     /// Adds a job of each patient and claims all that are due.
     async fn claim(&self, kind: &'static str) -> Vec<JobLease> {
         let (health, now_ms) = (self.story.platform.core.health(), self.story.now_ms());
-        let job = |patient: &str| NewJob { subject: format!("{patient}/0"), patient: Some(PatientId::new(patient)) };
-        health.enqueue_jobs(kind, PATIENTS.map(job).to_vec(), now_ms).await.expect("enqueued");
+        let job = |patient: &str| NewJob {
+            subject: JobSubject::new(format!("{patient}/0")),
+            patient: Some(PatientId::new(patient)),
+        };
+        health.enqueue_jobs(JobKind::new(kind), PATIENTS.map(job).to_vec(), now_ms).await.expect("enqueued");
         self.claim_again(kind).await
     }
 
     async fn claim_again(&self, kind: &'static str) -> Vec<JobLease> {
         let (health, now_ms) = (self.story.platform.core.health(), self.story.now_ms());
-        health.claim_jobs(kind, &NodeId::new("a node"), now_ms, now_ms + 1_000, 9).await.expect("claimed")
+        health.claim_jobs(JobKind::new(kind), &NodeId::new("a node"), now_ms, now_ms + 1_000, 9).await.expect("claimed")
     }
 
     /// Notes a failure after which a job is tried again in a second, or never.

@@ -160,6 +160,10 @@ impl JobSignals {
 mod tests {
     use super::*;
 
+    const DERIVE: JobKind = JobKind::new("derive");
+    const EXPORT: JobKind = JobKind::new("export");
+    const SEAL: JobKind = JobKind::new("seal");
+
     fn ended(outcome: Outcome, took: Duration, is_put_aside: bool) -> EndedRun {
         EndedRun { outcome, took, is_put_aside }
     }
@@ -172,29 +176,29 @@ mod tests {
     #[tokio::test]
     async fn an_engine_that_works_is_woken_and_one_that_does_not_has_others_told() {
         let signals = JobSignals::default();
-        signals.ring("seal");
+        signals.ring(SEAL);
         assert_eq!(now(signals.rung()).await, None, "nobody works here");
-        assert_eq!(now(signals.unheard()).await, Some(BTreeSet::from(["seal"])));
+        assert_eq!(now(signals.unheard()).await, Some(BTreeSet::from([SEAL])));
 
         signals.engine_begins();
-        signals.ring("seal");
+        signals.ring(SEAL);
         assert_eq!(now(signals.unheard()).await, None, "it is done here");
-        assert_eq!(now(signals.rung()).await, Some(BTreeSet::from(["seal"])));
+        assert_eq!(now(signals.rung()).await, Some(BTreeSet::from([SEAL])));
 
         signals.engine_ends();
-        signals.ring("export");
+        signals.ring(EXPORT);
         assert_eq!(now(signals.rung()).await, None);
-        assert_eq!(now(signals.unheard()).await, Some(BTreeSet::from(["export"])));
+        assert_eq!(now(signals.unheard()).await, Some(BTreeSet::from([EXPORT])));
     }
 
     #[tokio::test]
     async fn rings_before_anyone_listens_are_heard_once_and_together() {
         let signals = JobSignals::default();
-        for kind in ["seal", "export", "seal", "derive"] {
+        for kind in [SEAL, EXPORT, SEAL, DERIVE] {
             signals.wake(kind);
             signals.share(kind);
         }
-        let all = BTreeSet::from(["derive", "export", "seal"]);
+        let all = BTreeSet::from([DERIVE, EXPORT, SEAL]);
         assert_eq!(now(signals.rung()).await, Some(all.clone()));
         assert_eq!(now(signals.unheard()).await, Some(all));
         assert_eq!((now(signals.rung()).await, now(signals.unheard()).await), (None, None));
@@ -205,11 +209,11 @@ mod tests {
         let signals = JobSignals::default();
         let millis = [0, 1, 2, 5, 6, 3_600_000, 3_600_001];
         for ms in millis {
-            signals.ended("seal", ended(Outcome::Done, Duration::from_millis(ms), false));
+            signals.ended(SEAL, ended(Outcome::Done, Duration::from_millis(ms), false));
         }
-        signals.ended("seal", ended(Outcome::Done, Duration::from_micros(1_999), false));
+        signals.ended(SEAL, ended(Outcome::Done, Duration::from_micros(1_999), false));
         let (kinds, _) = signals.counts();
-        let counts = &kinds["seal"];
+        let counts = &kinds[&SEAL];
         let mut expected = [0; BUCKETS_MS.len() + 1];
         (expected[0], expected[1], expected[2], expected[9], expected[10]) = (3, 2, 1, 1, 1);
         assert_eq!(counts.buckets, expected, "whole milliseconds, as the ends of the buckets are");
@@ -222,30 +226,30 @@ mod tests {
         let all = [Outcome::Done, Outcome::Failed, Outcome::Panicked, Outcome::Lost];
         for (at, outcome) in all.into_iter().enumerate() {
             for _ in 0..=at {
-                signals.began("seal");
-                signals.ended("seal", ended(outcome, Duration::ZERO, outcome == Outcome::Panicked));
+                signals.began(SEAL);
+                signals.ended(SEAL, ended(outcome, Duration::ZERO, outcome == Outcome::Panicked));
             }
         }
-        signals.began("export");
+        signals.began(EXPORT);
         let (kinds, restarts) = signals.counts();
-        let runs: Vec<(&str, u64)> = kinds["seal"].runs.iter().map(|(outcome, runs)| (outcome.name(), *runs)).collect();
+        let runs: Vec<(&str, u64)> = kinds[&SEAL].runs.iter().map(|(outcome, runs)| (outcome.name(), *runs)).collect();
         assert_eq!(runs, [("done", 1), ("failed", 2), ("panicked", 3), ("lost", 4)]);
-        assert_eq!((kinds["seal"].put_aside, kinds["seal"].running, kinds["export"].running), (3, 0, 1));
-        assert!(kinds["export"].runs.is_empty());
+        assert_eq!((kinds[&SEAL].put_aside, kinds[&SEAL].running, kinds[&EXPORT].running), (3, 0, 1));
+        assert!(kinds[&EXPORT].runs.is_empty());
         assert_eq!(restarts, 0);
     }
 
     #[test]
     fn an_engine_that_is_started_again_has_nothing_under_way() {
         let signals = JobSignals::default();
-        for kind in ["seal", "seal", "export"] {
+        for kind in [SEAL, SEAL, EXPORT] {
             signals.began(kind);
         }
         signals.engine_restarted();
         // A run of the engine before may still tell of its end.
-        signals.ended("seal", ended(Outcome::Lost, Duration::ZERO, false));
+        signals.ended(SEAL, ended(Outcome::Lost, Duration::ZERO, false));
         let (kinds, restarts) = signals.counts();
-        assert_eq!((kinds["seal"].running, kinds["export"].running, restarts), (0, 0, 1));
-        assert_eq!(kinds["seal"].runs[&Outcome::Lost], 1);
+        assert_eq!((kinds[&SEAL].running, kinds[&EXPORT].running, restarts), (0, 0, 1));
+        assert_eq!(kinds[&SEAL].runs[&Outcome::Lost], 1);
     }
 }

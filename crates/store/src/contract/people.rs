@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::bracelets::bracelet;
 use super::{Stores, audit, no_settings, on_both_engines, until_waiting};
 use crate::events::MessageKey;
-use crate::ids::{MessageId, PatientId, SerialNumber};
+use crate::ids::{AttachmentId, MessageId, PatientId, SerialNumber};
 use crate::{
     Account, AccountId, Activation, ApiKey, ApiKeyId, BraceletId, Group, GroupCode, GroupId, HealthChange,
     HealthMessage, Patient, PatientState, PersonChange, Role, SigningKey, StoreError,
@@ -239,7 +239,13 @@ async fn a_scoped_key_without_groups_opens_nothing(stores: Stores) {
     };
     assert_eq!(allowed().await, (false, 0), "idle");
     let worn = users
-        .attach_bracelet("worn", &BraceletId::new("id-s1"), &PatientId::new("uuid-grace"), 2, message("worn", 0))
+        .attach_bracelet(
+            &AttachmentId::new("worn"),
+            &BraceletId::new("id-s1"),
+            &PatientId::new("uuid-grace"),
+            2,
+            message("worn", 0),
+        )
         .await;
     worn.expect("attached");
     assert_eq!(allowed().await, (false, 0), "worn");
