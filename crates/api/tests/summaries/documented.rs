@@ -25,7 +25,7 @@ fn faults(value: &Value, schema: &Value, schemas: &Value, place: &str) -> Vec<St
         "number" => value.is_number(),
         other => panic!("another type: {other}"),
     };
-    if !kinds.iter().any(|kind| is_of_kind(kind)) {
+    if !kinds.iter().any(is_of_kind) {
         note("is of another type");
     }
     if let Some(number) = value.as_f64() {
