@@ -8,6 +8,7 @@ mod examples;
 mod gaps;
 mod links;
 mod parameters;
+mod reference;
 mod rows;
 mod security;
 mod summaries;
@@ -45,11 +46,6 @@ pub(crate) fn complete(document: &OpenApi, types: &[&Declaration]) -> Value {
     }
     links::add(&mut document);
     document
-}
-
-/// A reference to a schema.
-fn reference(name: &str) -> Value {
-    json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
 fn complete_operation(path: &str, method: &str, operation: &mut Map<String, Value>, schemas: &Value) {

@@ -93,7 +93,7 @@ mod tests {
                 Some("css") => "text/css",
                 _ => "image/png",
             };
-            // Browsers are told not to guess.
+            // Browsers are asked not to guess.
             assert_eq!(kind.split(';').next(), Some(expected), "{file}");
             assert_eq!(headers[CACHE_CONTROL], "max-age=3600", "{file}");
         }

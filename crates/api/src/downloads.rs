@@ -50,7 +50,7 @@ async fn download(
     let tag = format!("\"{}\"", link.path.rsplit('/').next().unwrap_or_default().replace('"', "_"));
     // A range of another file would be glued to the wrong beginning (RFC 9110, 13.1.5).
     let is_of_this = headers.get(IF_RANGE).is_none_or(|value| value.as_bytes() == tag.as_bytes());
-    // A range is of GET alone (RFC 9110, 14.2): HEAD tells of the whole file.
+    // A range is of GET alone (RFC 9110, 14.2): HEAD describes the whole file.
     let range = headers.get(RANGE).filter(|_| is_of_this && method == Method::GET);
     let asked_for = range.and_then(|value| value.to_str().ok()).and_then(byte_range);
     let range = match asked_for {

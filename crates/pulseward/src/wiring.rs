@@ -60,7 +60,7 @@ pub async fn with_stores_and_key<T>(
     ended
 }
 
-/// Every command passes here, so that none reads whom an erasure has removed since the backup.
+/// Every command passes here, so that none reads a patient that an erasure has removed since the backup.
 fn refuse_unfinished(options: &StoreOptions) -> Result<(), Failure> {
     if options.data.join(UNFINISHED_RESTORE).exists() {
         let message = "a restore into this data folder was not finished; run it again";

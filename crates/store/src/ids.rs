@@ -100,7 +100,7 @@ ids! {
     NodeId;
 }
 
-/// Identifiers that may stand where several kinds of things can.
+/// Identifiers that may be where several kinds of things can.
 macro_rules! wider {
     ($($wide:ident: $($narrow:ident)+;)+) => {
         $($(

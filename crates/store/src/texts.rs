@@ -17,8 +17,8 @@ pub(crate) use sql;
 /// Declares the columns of a record once: `$columns!()` lists them in statements, as an argument of `concat!`, and
 /// `$read` reads them in the same order, from a row or from the next columns of one.
 ///
-/// Columns have the names of the fields. `prefix` stands before each, such as `"s."` where a statement joins tables;
-/// what is computed by the statement stands beside its field. A field that is a record itself, `field <- columns!(read)`,
+/// Columns have the names of the fields. `prefix` comes before each, such as `"s."` where a statement joins tables;
+/// what the statement computes is next to its field. A field that is a record itself, `field <- columns!(read)`,
 /// has its columns there.
 macro_rules! record {
     (@text $prefix:literal $field:ident) => { concat!($prefix, stringify!($field)) };

@@ -1,4 +1,4 @@
-//! Bodies as types: from one list of fields follow how a body is read, what is told of it and its schema.
+//! Bodies as types: from one list of fields follow how a body is read, what is reported of it and its schema.
 
 use axum::extract::{FromRequest, Request};
 use jiff::Timestamp;
@@ -19,13 +19,13 @@ pub(crate) trait Body<Source = Fields>: Sized {
 
 /// A value that a field of a body can have.
 pub(crate) trait FieldValue<Source = Fields>: Sized {
-    /// Takes the field out. What is wrong stays noted in the source, and the value stands in for it.
+    /// Takes the field out. What is wrong stays noted in the source, and the value takes its place.
     fn take(source: &mut Source, name: &str) -> Self;
 }
 
 /// Declares a body. Its fields are read by the names that they have here; `#[schema]` says what else holds for them.
 ///
-/// A field that is itself a body, with `#[serde(flatten)]`, stands for the fields of that body.
+/// A field that is itself a body, with `#[serde(flatten)]`, represents the fields of that body.
 macro_rules! body {
     ($(#[$meta:meta])* $vis:vis struct $name:ident { $($(#[$field_meta:meta])* $field:ident: $kind:ty),+ $(,)? }) => {
         #[derive(utoipa::ToSchema)]
@@ -129,7 +129,7 @@ impl FieldValue for Option<Map<String, Value>> {
     }
 }
 
-/// Objects, each told of by its place in the list.
+/// Objects, each reported by its place in the list.
 impl<T: Body> FieldValue for Vec<T> {
     fn take(fields: &mut Fields, name: &str) -> Self {
         fields.required_list(name, T::read)

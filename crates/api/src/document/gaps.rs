@@ -12,7 +12,7 @@ const UNTOLD_OPERATIONS: usize = 0;
 const INNER_NAMES: usize = 0;
 /// Values of a schema whose example follows from nothing.
 const VALUES_WITHOUT_EXAMPLE: usize = 0;
-/// Answers other than errors, redirections and 204 whose content is not told. One has none: a token that is given back
+/// Answers other than errors, redirections and 204 whose content is not described. One has none: a token that is given back
 /// (RFC 7009, 2.2).
 const UNTOLD_ANSWERS: usize = 1;
 /// Properties without a description.

@@ -37,7 +37,7 @@ fn known(name: &str) -> (&'static str, Value) {
     let date = || json!({"type": "string", "format": "date", "example": "2025-11-20"});
     let instant = || json!({"type": "string", "format": "date-time", "example": "2025-11-20T00:00:00.000Z"});
     let time_ms = || json!({"type": "number", "format": "double", "example": 1_763_600_000_000_i64});
-    // As text, as it stands in an address: mixed types are what many generators cannot read.
+    // As text, as it is in an address: mixed types are what many generators cannot read.
     let flag = || json!({"type": "string", "enum": ["0", "1", "true", "false"]});
     let list = |names: Vec<&str>| json!({"type": "array", "items": {"type": "string", "enum": names}});
     match name {

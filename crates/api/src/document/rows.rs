@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use vitals::registry::{Column, Declaration, Kind, Sampling};
 
-use super::reference;
+use super::reference::reference;
 
 /// The time that examples begin at, Unix epoch ms.
 const EXAMPLE_MS: i64 = 1_763_600_000_000;

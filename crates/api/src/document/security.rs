@@ -41,7 +41,7 @@ pub(super) fn schemes() -> Value {
     })
 }
 
-/// Spells out the ways in which an API key may come, and the page's cookie that stands for one. Answers whether any
+/// Spells out the ways in which an API key may come, and the page's cookie that represents one. Answers whether any
 /// credential is asked for.
 pub(super) fn complete(operation: &mut Map<String, Value>) -> bool {
     let Some(named) = operation.get("security").and_then(Value::as_array) else {

@@ -5,7 +5,7 @@ use vitals::derivation::figures;
 use vitals::summary::Section;
 use vitals::summary::described::{Description, FieldDescription, Shape, TextForm};
 
-use super::reference;
+use super::reference::reference;
 use crate::days::EXTRA;
 
 /// The schemas by name: of each section, its slots and its parts, `DailySummary` and `StudySummaries`.

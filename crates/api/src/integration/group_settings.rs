@@ -57,7 +57,7 @@ body! {
         #[schema(example = "fox")]
         #[schema(pattern = "^(fox|tanaka)$")]
         max_heart_rate_rule: Option<String>,
-        // Judged by type name later, so that each wrong entry is told with its own field.
+        // Judged by type name later, so that each wrong entry is reported with its own field.
         /// Days, 1 to 36500, by data type; takes the place of all that were named before.
         #[schema(value_type = Option<BTreeMap<String, i64>>)]
         #[schema(example = json!({"ppg2": 30, "acc": 90}))]

@@ -27,7 +27,7 @@ body! {
         #[schema(example = "Sleep")]
         #[schema(min_length = 1, max_length = 200)]
         name: String,
-        // Required although it may be empty: leaving it out by mistake is told, leaving it empty is a choice.
+        // Required although it may be empty: leaving it out by mistake is reported, leaving it empty is a choice.
         /// May be empty.
         #[schema(example = "of nurses")]
         #[schema(max_length = 10_000)]

@@ -443,7 +443,7 @@ async fn reset_password(
     Path(PathPatient(uuid)): Path<PathPatient>,
     Valid(NewPassword { password }): Valid<NewPassword>,
 ) -> Result<StatusCode> {
-    // 204: there is nothing to tell, least of all the password.
+    // 204: there is nothing to report, least of all the password.
     state.platform.identity.reset_password(&researcher, &uuid, &password).await?;
     Ok(StatusCode::NO_CONTENT)
 }

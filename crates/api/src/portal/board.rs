@@ -92,7 +92,7 @@ pub(super) struct RowBody {
     last_sync: Option<i64>,
     /// The last hours.
     spark: SparkBody,
-    /// True where something stored of the patient is damaged: nothing but who it is is told then. Left out otherwise.
+    /// True where something stored of the patient is damaged: nothing but who it is is known then. Left out otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = json!(null))]
     unreadable: Option<bool>,

@@ -29,7 +29,7 @@ struct KeyBody {
     /// Record identifier.
     #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     id: String,
-    /// What tells it apart from others.
+    /// What distinguishes it from others.
     #[schema(example = "nightly analysis")]
     name: Option<String>,
     /// The first characters of the key, to tell keys apart.
@@ -84,7 +84,7 @@ body! {
     #[schema(example = json!({"name": "nightly analysis", "groups": ["JYVPQ"], "expires_at": "2030-11-20T00:00:00.000Z"}))]
     #[schema(as = NewApiKey)]
     struct NewKey {
-        /// What tells the key apart from others.
+        /// What distinguishes the key from others.
         #[schema(min_length = 1, max_length = 100)]
         name: String,
         /// Codes of studies that its owner is a member of; all of them without it.

@@ -198,7 +198,7 @@ async fn login(
     Sent { body, mut faults }: Sent<LoginRequest>,
 ) -> Result<Json<UsersLoginBody>> {
     let LoginRequest { email, code, password, new_password } = body;
-    // Noted and not returned at once, so that a missing password is told in the same answer.
+    // Noted and not returned at once, so that a missing password is reported in the same answer.
     let name = match (email, code) {
         (Some(email), None) => LoginName::Email(email),
         (None, Some(code)) => LoginName::Code(code),

@@ -1,4 +1,4 @@
-//! Links to files: which bytes they give, to whom, until when, and what a changed one opens.
+//! Links to files: which bytes they give, who gets them, until when, and what a changed one opens.
 
 use axum::body::{Body, Bytes};
 use axum::http::response::Parts;

@@ -52,7 +52,7 @@ impl Study {
         let group = story.group(&key).await;
         let patient = story.patient(&key, &group, json!({"time_zone": day.zone})).await;
         let times: Vec<i64> = (-60..day.minutes + 60).map(|minute| day.midnight_ms + minute * MINUTE_MS).collect();
-        // The heart rate tells the hour since midnight.
+        // The heart rate is the hour since midnight.
         let bpm: Vec<i64> = (-60..day.minutes + 60).map(|minute: i64| 60 + minute.div_euclid(60)).collect();
         story.sync(&patient, json!({"activity": {"timestamp": times, "bpm": bpm}})).await;
         Study { story, browser, group, patient }

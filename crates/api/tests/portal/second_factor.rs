@@ -1,4 +1,4 @@
-//! The second factor beside everything else: forms of a code, other accounts, other sessions, a new password.
+//! The second factor with everything else: forms of a code, other accounts, other sessions, a new password.
 
 use serde_json::{Value, json};
 use store::Role;

@@ -1,4 +1,4 @@
-//! Answers of summaries are what the OpenAPI document says of them: nothing is there that it does not tell.
+//! Answers of summaries are what the OpenAPI document says of them: nothing is there that it does not describe.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! A small stand-in for the service: it answers, loses, refuses and cuts off requests as it is told, and remembers them.
+//! A small stand-in for the service: it answers, loses, refuses and cuts off requests as a test asks it to, and remembers them.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::Read;

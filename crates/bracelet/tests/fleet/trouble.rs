@@ -1,4 +1,4 @@
-//! A bad network and an overloaded service: requests are tried again, in order, and nothing is lost or told twice.
+//! A bad network and an overloaded service: requests are tried again, in order, and nothing is lost or sent twice.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -88,7 +88,7 @@ impl JobSignals {
         self.wake(kind);
     }
 
-    /// Wakes the engine of this node, whoever has said that something is due.
+    /// Wakes the engine of this node, no matter who has said that something is due.
     pub(crate) fn wake(&self, kind: JobKind) {
         self.rung.lock().unwrap_or_else(PoisonError::into_inner).insert(kind);
         self.bell.notify_one();
@@ -246,7 +246,7 @@ mod tests {
             signals.began(kind);
         }
         signals.engine_restarted();
-        // A run of the engine before may still tell of its end.
+        // A run of the engine before may still report its end.
         signals.ended(SEAL, ended(Outcome::Lost, Duration::ZERO, false));
         let (kinds, restarts) = signals.counts();
         assert_eq!((kinds[&SEAL].running, kinds[&EXPORT].running, restarts), (0, 0, 1));

@@ -205,7 +205,7 @@ impl Identity {
         self.start_login(Found::Patient(patient)).await
     }
 
-    /// Who calls the Users Cloud, as a login tells it.
+    /// Who calls the Users Cloud, as a login returns it.
     pub async fn owner(&self, user: &User) -> Result<Owner> {
         let found = self.find(user).await?.ok_or(PlatformError::NotFound("user"))?;
         self.compose(found).await

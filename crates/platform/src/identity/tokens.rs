@@ -101,7 +101,7 @@ mod subject {
     }
 }
 
-/// Who acts in the stead of a token's subject.
+/// Who acts on behalf of a token's subject.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Actor {
     pub sub: AccountId,

@@ -15,7 +15,7 @@ const NOT_OURS: &str = "refresh";
 /// Whose session begins.
 pub(crate) struct NewSession<'a> {
     pub owner: User,
-    /// The hash that his password was checked against.
+    /// The hash that the password was checked against.
     pub password_hash: &'a str,
     /// Whether the login can be prolonged.
     pub refreshable: bool,

@@ -46,7 +46,7 @@ impl Upkeep {
         Ok(self.core.users().patient(patient).await?.is_some() || self.core.health().patient(patient).await?.is_some())
     }
 
-    /// Follows the chain of the audit log. How many entries stand, and the number of the first that is not what was
+    /// Follows the chain of the audit log. How many entries hold, and the number of the first that is not what was
     /// written.
     pub async fn verify_audit(&self) -> Result<(i64, Option<i64>)> {
         Ok(self.core.users().verify_audit().await?)

@@ -98,7 +98,7 @@ impl<O: Args + Operate> Task<O> {
         logging::start(&LogOptions { log: "warn".to_owned(), log_format: LogFormat::Text })?;
         let file = self.store.config.clone();
         let store = config::complete(self.store, matches, file.as_deref())?;
-        // Printed after the stores are closed: whoever reads the result may copy the files at once.
+        // Printed after the stores are closed: anyone who reads the result may copy the files at once.
         let lost_key = self.operation.lost_key();
         let operate = async |platform: &platform::Platform| self.operation.operate(platform).await;
         let result = wiring::with_stores_and_key(&store, lost_key, operate).await?;

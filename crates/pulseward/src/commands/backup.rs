@@ -245,7 +245,7 @@ async fn finish(platform: &Platform, erased: BTreeSet<PatientId>) -> Result<([&'
     platform.upkeep.begin_epoch().await?;
     let mut fates = ["kept"; 2];
     for (cloud, fate) in [Cloud::Users, Cloud::Health].into_iter().zip(&mut fates) {
-        // Tried and not told from the files: an operator can have put a wrong key. What the old keys have signed is
+        // Tried and not concluded from the files: an operator can have put a wrong key. What the old keys have signed is
         // verified by their public halves, and stays good.
         if platform.identity.rotate_unopened_signing_key(cloud).await? == SigningKeyFate::Rotated {
             *fate = "rotated";

@@ -16,7 +16,7 @@ pub type MasterKey = [u8; KEY_BYTES];
 /// Reads the key.
 pub fn read(path: &Path) -> Result<MasterKey, Failure> {
     let bytes = read_copy(path);
-    // Read first and judged then: a missing file is to be told as missing.
+    // Read first and judged then: a missing file is to be reported as missing.
     refuse_public(path)?;
     bytes
 }
@@ -44,7 +44,7 @@ pub fn random(fill_random: impl Fn(&mut [u8])) -> MasterKey {
     key
 }
 
-/// Writes a key beside its place and links it there, so that no reader meets half a key. One that is there stays.
+/// Writes a key next to its place and links it there, so that no reader meets half a key. One that is there stays.
 pub fn put(path: &Path, key: &MasterKey, fill_random: impl Fn(&mut [u8])) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut unique = [0; 8];

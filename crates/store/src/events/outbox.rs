@@ -94,7 +94,7 @@ pub(crate) async fn enqueue(tx: &Tx<'_>, patient: &PatientId, created_ms: i64, t
     tx.put(ENQUEUE, &[&patient, &created_ms, &text]).await
 }
 
-/// Writes a message about no patient, in the transaction that owes it.
+/// Writes a message about no patient, in the transaction that enqueues it.
 pub(crate) async fn enqueue_of_no_patient(tx: &Tx<'_>, id: &MessageId, created_ms: i64, text: &str) -> Result<()> {
     tx.put(ENQUEUE_OF_NO_PATIENT, &[&MessageKey::of_id(id).sequence, &created_ms, &text]).await
 }

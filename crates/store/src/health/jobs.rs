@@ -15,7 +15,7 @@ use crate::ids::{JobSubject, NodeId, PatientId};
 use crate::names::JobKind;
 use crate::texts::{record, sql};
 
-/// What a claim tells of a job.
+/// What a claim says of a job.
 struct Claimed {
     subject: JobSubject,
     patient: Option<PatientId>,
@@ -74,7 +74,7 @@ sql! {
         ON CONFLICT (kind, subject) DO UPDATE SET failed_runs = excluded.failed_runs, panics = excluded.panics,
         error = excluded.error, failed_ms = excluded.failed_ms, put_aside = excluded.put_aside";
     FORGET_FAILURE = "DELETE FROM job WHERE kind = $1 AND subject = $2";
-    /// A patient whose lease has ended and of whom nothing is ready was derived, whatever the node was told of it.
+    /// A patient whose lease has ended and who has nothing ready was derived, whatever answer the node got.
     FORGET_FAILURE_OF_DERIVED = "DELETE FROM job WHERE kind = $1 AND subject = $2 AND EXISTS (SELECT 1 FROM patient
         WHERE uuid = $2 AND fold_token = $3 AND fold_node IS NULL
         AND (derive_ready_ms IS NULL OR derive_ready_ms > $4))";
@@ -177,7 +177,7 @@ impl HealthDb {
             .write(async move |tx| {
                 let mut added = 0;
                 for job in &jobs {
-                    // One by one, since a statement of several rows does not tell which of them were there already.
+                    // One by one, since a statement of several rows does not say which of them were there already.
                     added += tx.execute(ENQUEUE, &[&kind.name(), &job.subject, &job.patient, &now_ms]).await?;
                 }
                 Ok(added)

@@ -172,7 +172,7 @@ impl UsersDb {
     }
 }
 
-/// Makes whoever changes a person's password or disables his account wait for the end of this transaction. False when
+/// Makes anyone who changes a person's password or disables their account wait for the end of this transaction. False when
 /// that has been done already.
 async fn hold_person(tx: &Tx<'_>, owner: &User, password_hash: &str) -> Result<bool> {
     match owner {

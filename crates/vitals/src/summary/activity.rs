@@ -16,7 +16,7 @@ described! {
     pub struct ActivitySection {
         /// Local day.
         pub date: LocalDay = "2025-11-20",
-        /// Steps; null when neither a row nor acceleration tells any number of them.
+        /// Steps; null when neither a row nor acceleration gives any number of them.
         pub total_steps: Option<u64> = 8412,
         /// Share of the goal, at most 100; null without steps or with a goal of 0.
         pub daily_percent: Option<Percent> = 84.1 in 0 to 100,

@@ -42,7 +42,7 @@ pub enum Shape {
         unit: &'static str,
         /// Whether it has no fraction.
         is_whole: bool,
-        /// What no value is below, whatever field it stands in.
+        /// What no value is below, whatever field it is in.
         lowest: Option<f64>,
     },
     /// True or false.
@@ -116,7 +116,7 @@ shapes! {
 /// Declares a section, a slot or a part of one, with its description.
 ///
 /// Each field has a line of documentation, its type, a usual value and, where it is bounded, its range. Fields of the second
-/// list are left out where there is nothing to say; without a usual value they are made of fields themselves.
+/// list are left out where they would be empty; without a usual value they are made of fields themselves.
 macro_rules! described {
     (
         #[doc = $meaning:literal] $(#[doc = $more:literal])* $(#[derive($($derived:ident),+)])?

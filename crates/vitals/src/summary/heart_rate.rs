@@ -17,7 +17,7 @@ described! {
         pub date: LocalDay = "2025-11-20",
         /// Mean over the valid five-minute slots; null without one.
         pub avg_daily_heart_rate: Option<BeatsPerMinute> = 68.42 in 0 to 255,
-        /// Highest valid row, a whole number of beats per minute; null without one.
+        /// Highest valid row, an integer of beats per minute; null without one.
         pub max_daily_heart_rate: Option<u32> = 142 in 0 to 255,
         /// Lowest mean of thirty minutes without steps; null under four hours of wear or without such minutes.
         pub rest_daily_heart_rate: Option<BeatsPerMinute> = 54.1 in 0 to 255,

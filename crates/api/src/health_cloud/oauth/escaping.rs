@@ -1,4 +1,4 @@
-//! How text from outside stands in a page: as text, whatever is in it.
+//! How text from outside is written into a page: as text, whatever is in it.
 
 use std::fmt::{Result, Write};
 

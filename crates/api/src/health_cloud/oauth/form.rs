@@ -15,7 +15,7 @@ pub(super) struct Form<T>(pub T);
 /// The pairs of a form.
 pub(super) struct Pairs(Vec<(String, String)>);
 
-/// The value of a field; what is wrong with it is told when it is asked for, so that an endpoint tells first what
+/// The value of a field; what is wrong with it is reported when it is asked for, so that an endpoint reports first what
 /// matters first.
 pub(super) struct FormText(Result<Option<String>, &'static str>);
 

@@ -14,7 +14,7 @@ use url::Url;
 pub(super) struct Page {
     status: StatusCode,
     html: askama::Result<String>,
-    /// Where its forms may lead beside this server, for its policy.
+    /// Where its forms may lead next to this server, for its policy.
     leads_to: Option<String>,
     /// What allows the style, and nothing else, to be in the page.
     nonce: String,

@@ -108,7 +108,7 @@ async fn token(
     // Before the grant is looked at: who cannot prove to be a client learns nothing of codes.
     let client = credentials(&headers, &form.client_id, &form.client_secret)?;
     let text = |value: Option<&str>| value.map(str::to_owned);
-    // Missing parts are 400 `invalid_request`, which libraries tell apart from a code that is not good.
+    // Missing parts are 400 `invalid_request`, which libraries distinguish from a code that is not good.
     let grant = match form.grant_type.required("grant_type is required")? {
         "authorization_code" => Grant::Code {
             code: form.code.required("code is required")?.to_owned(),

@@ -27,7 +27,7 @@ struct Recent {
 
 impl Data {
     /// The board's rows of patients, in their order. Best called with [`crate::ROWS_AT_ONCE`]; who has been removed
-    /// meanwhile is left out. A patient of whom something stored is damaged has a row that says so, and costs nobody else
+    /// meanwhile is left out. A patient with damaged stored data has a row that says so, and costs nobody else
     /// theirs.
     pub async fn board_rows(&self, patients: Readable<Vec<PatientId>>) -> Result<Vec<BoardRow>> {
         match self.whole_rows(&patients).await {
@@ -147,7 +147,7 @@ fn first_window_of(now_ms: i64) -> i64 {
     window_of(now_ms * 1000) + 1 - SPARK_SLOTS
 }
 
-/// The local days that a range of windows lies on, each with the patients for whom it does.
+/// The local days that a range of windows lies on, each with the patients that it does so for.
 fn by_day(
     uuids: &[PatientId],
     bodies: &HashMap<PatientId, HealthPatient>,

@@ -35,7 +35,7 @@ pub struct BoardRow {
 }
 
 impl BoardRow {
-    /// The row of a patient of whom nothing is known; `from_ms` is where the last hours begin.
+    /// The row of a patient without any data; `from_ms` is where the last hours begin.
     pub(crate) fn empty(uuid: PatientId, from_ms: i64) -> Self {
         BoardRow {
             uuid,

@@ -25,7 +25,7 @@ async fn read_whole(objects: &Objects, written: &WrittenSegment) -> Result<usize
     Ok(rows)
 }
 
-/// A byte can become another value, which only the checksum of the whole file shows; whatever else it does is told as
+/// A byte can become another value, which only the checksum of the whole file shows; whatever else it does is reported as
 /// damage, and no read of it takes down the thread or is to be tried again.
 #[tokio::test]
 async fn flipped_byte_of_a_file_is_another_value_or_damage_and_nothing_else() {
@@ -40,7 +40,7 @@ async fn flipped_byte_of_a_file_is_another_value_or_damage_and_nothing_else() {
         bytes[place] ^= flip;
         objects.store.put(&path, Bytes::from(bytes).into()).await.unwrap();
         let (objects, written) = (objects.clone(), written.clone());
-        // In a task of its own, so that a panic is told with its place.
+        // In a task of its own, so that a panic is reported with its place.
         match runtime::spawn("read", async move { read_whole(&objects, &written).await }).await {
             Ok(Ok(_)) => {}
             Ok(Err(StoreError::Damaged(_))) => damaged += 1,
