@@ -18,6 +18,8 @@ use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 use vitals::registry::Declaration;
 
+use self::reference::reference;
+
 /// The document as it is served. It was made when the code last changed, and a test holds it to the code: made at the start,
 /// it took a node a third of its memory at rest.
 pub(crate) const DOCUMENT: &str = include_str!("../../../docs/openapi.json");

@@ -295,7 +295,7 @@ async fn an_email_wanted_by_two_at_once_goes_to_one(stores: Stores) {
     let group = GroupCode::new("AAAAA");
     users.add_patient(patient("grace"), &group, message("i", 0), no_settings()).await.expect("a patient");
     let activating = users.activate_patient(activation("grace", Some("bob@example.org")), message("m", 0));
-    wanted_by_two(&stores, "bob", activating).await;
+    Box::pin(wanted_by_two(&stores, "bob", activating)).await;
     let change = PersonChange {
         uuid: PatientId::new("uuid-grace"),
         email: Some("eve@example.org".to_owned()),
@@ -303,7 +303,7 @@ async fn an_email_wanted_by_two_at_once_goes_to_one(stores: Stores) {
         person: "{}".to_owned(),
         now_ms: 9,
     };
-    wanted_by_two(&stores, "eve", users.change_person(change, message("n", 0))).await;
+    Box::pin(wanted_by_two(&stores, "eve", users.change_person(change, message("n", 0)))).await;
     let grace = users.patient(&PatientId::new("uuid-grace")).await.expect("an answer").expect("grace");
     assert_eq!(grace.email, None);
 }

@@ -93,8 +93,11 @@ record! {
         secondary <- secondary_columns!(read_secondary), details,
     }
 }
+#[expect(clippy::single_component_path_imports, reason = "a macro is visible to other files by an import alone")]
 pub(super) use entry_columns;
+#[expect(clippy::single_component_path_imports, reason = "a macro is visible to other files by an import alone")]
 pub(super) use primary_columns;
+#[expect(clippy::single_component_path_imports, reason = "a macro is visible to other files by an import alone")]
 pub(super) use secondary_columns;
 
 record! {

@@ -37,6 +37,7 @@ pub enum GroupDeletion {
 record! {
     group_columns!("study_group."), pub(super) read_group(columns) -> Group { code, id, hcp_code, name, description, created_ms }
 }
+#[expect(clippy::single_component_path_imports, reason = "a macro is visible to other files by an import alone")]
 pub(super) use group_columns;
 
 sql! {
