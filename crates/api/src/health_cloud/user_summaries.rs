@@ -205,9 +205,9 @@ async fn user_summaries(
     // From the configured address: the Host header is whatever the client says.
     let path = format!("{}/user-summaries", state.platform.core.settings().health_url.trim_end_matches('/'));
     let page = serde_json::to_string(&SummaryPage::new(&pages, &form, path));
-    let mut before = page.map_err(|error| PlatformError::Internal(error.to_string()))?;
-    let after = before.split_off(DATA.len()).into_bytes();
-    let frame = Frame { before: before.into_bytes(), after };
+    let page = page.map_err(|error| PlatformError::Internal(error.to_string()))?;
+    let after = page.strip_prefix(DATA).ok_or_else(|| PlatformError::Internal("a page without `data`".to_owned()))?;
+    let frame = Frame { before: DATA.into(), after: after.into() };
     many_days(futures::stream::iter([Ok(days)]), form, Arrangement::Listed(frame)).await
 }
 

@@ -18,6 +18,9 @@ use crate::identity::tokens::Cloud;
 
 /// How long a ring is used before a new look whether another node has rotated the keys.
 const FRESH_MS: i64 = 60_000;
+/// The shortest time between two looks that tokens with unknown keys, or questions for the keys, can cause.
+const LOOK_AGAIN_MS: i64 = 1_000;
+
 /// What became of the key that a cloud signs with when it was tried whether the master key opens it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SigningKeyFate {
@@ -26,9 +29,6 @@ pub enum SigningKeyFate {
     /// The master key does not open it: it only verifies from now on, and a new one signs.
     Rotated,
 }
-
-/// The shortest time between two looks that tokens with unknown keys, or questions for the keys, can cause.
-const LOOK_AGAIN_MS: i64 = 1_000;
 
 impl Identity {
     /// The keys of a cloud. Makes the first one.

@@ -85,7 +85,7 @@ impl Backup {
         // Held before the databases are copied: what they refer to at that moment may not go away afterwards.
         let id = HoldId::new(format!("backup-{}", platform.core.now_ms()));
         platform.upkeep.hold_objects(&id, HOLD_MS).await?;
-        let key = if self.without_key { MasterKey::LeftOut } else { MasterKey::Copied };
+        let key = if self.without_key { KeyInBackup::LeftOut } else { KeyInBackup::Copied };
         let copied = copy_all(platform, store, &self.folder, key).await;
         let is_listed_only = platform.upkeep.object_folder().is_none();
         // In a folder everything has been linked by now. A list of a bucket needs the objects until somebody has
@@ -107,12 +107,17 @@ impl Backup {
 
 /// Whether the key that signs tokens is in the backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum MasterKey {
+enum KeyInBackup {
     Copied,
     LeftOut,
 }
 
-async fn copy_all(platform: &Platform, store: &StoreOptions, folder: &Path, key: MasterKey) -> Result<Value, Failure> {
+async fn copy_all(
+    platform: &Platform,
+    store: &StoreOptions,
+    folder: &Path,
+    key: KeyInBackup,
+) -> Result<Value, Failure> {
     let from = DATABASES.map(|name| store.data.join(name));
     let to = DATABASES.map(|name| folder.join(name));
     let copies: Vec<(PathBuf, PathBuf)> = from.into_iter().zip(to).collect();
@@ -122,7 +127,7 @@ async fn copy_all(platform: &Platform, store: &StoreOptions, folder: &Path, key:
     });
     copying.await.map_err(|error| Failure::Other(error.to_string()))??;
     // Without it a backup can be restored and no token of before is good.
-    if key == MasterKey::Copied {
+    if key == KeyInBackup::Copied {
         copy_private(&wiring::master_key_path(store), &folder.join(KEY))?;
     }
     // Listed after the databases were copied: objects of rows that came later do no harm, missing ones would.
@@ -269,6 +274,7 @@ fn begin_restore(data: &Path, key: &RestoredKey) -> Result<(), Failure> {
         }
         std::fs::remove_file(&path).map_err(|error| Failure::file("remove", &path, error))?;
     }
+    key.clear_left_over()?;
     wiring::make_private_folder(data)?;
     std::fs::write(&unfinished, key.note()).map_err(|error| Failure::file("write", &unfinished, error))
 }

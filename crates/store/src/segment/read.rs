@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
 use futures::Stream;
+use object_store::ObjectStoreExt as _;
 use object_store::path::Path;
 use parquet::DecodeResult;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, RowSelection};
@@ -265,7 +266,19 @@ async fn fetch(objects: &Objects, location: &Path, bytes: u64, ranges: &[Range<u
     if ranges.iter().any(|range| range.start > range.end || range.end > bytes) {
         return Err(StoreError::Damaged("a segment names bytes beyond its end".to_owned()));
     }
-    Ok(objects.store.get_ranges(location, ranges).await?)
+    match objects.store.get_ranges(location, ranges).await {
+        Ok(parts) => Ok(parts),
+        Err(error) => Err(if is_cut_short(objects, location, bytes).await {
+            StoreError::Damaged("a segment is shorter than its list says".to_owned())
+        } else {
+            error.into()
+        }),
+    }
+}
+
+/// Whether an object has lost its end. Where nobody can say, it has not.
+async fn is_cut_short(objects: &Objects, location: &Path, bytes: u64) -> bool {
+    objects.store.head(location).await.is_ok_and(|found| found.size < bytes)
 }
 
 /// Runs the Parquet library on bytes that may be damaged. It was written for files that one trusts: where the bytes

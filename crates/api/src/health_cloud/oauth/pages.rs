@@ -100,7 +100,8 @@ impl IntoResponse for Page {
             self.leads_to.unwrap_or_default()
         );
         // Without a policy there would be a page on which scripts run, so the page is not sent then.
-        let (Ok(html), Ok(policy)) = (self.html, HeaderValue::from_str(&policy)) else {
+        let html = self.html.inspect_err(|error| tracing::error!(%error, "a page cannot be written"));
+        let (Ok(html), Ok(policy)) = (html, HeaderValue::from_str(&policy)) else {
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         };
         let mut response = (self.status, html).into_response();

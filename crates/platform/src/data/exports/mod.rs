@@ -28,7 +28,6 @@ use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
 use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
 
-/// Name of the task that writes archives.
 /// How long a link to an archive holds.
 const LINK_LIFETIME: Duration = Duration::from_hours(1);
 /// How long archives are kept.

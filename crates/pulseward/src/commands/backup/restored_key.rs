@@ -70,13 +70,19 @@ impl RestoredKey {
         }
     }
 
+    /// Removes the key that a restore before has left, while its mark still names it: under the mark of this run, which
+    /// may be killed as well, the next one would take it for the operator's.
+    pub fn clear_left_over(&self) -> Result<(), Failure> {
+        if self.is_left_over && !self.is_there {
+            std::fs::remove_file(&self.path).map_err(|error| Failure::file("remove", &self.path, error))?;
+        }
+        Ok(())
+    }
+
     /// Puts the key at its place, after the mark names it.
     pub fn put(&self) -> Result<(), Failure> {
         if self.is_there {
             return Ok(());
-        }
-        if self.is_left_over {
-            std::fs::remove_file(&self.path).map_err(|error| Failure::file("remove", &self.path, error))?;
         }
         master_key::put(&self.path, &self.key, wiring::fill_random)
     }
@@ -170,6 +176,9 @@ mod tests {
         std::fs::write(place.backup(), [2; 32]).unwrap();
         let of_backup = place.choose(Some(&first.note())).unwrap();
         assert_eq!(of_backup.source, KeySource::Backup);
+        of_backup.clear_left_over().unwrap();
+        // Killed between its mark and its key, it has left nothing that the next run could take for the operator's.
+        assert_eq!(place.choose(Some(&of_backup.note())).unwrap().source, KeySource::Backup);
         of_backup.put().unwrap();
         assert!(place.is_of(2));
         // Copied from the backup by the run before.
