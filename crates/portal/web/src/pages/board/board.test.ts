@@ -4,7 +4,7 @@ import { ageText } from "./age";
 import { BOARD_CSV_HEADER, boardCsvRow } from "./board_csv";
 import { BoardRows } from "./board_rows";
 import { parametersText, riskOf, riskText, shownNews } from "./news";
-import { arranged, counts, type Sort, urgency } from "./rows";
+import { arranged, counts, firstDirection, type Sort, urgency } from "./rows";
 import { sparkPath, sparkText } from "./sparkline";
 import type { NewsReading, Row } from "./types";
 import { pageOf } from "./wall_pages";
@@ -95,6 +95,23 @@ test("who has no value comes last in both directions", () => {
   assert.deepEqual(names(ward)[0], "Well", "the given list stays as it is");
 });
 
+test("who cannot be read stands with the sickest, whichever column sorts", () => {
+  const damaged = row("Damaged", { unreadable: true, last_sync: null, worn: null, charging: null });
+  const rows = [...ward, damaged];
+  assert.deepEqual(names(arranged(rows, all, byNews, NOW)).slice(0, 2), ["Damaged", "Ill"]);
+  for (const key of ["heart_rate", "spo2", "blood_pressure", "battery", "last_sync"] as const) {
+    const descending = firstDirection(key);
+    assert.equal(names(arranged(rows, all, { key, descending }, NOW))[0], "Damaged", key);
+  }
+  const calm = names(arranged(rows, all, { key: "heart_rate", descending: false }, NOW));
+  assert.deepEqual(calm.slice(0, 3), ["Well", "Ill", "Damaged"]);
+  assert.equal(names(arranged(rows, all, { key: "name", descending: false }, NOW))[0], "Damaged");
+  const two = [row("B", { unreadable: true }), row("A", { unreadable: true })];
+  assert.deepEqual(names(arranged(two, all, byNews, NOW)), ["A", "B"]);
+  assert.deepEqual(names(arranged(rows, { text: "", attention: "attention" }, byNews, NOW)), ["Damaged", "Ill", "Red"]);
+  assert.equal(counts(rows, NOW).attention, 3);
+});
+
 test("names sort as people count", () => {
   const numbered = ["Bed 10", "Bed 9", "bed 1"].map((name) => row(name));
   assert.deepEqual(names(arranged(numbered, all, { key: "name", descending: false }, NOW)), [
@@ -148,6 +165,20 @@ test("a row that came while the board was read stays when it is newer", () => {
   );
 });
 
+test("what is read as damaged is not hidden by values that came before", () => {
+  let told: Row[] = [];
+  const rows = new BoardRows(
+    (now) => (told = now),
+    (then) => then(),
+  );
+  rows.put(row("A", { last_sync: 20 }));
+  rows.replace({ at: 0, patients: [row("A", { last_sync: null, unreadable: true })] });
+  assert.deepEqual(
+    told.map(({ unreadable }) => unreadable),
+    [true],
+  );
+});
+
 test("a sparkline has gaps, and no noise where there is none", () => {
   assert.equal(sparkPath([null, null], 100, 20), "");
   assert.equal(sparkPath([60, 70, null, 65], 90, 20, 10), "M0 20L30 0M90 10h.01");
@@ -185,4 +216,13 @@ test("a line of the CSV has a cell for every head", () => {
   assert.equal(cells[BOARD_CSV_HEADER.indexOf("news_risk")], "High");
   assert.equal(cells[BOARD_CSV_HEADER.indexOf("nibp_timestamp")], "2025-11-20T12:00:00.000Z");
   assert.equal(boardCsvRow(row("B")).length, BOARD_CSV_HEADER.length);
+});
+
+test("the CSV tells what cannot be read from what was never measured", () => {
+  const told = (one: Row) =>
+    ["news_risk", "heart_rate", "unreadable"].map((head) => boardCsvRow(one)[BOARD_CSV_HEADER.indexOf(head)]);
+  const damaged = row("A", { unreadable: true, last_sync: null, worn: null, charging: null });
+  assert.deepEqual(told(damaged), ["Cannot be read", undefined, true]);
+  assert.deepEqual(told(row("B")), [null, undefined, false]);
+  assert.equal(boardCsvRow(damaged).length, BOARD_CSV_HEADER.length);
 });

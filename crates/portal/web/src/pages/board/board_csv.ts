@@ -1,7 +1,7 @@
 // The board as CSV: one line for each patient, times in UTC.
 
 import type { Cell } from "../../csv";
-import { riskOf, riskText } from "./news";
+import { riskOf, riskText, UNREADABLE_TEXT } from "./news";
 import type { Row } from "./types";
 
 const VITALS = ["heart_rate", "respiration_rate", "spo2", "temperature"] as const;
@@ -22,6 +22,7 @@ export const BOARD_CSV_HEADER = [
   "worn",
   "charging",
   "last_sync",
+  "unreadable",
 ];
 
 export function boardCsvRow(row: Row): Cell[] {
@@ -31,7 +32,7 @@ export function boardCsvRow(row: Row): Cell[] {
     row.name,
     row.external_id,
     news?.score,
-    news && riskText(riskOf(news)),
+    row.unreadable ? UNREADABLE_TEXT : news && riskText(riskOf(news)),
     time(news?.timestamp),
     news?.missing.join(" "),
     ...VITALS.flatMap((vital) => [row[vital]?.value, time(row[vital]?.timestamp)]),
@@ -42,6 +43,7 @@ export function boardCsvRow(row: Row): Cell[] {
     row.worn,
     row.charging,
     time(row.last_sync),
+    row.unreadable === true,
   ];
 }
 

@@ -207,6 +207,14 @@ test("a bracelet says whether it is worn, charging, low", async () => {
   );
 });
 
+test("who cannot be read stands with the sickest and needs a look", async () => {
+  board.push(row("Damaged", { unreadable: true, last_sync: null }));
+  await open();
+  assert.deepEqual(names(), ["Damaged", "Ill", "Well", "Unknown"]);
+  await screen.press("Needs a look 2");
+  assert.deepEqual(names(), ["Damaged", "Ill"]);
+});
+
 test("a row that comes takes its place, once a frame", async () => {
   await open();
   await lines[0]!.say("row", row("Well", { news: score(9) }));

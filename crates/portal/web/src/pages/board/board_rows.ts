@@ -41,5 +41,7 @@ export class BoardRows {
 }
 
 function newer(read: Row, come: Row | undefined): Row {
+  // Damage has no time of a sync; what came before it must not hide it.
+  if (read.unreadable) return read;
   return come && (come.last_sync ?? 0) >= (read.last_sync ?? 0) ? come : read;
 }

@@ -3,9 +3,9 @@
 
 import { Icon } from "../../design/icon";
 import { OUTDATED_MS, spokenAge } from "./age";
-import { responseText, STALE_AFTER_MS, shownNews } from "./news";
+import { responseText, STALE_AFTER_MS, shownNews, UNREADABLE_TEXT } from "./news";
 import { sparkPath, sparkText } from "./sparkline";
-import type { Pressure, Row } from "./types";
+import type { Row } from "./types";
 
 /** The age of something, kept up by the board's clock. */
 export function Age({ at, limitMs, nowMs }: { at: number; limitMs?: number; nowMs: number }) {
@@ -18,7 +18,17 @@ export function Age({ at, limitMs, nowMs }: { at: number; limitMs?: number; nowM
   );
 }
 
+/** Why there is no value: never measured, or stored and damaged, which must not look alike. */
+function Missing({ row, none }: { row: Row; none: string }) {
+  return row.unreadable ? <Unreadable /> : <span class="missing">{none}</span>;
+}
+
+function Unreadable({ what }: { what?: string }) {
+  return <span class="missing unreadable">{what && `${what}: `}cannot be read</span>;
+}
+
 interface VitalProps {
+  row: Row;
   label: string;
   kind: string;
   text: string | null;
@@ -28,12 +38,12 @@ interface VitalProps {
 }
 
 /** A value and its age. */
-export function Vital({ label, kind, text, at, limitMs = OUTDATED_MS.vital, nowMs }: VitalProps) {
+export function Vital({ row, label, kind, text, at, limitMs = OUTDATED_MS.vital, nowMs }: VitalProps) {
   const outdated = at !== null && nowMs - at > limitMs;
   return (
     <div role="cell" class={`cell vital ${kind}${outdated ? " outdated" : ""}`} data-cell data-label={label}>
       {text === null || at === null ? (
-        <span class="missing">none</span>
+        <Missing row={row} none="none" />
       ) : (
         <>
           <span class="value">{text}</span>
@@ -45,10 +55,12 @@ export function Vital({ label, kind, text, at, limitMs = OUTDATED_MS.vital, nowM
 }
 
 /** `124/78`; a half that is missing is a dash. */
-export function PressureCell({ pressure, nowMs }: { pressure: Pressure | null; nowMs: number }) {
+export function PressureCell({ row, nowMs }: { row: Row; nowMs: number }) {
+  const pressure = row.blood_pressure;
   const half = (value: number | null) => (value === null ? "–" : Math.round(value));
   return (
     <Vital
+      row={row}
       label="BP"
       kind="pressure"
       nowMs={nowMs}
@@ -61,6 +73,7 @@ export function PressureCell({ pressure, nowMs }: { pressure: Pressure | null; n
 
 /** The score with its colour, its word and what it lacks. */
 export function News({ row, nowMs }: { row: Row; nowMs: number }) {
+  if (row.unreadable) return <UnreadableNews />;
   const { risk, score, word, note, stale } = shownNews(row.news, nowMs);
   return (
     <div role="cell" class={`cell news-cell${stale ? " outdated" : ""}`} data-cell data-label="NEWS">
@@ -80,10 +93,33 @@ export function News({ row, nowMs }: { row: Row; nowMs: number }) {
   );
 }
 
+function UnreadableNews() {
+  return (
+    <div role="cell" class="cell news-cell" data-cell data-label="NEWS">
+      <span class="news unreadable">
+        <Icon name="alert" size={14} />
+        <span>{UNREADABLE_TEXT}</span>
+      </span>
+      <span class="under">
+        <span class="note" title="stored data are damaged">
+          stored data are damaged
+        </span>
+      </span>
+    </div>
+  );
+}
+
 const SPARK = { width: 132, height: 26 };
 
 /** The heart rate and the saturation of the last hours. */
 export function Trend({ row }: { row: Row }) {
+  if (row.unreadable) {
+    return (
+      <div role="cell" class="cell trend" data-label="Last hours">
+        <Unreadable />
+      </div>
+    );
+  }
   const heart = row.spark?.heart_rate ?? [];
   const saturation = row.spark?.spo2 ?? [];
   return (
@@ -103,6 +139,13 @@ export function Trend({ row }: { row: Row }) {
 
 /** Battery, worn or not, charging. */
 export function Bracelet({ row }: { row: Row }) {
+  if (row.unreadable) {
+    return (
+      <div role="cell" class="cell bracelet" data-label="Bracelet">
+        <Unreadable what="battery, worn" />
+      </div>
+    );
+  }
   const percent = row.battery?.percent ?? null;
   const state = row.charging ? "charging" : row.worn === false ? "not worn" : row.worn ? "worn" : "unknown";
   const low = percent !== null && percent <= 15;
@@ -125,7 +168,7 @@ export function Sync({ row, nowMs }: { row: Row; nowMs: number }) {
   return (
     <div role="cell" class={`cell sync${outdated ? " outdated" : ""}`} data-cell data-label="Last sync">
       {at === null ? (
-        <span class="missing">{row.unreadable ? "cannot be read" : "never"}</span>
+        <Missing row={row} none="never" />
       ) : (
         <>
           <i class="beat" key={at} aria-hidden="true" />

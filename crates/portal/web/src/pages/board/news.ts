@@ -25,6 +25,9 @@ const WORDS: Record<Risk, string> = {
   unknown: "No score",
 };
 
+/** Stands for the band where the stored data of a patient are damaged. */
+export const UNREADABLE_TEXT = "Cannot be read";
+
 /** What the guidance asks for at each band. */
 const RESPONSES: Record<Risk, string> = {
   low: "ward-based response",

@@ -20,7 +20,7 @@ export class PatientRow extends Component<Props> {
 
   render({ row, code, index, topPx }: Props) {
     const now = Date.now();
-    const { heart_rate, respiration_rate, spo2, temperature, blood_pressure: pressure } = row;
+    const { heart_rate, respiration_rate, spo2, temperature } = row;
     return (
       <div
         role="row"
@@ -34,17 +34,25 @@ export class PatientRow extends Component<Props> {
           {row.external_id && <span class="under">{row.external_id}</span>}
         </div>
         <News row={row} nowMs={now} />
-        <Vital label="HR" kind="heart" nowMs={now} text={whole(heart_rate?.value)} at={at(heart_rate)} />
-        <Vital label="Resp." kind="resp" nowMs={now} text={whole(respiration_rate?.value)} at={at(respiration_rate)} />
-        <Vital label="SpO₂" kind="spo2" nowMs={now} text={whole(spo2?.value)} at={at(spo2)} />
+        <Vital row={row} label="HR" kind="heart" nowMs={now} text={whole(heart_rate?.value)} at={at(heart_rate)} />
         <Vital
+          row={row}
+          label="Resp."
+          kind="resp"
+          nowMs={now}
+          text={whole(respiration_rate?.value)}
+          at={at(respiration_rate)}
+        />
+        <Vital row={row} label="SpO₂" kind="spo2" nowMs={now} text={whole(spo2?.value)} at={at(spo2)} />
+        <Vital
+          row={row}
           label="Temp."
           kind="temp"
           nowMs={now}
           text={temperature?.value.toFixed(1) ?? null}
           at={at(temperature)}
         />
-        <PressureCell pressure={pressure} nowMs={now} />
+        <PressureCell row={row} nowMs={now} />
         <Trend row={row} />
         <Bracelet row={row} />
         <Sync row={row} nowMs={now} />

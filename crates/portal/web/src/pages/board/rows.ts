@@ -1,5 +1,5 @@
-// Which patients a board shows and in which order. The sickest come first: by score, then by who was heard of longest
-// ago; a patient without a score is above those who are well, because nobody knows how they are.
+// Which patients a board shows and in which order. Who cannot be read stands with the sickest, at the worrying end of every
+// column. The sickest come first: by score, then by who was heard of longest ago; a patient without a score is above those who are well, because nobody knows how they are.
 
 import { compareText, holdsAll, wordsOf } from "../../words";
 import { OUTDATED_MS } from "./age";
@@ -53,12 +53,14 @@ export function arranged(rows: Row[], filter: Filter, sort: Sort, nowMs: number)
     if (left.value === null || right.value === null) {
       return Number(left.value === null) - Number(right.value === null) || compareText(left.name, right.name);
     }
+    // Two that cannot be read differ by no number: infinity less infinity is none, and the name decides.
     return sign * (left.value - right.value) || compareText(left.name, right.name);
   });
   return keyed.map(({ row }) => row);
 }
 
 function sortValue(row: Row, key: SortKey): number | string | null {
+  if (row.unreadable && key !== "name") return firstDirection(key) ? Infinity : -Infinity;
   switch (key) {
     case "name":
       return row.name;
@@ -75,8 +77,12 @@ function sortValue(row: Row, key: SortKey): number | string | null {
   }
 }
 
-/** A number that grows with the need to look: the score; a part that scores 3 just under 5; no score 0.5. */
-export function urgency({ news }: Row): number {
+/**
+ * A number that grows with the need to look: the score; a part that scores 3 just under 5; no score 0.5. Damaged data are
+ * above every score: they can hide any.
+ */
+export function urgency({ news, unreadable }: Row): number {
+  if (unreadable) return Infinity;
   if (!news) return 0.5;
   const low = riskOf(news) === "low-medium";
   if (low || (news.score === null && news.red_parameter)) return 4.5;

@@ -78,7 +78,7 @@ export function WallDisplay({ code, rows, line }: { code: string; rows: Row[]; l
 
 function Tile({ row }: { row: Row }) {
   const now = Date.now();
-  const { heart_rate, respiration_rate, spo2, temperature, blood_pressure: pressure } = row;
+  const { heart_rate, respiration_rate, spo2, temperature } = row;
   const whole = (reading: { value: number } | null) => (reading ? String(Math.round(reading.value)) : null);
   return (
     <div class="wall-tile" role="listitem">
@@ -87,23 +87,32 @@ function Tile({ row }: { row: Row }) {
         <div role="row">
           <News row={row} nowMs={now} />
           <Sync row={row} nowMs={now} />
-          <Vital label="HR" kind="heart" nowMs={now} text={whole(heart_rate)} at={heart_rate?.timestamp ?? null} />
           <Vital
+            row={row}
+            label="HR"
+            kind="heart"
+            nowMs={now}
+            text={whole(heart_rate)}
+            at={heart_rate?.timestamp ?? null}
+          />
+          <Vital
+            row={row}
             label="Resp"
             kind="resp"
             nowMs={now}
             text={whole(respiration_rate)}
             at={respiration_rate?.timestamp ?? null}
           />
-          <Vital label="SpO₂" kind="spo2" nowMs={now} text={whole(spo2)} at={spo2?.timestamp ?? null} />
+          <Vital row={row} label="SpO₂" kind="spo2" nowMs={now} text={whole(spo2)} at={spo2?.timestamp ?? null} />
           <Vital
+            row={row}
             label="Temp"
             kind="temp"
             nowMs={now}
             text={temperature?.value.toFixed(1) ?? null}
             at={temperature?.timestamp ?? null}
           />
-          <PressureCell pressure={pressure} nowMs={now} />
+          <PressureCell row={row} nowMs={now} />
         </div>
       </div>
     </div>

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../../api/client";
 import * as paths from "../../api/paths";
-import type { ApiKey } from "../../api/types";
+import type { ApiKey, Group } from "../../api/types";
 import { useAction } from "../../api/use_action";
 import { useResource } from "../../api/use_resource";
 import { Badge } from "../../design/badge";
@@ -16,6 +16,7 @@ import { Skeleton } from "../../design/skeleton";
 import { type Column, Table } from "../../design/table";
 import { Ago, At } from "../../design/time";
 import { toast } from "../../design/toast";
+import { type KeyReach, reachOf, reachText } from "./key_reach";
 import { type KeyState, keyState } from "./key_state";
 import { NewKey } from "./new_key";
 
@@ -28,6 +29,8 @@ const STATES: Record<KeyState, { tone: "good" | "plain" | "warn"; text: string }
 
 export function KeysPart() {
   const { data: keys, error, reload } = useResource<ApiKey[]>(paths.keys());
+  // Read along with the keys and not shared: what a key opens is told from the studies as they are now.
+  const { data: mine } = useResource<Group[]>(paths.groups());
   const [making, setMaking] = useState(false);
   const [ending, setEnding] = useState<ApiKey | null>(null);
   const newButton = (
@@ -52,7 +55,7 @@ export function KeysPart() {
         <Table
           noun="key"
           rows={keys}
-          columns={columns(setEnding)}
+          columns={columns(mine, setEnding)}
           rowKey={(key) => key.id}
           file="api-keys"
           order={{ key: "created_at", direction: "down" }}
@@ -67,15 +70,20 @@ export function KeysPart() {
 
 const nameOf = (key: ApiKey) => key.name ?? "without a name";
 
-function columns(onRevoke: (key: ApiKey) => void): Column<ApiKey>[] {
+function Reach({ reach }: { reach: KeyReach }) {
+  if (reach.kind !== "some" || reach.gone.length > 0) return <>{reachText(reach)}</>;
+  return <code>{reachText(reach)}</code>;
+}
+
+function columns(mine: Group[] | null, onRevoke: (key: ApiKey) => void): Column<ApiKey>[] {
   return [
     { key: "name", title: "Name", value: nameOf, cell: (key) => <span class="strong">{nameOf(key)}</span> },
     { key: "prefix", title: "Begins with", value: (key) => key.prefix, cell: (key) => <code>{key.prefix}…</code> },
     {
       key: "groups",
       title: "Studies",
-      value: (key) => key.groups?.join(" ") || "all of mine",
-      cell: (key) => (key.groups?.length ? <code>{key.groups.join(" ")}</code> : "all of mine"),
+      value: (key) => reachText(reachOf(key, mine)),
+      cell: (key) => <Reach reach={reachOf(key, mine)} />,
     },
     {
       key: "state",

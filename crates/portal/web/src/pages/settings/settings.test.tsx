@@ -90,6 +90,34 @@ test("the list says which keys still work, and what is revoked cannot be revoked
   );
 });
 
+test("a key whose studies are gone says that it opens nothing", async () => {
+  keys = [
+    key("none", { groups: ["GONE1", "GONE2"] }),
+    key("some", { groups: ["ABCDE", "GONE1"] }),
+    key("whole", { groups: ["ABCDE", "FGHIJ"] }),
+  ];
+  await show(<KeysPart />);
+  const studies = (name: string) =>
+    textOf(
+      screen
+        .all("tbody tr")
+        .find((row) => textOf(row).startsWith(name))!
+        .querySelectorAll("td, th")[2]!,
+    );
+  assert.equal(studies("none"), "opens nothing: GONE1 GONE2 no longer yours");
+  assert.equal(studies("some"), "ABCDE (GONE1 no longer yours)");
+  assert.equal(studies("whole"), "ABCDE FGHIJ");
+});
+
+test("what a key opens is not guessed while the studies cannot be read", async () => {
+  server.on("GET", "/integration/v1/groups", () => refusal(500, "internal"));
+  await enter(server, `person ${Math.random()}`);
+  keys = [key("one", { groups: ["GONE1"] })];
+  await show(<KeysPart />);
+  assert.match(textOf(screen.one("tbody tr")), /GONE1/);
+  assert.doesNotMatch(textOf(screen.one("tbody tr")), /nothing|no longer/);
+});
+
 test("a refused name stands at its field", async () => {
   server.on("POST", "/portal/api/keys", () => refusal(422, "invalid", { errors: { name: ["is taken"] } }));
   await show(<KeysPart />);
