@@ -55,7 +55,7 @@ body! {
 }
 
 body! {
-    /// Attributes that a caller changes of himself; what is left out stays as it is, an empty name takes away.
+    /// Attributes that callers change of themselves; what is left out stays as it is, an empty name takes away.
     pub(crate) struct OwnProfileChange {
         #[serde(flatten)]
         profile: PersonalProfileChange,

@@ -49,13 +49,13 @@ struct EntryBody {
     #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     primary_entity_id: String,
     /// Kind of that.
-    #[schema(example = "patient")]
+    #[schema(example = "patient.id")]
     primary_entity_type: String,
     /// What else is concerned; null when nothing is.
-    #[schema(example = "65b1f0c2a4d3e5f60718293a")]
+    #[schema(example = "YergInqASE")]
     secondary_entity_id: Option<String>,
     /// Kind of that.
-    #[schema(example = "group")]
+    #[schema(example = "group.id")]
     secondary_entity_type: Option<String>,
     /// What belongs to the action.
     #[schema(schema_with = details)]

@@ -19,7 +19,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(withdraw))
 }
 
-/// An application that the caller has let in.
+/// An application that the caller has granted access.
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = Consent)]
 struct ConsentBody {

@@ -103,7 +103,7 @@ impl Scene {
     }
 }
 
-/// Where a client sends a person, with parameters next to those that are always there. A parameter replaces one of the
+/// Where a client sends a person, with parameters in addition to those that are always there. A parameter replaces one of the
 /// same name, or takes it out when it is empty.
 pub fn address(client: &Client, parameters: &[(&str, &str)]) -> String {
     let mut all =

@@ -163,7 +163,7 @@ impl Identity {
         validation.set_issuer(&[self.issuer(cloud)]);
         validation.set_audience(&[cloud.name()]);
         validation.set_required_spec_claims(&["iss", "aud", "sub", "exp"]);
-        // The session row reports the end by this program's own clock.
+        // The session row has the end by this program's own clock.
         validation.validate_exp = false;
         let data = jsonwebtoken::decode::<Claims>(token, key, &validation).map_err(|_| NOT_VALID)?;
         Ok(data.claims)

@@ -107,8 +107,7 @@ impl People {
         self.patient_row(&readable).await
     }
 
-    /// Changes the caller's own attributes; an account has only names. Returns the patient as they then
-    /// are.
+    /// Changes the caller's own attributes; an account has only names. Returns the patient or account as it then is.
     pub async fn change_self(&self, caller: &UsersCaller, change: ProfileChange) -> Result<Owner> {
         let account = match &caller.user {
             User::Account(account, _) => account,
@@ -139,7 +138,7 @@ impl People {
     }
 
     /// Writes what is named, with an entry that names the attributes and not their values. `first` is the field that
-    /// is said when none is named.
+    /// the error names when the change names none.
     async fn write_profile(
         &self,
         uuid: &PatientId,

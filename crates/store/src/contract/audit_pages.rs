@@ -1,4 +1,4 @@
-//! The audit log read in pages: the same entries as one statement finds, next to those who write.
+//! The audit log read in pages: the same entries as one statement finds, while others write.
 #![allow(clippy::disallowed_methods, reason = "the writer is held up on purpose")]
 
 use crate::names::ActionCode;

@@ -216,7 +216,7 @@ impl Flight {
     }
 
     /// Ends the transaction without effects and without waiting; the connection takes whatever comes next after it.
-    /// For work that has come to its end: what it did not wait for any more, as next to a statement that failed, ends
+    /// For work that has come to its end: what it did not wait for any more, as after a statement that failed, ends
     /// by itself.
     pub(super) fn end(&self) {
         self.awaited.set(0);
