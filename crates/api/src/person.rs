@@ -85,7 +85,7 @@ impl From<PersonalProfileChange> for ProfileChange {
                 weight: sent.weight,
                 skin_color: sent.skin_color,
                 hair_density: sent.hair_density,
-                // Staff sets the zone with PATCH, next to the other attributes of the study; read here, it could be set
+                // Staff sets the zone with PATCH, with the other attributes of the study; read here, it could be set
                 // in two ways.
                 time_zone: None,
             },

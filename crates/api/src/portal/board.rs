@@ -270,7 +270,8 @@ async fn board(
 }
 
 /// What changes on the board of a study, as server-sent events: `row` with a row as data, `reload` when the board has to
-/// be read again. A client that comes back with `Last-Event-ID` gets what it has missed. The stream ends with the session.
+/// be read again. A client that comes back with `Last-Event-ID` gets what it has missed. The stream ends with the
+/// session.
 #[utoipa::path(get, path = "/groups/{code}/board/events", tag = "portal", params(("code" = String, Path),
         ("Last-Event-ID" = Option<String>, Header, description = "the last event that was seen; browsers send it")),
     security(("portal_cookie" = [])),

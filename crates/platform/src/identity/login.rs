@@ -180,7 +180,7 @@ impl Identity {
     }
 
     /// Gives someone the password that they have chosen themselves, which ends their tokens. Returns the
-    /// patient or account as it then is.
+    /// patient or account after the change.
     pub(crate) async fn choose_password(&self, found: Found, password: &str, new_password: &str) -> Result<Found> {
         // Otherwise a password that staff knows could go on as the one that the patient has chosen.
         if password == new_password {

@@ -70,7 +70,7 @@ impl ProfileChange {
 }
 
 impl People {
-    /// Files a patient otherwise; returns the patient as they then are.
+    /// Files a patient otherwise; returns the patient after the change.
     pub async fn change_patient(
         &self,
         researcher: &Researcher,
@@ -93,7 +93,7 @@ impl People {
         self.patient_row(&readable).await
     }
 
-    /// Changes person and body of a patient; returns the patient as they then are.
+    /// Changes person and body of a patient; returns the patient after the change.
     pub async fn change_profile(
         &self,
         researcher: &Researcher,
@@ -107,7 +107,7 @@ impl People {
         self.patient_row(&readable).await
     }
 
-    /// Changes the caller's own attributes; an account has only names. Returns the patient or account as it then is.
+    /// Changes the caller's own attributes; an account has only names. Returns the patient or account after the change.
     pub async fn change_self(&self, caller: &UsersCaller, change: ProfileChange) -> Result<Owner> {
         let account = match &caller.user {
             User::Account(account, _) => account,
@@ -171,7 +171,7 @@ impl People {
                     self.core.wake_derivations();
                     return Ok(());
                 }
-                // Someone else has changed them meanwhile: what they wrote stays where it is not named here.
+                // The attributes were changed meanwhile: what that change wrote stays where it is not named here.
                 Ok(false) => {}
                 Err(StoreError::Conflict(_)) => return Err(email_taken()),
                 Err(error) => return Err(error.into()),

@@ -71,8 +71,8 @@ pub struct DueRange {
 }
 
 impl HealthDb {
-    /// Claims for a node up to `limit` patients who have something due and are claimed by no node, those that wait longest
-    /// first.
+    /// Claims for a node up to `limit` patients who have something due and are claimed by no node, those that wait
+    /// longest first.
     pub async fn claim_due(&self, node: &NodeId, now_ms: i64, lease_ms: i64, limit: usize) -> Result<Vec<Claim>> {
         let (until_ms, limit, node) = (now_ms.saturating_add(lease_ms), limit as i64, node.clone());
         let read = |row: &Row<'_>| {

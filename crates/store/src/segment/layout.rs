@@ -17,8 +17,8 @@ use crate::ids::PatientId;
 
 /// Rows of a page: what must be decoded at least to get at one row.
 pub(super) const PAGE_ROWS: usize = 16_384;
-/// Rows of a page of the columns that accompany a signal. They hardly vary, so that a page costs its header and an entry in
-/// the index rather than its rows.
+/// Rows of a page of the columns that accompany a signal. They hardly vary, so that a page costs its header and an
+/// entry in the index rather than its rows.
 const COMPANION_PAGE_ROWS: usize = 4 * PAGE_ROWS;
 /// Rows of a row group: what the writer holds encoded in memory before it is sent off.
 const ROW_GROUP_ROWS: usize = 64 * PAGE_ROWS;

@@ -252,8 +252,8 @@ impl UsersDb {
 
     /// Writes a patient's personal attributes, and their e-mail when one is given, and enqueues for the health database
     /// what the message says. `known` is what the attributes were read as: false, and nothing is changed, when the
-    /// stored ones differ from it, or the patient is gone. [`StoreError::Conflict`] when the e-mail is taken, by an account or by a
-    /// patient.
+    /// stored ones differ from it, or the patient is gone. [`StoreError::Conflict`] when the e-mail is taken, by an
+    /// account or by a patient.
     pub async fn change_person(&self, change: PersonChange, message: HealthMessage) -> Result<bool> {
         self.db
             .write(async move |tx| {

@@ -105,7 +105,8 @@ async fn submit(
     let wrong = |status, what: &str| Ok(Page::wrong(nonce(platform), status, what).into_response());
     let answer = async {
         let Form(form) = form?;
-        // In addition to the ticket, which a page of another site cannot read: browsers that report the origin are believed.
+        // In addition to the ticket, which a page of another site cannot read: browsers that report the origin are
+        // believed.
         if !is_from_our_page(&headers, &platform.core.settings().health_url) {
             return wrong(StatusCode::FORBIDDEN, "The form was sent by another site.");
         }
