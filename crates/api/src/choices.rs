@@ -48,7 +48,7 @@ stored_choices! {
 /// Without `fresh`, which is no reason to be missing.
 impl Choice for Availability {
     const TITLE: &'static str = "MissingReason";
-    const ALL: &'static [Self] = &[Availability::Missing, Availability::LowQuality, Availability::Stale];
+    const ALL: &'static [Self] = &[Availability::LowQuality, Availability::Missing, Availability::Stale];
 
     fn name(self) -> &'static str {
         Availability::name(self)

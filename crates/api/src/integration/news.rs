@@ -112,7 +112,7 @@ struct MissingBody {
     /// Which measurement.
     #[schema(example = "temperature")]
     parameter: &'static str,
-    /// `missing`, `low_quality` or `stale`.
+    /// Why: none was taken, its quality is poor, or it is too old.
     #[schema(value_type = MissingReasonName)]
     reason: &'static str,
     /// Seconds since it was taken; null when there is none.

@@ -1,6 +1,6 @@
 //! Who folds a patient: a lease with a token that shows an owner whether it is still its own.
 //!
-//! A patient is due while one of their marks is ready. Claiming raises their token and holds the lease; a commit that
+//! A patient is due while a mark of theirs is ready. Claiming raises the token and holds the lease; a commit that
 //! comes with an older token changes nothing. A worker that dies leaves a lease that runs out. A failed fold is put off
 //! by leaving the lease until the time to try again.
 

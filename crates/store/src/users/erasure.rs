@@ -75,7 +75,7 @@ sql! {
 }
 
 impl UsersDb {
-    /// Erases a patient from this database and enqueues for the health database the same; `message` is that change with
+    /// Erases a patient from this database and enqueues the same for the health database; `message` is that change with
     /// the entries to write when it is made. [`StoreError::Gone`] when there is no such patient.
     pub async fn erase_patient(&self, patient: &PatientId, at_ms: i64, message: HealthMessage) -> Result<()> {
         let patient = patient.clone();

@@ -289,7 +289,7 @@ fn is_conflict(code: &SqlState) -> bool {
     code.code().starts_with("40")
 }
 
-/// Polls once with a waker that wakes nobody; anyone who needs the answer polls again with a waker of its own.
+/// Polls once with a waker that wakes nobody; a caller that needs the answer polls again with a waker of its own.
 fn poll_once<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
