@@ -1,6 +1,6 @@
 //! Prints how long the answers over many patients take, and how much memory: `cargo run --release -p api --example
-//! answers -- 10000 500 3` enrols 10,000 patients each of which has a row and 500 have a whole day, and asks three
-//! times.
+//! answers -- 10000 500 3` enrols 10,000 patients, each with a row and 500 of them with a whole day, and
+//! asks three times.
 #![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
 
 use std::sync::Arc;

@@ -2,6 +2,7 @@
 
 use platform::exports::{ArchiveCompression, ArchiveFormat};
 use store::{ExportStage, Gender, PatientState, Role, UserRole};
+use vitals::news2::Availability;
 
 use crate::body::typed::{Choice, Name};
 
@@ -19,6 +20,8 @@ pub(crate) type ExportStageName = Name<ExportStage>;
 pub(crate) type ArchiveFormatName = Name<ArchiveFormat>;
 /// A compression of archives by its name.
 pub(crate) type ArchiveCompressionName = Name<ArchiveCompression>;
+/// A reason why a measurement did not enter a score, by its name.
+pub(crate) type MissingReasonName = Name<Availability>;
 
 /// Makes choices of the enums of the store, which have their names there.
 macro_rules! stored_choices {
@@ -40,6 +43,16 @@ stored_choices! {
     UserRole: "UserRole",
     PatientState: "PatientState",
     ExportStage: "ExportStage",
+}
+
+/// Without `fresh`, which is no reason to be missing.
+impl Choice for Availability {
+    const TITLE: &'static str = "MissingReason";
+    const ALL: &'static [Self] = &[Availability::LowQuality, Availability::Missing, Availability::Stale];
+
+    fn name(self) -> &'static str {
+        Availability::name(self)
+    }
 }
 
 impl Choice for ArchiveFormat {

@@ -80,8 +80,8 @@ fn api_key(parts: &Parts) -> Result<String, CallRejection> {
     if let Some(token) = Parameters::of(&parts.uri).one("token") {
         return Ok(token.to_owned());
     }
-    // An Authorization header of another scheme is refused here, also next to a good `X-Api-Key`: guessing which one
-    // was meant would hide the mistake.
+    // An Authorization header of another scheme is refused here, also together with a good `X-Api-Key`: guessing which
+    // one was meant would hide the mistake.
     let header = match bearer(parts)? {
         Some(token) => Some(token),
         None => header_text(parts, "x-api-key")?,

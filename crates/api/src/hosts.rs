@@ -13,7 +13,7 @@ use runtime::HashMap;
 use crate::error::ErrorBody;
 use crate::part::Part;
 
-/// What is served under every name, next to the clouds.
+/// What is served under every name, besides the clouds.
 const EVERYWHERE: [&str; 4] = ["/livez", "/readyz", "/openapi.json", "/docs"];
 
 /// The host names of the clouds.

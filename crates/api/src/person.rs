@@ -55,7 +55,7 @@ body! {
 }
 
 body! {
-    /// Attributes that a caller changes of himself; what is left out stays as it is, an empty name takes away.
+    /// Attributes that callers change of themselves; what is left out stays as it is, an empty name takes away.
     pub(crate) struct OwnProfileChange {
         #[serde(flatten)]
         profile: PersonalProfileChange,
@@ -85,7 +85,7 @@ impl From<PersonalProfileChange> for ProfileChange {
                 weight: sent.weight,
                 skin_color: sent.skin_color,
                 hair_density: sent.hair_density,
-                // Staff sets the zone with PATCH, next to the other attributes of the study; read here, it could be set
+                // Staff sets the zone with PATCH, with the other attributes of the study; read here, it could be set
                 // in two ways.
                 time_zone: None,
             },

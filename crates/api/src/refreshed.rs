@@ -38,7 +38,7 @@ impl IntoResponse for RefreshedToken {
         if let Ok(mut header) = header {
             // Kept out of traces, and out of the index that HTTP/2 keeps of headers.
             header.set_sensitive(true);
-            // Next to the body: apps of older interfaces of this kind look for it here.
+            // In addition to the body: apps of older interfaces of this kind look for it here.
             response.headers_mut().insert(AUTHORIZATION, header);
         }
         response

@@ -30,7 +30,7 @@ struct JsonWebKey {
     #[schema(example = "sig")]
     usage: &'static str,
     /// Name of the key, as tokens have it in their header.
-    #[schema(example = "b1f0c2a4")]
+    #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     kid: String,
     /// The key, base64url.
     #[schema(example = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo")]

@@ -291,7 +291,7 @@ async fn an_erasure_that_was_killed_is_finished() {
 }
 
 #[tokio::test]
-async fn what_was_owed_before_does_not_bring_him_back() {
+async fn what_was_enqueued_before_does_not_bring_a_patient_back() {
     let story = Story::begin().await;
     let cast = gather(&story).await;
     // Killed between its commit and the health change.

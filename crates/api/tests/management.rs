@@ -167,7 +167,7 @@ async fn settings_hold_from_the_moment_they_are_set() {
 }
 
 #[tokio::test]
-async fn a_new_patient_has_the_settings_of_his_group() {
+async fn a_new_patient_has_the_settings_of_their_group() {
     let story = Story::begin().await;
     let key = story.key_of("ada@example.org", Role::Researcher).await;
     let group = story.group(&key).await;

@@ -130,7 +130,7 @@ async fn store_operations_of_a_streamed_answer_are_under_its_request() {
     axum::body::to_bytes(answer.into_body(), usize::MAX).await.unwrap();
     let page = "request /integration/v1/patients/audit/logs > store users audit_reader.next_page";
     assert_has(&before, page);
-    // That the key was used is noted next to the request, now or a little later.
+    // That the key was used is noted in parallel with the request, now or a little later.
     let mut pages = captured.take();
     pages.retain(|span| span != "store users api_keys.note_key_used");
     assert_eq!(pages, [page, page]);

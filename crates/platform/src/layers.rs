@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Each calls only what is before it.
+/// Each calls only those listed before it.
 const ORDER: [&str; 6] = ["core", "identity", "people", "data", "upkeep", "platform"];
 
 /// What makes a right to read where no caller's access is looked up, and the sources that may.
@@ -21,7 +21,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     below.filter(|path| !path.ends_with("jobs/tests.rs")).collect()
 }
 
-/// The folders that a source names and that are behind its own.
+/// The folders that a source names and that are listed after its own.
 fn climbs(text: &str, own: usize) -> Vec<&'static str> {
     let is_named = |name: &&&str| text.contains(&format!("crate::{name}::"));
     ORDER[own + 1..].iter().filter(is_named).copied().collect()

@@ -42,7 +42,7 @@ enum Command {
 
 /// Reads the command line and does what it says. Wrong usage ends the program here, with status 2.
 pub fn run() -> Result<(), Failure> {
-    // Matches are kept next to what they become: only they know whether a value was given or is a default.
+    // Matches are kept together with what they become: only they know whether a value was given or is a default.
     let matches = Cli::command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let ended = runtime::run(BLOCKING_THREADS, dispatch(cli.command, innermost(&matches)));

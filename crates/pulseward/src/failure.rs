@@ -16,7 +16,7 @@ pub enum Failure {
     /// The configuration file cannot be understood.
     #[error("configuration: {0}")]
     Configuration(Box<figment::Error>),
-    /// The operating system refused; what was tried is before its reason.
+    /// The operating system refused; what was tried comes before its reason in the message.
     #[error("cannot {attempt}: {source}")]
     Io {
         /// What was tried.

@@ -21,7 +21,7 @@ pub fn start(options: &LogOptions) -> Result<(), Failure> {
     start_with(options, None)
 }
 
-/// Starts the log, and traces next to it: what is logged and what is traced is filtered separately.
+/// Starts the log, and traces in addition to it: what is logged and what is traced is filtered separately.
 pub fn start_with(options: &LogOptions, traces: Option<TraceLayer>) -> Result<(), Failure> {
     let filter = format!("{},{NEVER_BELOW_INFO}", options.log);
     let filter = EnvFilter::builder().parse(&filter);

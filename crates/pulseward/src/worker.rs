@@ -1,4 +1,4 @@
-//! What a node does next to answering requests.
+//! What a node does besides answering requests.
 
 use std::time::Duration;
 

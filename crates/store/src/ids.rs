@@ -79,7 +79,7 @@ ids! {
     ExportId;
     /// A bracelet in a study's inventory: 24 hex digits.
     BraceletId;
-    /// What is on a bracelet.
+    /// The serial number that is printed on a bracelet.
     SerialNumber;
     /// A time during which somebody wore a bracelet: 24 hex digits.
     AttachmentId;

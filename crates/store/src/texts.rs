@@ -18,8 +18,8 @@ pub(crate) use sql;
 /// `$read` reads them in the same order, from a row or from the next columns of one.
 ///
 /// Columns have the names of the fields. `prefix` comes before each, such as `"s."` where a statement joins tables;
-/// what the statement computes is next to its field. A field that is a record itself, `field <- columns!(read)`,
-/// has its columns there.
+/// a text that the statement computes is given after its field. A field that is a record itself,
+/// `field <- columns!(read)`, has its columns there.
 macro_rules! record {
     (@text $prefix:literal $field:ident) => { concat!($prefix, stringify!($field)) };
     (@text $prefix:literal $field:ident $computed:literal) => { $computed };

@@ -1,4 +1,4 @@
-//! Reports whether two syncs bring the same content.
+//! Decides whether two syncs bring the same content.
 //!
 //! Content is what the rows say, not how they were written: types, times, cells on their column's scale, texts and
 //! zones. So the order of the rows, their form (rows, columns, Arrow), white space and compression leave the hash as

@@ -67,7 +67,7 @@ pub struct Recovery {
 }
 
 /// Recovery of a day. `past[0]` is yesterday, `past[1]` the day before, and so on; days without
-/// data are there empty, days beyond 60 are ignored. None when today's RMSSD or resting rate
+/// data are present as empty entries, days beyond 60 are ignored. None when today's RMSSD or resting rate
 /// is missing, or when no day of the past has them.
 pub fn recovery(today: &Day, past: &[Day], sleep_score: Option<f64>, age_gender_factor: f64) -> Option<Recovery> {
     let long = &past[..past.len().min(LONG_BASELINE_DAYS)];

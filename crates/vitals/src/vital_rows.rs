@@ -25,7 +25,7 @@ pub struct Pressure {
 #[derive(Clone, Copy, Debug)]
 struct Measured<'block> {
     cells: &'block Cells,
-    /// The cell that means "no value" next to [`NULL`].
+    /// The cell that means "no value" as well as [`NULL`].
     no_value: i32,
 }
 

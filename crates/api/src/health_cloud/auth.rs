@@ -17,8 +17,8 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 }
 
 /// A new token for an old one, which may have expired. The old one ends; for one minute more it can be refreshed
-/// again, in case the answer was lost. Whoever refreshes it later ends all tokens that go back to the same exchange.
-/// Tokens of OAuth and those by which someone reads in a patient's stead are refused.
+/// again, in case the answer was lost. Anyone who refreshes it later ends all tokens that go back to the same
+/// exchange. Tokens of OAuth and those by which someone reads on a patient's behalf are refused.
 #[utoipa::path(get, path = "/auth/refresh", tag = "logins",
     security(("health_token" = [])),
     responses((status = 200, body = RefreshBody, headers(("Authorization" = String, description = "Bearer and the new token"))),

@@ -45,7 +45,7 @@ struct HealthLoginBody {
     user: HealthUser,
 }
 
-/// A patient, as the Health Cloud knows him.
+/// A patient, as the Health Cloud knows them.
 #[derive(Serialize, utoipa::ToSchema)]
 struct HealthUser {
     /// Record identifier.

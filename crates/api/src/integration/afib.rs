@@ -163,7 +163,7 @@ impl AfBody {
 
 /// The atrial-fibrillation records of a patient whose windows begin in a range, in the order of time.
 ///
-/// At most 31 days at once. Windows are 64 consecutive intervals, counted anew from the first beat of each UTC hour.
+/// At most 31 days at once. Windows are 64 consecutive intervals, counted again from the first beat of each UTC hour.
 #[utoipa::path(post, path = "/v1/create-afib-export/{uuid}", tag = "exports",
     params(("uuid" = String, Path)), security(("api_key" = [])),
     request_body = AfRange,

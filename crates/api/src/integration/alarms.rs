@@ -19,7 +19,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 }
 
 body! {
-    /// A threshold at which somebody wants to be told.
+    /// A threshold at which somebody wants to be informed.
     #[derive(Serialize)]
     #[schema(as = Alarm)]
     struct AlarmBody {

@@ -37,7 +37,7 @@ struct EntryBody {
     #[schema(example = 1_763_600_000_000_i64)]
     timestamp: i64,
     /// Action code.
-    #[schema(example = "PATIENT_CREATE")]
+    #[schema(example = "PATIENT_PROFILE_UPDATE")]
     action_type: String,
     /// Who did it.
     #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
@@ -46,16 +46,16 @@ struct EntryBody {
     #[schema(example = "researcher")]
     user_role: String,
     /// What it was done to.
-    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
+    #[schema(example = "6f1c9a52-0b0e-4d0b-9d53-1d7f5b1f0001")]
     primary_entity_id: String,
     /// Kind of that.
-    #[schema(example = "patient")]
+    #[schema(example = "patient.id")]
     primary_entity_type: String,
     /// What else is concerned; null when nothing is.
-    #[schema(example = "65b1f0c2a4d3e5f60718293a")]
+    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     secondary_entity_id: Option<String>,
     /// Kind of that.
-    #[schema(example = "group")]
+    #[schema(example = "hcp_admin.id")]
     secondary_entity_type: Option<String>,
     /// What belongs to the action.
     #[schema(schema_with = details)]

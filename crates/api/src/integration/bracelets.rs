@@ -94,7 +94,8 @@ impl From<Bracelet> for BraceletBody {
     }
 }
 
-/// The bracelets that the caller's patients wear, and those that nobody wears and somebody of his studies has registered.
+/// The bracelets that the caller's patients wear, and those that nobody wears and that a member of the caller's studies
+/// has registered.
 #[utoipa::path(get, path = "/v1/bracelets", tag = "bracelets", security(("api_key" = [])),
     responses((status = 200, body = Vec<BraceletBody>), (status = 401, body = ErrorBody)))]
 async fn list(

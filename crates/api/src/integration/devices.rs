@@ -27,7 +27,8 @@ impl FromRequestParts<ApiState> for HealthTokenCall {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self> {
-        // This header alone, as the specification has it: a key next to it would make two callers of one request.
+        // This header alone, as the specification has it: with a key in addition, one request would
+        // have two callers.
         let token = header_text(parts, "x-health-token")?.ok_or(CallRejection::NoCredential)?;
         let caller = state.platform.identity.health_caller(token).await.map_err(CallRejection::Refused)?;
         prove(parts);

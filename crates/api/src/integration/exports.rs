@@ -118,7 +118,7 @@ async fn create_of_type(
     Ok(Json(ExportStatus { id, progress: ExportProgress::InProgress }.into()))
 }
 
-/// How far an export is. The link to the archive is made anew each time.
+/// How far an export is. The link to the archive is made again each time.
 #[utoipa::path(get, path = "/v1/export/{export_id}", tag = "exports",
     params(("export_id" = String, Path)),
     security(("api_key" = [])),

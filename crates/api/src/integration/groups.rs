@@ -66,7 +66,7 @@ pub(crate) struct Study {
     #[schema(example = "HCP-JYVPQ-0h3qfs")]
     hcp_code: String,
     /// Record identifier.
-    #[schema(example = "65b1f0c2a4d3e5f60718293a")]
+    #[schema(example = "YergInqASE")]
     id: String,
     /// Creation, Unix epoch ms.
     #[schema(example = 1_763_600_000_000_i64)]
@@ -139,7 +139,7 @@ async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Adds a patient, whom another study of the caller holds, to this one.
+/// Adds a patient of another study of the caller to this one.
 #[utoipa::path(put, path = "/v1/groups/{group_code}/patients/{uuid}", tag = "studies",
     params(("group_code" = String, Path), ("uuid" = String, Path)),
     security(("api_key" = [])),
@@ -155,7 +155,7 @@ async fn attach(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Takes a patient out of a study; 409 `last_group` when no other holds him.
+/// Takes a patient out of a study; 409 `last_group` when no other holds them.
 #[utoipa::path(delete, path = "/v1/groups/{group_code}/patients/{uuid}", tag = "studies",
     params(("group_code" = String, Path), ("uuid" = String, Path)),
     security(("api_key" = [])),

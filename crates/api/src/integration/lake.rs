@@ -43,7 +43,13 @@ struct LakeBody {
     "bytes": 25_700_123, "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "sealed_at": "2026-11-21T06:00:12.345Z",
     "path": "v1/type=ppg2/day=2026-11-20/patient=6f1c9a52-0b0e-4d0b-9d53-1d7f5b1f0001/000001-00c0ffee00c0ffee.parquet",
-    "url": "https://study.example/integration/downloads/file.parquet?object=…&expires=…&signature=…"}))]
+    "url": concat!(
+        "https://study.example/integration/downloads/",
+        "6f1c9a52-0b0e-4d0b-9d53-1d7f5b1f0001_ppg2_2026-11-20.parquet",
+        "?object=v1%2Ftype%3Dppg2%2Fday%3D2026-11-20",
+        "%2Fpatient%3D6f1c9a52-0b0e-4d0b-9d53-1d7f5b1f0001%2F000001-00c0ffee00c0ffee.parquet",
+        "&expires=1795244400&signature=1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u0"
+    )}))]
 #[schema(as = LakeFile)]
 struct LakeFileBody {
     /// Data type.

@@ -11,6 +11,7 @@ use vitals::news_timeline::{Assumed, EntryPart, SettingsAt};
 use vitals::news2::{Availability, Parameter};
 
 use crate::body::typed::{Valid, body};
+use crate::choices::MissingReasonName;
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
@@ -111,8 +112,8 @@ struct MissingBody {
     /// Which measurement.
     #[schema(example = "temperature")]
     parameter: &'static str,
-    /// `missing`, `low_quality` or `stale`.
-    #[schema(example = "is out of range")]
+    /// Why: none was taken, its quality is poor, or it is too old.
+    #[schema(value_type = MissingReasonName)]
     reason: &'static str,
     /// Seconds since it was taken; null when there is none.
     #[schema(example = 42)]

@@ -132,7 +132,7 @@ pub(super) struct PatientBody {
     hair_density: Option<i64>,
     /// Voucher code, while `pre_created`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = "YergInqASE")]
+    #[schema(example = "K7QXM2PA")]
     code: Option<String>,
     /// The newest bracelet.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -307,7 +307,7 @@ struct EnrolledBody {
     #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     uuid: String,
     /// Voucher code.
-    #[schema(example = "YergInqASE")]
+    #[schema(example = "K7QXM2PA")]
     code: String,
     /// `pre_created`.
     #[schema(value_type = PatientStateName)]
@@ -431,7 +431,7 @@ async fn check_voucher(
     Ok(Json(state.platform.people.check_voucher(&researcher, &voucher_code).await?.into()))
 }
 
-/// Gives a confirmed patient a new password and ends his tokens.
+/// Gives a confirmed patient a new password and ends their tokens.
 #[utoipa::path(post, path = "/v1/patients/{uuid}/reset-password", tag = "patients",
     params(("uuid" = String, Path)), security(("api_key" = [])),
     request_body = NewPassword,
@@ -448,7 +448,7 @@ async fn reset_password(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A token of the Health Cloud by which the caller reads a patient's data in his stead.
+/// A token of the Health Cloud by which the caller reads a patient's data on their behalf.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/health-token", tag = "patients",
     params(("uuid" = String, Path)),
     security(("api_key" = [])),

@@ -52,7 +52,7 @@ async fn change(
     Ok(Json(state.platform.people.change_patient(&researcher, &uuid, change).await?.into()))
 }
 
-/// Erases a patient with everything that was measured of him, for good.
+/// Erases a patient with everything that was measured of them, for good.
 #[utoipa::path(delete, path = "/v1/patients/{uuid}", tag = "patients",
     params(("uuid" = String, Path)),
     security(("api_key" = [])),
@@ -67,7 +67,7 @@ async fn erase(
     Ok(Json(state.platform.people.erase_patient(&researcher, &uuid).await?.into()))
 }
 
-/// Changes person and body of a patient. Days that follow from his body are computed again.
+/// Changes person and body of a patient. Days that follow from their body are computed again.
 #[utoipa::path(put, path = "/v1/patients/{uuid}/profile", tag = "patients",
     params(("uuid" = String, Path)), security(("api_key" = [])),
     request_body = PersonalProfileChange,

@@ -156,7 +156,7 @@ struct BatteryBody {
     /// Charge, %.
     #[schema(example = 74)]
     percent: i64,
-    /// When it was told of, Unix epoch ms.
+    /// When it was reported, Unix epoch ms.
     #[schema(example = 1_763_600_000_000_i64)]
     timestamp: i64,
 }
@@ -270,7 +270,8 @@ async fn board(
 }
 
 /// What changes on the board of a study, as server-sent events: `row` with a row as data, `reload` when the board has to
-/// be read anew. Who comes back with `Last-Event-ID` gets what he has missed. The stream ends with the session.
+/// be read again. A client that comes back with `Last-Event-ID` gets what it has missed. The stream ends with the
+/// session.
 #[utoipa::path(get, path = "/groups/{code}/board/events", tag = "portal", params(("code" = String, Path),
         ("Last-Event-ID" = Option<String>, Header, description = "the last event that was seen; browsers send it")),
     security(("portal_cookie" = [])),

@@ -69,7 +69,7 @@ struct NewClientBody {
     #[serde(flatten)]
     client: ClientBody,
     /// Shown this once; null for a public client.
-    #[schema(example = "pws_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u2")]
+    #[schema(example = "pws_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u0")]
     client_secret: Option<String>,
 }
 

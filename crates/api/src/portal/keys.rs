@@ -32,7 +32,7 @@ struct KeyBody {
     /// What distinguishes it from others.
     #[schema(example = "nightly analysis")]
     name: Option<String>,
-    /// The first characters of the key, to tell keys apart.
+    /// The first characters of the key, to distinguish keys.
     #[schema(example = "pwk_1a2B3c")]
     prefix: String,
     /// Codes of the studies that it acts on; empty for all of its owner's.
@@ -75,7 +75,7 @@ struct NewKeyBody {
     #[serde(flatten)]
     key_of: KeyBody,
     /// The key itself, which is shown this once.
-    #[schema(example = "pwk_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u2")]
+    #[schema(example = "pwk_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u0")]
     key: String,
 }
 

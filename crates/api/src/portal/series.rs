@@ -125,7 +125,7 @@ impl From<Gap> for GapBody {
 }
 
 /// Series for a chart: the exact lowest and highest value of each bucket of time, or the rows themselves where there are
-/// no more of them than points. Values that stand for "no value" are left out.
+/// no more of them than points. Values that mean "no value" are left out.
 #[utoipa::path(get, path = "/patients/{uuid}/series", tag = "portal", params(("uuid" = String, Path),
         ("from" = i64, Query), ("to" = i64, Query), ("points" = Option<i64>, Query), ("series[]" = Vec<String>, Query)),
     security(("portal_cookie" = [])),

@@ -22,7 +22,7 @@ body! {
     /// A voucher and who uses it.
     struct Activation {
         /// Voucher code.
-        #[schema(example = "YergInqASE")]
+        #[schema(example = "K7QXM2PA")]
         code: String,
         /// At least 10 characters.
         #[schema(example = "correct horse battery")]
@@ -33,7 +33,7 @@ body! {
     }
 }
 
-/// Makes the patient of a voucher a confirmed one and logs him in.
+/// Makes the patient of a voucher a confirmed one and logs them in.
 #[utoipa::path(post, path = "/activate", tag = "logins", request_body = Activation,
     responses((status = 200, body = UsersLoginBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
     (status = 422, body = ErrorBody), (status = 429, body = ErrorBody)))]

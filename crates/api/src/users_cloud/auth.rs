@@ -24,7 +24,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 }
 
 /// A new token for an old one, which may have expired. The old one ends; for one minute more it can be refreshed
-/// again, in case the answer was lost. Whoever refreshes it later ends the whole login.
+/// again, in case the answer was lost. Anyone who refreshes it later ends the whole login.
 #[utoipa::path(get, path = "/auth/refresh", tag = "logins",
     security(("users_token" = [])),
     responses((status = 200, body = RefreshBody, headers(("Authorization" = String, description = "Bearer and the new token"))),

@@ -19,7 +19,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(withdraw))
 }
 
-/// An application that the caller has let in.
+/// An application that the caller has granted access.
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = Consent)]
 struct ConsentBody {
@@ -52,7 +52,7 @@ impl From<GivenConsent> for ConsentBody {
     }
 }
 
-/// The applications that the caller has let in, oldest first.
+/// The applications that the caller has granted access, oldest first.
 #[utoipa::path(get, path = "/auth/consents", tag = "oauth",
     security(("users_token" = [])),
     responses((status = 200, body = Vec<ConsentBody>), (status = 401, body = ErrorBody)))]

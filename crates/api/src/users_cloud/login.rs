@@ -111,7 +111,7 @@ pub(super) struct UserBody {
     #[schema(example = true)]
     agreement_to_terms_of_use: Option<bool>,
     /// Voucher code.
-    #[schema(example = "YergInqASE")]
+    #[schema(example = "K7QXM2PA")]
     code: Option<String>,
     /// Always null.
     #[schema(example = json!(null))]

@@ -18,7 +18,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(read, change, erase))
 }
 
-/// The caller, as a login tells him.
+/// The caller, as a login returns them.
 #[utoipa::path(get, path = "/me", tag = "users",
     security(("users_token" = [])),
     responses((status = 200, body = UserBody), (status = 401, body = ErrorBody)))]
@@ -26,7 +26,7 @@ async fn read(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Re
     Ok(Json(state.platform.identity.owner(&caller.user).await?.into()))
 }
 
-/// Changes what the caller has told of himself. An account has only its names here.
+/// Changes the caller's own attributes. An account has only its names here.
 #[utoipa::path(patch, path = "/me", tag = "users", security(("users_token" = [])),
     request_body = OwnProfileChange,
     responses((status = 200, body = UserBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
@@ -40,8 +40,8 @@ async fn change(
     Ok(Json(state.platform.people.change_self(&caller, change).await?.into()))
 }
 
-/// Erases the caller with everything that was measured of him, for good. An account cannot go (409 `last_manager`) while
-/// a study would have patients and nobody who manages it.
+/// Erases the caller with everything that was measured of them, for good. An account cannot go (409 `last_manager`)
+/// while a study would have patients and nobody who manages it.
 #[utoipa::path(delete, path = "/me", tag = "users",
     security(("users_token" = [])),
     responses((status = 200, body = ReceiptBody), (status = 401, body = ErrorBody), (status = 409, body = ErrorBody)))]

@@ -154,7 +154,7 @@ async fn empty_cells_are_what_was_not_measured() {
 #[tokio::test]
 async fn both_ends_of_the_local_range_are_included_to_the_millisecond() {
     let study = Study::begin().await;
-    // One o'clock in Zurich, and one millisecond each next to it.
+    // One o'clock in Zurich, and one millisecond before and after it.
     let times: Vec<i64> = (-2..=2).map(|ms| MIDNIGHT_MS + ms).collect();
     study.send(json!({"sleep": {"timestamp": times, "sleep_state": 1}})).await;
     for (from, to, expected) in [

@@ -16,7 +16,7 @@ const FLAGS_AND_TIME: [Field; 5] = [
     always("date", HourMinute),
 ];
 
-/// Five minutes on the wrist from 10:00, and a row next to it half an hour later, from an empty bracelet that charges.
+/// Five minutes on the wrist from 10:00, and one more row half an hour later, from an empty bracelet that charges.
 fn worn_and_charging(columns: Value) -> Value {
     let mut times = minutes(600, 5);
     times.extend(minutes(630, 1));

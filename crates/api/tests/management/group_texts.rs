@@ -127,7 +127,7 @@ async fn settings_of_a_study_have_limits_and_keep_what_is_not_named() {
         (json!({"retention": {"heart_rate": 30}}), "retention.heart_rate"),
         (json!({"retention": ["acc"]}), "retention"),
     ] {
-        // What is right next to it is not stored either.
+        // What is right in the same body is not stored either.
         let mut body = body;
         if body.get("activity_goal_steps").is_none() {
             body["activity_goal_steps"] = json!(77);

@@ -134,7 +134,7 @@ async fn logging_out_of_the_users_cloud_leaves_applications_alone() {
 }
 
 #[tokio::test]
-async fn a_patient_sees_and_withdraws_what_he_has_allowed() {
+async fn a_patient_sees_and_withdraws_what_they_have_allowed() {
     let scene = Scene::begin().await;
     let (diary, phone) = (scene.client("Diary", false).await, scene.client("Phone", true).await);
     let (first, second) = (scene.tokens(&diary, "").await, scene.tokens(&phone, "patient.read patient.sync").await);

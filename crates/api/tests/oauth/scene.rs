@@ -103,8 +103,8 @@ impl Scene {
     }
 }
 
-/// Where a client sends a person, with parameters next to those that are always there. A parameter replaces one of the
-/// same name, or takes it out when it is empty.
+/// Where a client sends a person, with parameters in addition to those that are always there. A parameter replaces
+/// one of the same name, or takes it out when it is empty.
 pub fn address(client: &Client, parameters: &[(&str, &str)]) -> String {
     let mut all =
         vec![("response_type", "code"), ("client_id", client.id.as_str()), ("redirect_uri", BACK), ("state", "s1")];

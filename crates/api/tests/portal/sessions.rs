@@ -37,7 +37,7 @@ async fn signing_in_answers_who_it_is_and_sets_a_cookie_that_scripts_cannot_read
 }
 
 #[tokio::test]
-async fn who_is_not_who_he_says_learns_nothing() {
+async fn false_credentials_learn_nothing() {
     let story = Story::begin().await;
     let (_, key) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
     let group = story.group(&key).await;

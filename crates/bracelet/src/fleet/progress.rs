@@ -1,4 +1,4 @@
-//! Who is informed how far the fleet is.
+//! Receivers of the progress of a fleet.
 
 /// Receives the progress of a fleet. The binary decides what a terminal shows of it.
 pub trait Progress: Send + Sync {

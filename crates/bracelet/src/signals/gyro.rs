@@ -78,7 +78,7 @@ fn turn_dps(from: [f32; 3], to: [f32; 3]) -> [f32; 3] {
     axis.map(|part| part / sine * sine.atan2(cosine).to_degrees())
 }
 
-/// The steps of a minute, how fast the arm swings with them, and what trembles as well, °/s.
+/// The steps of a minute, how fast the arm swings with them, and the tremor in addition, °/s.
 fn swing_of(minute: &Minute, rate_hz: u32) -> (Gait, f32, f32) {
     let (swing_dps, noise_dps) = match minute.movement {
         Movement::Walk => (110.0, 4.0),

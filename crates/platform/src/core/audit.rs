@@ -170,7 +170,7 @@ pub(crate) fn bracelet_entity(id: &BraceletId) -> Entity {
     Entity { id: EntityId::from(id), kind: "bracelet.id".to_owned() }
 }
 
-/// Who did what an entry is about.
+/// The user who did what an entry is about.
 pub(crate) struct Actor {
     id: UserId,
     role: ActorRole,

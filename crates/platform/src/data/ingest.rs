@@ -134,8 +134,8 @@ fn clean_sync_id(text: &str) -> Result<String> {
     uuid.map(|uuid| uuid.to_string()).ok_or_else(|| PlatformError::invalid("sync_id", "must be a uuid"))
 }
 
-/// What says whether a sync id comes again with other content. What is said of the bracelet is not content: an app
-/// that sends a sync again may well report a battery that has run down meanwhile.
+/// A hash that shows whether a sync id comes again with other content. What is said of the bracelet is not content: an
+/// app that sends a sync again may well report a battery that has run down meanwhile.
 fn content_hash(data: &[TypeBatches], zone: SyncZone<'_>) -> Vec<u8> {
     let mut hash = ContentHash::default();
     for TypeBatches { data_type, batches } in data {

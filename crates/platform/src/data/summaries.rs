@@ -19,7 +19,7 @@ pub const PATIENTS_AT_ONCE: usize = 32;
 /// The types of which slots are shown.
 const SHOWN_TYPES: [DataType; 2] = [DataType::Activity, DataType::Temperature];
 
-/// What is read of days next to their sections.
+/// What is read of days besides their sections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DayParts {
     /// Slots of thirty minutes.

@@ -1,8 +1,8 @@
 //! Sessions on the Health Cloud: a patient's own, and those by which someone reads on the patient's behalf.
 //!
 //! What allows a session is in the users database, and no transaction spans both. So a session is written first and
-//! what allows it is looked up again after that: anyone who withdraws it meanwhile either is seen here, or comes later
-//! and ends the session that they then find.
+//! what allows it is looked up again after that: a withdrawal meanwhile either is seen here, or comes later and
+//! ends the session that it then finds.
 
 use store::{
     AccountId, ClientId, FamilyId, HealthPatient, HealthSession, IntakeFacts, PatientId, Refreshed, SessionId,

@@ -16,7 +16,7 @@ use crate::identity::passwords::check_new_password;
 use crate::identity::tokens::{Issued, UsersCaller};
 use crate::identity::users_sessions::NewSession;
 
-/// What one logs in with next to the password.
+/// What one logs in with besides the password.
 #[derive(Clone)]
 pub enum LoginName {
     /// The e-mail of a patient or of an account.
@@ -72,7 +72,7 @@ enum ChosenBy {
     Staff,
 }
 
-/// Who a name is of.
+/// The patient or the account that a name belongs to.
 pub(crate) enum Found {
     Patient(Patient),
     Account(Account),
@@ -179,8 +179,8 @@ impl Identity {
         }
     }
 
-    /// Gives someone the password that they have chosen themselves, which ends their tokens. Returns the patient as
-    /// they then are.
+    /// Gives someone the password that they have chosen themselves, which ends their tokens. Returns the
+    /// patient or account after the change.
     pub(crate) async fn choose_password(&self, found: Found, password: &str, new_password: &str) -> Result<Found> {
         // Otherwise a password that staff knows could go on as the one that the patient has chosen.
         if password == new_password {

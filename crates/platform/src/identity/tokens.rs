@@ -163,7 +163,7 @@ impl Identity {
         validation.set_issuer(&[self.issuer(cloud)]);
         validation.set_audience(&[cloud.name()]);
         validation.set_required_spec_claims(&["iss", "aud", "sub", "exp"]);
-        // The session row reports the end by this program's own clock.
+        // The session row has the end by this program's own clock.
         validation.validate_exp = false;
         let data = jsonwebtoken::decode::<Claims>(token, key, &validation).map_err(|_| NOT_VALID)?;
         Ok(data.claims)
@@ -188,7 +188,7 @@ impl Identity {
     }
 
     /// The public keys of a cloud, by name, as base64 without padding. They are those of a second ago at most, so that
-    /// anyone who sees a new name in a token finds its key here, whichever node is asked.
+    /// a reader that sees a new name in a token finds its key here, whichever node is asked.
     pub async fn public_keys(&self, cloud: Cloud) -> Result<Vec<(String, String)>> {
         let keys = self.fresh_keys(cloud).await?;
         let encoded = keys.verifying.iter().map(|(kid, (_, public))| (kid.clone(), URL_SAFE_NO_PAD.encode(public)));

@@ -164,7 +164,7 @@ impl People {
         Ok(patient.map(|patient| VoucherCheck { state: patient.state, created_ms: patient.created_ms }))
     }
 
-    /// Makes the patient of a voucher a confirmed one. Returns the patient as they then are. `address` is where the
+    /// Makes the patient of a voucher a confirmed one. Returns the patient after the change. `address` is where the
     /// call comes from, for the brake on guessing codes.
     pub async fn activate(&self, new: NewActivation, address: &str) -> Result<Patient> {
         let code = clean_voucher(&new.code);

@@ -1,6 +1,6 @@
 //! Erasure: the end of a person in both databases and in the objects.
 //!
-//! The steps, each of which may be the last before a crash: the users database (their person goes, a message stays),
+//! The steps, each of which may be the last before a crash: the users database (the person goes, a message stays),
 //! the list of the erased, the rows of the health database, the objects, the audit entry. Anyone who looks at old
 //! intents takes the rest. What was deleted is overwritten where it lay; the files are rewritten some time later,
 //! because pages that rows were moved out of can keep copies.
@@ -39,7 +39,7 @@ impl People {
         self.erase(patient, self.core.entry(Action::PatientDelete, researcher, patient_entity(patient), None)).await
     }
 
-    /// Erases a patient, on behalf of the operator. One who was erased before answers the receipt of then.
+    /// Erases a patient, on behalf of the operator. Returns the same receipt for one who was erased before.
     pub async fn erase_patient_as_operator(&self, patient: &PatientId) -> Result<Receipt> {
         let entry = self.core.entry_by(Action::PatientDelete, Actor::operator(), patient_entity(patient), None);
         match self.erase(patient, entry).await {

@@ -65,8 +65,8 @@ impl People {
         Ok(())
     }
 
-    /// Takes a patient out of a group. Health tokens by which anyone reads their data end: anyone who still has access
-    /// asks for another.
+    /// Takes a patient out of a group. All health tokens for reading the patient's data on their behalf end; an
+    /// account that still has access asks for another.
     pub async fn detach_patient(&self, researcher: &Researcher, code: &GroupCode, patient: &PatientId) -> Result<()> {
         let group = self.core.managed_group(researcher, code).await?;
         self.core.patient_access(researcher, patient).await?;

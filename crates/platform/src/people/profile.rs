@@ -70,7 +70,7 @@ impl ProfileChange {
 }
 
 impl People {
-    /// Files a patient otherwise; returns the patient as they then are.
+    /// Files a patient otherwise; returns the patient after the change.
     pub async fn change_patient(
         &self,
         researcher: &Researcher,
@@ -93,7 +93,7 @@ impl People {
         self.patient_row(&readable).await
     }
 
-    /// Changes person and body of a patient; returns the patient as they then are.
+    /// Changes person and body of a patient; returns the patient after the change.
     pub async fn change_profile(
         &self,
         researcher: &Researcher,
@@ -107,8 +107,7 @@ impl People {
         self.patient_row(&readable).await
     }
 
-    /// Changes the caller's own attributes; an account has only names. Returns the patient as they then
-    /// are.
+    /// Changes the caller's own attributes; an account has only names. Returns the patient or account after the change.
     pub async fn change_self(&self, caller: &UsersCaller, change: ProfileChange) -> Result<Owner> {
         let account = match &caller.user {
             User::Account(account, _) => account,
@@ -139,7 +138,7 @@ impl People {
     }
 
     /// Writes what is named, with an entry that names the attributes and not their values. `first` is the field that
-    /// is said when none is named.
+    /// the error names when the change names none.
     async fn write_profile(
         &self,
         uuid: &PatientId,
@@ -172,7 +171,7 @@ impl People {
                     self.core.wake_derivations();
                     return Ok(());
                 }
-                // Someone else has changed them meanwhile: what they wrote stays where it is not named here.
+                // The attributes were changed meanwhile: what that change wrote stays where it is not named here.
                 Ok(false) => {}
                 Err(StoreError::Conflict(_)) => return Err(email_taken()),
                 Err(error) => return Err(error.into()),

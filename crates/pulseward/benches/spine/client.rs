@@ -1,5 +1,5 @@
 //! A client that costs little: requests are bytes made before the clock starts, so that what is measured is the
-//! server and not the client next to it on the same cores.
+//! server and not the client that runs on the same cores.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -279,8 +279,8 @@ fn begin_restore(data: &Path, key: &RestoredKey) -> Result<(), Failure> {
     std::fs::write(&unfinished, key.note()).map_err(|error| Failure::file("write", &unfinished, error))
 }
 
-/// Erases the patients that the list of the erased or the caller names and the restored databases still know; answers
-/// how many, and how many of those that the caller names they do not know.
+/// Erases the patients that the list of the erased or the caller names and the restored databases still have;
+/// answers how many, and how many of those that the caller names the databases do not have.
 async fn erase_again(platform: &Platform, named: BTreeSet<PatientId>) -> Result<(u64, u64), Failure> {
     let mut erased: BTreeSet<PatientId> = platform.upkeep.erased().await?.into_iter().collect();
     // The store's own list and the operator's: either may know of erasures that the other does not.

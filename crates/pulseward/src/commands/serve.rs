@@ -94,7 +94,7 @@ impl Service {
         let patience = Patience::new(&options.limits);
         let server = Server { listener, router, certificate, doorway, patience };
         let listen_db_url = options.listen_db_url.clone();
-        // Next to files it would be ignored silently, and nodes would wait for wake-ups that never come.
+        // With a store of files it would be ignored silently, and nodes would wait for wake-ups that never come.
         if listen_db_url.is_some() && store.health_db.is_none() {
             return Err(Failure::Usage("--listen-db-url needs --health-db on the same server".to_owned()));
         }

@@ -162,7 +162,7 @@ pub struct Patient {
 pub type Answer = (u16, Value);
 
 impl Researcher {
-    /// Makes an account and a key next to the running service, and a group through it.
+    /// Makes an account and a key alongside the running service, and a group through it.
     pub async fn new(data: &Path, url: &str) -> Self {
         Self::new_with(data, &[], url).await
     }

@@ -29,7 +29,7 @@ async fn a_patient_is_enrolled_syncs_and_is_read() {
         (&json!(0), &json!(60))
     );
 
-    // Sealed next to the running service, which reads on from the segment.
+    // Sealed alongside the running service, which reads on from the segment.
     let sealed = store_command(data.path(), &["seal", "--now"]);
     assert_eq!((&sealed["segments"], &sealed["rows"]), (&json!(1), &json!(60)));
     assert!(sealed["bytes"].as_u64().unwrap() > 0);

@@ -256,7 +256,7 @@ async fn kills_while_it_seals_and_exports_leave_one_archive_and_nothing_else() {
     let rounds = Rounds::of_test("kills while it seals and exports", KILLS);
     let mut ids = vec![id];
     for (kill, life) in rounds.lives(LONGEST_LIFE).into_iter().enumerate() {
-        // A sealing next to the service, killed as well. New rows keep it at work.
+        // A sealing alongside the service, killed as well. New rows keep it at work.
         let minute = i64::try_from(kill).unwrap() * 60_000 + 1;
         let body_of_sync = json!({"data": {"ppg2": [{"start": 1_763_520_000_000_i64 + minute, "rate_hz": 16,
             "metric_id": "0x7b", "led_pd_pos": 6, "value": vec![kill; 800]}]}});

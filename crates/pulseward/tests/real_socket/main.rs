@@ -1,4 +1,4 @@
-//! The built program on a real socket: started, spoken to over HTTP, administered next to it, and ended by signals.
+//! The built program on a real socket: started, spoken to over HTTP, administered while it runs, and ended by signals.
 
 #![allow(clippy::unwrap_used)] // a test that cannot go on says so by stopping
 #![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]

@@ -1,4 +1,4 @@
-//! Derived data computed once more, next to the running service and on what is sealed.
+//! Derived data computed once more, alongside the running service and on what is sealed.
 
 use serde_json::json;
 use tempfile::tempdir;

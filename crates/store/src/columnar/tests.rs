@@ -36,7 +36,7 @@ fn times(rows: i64) -> ArrayRef {
     Arc::new(TimestampMicrosecondArray::from_iter_values((0..rows).map(|row| DAY_START_US + row * 1000)))
 }
 
-/// One column next to as many times as it has rows.
+/// One column with as many times as it has rows.
 fn column(name: &str, array: impl arrow_array::Array + 'static) -> RecordBatch {
     batch(vec![(TIMESTAMP, times(array.len() as i64)), (name, Arc::new(array))])
 }

@@ -1,4 +1,4 @@
-//! The audit log read in pages: the same entries as one statement finds, next to those who write.
+//! The audit log read in pages: the same entries as one statement finds, while others write.
 #![allow(clippy::disallowed_methods, reason = "the writer is held up on purpose")]
 
 use crate::names::ActionCode;
@@ -205,7 +205,7 @@ async fn reading_ends_where_the_log_ended_when_it_began(stores: Stores) {
     assert_eq!(stores.users.verify_audit().await.expect("an answer").1, None);
 }
 
-/// Anyone who writes holds the writer of SQLite and the head's row of PostgreSQL. Pages need neither, so they hold
+/// A write holds the writer of SQLite and the head's row of PostgreSQL. Pages need neither, so they hold
 /// neither.
 async fn page_is_read_while_an_entry_is_being_written(stores: Stores) {
     const HOLD: &str = "UPDATE audit_head SET number = number";

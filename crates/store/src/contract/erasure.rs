@@ -13,7 +13,7 @@ use crate::{
 };
 
 on_both_engines! {
-    a_person_goes_and_his_entries_stay_without_details
+    a_person_goes_and_their_entries_stay_without_details
     a_patient_of_the_health_database_does_not_come_back
     archives_of_a_patient_go
     an_account_goes_unless_patients_would_be_left_alone
@@ -48,7 +48,7 @@ fn put(uuid: &str) -> HealthChange {
     }
 }
 
-async fn a_person_goes_and_his_entries_stay_without_details(stores: Stores) {
+async fn a_person_goes_and_their_entries_stay_without_details(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
     let users = &stores.users;
     users

@@ -1,4 +1,4 @@
-//! A sync next to a derivation of the same patient.
+//! A sync concurrent with a derivation of the same patient.
 
 use super::{Stores, activity_row, until_another_waits};
 use crate::ids::PatientId;

@@ -115,7 +115,7 @@ impl Sqlite {
         blocking(move || {
             let _permit = permit;
             let connection = self.readers.idle.take()?;
-            // All statements of the work see one state, while the writer goes on next to it.
+            // All statements of the work see one state, while the writer goes on.
             connection.execute_batch("BEGIN")?;
             let answer = at_once(work(&Tx::on_sqlite(&connection)));
             connection.execute_batch("COMMIT")?;

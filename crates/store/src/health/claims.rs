@@ -1,6 +1,6 @@
 //! Who folds a patient: a lease with a token that shows an owner whether it is still its own.
 //!
-//! A patient is due while one of their marks is ready. Claiming raises their token and holds the lease; a commit that
+//! A patient is due while a mark of theirs is ready. Claiming raises the token and holds the lease; a commit that
 //! comes with an older token changes nothing. A worker that dies leaves a lease that runs out. A failed fold is put off
 //! by leaving the lease until the time to try again.
 
@@ -49,7 +49,7 @@ sql! {
 pub struct Claim {
     /// Patient.
     pub patient: PatientId,
-    /// Reports whether the claim still holds.
+    /// Raised by each claim: a smaller one than the stored one is of a claim that has ended.
     pub token: i64,
     /// Failures since the last success.
     pub failures: Failures,
@@ -71,8 +71,8 @@ pub struct DueRange {
 }
 
 impl HealthDb {
-    /// Claims up to `limit` patients who have something due and that nobody derives, those that wait longest first, for
-    /// a node.
+    /// Claims for a node up to `limit` patients who have something due and are claimed by no node, those that wait
+    /// longest first.
     pub async fn claim_due(&self, node: &NodeId, now_ms: i64, lease_ms: i64, limit: usize) -> Result<Vec<Claim>> {
         let (until_ms, limit, node) = (now_ms.saturating_add(lease_ms), limit as i64, node.clone());
         let read = |row: &Row<'_>| {

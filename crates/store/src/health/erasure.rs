@@ -1,10 +1,10 @@
 //! The end of a patient's data: rows first, then objects.
 //!
-//! One transaction removes all their rows and leaves a mark, so that nothing comes back: a sync, a fold and a session
-//! need their row, a sealing needs its chunks, and a late change finds the mark. It also notes in which periods they
-//! may have objects. These are then deleted by looking into the folders of those periods, not by the catalog, because a
-//! sealing that was killed leaves objects that no row names. One that is under way may still be writing, so the
-//! folders are looked through once more later.
+//! One transaction removes all rows of the patient and leaves a mark, so that nothing comes back: a sync, a fold and a
+//! session need the patient's row, a sealing needs its chunks, and a late change finds the mark. It also notes in which
+//! periods the patient may have objects. These are then deleted by looking into the folders of those periods, not by
+//! the catalog, because a sealing that was killed leaves objects that no row names. One that is under way may still be
+//! writing, so the folders are looked through once more later.
 //!
 //! Every step can be repeated, and a call that finds the work incomplete begins again.
 

@@ -142,7 +142,7 @@ async fn merge_channel(
     let data_type = hour.data_type;
     let inside = |chunk: &Found| chunk.first_us >= hour.start_us && chunk.last_us < hour.end_us();
     // A chunk that reaches beyond the hour may have arrived between two of its small ones: merging those past it
-    // would let an older row go over a newer one.
+    // would let an older row replace a newer one.
     let Some(last) = arrived.last().filter(|_| arrived.len() > 1 && arrived.iter().all(inside)) else {
         return Ok(());
     };

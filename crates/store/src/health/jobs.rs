@@ -108,7 +108,7 @@ pub struct JobLease {
     pub subject: JobSubject,
     /// Whose data it touches.
     pub patient: Option<PatientId>,
-    /// Number of the claim: anyone who claims later has a greater one.
+    /// Number of the claim: a later claim has a greater one.
     pub token: i64,
     /// Failures since the last success.
     pub failures: Failures,

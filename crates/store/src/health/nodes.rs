@@ -1,7 +1,7 @@
 //! Nodes that work in the background, and the end of the leases of those that have died.
 //!
 //! A node gives signs of life by raising its `beat` beyond that of all others. Nobody compares clocks: a node whose beat
-//! has not changed for some seconds of the observer's own time is dead, and anyone who sees that removes its row and
+//! has not changed for some seconds of the observer's own time is dead, and a node that sees it removes the row and
 //! ends its leases in one transaction. A node that was only slow finds its row gone, stops what it was doing and enters
 //! again; until then the tokens of its leases keep it from changing anything.
 

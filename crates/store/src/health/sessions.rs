@@ -85,7 +85,7 @@ sql! {
             ORDER BY valid_from_ms DESC LIMIT 1), r.data_type, r.before_us
         FROM session s JOIN session f ON f.id = s.family LEFT JOIN patient p ON p.uuid = s.patient
         LEFT JOIN retired r ON r.patient = s.patient WHERE s.id = $1");
-    /// Makes anyone who erases the patient wait for the end of this transaction.
+    /// Makes an erasure of the patient wait for the end of this transaction.
     HOLD_PATIENT = "UPDATE patient SET updated_ms = updated_ms WHERE uuid = $1";
     HOLD = "UPDATE session SET replaced_ms = replaced_ms WHERE id = $1";
     REPLACE = "UPDATE session SET replaced_ms = $2 WHERE id = $1 AND replaced_ms IS NULL";

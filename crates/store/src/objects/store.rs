@@ -28,7 +28,7 @@ pub struct Objects {
     pub(super) place: Place,
 }
 
-/// What an object store can do next to what all can.
+/// What an object store can do in addition to what all can.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
     /// Files of a folder.

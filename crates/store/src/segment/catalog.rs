@@ -127,7 +127,7 @@ impl HealthDb {
         self.db.read(async move |tx| segment_of(tx, &patient, data_type, period.start_us).await).await
     }
 
-    /// Publishes a segment: its catalog row is there, the object that it replaces is dead, and the merged chunks are
+    /// Publishes a segment: its catalog row is added, the object that it replaces is dead, and the merged chunks are
     /// gone, all or nothing.
     ///
     /// # Errors

@@ -17,8 +17,8 @@ use crate::ids::PatientId;
 
 /// Rows of a page: what must be decoded at least to get at one row.
 pub(super) const PAGE_ROWS: usize = 16_384;
-/// Rows of a page of the columns next to a signal. They hardly vary, so that a page costs its header and an entry in
-/// the index rather than its rows.
+/// Rows of a page of the columns that accompany a signal. They hardly vary, so that a page costs its header and an
+/// entry in the index rather than its rows.
 const COMPANION_PAGE_ROWS: usize = 4 * PAGE_ROWS;
 /// Rows of a row group: what the writer holds encoded in memory before it is sent off.
 const ROW_GROUP_ROWS: usize = 64 * PAGE_ROWS;
@@ -77,7 +77,7 @@ pub fn file_properties(data_type: DataType, patient: &PatientId) -> Result<Write
     Ok(builder.build())
 }
 
-/// The columns next to a signal.
+/// The columns that accompany a signal.
 fn companions(data_type: DataType) -> impl Iterator<Item = &'static str> {
     let beside = data_type.columns().iter().filter(|column| !column.is_signal);
     beside.map(|column| column.name).chain([ZONE])

@@ -164,8 +164,8 @@ impl UsersDb {
         self.db.write(async move |tx| tx.execute(USED, &[&id, &now_ms]).await.map(drop)).await
     }
 
-    /// Revokes a key and enqueues for the health database the end of the tokens made with it. Whether the key still
-    /// was.
+    /// Revokes a key and enqueues for the health database the end of the tokens made with it. Whether the key was
+    /// still in force.
     pub async fn revoke_api_key(&self, id: &ApiKeyId, now_ms: i64, message: HealthMessage) -> Result<bool> {
         let id = id.clone();
         self.db

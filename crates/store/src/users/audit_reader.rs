@@ -1,4 +1,4 @@
-//! Reading the audit log page by page, next to everything that writes it.
+//! Reading the audit log page by page, while others write it.
 //!
 //! A short transaction raises the head's time and notes its number. Entries up to that number are committed and stay as
 //! they are, but for details that an erasure drops, so they can be read afterwards in any number of steps without

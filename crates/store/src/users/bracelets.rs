@@ -36,9 +36,9 @@ pub struct Bracelet {
 /// How putting a bracelet on a patient's wrist ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attachment {
-    /// They wear it now.
+    /// The patient wears it now.
     Attached,
-    /// They wore it already. Nothing was changed.
+    /// The patient wore it already. Nothing was changed.
     WornAlready,
     /// Somebody else wears it. Nothing was changed.
     WornByAnother,
@@ -93,7 +93,7 @@ sql! {
 pub enum Completion {
     /// It ends here, with these entries.
     Here(Audit),
-    /// It enqueues for the health database a change, because the bracelet is worn.
+    /// It enqueues a change for the health database, because the bracelet is worn.
     Owed(Box<HealthMessage>),
 }
 
@@ -204,7 +204,7 @@ impl UsersDb {
     }
 
     /// Takes a bracelet off a patient's wrist and enqueues for the health database the end of its device. False, and
-    /// nothing is changed, when they do not wear it.
+    /// nothing is changed, when the patient does not wear it.
     pub async fn detach_bracelet(
         &self,
         bracelet: &BraceletId,

@@ -1,9 +1,9 @@
 //! The end of a person in this database.
 //!
 //! Erasing a patient removes their row, their sessions, their place in groups and on bracelets, and the details of
-//! every audit entry in which they appear. The entries stay, with their uuid, which nothing leads back to them any
-//! more. A row of
-//! `erasure` stays too: it keeps what is still under way from writing their details, and holds the receipt.
+//! every audit entry in which they appear. The entries stay, with the patient's uuid, from which nothing
+//! leads back to the person any more. A row of `erasure` stays too: it keeps what is still under way from writing the
+//! patient's details, and holds the receipt.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ sql! {
 }
 
 impl UsersDb {
-    /// Erases a patient from this database and enqueues for the health database the same; `message` is that change with
+    /// Erases a patient from this database and enqueues the same for the health database; `message` is that change with
     /// the entries to write when it is made. [`StoreError::Gone`] when there is no such patient.
     pub async fn erase_patient(&self, patient: &PatientId, at_ms: i64, message: HealthMessage) -> Result<()> {
         let patient = patient.clone();
@@ -145,7 +145,7 @@ async fn erase_patient(tx: &Tx<'_>, patient: &PatientId, at_ms: i64, message: &H
     strip_messages(tx, patient, at_ms).await?;
     // Before the event of the erasure itself, which has to keep its groups.
     tx.put(EMPTY_EVENTS, &[&patient]).await?;
-    // Read before they go: members of these groups are informed, who afterwards could not be found.
+    // Read before they are removed: members of these groups are informed, and could not be found afterwards.
     let groups: Vec<GroupCode> = tx.query(GROUPS, &[&patient], |row| row.get(0)).await?;
     let body = json!({ "groups": groups });
     events::append(tx, patient, &[NewEvent { event_type: EventType::PatientErased, time_ms: at_ms, body }]).await?;

@@ -38,8 +38,8 @@ pub struct SettingsOfGroup {
 /// How settings of groups become settings of a patient.
 #[derive(Clone, Debug)]
 pub struct EffectiveSettings {
-    /// The rule: from their groups, in the order in which they joined them, to all their settings; null where none
-    /// holds.
+    /// The rule: from the groups of a patient, in the order in which the patient joined them, to all settings of the
+    /// patient; null where none holds.
     pub rule: fn(&[SettingsOfGroup]) -> Map<String, Value>,
     /// From when on they hold, ms.
     pub at_ms: i64,

@@ -56,11 +56,11 @@ pub enum MemberRemoval {
 /// How the detachment of a patient from a group ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatientDetachment {
-    /// The group no longer holds them.
+    /// The group no longer holds the patient.
     Detached,
-    /// It did not hold them. Nothing was changed.
+    /// It did not hold the patient. Nothing was changed.
     NotHeld,
-    /// It is the only one that holds them. Nothing was changed.
+    /// It is the only one that holds the patient. Nothing was changed.
     LastGroup,
 }
 

@@ -54,7 +54,7 @@ sql! {
         ORDER BY created_ms, id");
     REDIRECTS = "SELECT uri FROM oauth_redirect WHERE client = $1 ORDER BY uri";
     REMOVE = "UPDATE oauth_client SET removed_ms = $2 WHERE id = $1 AND removed_ms IS NULL";
-    /// Makes anyone who removes the client wait for the end of this transaction.
+    /// Makes a removal of the client wait for the end of this transaction.
     HOLD = "UPDATE oauth_client SET removed_ms = removed_ms WHERE id = $1 AND removed_ms IS NULL";
     GIVE = "INSERT INTO oauth_consent (id, patient, client, scope, given_ms) VALUES ($1, $2, $3, $4, $5)";
     STANDS = "SELECT c.id FROM oauth_consent c JOIN oauth_client k ON k.id = c.client
@@ -115,7 +115,7 @@ impl UsersDb {
             .await
     }
 
-    /// Removes a client, ends what was consented to it, and enqueues for the health database the end of its tokens.
+    /// Removes a client, ends the consents to it, and enqueues for the health database the end of its tokens.
     /// Whether it was there.
     pub async fn remove_oauth_client(&self, id: &ClientId, now_ms: i64, message: HealthMessage) -> Result<bool> {
         let id = id.clone();

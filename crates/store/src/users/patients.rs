@@ -229,9 +229,9 @@ impl UsersDb {
         self.db.read(async move |tx| tx.query_opt(FIRST_GROUP, &[&patient], |row| row.get(0)).await).await
     }
 
-    /// Confirms a pre-created patient and enqueues for the health database their profile. False, and nothing is
-    /// changed, when they are not `pre_created`. [`StoreError::Conflict`] when the e-mail is taken, by an account or by
-    /// a patient.
+    /// Confirms a pre-created patient and enqueues their profile for the health database. False, and nothing is
+    /// changed, when the patient is not `pre_created`. [`StoreError::Conflict`] when the e-mail is taken, by an account
+    /// or by a patient.
     pub async fn activate_patient(&self, activation: Activation, message: HealthMessage) -> Result<bool> {
         self.db
             .write(async move |tx| {
@@ -251,9 +251,9 @@ impl UsersDb {
     }
 
     /// Writes a patient's personal attributes, and their e-mail when one is given, and enqueues for the health database
-    /// what the message says. `known` is what the attributes were read as: false, and nothing is changed, when they are
-    /// no longer that, or they are gone. [`StoreError::Conflict`] when the e-mail is taken, by an account or by a
-    /// patient.
+    /// what the message says. `known` is what the attributes were read as: false, and nothing is changed, when the
+    /// stored ones differ from it, or the patient is gone. [`StoreError::Conflict`] when the e-mail is taken, by an
+    /// account or by a patient.
     pub async fn change_person(&self, change: PersonChange, message: HealthMessage) -> Result<bool> {
         self.db
             .write(async move |tx| {
@@ -270,8 +270,8 @@ impl UsersDb {
     }
 
     /// Sets the password of a confirmed patient, ends their sessions on the Users Cloud and their consents, and
-    /// enqueues for the health database the end of the tokens there. False, and nothing is changed, when they are not
-    /// `confirmed`.
+    /// enqueues for the health database the end of the tokens there. False, and nothing is changed, when the
+    /// patient is not `confirmed`.
     pub async fn set_patient_password(
         &self,
         uuid: &PatientId,

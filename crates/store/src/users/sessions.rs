@@ -172,8 +172,8 @@ impl UsersDb {
     }
 }
 
-/// Makes anyone who changes a person's password or disables their account wait for the end of this transaction. False when
-/// that has been done already.
+/// Makes a change of a person's password, and the disabling of an account, wait for the end of this transaction. False
+/// when that has been done already.
 async fn hold_person(tx: &Tx<'_>, owner: &User, password_hash: &str) -> Result<bool> {
     match owner {
         User::Patient(patient) => hold_patient(tx, patient, password_hash).await,

@@ -4,7 +4,7 @@
 //! of a connection is one too). A batch's depth is one more than that of the deepest batch whose answer has begun to
 //! arrive at the client, on any of its connections: it may depend on that answer and had to wait for it. Batches that
 //! were sent without waiting for each other have the same depth. The round trips of an operation are the depth of its
-//! deepest answered batch: how often the operation waited for the database, whatever ran next to it.
+//! deepest answered batch: how often the operation waited for the database, whatever else ran at the same time.
 //!
 //! Answers are held for a while, as a database in another place would. Otherwise a batch that was sent without waiting
 //! could arrive after a quick answer to the batch before it and would seem to have waited.

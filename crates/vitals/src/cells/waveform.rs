@@ -1,7 +1,7 @@
 //! What five minutes of raw ECG or PPG show: rates found in pieces of thirty seconds.
 //!
-//! They are a check on the values that the bracelet uploads, and are next to them. They never replace one, and never
-//! feed NEWS.
+//! They are a check on the values that the bracelet uploads, and are shown next to those. They never replace one, and
+//! never feed NEWS.
 
 use std::collections::BTreeSet;
 

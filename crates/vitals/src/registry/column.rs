@@ -86,7 +86,7 @@ impl Column {
         }
     }
 
-    /// The cell that means "no value" next to [`NULL`]; [`NULL`] itself where every value is one.
+    /// The cell that means "no value" as well as [`NULL`]; [`NULL`] itself where every value is one.
     pub const fn no_value_cell(&self) -> i32 {
         match self.no_value {
             Some(none) => none * self.steps_per_unit(),

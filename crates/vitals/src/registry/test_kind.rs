@@ -10,7 +10,7 @@ pub struct TestKind {
     pub name: &'static str,
     /// Accepted units with the plausible range in each; empty where any unit goes.
     pub units: &'static [(&'static str, f64, f64)],
-    /// The cell of `value` that means "no value" next to [`NULL`]; [`NULL`] itself where every value is one.
+    /// The cell of `value` that means "no value" as well as [`NULL`]; [`NULL`] itself where every value is one.
     pub no_value: i32,
 }
 

@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_sleeps_longer_than_he_lies() {
+    fn sleep_is_no_longer_than_the_time_in_bed() {
         for (step_ms, slept_s) in [(10_000, 14_420), (20_000, 14_410), (30_000, 14_400), (60_000, 7_200)] {
             let epoch = |at: i64| StageEpoch { time_ms: at * step_ms, stage: Stage::Light };
             let epochs: Vec<StageEpoch> = (0..14_400_000 / step_ms).map(epoch).collect();

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use vitals::registry::{DataType, Declaration};
 
-/// Makes a text of the declarations, and of what the file holds next to it.
+/// Makes a text of the declarations, and of what else the file holds.
 type Generator = fn(&[&Declaration], &str) -> String;
 
 const FILES: [(&str, Generator); 4] = [

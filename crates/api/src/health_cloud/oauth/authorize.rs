@@ -24,8 +24,8 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(ask)).routes(routes!(submit))
 }
 
-/// The login page for an application's request. What is wrong with the request is told to the application, at its own
-/// address; only when client and address do not belong together, to the person.
+/// The login page for an application's request. What is wrong with the request is reported to the application, at its
+/// own address; only when client and address do not belong together, to the person.
 #[utoipa::path(get, path = "/oauth/authorize", tag = "oauth",
     params(("response_type" = String, Query, description = "`code`"), ("client_id" = String, Query),
         ("redirect_uri" = String, Query, description = "one of the client's, byte by byte"),
@@ -59,7 +59,12 @@ body! {
     struct AuthorizationForm {
         /// What the page was made for, sealed for the browser.
         #[schema(value_type = String)]
-        #[schema(example = "v1.sealed")]
+        #[schema(example = json!(concat!(
+            "bjQLnP-zepicpUTmu3gKLHiQHT-zNzh2hRGjBhevoB1L9RIvNEVUxTveLruM0rfj0WAK1jHDhaXXzOI8d4VFmtvBtMkA_-SN",
+            "V1tdpcY4BAEl9l2w_j4kSUt26phkV9mGCE_tCLl4r019GWp0RqhrWACeY2thHbFiEbZamq3_KcXlLZxQjFAjRzRNjAetkcvW",
+            "Bor8df9ikvBioJyjgcieced7mprp4wsNvbb1EKJk753ngVAde2uSronrBZxat0PbZ1humPrSfaC5lovAOaHvNMk5ubjlI6i-",
+            "-J1HhgjF7PbKNYdY9tJ-bPRScpN5d6dI_Yg5HbZ5ztp9x78fAF7oeb7q13mUz1czQewXtYu_frNNJxHJk8HZdrEosxiNwYKa"
+        )))]
         ticket: FormText,
         /// `login`, `allow` or `deny`.
         #[schema(value_type = String)]
@@ -100,7 +105,8 @@ async fn submit(
     let wrong = |status, what: &str| Ok(Page::wrong(nonce(platform), status, what).into_response());
     let answer = async {
         let Form(form) = form?;
-        // Next to the ticket, which a page of another site cannot read: browsers that report the origin are believed.
+        // In addition to the ticket, which a page of another site cannot read: browsers that report the origin are
+        // believed.
         if !is_from_our_page(&headers, &platform.core.settings().health_url) {
             return wrong(StatusCode::FORBIDDEN, "The form was sent by another site.");
         }
@@ -206,7 +212,7 @@ fn is_from_our_page(headers: &HeaderMap, our_url: &str) -> bool {
         && headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin" || site == "none")
 }
 
-/// What lets the style be in a page, drawn for each.
+/// The nonce by which a page's content security policy allows its style, drawn for each page.
 fn nonce(platform: &Platform) -> String {
     STANDARD.encode(platform.core.random_bytes::<16>())
 }

@@ -14,9 +14,9 @@ use url::Url;
 pub(super) struct Page {
     status: StatusCode,
     html: askama::Result<String>,
-    /// Where its forms may lead next to this server, for its policy.
+    /// Where its forms may lead besides this server, for its policy.
     leads_to: Option<String>,
-    /// What allows the style, and nothing else, to be in the page.
+    /// Allows the page's own inline style, and nothing else, in its content security policy.
     nonce: String,
 }
 

@@ -30,7 +30,7 @@ body! {
         grant_type: FormText,
         /// With `authorization_code`: the code.
         #[schema(value_type = Option<String>)]
-        #[schema(example = "pwc_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u2")]
+        #[schema(example = "1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u0")]
         code: FormText,
         /// With `authorization_code`: the address that the code was sent to.
         #[schema(value_type = Option<String>)]
@@ -42,7 +42,7 @@ body! {
         code_verifier: FormText,
         /// With `refresh_token`: the token.
         #[schema(value_type = Option<String>)]
-        #[schema(example = "pwr_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u2")]
+        #[schema(example = "pwr_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u0")]
         refresh_token: FormText,
         /// With `refresh_token`: what the new access token is to allow, if less than was consented to.
         #[schema(value_type = Option<String>)]
@@ -54,7 +54,7 @@ body! {
         client_id: FormText,
         /// Secret of the client, unless it is public or shows it as HTTP Basic.
         #[schema(value_type = Option<String>)]
-        #[schema(example = "pws_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u2")]
+        #[schema(example = "pws_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u0")]
         client_secret: FormText,
     }
 }
@@ -73,7 +73,7 @@ struct TokenBody {
     #[schema(example = 3600)]
     expires_in: i64,
     /// What the next tokens are got with, once.
-    #[schema(example = "pwr_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u2")]
+    #[schema(example = "pwr_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u0")]
     refresh_token: String,
     /// What the access token allows, words with blanks between.
     #[schema(example = "patient.read")]
@@ -148,7 +148,7 @@ body! {
         client_id: FormText,
         /// Secret of the client, unless it is public or shows it as HTTP Basic.
         #[schema(value_type = Option<String>)]
-        #[schema(example = "pws_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u2")]
+        #[schema(example = "pws_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u0")]
         client_secret: FormText,
     }
 }

@@ -64,7 +64,7 @@ struct SyncAnswer {
     sync_id: String,
     /// By data type.
     #[schema(example = json!({"activity": {"stored": 59, "duplicate": 0, "replaced": 0, "rejected": 1,
-        "errors": [{"index": 7, "column": "bpm", "reason": "is out of range"}]}}))]
+        "errors": [{"index": 7, "column": "bpm", "reason": "out of range"}]}}))]
     types: BTreeMap<&'static str, TypeAnswer>,
 }
 
@@ -98,7 +98,7 @@ struct RowError {
     #[schema(example = "bpm")]
     column: &'static str,
     /// What is wrong with it.
-    #[schema(example = "is out of range")]
+    #[schema(example = "out of range")]
     reason: String,
 }
 

@@ -84,7 +84,7 @@ impl Derivations {
         // Also wakes those who gather, so that the last derivation does not wait for the time to run out.
         drop(under_way);
         loop {
-            // Anyone who comes first commits for all who wait; the others find their answers.
+            // The first to come commits for all that wait; the others find their answers.
             let _turn = self.committing.lock().await;
             match answer.try_recv() {
                 Ok(answer) => return answer,

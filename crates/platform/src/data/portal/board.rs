@@ -147,7 +147,7 @@ fn first_window_of(now_ms: i64) -> i64 {
     window_of(now_ms * 1000) + 1 - SPARK_SLOTS
 }
 
-/// The local days that a range of windows lies on, each with the patients that it does so for.
+/// The local days that a range of windows lies on, each with the patients whose range includes it.
 fn by_day(
     uuids: &[PatientId],
     bodies: &HashMap<PatientId, HealthPatient>,

@@ -15,7 +15,7 @@ use crate::identity::tokens::Cloud;
 const LONGEST_STATE: usize = 2000;
 /// Base64url of the 32 bytes of SHA-256.
 const CHALLENGE_LENGTH: usize = 43;
-/// What may be in a request only once.
+/// Parameters that a request may have only once each.
 const NAMES: [&str; 10] = [
     "response_type",
     "client_id",
@@ -53,9 +53,9 @@ pub struct AuthorizationRequest {
 pub enum Asked {
     /// Let the person log in and decide.
     Request(Box<AuthorizationRequest>),
-    /// Send the person to this address, which informs the client what is wrong.
+    /// Send the person to this address, which reports to the client what is wrong.
     Refused(String),
-    /// Inform the person what is wrong: there is nobody who could safely be answered.
+    /// Show the person what is wrong: there is nobody who could safely be answered.
     Unanswerable(&'static str),
 }
 

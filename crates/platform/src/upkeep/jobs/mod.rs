@@ -6,7 +6,7 @@
 //! failure: one patient, one period, one archive. Work that finds many of them only enqueues them.
 //!
 //! A lease ends when its work does, when its time has run out, and at once when its node has died
-//! (`membership`). Anyone who commits names the token of the lease, so that work done twice changes nothing.
+//! (`membership`). A commit names the token of the lease, so that work done twice changes nothing.
 
 mod attempt;
 mod between_nodes;

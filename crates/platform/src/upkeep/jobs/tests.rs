@@ -308,7 +308,7 @@ async fn failures_of_a_derivation_are_forgotten_when_it_succeeds() {
     let service = Service::start().await;
     let platform = &service.platform;
     service.enrol(&PatientId::new("ada")).await;
-    // A range of a type that there is not, next to what can be derived: as damage would fail, once.
+    // A range of a type that does not exist, together with what can be derived: it fails once, as damage would.
     service.sync_minute(&PatientId::new("ada")).await;
     let claim = platform.core.health().claim_due(&NodeId::new("x"), NOON_MS, 1, 1).await.unwrap().remove(0);
     let failures = store::Failures { runs: 2, panics: 1 };

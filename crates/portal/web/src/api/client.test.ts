@@ -74,7 +74,7 @@ test("a time to wait that is no number of seconds is none", async () => {
 test("what a proxy answers in the place of the service is an error with its status", async () => {
   const bodies = ["<html>Bad Gateway</html>", "", "null", "[]", '"text"', "{}", '{"message":""}'];
   for (const body of bodies) {
-    // HTTP/2 has no words next to its status.
+    // HTTP/2 has no reason phrase with its status.
     server.on("GET", "/g", () => new Response(body, { status: 502 }));
     const error = (await failing(get("/g"))) as ApiError;
     assert.ok(error instanceof ApiError, body);

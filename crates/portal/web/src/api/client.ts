@@ -103,7 +103,7 @@ async function readBody<T>(answer: Response): Promise<T> {
 async function readError(answer: Response): Promise<ApiError> {
   const wait = Number(answer.headers.get("Retry-After"));
   const retryAfterS = Number.isFinite(wait) && wait > 0 ? wait : null;
-  // A proxy may answer in the place of the service, and HTTP/2 has no words next to a status.
+  // A proxy may answer in place of the service, and HTTP/2 has no reason phrase with a status.
   const { message, code, errors } = (await answer.json().catch(() => null)) ?? {};
   const words = message || answer.statusText || `status ${answer.status}`;
   return new ApiError(answer.status, code ?? "unknown", words, errors ?? {}, retryAfterS);

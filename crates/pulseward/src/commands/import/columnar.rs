@@ -58,7 +58,7 @@ impl Streams {
     pub fn next(&mut self) -> Result<Option<Stream>, Failure> {
         let Some(batch) = self.reader.next() else { return Ok(None) };
         let encoded = batch.and_then(|batch| {
-            // A zone that was asked for on the command line is before those in the file.
+            // A zone that was asked for on the command line takes precedence over those in the file.
             let batch = if self.zones == RowZones::Kept { batch } else { without_zones(&batch)? };
             let mut writer = StreamWriter::try_new(Vec::new(), batch.schema_ref())?;
             writer.write(&batch)?;

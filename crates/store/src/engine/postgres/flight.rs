@@ -216,7 +216,7 @@ impl Flight {
     }
 
     /// Ends the transaction without effects and without waiting; the connection takes whatever comes next after it.
-    /// For work that has come to its end: what it did not wait for any more, as next to a statement that failed, ends
+    /// For work that has come to its end: what it did not wait for any more, as after a statement that failed, ends
     /// by itself.
     pub(super) fn end(&self) {
         self.awaited.set(0);
@@ -289,7 +289,7 @@ fn is_conflict(code: &SqlState) -> bool {
     code.code().starts_with("40")
 }
 
-/// Polls once with a waker that wakes nobody; anyone who needs the answer polls again with a waker of its own.
+/// Polls once with a waker that wakes nobody; a caller that needs the answer polls again with a waker of its own.
 fn poll_once<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }

@@ -1,6 +1,6 @@
 //! Which lane an operation runs on: one that has a connection for it.
 //!
-//! All operations wait in one queue for a connection of any lane, so none waits next to an idle one, and the pool of a
+//! All operations wait in one queue for a connection of any lane, so none waits while one is idle, and the pool of a
 //! lane never keeps an operation waiting.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -94,8 +94,8 @@ struct SealedKey {
     last_us: i64,
 }
 
-/// The range in which stored rows can be the same samples as those of a chunk: a row at a whole millisecond may be in
-/// place for any sample of that millisecond.
+/// The range in which stored rows can be the same samples as those of a chunk: a row at a whole millisecond may
+/// represent any sample of that millisecond.
 #[derive(Clone, Debug)]
 pub(super) struct SealedRange {
     patient: PatientId,

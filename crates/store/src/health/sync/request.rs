@@ -28,7 +28,7 @@ pub struct Sync {
 pub struct SyncId {
     /// The name.
     pub id: String,
-    /// What says whether the same name comes with other content.
+    /// A hash that shows whether the same name comes with other content.
     pub content_hash: Vec<u8>,
 }
 

@@ -44,7 +44,7 @@ fn packets(rows: i64, rows_per_packet: i64) -> Cells {
     Cells::Values((0..rows).map(|row| (row / rows_per_packet) as i32).collect())
 }
 
-/// Three colours at 128 Hz, with everything that a bracelet sends next to the value.
+/// Three colours at 128 Hz, with everything that a bracelet sends with the value.
 pub(super) fn ppg2(rows: i64) -> Vec<Block> {
     let colours = [(0x7b, 45_000.0, 900.0), (0x7c, 31_000.0, 500.0), (0x7e, 18_000.0, 1200.0)];
     let of_colour = |(metric_id, level, pulse): (i32, f64, f64)| {

@@ -1,5 +1,5 @@
 //! A segment costs what its signal costs: the same numbers alone, with their times, written with the settings that
-//! the storage study measured, are the yardstick. Columns next to the signal and everything else add little.
+//! the storage study measured, are the yardstick. Columns that accompany the signal and everything else add little.
 
 use std::sync::Arc;
 
