@@ -24,7 +24,7 @@ function Missing({ row, none }: { row: Row; none: string }) {
 }
 
 function Unreadable({ what }: { what?: string }) {
-  return <span class="missing unreadable">{what && `${what}: `}cannot be read</span>;
+  return <span class="missing unreadable">{what && <span class="unseen">{what}: </span>}cannot be read</span>;
 }
 
 interface VitalProps {
