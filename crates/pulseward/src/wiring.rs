@@ -7,7 +7,7 @@ pub mod objects;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use platform::{Environment, Platform, Settings};
+use platform::{Cloud, Environment, Platform, Settings};
 use rand::TryRng;
 #[expect(clippy::disallowed_types, reason = "the one place where the system's randomness is drawn")]
 use rand::rngs::SysRng;
@@ -22,39 +22,44 @@ use crate::server::PublicUrls;
 /// A file of the data folder that says that a restore has begun and not ended: who was erased since the backup may still
 /// be in the databases, so that nobody may read them.
 pub const UNFINISHED_RESTORE: &str = "restore.unfinished";
+/// The users database of a store in one folder.
+const USERS_FILE: &str = "users.db";
 
-/// What is done where the file of the master key is missing and the store holds what it has sealed.
+/// What a command expects of the stores that it opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LostKey {
-    /// Nothing: a new key would open none of it, and the right one may still be found.
-    Refused,
-    /// A new one is made.
-    Replaced,
+pub enum Expected {
+    /// A store with its master key. One that is made where an address was mistyped would look well and be empty.
+    Store,
+    /// The same, or nothing yet: then they are made.
+    StoreOrNothing,
+    /// A store whose master key is lost: another one is made.
+    LostKey,
 }
 
 /// Opens the stores that the options name, brings their schemas up to date, and builds the service over them.
 pub async fn open(options: &StoreOptions, settings: Settings) -> Result<Platform, Failure> {
     refuse_unfinished(options)?;
-    open_restored(options, settings).await
+    let platform = assemble(options, settings, Expected::StoreOrNothing).await?;
+    if let Err(refused) = refuse_wrong_key(&platform, options).await {
+        close(&platform).await;
+        return Err(refused);
+    }
+    Ok(platform)
 }
 
 /// Opens the stores for a command, and closes them when its work has ended, whichever way.
 pub async fn with_stores<T>(
     options: &StoreOptions,
-    work: impl AsyncFnOnce(&Platform) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    with_stores_and_key(options, LostKey::Refused, work).await
-}
-
-/// The same for a command that says what is done about a master key that is lost.
-pub async fn with_stores_and_key<T>(
-    options: &StoreOptions,
-    lost_key: LostKey,
+    expected: Expected,
     work: impl AsyncFnOnce(&Platform) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     refuse_unfinished(options)?;
-    let platform = assemble(options, Settings::default(), lost_key).await?;
-    let ended = work(&platform).await;
+    refuse_nothing(options, expected)?;
+    let platform = assemble(options, Settings::default(), expected).await?;
+    let ended = match refuse_wrong_key(&platform, options).await {
+        Err(refused) if expected != Expected::LostKey => Err(refused),
+        _ => work(&platform).await,
+    };
     // Also when the work has failed: what it has written lies in the log and not yet in the files.
     close(&platform).await;
     ended
@@ -69,6 +74,34 @@ fn refuse_unfinished(options: &StoreOptions) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses a data folder without a store to a command that expects one.
+fn refuse_nothing(options: &StoreOptions, expected: Expected) -> Result<(), Failure> {
+    let is_nothing = options.users_db.is_none() && !options.data.join(USERS_FILE).exists();
+    if is_nothing && expected != Expected::StoreOrNothing {
+        return Err(Failure::Usage(format!(
+            "{} holds no store: name its folder with --data; `serve` and `admin create-account` make a new one",
+            options.data.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses a master key that is not the one of the store: every login would fail, and keys that sign would be sealed by
+/// two.
+async fn refuse_wrong_key(platform: &Platform, options: &StoreOptions) -> Result<(), Failure> {
+    for cloud in [Cloud::Users, Cloud::Health] {
+        if !platform.identity.opens_signing_key(cloud).await? {
+            return Err(Failure::Usage(format!(
+                "{} is not the master key of this store: put the right one in its place, or name it with \
+                 --master-key-file. If that is lost for good, move this one away and run \
+                 `pulseward admin rotate-keys --new-master-key`",
+                master_key_path(options).display()
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Closes the stores, so that database files hold everything without their write-ahead logs.
 pub async fn close(platform: &Platform) {
     if let Err(error) = platform.upkeep.close_stores().await {
@@ -79,7 +112,7 @@ pub async fn close(platform: &Platform) {
 
 /// Opens the stores for a restore, before it has ended.
 pub async fn open_restored(options: &StoreOptions, settings: Settings) -> Result<Platform, Failure> {
-    assemble(options, settings, LostKey::Refused).await
+    assemble(options, settings, Expected::StoreOrNothing).await
 }
 
 /// The file of the master key.
@@ -87,8 +120,8 @@ pub fn master_key_path(options: &StoreOptions) -> PathBuf {
     options.master_key_file.clone().unwrap_or_else(|| options.data.join("master.key"))
 }
 
-async fn assemble(options: &StoreOptions, settings: Settings, lost_key: LostKey) -> Result<Platform, Failure> {
-    let users_address = address(options.users_db.as_deref(), &options.data, "users.db")?;
+async fn assemble(options: &StoreOptions, settings: Settings, expected: Expected) -> Result<Platform, Failure> {
+    let users_address = address(options.users_db.as_deref(), &options.data, USERS_FILE)?;
     let health_address = address(options.health_db.as_deref(), &options.data, "health.db")?;
     let shared = [&users_address, &health_address].iter().any(|address| matches!(address, Address::Postgres(_)));
     if shared && options.master_key_file.is_none() {
@@ -102,13 +135,19 @@ async fn assemble(options: &StoreOptions, settings: Settings, lost_key: LostKey)
     // Before the databases are brought up to date: a file that is no key is to change nothing.
     let key_path = master_key_path(options);
     let master_key = key_path.exists().then(|| master_key::read(&key_path)).transpose()?;
+    if expected == Expected::LostKey && master_key.is_some() {
+        return Err(Failure::Usage(format!(
+            "{} is there: --new-master-key is for a store whose master key is lost; move it away first",
+            key_path.display()
+        )));
+    }
     let objects = objects::open(options)?;
     let limits = Limits { connections: options.db_connections.count(), ..Limits::default() };
     let users = UsersDb::open_with(users_address, limits).await?;
     let health = HealthDb::open_with(health_address, limits, objects.clone()).await?;
     let master_key = match master_key {
         Some(key) => key,
-        None if lost_key == LostKey::Refused && (users.holds_sealed().await? || health.holds_sealed().await?) => {
+        None if expected != Expected::LostKey && (users.holds_sealed().await? || health.holds_sealed().await?) => {
             return Err(key_is_lost(&key_path));
         }
         None => master_key::make(&key_path, fill_random)?,

@@ -102,7 +102,7 @@ impl From<LakeFile> for LakeFileBody {
 /// joins the group later are found by listing without `since`.
 #[utoipa::path(get, path = "/v1/groups/{group_code}/lake", tag = "exports",
     params(("group_code" = String, Path),
-        ("since" = Option<String>, Query, description = "`next_since` of an earlier answer"),
+        ("since" = Option<String>, Query, pattern = "^[0-9]{1,18}$", description = "`next_since` of an earlier answer"),
         ("per_page" = Option<i64>, Query, description = "1 to 1000, default 500")),
     security(("api_key" = [])),
     responses((status = 200, body = LakeBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),

@@ -75,15 +75,20 @@ impl Identity {
     /// # Errors
     /// Those of the store, of which nothing follows about the key: it stays.
     pub async fn rotate_unopened_signing_key(&self, cloud: Cloud) -> Result<SigningKeyFate> {
-        let stored = self.stored_keys(cloud).await?;
-        let Some(newest) = stored.iter().rfind(|key| key.retired_ms.is_none()) else {
-            return Ok(SigningKeyFate::Kept);
-        };
-        if self.unseal(cloud, newest)?.is_some() {
+        if self.opens_signing_key(cloud).await? {
             return Ok(SigningKeyFate::Kept);
         }
         self.rotate_signing_key(cloud).await?;
         Ok(SigningKeyFate::Rotated)
+    }
+
+    /// Whether the master key opens the key that a cloud signs with; true where there is none yet.
+    pub async fn opens_signing_key(&self, cloud: Cloud) -> Result<bool> {
+        let stored = self.stored_keys(cloud).await?;
+        match stored.iter().rfind(|key| key.retired_ms.is_none()) {
+            Some(newest) => Ok(self.unseal(cloud, newest)?.is_some()),
+            None => Ok(true),
+        }
     }
 
     fn seen_keys(&self, cloud: Cloud, younger_than_ms: i64) -> Option<Arc<Keys>> {

@@ -99,9 +99,9 @@ impl<O: Args + Operate> Task<O> {
         let file = self.store.config.clone();
         let store = config::complete(self.store, matches, file.as_deref())?;
         // Printed after the stores are closed: anyone who reads the result may copy the files at once.
-        let lost_key = self.operation.lost_key();
+        let expected = self.operation.expected();
         let operate = async |platform: &platform::Platform| self.operation.operate(platform).await;
-        let result = wiring::with_stores_and_key(&store, lost_key, operate).await?;
+        let result = wiring::with_stores(&store, expected, operate).await?;
         self.output.print(&result)
     }
 }

@@ -21,7 +21,7 @@ use crate::commands::simulate::progress_bar;
 use crate::config::{self, LogFormat, LogOptions, StoreOptions};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::wiring::UNFINISHED_RESTORE;
+use crate::wiring::{Expected, UNFINISHED_RESTORE};
 use crate::{logging, wiring};
 
 const DATABASES: [&str; 2] = ["users.db", "health.db"];
@@ -68,7 +68,7 @@ impl Backup {
     /// Makes the backup.
     pub async fn run(self, matches: &ArgMatches) -> Result<(), Failure> {
         let store = options(self.store.clone(), matches)?;
-        wiring::with_stores(&store, async |platform| self.copy(platform, &store).await).await
+        wiring::with_stores(&store, Expected::Store, async |platform| self.copy(platform, &store).await).await
     }
 
     async fn copy(&self, platform: &Platform, store: &StoreOptions) -> Result<(), Failure> {

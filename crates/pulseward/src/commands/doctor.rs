@@ -11,6 +11,7 @@ use crate::config::{self, LogFormat, LogOptions, StoreOptions};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::values::parse_span;
+use crate::wiring::Expected;
 use crate::{logging, wiring};
 
 /// Less room than for so many days of growth is worth a warning.
@@ -43,7 +44,7 @@ impl Doctor {
         logging::start(&LogOptions { log: "warn".to_owned(), log_format: LogFormat::Text })?;
         let file = self.store.config.clone();
         let store = config::complete(self.store.clone(), matches, file.as_deref())?;
-        wiring::with_stores(&store, async |platform| self.examine(platform).await).await
+        wiring::with_stores(&store, Expected::Store, async |platform| self.examine(platform).await).await
     }
 
     async fn examine(&self, platform: &Platform) -> Result<(), Failure> {

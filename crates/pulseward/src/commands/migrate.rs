@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::config::{self, StoreOptions};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::wiring;
+use crate::wiring::{self, Expected};
 
 /// Bring both databases to the schema of this version
 #[derive(Args)]
@@ -22,7 +22,7 @@ impl Migrate {
     pub async fn run(self, matches: &ArgMatches) -> Result<(), Failure> {
         let file = self.store.config.clone();
         let store = config::complete(self.store, matches, file.as_deref())?;
-        wiring::with_stores(&store, async |_| Ok(())).await?;
+        wiring::with_stores(&store, Expected::StoreOrNothing, async |_| Ok(())).await?;
         self.output.print(&json!({"users": "up to date", "health": "up to date"}))
     }
 }

@@ -7,6 +7,7 @@ use crate::commands::simulate::progress_bar;
 use crate::config::{self, LogFormat, LogOptions, StoreOptions};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::wiring::Expected;
 use crate::{logging, wiring};
 use store::PatientId;
 
@@ -30,7 +31,7 @@ impl Recompute {
         let file = self.store.config.clone();
         let store = config::complete(self.store, matches, file.as_deref())?;
         let patient = self.patient.map(PatientId::new);
-        let found = wiring::with_stores(&store, async |platform| {
+        let found = wiring::with_stores(&store, Expected::Store, async |platform| {
             let bar = progress_bar();
             bar.set_message("recomputing");
             let found = platform.data.recompute(patient.as_ref(), |patient, found| {

@@ -8,6 +8,7 @@ use crate::commands::simulate::progress_bar;
 use crate::config::{self, LogFormat, LogOptions, StoreOptions};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::wiring::Expected;
 use crate::{logging, wiring};
 
 /// Seal finished periods into Parquet segments
@@ -29,7 +30,7 @@ impl Seal {
         let file = self.store.config.clone();
         let store = config::complete(self.store, matches, file.as_deref())?;
         let until = if self.now { Until::Now } else { Until::Finished };
-        let sealed = wiring::with_stores(&store, async |platform| {
+        let sealed = wiring::with_stores(&store, Expected::Store, async |platform| {
             let bar = progress_bar();
             bar.set_message("sealing");
             let sealed = platform.upkeep.seal(until, |sealed| bar.inc(sealed.segments)).await?;

@@ -167,11 +167,49 @@ async fn store_whose_master_key_is_lost_is_opened_by_nothing_but_what_is_told_to
         }
         assert!(!key.exists(), "{command:?}");
     }
+    // Of another store: every login would be answered 500.
+    put_key(folder.path(), &[7; 32]);
+    let commands = [&["serve", "--listen", "127.0.0.1:0"][..], &["doctor"], &["admin", "rotate-keys"]];
+    for command in commands {
+        let output = run(&[command, &["--data", data]].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{command:?}: {said}");
+        assert!(said.contains("is not the master key of this store"), "{command:?}: {said}");
+    }
     put_key(folder.path(), &kept);
     assert_eq!(login().await, 200);
+    let refused = run(&["admin", "rotate-keys", "--new-master-key", "--data", data]);
+    assert_eq!(refused.status.code(), Some(2), "the key is not lost");
+    assert_eq!(std::fs::read(&key).unwrap(), kept);
 
     std::fs::remove_file(&key).unwrap();
     admin(folder.path(), &["rotate-keys", "--new-master-key"]);
     assert_ne!(std::fs::read(&key).unwrap(), kept);
     assert_eq!(login().await, 200);
+}
+
+/// A folder that was mistyped: nothing is made there, and nothing is reported as well.
+#[test]
+fn commands_on_a_store_make_none() {
+    let folder = tempdir().unwrap();
+    let mistyped = folder.path().join("mistyped");
+    let data = mistyped.to_str().unwrap();
+    let into = folder.path().join("backup");
+    let commands: [&[&str]; 6] = [
+        &["doctor"],
+        &["seal"],
+        &["recompute"],
+        &["audit", "verify"],
+        &["backup", into.to_str().unwrap()],
+        &["admin", "list-accounts"],
+    ];
+    for command in commands {
+        let output = run(&[command, &["--data", data]].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{command:?}: {said}");
+        assert!(said.contains("holds no store"), "{command:?}: {said}");
+        assert!(!mistyped.exists(), "{command:?}");
+    }
+    admin(&mistyped, &["create-account", "--email", "rita@study.example", "--role", "researcher"]);
+    assert!(mistyped.join("users.db").exists());
 }

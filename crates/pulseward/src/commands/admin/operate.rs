@@ -4,13 +4,13 @@ use platform::Platform;
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::wiring::LostKey;
+use crate::wiring::Expected;
 
 /// An operation of an administrator.
 pub(super) trait Operate {
-    /// What it does about a master key that is lost.
-    fn lost_key(&self) -> LostKey {
-        LostKey::Refused
+    /// What it expects of the stores.
+    fn expected(&self) -> Expected {
+        Expected::Store
     }
 
     /// Does it; answers what `--json` prints.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::operate::Operate;
 use crate::failure::Failure;
-use crate::wiring::LostKey;
+use crate::wiring::Expected;
 
 /// Make new keys to sign tokens with, on both clouds; tokens signed with the old ones stay good
 #[derive(Args)]
@@ -17,8 +17,8 @@ pub struct RotateKeys {
 }
 
 impl Operate for RotateKeys {
-    fn lost_key(&self) -> LostKey {
-        if self.new_master_key { LostKey::Replaced } else { LostKey::Refused }
+    fn expected(&self) -> Expected {
+        if self.new_master_key { Expected::LostKey } else { Expected::Store }
     }
 
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
