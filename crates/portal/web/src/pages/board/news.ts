@@ -25,7 +25,7 @@ const WORDS: Record<Risk, string> = {
   unknown: "No score",
 };
 
-/** Stands for the band where the stored data of a patient are damaged. */
+/** Represents the band where the stored data of a patient are damaged. */
 export const UNREADABLE_TEXT = "Cannot be read";
 
 /** What the guidance asks for at each band. */

@@ -1,4 +1,4 @@
-// Which patients a board shows and in which order. Who cannot be read stands with the sickest, at the worrying end of every
+// Which patients a board shows and in which order. Who cannot be read is with the sickest, at the worrying end of every
 // column. The sickest come first: by score, then by who was heard of longest ago; a patient without a score is above those who are well, because nobody knows how they are.
 
 import { compareText, holdsAll, wordsOf } from "../../words";

@@ -29,7 +29,7 @@ const STATES: Record<KeyState, { tone: "good" | "plain" | "warn"; text: string }
 
 export function KeysPart() {
   const { data: keys, error, reload } = useResource<ApiKey[]>(paths.keys());
-  // Read along with the keys and not shared: what a key opens is told from the studies as they are now.
+  // Read along with the keys and not shared: what a key opens follows from the studies as they are now.
   const { data: mine } = useResource<Group[]>(paths.groups());
   const [making, setMaking] = useState(false);
   const [ending, setEnding] = useState<ApiKey | null>(null);
