@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::harness::{Service, admin, pulseward, run};
+use crate::harness::{Service, admin, pulseward, run, store_command};
 
 #[tokio::test]
 async fn an_account_and_a_key_count_at_once_and_end_at_once() {
@@ -117,6 +117,7 @@ fn refusals_are_one_wrong_usage_is_two_and_standard_output_stays_empty() {
     let data = tempdir().unwrap();
     let folder = data.path().to_str().unwrap();
     let tail = ["--data", folder, "--json"];
+    store_command(data.path(), &["migrate"]);
     let status = |arguments: &[&str]| {
         let output = run(&[arguments, &tail].concat());
         assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{arguments:?}");

@@ -73,7 +73,7 @@ fn flag_that_repeats_the_default_still_stands_before_the_file() {
     let of_file = place.path("file");
     std::fs::write(place.path("pulseward.toml"), format!("data = {of_file:?}\n")).unwrap();
     let file = place.file();
-    let output = pulseward(&["admin", "list-accounts", "--json", "--config", &file, "--data", "./pulseward-data"])
+    let output = pulseward(&["migrate", "--json", "--config", &file, "--data", "./pulseward-data"])
         .current_dir(place.folder.path())
         .output()
         .unwrap();

@@ -20,6 +20,7 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let place = Place { folder: tempdir().unwrap() };
+        store_command(&place.data(), &["migrate"]);
         admin(&place.data(), &["rotate-keys"]);
         for (name, more) in [("copy", &[][..]), ("keyless", &["--without-key"])] {
             store_command(&place.data(), &[&["backup", place.path(name).to_str().unwrap()], more].concat());

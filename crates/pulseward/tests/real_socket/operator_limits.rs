@@ -129,6 +129,7 @@ fn keys_end_when_they_were_told_to() {
 fn clients_are_made_listed_and_removed() {
     let data = tempdir().unwrap();
     let data = data.path();
+    store_command(data, &["migrate"]);
     let create = |more: &[&str]| {
         let basic = ["create-oauth-client", "--privacy-policy-url", "https://diary.example/privacy"];
         admin(data, &[&basic[..], more].concat())
