@@ -138,7 +138,7 @@ fn a_configuration_file_is_read_and_its_mistakes_are_named() {
     let (file, data) = (folder.path().join("pulseward.toml"), folder.path().join("from-file"));
     let write = |text: &str| std::fs::write(&file, text).unwrap();
     write(&format!("data = {data:?}\nlisten = \"127.0.0.1:0\"\n"));
-    let output = run(&["admin", "list-accounts", "--json", "--config", file.to_str().unwrap()]);
+    let output = run(&["migrate", "--json", "--config", file.to_str().unwrap()]);
     assert!(output.status.success());
     assert!(data.join("users.db").exists());
     write("lissen = \"127.0.0.1:0\"\n");
